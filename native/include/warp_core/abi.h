@@ -1,0 +1,40 @@
+// The contract between generated code and the native runtime. Every struct here is mirrored by the code generator
+// (omni/warp_core/codegen/abi.py); tests compare the two.
+#pragma once
+#include <cstdint>
+
+extern "C" {
+
+// An array as kernels see it: in the argument block and inside structs. Strides are in bytes and may be any value.
+struct wc_array {
+    void* data;
+    void* grad;
+    int64_t shape[4];
+    int64_t strides[4];
+};
+
+// One debug-mode failure, or the lack of one. The lowest failing thread wins, so that a report is repeatable.
+struct wc_failure {
+    int64_t thread;      // flattened index of the failing thread; INT64_MAX while nothing failed
+    int32_t site;        // index into the kernel's table of failure sites
+    int32_t count;       // number of values
+    uint64_t values[8];  // operands worth showing: integers sign- or zero-extended, floats as double bits
+};
+
+// What a kernel may need from its launch besides arguments and dimensions. Passed through, opaque to generated code.
+struct wc_context;
+
+// The entry of every compiled CPU kernel: runs threads [begin, end) of the flattened launch grid. `args` is the
+// argument block: all parameters in order, laid out like the fields of a C struct. `dims` holds four launch dimensions
+// (1 beyond the last; a kernel of arity 1 is given the product in dims[0]). The last dimension runs fastest.
+typedef void (*wc_kernel)(const void* args, const int64_t* dims, int64_t begin, int64_t end, wc_context* context);
+
+// Called by generated code. Both are resolved by the loader through its table of known symbols.
+// Report a failure of `thread` at `site`; generated code then leaves the thread.
+void wc_fail(wc_context* context, int64_t thread, int32_t site, int32_t count, const uint64_t* values);
+
+// Print one line's worth of formatted output; one thread's call is never interleaved with another's. `format` is
+// NUL-terminated with %d %u %f %g %s(bool) and %% only; each operand takes one slot (integers extended to 64 bits,
+// floats as double bits, bool as 0 or 1).
+void wc_printf(wc_context* context, const char* format, const uint64_t* slots);
+}

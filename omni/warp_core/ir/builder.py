@@ -1,0 +1,287 @@
+"""Builds IR: types every operation, folds constants and simple identities, and reuses equal pure operations.
+
+Front end and passes create operations only here. Regions are built by nesting: `push` opens one, `pop` returns it, and
+`emit` attaches finished regions to their operation:
+
+    b.push()                       # then
+    b.terminate("yield", [x])
+    then = b.pop()
+    ...
+    (r,) = b.emit("if", [cond], regions=(then, other), results=[F32])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..lang.types import BOOL, F32, I32, Packed, Scalar, Type, element
+from . import semantics
+from .nodes import Function, Loc, Operation, Region, Value
+from .ops import COMPARISONS, ELEMENTWISE, OPS, result_type
+
+
+def _const_key(value: Any) -> Any:
+    """Distinguishes 0.0 from -0.0, 1 from 1.0 and True, and lets equal NaNs meet."""
+    if isinstance(value, tuple):
+        return tuple(_const_key(v) for v in value)
+    if isinstance(value, float):
+        return ("f", value.hex() if math.isfinite(value) else repr(value))
+    return (type(value).__name__, value)
+
+
+class Builder:
+    """Appends operations to the innermost open region of a function."""
+
+    def __init__(self, function: Function | None = None):
+        self.loc: Loc | None = None
+        self._open: list[tuple[Region, dict]] = []
+        if function is not None:
+            self._open.append((function.body, {}))
+
+    # -- regions ------------------------------------------------------------------------------------------------
+
+    @property
+    def region(self) -> Region:
+        """The innermost open region."""
+        return self._open[-1][0]
+
+    @property
+    def terminated(self) -> bool:
+        """Whether the open region already ends in a terminator."""
+        ops = self.region.ops
+        return bool(ops) and OPS[ops[-1].code].terminator
+
+    def push(self, params: Sequence[Type] = (), names: Sequence[str] = ()) -> list[Value]:
+        """Open a region; returns its parameters."""
+        named = list(names) + [""] * (len(params) - len(names))
+        region = Region([Value(t, name=n) for t, n in zip(params, named)])
+        self._open.append((region, {}))
+        return region.params
+
+    def pop(self) -> Region:
+        """Close the innermost region and return it."""
+        return self._open.pop()[0]
+
+    # -- operations ---------------------------------------------------------------------------------------------
+
+    def emit(
+        self,
+        code: str,
+        args: Sequence[Value] = (),
+        attr: Any = None,
+        regions: tuple[Region, ...] = (),
+        results: Sequence[Type] = (),
+    ) -> tuple[Value, ...]:
+        """Append an operation with given result types (regions and calls)."""
+        op = Operation(code, list(args), attr, self.loc)
+        op.regions = regions
+        op.results = tuple(Value(t, op, i) for i, t in enumerate(results))
+        self.region.ops.append(op)
+        return op.results
+
+    def terminate(self, code: str, args: Sequence[Value] = (), attr: Any = None) -> None:
+        """Close the open region with a terminator."""
+        self.emit(code, args, attr)
+
+    def op(self, code: str, *args: Value, attr: Any = None) -> Value:
+        """Append an operation with one result (or none, for effects), folded or shared where possible."""
+        row = OPS[code]
+        if not row.pure:
+            return self._append(code, args, attr)
+        folded = self._fold(code, args, attr)
+        if folded is not None:
+            return folded
+        key = (code, tuple(map(id, args)), attr)
+        for _, seen in reversed(self._open):
+            if key in seen:
+                return seen[key]
+        value = self._append(code, args, attr)
+        self._open[-1][1][key] = value
+        return value
+
+    def _append(self, code: str, args: Sequence[Value], attr: Any) -> Value:
+        op = Operation(code, list(args), attr, self.loc)
+        t = result_type(code, [a.type for a in args], attr)
+        op.results = (Value(t, op),)
+        self.region.ops.append(op)
+        return op.results[0]
+
+    def const(self, value: Any, t: Type) -> Value:
+        """A constant of scalar or packed type `t`; numbers are converted to it, one number fills a packed type."""
+        s = element(t)
+        assert isinstance(s, Scalar)
+        if isinstance(t, Packed):
+            leaves = value if isinstance(value, tuple) else (value,) * t.count
+            value = tuple(semantics.convert(v, s) for v in leaves)
+        else:
+            value = semantics.convert(value, s)
+        key = ("const", t, _const_key(value))
+        for _, seen in reversed(self._open):
+            if key in seen:
+                return seen[key]
+        op = Operation("const", [], value, self.loc)
+        op.results = (Value(t, op),)
+        self.region.ops.append(op)
+        self._open[-1][1][key] = op.results[0]
+        return op.results[0]
+
+    def i32(self, value: int) -> Value:
+        return self.const(value, I32)
+
+    def f32(self, value: float) -> Value:
+        return self.const(value, F32)
+
+    def bool(self, value: bool) -> Value:
+        return self.const(value, BOOL)
+
+    # -- folding ------------------------------------------------------------------------------------------------
+
+    def _fold(self, code: str, args: Sequence[Value], attr: Any) -> Value | None:
+        if code in ELEMENTWISE or code in COMPARISONS:
+            if all(a.is_const for a in args):
+                return self._fold_const(code, args)
+            return _identity(code, args)
+        rule = _FOLDS.get(code)
+        return rule(self, args, attr) if rule else None
+
+    def _fold_const(self, code: str, args: Sequence[Value]) -> Value:
+        result = result_type(code, [a.type for a in args], None)
+        t = args[0].type
+        s = element(t)
+        if isinstance(t, Packed):
+            leaves = zip(*(a.const for a in args))
+            return self.const(tuple(semantics.evaluate(code, s, *leaf) for leaf in leaves), result)
+        return self.const(semantics.evaluate(code, s, *(a.const for a in args)), result)
+
+
+def _is_all(v: Value, number: float) -> bool:
+    """Whether `v` is the constant `number` in every component (0 means +0.0 for floats)."""
+    if not v.is_const:
+        return False
+    leaves = v.const if isinstance(v.const, tuple) else (v.const,)
+    return all(x == number and not (x == 0 and math.copysign(1.0, x) < 0) for x in leaves)
+
+
+def _identity(code: str, args: Sequence[Value]) -> Value | None:
+    """x+0 and 0+x on integers, x-0, x*1, 1*x, x/1, and boolean identities: exact on every input."""
+    if len(args) != 2:
+        return None
+    a, b = args
+    is_float = element(a.type).is_float
+    if code == "add" and not is_float:
+        return a if _is_all(b, 0) else b if _is_all(a, 0) else None
+    if code == "sub" and _is_all(b, 0):
+        return a
+    if code == "mul":
+        return a if _is_all(b, 1) else b if _is_all(a, 1) else None
+    if code == "div" and _is_all(b, 1):
+        return a
+    if code in ("and", "or") and a.type is BOOL:
+        return _bool_identity(code == "and", a, b)
+    return None
+
+
+def _bool_identity(is_and: bool, a: Value, b: Value) -> Value | None:
+    for x, y in ((a, b), (b, a)):
+        if x.is_const:
+            return y if x.const == is_and else x
+    return a if a is b else None
+
+
+def _fold_select(b: Builder, args: Sequence[Value], attr: Any) -> Value | None:
+    cond, x, y = args
+    if cond.is_const:
+        return x if cond.const else y
+    return x if x is y else None
+
+
+def _fold_cast(b: Builder, args: Sequence[Value], attr: Type) -> Value | None:
+    (x,) = args
+    if x.type is attr:
+        return x
+    if x.is_const:
+        result_type("cast", [x.type], attr)
+        s = element(attr)
+        value = tuple(semantics.convert(v, s) for v in x.const) if isinstance(attr, Packed) else x.const
+        return b.const(value, attr)
+    return None
+
+
+def _fold_bitcast(b: Builder, args: Sequence[Value], attr: Scalar) -> Value | None:
+    (x,) = args
+    if x.type is attr:
+        return x
+    if x.is_const:
+        result_type("bitcast", [x.type], attr)
+        return b.const(semantics.from_bits(semantics.bits_of(x.const, x.type), attr), attr)
+    return None
+
+
+def _fold_make(b: Builder, args: Sequence[Value], attr: Type) -> Value | None:
+    if isinstance(attr, Packed) and args and all(a.is_const for a in args):
+        result_type("make", [a.type for a in args], attr)
+        return b.const(tuple(a.const for a in args), attr)
+    return None
+
+
+def _fold_splat(b: Builder, args: Sequence[Value], attr: Packed) -> Value | None:
+    (x,) = args
+    return b.const((x.const,) * attr.count, attr) if x.is_const else None
+
+
+def _fold_extract(b: Builder, args: Sequence[Value], attr: int) -> Value | None:
+    """Look through the operations that put the member there."""
+    (x,) = args
+    while x.op is not None:
+        code = x.op.code
+        if code == "const":
+            return b.const(x.const[attr], element(x.type))
+        if code == "make":
+            return x.op.args[attr]
+        if code == "splat":
+            return x.op.args[0]
+        if code != "insert":
+            break
+        if x.op.attr == attr:
+            return x.op.args[1]
+        x = x.op.args[0]
+    return None if x is args[0] else b.op("extract", x, attr=attr)
+
+
+def _fold_insert(b: Builder, args: Sequence[Value], attr: int) -> Value | None:
+    """Replacing a member of a freshly made aggregate makes another one."""
+    x, value = args
+    if x.op is not None and x.op.code == "make":
+        parts = list(x.op.args)
+        parts[attr] = value
+        return b.op("make", *parts, attr=x.type)
+    return None
+
+
+def _fold_extract_dyn(b: Builder, args: Sequence[Value], attr: Any) -> Value | None:
+    x, index = args
+    if index.is_const and 0 <= index.const < x.type.count:
+        return b.op("extract", x, attr=index.const)
+    return None
+
+
+def _fold_insert_dyn(b: Builder, args: Sequence[Value], attr: Any) -> Value | None:
+    x, value, index = args
+    if index.is_const and 0 <= index.const < x.type.count:
+        return b.op("insert", x, value, attr=index.const)
+    return None
+
+
+_FOLDS = {
+    "select": _fold_select,
+    "cast": _fold_cast,
+    "bitcast": _fold_bitcast,
+    "make": _fold_make,
+    "splat": _fold_splat,
+    "extract": _fold_extract,
+    "insert": _fold_insert,
+    "extract_dyn": _fold_extract_dyn,
+    "insert_dyn": _fold_insert_dyn,
+}

@@ -1,0 +1,120 @@
+"""The IR's data: functions hold a region, regions hold operations, operations define values.
+
+Control flow is structured. A region is one straight list of operations that ends in a terminator:
+
+* `if(cond)` has two regions without parameters. `yield` gives the results of the `if`.
+* `for(lo, hi, step, init…)` has one region with parameters (index, carried…). `yield` and `continue` give the next
+  iteration's carried values, `break` leaves; exhaustion leaves with the carried values. Results = carried values. lo, hi
+  and step have one integer type; a step of zero runs no iteration.
+* `loop(init…)` runs its region (parameters: carried…) until a `break`; `yield` and `continue` give the next carried
+  values. Results are what `break` gives; they need not match the carried values.
+* `block()` runs its region once. `yield` and `break` give the results.
+* `return` leaves the function with its results. A region that cannot reach its end closes with the terminator that left,
+  or with `unreachable` after an `if` both of whose regions leave.
+
+`break` and `continue` count breakable operations (for, loop, block) outward from 0; `continue` names a for or loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..lang.types import Type
+
+
+class Loc(NamedTuple):
+    """A span of the user's source. `inlined` is the place of the call that brought it in, if any."""
+
+    file: str
+    line: int
+    col: int = 0
+    end_line: int = 0
+    end_col: int = 0
+    inlined: Loc | None = None
+
+
+class Value:
+    """One SSA value: the `index`-th result of `op`, or a parameter (then `op` is None)."""
+
+    __slots__ = ("index", "name", "op", "type")
+
+    def __init__(self, type: Type, op: Operation | None = None, index: int = 0, name: str = ""):
+        self.type, self.op, self.index, self.name = type, op, index, name
+
+    @property
+    def is_const(self) -> bool:
+        return self.op is not None and self.op.code == "const"
+
+    @property
+    def const(self) -> Any:
+        """The value of a constant: a number, or a tuple of leaf numbers for packed types."""
+        assert self.op is not None and self.op.code == "const"
+        return self.op.attr
+
+    def __repr__(self) -> str:
+        return f"<{self.name or 'value'}: {self.type}>"
+
+
+class Operation:
+    """One row of `ops.OPS` applied to operands."""
+
+    __slots__ = ("args", "attr", "code", "loc", "regions", "results")
+
+    def __init__(self, code: str, args: list[Value], attr: Any = None, loc: Loc | None = None):
+        self.code, self.args, self.attr, self.loc = code, args, attr, loc
+        self.regions: tuple[Region, ...] = ()
+        self.results: tuple[Value, ...] = ()
+
+    @property
+    def result(self) -> Value:
+        (value,) = self.results
+        return value
+
+    def __repr__(self) -> str:
+        return f"<{self.code} {self.args}>"
+
+
+class Region:
+    """A list of operations with parameters; the last operation is the terminator."""
+
+    __slots__ = ("ops", "params")
+
+    def __init__(self, params: list[Value] | None = None):
+        self.params: list[Value] = params or []
+        self.ops: list[Operation] = []
+
+    @property
+    def terminator(self) -> Operation:
+        return self.ops[-1]
+
+    def walk(self) -> Iterator[Operation]:
+        """All operations, outer before inner, in order."""
+        for op in self.ops:
+            yield op
+            for region in op.regions:
+                yield from region.walk()
+
+
+class Function:
+    """A kernel or a device function: typed parameters, result types, a body whose region parameters are its own."""
+
+    __slots__ = ("body", "is_kernel", "loc", "name", "results")
+
+    def __init__(
+        self,
+        name: str,
+        params: list[Value],
+        results: tuple[Type, ...] = (),
+        is_kernel: bool = False,
+        loc: Loc | None = None,
+    ):
+        self.name, self.results, self.is_kernel, self.loc = name, tuple(results), is_kernel, loc
+        self.body = Region(params)
+
+    @property
+    def params(self) -> list[Value]:
+        return self.body.params
+
+    def __repr__(self) -> str:
+        return f"<function {self.name}>"

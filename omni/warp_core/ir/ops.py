@@ -1,0 +1,303 @@
+"""The operations of the IR, one row each: operand count, typing rule, whether it is pure.
+
+The typing rule is the specification: the builder uses it to type results and the verifier to check them. A rule
+receives the operand types and the attribute and returns the result type, or raises `OpError`. Region operations (if,
+for, loop, block) and `call` have several results, given by their construction; the verifier checks those.
+
+Attributes, by operation:
+  const                value: a number, or a tuple of leaf numbers for packed types
+  cast bitcast make splat zero   the result type
+  extract insert       member index
+  load store           path: members to descend from the element; -1 stands for a dynamic component index, which
+                       follows the array indices among the operands
+  atomic               (kind, path); kinds are in ATOMIC_KINDS
+  shape                dimension
+  tid                  (dimension, number of dimensions)
+  libm                 function name
+  printf               C-like format text: %d %u %f %g %s(bool) with one operand each
+  fail                 (kind, message) of the debug-mode failure to report; operands are values worth showing
+  assert               message
+  call                 the callee `Function`
+  break continue       how many breakable (for, loop, block) operations outward, 0 the innermost
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..lang.types import (
+    BOOL,
+    I32,
+    VOID,
+    Array,
+    Packed,
+    Scalar,
+    Struct,
+    Type,
+    element,
+    members,
+)
+from .semantics import LIBM
+
+
+class OpError(TypeError):
+    """An operation was built with operands it does not take: a mistake of the compiler, not of the user."""
+
+
+Rule = Callable[[Sequence[Type], Any], Type]
+
+
+@dataclass(frozen=True)
+class Op:
+    """One row of the table."""
+
+    name: str
+    arity: int | None  # None: any number
+    rule: Rule | None  # None: results are given by construction
+    pure: bool = True
+    terminator: bool = False
+    regions: int = 0
+
+
+ATOMIC_KINDS = ("add", "sub", "min", "max", "and", "or", "xor", "exch", "cas")
+
+
+def _need(ok: bool, what: str) -> None:
+    if not ok:
+        raise OpError(what)
+
+
+def _same_numeric(types: Sequence[Type], attr: Any) -> Type:
+    t = types[0]
+    _need(all(u is t for u in types), f"operands differ: {list(types)}")
+    s = element(t)
+    _need(isinstance(s, Scalar) and s is not BOOL, f"not numeric: {t}")
+    return t
+
+
+def _same_float(types: Sequence[Type], attr: Any) -> Type:
+    t = _same_numeric(types, attr)
+    _need(element(t).is_float, f"not floating point: {t}")
+    return t
+
+
+def _same_bits(types: Sequence[Type], attr: Any) -> Type:
+    t = types[0]
+    s = element(t)
+    _need(all(u is t for u in types), f"operands differ: {list(types)}")
+    _need(isinstance(s, Scalar) and not s.is_float, f"not integer or bool: {t}")
+    return t
+
+
+def _same_int(types: Sequence[Type], attr: Any) -> Type:
+    t = _same_bits(types, attr)
+    _need(element(t) is not BOOL, "not integer: bool")
+    return t
+
+
+def _compare(types: Sequence[Type], attr: Any) -> Type:
+    _need(types[0] is types[1] and isinstance(types[0], Scalar), f"cannot compare {list(types)}")
+    return BOOL
+
+
+def _select(types: Sequence[Type], attr: Any) -> Type:
+    _need(types[0] is BOOL and types[1] is types[2], f"select on {list(types)}")
+    return types[1]
+
+
+def _to_attr(types: Sequence[Type], attr: Any) -> Type:
+    return attr
+
+
+def _cast(types: Sequence[Type], attr: Type) -> Type:
+    src = types[0]
+    same_shape = isinstance(src, Scalar) == isinstance(attr, Scalar)
+    if isinstance(src, Packed):
+        same_shape = isinstance(attr, Packed) and type(src) is type(attr) and src.count == attr.count
+    _need(same_shape and isinstance(element(attr), Scalar), f"cast {src} to {attr}")
+    return attr
+
+
+def _bitcast(types: Sequence[Type], attr: Type) -> Type:
+    _need(isinstance(attr, Scalar) and isinstance(types[0], Scalar), "bitcast works on scalars")
+    _need(types[0].bits == attr.bits, f"bitcast {types[0]} to {attr}")
+    return attr
+
+
+def _make(types: Sequence[Type], attr: Type) -> Type:
+    _need(tuple(types) == members(attr), f"make {attr} from {list(types)}")
+    return attr
+
+
+def _splat(types: Sequence[Type], attr: Type) -> Type:
+    _need(isinstance(attr, Packed) and types[0] is attr.scalar, f"splat {types[0]} to {attr}")
+    return attr
+
+
+def _extract(types: Sequence[Type], attr: int) -> Type:
+    m = members(types[0])
+    _need(0 <= attr < len(m), f"member {attr} of {types[0]}")
+    return m[attr]
+
+
+def _insert(types: Sequence[Type], attr: int) -> Type:
+    _need(types[1] is _extract(types[:1], attr), f"insert {types[1]} at {attr} of {types[0]}")
+    return types[0]
+
+
+def _is_index(t: Type) -> bool:
+    return isinstance(t, Scalar) and t.is_int
+
+
+def _extract_dyn(types: Sequence[Type], attr: Any) -> Type:
+    _need(isinstance(types[0], Packed) and _is_index(types[1]), f"extract_dyn on {list(types)}")
+    return types[0].scalar
+
+
+def _insert_dyn(types: Sequence[Type], attr: Any) -> Type:
+    t, value, index = types
+    _need(isinstance(t, Packed) and value is t.scalar and _is_index(index), f"insert_dyn on {list(types)}")
+    return t
+
+
+def path_type(t: Type, path: Sequence[int]) -> Type:
+    """The type reached from an element of type `t` along `path`."""
+    for step in path:
+        _need(step != -1 or isinstance(t, Packed), f"dynamic member of {t}")
+        t = t.scalar if step == -1 else _extract((t,), step)
+    return t
+
+
+def index_count(array: Array, path: Sequence[int]) -> int:
+    """How many index operands an access of `array` along `path` has."""
+    return array.ndim + sum(step == -1 for step in path)
+
+
+def _target(types: Sequence[Type], path: Sequence[int], extra: int) -> Type:
+    array = types[0]
+    _need(isinstance(array, Array), f"not an array: {array}")
+    n = index_count(array, path)
+    _need(len(types) == 1 + n + extra, f"{array} along {path} takes {n} indices, operands {list(types)}")
+    _need(all(_is_index(t) for t in types[1 : 1 + n]), f"index types {list(types[1 : 1 + n])}")
+    return path_type(array.dtype, path)
+
+
+def _load(types: Sequence[Type], path: Sequence[int]) -> Type:
+    return _target(types, path, 0)
+
+
+def _store(types: Sequence[Type], path: Sequence[int]) -> Type:
+    t = _target(types, path, 1)
+    _need(types[-1] is t, f"store {types[-1]} into {t}")
+    return VOID
+
+
+def _atomic(types: Sequence[Type], attr: tuple[str, Sequence[int]]) -> Type:
+    kind, path = attr
+    _need(kind in ATOMIC_KINDS, f"atomic kind {kind!r}")
+    extra = 2 if kind == "cas" else 1
+    t = _target(types, path, extra)
+    _need(all(u is t for u in types[-extra:]), f"atomic {kind} of {list(types[-extra:])} on {t}")
+    _need(isinstance(element(t), Scalar), f"atomic on {t}")
+    _need(kind not in ("and", "or", "xor") or not element(t).is_float, f"atomic {kind} on {t}")
+    return t
+
+
+def _shape(types: Sequence[Type], attr: int) -> Type:
+    _need(isinstance(types[0], Array) and 0 <= attr < types[0].ndim, f"shape[{attr}] of {types[0]}")
+    return I32
+
+
+def _slice(types: Sequence[Type], attr: Any) -> Type:
+    array = types[0]
+    _need(isinstance(array, Array) and len(types) - 1 < array.ndim, f"slice {list(types)}")
+    _need(all(_is_index(t) for t in types[1:]), f"index types {list(types[1:])}")
+    return Array(array.dtype, array.ndim - len(types) + 1)
+
+
+def _tid(types: Sequence[Type], attr: tuple[int, int]) -> Type:
+    _need(0 <= attr[0] < attr[1] <= 4, f"tid {attr}")
+    return I32
+
+
+def _libm(types: Sequence[Type], attr: str) -> Type:
+    _need(attr in LIBM, f"libm has no {attr!r}")
+    return _same_float(types, attr)
+
+
+def _is_array(types: Sequence[Type], attr: Any) -> Type:
+    _need(isinstance(types[0], Array), f"not an array: {types[0]}")
+    return BOOL
+
+
+def _void(types: Sequence[Type], attr: Any) -> Type:
+    return VOID
+
+
+def _one_bool(types: Sequence[Type], attr: Any) -> Type:
+    _need(types[0] is BOOL, f"condition of type {types[0]}")
+    return VOID
+
+
+def _zero(types: Sequence[Type], attr: Type) -> Type:
+    _need(isinstance(attr, (Struct, Array)), f"zero is for structs and arrays, not {attr}")
+    return attr
+
+
+_ROWS = [
+    Op("const", 0, None),
+    Op("zero", 0, _zero),
+    *(Op(n, 2, _same_numeric) for n in ("add", "sub", "mul", "div", "rem", "floordiv", "min", "max")),
+    *(Op(n, 2, _same_bits) for n in ("and", "or", "xor")),
+    *(Op(n, 2, _same_int) for n in ("shl", "shr")),
+    *(Op(n, 1, _same_numeric) for n in ("neg", "abs")),
+    *(Op(n, 1, _same_float) for n in ("sqrt", "floor", "ceil", "trunc", "rint")),
+    Op("not", 1, _same_bits),
+    Op("popcount", 1, _same_int),
+    Op("fma", 3, _same_float),
+    Op("libm", None, _libm),
+    *(Op(n, 2, _compare) for n in ("eq", "ne", "lt", "le", "gt", "ge")),
+    Op("select", 3, _select),
+    Op("cast", 1, _cast),
+    Op("bitcast", 1, _bitcast),
+    Op("make", None, _make),
+    Op("splat", 1, _splat),
+    Op("extract", 1, _extract),
+    Op("insert", 2, _insert),
+    Op("extract_dyn", 2, _extract_dyn),
+    Op("insert_dyn", 3, _insert_dyn),
+    Op("load", None, _load, pure=False),
+    Op("store", None, _store, pure=False),
+    Op("atomic", None, _atomic, pure=False),
+    Op("shape", 1, _shape),
+    Op("slice", None, _slice),
+    Op("is_null", 1, _is_array),
+    Op("tid", 0, _tid),
+    Op("printf", None, _void, pure=False),
+    Op("assert", None, _one_bool, pure=False),
+    Op("fail", None, _void, pure=False),
+    Op("call", None, None, pure=False),
+    Op("if", 1, None, pure=False, regions=2),
+    Op("for", None, None, pure=False, regions=1),
+    Op("loop", None, None, pure=False, regions=1),
+    Op("block", 0, None, pure=False, regions=1),
+    *(Op(n, None, _void, pure=False, terminator=True) for n in ("yield", "break", "continue", "return")),
+    Op("unreachable", 0, _void, pure=False, terminator=True),
+]
+
+OPS: dict[str, Op] = {row.name: row for row in _ROWS}
+BREAKABLE = frozenset(("for", "loop", "block"))
+ELEMENTWISE = frozenset(
+    "add sub mul div rem floordiv min max and or xor shl shr neg abs sqrt floor ceil trunc rint not popcount fma".split()
+)
+COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+
+
+def result_type(name: str, types: Sequence[Type], attr: Any) -> Type:
+    """The type of the single result of `name` on operands of these types."""
+    row = OPS[name]
+    _need(row.arity is None or row.arity == len(types), f"{name} takes {row.arity} operands, got {len(types)}")
+    assert row.rule is not None
+    return row.rule(types, attr)
