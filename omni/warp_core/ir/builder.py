@@ -16,8 +16,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..lang import semantics
 from ..lang.types import BOOL, F32, I32, Packed, Scalar, Type, element
-from . import semantics
 from .nodes import Function, Loc, Operation, Region, Value
 from .ops import COMPARISONS, ELEMENTWISE, OPS, result_type
 

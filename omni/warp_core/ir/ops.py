@@ -27,6 +27,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..lang.semantics import LIBM
 from ..lang.types import (
     BOOL,
     I32,
@@ -39,7 +40,6 @@ from ..lang.types import (
     element,
     members,
 )
-from .semantics import LIBM
 
 
 class OpError(TypeError):

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from ctypes import c_float
 from fractions import Fraction
 
-from ..lang.types import BF16, BOOL, F16, F32, F64, Scalar
+from .types import BF16, BOOL, F16, F32, F64, Scalar
 
 Number = bool | int | float
 
