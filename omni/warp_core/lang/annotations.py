@@ -1,0 +1,93 @@
+"""From Python annotations to types: `type_of` for one annotation, `parameters` for a whole signature."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any as AnyObject
+
+from . import types
+from .generics import Pattern, TypeVar, from_typing
+from .types import Type
+
+_PYTHON: dict[object, Type] = {int: types.I32, float: types.F32, bool: types.BOOL}
+_NUMPY = {
+    **{f"{kind}{bits}": f"{short}{bits}" for kind, short in (("int", "i"), ("uint", "u")) for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": f"f{bits}" for bits in (16, 32, 64)},
+    "bool_": "bool",
+    "bool": "bool",
+}
+
+
+def type_or_none(annotation: AnyObject) -> AnyObject:
+    """Like `type_of`, but None for what is not a type."""
+    if isinstance(annotation, (Type, TypeVar, Pattern)):
+        return annotation
+    found = getattr(annotation, "__wc_type__", None)
+    if found is not None:
+        return found
+    if isinstance(annotation, type):
+        if annotation in _PYTHON:
+            return _PYTHON[annotation]
+        if annotation.__module__ == "numpy" and annotation.__name__ in _NUMPY:
+            return types.SCALAR_BY_KEY[_NUMPY[annotation.__name__]]
+    if annotation is typing.Any:
+        return from_typing(annotation)
+    return None
+
+
+def type_of(annotation: AnyObject) -> Type:
+    """The type an annotation stands for (or the pattern, in generic signatures).
+
+    Args:
+        annotation: `int`, `float`, `bool`, a class or array annotation of this package, a NumPy scalar class, a `Type`.
+
+    Raises:
+        TypeError: the annotation is not a type of the kernel language.
+
+    >>> type_of(float)
+    f32
+    """
+    found = type_or_none(annotation)
+    if found is None:
+        raise TypeError(f"{describe(annotation)} is not a type that kernels know")
+    return found
+
+
+def describe(annotation: AnyObject) -> str:
+    """An annotation in words for an error."""
+    name = getattr(annotation, "__name__", None)
+    return f"`{name}`" if isinstance(annotation, type) and name else f"`{annotation!r}`"
+
+
+def evaluate(annotation: AnyObject, func: Callable, frame_locals: Mapping | None = None) -> AnyObject:
+    """An annotation written as a string, evaluated where its function was defined."""
+    if not isinstance(annotation, str):
+        return annotation
+    cells = zip(func.__code__.co_freevars, func.__closure__ or ())
+    names = {**(frame_locals or {}), **{n: c.cell_contents for n, c in cells if _filled(c)}}
+    return eval(annotation, func.__globals__, names)  # the user's own annotation, as inspect.get_annotations does
+
+
+def _filled(cell) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+def parameters(func: Callable, frame_locals: Mapping | None = None) -> list[tuple[inspect.Parameter, AnyObject]]:
+    """The parameters of a function with their types. Raises TypeError naming the parameter that has none."""
+    out = []
+    for p in inspect.signature(func).parameters.values():
+        if p.annotation is inspect.Parameter.empty:
+            raise TypeError(f"parameter `{p.name}` has no type annotation")
+        try:
+            out.append((p, type_of(evaluate(p.annotation, func, frame_locals))))
+        except NameError as e:
+            raise TypeError(f"the annotation of `{p.name}` names something unknown: {e}") from e
+        except TypeError as e:
+            raise TypeError(f"the annotation of `{p.name}`, {e}") from e
+    return out

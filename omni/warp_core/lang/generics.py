@@ -1,0 +1,215 @@
+"""Type parameters and patterns of generic signatures, and how they are matched.
+
+    def dot(a: Vec[N, T], b: Vec[N, T]) -> T: ...
+
+`Vec[N, T]` is a pattern over the type variables N (a length) and T (a scalar type). Matching argument types against the
+parameters of a signature binds the variables (`unify`); inside the body of a function a type variable stands for what
+it was bound to, so `T(0)` and `range(N)` mean what they say. A pattern without variables is the type itself:
+`Vec[3, float]` is `types.Vec(3, F32)`.
+"""
+
+from __future__ import annotations
+
+import typing
+
+from . import types
+from .types import Type
+
+
+class TypeVar:
+    """A variable of a signature. `kind` says what it may stand for: see `_ADMITS`."""
+
+    __slots__ = ("kind", "name")
+
+    def __init__(self, name: str, kind: str):
+        self.name, self.kind = name, kind
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __call__(self, *args):
+        """At Python scope a type variable means nothing; in a kernel body `T(x)` converts to the bound type."""
+        raise TypeError(f"type variable {self.name} has a meaning only inside generic functions")
+
+
+_ADMITS = {
+    "scalar": lambda t: isinstance(t, types.Scalar) and t is not types.BOOL,
+    "any_scalar": lambda t: isinstance(t, types.Scalar),
+    "float": lambda t: isinstance(t, types.Scalar) and t.is_float,
+    "int": lambda t: isinstance(t, types.Scalar) and t.is_int,
+    "length": lambda t: isinstance(t, int),
+    "type": lambda t: isinstance(t, Type),
+    "constant": lambda t: False,  # bound to compile-time values by the caller, never to a type
+}
+
+Any = TypeVar("Any", "type")  # every occurrence stands on its own
+Scalar = TypeVar("Scalar", "scalar")
+Float = TypeVar("Float", "float")
+Int = TypeVar("Int", "int")
+AnyScalar = TypeVar("AnyScalar", "any_scalar")
+T = TypeVar("T", "scalar")
+U = TypeVar("U", "scalar")
+F = TypeVar("F", "float")
+S = TypeVar("S", "type")
+N, M, K, L = (TypeVar(name, "length") for name in "NMKL")
+Constant = TypeVar("Constant", "constant")  # a compile-time argument: a type, number, string or function
+
+
+class Pattern:
+    """A type constructor applied to parameters of which some are type variables or patterns."""
+
+    __slots__ = ("head", "params")
+
+    def __init__(self, head: str, params: tuple):
+        self.head, self.params = head, params
+
+    def __repr__(self) -> str:
+        return f"{self.head}[{', '.join(map(spell_pattern, self.params))}]"
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, Pattern) and (self.head, self.params) == (other.head, other.params)
+
+    def __hash__(self) -> int:
+        return hash((self.head, self.params))
+
+
+_BUILD = {
+    "Vec": types.Vec,
+    "Mat": types.Mat,
+    "Quat": types.Quat,
+    "Transform": types.Transform,
+    "Array": lambda dtype, ndim=1: types.Array(dtype, ndim),
+}
+_PARTS = {
+    types.Vec: ("Vec", lambda t: (t.count, t.scalar)),
+    types.Mat: ("Mat", lambda t: (t.rows, t.cols, t.scalar)),
+    types.Quat: ("Quat", lambda t: (t.scalar,)),
+    types.Transform: ("Transform", lambda t: (t.scalar,)),
+    types.Array: ("Array", lambda t: (t.dtype, t.ndim)),
+}
+_PYTHON = {int: types.I32, float: types.F32, bool: types.BOOL}
+
+
+def _apply(head: str, params: tuple):
+    params = params + (1,) if head == "Array" and len(params) == 1 else params
+    params = tuple(getattr(p, "__wc_type__", _PYTHON.get(p, p) if isinstance(p, type) else p) for p in params)
+    if any(isinstance(p, (TypeVar, Pattern)) for p in params):
+        return Pattern(head, params)
+    return _BUILD[head](*params)
+
+
+class _Head:
+    head = ""
+
+    def __class_getitem__(cls, params):
+        return _apply(cls.head, params if isinstance(params, tuple) else (params,))
+
+
+class Vec(_Head):
+    """`Vec[N, T]`."""
+
+    head = "Vec"
+
+
+class Mat(_Head):
+    """`Mat[M, N, T]`: rows, columns, scalar type."""
+
+    head = "Mat"
+
+
+class Quat(_Head):
+    """`Quat[T]`."""
+
+    head = "Quat"
+
+
+class Transform(_Head):
+    """`Transform[T]`."""
+
+    head = "Transform"
+
+
+class Array(_Head):
+    """`Array[S]`, `Array[S, ndim]`."""
+
+    head = "Array"
+
+
+def is_generic(pattern) -> bool:
+    """Whether matching `pattern` needs bindings."""
+    return isinstance(pattern, (TypeVar, Pattern))
+
+
+def unify(pattern, t, bindings: dict[str, object]) -> bool:
+    """Match type (or length) `t` against `pattern`, adding to `bindings`. False, with bindings in any state, if not."""
+    if isinstance(pattern, TypeVar):
+        if pattern is Any:
+            return isinstance(t, Type)
+        bound = bindings.setdefault(pattern.name, t)
+        return bound is t or (bound == t and isinstance(t, int)) if _ADMITS[pattern.kind](t) else False
+    if isinstance(pattern, Pattern):
+        head, parts = _PARTS.get(type(t), ("", None))
+        return head == pattern.head and all(unify(p, x, bindings) for p, x in zip(pattern.params, parts(t)))
+    return pattern is t or (pattern == t and isinstance(t, int))
+
+
+def substitute(pattern, bindings: dict[str, object]):
+    """`pattern` with its variables replaced; still a pattern where a variable is unbound."""
+    if isinstance(pattern, TypeVar):
+        return bindings.get(pattern.name, pattern)
+    if isinstance(pattern, Pattern):
+        return _apply(pattern.head, tuple(substitute(p, bindings) for p in pattern.params))
+    return pattern
+
+
+def admits(variable: TypeVar, t) -> bool:
+    """Whether `variable` may stand for `t`, bindings aside."""
+    return _ADMITS[variable.kind](t)
+
+
+def from_typing(annotation):
+    """`typing.Any` as this module's `Any`; anything else unchanged."""
+    return Any if annotation is typing.Any else annotation
+
+
+def spell_pattern(pattern) -> str:
+    """A pattern in the words of signatures."""
+    return repr(pattern) if isinstance(pattern, (TypeVar, Pattern, int)) else spell(pattern)
+
+
+_SCALAR_NAMES = {"bool": "bool", "bf16": "bfloat16"}
+_SUFFIX = {
+    types.F32: "",
+    types.F64: "d",
+    types.F16: "h",
+    types.I32: "i",
+    types.I64: "l",
+    types.I16: "s",
+    types.I8: "b",
+    types.U32: "ui",
+    types.U64: "ul",
+    types.U16: "us",
+    types.U8: "ub",
+}
+
+
+def spell(t) -> str:
+    """A type as a user writes it: float32, vec3, mat33d, quat, array2d[float32], the name of a struct."""
+    if isinstance(t, types.Scalar):
+        if t.key in _SCALAR_NAMES:
+            return _SCALAR_NAMES[t.key]
+        return f"{'uint' if t.kind == 'uint' else t.kind}{t.bits}"
+    if isinstance(t, types.Vec):
+        known = 2 <= t.count <= 4 and t.scalar in _SUFFIX
+        return f"vec{t.count}{_SUFFIX[t.scalar]}" if known else f"vector({t.count}, {spell(t.scalar)})"
+    if isinstance(t, types.Mat):
+        known = t.rows == t.cols and 2 <= t.rows <= 4 and t.scalar in (types.F16, types.F32, types.F64)
+        short = f"mat{t.rows}{t.cols}{_SUFFIX.get(t.scalar, '')}"
+        return short if known else f"matrix(({t.rows}, {t.cols}), {spell(t.scalar)})"
+    if isinstance(t, (types.Quat, types.Transform)):
+        return f"{'quat' if isinstance(t, types.Quat) else 'transform'}{_SUFFIX.get(t.scalar, '')}"
+    if isinstance(t, types.Struct):
+        return t.name
+    if isinstance(t, types.Array):
+        return f"array{f'{t.ndim}d' if t.ndim > 1 else ''}[{spell(t.dtype)}]"
+    return str(t)

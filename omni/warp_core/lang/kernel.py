@@ -1,0 +1,211 @@
+"""What the decorators make: `Kernel` and `Function` hold a Python function, its source and its options.
+
+Decorating captures the source and does nothing else; parsing, typing and compiling wait for the first use, so a
+mistake in one kernel leaves its neighbours alone. `kernel_from_source` compiles a kernel handed over as text.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from types import FrameType
+from typing import Any
+
+from .annotations import parameters
+from .errors import CompileError, Diagnostic, Place, Span, nearest
+from .source import Source
+from .types import Type
+
+
+class Definition:
+    """A Python function of the kernel language: the common part of kernels and functions."""
+
+    def __init__(self, func: Callable, frame: FrameType | None):
+        self.func = func
+        self.name = self.__name__ = func.__name__
+        self.__qualname__, self.__module__, self.__doc__ = func.__qualname__, func.__module__, func.__doc__
+        self.source = Source.of(func)
+        # Annotations written as strings may name locals that the function itself does not capture.
+        strings = any(isinstance(a, str) for a in func.__annotations__.values())
+        self.frame_locals: Mapping | None = dict(frame.f_locals) if strings and frame else None
+
+    @property
+    def module_name(self) -> str:
+        return self.__module__
+
+    @cached_property
+    def _parameters(self) -> list:
+        return parameters(self.func, self.frame_locals)
+
+    @property
+    def params(self) -> list[tuple[str, Type]]:
+        """(name, type) of each parameter. Raises TypeError for a missing or unknown annotation."""
+        return [(p.name, t) for p, t in self._parameters]
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Parameters that may be left out, with their values."""
+        return {p.name: p.default for p, _ in self._parameters if p.default is not p.empty}
+
+
+class Kernel(Definition):
+    """A kernel: launched over a grid of threads with `wp.launch`.
+
+    Attributes:
+        name: the function's name.
+        params: (name, type) of each parameter.
+        lanes: how many threads share a SIMD register; None lets the compiler choose, 1 turns lanes off.
+        enable_backward: whether gradients may be asked for; None follows `wp.config.enable_backward`.
+    """
+
+    def __init__(self, func: Callable, frame: FrameType | None = None, **options: Any):
+        super().__init__(func, frame)
+        self._plan: Any = None
+        self.lanes: int | None = options.pop("lanes", None)
+        self.enable_backward: bool | None = options.pop("enable_backward", None)
+        self.options = options
+
+    @property
+    def key(self) -> str:
+        """The kernel's name, qualified by the functions it is nested in."""
+        return self.__qualname__
+
+    @property
+    def arg_types(self) -> dict[str, Type]:
+        """Type of each parameter by name."""
+        return dict(self.params)
+
+    def __call__(self, *args, **kwargs):
+        raise TypeError(f"kernel `{self.name}` is not called but launched: wp.launch({self.name}, dim=..., inputs=[...])")
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}>"
+
+
+class Function(Definition):
+    """A function that kernels and other functions call; at Python scope it is the plain Python function.
+
+    Functions defined one after the other under one name with different parameter types are overloads of each other.
+    """
+
+    def __init__(self, func: Callable, frame: FrameType | None = None):
+        super().__init__(func, frame)
+        earlier = frame.f_locals.get(func.__name__) if frame else None
+        same = isinstance(earlier, Function) and earlier.__qualname__ == self.__qualname__
+        self._earlier: Function | None = earlier if same else None
+
+    @cached_property
+    def overloads(self) -> list[Function]:
+        """All functions under this name, the latest first; a later one replaces an equal signature."""
+        out = [self]
+        if self._earlier is not None:
+            mine = [t for _, t in self.params]
+            out += [f for f in self._earlier.overloads if [t for _, t in f.params] != mine]
+        return out
+
+    def __call__(self, *args, **kwargs):
+        return self.func(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<function {self.name}>"
+
+
+_KERNEL_OPTIONS = ("enable_backward", "module", "lanes", "launch_bounds", "module_options", "grid_stride")
+
+
+def kernel(func: Callable | None = None, **options: Any) -> Any:
+    """Decorator that makes a kernel of a typed Python function.
+
+    Args:
+        func: the function; absent when options are given.
+        lanes: SIMD lanes to compile for; 1 where threads diverge so much that lanes do not pay.
+        enable_backward: whether gradients may be asked for.
+        module, launch_bounds, module_options, grid_stride: accepted for programs that set them; without effect here.
+
+    Returns:
+        The `Kernel`.
+
+    Raises:
+        TypeError: an option that does not exist.
+    """
+    for name in options:
+        if name not in _KERNEL_OPTIONS:
+            close = nearest(name, _KERNEL_OPTIONS)
+            raise TypeError(f"wp.kernel has no option {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+    frame = sys._getframe(1)
+    if func is None:
+        return lambda f: Kernel(f, frame, **options)
+    return Kernel(func, frame, **options)
+
+
+def func(f: Callable | None = None, **options: Any) -> Any:
+    """Decorator that makes a function callable from kernels; also written with call parentheses."""
+    frame = sys._getframe(1)
+    if f is None:
+        return lambda g: Function(g, frame)
+    return Function(f, frame)
+
+
+def constant(x: Any) -> Any:
+    """Mark a value as a compile-time constant. Kernels capture constants by themselves; this returns `x` unchanged."""
+    return x
+
+
+def static(x: Any) -> Any:
+    """In a kernel, `wp.static(expression)` is evaluated in Python when the kernel compiles. Here it returns `x`."""
+    return x
+
+
+def kernel_from_source(
+    text: str,
+    *,
+    filename: str = "<kernel>",
+    first_line: int = 1,
+    name: str | None = None,
+    namespace: dict[str, Any] | None = None,
+) -> Kernel:
+    """Make a kernel from the text of its module.
+
+    Args:
+        text: Python source defining a kernel, and whatever it needs.
+        filename: how errors and tracebacks name the text.
+        first_line: line number of the text's first line.
+        name: which kernel to return; needed only where the text defines several.
+        namespace: the global names the text sees; filled with what it defines.
+
+    Returns:
+        The kernel.
+
+    Raises:
+        CompileError: the text is not Python, or defines no such kernel.
+    """
+    text = "\n" * (first_line - 1) + text
+    lines = text.splitlines(keepends=True)
+    linecache.cache[filename] = (len(text), None, lines, filename)
+    space = namespace if namespace is not None else {}
+    space.setdefault("__name__", filename)
+    try:
+        code = compile(ast.parse(text, filename), filename, "exec")
+    except SyntaxError as e:
+        raise _syntax_error(e, filename, lines) from None
+    exec(code, space)
+    kernels = {v.name: v for v in space.values() if isinstance(v, Kernel) and v.source.filename == filename}
+    if name is None and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    if name in kernels:
+        return kernels[name]
+    wanted = f"no kernel `{name}`" if name else f"{len(kernels)} kernels instead of one"
+    found = f"found: {', '.join(kernels)}" if kernels else "decorate a function with @wp.kernel"
+    raise CompileError(f"{filename}", [Diagnostic("no-kernel", f"the text defines {wanted}", help=found)])
+
+
+def _syntax_error(e: SyntaxError, filename: str, lines: list[str]) -> CompileError:
+    line = e.lineno or 1
+    text = lines[line - 1] if line <= len(lines) else ""
+    col = len(text[: max(0, (e.offset or 1) - 1)].encode())
+    end = len(text[: max(0, (e.end_offset or 0) - 1)].encode()) if e.end_lineno == line else col + 1
+    place = Place(Span(filename, line, col, line, max(end, col + 1)), text)
+    return CompileError(filename, [Diagnostic("syntax", e.msg, place)])

@@ -1,0 +1,149 @@
+"""The builtins of the language: overload sets written in the kernel language, loaded when first named.
+
+`lib/index.py` maps a builtin's name to its library module, so that names can be listed, completed and hashed without
+importing anything; `get` imports the module of one name. A library module defines builtins with the decorator:
+
+    @builtin
+    def dot(a: Vec[N, T], b: Vec[N, T]) -> T: ...
+
+`Intrinsic` names are those that the front end handles itself because they need more than values (`tid`, `printf`,
+`atomic_add`, ...); front/intrinsics.py has the handlers.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from .annotations import parameters
+from .errors import nearest
+from .generics import spell_pattern
+from .source import Source
+
+_INDEX_MODULE = "omni.warp_core.lib.index"
+_builtins: dict[str, Builtin] = {}
+
+
+@dataclass
+class Hooks:
+    """What higher layers provide: `call(callee, args, kwargs)` runs a builtin or function at Python scope."""
+
+    call: Callable[[Any, tuple, dict], Any] | None = None
+
+
+hooks = Hooks()
+
+
+def _python_call(callee: Any, args: tuple, kwargs: dict) -> Any:
+    if hooks.call is None:
+        importlib.import_module("omni.warp_core.compiler")
+    if hooks.call is None:
+        raise RuntimeError(f"wp.{callee.name} cannot be called here: nothing that runs builtins is loaded")
+    return hooks.call(callee, args, kwargs)
+
+
+class Overload:
+    """One signature of a builtin and its body. Everything is computed on first use."""
+
+    def __init__(self, name: str, func: Callable):
+        self.name, self.func = name, func
+
+    @cached_property
+    def source(self) -> Source:
+        return Source.of(self.func)
+
+    @cached_property
+    def params(self) -> list[tuple[str, Any, Any]]:
+        """(name, type or pattern, default or inspect.Parameter.empty) of each parameter."""
+        return [(p.name, t, p.default) for p, t in parameters(self.func)]
+
+    def __repr__(self) -> str:
+        parts = []
+        for name, pattern, default in self.params:
+            tail = "" if default is inspect.Parameter.empty else f" = {getattr(default, '__name__', default)!s}"
+            parts.append(f"{name}: {spell_pattern(pattern)}{tail}")
+        return f"{self.name}({', '.join(parts)})"
+
+
+class Builtin:
+    """A function of the library: overloads tried in the order they were written."""
+
+    def __init__(self, name: str):
+        self.name = self.__name__ = name
+        self.overloads: list[Overload] = []
+        self.__doc__ = None
+
+    def __call__(self, *args, **kwargs):
+        """Run the builtin on Python values."""
+        return _python_call(self, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<builtin {self.name}>"
+
+
+class Intrinsic:
+    """A name that the front end itself understands."""
+
+    def __init__(self, name: str):
+        self.name = self.__name__ = name
+
+    def __call__(self, *args, **kwargs):
+        """Run the intrinsic on Python values, where that has a meaning."""
+        return _python_call(self, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<builtin {self.name}>"
+
+
+def builtin(func: Callable | None = None, *, name: str = "") -> Any:
+    """Decorator: add `func` to the overload set of its name (or of `name`) and return the set."""
+    if func is None:
+        return lambda f: builtin(f, name=name)
+    key = name or func.__name__
+    found = _builtins.setdefault(key, Builtin(key))
+    found.overloads.append(Overload(key, func))
+    if found.__doc__ is None:
+        found.__doc__ = func.__doc__
+    return found
+
+
+def index() -> dict[str, str]:
+    """Name of builtin -> name of its module below `lib`, without importing any of them."""
+    return importlib.import_module(_INDEX_MODULE).INDEX
+
+
+def is_builtin(name: str) -> bool:
+    """Whether the library has a function of this name. Imports no library module."""
+    return name in _builtins or name in index()
+
+
+def get(name: str) -> Builtin | None:
+    """The builtin called `name`, its module imported, or None."""
+    module = index().get(name)
+    if module is not None:
+        importlib.import_module(f"omni.warp_core.lib.{module}")
+    return _builtins.get(name)
+
+
+def suggestions(name: str) -> tuple[str, ...]:
+    """Builtins with a name like `name`."""
+    return nearest(name, (*index(), *_builtins, *INTRINSICS))
+
+
+_INTRINSIC_NAMES = """
+tid printf print load store address_of where select static constant cast len block_dim
+atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor atomic_exch atomic_cas
+vector matrix quaternion transformation identity matrix_from_rows matrix_from_cols
+add sub mul div mod floordiv neg pos unot invert bit_and bit_or bit_xor lshift rshift
+expect_eq
+""".split()
+INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for name in _INTRINSIC_NAMES}
+
+
+def public(name: str) -> Builtin | Intrinsic | None:
+    """What `wp.<name>` is when it is a function of the kernel language."""
+    return INTRINSICS.get(name) or get(name)

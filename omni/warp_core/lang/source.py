@@ -1,0 +1,138 @@
+"""The source of a kernel or function, captured when it is decorated and parsed when it is first needed.
+
+Captured are the lines of the file as they were (editing the file later changes nothing), so kernels of files, notebook
+cells, `python -c`, the prompt and `kernel_from_source` are treated alike. Columns and lines of the syntax tree are
+those of the user's file: `Source.tree` is parsed with its indentation and `Source.offset` is added to its lines.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import sys
+from types import CodeType
+
+from .errors import CompileError, Diagnostic, Place, Span
+
+
+def _lines_of(code: CodeType, module_globals: dict) -> list[str]:
+    """All lines of the file the code came from, or [] when nobody kept them."""
+    name = code.co_filename
+    linecache.checkcache(name)
+    lines = linecache.getlines(name, module_globals)
+    if not lines and name == "<string>" and "-c" in sys.orig_argv:
+        lines = sys.orig_argv[sys.orig_argv.index("-c") + 1].splitlines(keepends=True)
+    if not lines and name == "<stdin>":
+        lines = _typed_lines(code)
+    return lines
+
+
+def _typed_lines(code: CodeType) -> list[str]:
+    """The last definition of this name in the history of an interactive prompt, padded to its line number."""
+    readline = sys.modules.get("readline")
+    if readline is None:
+        return []
+    typed = [readline.get_history_item(i + 1) or "" for i in range(readline.get_current_history_length())]
+    starts = [i for i, text in enumerate(typed) if text.lstrip().startswith(f"def {code.co_name}")]
+    if not starts:
+        return []
+    first = starts[-1]
+    while first > 0 and typed[first - 1].startswith("@"):
+        first -= 1
+    return ["\n"] * (code.co_firstlineno - 1) + [text + "\n" for text in typed[first:]]
+
+
+def _last_line(code: CodeType) -> int:
+    lines = [line for _, _, line in code.co_lines() if line]
+    return max([code.co_firstlineno, *lines, *(_last_line(c) for c in code.co_consts if isinstance(c, CodeType))])
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+class Source:
+    """The text of one function definition and where it stands."""
+
+    __slots__ = ("_block", "_code", "_lines", "_tree", "filename", "first_line", "offset")
+
+    def __init__(self, code: CodeType, lines: list[str]):
+        self.filename, self.first_line = code.co_filename, code.co_firstlineno
+        self._code, self._lines = code, lines
+        self._tree: ast.FunctionDef | None = None
+        self._block: list[str] | None = None
+        self.offset = self.first_line - 1
+
+    @classmethod
+    def of(cls, func) -> Source:
+        """Capture the source of a Python function."""
+        code = func.__code__
+        return cls(code, _lines_of(code, func.__globals__))
+
+    def line(self, number: int) -> str:
+        """One line of the file, "" where there is none."""
+        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
+
+    def place(self, span: Span) -> Place:
+        """A place for a report: the span and its line."""
+        return Place(span, self.line(span.line))
+
+    def block(self) -> list[str]:
+        """The lines of the definition, decorators included."""
+        if self._block is None:
+            self._block = self._cut()
+        return self._block
+
+    def _cut(self) -> list[str]:
+        start = self.first_line - 1
+        if start >= len(self._lines):
+            return []
+        indent = _indent(self._lines[start])
+        end = min(_last_line(self._code), len(self._lines))
+        while end < len(self._lines):
+            line = self._lines[end]
+            if line.strip() and _indent(line) <= indent:
+                break
+            end += 1
+        while end > start and not self._lines[end - 1].strip():
+            end -= 1
+        return self._lines[start:end]
+
+    def tree(self) -> ast.FunctionDef:
+        """The syntax tree of the definition. Raises CompileError when there is no source."""
+        if self._tree is None:
+            block = self.block()
+            if not block:
+                raise self._missing()
+            try:
+                self._tree = self._parse(block)
+            except SyntaxError:  # a continuation line indented less than the definition
+                self._block = inspect.getblock(self._lines[self.first_line - 1 :])
+                self._tree = self._parse(self._block)
+        return self._tree
+
+    def _parse(self, block: list[str]) -> ast.FunctionDef:
+        indented = _indent(block[0]) > 0
+        self.offset = self.first_line - (2 if indented else 1)
+        body = ast.parse(("if 1:\n" if indented else "") + "".join(block)).body
+        node = body[0].body[0] if indented else body[0]  # type: ignore[attr-defined]
+        if not isinstance(node, ast.FunctionDef):
+            raise self._missing()
+        return node
+
+    def _missing(self) -> CompileError:
+        name = self._code.co_name
+        span = Span(self.filename, self.first_line)
+        why = f"the source of `{name}` is not available"
+        return CompileError(
+            f"`{name}`",
+            [
+                Diagnostic(
+                    "no-source",
+                    why,
+                    Place(span),
+                    help="define it in a file or a notebook cell, or hand its text to wp.kernel_from_source(...)",
+                )
+            ],
+        )
