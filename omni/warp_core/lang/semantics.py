@@ -86,6 +86,18 @@ def _saturate(value: float, t: Scalar) -> int:
     return min(max(int(value), low), high)
 
 
+def fits(value: Number, t: Scalar) -> bool:
+    """Whether a literal may take type `t`: nothing but the rounding of a fraction may be lost."""
+    if isinstance(value, bool) or t is BOOL:
+        return isinstance(value, bool) and t is BOOL
+    if t.is_float:
+        return isinstance(value, float) or convert(value, t) == value
+    if isinstance(value, float):
+        return False
+    low, high = int_range(t)
+    return low <= value <= high
+
+
 def _add(t, a, b):
     return convert(a + b, t)
 
@@ -298,6 +310,17 @@ def libm(name: str, t: Scalar, *args: float) -> float:
         if pole is not None and args[0] == (-1.0 if name == "log1p" else 0.0):
             return pole
         return math.copysign(math.inf, args[0]) if name == "atanh" and abs(args[0]) == 1.0 else math.nan
+
+
+def power(t: Scalar, a: Number, b: Number) -> Number:
+    """`a ** b`: through the C library on floats; on integers exact, wrapped, and truncated for negative exponents."""
+    if t.is_float:
+        return libm("pow", t, a, b)
+    if b >= 0:
+        return wrap(pow(int(a), int(b), 1 << t.bits), t)
+    if a in (1, -1):
+        return a if b % 2 else 1
+    return 0
 
 
 def evaluate(name: str, t: Scalar, *args: Number) -> Number:

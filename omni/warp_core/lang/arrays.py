@@ -1,0 +1,57 @@
+"""How array types are written in annotations: `wp.array[wp.vec3]`, `wp.array2d[float]`, `wp.array[float, 2]`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .scalars import SCALAR_CLASSES
+from .types import MAX_NDIM, Array, Scalar, Type
+from .values import wc_type
+
+__all__ = ["ArrayAnnotation"]
+
+
+def check_ndim(ndim: Any) -> int:
+    """`ndim` as an int from 1 to 4; raises ValueError otherwise."""
+    if not isinstance(ndim, int) or not 1 <= ndim <= MAX_NDIM:
+        raise ValueError(f"arrays have 1 to {MAX_NDIM} dimensions, got ndim={ndim!r}")
+    return ndim
+
+
+class ArrayAnnotation:
+    """An array type as an annotation: the `dtype` as the user wrote it and the number of dimensions."""
+
+    __slots__ = ("dtype", "ndim")
+
+    def __init__(self, dtype: Any, ndim: int = 1):
+        self.dtype, self.ndim = dtype, check_ndim(ndim)
+
+    @classmethod
+    def from_subscript(cls, item: Any, ndim: int = 1) -> ArrayAnnotation:
+        """What stands between the brackets of `wp.array[...]`: a dtype, or a dtype and the number of dimensions."""
+        if not isinstance(item, tuple):
+            return cls(item, ndim)
+        if len(item) != 2:
+            raise TypeError(f"wp.array[dtype] or wp.array[dtype, ndim] expected, got {len(item)} parameters")
+        return cls(*item)
+
+    @property
+    def __wc_type__(self) -> Type:
+        """The array type. Raises TypeError for a generic dtype (`typing.Any`)."""
+        return Array(wc_type(self.dtype), self.ndim)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ArrayAnnotation):
+            return NotImplemented
+        return (self.dtype, self.ndim) == (other.dtype, other.ndim)
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.ndim))
+
+    def __repr__(self) -> str:
+        try:
+            t = wc_type(self.dtype)
+            name = f"wp.{SCALAR_CLASSES[t].__name__}" if isinstance(t, Scalar) else getattr(self.dtype, "__name__", "?")
+        except TypeError:
+            name = str(self.dtype)
+        return f"wp.array{'' if self.ndim == 1 else f'{self.ndim}d'}[{name}]"
