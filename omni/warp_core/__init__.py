@@ -1,0 +1,67 @@
+"""Typed Python functions as native parallel code.
+
+    import omni.warp_core as wp
+
+    @wp.kernel
+    def scale(x: wp.array(dtype=float), by: float):
+        i = wp.tid()
+        x[i] = x[i] * by
+
+    wp.launch(scale, dim=x.size, inputs=[x, 2.0])
+
+Importing this package runs nothing but this file: a public name is loaded when it is first used, from the module that
+`_HOMES` gives, or from the library of builtins (lang/registry.py). Start with docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_VECTORS = " ".join(f"vec{n}{suffix}" for n in (2, 3, 4) for suffix in ("", *"h f d b s i l ub us ui ul".split()))
+_FLOATS = " ".join(
+    f"{name}{suffix}" for name in "mat22 mat33 mat44 quat transform spatial_vector spatial_matrix".split()
+    for suffix in ("", "h", "f", "d")
+)  # fmt: skip
+
+# Module -> the public names it defines.
+_HOMES = {
+    "config": "LOG_DEBUG LOG_INFO LOG_WARNING LOG_ERROR",
+    "lang.scalars": "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64",
+    "lang.values": f"{_VECTORS} {_FLOATS}",
+    "lang.structs": "struct",
+    "lang.kernel": "Kernel Function kernel func constant static kernel_from_source",
+    "lang.errors": """CompileError InternalError KernelWarning WarpCodegenError WarpCodegenTypeError
+        WarpCodegenValueError WarpCodegenKeyError WarpCodegenAttributeError WarpCodegenIndexError""",
+    "runtime.launch": "launch Launch init force_load load_module",
+    "runtime.cache": "clear_kernel_cache",
+    "runtime.debug": "KernelError",
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+_MODULES = ("config",)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    else:
+        value = None if name.startswith("_") else importlib.import_module(f"{__name__}.lang.registry").public(name)
+    if value is None:
+        raise AttributeError(_unknown(name))
+    globals()[name] = value
+    return value
+
+
+def _unknown(name: str) -> str:
+    nearest = importlib.import_module(f"{__name__}.lang.errors").nearest(name, __dir__())
+    hint = f"; did you mean {' or '.join(f'wp.{n}' for n in nearest)}?" if nearest else ""
+    return f"omni.warp_core has no name {name!r}{hint}"
+
+
+def __dir__() -> list[str]:
+    registry = importlib.import_module(f"{__name__}.lang.registry")
+    return sorted({"__version__", *_MODULES, *_HOME, *registry.index(), *registry.INTRINSICS})

@@ -1,0 +1,205 @@
+"""From a kernel to machine code: `compile(request) -> Artifact`. The only file that knows every stage.
+
+    front.lower -> passes.pipeline -> codegen.emit -> codegen.toolchain
+
+A request is one frozen value. Its `key` hashes everything that can change the machine code (the kernel's content, its
+types, target, options, and the compiler itself), and names the artifact in the disk cache.
+
+Nothing the user writes may end the process. Mistakes of the user's come out of `front` as CompileError. A stage that
+fails in any other way is our own mistake: it becomes an InternalError that names a dump. LLVM itself aborts only on
+what it cannot select; `codegen.toolchain` therefore refuses intrinsics that are not on its white list before LLVM sees
+them, and verifies the module before any pass runs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+import tempfile
+import time
+import traceback
+from dataclasses import dataclass, field, fields
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from . import config
+from .codegen.target import Target
+from .lang.errors import CompileError, InternalError
+from .lang.kernel import Kernel
+from .lang.types import Type
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in the user's source where a debug build may stop a thread, and what to tell then.
+
+    `operands` holds the type key of each value that the failure reports.
+    """
+
+    kind: str
+    message: str
+    file: str = ""
+    line: int = 0
+    col: int = 0
+    operands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A compiled kernel. `symbol` is its entry in `code`, `params` the type keys of its parameters in order, `arity`
+    how many launch indices it asks for (0: none), `milliseconds` how long each stage of the compiler took.
+    """
+
+    kernel: str
+    symbol: str
+    params: tuple[str, ...]
+    arity: int
+    lanes: int
+    code: bytes
+    sites: tuple[Site, ...] = ()
+    milliseconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CompileRequest:
+    """What to compile, for which machine, with which options.
+
+    Attributes:
+        kernel: the kernel.
+        types: type of each parameter, in order.
+        target: the machine.
+        lanes: threads that share a SIMD register; 1 compiles plain scalar code.
+        inner_contiguous: whether every array argument has its innermost elements side by side.
+        debug: whether bounds, divisors, asserts and NaN are checked.
+        contract: whether a*b + c may become one fused operation.
+        max_unroll: iteration count up to which loops with compile-time bounds may be unrolled.
+    """
+
+    kernel: Kernel
+    types: tuple[Type, ...]
+    target: Target
+    lanes: int
+    inner_contiguous: bool = True
+    debug: bool = False
+    contract: bool = True
+    max_unroll: int = 16
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of everything that the artifact depends on, in hexadecimal."""
+        content = _stage("front.digest").digest(self.kernel)
+        options = [(f.name, repr(getattr(self, f.name))) for f in fields(self) if f.name != "kernel"]
+        return blake2b(repr((content, options, compiler_version())).encode(), digest_size=20).hexdigest()
+
+
+def _stage(name: str) -> ModuleType:
+    """A stage of the compiler, imported when it is first needed.
+
+    Importing the front end, the passes and LLVM takes far longer than running a kernel that is in the cache, so this is
+    the one place that does not import at the top of the file.
+    """
+    return importlib.import_module(f"{__package__}.{name}")
+
+
+_COMPILER = ("lang", "ir", "front", "passes", "codegen", "lib")
+
+
+@lru_cache(maxsize=1)
+def compiler_version() -> str:
+    """Identifies this build of the compiler, its library and LLVM, without loading any of them.
+
+    Sources are told apart by size and time of change: a release has fixed ones, and an edit of the compiler shows.
+    """
+    h = blake2b(config.version.encode(), digest_size=16)
+    here = Path(__file__).parent
+    for folder in _COMPILER:
+        for entry in sorted(os.scandir(here / folder), key=lambda e: e.name):
+            if entry.is_file():
+                stat = entry.stat()
+                h.update(f"{folder}/{entry.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    spec = importlib.util.find_spec("llvmlite")
+    if spec and spec.origin:
+        h.update(Path(spec.origin).with_name("_version.py").read_bytes())
+    return h.hexdigest()
+
+
+class _Stopwatch:
+    """Milliseconds spent in each stage."""
+
+    def __init__(self) -> None:
+        self.milliseconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.milliseconds[stage] = round((now - self._last) * 1e3, 3)
+        self._last = now
+
+
+def compile(request: CompileRequest) -> Artifact:
+    """Compile a kernel.
+
+    Raises:
+        CompileError: the kernel has mistakes; all of them are in the one report.
+        InternalError: the compiler has; the message names a file to send with a report.
+    """
+    made: dict[str, Any] = {}  # what each stage made, for the dump
+    try:
+        return _compile(request, made)
+    except CompileError:
+        raise
+    except Exception as why:
+        dump = _write_dump(request, made)
+        raise InternalError(f"{type(why).__name__}: {why} (details in {dump})", request.kernel.name) from why
+
+
+def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
+    watch = _Stopwatch()
+    made["ir"] = fn = _stage("front.lower").lower_kernel(request.kernel)
+    watch.lap("front")
+    pipeline = _stage("passes.pipeline")
+    made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug=request.debug, contract=request.contract))
+    watch.lap("passes")
+    emit = _stage("codegen.emit")
+    options = emit.EmitOptions(request.lanes, request.inner_contiguous, request.debug)
+    made["llvm"] = unit = emit.emit_cpu(fn, request.target, options)
+    watch.lap("emit")
+    toolchain = _stage("codegen.toolchain")
+    watch.lap("load llvm")
+    code = toolchain.object_code(unit.text, request.target)
+    watch.lap("llvm")
+    return Artifact(
+        kernel=request.kernel.name,
+        symbol=unit.symbol,
+        params=tuple(t.key for t in request.types),
+        arity=unit.arity,
+        lanes=request.lanes,
+        code=code,
+        sites=tuple(unit.sites),
+        milliseconds=watch.milliseconds,
+    )
+
+
+def _write_dump(request: CompileRequest, made: dict[str, Any]) -> str:
+    """Write what is known about a failed compilation to a new file and return its name."""
+    parts = [f"omni.warp_core {config.version}, Python {sys.version}", repr(request), traceback.format_exc()]
+    parts.append(request.kernel.source.text)
+    if "ir" in made:
+        try:
+            parts.append(_stage("ir.printer").print_function(made["ir"]))
+        except Exception as why:  # the IR may be what is broken
+            parts.append(f"the IR cannot be printed: {why!r}")
+    if "llvm" in made:
+        parts.append(made["llvm"].text)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f"omni-warp-core-{request.kernel.name}-", suffix=".txt")
+        with os.fdopen(handle, "w") as f:
+            f.write("\n\n".join(parts))
+    except OSError as why:
+        return f"no file: {why}"
+    return name

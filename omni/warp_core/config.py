@@ -1,0 +1,184 @@
+"""The options a user can set, and the only place that reads the environment.
+
+    wp.config.mode = "debug"
+
+Every option is a row of `OPTIONS`: its default, the values it takes, what it does. An assignment is checked at once; a
+name that is no option raises AttributeError with the nearest ones. `watch` lets higher layers follow a change.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+version = "0.1.0"
+
+LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR = 10, 20, 30, 40
+
+
+class Option(NamedTuple):
+    """One option. `check` returns the value to keep, or raises ValueError saying what is wanted."""
+
+    default: Any
+    check: Callable[[Any], Any]
+    doc: str
+
+
+def _one_of(*choices: str) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in choices:
+            raise ValueError(f"one of {', '.join(map(repr, choices))}")
+        return value
+
+    return check
+
+
+def _bool(value: Any) -> bool:
+    if value in (0, 1):
+        return bool(value)
+    raise ValueError("True or False")
+
+
+def _count(low: int, high: int) -> Callable[[Any], int]:
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not hasattr(value, "__index__") or not low <= value.__index__() <= high:
+            raise ValueError(f"an integer from {low} to {high}")
+        return value.__index__()
+
+    return check
+
+
+def _directory(value: Any) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
+        raise ValueError("a directory name, or None to keep no cache on disk")
+    return os.path.abspath(os.path.expanduser(os.fspath(value)))
+
+
+def _anything(value: Any) -> Any:
+    return value
+
+
+def _default_cache_dir() -> str | None:
+    """The user's cache directory, or None where there is no home to keep it in."""
+    named = os.environ.get("OMNI_WARP_CACHE_DIR")
+    if named is not None:
+        return _directory(named) if named else None
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return str(Path(base, "omni-warp-core")) if os.path.isabs(base) else None
+
+
+def _default_threads() -> int:
+    """0 (all cores this process may use) unless the environment names a number."""
+    named = os.environ.get("OMNI_WARP_NUM_THREADS", "")
+    return int(named) if named.isdigit() and int(named) <= MAX_THREADS else 0
+
+
+MAX_THREADS = 1024
+
+OPTIONS: dict[str, Option] = {
+    "mode": Option(
+        "release",
+        _one_of("release", "debug", "interpret"),
+        "How kernels run: 'release'; 'debug' checks bounds, asserts, divisors and NaN and raises on the first failing "
+        "thread; 'interpret' runs the Python functions themselves, thread by thread, so that a debugger stops in them.",
+    ),
+    "num_threads": Option(
+        _default_threads(), _count(0, MAX_THREADS), "Threads that a CPU launch may use; 0 takes every core."
+    ),
+    "kernel_cache_dir": Option(
+        _default_cache_dir(),
+        _directory,
+        "Where compiled kernels are kept between runs; None keeps none. The default is $OMNI_WARP_CACHE_DIR, else "
+        "omni-warp-core in the user's cache directory.",
+    ),
+    "kernel_cache_size": Option(
+        1 << 30, _count(0, 1 << 50), "Bytes that the kernel cache may take on disk before the oldest entries go."
+    ),
+    "cache_kernels": Option(True, _bool, "Whether compiled kernels are read from and written to the disk cache."),
+    "print_launches": Option(False, _bool, "Print a line for every launch: kernel, dimensions, device."),
+    "verify_fp": Option(False, _bool, "Raise when a kernel produces NaN or infinity; runs kernels in debug mode."),
+    "max_unroll": Option(16, _count(0, 4096), "Loops with compile-time bounds up to this count may be unrolled."),
+    "enable_backward": Option(True, _bool, "Whether kernels may be differentiated; adjoints are only built on demand."),
+    "log_level": Option(
+        LOG_WARNING,
+        _count(0, 100),
+        "Least severity that is printed: LOG_DEBUG, LOG_INFO (a line per compiled kernel), LOG_WARNING, LOG_ERROR.",
+    ),
+    "verbose": Option(False, _bool, "Same as log_level = LOG_DEBUG."),
+    "quiet": Option(False, _bool, "Same as log_level = LOG_ERROR."),
+    "verbose_warnings": Option(False, _bool, "Show a warning each time it arises, not once."),
+}
+
+# Options of other tools in this field that choose how their compiler or CUDA driver does its work. Programs set them;
+# nothing here depends on them, so any value is taken.
+WITHOUT_EFFECT = """
+compile_time_trace cpu_compiler_flags cuda_arch_suffix cuda_output default_grid_stride enable_cpu_blocks
+enable_graph_capture_module_load_by_default enable_mathdx_fft enable_mathdx_gemm enable_mathdx_solver
+enable_mempools_at_init enable_tiles_in_stack_memory enable_vector_component_overwrites legacy_cpu_linker
+legacy_scalar_return_types line_directives lineinfo llvm_cuda load_module_max_workers optimization_level
+ptx_target_arch track_memory use_precompiled_headers verify_cuda
+""".split()
+OPTIONS |= {name: Option(None, _anything, "Accepted; has no effect.") for name in WITHOUT_EFFECT}
+
+_watchers: dict[str, list[Callable[[Any], None]]] = {}
+
+
+def watch(name: str, callback: Callable[[Any], None]) -> None:
+    """Call `callback(value)` after every later assignment to option `name`."""
+    assert name in OPTIONS, name
+    _watchers.setdefault(name, []).append(callback)
+
+
+def threshold() -> int:
+    """The log level in force, `verbose` and `quiet` taken into account."""
+    options = globals()
+    if options["verbose"]:
+        return LOG_DEBUG
+    return LOG_ERROR if options["quiet"] else options["log_level"]
+
+
+def log(level: int, message: str) -> None:
+    """Print `message` on stderr if `level` is at or above the threshold."""
+    if level >= threshold():
+        print(message, file=sys.stderr)
+
+
+def _checked(name: str, value: Any) -> Any:
+    option = OPTIONS.get(name)
+    if option is None:
+        near = difflib.get_close_matches(name, OPTIONS)
+        hint = f"; did you mean {' or '.join(near)}?" if near else f"; options are {', '.join(OPTIONS)}"
+        raise AttributeError(f"wp.config has no option {name!r}{hint}")
+    try:
+        return option.check(value)
+    except ValueError as wanted:
+        raise ValueError(f"wp.config.{name} = {value!r}: it must be {wanted}") from None
+
+
+class _Config(ModuleType):
+    """The class of this module: assignments to it are checked."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("__"):
+            super().__setattr__(name, value)
+            return
+        super().__setattr__(name, _checked(name, value))
+        for callback in _watchers.get(name, ()):
+            callback(getattr(self, name))
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"wp.config.{name} cannot be deleted")
+
+    def __dir__(self) -> list[str]:
+        return [*OPTIONS, "version"]
+
+
+globals().update({name: option.default for name, option in OPTIONS.items()})
+sys.modules[__name__].__class__ = _Config

@@ -1,0 +1,55 @@
+"""A compiled kernel as the bytes of a file.
+
+The file is a header (magic, format, checksum, two lengths), the facts as JSON, the object. The
+reader trusts nothing: lengths are checked against the data and the checksum covers everything after it, so that a
+truncated or altered file is a `DamagedArtifact` and never a crash.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import asdict
+from hashlib import blake2b
+
+from ..compiler import Artifact, Site
+
+MAGIC = b"OmWarpK\n"
+FORMAT = 1
+_HEADER = struct.Struct("<8sI32sII")  # magic, format, checksum, length of the facts, length of the object
+_CHECKED_FROM = 8 + 4 + 32
+MAX_BYTES = 1 << 30
+
+
+class DamagedArtifact(ValueError):
+    """The bytes are not an artifact of this format."""
+
+
+def to_bytes(artifact: Artifact) -> bytes:
+    """The file image of `artifact`."""
+    facts = {k: v for k, v in asdict(artifact).items() if k != "code"}
+    meta = json.dumps(facts, separators=(",", ":")).encode()
+    lengths = struct.pack("<II", len(meta), len(artifact.code))
+    digest = blake2b(lengths + meta + artifact.code, digest_size=32).digest()
+    return MAGIC + struct.pack("<I", FORMAT) + digest + lengths + meta + artifact.code
+
+
+def from_bytes(data: bytes) -> Artifact:
+    """The artifact whose file image is `data`. Raises DamagedArtifact on anything else."""
+    if len(data) < _HEADER.size or len(data) > MAX_BYTES:
+        raise DamagedArtifact(f"{len(data)} bytes")
+    magic, version, digest, meta_length, code_length = _HEADER.unpack_from(data)
+    if magic != MAGIC or version != FORMAT:
+        raise DamagedArtifact("not an artifact of this format")
+    if len(data) != _HEADER.size + meta_length + code_length:
+        raise DamagedArtifact("lengths disagree")
+    if blake2b(memoryview(data)[_CHECKED_FROM:], digest_size=32).digest() != digest:
+        raise DamagedArtifact("checksum differs")
+    body = _HEADER.size + meta_length
+    try:
+        facts = json.loads(data[_HEADER.size : body])
+        facts["sites"] = tuple(Site(**{**s, "operands": tuple(s["operands"])}) for s in facts["sites"])
+        facts["params"] = tuple(facts["params"])
+        return Artifact(**facts, code=data[body:])
+    except (ValueError, TypeError, KeyError) as e:
+        raise DamagedArtifact(f"facts: {e}") from None
