@@ -97,9 +97,12 @@ class Region:
 
 
 class Function:
-    """A kernel or a device function: typed parameters, result types, a body whose region parameters are its own."""
+    """A kernel or a device function: typed parameters, result types, a body whose region parameters are its own.
 
-    __slots__ = ("body", "is_kernel", "loc", "name", "results")
+    `is_library` marks functions of the builtin library: debug checks treat a call of one as a single operation.
+    """
+
+    __slots__ = ("__weakref__", "body", "is_kernel", "is_library", "loc", "name", "results")
 
     def __init__(
         self,
@@ -108,8 +111,10 @@ class Function:
         results: tuple[Type, ...] = (),
         is_kernel: bool = False,
         loc: Loc | None = None,
+        is_library: bool = False,
     ):
         self.name, self.results, self.is_kernel, self.loc = name, tuple(results), is_kernel, loc
+        self.is_library = is_library
         self.body = Region(params)
 
     @property

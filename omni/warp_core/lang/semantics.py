@@ -55,7 +55,8 @@ def _round_bf16(x: float) -> float:
     return struct.unpack("f", struct.pack("I", bits & 0xFFFF0000))[0]
 
 
-_ROUND: dict[Scalar, Callable[[float], float]] = {
+# Rounds a double once to each float type.
+ROUND: dict[Scalar, Callable[[float], float]] = {
     F16: _round_f16,
     BF16: _round_bf16,
     F32: lambda x: c_float(x).value,
@@ -69,12 +70,22 @@ def convert(value: Number, t: Scalar) -> Number:
         return bool(value != 0)
     if t.is_float:
         try:
-            return _ROUND[t](float(value))
+            return ROUND[t](float(value if t is F64 or isinstance(value, float) else _to_odd(int(value))))
         except OverflowError:  # an integer beyond the range of double
             return math.inf if value > 0 else -math.inf
     if isinstance(value, float):
         return _saturate(value, t)
     return wrap(int(value), t)
+
+
+def _to_odd(value: int) -> int:
+    """`value` cut to the 53 bits of a double, the last one set if any was lost, so that a second rounding is exact."""
+    extra = value.bit_length() - 53
+    if extra <= 0:
+        return value
+    size = abs(value)
+    cut = (size >> extra | (size & ((1 << extra) - 1) != 0)) << extra
+    return -cut if value < 0 else cut
 
 
 def _saturate(value: float, t: Scalar) -> int:

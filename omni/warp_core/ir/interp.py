@@ -1,0 +1,94 @@
+"""Runs IR slowly and exactly: the oracle that every back end is held to, and what runs builtins at Python scope.
+
+Each function is translated once to straight Python source and kept. Values are those of `memory`. `call` runs a device
+function, `run_kernel` a kernel over a grid, one thread after the other. Programs that index out of range, run for too
+long or reach an unreachable place raise `Trap`; `fail` and violated asserts raise `Failure`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from weakref import WeakKeyDictionary
+
+from .memory import MemArray, Trap
+from .nodes import Function
+from .transpile import transpile
+
+__all__ = ["Context", "Failure", "MemArray", "Trap", "call", "run_kernel"]
+
+STEP_LIMIT = 100_000_000
+
+
+class Failure(Exception):
+    """A `fail` was reached or an `assert` did not hold. `thread` is the index in the grid, if any."""
+
+    def __init__(self, kind: str, message: str, values: tuple = ()):
+        super().__init__(f"{kind}: {message}")
+        self.kind, self.message, self.values = kind, message, values
+        self.thread: tuple[int, ...] | None = None
+
+
+class Context:
+    """What a running program sees besides its arguments: its place in the grid, printed lines, steps left."""
+
+    __slots__ = ("dim", "index", "out", "steps")
+
+    def __init__(self, dim: Sequence[int] = (), steps: int = STEP_LIMIT):
+        self.dim, self.steps = tuple(dim), steps
+        self.index: tuple[int, ...] = ()
+        self.out: list[str] = []
+
+    def tid(self, dimension: int, count: int) -> int:
+        """Index of this thread; a single index in a grid of several dimensions counts them all."""
+        if count == len(self.dim):
+            return self.index[dimension]
+        if count != 1:
+            raise Trap(f"tid of {count} dimensions in a grid of {len(self.dim)}")
+        flat = 0
+        for i, n in zip(self.index, self.dim):
+            flat = flat * n + i
+        return flat
+
+    def span(self, low: int, high: int, step: int) -> range:
+        """The iterations of a `for`."""
+        iterations = range(low, high, step) if step else range(0)
+        self.spend(len(iterations))
+        return iterations
+
+    def spend(self, steps: int) -> None:
+        """Count loop iterations. Raises `Trap` when there have been too many."""
+        self.steps -= steps
+        if self.steps < 0:
+            raise Trap("too many loop iterations")
+
+
+_compiled: WeakKeyDictionary[Function, Callable] = WeakKeyDictionary()
+
+
+def compiled(function: Function) -> Callable[..., tuple]:
+    """`function` as a Python callable: (context, arguments…) -> tuple of results."""
+    found = _compiled.get(function)
+    if found is None:
+        found = _compiled[function] = transpile(function, compiled, Failure)
+    return found
+
+
+def call(function: Function, args: Sequence, steps: int = STEP_LIMIT) -> tuple:
+    """Run a device function. Returns the tuple of its results."""
+    return compiled(function)(Context(steps=steps), *args)
+
+
+def run_kernel(function: Function, args: Sequence, dim: int | Sequence[int], steps: int = STEP_LIMIT) -> list[str]:
+    """Run a kernel for every index of the grid `dim`, the last dimension fastest. Returns what it printed."""
+    context = Context((dim,) if isinstance(dim, int) else dim, steps)
+    run = compiled(function)
+    for context.index in itertools.product(*map(range, context.dim)):
+        try:
+            run(context, *args)
+        except Failure as failure:
+            failure.thread = context.index
+            raise
+    return context.out
+
+
