@@ -1,0 +1,169 @@
+"""Atomic read-modify-write for all active lanes.
+
+Lanes that update one address with nobody looking at the old value are first reduced in registers, so that memory sees
+one operation a group instead of one a lane. Everything else goes lane by lane, in order.
+"""
+
+from __future__ import annotations
+
+from ..lang.semantics import int_range
+from ..lang.types import Scalar
+from .lanes import Lanes, V
+from .memory import Memory, memory_type
+from .writer import Leaf, constant, literal, llvm_type
+
+_REDUCIBLE = {"add", "sub", "min", "max", "and", "or", "xor"}
+
+
+class Atomics:
+    """Emits atomics through a `Lanes`."""
+
+    def __init__(self, lanes: Lanes, memory: Memory):
+        self.lanes, self.memory, self.w = lanes, memory, lanes.w
+
+    def emit(
+        self, kind: str, address: V, leaf: Leaf, value: V, compare: V | None, used: bool, mask: str | None
+    ) -> V:
+        """One atomic of `kind` at `address` for each active lane; the old values."""
+        assert isinstance(leaf, Scalar)
+        n = self.lanes.lanes
+        if n == 1:
+            return V(leaf, self._one(kind, address.text, leaf, value.text, compare.text if compare else None))
+        if address.uniform and not used and kind in _REDUCIBLE:
+            self._one(kind, address.text, leaf, self._reduce(kind, leaf, value, mask), None)
+            return V(leaf, literal(0, leaf))
+        return self._each(kind, address, leaf, value, compare, mask)
+
+    def _one(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
+        if t.is_float and (kind == "cas" or t.kind == "bfloat"):
+            return self._on_bits(kind, address, t, value, compare)
+        ty = memory_type(t)
+        if kind == "cas":
+            pair = self.w.inst(f"cmpxchg ptr {address}, {ty} {compare}, {ty} {value} monotonic monotonic")
+            return self.w.inst(f"extractvalue {{ {ty}, i1 }} {pair}, 0")
+        return self.w.inst(f"atomicrmw {_instruction(kind, t)} ptr {address}, {ty} {value} monotonic")
+
+    def _on_bits(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
+        """Compare-and-swap loops for what has no instruction: the comparison is of bit patterns."""
+        ty, bits = llvm_type(t), f"i{t.bits}"
+        if kind == "cas":
+            a, b = (self._bitcast(ty, bits, x) for x in (compare, value))
+            pair = self.w.inst(f"cmpxchg ptr {address}, {bits} {a}, {bits} {b} monotonic monotonic")
+            return self._bitcast(bits, ty, self.w.inst(f"extractvalue {{ {bits}, i1 }} {pair}, 0"))
+        loop, done = self.w.label("retry"), self.w.label("swapped")
+        first = self.w.inst(f"load atomic {bits}, ptr {address} monotonic, align {t.align}")
+        entry = self.w.block
+        self.w.br(loop)
+        self.w.start(loop)
+        old, seen = self.w.name(), self.w.name()
+        self.w.do(f"{old} = phi {bits} [ {first}, %{entry} ], [ {seen}, %{loop} ]")
+        new = value if kind == "exch" else self.lanes.binary(kind, V(t, old), V(t, value)).text
+        pair = self.w.inst(f"cmpxchg ptr {address}, {bits} {old}, {bits} {new} monotonic monotonic")
+        self.w.do(f"{seen} = extractvalue {{ {bits}, i1 }} {pair}, 0")
+        self.w.cond_br(self.w.inst(f"extractvalue {{ {bits}, i1 }} {pair}, 1"), done, loop)
+        self.w.start(done)
+        return old
+
+    def _bitcast(self, a: str, b: str, x: str | None) -> str:
+        return self.w.inst(f"bitcast {a} {x} to {b}")
+
+    def _reduce(self, kind: str, t: Scalar, value: V, mask: str | None) -> str:
+        n = self.lanes.lanes
+        vector = self.lanes.vector(value)
+        ty = llvm_type(t, n)
+        if mask is not None:
+            neutral = constant(_neutral(kind, t), t, n)
+            vector = self.w.inst(f"select <{n} x i1> {mask}, {ty} {vector}, {ty} {neutral}")
+        if t.is_float:
+            return self._tree(kind, t, vector)
+        name = {"add": "add", "sub": "add", "min": "smin", "max": "smax"}.get(kind, kind)
+        if name in ("smin", "smax") and not t.is_signed:
+            name = "u" + name[1:]
+        suffix = self.lanes.suffix(t, n)
+        return self.lanes.intrinsic(f"llvm.vector.reduce.{name}.{suffix}", llvm_type(t), (ty, vector))
+
+    def _tree(self, kind: str, t: Scalar, vector: str) -> str:
+        """Halve the vector until one lane is left: the same order on every machine of this width."""
+        code = "add" if kind == "sub" else kind
+        n = self.lanes.lanes
+        narrow = Lanes(self.w, n, self.lanes.fma, self.lanes.declare)
+        while n > 1:
+            half = n // 2
+            ty = llvm_type(t, n)
+            low, high = (self._part(ty, vector, start, half) for start in (0, half))
+            narrow.lanes = half
+            vector = narrow.binary(code, V(t, low, None if half > 1 else 0), V(t, high, None if half > 1 else 0)).text
+            n = half
+        return vector
+
+    def _part(self, ty: str, vector: str, start: int, count: int) -> str:
+        if count == 1:
+            return self.w.inst(f"extractelement {ty} {vector}, i64 {start}")
+        indices = ", ".join(f"i32 {start + i}" for i in range(count))
+        return self.w.inst(f"shufflevector {ty} {vector}, {ty} poison, <{count} x i32> <{indices}>")
+
+    def _each(self, kind: str, address: V, leaf: Scalar, value: V, compare: V | None, mask: str | None) -> V:
+        """A loop over the active lanes."""
+        ty = llvm_type(leaf, self.lanes.lanes)
+        old = self.w.alloca(ty)
+        self.w.do(f"store {ty} zeroinitializer, ptr {old}")
+
+        def body(lane: str) -> None:
+            at = self.lanes.extract(address, lane)
+            given = self.lanes.extract(compare, lane) if compare else None
+            result = self._one(kind, at, leaf, self.lanes.extract(value, lane), given)
+            place = self.w.inst(f"getelementptr {llvm_type(leaf)}, ptr {old}, i64 {lane}")
+            self.w.do(f"store {llvm_type(leaf)} {result}, ptr {place}")
+
+        each_lane(self.lanes, mask, body)
+        return V(leaf, self.w.inst(f"load {ty}, ptr {old}"), None)
+
+
+def each_lane(lanes: Lanes, mask: str | None, body) -> None:
+    """A scalar loop that runs `body(lane)` for every active lane; `lane` is an i64 operand."""
+    w, n = lanes.w, lanes.lanes
+    if n == 1:
+        body("0")
+        return
+    if mask is None:
+        bits = str((1 << n) - 1)
+    else:
+        bits = w.inst(f"zext i{n} {lanes.mask_bits(mask)} to i64")
+    head, inside, latch, done = (w.label(hint) for hint in ("lanes", "lane", "nextlane", "endlanes"))
+    entry = w.block
+    w.br(head)
+    w.start(head)
+    lane, following = w.name(), w.name()
+    w.do(f"{lane} = phi i64 [ 0, %{entry} ], [ {following}, %{latch} ]")
+    active = w.inst(f"trunc i64 {w.inst(f'lshr i64 {bits}, {lane}')} to i1")
+    w.cond_br(active, inside, latch)
+    w.start(inside)
+    body(lane)
+    w.br(latch)
+    w.start(latch)
+    w.do(f"{following} = add i64 {lane}, 1")
+    w.cond_br(w.inst(f"icmp ult i64 {following}, {n}"), head, done)
+    w.start(done)
+
+
+def _instruction(kind: str, t: Scalar) -> str:
+    if kind == "exch":
+        return "xchg"
+    if t.is_float:
+        return "f" + kind
+    if kind in ("min", "max") and not t.is_signed:
+        return "u" + kind
+    return kind
+
+
+def _neutral(kind: str, t: Scalar):
+    if kind in ("min", "max"):
+        if t.is_float:
+            return float("inf") if kind == "min" else float("-inf")
+        low, high = int_range(t)
+        return high if kind == "min" else low
+    if kind == "and":
+        return -1
+    return -0.0 if t.is_float else 0
+
+

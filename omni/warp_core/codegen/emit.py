@@ -1,0 +1,266 @@
+"""From an IR kernel to LLVM assembly for a CPU: the outermost loops, and the functions that stay calls.
+
+A kernel becomes one function that runs a range of the flattened launch grid. The last dimension runs over lanes: full
+groups execute a body without masks, and what is left of a row executes a second, masked copy of it. Large kernels have
+the masked body only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..ir.nodes import Function, Value
+from ..lang.types import I32, I64, Type
+from .exits import Accumulator, Join
+from .function import EmitOptions, FunctionEmitter, Shared
+from .lanes import V
+from .memory import memory_leaves
+from .target import Target
+from .uniformity import analyze
+from .writer import PTR, llvm_type, sequence
+
+# From this many operations on, one masked body serves full groups too: compile time counts for more than the masks.
+_TWO_BODIES_LIMIT = 400
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The result: assembly `text` that defines `symbol` as a `wc_kernel`.
+
+    `sites` are the failures that debug code can report, `arity` is the number of launch dimensions the kernel asks
+    for, `params` the (name, type) of its parameters, as they follow each other in the argument block.
+    """
+
+    text: str
+    symbol: str
+    arity: int
+    lanes: int
+    params: tuple[tuple[str, Type], ...]
+    sites: tuple[dict[str, Any], ...]
+
+
+def emit_cpu(fn: Function, target: Target, options: EmitOptions = EmitOptions()) -> Unit:
+    """Emit kernel `fn`. It must be verified IR without `assert` operations (the checks pass removes them)."""
+    lanes = options.lanes or target.lanes
+    shared = Shared(target, options, lanes)
+    shared.emit_callee = _emit_call
+    _KernelEmitter(shared, fn).emit()
+    header = [f'target triple = "{target.triple}"']
+    attributes = f'attributes #0 = {{ nounwind "min-legal-vector-width"="{target.vector_bits}" }}'
+    text = "\n".join([*header, *shared.functions, *shared.declarations, attributes, ""])
+    params = tuple((p.name, p.type) for p in fn.params)
+    return Unit(text, "kernel", arity(fn), lanes, params, tuple(shared.sites))
+
+
+def arity(fn: Function) -> int:
+    """The number of launch dimensions `fn` asks for: that of its widest `tid`, callees included."""
+    widest, todo, seen = 1, [fn], {fn}
+    while todo:
+        for op in todo.pop().body.walk():
+            if op.code == "tid":
+                widest = max(widest, op.attr[1])
+            elif op.code == "call" and op.attr not in seen:
+                seen.add(op.attr)
+                todo.append(op.attr)
+    return widest
+
+
+class _KernelEmitter(FunctionEmitter):
+    def __init__(self, shared: Shared, fn: Function):
+        facts = analyze(fn, (False,) * len(fn.params), shared.lanes, shared.facts)
+        super().__init__(shared, facts)
+        self.fn, self.arity = fn, arity(fn)
+        self.params: dict[Value, list[V]] = {}
+
+    def emit(self) -> None:
+        self.w.start("first")
+        self.load_parameters()
+        if self.arity == 1:
+            self.row("%begin", "%end", "%begin", [])
+        else:
+            self.rows()
+        self.w.do("ret void")
+        signature = "ptr %args, ptr %dims, i64 %begin, i64 %end, ptr %context"
+        entry = ["entry:", *self.w.allocas, "  br label %first"]
+        body = "\n".join([*entry, *self.w.lines])
+        self.shared.functions.append(f"define void @kernel({signature}) #0 {{\n{body}\n}}")
+
+    def load_parameters(self) -> None:
+        block = V(PTR, "%args")
+        at = 0
+        for param in self.fn.params:
+            t = param.type
+            at = -(-at // t.align) * t.align
+            self.params[param] = self.memory.load(self.memory.displace(block, at), t, 0, len(memory_leaves(t)), None)
+            at += t.size
+
+    # -- the launch grid ----------------------------------------------------------------------------------------
+
+    def rows(self) -> None:
+        """Cut [begin, end) into rows of the last dimension."""
+        w = self.w
+        dims = [self.dim(k) for k in range(self.arity)]
+        head, inside, done = w.label("row"), w.label("inrow"), w.label("endrows")
+        entry, flat, following = w.block, w.name(), w.name()
+        w.br(head)
+        w.start(head)
+        at = len(w.lines)
+        w.cond_br(w.inst(f"icmp slt i64 {flat}, %end"), inside, done)
+        w.start(inside)
+        column = w.inst(f"urem i64 {flat}, {dims[-1]}")
+        index = w.inst(f"udiv i64 {flat}, {dims[-1]}")
+        outer = []
+        for k in range(self.arity - 2, 0, -1):
+            outer.insert(0, w.inst(f"urem i64 {index}, {dims[k]}"))
+            index = w.inst(f"udiv i64 {index}, {dims[k]}")
+        outer.insert(0, index)
+        start = w.inst(f"sub i64 {flat}, {column}")
+        row_end = w.inst(f"add i64 {start}, {dims[-1]}")
+        cut = w.inst(f"icmp slt i64 {row_end}, %end")
+        stop = w.inst(f"select i1 {cut}, i64 {row_end}, i64 %end")
+        stop_column = w.inst(f"sub i64 {stop}, {start}")
+        self.row(column, stop_column, flat, [w.inst(f"trunc i64 {i} to i32") for i in outer])
+        w.lines.insert(at, f"  {flat} = phi i64 [ %begin, %{entry} ], [ {following}, %{w.block} ]")
+        w.do(f"{following} = add i64 {stop}, 0")
+        w.br(head)
+        w.start(done)
+
+    def dim(self, k: int) -> str:
+        place = self.w.inst(f"getelementptr i64, ptr %dims, i64 {k}")
+        return self.w.inst(f"load i64, ptr {place}")
+
+    def row(self, start: str, stop: str, flat: str, outer: list[str]) -> None:
+        """Run columns [start, stop); `flat` is the flattened index of `start`."""
+        w, n = self.w, self.lanes.lanes
+        two = n > 1 and sum(1 for _ in self.fn.body.walk()) <= _TWO_BODIES_LIMIT
+        head, full, rest, done = (w.label(hint) for hint in ("group", "full", "rest", "endrow"))
+        entry, column, following = w.block, w.name(), w.name()
+        w.br(head)
+        w.start(head)
+        at = len(w.lines)
+        w.do(f"{following} = add i64 {column}, {n}")
+        if two:
+            w.cond_br(w.inst(f"icmp sle i64 {following}, {stop}"), full, rest)
+        else:
+            w.cond_br(w.inst(f"icmp slt i64 {column}, {stop}"), full, done)
+        w.start(full)
+        self.body(column, None if two or n == 1 else stop, start, flat, outer)
+        w.lines.insert(at, f"  {column} = phi i64 [ {start}, %{entry} ], [ {following}, %{w.block} ]")
+        w.br(head)
+        if two:
+            w.start(rest)
+            tail = w.label("tail")
+            w.cond_br(w.inst(f"icmp slt i64 {column}, {stop}"), tail, done)
+            w.start(tail)
+            self.body(column, stop, start, flat, outer)
+            w.br(done)
+        w.start(done)
+
+    def body(self, column: str, stop: str | None, start: str, flat: str, outer: list[str]) -> None:
+        """One group of lanes from `column` on; with `stop`, lanes at and past it are off."""
+        w, n = self.w, self.lanes.lanes
+        self.mask = None
+        if stop is not None:
+            left = w.inst(f"sub i64 {stop}, {column}")
+            lanes_left = self.lanes.splat(left, I64)
+            self.mask = w.inst(f"icmp slt <{n} x i64> {sequence(0, 1, n)}, {lanes_left}")
+        first = V(I32, w.inst(f"trunc i64 {column} to i32"), 1 if n > 1 else 0)
+        offset = w.inst(f"sub i64 {column}, {start}")
+        self.thread = w.inst(f"add i64 {flat}, {offset}")
+        whole = V(I32, w.inst(f"trunc i64 {self.thread} to i32"), first.stride)
+        indices = [V(I32, text) for text in outer] + [first]
+        self.tids = lambda k, count: indices[k] if count == self.arity else whole
+        self.values = dict(self.params)
+        self.returns = Join(self, "endbody", [])
+        self.region(self.fn.body, self.returns)
+        self.returns.finish()
+
+
+def _emit_call(caller: FunctionEmitter, fn: Function, varying: tuple[bool, ...], args: list[Value]) -> list[V]:
+    """Call `fn` for the active lanes, emitting it first if this is the first such call."""
+    shared, lanes = caller.shared, caller.lanes.lanes
+    facts = analyze(fn, varying, lanes, shared.facts)
+    key = (fn, varying)
+    if key not in shared.names:
+        shared.names[key] = f"f{len(shared.names)}"
+        _FunctionBody(shared, fn, varying, shared.names[key]).emit()
+    operands = []
+    for arg, is_varying in zip(args, varying):
+        for v in caller.get(arg):
+            n = lanes if is_varying else 1
+            operands.append(f"{llvm_type(v.type, n)} {caller.lanes.operand(v, n)}")
+    if lanes > 1:
+        operands.append(f"<{lanes} x i1> {caller.mask or 'splat (i1 true)'}")
+    operands += ["ptr %context", f"i64 {caller.thread}"]
+    slots = _result_slots(fn, facts.results_varying)
+    result = _result_type(slots, lanes)
+    call = f"call {result} @{shared.names[key]}({', '.join(operands)})"
+    if not slots:
+        caller.w.do(call)
+        return []
+    whole = caller.w.inst(call)
+    parts = [caller.w.inst(f"extractvalue {result} {whole}, {i}") for i in range(len(slots))]
+    return [V(leaf, text, None if v else 0) for (leaf, v), text in zip(slots, parts)]
+
+
+def _result_slots(fn: Function, varying: tuple[bool, ...]):
+    return [(leaf, v) for t, v in zip(fn.results, varying) for _, leaf in memory_leaves(t)]
+
+
+def _result_type(slots, lanes: int) -> str:
+    if not slots:
+        return "void"
+    return "{ " + ", ".join(llvm_type(leaf, lanes if v else 1) for leaf, v in slots) + " }"
+
+
+class _FunctionBody(FunctionEmitter):
+    """A device function that stays a call: parameters are registers, vectors where the caller's values vary."""
+
+    def __init__(self, shared: Shared, fn: Function, varying: tuple[bool, ...], name: str):
+        facts = analyze(fn, varying, shared.lanes, shared.facts)
+        super().__init__(shared, facts)
+        self.fn, self.varying, self.name = fn, varying, name
+
+    def emit(self) -> None:
+        lanes, w = self.lanes.lanes, self.w
+        signature = []
+        for param, is_varying in zip(self.fn.params, self.varying):
+            names = [w.name() for _ in memory_leaves(param.type)]
+            kinds = [leaf for _, leaf in memory_leaves(param.type)]
+            signature += [f"{llvm_type(k, lanes if is_varying else 1)} {n}" for k, n in zip(kinds, names)]
+            self.values[param] = [V(k, n, None if is_varying else 0) for k, n in zip(kinds, names)]
+        if lanes > 1:
+            signature.append(f"<{lanes} x i1> %mask")
+            self.mask = "%mask"
+        signature += ["ptr %context", "i64 %thread"]
+        w.start("first")
+        values = self.run()
+        slots = _result_slots(self.fn, self.facts.results_varying)
+        result = _result_type(slots, lanes)
+        whole = "poison"
+        for i, ((leaf, v), value) in enumerate(zip(slots, values)):
+            n = lanes if v else 1
+            whole = w.inst(
+                f"insertvalue {result} {whole}, {llvm_type(leaf, n)} {self.lanes.operand(value, n)}, {i}"
+            )
+        w.do(f"ret {result} {whole}" if slots else "ret void")
+        body = "\n".join(["entry:", *w.allocas, "  br label %first", *w.lines])
+        self.shared.functions.append(
+            f"define internal {result} @{self.name}({', '.join(signature)}) noinline #0 {{\n{body}\n}}"
+        )
+
+    def run(self) -> list[V]:
+        """Emit the body; the results."""
+        slots = _result_slots(self.fn, self.facts.results_varying)
+        if not self.facts.return_divergent:
+            join = Join(self, "endfunction", slots)
+            self.returns = join
+            self.region(self.fn.body, join)
+            return join.finish()
+        leave = Accumulator(self, self.w.label("endfunction"), slots)
+        self.returns = leave
+        leave.reset()
+        self.region(self.fn.body, leave)
+        self.w.start(leave.label)
+        return leave.load()[0]

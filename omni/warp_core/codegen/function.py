@@ -1,0 +1,249 @@
+"""Emits the operations of one function for a group of lanes: the table from IR operation to code.
+
+`FunctionEmitter` adds to `Control` everything without regions. One emitter writes one LLVM function; `Unit`-wide state
+(declarations, callees, failure sites) lives in `Shared`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir.nodes import Function, Operation, Value
+from ..ir.ops import ATOMIC_KINDS, COMPARISONS, ELEMENTWISE
+from ..lang.types import BOOL, F64, I32, I64, Array, Packed, Scalar, element
+from .atomics import Atomics
+from .control import Control, Fall, Level
+from .lanes import Lanes, V
+from .memory import Memory, leaf_count, member_range, memory_leaves, path_range
+from .reports import Reports
+from .target import Target
+from .uniformity import Cache, Facts
+from .writer import PTR, Writer, literal
+
+
+@dataclass(frozen=True)
+class EmitOptions:
+    """How to emit: lane count (0: the target's own); whether all array arguments have a contiguous last dimension."""
+
+    lanes: int = 0
+    inner_contiguous: bool = True
+
+
+@dataclass
+class Shared:
+    """What the functions of one unit have in common."""
+
+    target: Target
+    options: EmitOptions
+    lanes: int
+    declarations: dict[str, None] = field(default_factory=dict)
+    functions: list[str] = field(default_factory=list)
+    names: dict[tuple[Function, tuple[bool, ...]], str] = field(default_factory=dict)
+    facts: Cache = field(default_factory=dict)
+    sites: list[dict[str, Any]] = field(default_factory=list)
+    emit_callee: Callable[..., str] | None = None
+
+    def declare(self, text: str) -> None:
+        self.declarations[text] = None
+
+
+class FunctionEmitter(Control):
+    """One function being emitted."""
+
+    def __init__(self, shared: Shared, facts: Facts, returns: Fall | None = None):
+        self.shared, self.facts = shared, facts
+        self.w = Writer()
+        self.lanes = Lanes(self.w, shared.lanes, shared.target.fma, shared.declare)
+        self.memory = Memory(self.lanes)
+        self.atomics = Atomics(self.lanes, self.memory)
+        self.reports = Reports(self.lanes, shared.declare)
+        self.mask: str | None = None
+        self.values: dict[Value, list[V]] = {}
+        self.levels: list[Level] = []
+        self.thread = "%thread"
+        self.tids: Callable[[int, int], V] | None = None
+        if returns is not None:
+            self.returns = returns
+        self.handlers = self._handlers()
+
+    def _handlers(self) -> dict[str, Callable[[Operation], None]]:
+        table: dict[str, Callable[[Operation], None]] = {
+            "if": self.if_,
+            "for": self.for_,
+            "loop": self.loop,
+            "block": self.block,
+        }
+        for code in ELEMENTWISE | COMPARISONS:
+            table[code] = self.elementwise
+        for name in (
+            "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic "
+            "shape slice is_null tid printf fail call"
+        ).split():
+            table[name] = getattr(self, "op_" + name)
+        return table
+
+    def one(self, op: Operation, leaves: list[V]) -> None:
+        self.values[op.results[0]] = leaves
+
+    # -- constants and arithmetic -------------------------------------------------------------------------------
+
+    def op_const(self, op: Operation) -> None:
+        s = element(op.result.type)
+        assert isinstance(s, Scalar)
+        numbers = op.attr if isinstance(op.attr, tuple) else (op.attr,)
+        self.one(op, [V(s, literal(n, s)) for n in numbers])
+
+    def op_zero(self, op: Operation) -> None:
+        self.one(op, [V(leaf, literal(0, leaf)) for _, leaf in memory_leaves(op.result.type)])
+
+    def elementwise(self, op: Operation) -> None:
+        operands = [self.get(a) for a in op.args]
+        if op.code == "fma":
+            self.one(op, [self.lanes.multiply_add(*leaf) for leaf in zip(*operands)])
+        elif len(operands) == 1:
+            self.one(op, [self.lanes.unary(op.code, *leaf) for leaf in zip(*operands)])
+        else:
+            self.one(op, [self.lanes.binary(op.code, *leaf) for leaf in zip(*operands)])
+
+    def op_libm(self, op: Operation) -> None:
+        t = element(op.result.type)
+        assert isinstance(t, Scalar)
+        self.one(op, [self.lanes.libm(op.attr, t, list(leaf)) for leaf in zip(*(self.get(a) for a in op.args))])
+
+    def op_select(self, op: Operation) -> None:
+        (cond,), a, b = (self.get(x) for x in op.args)
+        self.one(op, [self.lanes.select(cond, x, y) for x, y in zip(a, b)])
+
+    def op_cast(self, op: Operation) -> None:
+        t = element(op.attr)
+        self.one(op, [self.lanes.cast(v, t) for v in self.get(op.args[0])])
+
+    def op_bitcast(self, op: Operation) -> None:
+        self.one(op, [self.lanes.bitcast(self.get(op.args[0])[0], op.attr)])
+
+    # -- aggregates ---------------------------------------------------------------------------------------------
+
+    def op_make(self, op: Operation) -> None:
+        self.one(op, self.gets(op.args))
+
+    def op_splat(self, op: Operation) -> None:
+        self.one(op, self.get(op.args[0]) * op.attr.count)
+
+    def op_extract(self, op: Operation) -> None:
+        start, end = member_range(op.args[0].type, op.attr)
+        self.one(op, self.get(op.args[0])[start:end])
+
+    def op_insert(self, op: Operation) -> None:
+        start, end = member_range(op.args[0].type, op.attr)
+        whole = self.get(op.args[0])
+        self.one(op, whole[:start] + self.get(op.args[1]) + whole[end:])
+
+    def op_extract_dyn(self, op: Operation) -> None:
+        """A chain of selects; an index outside gives the first component."""
+        parts, (index,) = self.get(op.args[0]), self.get(op.args[1])
+        result = parts[0]
+        for i, part in enumerate(parts[1:], 1):
+            here = self.lanes.binary("eq", index, V(index.type, str(i)))
+            result = self.lanes.select(here, part, result)
+        self.one(op, [result])
+
+    def op_insert_dyn(self, op: Operation) -> None:
+        """An index outside changes nothing."""
+        parts, (value,), (index,) = (self.get(a) for a in op.args)
+        at = [self.lanes.binary("eq", index, V(index.type, str(i))) for i in range(len(parts))]
+        self.one(op, [self.lanes.select(here, value, part) for here, part in zip(at, parts)])
+
+    # -- memory -------------------------------------------------------------------------------------------------
+
+    def place(self, op: Operation, path: tuple[int, ...]) -> tuple[V, Any, int, int]:
+        """Where an access goes: (address, element type, first leaf, end leaf). Partial paths keep the element's own
+        address, so that neighbouring lanes' elements are recognised, except below a dynamic component."""
+        array = op.args[0].type
+        assert isinstance(array, Array)
+        indices = [self.get(a)[0] for a in op.args[1 : 1 + array.ndim]]
+        contiguous = self.shared.options.inner_contiguous
+        address = self.memory.element(self.get(op.args[0]), array, indices, contiguous)
+        offset, start, end, t = path_range(array.dtype, path)
+        if -1 not in path:
+            return address, array.dtype, start, end
+        assert isinstance(t, Packed)
+        index = self.lanes.cast(self.get(op.args[1 + array.ndim])[0], I64)
+        address = self.memory.displace(address, offset)
+        scaled = self.lanes.binary("mul", index, V(I64, str(t.scalar.size)))
+        return self.memory.advance(address, scaled), t.scalar, 0, 1
+
+    def op_load(self, op: Operation) -> None:
+        address, t, start, end = self.place(op, op.attr)
+        self.one(op, self.memory.load(address, t, start, end, self.mask))
+
+    def op_store(self, op: Operation) -> None:
+        address, t, start, _ = self.place(op, op.attr)
+        self.memory.store(address, t, start, self.get(op.args[-1]), self.mask)
+
+    def op_atomic(self, op: Operation) -> None:
+        kind, path = op.attr
+        assert kind in ATOMIC_KINDS
+        address, t, start, end = self.place(op, path)
+        values = self.get(op.args[-1])
+        compares = self.get(op.args[-2]) if kind == "cas" else [None] * len(values)
+        used = op.result in self.facts.used
+        results = []
+        for (offset, leaf), value, compare in zip(memory_leaves(t)[start:end], values, compares):
+            at = self.memory.displace(address, offset)
+            results.append(self.atomics.emit(kind, at, leaf, value, compare, used, self.mask))
+        self.one(op, results)
+
+    def op_shape(self, op: Operation) -> None:
+        self.one(op, [self.lanes.cast(self.get(op.args[0])[2 + op.attr], I32)])
+
+    def op_slice(self, op: Operation) -> None:
+        t = op.args[0].type
+        assert isinstance(t, Array)
+        array, taken = self.get(op.args[0]), len(op.args) - 1
+        indices = [self.get(a)[0] for a in op.args[1:]]
+        address = self.memory.element(array, t, indices, False)
+        shape, strides = array[2 + taken : 2 + t.ndim], array[2 + t.ndim + taken :]
+        self.one(op, [address, V(PTR, "null"), *shape, *strides])
+
+    def op_is_null(self, op: Operation) -> None:
+        data = self.get(op.args[0])[0]
+        n = self.lanes.width(data)
+        null = "null" if n == 1 else "zeroinitializer"
+        ty = "ptr" if n == 1 else f"<{n} x ptr>"
+        text = self.w.inst(f"icmp eq {ty} {self.lanes.operand(data, n)}, {null}")
+        self.one(op, [self.lanes.result(BOOL, text, n)])
+
+    # -- threads, calls, reports --------------------------------------------------------------------------------
+
+    def op_tid(self, op: Operation) -> None:
+        assert self.tids is not None
+        self.one(op, [self.tids(*op.attr)])
+
+    def op_call(self, op: Operation) -> None:
+        assert self.shared.emit_callee is not None
+        varying = tuple(a in self.facts.varying for a in op.args)
+        self.sets(op.results, self.shared.emit_callee(self, op.attr, varying, op.args))
+
+    def op_printf(self, op: Operation) -> None:
+        slots = [self.slot(v) for a in op.args for v in self.get(a)]
+        self.reports.printf(op.attr, slots, self.mask)
+
+    def op_fail(self, op: Operation) -> None:
+        kind, message = op.attr
+        types = [a.type.key for a in op.args]
+        self.shared.sites.append({"kind": kind, "message": message, "types": types, "loc": op.loc})
+        slots = [self.slot(v) for a in op.args for v in self.get(a)]
+        self.reports.fail(len(self.shared.sites) - 1, self.thread, slots[:8], self.mask)
+
+    def slot(self, v: V) -> V:
+        """`v` in the 64-bit form of the reporting functions."""
+        assert isinstance(v.type, Scalar)
+        if v.type.is_float:
+            return self.lanes.bitcast(self.lanes.cast(v, F64), I64)
+        return self.lanes.cast(v, I64)
+
+
+def parameter_leaves(fn: Function) -> int:
+    return sum(leaf_count(p.type) for p in fn.params)

@@ -1,0 +1,277 @@
+"""Loads, stores and atomics.
+
+An address is a `V` like any other value, and its form decides the access: uniform addresses are scalar accesses, linear
+ones with a small element are one wide access plus shuffles (so arrays of vectors, matrices and structs are read at full
+width), and the rest are gathers and scatters. Under a mask, wide accesses become masked ones.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ..lang.types import BOOL, I8, I16, I32, I64, MAX_NDIM, Array, Packed, Struct, Type, leaves, members
+from .lanes import Lanes, V
+from .writer import PTR, Leaf, constant, llvm_scalar, llvm_type
+
+# Elements of up to this many leaves are accessed as one vector: beyond it the shuffles cost more than gathers.
+_WIDE_LEAVES = 12
+_SAME_SIZE = {1: I8, 2: I16, 4: I32, 8: I64}
+
+
+@lru_cache(maxsize=None)
+def memory_leaves(t: Type) -> tuple[tuple[int, Leaf], ...]:
+    """(byte offset, leaf type) of all that a value of `t` is made of; arrays are taken apart into their descriptors."""
+    parts: list[tuple[int, Leaf]] = []
+    for offset, leaf in leaves(t):
+        if isinstance(leaf, Array):
+            parts += [(offset, PTR), (offset + 8, PTR)]
+            parts += [(offset + 16 + 8 * k, I64) for k in range(leaf.ndim)]
+            parts += [(offset + 16 + 8 * (MAX_NDIM + k), I64) for k in range(leaf.ndim)]
+        else:
+            parts.append((offset, leaf))  # type: ignore[arg-type]
+    return tuple(parts)
+
+
+def leaf_count(t: Type) -> int:
+    return len(memory_leaves(t))
+
+
+def member_range(t: Type, index: int) -> tuple[int, int]:
+    """Which leaves of `t` its member `index` occupies: start and end."""
+    if isinstance(t, Packed):
+        return index, index + 1
+    before = members(t)[:index]
+    start = sum(leaf_count(m) for m in before)
+    return start, start + leaf_count(members(t)[index])
+
+
+def path_range(t: Type, path: tuple[int, ...]) -> tuple[int, int, int, Type]:
+    """(byte offset, first leaf, end leaf, type) of the static part of `path` into an element of type `t`."""
+    offset = start = 0
+    for step in path:
+        if step == -1:
+            break
+        first, _ = member_range(t, step)
+        offset += t.offsets[step] if isinstance(t, Struct) else step * t.scalar.size  # type: ignore[attr-defined]
+        start += first
+        t = members(t)[step]
+    return offset, start, start + leaf_count(t), t
+
+
+def memory_type(t: Leaf) -> str:
+    """Truth values take a byte in memory."""
+    return "i8" if t is BOOL else llvm_scalar(t)
+
+
+class Memory:
+    """Emits accesses through a `Lanes`."""
+
+    def __init__(self, lanes: Lanes):
+        self.lanes, self.w = lanes, lanes.w
+
+    # -- addresses ----------------------------------------------------------------------------------------------
+
+    def advance(self, address: V, offset: V) -> V:
+        """`address` plus a 64-bit byte offset."""
+        if offset.literal_int == 0:
+            return address
+        n = self.lanes.lanes
+        if address.stride is not None and offset.stride is not None:
+            text = self.w.inst(f"getelementptr i8, ptr {address.text}, i64 {offset.text}")
+            return V(PTR, text, address.stride + offset.stride)
+        base = f"ptr {address.text}" if address.uniform else f"<{n} x ptr> {self.lanes.vector(address)}"
+        return V(PTR, self.w.inst(f"getelementptr i8, {base}, <{n} x i64> {self.lanes.vector(offset)}"), None)
+
+    def displace(self, address: V, offset: int) -> V:
+        return self.advance(address, V(I64, str(offset)))
+
+    def element(self, array: list[V], t: Array, indices: list[V], inner_contiguous: bool) -> V:
+        """The address of an element, or of the sub-array that fewer indices name."""
+        address = array[0]
+        for k, index in enumerate(indices):
+            stride = array[2 + t.ndim + k]
+            if inner_contiguous and k == t.ndim - 1:
+                stride = V(I64, str(t.dtype.size))
+            offset = self.lanes.binary("mul", self.lanes.cast(index, I64), stride)
+            address = self.advance(address, offset)
+        return address
+
+    # -- loads --------------------------------------------------------------------------------------------------
+
+    def load(self, address: V, t: Type, first: int, end: int, mask: str | None) -> list[V]:
+        """Leaves `first` to `end` of the element of type `t` at `address`."""
+        parts = memory_leaves(t)
+        if address.uniform:
+            return [self._load_uniform(address, *part) for part in parts[first:end]]
+        if self._wide(address, t):
+            return self._load_wide(address, t, range(first, end), mask)
+        return [self._gather(self.displace(address, offset), leaf, mask) for offset, leaf in parts[first:end]]
+
+    def _load_uniform(self, address: V, offset: int, leaf: Leaf) -> V:
+        at = self.displace(address, offset).text
+        raw = self.w.inst(f"load {memory_type(leaf)}, ptr {at}, align {leaf.align}")
+        return V(leaf, self._from_memory(raw, leaf, 1))
+
+    def _from_memory(self, raw: str, leaf: Leaf, n: int) -> str:
+        if leaf is BOOL:
+            return self.w.inst(f"icmp ne {llvm_type(I8, n)} {raw}, {constant(0, I8, n)}")
+        return raw
+
+    def _wide(self, address: V, t: Type) -> bool:
+        """Whether lanes' elements lie side by side and are made of leaves of one size."""
+        parts = memory_leaves(t)
+        size = parts[0][1].size
+        return (
+            address.stride == t.size
+            and len(parts) <= _WIDE_LEAVES
+            and len(parts) * size == t.size
+            and all(offset == i * size for i, (offset, _) in enumerate(parts))
+            and all(leaf.size == size for _, leaf in parts)
+        )
+
+    def _load_wide(self, address: V, t: Type, wanted: range, mask: str | None) -> list[V]:
+        n, parts = self.lanes.lanes, memory_leaves(t)
+        k, raw_type = len(parts), self._raw_type(parts)
+        wide = f"<{n * k} x {raw_type}>"
+        align = parts[0][1].align
+        if mask is None:
+            raw = self.w.inst(f"load {wide}, ptr {address.text}, align {align}")
+        else:
+            lanes_mask = self._spread(mask, k)
+            name = f"llvm.masked.load.v{n * k}{_suffix(raw_type)}.p0"
+            self.lanes.declare(f"declare {wide} @{name}(ptr, <{n * k} x i1>, {wide})")
+            raw = self.w.inst(
+                f"call {wide} @{name}(ptr align {align} {address.text}, <{n * k} x i1> {lanes_mask}, "
+                f"{wide} zeroinitializer)"
+            )
+        return [self._pick(raw, wide, raw_type, parts[i][1], i, k) for i in wanted]
+
+    def _raw_type(self, parts) -> str:
+        kinds = {memory_type(leaf) for _, leaf in parts}
+        return kinds.pop() if len(kinds) == 1 else f"i{8 * parts[0][1].size}"
+
+    def _pick(self, raw: str, wide: str, raw_type: str, leaf: Leaf, index: int, k: int) -> V:
+        n = self.lanes.lanes
+        if k > 1:
+            indices = ", ".join(f"i32 {index + lane * k}" for lane in range(n))
+            raw = self.w.inst(f"shufflevector {wide} {raw}, {wide} poison, <{n} x i32> <{indices}>")
+        if raw_type != memory_type(leaf):
+            cast = "inttoptr" if leaf is PTR else "bitcast"
+            raw = self.w.inst(f"{cast} <{n} x {raw_type}> {raw} to <{n} x {memory_type(leaf)}>")
+        return V(leaf, self._from_memory(raw, leaf, n), None)
+
+    def _spread(self, mask: str, k: int) -> str:
+        """Each lane's bit repeated for its `k` leaves."""
+        if k == 1:
+            return mask
+        n = self.lanes.lanes
+        return self.lanes.shuffle(BOOL, n, mask, "poison", [i // k for i in range(n * k)])
+
+    def _gather(self, address: V, leaf: Leaf, mask: str | None) -> V:
+        n = self.lanes.lanes
+        ty = f"<{n} x {memory_type(leaf)}>"
+        name = f"llvm.masked.gather.v{n}{_suffix(memory_type(leaf))}.v{n}p0"
+        self.lanes.declare(f"declare {ty} @{name}(<{n} x ptr>, <{n} x i1>, {ty})")
+        pointers = self.lanes.vector(address)
+        raw = self.w.inst(
+            f"call {ty} @{name}(<{n} x ptr> align {leaf.align} {pointers}, <{n} x i1> {self._mask(mask)}, "
+            f"{ty} zeroinitializer)"
+        )
+        return V(leaf, self._from_memory(raw, leaf, n), None)
+
+    def _mask(self, mask: str | None) -> str:
+        return mask or "splat (i1 true)"
+
+    # -- stores -------------------------------------------------------------------------------------------------
+
+    def store(self, address: V, t: Type, first: int, values: list[V], mask: str | None) -> None:
+        """Write leaves from `first` on of the element of type `t` at `address`."""
+        parts = memory_leaves(t)[first : first + len(values)]
+        if address.uniform:
+            for (offset, leaf), value in zip(parts, values):
+                self._store_uniform(address, offset, leaf, value, mask)
+        elif len(values) == leaf_count(t) and self._wide(address, t):
+            self._store_wide(address, t, values, mask)
+        else:
+            for (offset, leaf), value in zip(parts, values):
+                self._scatter(self.displace(address, offset), leaf, value, mask)
+
+    def _to_memory(self, text: str, leaf: Leaf, n: int) -> str:
+        if leaf is BOOL:
+            return self.w.inst(f"zext {llvm_type(BOOL, n)} {text} to {llvm_type(I8, n)}")
+        return text
+
+    def _store_uniform(self, address: V, offset: int, leaf: Leaf, value: V, mask: str | None) -> None:
+        """All active lanes write one place: the last of them wins, as with scalar threads in order."""
+        text = value.text if value.uniform else self.lanes.extract(value, self.last_lane(mask))
+        text = self._to_memory(text, leaf, 1)
+        at = self.displace(address, offset).text
+        self.w.do(f"store {memory_type(leaf)} {text}, ptr {at}, align {leaf.align}")
+
+    def last_lane(self, mask: str | None) -> str:
+        n = self.lanes.lanes
+        if mask is None:
+            return str(n - 1)
+        bits = self.w.inst(f"zext i{n} {self.lanes.mask_bits(mask)} to i64")
+        zeros = self.lanes.intrinsic("llvm.ctlz.i64", "i64", ("i64", bits), ("i1", "false"))
+        lane = self.w.inst(f"sub i64 63, {zeros}")
+        return self.w.inst(f"and i64 {lane}, {n - 1}")  # stays a lane should none be active
+
+    def _store_wide(self, address: V, t: Type, values: list[V], mask: str | None) -> None:
+        n, parts = self.lanes.lanes, memory_leaves(t)
+        k, raw_type = len(parts), self._raw_type(parts)
+        columns = [self._raw(v, leaf, raw_type) for v, (_, leaf) in zip(values, parts)]
+        wide, text = f"<{n * k} x {raw_type}>", self._interleave(columns, raw_type)
+        align = parts[0][1].align
+        if mask is None:
+            self.w.do(f"store {wide} {text}, ptr {address.text}, align {align}")
+            return
+        name = f"llvm.masked.store.v{n * k}{_suffix(raw_type)}.p0"
+        self.lanes.declare(f"declare void @{name}({wide}, ptr, <{n * k} x i1>)")
+        lanes_mask = self._spread(mask, k)
+        self.w.do(f"call void @{name}({wide} {text}, ptr align {align} {address.text}, <{n * k} x i1> {lanes_mask})")
+
+    def _raw(self, value: V, leaf: Leaf, raw_type: str) -> str:
+        n = self.lanes.lanes
+        text = self._to_memory(self.lanes.vector(value), leaf, n)
+        if raw_type != memory_type(leaf):
+            cast = "ptrtoint" if leaf is PTR else "bitcast"
+            text = self.w.inst(f"{cast} <{n} x {memory_type(leaf)}> {text} to <{n} x {raw_type}>")
+        return text
+
+    def _interleave(self, columns: list[str], raw_type: str) -> str:
+        """<a0 b0 c0 a1 b1 c1 …> from <a…>, <b…>, <c…>: concatenate pairwise, then one permutation."""
+        n, k = self.lanes.lanes, len(columns)
+        if k == 1:
+            return columns[0]
+        parts, width = columns, n
+        while len(parts) > 1:
+            parts = [*parts, "poison"] if len(parts) % 2 else parts
+            parts = [self._concatenate(a, b, width, raw_type) for a, b in zip(parts[::2], parts[1::2])]
+            width *= 2
+        indices = ", ".join(f"i32 {leaf * n + lane}" for lane in range(n) for leaf in range(k))
+        ty = f"<{width} x {raw_type}>"
+        return self.w.inst(f"shufflevector {ty} {parts[0]}, {ty} poison, <{n * k} x i32> <{indices}>")
+
+    def _concatenate(self, a: str, b: str, width: int, raw_type: str) -> str:
+        if a == b == "poison":
+            return "poison"
+        indices = ", ".join(f"i32 {i}" for i in range(2 * width))
+        ty = f"<{width} x {raw_type}>"
+        return self.w.inst(f"shufflevector {ty} {a}, {ty} {b}, <{2 * width} x i32> <{indices}>")
+
+    def _scatter(self, address: V, leaf: Leaf, value: V, mask: str | None) -> None:
+        n = self.lanes.lanes
+        ty = f"<{n} x {memory_type(leaf)}>"
+        name = f"llvm.masked.scatter.v{n}{_suffix(memory_type(leaf))}.v{n}p0"
+        self.lanes.declare(f"declare void @{name}({ty}, <{n} x ptr>, <{n} x i1>)")
+        text = self._to_memory(self.lanes.vector(value), leaf, n)
+        pointers = self.lanes.vector(address)
+        self.w.do(
+            f"call void @{name}({ty} {text}, <{n} x ptr> align {leaf.align} {pointers}, "
+            f"<{n} x i1> {self._mask(mask)})"
+        )
+
+
+def _suffix(raw_type: str) -> str:
+    return {"half": "f16", "float": "f32", "double": "f64", "ptr": "p0"}.get(raw_type, raw_type)

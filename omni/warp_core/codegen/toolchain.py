@@ -1,0 +1,84 @@
+"""Every call of LLVM, through llvmlite: assembly text in, relocatable object out.
+
+The pass list is short on purpose. The emitter writes code that is already wide, so LLVM's vectorisers and unrollers
+have nothing to add; what is left is promoting stack slots, folding, and dropping what is unused (measured: the whole O3
+pipeline costs twice the time for the same speed).
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import lru_cache
+
+import llvmlite.binding as llvm
+
+from .target import Target
+
+LLVM_VERSION = ".".join(map(str, llvm.llvm_version_info))
+
+# Only intrinsics with these names may be emitted: LLVM ends the process on one it cannot select.
+INTRINSICS = frozenset(
+    "abs ceil ctlz ctpop fabs floor fma fmuladd fptosi fptoui masked rint sqrt trunc vector memset memcpy".split()
+)
+_lock = threading.Lock()
+
+
+class ToolchainError(RuntimeError):
+    """LLVM refused the text that the emitter wrote: always a mistake of the compiler."""
+
+
+@lru_cache(maxsize=8)
+def _machine(target: Target) -> llvm.TargetMachine:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small"
+    )
+
+
+def _check_intrinsics(text: str) -> None:
+    for part in text.split("@llvm.")[1:]:
+        name = part.partition("(")[0].partition(".")[0]
+        if name not in INTRINSICS:
+            raise ToolchainError(f"intrinsic llvm.{name} is not on the white list")
+
+
+def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    builder = llvm.create_pass_builder(machine, tuning)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_aggressive_dce_pass()
+    passes.run(module, builder)
+
+
+def object_code(text: str, target: Target) -> bytes:
+    """Compile LLVM assembly to a relocatable object for `target`.
+
+    Raises ToolchainError when the text is not valid LLVM assembly.
+    """
+    module, machine = _prepare(text, target)
+    return machine.emit_object(module)
+
+
+def assembly(text: str, target: Target) -> str:
+    """The target's assembly for the same module: for people who want to look."""
+    module, machine = _prepare(text, target)
+    return machine.emit_assembly(module)
+
+
+def _prepare(text: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+    _check_intrinsics(text)
+    with _lock:
+        machine = _machine(target)
+        try:
+            module = llvm.parse_assembly(text)
+            module.verify()
+        except RuntimeError as error:
+            raise ToolchainError(str(error)) from None
+        module.triple = target.triple
+        module.data_layout = str(machine.target_data)
+        _optimize(module, machine)
+        return module, machine

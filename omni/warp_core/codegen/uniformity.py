@@ -1,0 +1,214 @@
+"""Which values differ between lanes, and which exits only some of the lanes take.
+
+A value is *varying* when lanes of one SIMD group may hold different numbers, *uniform* otherwise. An exit (yield,
+break, continue, return) is *divergent* when lanes that are still inside its target may be somewhere else at that point,
+so that it has to be done by masks; a construct that contains a divergent exit is *masked*: the set of active lanes may
+be smaller behind it.
+
+The analysis walks the function until nothing changes; facts only grow. Positions are tracked as *levels*: the function
+is level 0, every for, loop and block one more. At any point a level is *split* when some lanes that are in its current
+iteration wait elsewhere: in the other branch of a varying `if`, at the end of the body after a divergent `continue`, or
+behind an inner construct that they left by a divergent `break`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..ir.nodes import Function, Operation, Region, Value
+from ..ir.ops import BREAKABLE
+
+
+@dataclass
+class Facts:
+    """The result. Sets hold the objects themselves."""
+
+    varying: set[Value] = field(default_factory=set)
+    divergent: set[Operation] = field(default_factory=set)
+    masked: set[Operation] = field(default_factory=set)
+    used: set[Value] = field(default_factory=set)  # values that some operation takes
+    results_varying: tuple[bool, ...] = ()
+    return_divergent: bool = False
+
+    def size(self) -> int:
+        return len(self.varying) + len(self.divergent) + len(self.masked)
+
+
+@dataclass
+class _Level:
+    op: Operation | None  # None: the function
+    ifs: int = 0  # varying ifs open inside the level
+    waits: set[int] = field(default_factory=set)  # levels at whose end lanes of this one wait
+    next_sites: list[tuple[Operation, bool]] = field(default_factory=list)
+    leave_sites: list[tuple[Operation, bool]] = field(default_factory=list)
+
+
+# (function, which parameters are varying) -> facts; shared by all calls of one kernel's compilation
+Cache = dict[tuple[Function, tuple[bool, ...]], Facts]
+
+
+def analyze(fn: Function, varying_params: tuple[bool, ...], lanes: int, cache: Cache) -> Facts:
+    """Facts about `fn` when its parameters are uniform or varying as given. With one lane nothing varies."""
+    key = (fn, varying_params)
+    if key not in cache:
+        facts = Facts(results_varying=(False,) * len(fn.results))
+        facts.used.update(a for op in fn.body.walk() for a in op.args)
+        if lanes > 1:
+            facts.varying.update(p for p, v in zip(fn.params, varying_params) if v)
+            _Walk(fn, facts, lanes, cache).run()
+        cache[key] = facts
+    return cache[key]
+
+
+class _Walk:
+    def __init__(self, fn: Function, facts: Facts, lanes: int, cache: Cache):
+        self.fn, self.facts, self.lanes, self.cache = fn, facts, lanes, cache
+        self.levels: list[_Level] = []
+        self.enclosing: list[Operation] = []
+
+    def run(self) -> None:
+        before = -1
+        while self.facts.size() != before:
+            before = self.facts.size()
+            self.levels = [_Level(None)]
+            self.region(self.fn.body, None)
+        sites = self.levels[0].leave_sites
+        self.facts.return_divergent = any(d for _, d in sites)
+        self.facts.results_varying = tuple(
+            self.facts.return_divergent or any(op.args[i] in self.facts.varying for op, _ in sites)
+            for i in range(len(self.fn.results))
+        )
+
+    # -- helpers ------------------------------------------------------------------------------------------------
+
+    def mark(self, *values: Value) -> None:
+        self.facts.varying.update(values)
+
+    def is_varying(self, value: Value) -> bool:
+        return value in self.facts.varying
+
+    def split(self, level: int) -> bool:
+        """Whether lanes of `level` may be elsewhere: a varying if inside it, or an exit that took some away."""
+        return any(inner.ifs for inner in self.levels[level:]) or bool(self.levels[level].waits)
+
+    def exit(self, op: Operation, level: int, to_next: bool) -> None:
+        """Note that `op` leaves for the end of `level`, or for its next iteration."""
+        target = self.levels[level]
+        divergent = self.split(level)
+        if divergent:
+            self.facts.divergent.add(op)
+            assert target.op is not None
+            self.facts.masked.update(self.enclosing[self.enclosing.index(target.op) :])
+            self.wait(level, to_next)
+        (target.next_sites if to_next else target.leave_sites).append((op, divergent))
+
+    def wait(self, level: int, to_next: bool = False) -> None:
+        """Some lanes wait at the end of `level`: every level outside misses them until then, and so does `level`
+        itself when they wait for its next iteration."""
+        for outer in self.levels[: level + to_next]:
+            outer.waits.add(level)
+
+    # -- walking ------------------------------------------------------------------------------------------------
+
+    def region(self, region: Region, owner: Operation | None) -> None:
+        for op in region.ops:
+            handler = _HANDLERS.get(op.code)
+            if handler:
+                handler(self, op)
+            elif op.code == "yield":
+                self.yield_(op, owner)
+            elif op.code in ("tid", "atomic") or any(a in self.facts.varying for a in op.args):
+                self.mark(*op.results)
+
+    def yield_(self, op: Operation, owner: Operation | None) -> None:
+        if owner is not None and owner.code in BREAKABLE:
+            self.exit(op, len(self.levels) - 1, owner.code != "block")
+
+    def break_(self, op: Operation) -> None:
+        self.exit(op, len(self.levels) - 1 - op.attr, False)
+
+    def continue_(self, op: Operation) -> None:
+        self.exit(op, len(self.levels) - 1 - op.attr, True)
+
+    def return_(self, op: Operation) -> None:
+        divergent = self.split(0)
+        if divergent:
+            self.facts.divergent.add(op)
+            self.facts.masked.update(self.enclosing)
+        self.levels[0].leave_sites.append((op, divergent))
+
+    def call(self, op: Operation) -> None:
+        varying = tuple(a in self.facts.varying for a in op.args)
+        facts = analyze(op.attr, varying, self.lanes, self.cache)
+        self.mark(*(r for r, v in zip(op.results, facts.results_varying) if v))
+
+    def if_(self, op: Operation) -> None:
+        varying = self.is_varying(op.args[0])
+        self.levels[-1].ifs += varying
+        self.enclosing.append(op)
+        for region in op.regions:
+            self.region(region, op)
+        self.enclosing.pop()
+        self.levels[-1].ifs -= varying
+        yields = [r.terminator for r in op.regions if r.terminator.code == "yield"]
+        for i, result in enumerate(op.results):
+            values = [y.args[i] for y in yields]
+            merges = varying and len(values) == 2 and values[0] is not values[1]
+            if merges or any(v in self.facts.varying for v in values):
+                self.mark(result)
+
+    def breakable(self, op: Operation) -> None:
+        level = _Level(op)
+        region = op.regions[0]
+        self.enter(op, region)
+        self.levels.append(level)
+        self.enclosing.append(op)
+        if op.code == "for" and any(map(self.is_varying, op.args[:3])):
+            self.facts.masked.add(op)  # lanes run out at different iterations
+        if op in self.facts.masked:
+            self.wait(len(self.levels) - 1)  # from the second iteration on, lanes may have left
+        self.region(region, op)
+        self.enclosing.pop()
+        self.levels.pop()
+        for outer in self.levels:
+            outer.waits.discard(len(self.levels))
+        self.carried(op, region, level)
+        self.leave(op, level)
+
+    def enter(self, op: Operation, region: Region) -> None:
+        if op.code == "for":
+            if self.is_varying(op.args[0]) or self.is_varying(op.args[2]):
+                self.mark(region.params[0])
+            pairs = zip(region.params[1:], op.args[3:])
+        else:
+            pairs = zip(region.params, op.args)
+        self.mark(*(p for p, init in pairs if self.is_varying(init)))
+
+    def carried(self, op: Operation, region: Region, level: _Level) -> None:
+        params = region.params[1:] if op.code == "for" else region.params
+        sites = level.next_sites
+        blend = len(sites) > 1 and any(d for _, d in sites)
+        for i, param in enumerate(params):
+            values = {site.args[i] for site, _ in sites}
+            if (blend and len(values) > 1) or any(v in self.facts.varying for v in values):
+                self.mark(param)
+
+    def leave(self, op: Operation, level: _Level) -> None:
+        blend = any(d for _, d in level.leave_sites) or (op.code == "for" and op in self.facts.masked)
+        if op.code == "for":
+            self.mark(*(r for r, p in zip(op.results, op.regions[0].params[1:]) if self.is_varying(p)))
+        for i, result in enumerate(op.results):
+            if blend or any(site.args[i] in self.facts.varying for site, _ in level.leave_sites):
+                self.mark(result)
+
+
+_HANDLERS = {
+    "break": _Walk.break_,
+    "continue": _Walk.continue_,
+    "return": _Walk.return_,
+    "call": _Walk.call,
+    "if": _Walk.if_,
+    "for": _Walk.breakable,
+    "loop": _Walk.breakable,
+    "block": _Walk.breakable,
+}

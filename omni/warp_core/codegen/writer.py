@@ -1,0 +1,119 @@
+"""Writes LLVM assembly text: names, blocks, types and literals. Knows nothing of the IR's operations."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+from ..lang.types import BF16, BOOL, F16, I64, Scalar
+
+
+class Pointer:
+    """The pseudo-scalar of addresses, next to the `Scalar`s."""
+
+    key = "ptr"
+    is_float = is_int = False
+    bits = 64
+    size = align = 8
+
+
+PTR = Pointer()
+Leaf = Scalar | Pointer
+
+_FLOATS = {16: "half", 32: "float", 64: "double"}
+
+
+def llvm_scalar(t: Leaf) -> str:
+    """LLVM's name of `t` in registers. bfloat16 is kept as its bits and computed in float."""
+    if isinstance(t, Pointer):
+        return "ptr"
+    if t.kind == "float":
+        return _FLOATS[t.bits]
+    return f"i{t.bits}"
+
+
+def llvm_type(t: Leaf, lanes: int = 1) -> str:
+    return llvm_scalar(t) if lanes == 1 else f"<{lanes} x {llvm_scalar(t)}>"
+
+
+def literal(value: Any, t: Leaf) -> str:
+    """`value` as a literal of scalar type `t`."""
+    if isinstance(t, Pointer):
+        return "null"
+    if t is BOOL:
+        return "true" if value else "false"
+    if t is F16:
+        return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
+    if t is BF16:
+        return str(struct.unpack("<I", struct.pack("<f", value))[0] >> 16)
+    if t.is_float:
+        value = math.nan if math.isnan(value) else value  # one NaN, whatever its payload
+        return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+    return str(int(value))
+
+
+def constant(value: Any, t: Leaf, lanes: int = 1) -> str:
+    """`value` as an operand of `lanes` lanes."""
+    text = literal(value, t)
+    return text if lanes == 1 else f"splat ({llvm_scalar(t)} {text})"
+
+
+def sequence(start: int, step: int, lanes: int, t: Scalar = I64) -> str:
+    """The vector operand <start, start + step, …>."""
+    scalar = llvm_scalar(t)
+    return "<" + ", ".join(f"{scalar} {start + i * step}" for i in range(lanes)) + ">"
+
+
+def shuffle_mask(indices) -> str:
+    """The index operand of a shufflevector."""
+    indices = list(indices)
+    return f"<{len(indices)} x i32> <" + ", ".join(f"i32 {i}" for i in indices) + ">"
+
+
+class Writer:
+    """The body of one function, in blocks. Allocas are collected for the entry block."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.allocas: list[str] = []
+        self.block = "entry"
+        self._count = 0
+
+    def name(self) -> str:
+        self._count += 1
+        return f"%v{self._count}"
+
+    def label(self, hint: str) -> str:
+        self._count += 1
+        return f"{hint}{self._count}"
+
+    def inst(self, text: str) -> str:
+        """Append an instruction with a result; returns its name."""
+        name = self.name()
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def do(self, text: str) -> None:
+        """Append an instruction without a result."""
+        self.lines.append("  " + text)
+
+    def alloca(self, llvm: str) -> str:
+        name = self.name()
+        self.allocas.append(f"  {name} = alloca {llvm}")
+        return name
+
+    def start(self, label: str) -> None:
+        """Begin a block; the one before must have ended."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def br(self, label: str) -> None:
+        self.do(f"br label %{label}")
+
+    def cond_br(self, cond: str, yes: str, no: str) -> None:
+        self.do(f"br i1 {cond}, label %{yes}, label %{no}")
+
+    def phi(self, llvm: str, edges: list[tuple[str, str]]) -> str:
+        """A phi of (operand, block) edges."""
+        return self.inst(f"phi {llvm} " + ", ".join(f"[ {v}, %{b} ]" for v, b in edges))
