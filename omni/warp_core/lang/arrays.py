@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .classes import wc_type
 from .scalars import SCALAR_CLASSES
 from .types import MAX_NDIM, Array, Scalar, Type
-from .values import wc_type
 
 __all__ = ["ArrayAnnotation"]
 

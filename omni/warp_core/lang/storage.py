@@ -38,6 +38,7 @@ class Rounded:
     _length_: int
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """All components zero, as ctypes arrays begin."""
         self = object.__new__(cls)
         self._numbers = [0.0] * cls._length_
         return self

@@ -1,0 +1,47 @@
+"""Which Python class stands for which type; filled by `scalars`, `values` and `structs`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .annotations import type_of
+from .scalars import SCALAR_CLASSES
+from .types import Type
+
+_classes: dict[Type, Any] = dict(SCALAR_CLASSES)
+_makers: dict[type[Type], Callable[[Any], Any]] = {}
+
+
+def register(t: Type, cls: Any) -> Any:
+    """Make `cls` the Python class of type `t`; returns it."""
+    _classes[t] = cls
+    return cls
+
+
+def register_maker(kind: type[Type], make: Callable[[Any], Any]) -> None:
+    """Let `make(t)` build the class of a type of this kind when it is first asked for."""
+    _makers[kind] = make
+
+
+def python_type(t: Type) -> Any:
+    """The Python class of values of type `t`."""
+    cls = _classes.get(t)
+    if cls is None:
+        make = _makers.get(type(t))
+        if make is None:
+            raise TypeError(f"type {t} has no Python class")
+        cls = _classes.setdefault(t, make(t))
+    return cls
+
+
+def wc_type(dtype: Any) -> Type:
+    """The type that a dtype names; unlike an annotation, a dtype must be a concrete type.
+
+    Raises:
+        TypeError: If `dtype` names no concrete type of the language.
+    """
+    t = type_of(dtype)
+    if not isinstance(t, Type):
+        raise TypeError(f"dtype {dtype!r} is generic; give a concrete type")
+    return t

@@ -1,0 +1,248 @@
+"""User-defined records: `@wp.struct` turns an annotated class into a type of the kernel language.
+
+Fields become checked properties. Vectors and nested structs are stored by value: assigning one copies it, and
+`s.position.x = 1.0` writes into `s`. Array fields hold a reference to the array, or None. Start with `struct`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import struct as binary
+import sys
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from . import semantics
+from .annotations import type_of
+from .classes import python_type, register
+from .scalars import SCALAR_CLASSES, component
+from .types import BF16, BOOL, MAX_NDIM, Array, Mat, Packed, Scalar, Struct, Type, leaves
+from .values import from_leaves, to_leaves
+
+__all__ = ["struct"]
+
+_CODES = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
+_CODES |= {"bool": "?", "f16": "e", "bf16": "H", "f32": "f", "f64": "d"}
+_ARRAY_CODES = f"2Q{2 * MAX_NDIM}q"
+_NULL_ARRAY = (0,) * (2 + 2 * MAX_NDIM)
+
+
+class StructValue:
+    """What the classes made by `struct` share. Instances start out zero and are set field by field or by keyword."""
+
+    __slots__ = ("_values",)
+    __wc_type__: ClassVar[Struct]
+    _defaults: ClassVar[dict[str, Any]]
+    _values: list[Any]
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        t = self.__wc_type__
+        self._values = [_zero(ft) for _, ft in t.fields]
+        if len(args) > len(t.fields):
+            raise TypeError(f"struct {t.name} has {len(t.fields)} fields, got {len(args)} values")
+        given = dict(zip(t.index, args))
+        for name, value in (self._defaults | given | kwargs).items():
+            if name not in t.index or (name in given and name in kwargs):
+                raise TypeError(f"{t.name}() got an unexpected or repeated field {name!r}; fields are {_names(t)}")
+            setattr(self, name, value)
+
+    @classmethod
+    def _from(cls, flat: Any) -> Any:
+        """An instance of leaf values that are in range, in memory order."""
+        self = object.__new__(cls)
+        rest = iter(flat)
+        self._values = [_take(ft, rest) for _, ft in cls.__wc_type__.fields]
+        return self
+
+    def _leaves(self) -> tuple[Any, ...]:
+        flat: list[Any] = []
+        for (_, t), value in zip(self.__wc_type__.fields, self._values):
+            flat.extend((value,) if isinstance(t, (Scalar, Array)) else value._leaves())
+        return tuple(flat)
+
+    def _wc_pack(self) -> bytes:
+        """The struct's memory as kernels see it."""
+        numbers: list[Any] = []
+        for (_, t), value in zip(leaves(self.__wc_type__), self._leaves()):
+            if isinstance(t, Array):
+                numbers.extend(_NULL_ARRAY if value is None else _descriptor(value))
+            else:
+                numbers.append(semantics.bits_of(value, t) if t is BF16 else value)
+        return self._packer.pack(*numbers)
+
+    _packer: ClassVar[binary.Struct]
+
+    @classmethod
+    def numpy_dtype(cls) -> dict[str, Any]:
+        """The record as `numpy.dtype` takes it: names, formats, byte offsets, itemsize."""
+        return numpy_spec(cls.__wc_type__)
+
+    def numpy_value(self) -> tuple:
+        """The values as an element of a NumPy array of `numpy_dtype()`.
+
+        >>> Particle = struct(type("Particle", (), {"__annotations__": {"mass": float}}))
+        >>> Particle(mass=2.0).numpy_value()
+        (2.0,)
+        """
+        return tuple(_numpy_value(t, v) for (_, t), v in zip(self.__wc_type__.fields, self._values))
+
+    def __reduce__(self) -> tuple:
+        return _rebuild, (type(self), self._leaves())
+
+    def __repr__(self) -> str:
+        return self._describe(repr)
+
+    def __str__(self) -> str:
+        return self._describe(str)
+
+    def _describe(self, text: Any) -> str:
+        lines = (f"{name}={text(getattr(self, name))},".replace("\n", "\n\t") for name in self.__wc_type__.index)
+        return f"{self.__wc_type__.name}(\n" + "".join(f"\t{line}\n" for line in lines) + ")"
+
+
+def _rebuild(cls: Any, flat: tuple) -> Any:
+    return cls._from(flat)
+
+
+def _names(t: Struct) -> str:
+    return ", ".join(t.index) or "none"
+
+
+def _zero(t: Type) -> Any:
+    if isinstance(t, Scalar):
+        return semantics.convert(0, t)
+    if isinstance(t, Array):
+        return None
+    return python_type(t)._from([0] * t.count) if isinstance(t, Packed) else python_type(t)()
+
+
+def _take(t: Type, rest: Iterator[Any]) -> Any:
+    if isinstance(t, (Scalar, Array)):
+        return next(rest)
+    return from_leaves(t, [next(rest) for _ in leaves(t)])
+
+
+def _descriptor(array: Any) -> tuple[int, ...]:
+    missing = MAX_NDIM - array.ndim
+    return (array.ptr or 0, array.grad_ptr, *array.shape, *(1,) * missing, *array.strides, *(0,) * missing)
+
+
+def _checked(t: Type, value: Any) -> Any:
+    """`value` as it is stored in a field of type `t`."""
+    if isinstance(t, Array):
+        u = getattr(value, "__wc_type__", None)
+        if value is not None and u is not t:
+            given = spell(u) if isinstance(u, Array) else f"{type(value).__name__}"
+            raise TypeError(f"expected {spell(t)} or None, got {given}")
+        return value
+    flat = to_leaves(value, t)
+    return flat[0] if isinstance(t, Scalar) else from_leaves(t, flat)
+
+
+def spell(t: Type) -> str:
+    """A type in the words of the user: `float32`, `vec3f`, `2-d array of vec3f`."""
+    if isinstance(t, Array):
+        return f"{t.ndim}-d array of {spell(t.dtype)}"
+    if isinstance(t, Scalar):
+        return SCALAR_CLASSES[t].__name__
+    return t.name if isinstance(t, Struct) else python_type(t).__name__
+
+
+def _field(index: int, name: str, t: Type) -> property:
+    def get(self: StructValue) -> Any:
+        value = self._values[index]
+        return component(t, value) if isinstance(t, Scalar) else value
+
+    def put(self: StructValue, value: Any) -> None:
+        try:
+            self._values[index] = _checked(t, value)
+        except (TypeError, ValueError) as e:
+            raise type(e)(f"field {name!r} of struct {self.__wc_type__.name}: {e}") from None
+
+    return property(get, put, doc=f"Field of type {spell(t)}.")
+
+
+def _format(t: Struct) -> str:
+    """The struct module's format of the memory layout, padding made explicit."""
+    text, at = "<", 0
+    for offset, leaf in leaves(t):
+        text += f"{offset - at}x" + (_ARRAY_CODES if isinstance(leaf, Array) else _CODES[leaf.key])
+        at = offset + leaf.size
+    return text + f"{t.size - at}x"
+
+
+_ARRAY_SPEC = {
+    "names": ["data", "grad", "shape", "strides"],
+    "formats": ["<u8", "<u8", f"{MAX_NDIM}<i8", f"{MAX_NDIM}<i8"],
+}
+
+
+def numpy_spec(t: Type) -> Any:
+    """What `numpy.dtype` takes for one element of type `t`; bfloat16 appears as its bits (uint16)."""
+    if isinstance(t, Scalar):
+        kind = "u" if t is BF16 else t.kind[0]
+        return "|b1" if t is BOOL else f"<{kind}{t.size}"
+    if isinstance(t, Packed):
+        shape = (t.rows, t.cols) if isinstance(t, Mat) else (t.count,)
+        return (numpy_spec(t.scalar), shape)
+    if isinstance(t, Struct):
+        formats = [numpy_spec(ft) for _, ft in t.fields]
+        return {"names": list(t.index), "formats": formats, "offsets": list(t.offsets), "itemsize": t.size}
+    return _ARRAY_SPEC
+
+
+def _numpy_value(t: Type, value: Any) -> Any:
+    if isinstance(t, Scalar):
+        return semantics.bits_of(value, t) if t is BF16 else value
+    if isinstance(t, Array):
+        flat = _NULL_ARRAY if value is None else _descriptor(value)
+        return (*flat[:2], flat[2 : 2 + MAX_NDIM], flat[2 + MAX_NDIM :])
+    if isinstance(t, Struct):
+        return value.numpy_value()
+    flat = [_numpy_value(t.scalar, x) for x in value._leaves()]
+    return [flat[i : i + t.cols] for i in range(0, len(flat), t.cols)] if isinstance(t, Mat) else flat
+
+
+def _annotations(cls: type, depth: int) -> dict[str, Any]:
+    """The class's annotations; those written as strings are evaluated where the class was written."""
+    frame = sys._getframe(depth)
+    return inspect.get_annotations(cls, globals=frame.f_globals, locals=frame.f_locals | vars(cls), eval_str=True)
+
+
+_NOT_COPIED = frozenset(("__dict__", "__weakref__", "__annotations__", "__slots__"))
+
+
+def struct(cls: type) -> Any:
+    """Make an annotated class a struct type, for kernel arguments, array elements and fields of other structs.
+
+    Args:
+        cls: A class whose annotations name the types of its fields; a value given in the class is the field's default.
+
+    Returns:
+        A class with the same name and methods. Instances have the fields as attributes, zero unless set.
+
+    Raises:
+        TypeError: If a field's annotation is not a type of the kernel language.
+
+    >>> Particle = struct(type("Particle", (), {"__annotations__": {"mass": float, "index": int}}))
+    >>> Particle(mass=1.5).mass
+    1.5
+    """
+    fields = []
+    for name, annotation in _annotations(cls, 2).items():
+        try:
+            fields.append((name, type_of(annotation)))
+        except TypeError as e:
+            raise TypeError(f"field {name!r} of struct {cls.__name__}: {e}") from None
+    t = Struct(cls.__name__, tuple(fields))
+    kept = {k: v for k, v in vars(cls).items() if k not in _NOT_COPIED}
+    body = kept | {
+        "__slots__": (),
+        "__wc_type__": t,
+        "_defaults": {name: kept[name] for name in t.index if name in kept},
+        "_packer": binary.Struct(_format(t)),
+    }
+    body |= {name: _field(i, name, ft) for i, (name, ft) in enumerate(t.fields)}
+    made = type(cls.__name__, (StructValue,), body)
+    made.__qualname__ = cls.__qualname__
+    return register(t, made)
