@@ -67,19 +67,20 @@ class Control:
 
     def region(self, region: Region, fall: Fall) -> None:
         """Emit all of `region`; the block is ended when this returns."""
-        for op in region.ops:
+        for i, op in enumerate(region.ops):
             if OPS[op.code].terminator:
                 self.terminator(op, fall)
                 return
             self.operation(op)
-            if op in self.facts.masked and self.mask is not None and op is not region.ops[-2]:
+            if op in self.facts.leaky and not harmless(region.ops[i + 1 :]):
                 self.leave_if_idle(fall)
 
     def operation(self, op: Operation) -> None:
         self.handlers[op.code](op)
 
     def leave_if_idle(self, fall: Fall) -> None:
-        assert self.mask is not None
+        if self.mask is None:
+            return
         some, none = self.w.label("some"), self.w.label("none")
         self.w.cond_br(self.lanes.any(self.mask), some, none)
         self.w.start(none)
@@ -151,7 +152,7 @@ class Control:
             self.sets(op.results, [self.lanes.select(cond, a, b) for a, b in zip(*sides)])
         elif sides:
             self.sets(op.results, sides[0])
-        self.mask = entry if op not in self.facts.masked else self.merged(ends)
+        self.mask = entry if op not in self.facts.leaky else self.merged(ends)
 
     def merged(self, masks: list[str | None]) -> str:
         """The lanes that came through the sides of an `if`."""
@@ -190,11 +191,13 @@ class Control:
             self.inside(region, Level(join, join), join)
             self.sets(op.results, join.finish())
             return
-        leave = Accumulator(self, self.w.label("endblock"), self.slots(op.results))
+        entry, leaky = self.mask, op in self.facts.leaky
+        leave = Accumulator(self, self.w.label("endblock"), self.slots(op.results), track=leaky)
         leave.reset()
         self.inside(region, Level(leave, leave), leave)
         self.w.start(leave.label)
-        values, self.mask = leave.load()
+        values, arrived = leave.load()
+        self.mask = arrived if leaky else entry
         self.sets(op.results, values)
 
     def inside(self, region: Region, level: Level, fall: Fall) -> None:
@@ -245,7 +248,8 @@ class Control:
     def masked_loop(self, op: Operation, carried: list[Value], init: list[Value], counter: Counter | None) -> None:
         """Lanes leave or skip ahead at different times; the loop runs until none is left."""
         region = op.regions[0]
-        leave = Accumulator(self, self.w.label("endloop"), self.slots(op.results))
+        entry, leaky = self.mask, op in self.facts.leaky
+        leave = Accumulator(self, self.w.label("endloop"), self.slots(op.results), track=leaky)
         following = Accumulator(self, self.w.label("latch"), self.slots(carried), next_sites(region) > 1)
         leave.reset()
         head = Head(self, carried, init, counter, self.mask or "splat (i1 true)")
@@ -262,7 +266,8 @@ class Control:
         self.w.cond_br(self.lanes.any(mask), head.label, leave.label)
         head.write()
         self.w.start(leave.label)
-        results, self.mask = leave.load()
+        results, arrived = leave.load()
+        self.mask = arrived if leaky else entry
         self.sets(op.results, results)
 
     def drop_exhausted(self, counter: Counter, carried: list[Value], leave: Accumulator) -> None:
@@ -365,10 +370,13 @@ class Head:
 
 def speculatable(region: Region) -> bool:
     """Whether running the region for lanes that should not is harmless and cheap."""
-    if region.terminator.code != "yield":
-        return False
+    return region.terminator.code == "yield" and harmless(region.ops)
+
+
+def harmless(ops: list[Operation]) -> bool:
+    """Whether these operations are pure and cheaper than a test of the mask and a branch."""
     cost = 0
-    for op in region.ops[:-1]:
+    for op in ops[:-1]:
         if not OPS[op.code].pure:
             return False
         width = sum(len(memory_leaves(r.type)) for r in op.results)

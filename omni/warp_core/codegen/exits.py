@@ -88,10 +88,13 @@ class Join:
 
 
 class Accumulator:
-    """A label that lanes reach at different times: values and the mask of the arrived wait in stack slots."""
+    """A label that lanes reach at different times: values, and if tracked the mask of the arrived, wait in stack slots.
 
-    def __init__(self, scope: Scope, label: str, slots: Slots, blend: bool = True):
-        self.scope, self.label, self.slots, self.blend = scope, label, list(slots), blend
+    Without `blend` only one group of lanes ever arrives between resets, so values need no selecting.
+    """
+
+    def __init__(self, scope: Scope, label: str, slots: Slots, blend: bool = True, track: bool = True):
+        self.scope, self.label, self.slots, self.blend, self.track = scope, label, list(slots), blend, track
         self.w = scope.lanes.w
         self.mask_type = f"<{scope.lanes.lanes} x i1>"
         self.places = [self.w.alloca(slot_type(scope, s)) for s in self.slots]
@@ -111,6 +114,10 @@ class Accumulator:
                 old = self.w.inst(f"load {ty}, ptr {place}")
                 text = self.w.inst(f"select {self.mask_type} {mask}, {ty} {text}, {ty} {old}")
             self.w.do(f"store {ty} {text}, ptr {place}")
+        if self.track:
+            self._arrive(mask)
+
+    def _arrive(self, mask: str | None) -> None:
         arrived = self.w.inst(f"load {self.mask_type}, ptr {self.mask_place}")
         arrived = self.w.inst(f"or {self.mask_type} {arrived}, {mask or 'splat (i1 true)'}")
         self.w.do(f"store {self.mask_type} {arrived}, ptr {self.mask_place}")

@@ -2,8 +2,8 @@
 
 A value is *varying* when lanes of one SIMD group may hold different numbers, *uniform* otherwise. An exit (yield,
 break, continue, return) is *divergent* when lanes that are still inside its target may be somewhere else at that point,
-so that it has to be done by masks; a construct that contains a divergent exit is *masked*: the set of active lanes may
-be smaller behind it.
+so that it has to be done by masks; a construct that contains one is *masked*. It is *leaky* when a divergent exit leaves
+it for a target further out, so that fewer lanes may be active behind it.
 
 The analysis walks the function until nothing changes; facts only grow. Positions are tracked as *levels*: the function
 is level 0, every for, loop and block one more. At any point a level is *split* when some lanes that are in its current
@@ -26,12 +26,13 @@ class Facts:
     varying: set[Value] = field(default_factory=set)
     divergent: set[Operation] = field(default_factory=set)
     masked: set[Operation] = field(default_factory=set)
+    leaky: set[Operation] = field(default_factory=set)  # fewer lanes may come out of these than went in
     used: set[Value] = field(default_factory=set)  # values that some operation takes
     results_varying: tuple[bool, ...] = ()
     return_divergent: bool = False
 
     def size(self) -> int:
-        return len(self.varying) + len(self.divergent) + len(self.masked)
+        return len(self.varying) + len(self.divergent) + len(self.masked) + len(self.leaky)
 
 
 @dataclass
@@ -98,7 +99,9 @@ class _Walk:
         if divergent:
             self.facts.divergent.add(op)
             assert target.op is not None
-            self.facts.masked.update(self.enclosing[self.enclosing.index(target.op) :])
+            inside = self.enclosing.index(target.op)
+            self.facts.masked.update(self.enclosing[inside:])
+            self.facts.leaky.update(self.enclosing[inside + 1 :])
             self.wait(level, to_next)
         (target.next_sites if to_next else target.leave_sites).append((op, divergent))
 
@@ -135,6 +138,7 @@ class _Walk:
         if divergent:
             self.facts.divergent.add(op)
             self.facts.masked.update(self.enclosing)
+            self.facts.leaky.update(self.enclosing)
         self.levels[0].leave_sites.append((op, divergent))
 
     def call(self, op: Operation) -> None:
