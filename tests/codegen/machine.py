@@ -1,0 +1,117 @@
+"""Runs emitted code on the interpreter's values, so that both can be given the same program and compared."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from omni.warp_core.codegen import toolchain
+from omni.warp_core.codegen.emit import EmitOptions, Unit, emit_cpu
+from omni.warp_core.codegen.target import Target, host, x86
+from omni.warp_core.ir.memory import MemArray, flatten, unflatten
+from omni.warp_core.ir.nodes import Function
+from omni.warp_core.lang.semantics import bits_of, from_bits
+from omni.warp_core.lang.types import Array, Type, leaves
+
+_ORDER = ["sse2", "sse4", "avx2", "avx512"]
+
+
+def targets() -> list[Target]:
+    """Every level that this machine can run."""
+    mine = host().name
+    return [x86(name) for name in _ORDER[: _ORDER.index(mine) + 1]] if mine in _ORDER else [host()]
+
+
+class _Array(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("grad", ctypes.c_void_p),
+        ("shape", ctypes.c_int64 * 4),
+        ("strides", ctypes.c_int64 * 4),
+    ]
+
+
+class Machine:
+    """A compiled kernel. `run` takes interpreter values and writes arrays back."""
+
+    def __init__(self, fn: Function, target: Target, lanes: int = 0, inner_contiguous: bool = True):
+        self.unit: Unit = emit_cpu(fn, target, EmitOptions(lanes, inner_contiguous))
+        self.failures: list[tuple[int, int, list[int]]] = []
+        self.printed: list[str] = []
+        self._callbacks()
+        code = toolchain.object_code(self.unit.text, target)
+        machine = llvm.Target.from_triple(target.triple).create_target_machine(reloc="pic", codemodel="small")
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        void, i64 = ctypes.c_void_p, ctypes.c_int64
+        self._entry = ctypes.CFUNCTYPE(None, void, void, i64, i64, void)(self._engine.get_function_address("kernel"))
+
+    def _callbacks(self) -> None:
+        void, i64, i32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
+
+        def fail(context, thread, site, count, values):
+            slots = (ctypes.c_uint64 * count).from_address(values) if count else []
+            self.failures.append((thread, site, list(slots)))
+
+        def printf(context, text, slots):
+            self.printed.append(ctypes.string_at(text).decode())
+
+        self._fail = ctypes.CFUNCTYPE(None, void, i64, i32, i32, void)(fail)
+        self._printf = ctypes.CFUNCTYPE(None, void, void, void)(printf)
+        llvm.add_symbol("wc_fail", ctypes.cast(self._fail, void).value)
+        llvm.add_symbol("wc_printf", ctypes.cast(self._printf, void).value)
+
+    def run(self, args: Sequence[Any], dim: int | Sequence[int], begin: int = 0, end: int | None = None) -> None:
+        """Run threads [begin, end) of the grid `dim`; array arguments are updated in place."""
+        dims = [dim] if isinstance(dim, int) else list(dim)
+        total = math.prod(dims)
+        dims = [total] if self.unit.arity == 1 else dims
+        grid = (ctypes.c_int64 * 4)(*dims, *[1] * (4 - len(dims)))
+        buffers: list[tuple[MemArray, bytearray, Any]] = []
+        block = bytearray()
+        for (_, t), value in zip(self.unit.params, args):
+            block += bytes(-len(block) % t.align) + self._encode(value, t, buffers)
+        raw = (ctypes.c_char * max(1, len(block))).from_buffer(block or bytearray(1))
+        stop = total if end is None else end
+        self._entry(ctypes.addressof(raw), ctypes.addressof(grid), begin, stop, None)
+        for array, data, _ in buffers:
+            array.data[:] = [_decode(data, i * array.dtype.size, array.dtype) for i in range(len(array.data))]
+
+    def _encode(self, value: Any, t: Type, buffers: list) -> bytes:
+        if not isinstance(t, Array):
+            out = bytearray(t.size)
+            for (offset, leaf), number in zip(leaves(t), flatten(value, t)):
+                assert not isinstance(leaf, Array)
+                out[offset : offset + leaf.size] = bits_of(number, leaf).to_bytes(leaf.size, "little")
+            return bytes(out)
+        data = bytearray(b"".join(self._encode(v, t.dtype, buffers) for v in value.data) or b"\0")
+        raw = (ctypes.c_char * len(data)).from_buffer(data)
+        buffers.append((value, data, raw))
+        descriptor = _Array(data=ctypes.addressof(raw) + value.offset * t.dtype.size)
+        stride = t.dtype.size
+        for k in reversed(range(t.ndim)):
+            descriptor.shape[k], descriptor.strides[k] = value.shape[k], stride
+            stride *= value.shape[k]
+        return bytes(descriptor)
+
+
+def _decode(data: bytearray, at: int, t: Type) -> Any:
+    numbers = []
+    for offset, leaf in leaves(t):
+        raw = int.from_bytes(data[at + offset : at + offset + leaf.size], "little")
+        numbers.append(from_bits(raw, leaf))
+    return unflatten(numbers, t)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equality that holds NaN equal to NaN and tells the zeros apart."""
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, float):
+        return (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1.0, a) == math.copysign(1.0, b))
+    return type(a) is type(b) and a == b
