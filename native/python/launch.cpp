@@ -1,0 +1,312 @@
+// The function `launch` and the recorded launch. `launch` is a plain vectorcall function: whatever is not an everyday
+// launch of a kernel with a ready plan goes, with the same arguments, to the Python function set by set_slow_launch.
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "plan.h"
+
+namespace wc {
+namespace {
+
+enum Slot {
+    kKernel,
+    kDim,
+    kInputs,
+    kOutputs,
+    kAdjInputs,
+    kAdjOutputs,
+    kDevice,
+    kStream,
+    kAdjoint,
+    kRecordTape,
+    kRecordCmd,
+    kMaxBlocks,
+    kBlockDim,
+    kInterpret,
+    kSlots
+};
+constexpr const char* kSlotNames[kSlots] = {"kernel",      "dim",        "inputs",    "outputs",  "adj_inputs",
+                                            "adj_outputs", "device",     "stream",    "adjoint",  "record_tape",
+                                            "record_cmd",  "max_blocks", "block_dim", "interpret"};
+
+struct Module {
+    std::array<PyObject*, kSlots> names;
+    PyObject* plan = PyUnicode_InternFromString("_plan");
+    PyObject* device_id = PyUnicode_InternFromString("device_id");
+    nb::object slow_launch = nb::none();
+    bool fast = true;
+    int default_device = 0;
+
+    Module() {
+        for (int i = 0; i < kSlots; ++i) names[i] = PyUnicode_InternFromString(kSlotNames[i]);
+    }
+};
+
+// Never destroyed: it must not drop Python references after the interpreter is gone.
+Module& module() {
+    static Module& m = *new Module;
+    return m;
+}
+
+using Slots = std::array<PyObject*, kSlots>;
+
+bool place(PyObject* name, PyObject* value, Slots& slots) {
+    const auto& names = module().names;
+    for (int i = 0; i < kSlots; ++i) {
+        if (names[i] != name && PyUnicode_Compare(names[i], name) != 0) continue;
+        if (slots[i]) return false;
+        slots[i] = value;
+        return true;
+    }
+    return false;
+}
+
+// False if the call does not match the signature; the slow path then explains.
+bool parse(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, Slots& slots) {
+    if (nargs > kSlots) return false;
+    std::copy_n(args, nargs, slots.begin());
+    Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    for (Py_ssize_t i = 0; i < keywords; ++i)
+        if (!place(PyTuple_GET_ITEM(kwnames, i), args[nargs + i], slots)) return false;
+    return slots[kKernel] && slots[kDim];
+}
+
+bool is_empty(PyObject* value) {
+    if (!value || value == Py_None) return true;
+    return (PyTuple_CheckExact(value) && PyTuple_GET_SIZE(value) == 0) ||
+           (PyList_CheckExact(value) && PyList_GET_SIZE(value) == 0);
+}
+
+bool is_list(PyObject* value) { return !value || PyList_CheckExact(value) || PyTuple_CheckExact(value); }
+bool unset_or(PyObject* value, PyObject* expected) { return !value || value == expected; }
+
+bool everyday(const Slots& s) {
+    return module().fast && is_list(s[kInputs]) && is_list(s[kOutputs]) && is_empty(s[kAdjInputs]) &&
+           is_empty(s[kAdjOutputs]) && unset_or(s[kStream], Py_None) && unset_or(s[kAdjoint], Py_False) &&
+           unset_or(s[kInterpret], Py_False);
+}
+
+// The id of the device that a launch names, -1 if that takes Python to find out.
+int device_of(PyObject* device) {
+    if (!device || device == Py_None) return module().default_device;
+    if (PyUnicode_CheckExact(device)) return PyUnicode_CompareWithASCIIString(device, "cpu") == 0 ? 0 : -1;
+    nb::object id = nb::steal(PyObject_GetAttr(device, module().device_id));
+    if (!id.is_valid() || !PyLong_CheckExact(id.ptr())) {
+        PyErr_Clear();
+        return -1;
+    }
+    return static_cast<int>(PyLong_AsLong(id.ptr()));
+}
+
+// The plan of a kernel, if it is ready and for this device.
+nb::object plan_of(const Slots& s) {
+    nb::object plan = nb::steal(PyObject_GetAttr(s[kKernel], module().plan));
+    if (!plan.is_valid()) PyErr_Clear();
+    if (!plan.is_valid() || Py_TYPE(plan.ptr()) != plan_type) return {};
+    return nb::inst_ptr<Plan>(plan)->device_id == device_of(s[kDevice]) ? plan : nb::object();
+}
+
+// The arguments of a launch in order, borrowed from its two lists.
+class Values {
+  public:
+    Values(PyObject* inputs, PyObject* outputs) {
+        Py_ssize_t a = inputs ? PySequence_Fast_GET_SIZE(inputs) : 0,
+                   b = outputs ? PySequence_Fast_GET_SIZE(outputs) : 0;
+        count_ = static_cast<size_t>(a + b);
+        if (count_ > small_.size()) large_.resize(count_);
+        PyObject** to = data();
+        if (a) to = std::copy_n(PySequence_Fast_ITEMS(inputs), a, to);
+        if (b) std::copy_n(PySequence_Fast_ITEMS(outputs), b, to);
+        // A list may change while the GIL is released.
+        for (size_t i = 0; i < count_; ++i) Py_INCREF(data()[i]);
+    }
+    ~Values() {
+        for (size_t i = 0; i < count_; ++i) Py_DECREF(data()[i]);
+    }
+    Values(const Values&) = delete;
+    Values& operator=(const Values&) = delete;
+
+    PyObject** data() { return large_.empty() ? small_.data() : large_.data(); }
+    size_t count() const { return count_; }
+
+  private:
+    size_t count_;
+    std::array<PyObject*, 16> small_;
+    std::vector<PyObject*> large_;
+};
+
+// A launch whose arguments stay packed between runs.
+class Launch {
+  public:
+    Launch(nb::object kernel, nb::object plan, nb::handle dim, PyObject* const* values, size_t count)
+        : kernel(std::move(kernel)),
+          plan_object(std::move(plan)),
+          plan_(*nb::inst_ptr<Plan>(plan_object)),
+          block_(std::max<size_t>(1, (plan_.block_size + 63) / 64)),
+          params_(plan_.params.size()) {
+        set_dim(dim);
+        set_params(values, count);
+    }
+
+    Launch(const Launch&) = delete;
+    Launch& operator=(const Launch&) = delete;
+
+    void set_dim(nb::handle d) {
+        grid_ = plan_.grid(d.ptr());
+        dim = nb::borrow(d);
+    }
+
+    void set_params(PyObject* const* values, size_t count) {
+        plan_.check_count(count);
+        for (size_t i = 0; i < count; ++i) set_param(i, values[i]);
+    }
+
+    void set_param(size_t index, PyObject* value) {
+        if (index >= params_.size())
+            raise(PyExc_IndexError, "kernel `" + plan_.name + "` has " + std::to_string(params_.size()) +
+                                        " parameters, there is no index " + std::to_string(index));
+        Param fresh;
+        std::vector<Line> block = block_;  // a refused value leaves the launch as it was
+        plan_.pack(index, value, block.data()->bytes, fresh.pins, fresh.strided);
+        fresh.pins.add(nb::borrow(value));
+        std::swap(block_, block);
+        std::swap(params_[index], fresh);
+        strided_ = std::any_of(params_.begin(), params_.end(), [](const Param& p) { return p.strided; });
+    }
+
+    void set_param_by_name(const std::string& name, PyObject* value) {
+        for (size_t i = 0; i < plan_.params.size(); ++i)
+            if (plan_.params[i].name == name) return set_param(i, value);
+        raise(PyExc_ValueError, "kernel `" + plan_.name + "` has no parameter `" + name + "`");
+    }
+
+    void run() {
+        nb::object alive = plan_object;
+        std::vector<Line> copy;
+        std::array<Line, 32> small;
+        Line* block = small.data();
+        if (block_.size() > small.size()) {
+            copy = block_;
+            block = copy.data();
+        } else {
+            std::copy(block_.begin(), block_.end(), block);
+        }
+        plan_.run(block->bytes, grid_, strided_);
+    }
+
+    int traverse(visitproc visit, void* arg) const {
+        Py_VISIT(kernel.ptr());
+        Py_VISIT(plan_object.ptr());
+        Py_VISIT(dim.ptr());
+        for (const Param& p : params_)
+            if (int stop = p.pins.traverse(visit, arg)) return stop;
+        return 0;
+    }
+
+    nb::object kernel, plan_object, dim;
+
+  private:
+    struct alignas(64) Line {
+        std::byte bytes[64];
+    };
+    struct Param {
+        Pins pins;
+        bool strided = false;
+    };
+
+    Plan& plan_;
+    Grid grid_;
+    std::vector<Line> block_;
+    std::vector<Param> params_;
+    bool strided_ = false;
+};
+
+PyObject* launch_or_throw(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    Slots s{};
+    nb::object plan;
+    if (parse(args, nargs, kwnames, s) && everyday(s)) plan = plan_of(s);
+    if (!plan.is_valid()) {
+        if (module().slow_launch.is_none()) raise(PyExc_RuntimeError, "no compiler is attached to launch()");
+        return PyObject_Vectorcall(module().slow_launch.ptr(), args, static_cast<size_t>(nargs), kwnames);
+    }
+    Values values(s[kInputs], s[kOutputs]);
+    if (s[kRecordCmd] && PyObject_IsTrue(s[kRecordCmd]) == 1)
+        return nb::cast(new Launch(nb::borrow(s[kKernel]), plan, s[kDim], values.data(), values.count()),
+                        nb::rv_policy::take_ownership)
+            .release()
+            .ptr();
+    nb::inst_ptr<Plan>(plan)->launch(s[kDim], values.data(), values.count());
+    Py_RETURN_NONE;
+}
+
+PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    try {
+        return launch_or_throw(args, nargs, kwnames);
+    } catch (nb::python_error& e) {
+        e.restore();
+    } catch (const std::exception& e) {
+        PyErr_SetString(PyExc_RuntimeError, e.what());
+    }
+    return nullptr;
+}
+
+PyMethodDef launch_def = {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(launch)),
+                          METH_FASTCALL | METH_KEYWORDS, nullptr};
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    return nb::inst_ready(self) ? nb::inst_ptr<Launch>(self)->traverse(visit, arg) : 0;
+}
+
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {0, nullptr}};
+
+nb::object sequence(nb::handle values) {
+    nb::object items = nb::steal(PySequence_Fast(values.ptr(), "the parameters must be a sequence"));
+    if (!items.is_valid()) throw nb::python_error();
+    return items;
+}
+
+}  // namespace
+
+void bind_launch(nb::module_& m) {
+    nb::class_<Launch>(m, "Launch", nb::type_slots(slots), nb::is_weak_referenceable())
+        .def(
+            "__init__",
+            [](Launch* self, nb::object kernel, nb::object plan, nb::handle dim, nb::handle values) {
+                if (!nb::isinstance<Plan>(plan)) throw nb::type_error("plan must be a Plan");
+                nb::object items = sequence(values);
+                new (self) Launch(std::move(kernel), std::move(plan), dim, PySequence_Fast_ITEMS(items.ptr()),
+                                  static_cast<size_t>(PySequence_Fast_GET_SIZE(items.ptr())));
+            },
+            nb::arg("kernel").none(), nb::arg("plan"), nb::arg("dim"), nb::arg("args"))
+        .def(
+            "set_param_at_index", [](Launch& l, size_t index, nb::handle value) { l.set_param(index, value.ptr()); },
+            nb::arg("index"), nb::arg("value").none())
+        .def(
+            "set_param_by_name",
+            [](Launch& l, const std::string& name, nb::handle value) { l.set_param_by_name(name, value.ptr()); },
+            nb::arg("name"), nb::arg("value").none())
+        .def(
+            "set_params",
+            [](Launch& l, nb::handle values) {
+                nb::object items = sequence(values);
+                l.set_params(PySequence_Fast_ITEMS(items.ptr()),
+                             static_cast<size_t>(PySequence_Fast_GET_SIZE(items.ptr())));
+            },
+            nb::arg("params"))
+        .def("set_dim", &Launch::set_dim, nb::arg("dim"))
+        .def(
+            "launch", [](Launch& l, nb::handle) { l.run(); }, nb::arg("stream").none() = nb::none())
+        .def_ro("kernel", &Launch::kernel)
+        .def_ro("dim", &Launch::dim)
+        .def_ro("plan", &Launch::plan_object);
+    m.def("set_slow_launch", [](nb::object f) { module().slow_launch = std::move(f); }, nb::arg("function").none());
+    m.def("set_fast_launch", [](bool enabled) { module().fast = enabled; }, nb::arg("enabled"));
+    m.def("set_default_device", [](int id) { module().default_device = id; }, nb::arg("device_id"));
+    m.attr("launch") = nb::steal(PyCFunction_NewEx(&launch_def, nullptr, nb::str("omni.warp_core._native").ptr()));
+}
+
+}  // namespace wc

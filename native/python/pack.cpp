@@ -1,0 +1,257 @@
+// Python arguments to the argument block: one function for each kind of parameter.
+#include <algorithm>
+#include <cstring>
+
+#include "plan.h"
+
+namespace wc {
+namespace {
+
+struct Names {
+    PyObject* type = PyUnicode_InternFromString("__wc_type__");
+    PyObject* pack = PyUnicode_InternFromString("_wc_pack");
+};
+
+const Names& names() {
+    static const Names n;
+    return n;
+}
+
+// Attribute of `object`, or null without an error.
+nb::object attribute(PyObject* object, PyObject* name) {
+    PyObject* found = PyObject_GetAttr(object, name);
+    if (!found) PyErr_Clear();
+    return nb::steal(found);
+}
+
+std::string array_words(const std::string& element, int ndim) {
+    return "an array of " + element + " with " + std::to_string(ndim) + (ndim == 1 ? " dimension" : " dimensions");
+}
+
+std::string device_words(int id) { return id == 0 ? "the CPU" : "device " + std::to_string(id); }
+
+// The scalar that a buffer format names, in native byte order; Kind::None for anything else.
+Scalar buffer_scalar(const char* format, int64_t itemsize) {
+    if (!format) return {Kind::Uint, 1};
+    if (*format == '@' || *format == '=' || *format == '<') ++format;
+    if (!*format || format[1]) return {};
+    auto size = static_cast<uint8_t>(itemsize);
+    if (std::strchr("bhilqn", *format)) return {Kind::Int, size};
+    if (std::strchr("BHILQN", *format)) return {Kind::Uint, size};
+    if (std::strchr("efd", *format)) return {Kind::Float, size};
+    return *format == '?' ? Scalar{Kind::Bool, 1} : Scalar{};
+}
+
+std::string scalar_words(const Scalar& s) {
+    const char* kinds[] = {"bool", "int", "uint", "float", "bfloat", "?"};
+    std::string kind = kinds[static_cast<int>(s.kind)];
+    return s.kind == Kind::Bool || s.kind == Kind::None ? kind : kind + std::to_string(s.size * 8);
+}
+
+std::string shape_words(const Py_buffer& view) {
+    std::string out = "(";
+    for (int i = 0; i < view.ndim; ++i) out += (i ? ", " : "") + std::to_string(view.shape[i]);
+    return out + (view.ndim == 1 ? ",)" : ")");
+}
+
+std::string buffer_words(const Py_buffer& view) {
+    Scalar s = buffer_scalar(view.format, view.itemsize);
+    std::string element = s.kind == Kind::None ? std::string("format ") + view.format : scalar_words(s);
+    return "data of " + element + " with shape " + shape_words(view);
+}
+
+// Whether the last dimensions of `view` are one packed value without gaps.
+bool holds_packed(const Py_buffer& view, const Dtype& d, int ndim) {
+    if (view.ndim != ndim + d.rank) return false;
+    int64_t step = d.scalar.size;
+    for (int i = d.rank - 1; i >= 0; step *= d.shape[i--])
+        if (view.shape[ndim + i] != d.shape[i] || (d.shape[i] > 1 && view.strides[ndim + i] != step)) return false;
+    return true;
+}
+
+bool is_aligned(const Py_buffer& view, int64_t size) {
+    auto bits = reinterpret_cast<uintptr_t>(view.buf);
+    for (int i = 0; i < view.ndim; ++i)
+        if (view.shape[i] > 1) bits |= static_cast<uintptr_t>(view.strides[i]);
+    return bits % static_cast<uintptr_t>(size) == 0;
+}
+
+struct View : Py_buffer {
+    View(PyObject* value, int flags) { held = PyObject_GetBuffer(value, this, flags) == 0; }
+    ~View() {
+        if (held) PyBuffer_Release(this);
+    }
+    View(const View&) = delete;
+    View& operator=(const View&) = delete;
+    bool held;
+};
+
+// Writes the numbers of nested sequences one after the other.
+class Flattener {
+  public:
+    Flattener(const Dtype& dtype, std::byte* to) : dtype_(dtype), to_(to), left_(dtype.shape[0] * dtype.shape[1]) {}
+
+    bool add(PyObject* value, int depth, std::string& why) {
+        if (depth == 0 || PyFloat_Check(value) || PyLong_Check(value) || !PySequence_Check(value))
+            return number(value, why);
+        nb::object items = nb::steal(PySequence_Fast(value, ""));
+        if (!items.is_valid()) {
+            PyErr_Clear();
+            why = "got " + describe(value);
+            return false;
+        }
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.ptr()); ++i)
+            if (!add(PySequence_Fast_GET_ITEM(items.ptr(), i), depth - 1, why)) return false;
+        return true;
+    }
+
+    int64_t left() const { return left_; }
+
+  private:
+    bool number(PyObject* value, std::string& why) {
+        if (--left_ < 0) return true;
+        if (!pack_scalar(dtype_.scalar, scalar_words(dtype_.scalar), value, to_, why)) return false;
+        to_ += dtype_.scalar.size;
+        return true;
+    }
+
+    const Dtype& dtype_;
+    std::byte* to_;
+    int64_t left_;
+};
+
+}  // namespace
+
+std::string describe(PyObject* value) {
+    if (value == Py_None) return "None";
+    if (PyArray* a = as_array(value)) return array_words(dtype(a->dtype).display, a->ndim);
+    std::string type = Py_TYPE(value)->tp_name;
+    if (PyFloat_Check(value) || PyLong_Check(value)) return "the " + type + " " + nb::repr(value).c_str();
+    return type;
+}
+
+void Plan::pack(size_t index, PyObject* value, std::byte* block, Pins& pins, bool& strided) const {
+    const ParamSpec& p = params[index];
+    std::byte* to = block + p.offset;
+    std::string why;
+    switch (p.kind) {
+        case ArgKind::Array:
+            return pack_array(index, value, to, pins, strided);
+        case ArgKind::Packed:
+            return pack_packed(index, value, to);
+        case ArgKind::Struct:
+            return pack_struct(index, value, to, pins);
+        case ArgKind::Scalar:
+            if (!pack_scalar(p.dtype->scalar, p.dtype->display, value, to, why)) refuse(PyExc_TypeError, index, why);
+    }
+}
+
+void Plan::pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const {
+    const ParamSpec& p = params[index];
+    PyArray* a = as_array(value);
+    if (!a && value == Py_None) {
+        std::memset(to, 0, sizeof(wc_array));
+        return;
+    }
+    if (!a) return pack_buffer(index, value, to, pins, strided);
+    if (a->dtype != p.dtype_id || a->ndim != p.ndim)
+        refuse(PyExc_TypeError, index, "expects " + array_words(p.dtype->display, p.ndim) + ", got " + describe(value));
+    if (a->device != device_id)
+        refuse(PyExc_ValueError, index,
+               "is on " + device_words(a->device) + " but the launch is on " + device_words(device_id));
+    if (p.writable && a->flags & kReadOnly)
+        refuse(PyExc_ValueError, index, "is read-only but the kernel writes it; pass a copy");
+    std::memcpy(to, &a->view, sizeof(wc_array));
+    strided |= !a->inner_contiguous;
+}
+
+// Any object with the buffer protocol, NumPy arrays above all. The memory is used in place.
+void Plan::pack_buffer(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const {
+    const ParamSpec& p = params[index];
+    std::string expects = "expects " + array_words(p.dtype->display, p.ndim);
+    bool usable = PyObject_CheckBuffer(value) && p.dtype->scalar.kind != Kind::None;
+    View view(usable ? value : Py_None, PyBUF_STRIDES | PyBUF_FORMAT);
+    if (!view.held) {
+        PyErr_Clear();
+        if (pack_converted(index, value, to - p.offset, pins, strided)) return;
+        refuse(PyExc_TypeError, index, expects + ", got " + describe(value));
+    }
+    if (buffer_scalar(view.format, view.itemsize) != p.dtype->scalar || !holds_packed(view, *p.dtype, p.ndim))
+        refuse(PyExc_TypeError, index, expects + ", got " + buffer_words(view));
+    if (device_id != 0)
+        refuse(PyExc_ValueError, index, "is on the CPU but the launch is on " + device_words(device_id));
+    if (p.writable && view.readonly)
+        refuse(PyExc_ValueError, index, "is read-only but the kernel writes it; pass a copy");
+    if (!is_aligned(view, p.dtype->scalar.size)) refuse(PyExc_ValueError, index, "is not aligned; pass a copy");
+    Array a;
+    a.ndim = p.ndim;
+    a.dtype = p.dtype_id;
+    a.view.data = view.buf;
+    std::copy_n(view.shape, p.ndim, a.view.shape);
+    std::copy_n(view.strides, p.ndim, a.view.strides);
+    finish(a);
+    std::memcpy(to, &a.view, sizeof(wc_array));
+    strided |= !a.inner_contiguous;
+    pins.add(static_cast<const Py_buffer&>(view));
+    view.held = false;
+}
+
+// A value of the exact type gives its memory; anything else must be a sequence of numbers, nested or not.
+void Plan::pack_packed(size_t index, PyObject* value, std::byte* to) const {
+    const ParamSpec& p = params[index];
+    nb::object type = attribute(value, names().type);
+    if (type.is(p.type)) {
+        if (View view(value, PyBUF_SIMPLE); view.held && view.len == p.size) {
+            std::memcpy(to, view.buf, p.size);
+            return;
+        }
+        PyErr_Clear();
+        nb::object bytes = attribute(value, names().pack);
+        if (bytes.is_valid()) bytes = bytes();
+        if (bytes.is_valid() && PyBytes_Check(bytes.ptr()) && PyBytes_GET_SIZE(bytes.ptr()) == p.size) {
+            std::memcpy(to, PyBytes_AS_STRING(bytes.ptr()), p.size);
+            return;
+        }
+    } else if (type.is_valid() && PySequence_Check(value)) {
+        refuse(PyExc_TypeError, index, "expects " + p.dtype->display + ", got " + describe(value));
+    }
+    std::string why;
+    Flattener flat(*p.dtype, to);
+    if (!PySequence_Check(value))
+        refuse(PyExc_TypeError, index, "expects " + p.dtype->display + ", got " + describe(value));
+    if (!flat.add(value, 2, why))
+        refuse(PyExc_TypeError, index, "expects " + p.dtype->display + "; a component " + why);
+    if (flat.left() != 0) {
+        int64_t count = p.dtype->shape[0] * p.dtype->shape[1];
+        refuse(PyExc_ValueError, index,
+               "expects " + p.dtype->display + " with " + std::to_string(count) + " components, got " +
+                   std::to_string(count - flat.left()));
+    }
+}
+
+void Plan::pack_struct(size_t index, PyObject* value, std::byte* to, Pins& pins) const {
+    const ParamSpec& p = params[index];
+    bool unused = false;
+    if (!attribute(value, names().type).is(p.type)) {
+        if (pack_converted(index, value, to - p.offset, pins, unused)) return;
+        refuse(PyExc_TypeError, index, "expects struct " + p.dtype->display + ", got " + describe(value));
+    }
+    nb::object bytes = nb::borrow(value).attr(names().pack)();
+    if (!PyBytes_Check(bytes.ptr()) || PyBytes_GET_SIZE(bytes.ptr()) != p.size)
+        refuse(PyExc_TypeError, index, "has a _wc_pack() that does not give " + std::to_string(p.size) + " bytes");
+    std::memcpy(to, PyBytes_AS_STRING(bytes.ptr()), p.size);
+    pins.add(nb::borrow(value));
+}
+
+// Lets Python turn the value into something this file understands; false if it does not want to.
+bool Plan::pack_converted(size_t index, PyObject* value, std::byte* block, Pins& pins, bool& strided) const {
+    if (convert.is_none()) return false;
+    nb::object replacement = convert(index, nb::borrow(value));
+    if (replacement.is(nb::borrow(Py_NotImplemented)) || replacement.is(nb::borrow(value))) return false;
+    if (params[index].kind == ArgKind::Array && !as_array(replacement.ptr())) return false;
+    pack(index, replacement.ptr(), block, pins, strided);
+    pins.add(std::move(replacement));
+    return true;
+}
+
+}  // namespace wc

@@ -1,0 +1,312 @@
+#include "plan.h"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "warp_core/pool.h"
+
+namespace wc {
+
+PyTypeObject* plan_type = nullptr;
+
+namespace {
+
+constexpr double kInlineNs = 20'000;  // less work than this stays on the calling thread, with the GIL held
+constexpr double kChunkNs = 10'000;   // no chunk should be shorter
+constexpr int64_t kGrain = 64;        // chunks are multiples of this many threads
+constexpr int64_t kChunksPerThread = 8;
+constexpr uint32_t kSampleEvery = 16;  // tiny launches are timed this often: reading the clock costs as much as they do
+constexpr size_t kStackBlock = 2048;
+
+nb::object attribute(const nb::object& type, const char* name) { return nb::object(type.attr(name)); }
+
+// The part of a launch that worker threads see.
+struct Task {
+    wc_kernel kernel;
+    const std::byte* block;
+    const int64_t* dims;
+    wc_context* context;
+    std::atomic<int64_t> busy_ns{0};
+};
+
+void run_part(void* data, int64_t begin, int64_t end) {
+    auto& task = *static_cast<Task*>(data);
+    int64_t start = now_ns();
+    task.kernel(task.block, task.dims, begin, end, task.context);
+    task.busy_ns.fetch_add(now_ns() - start, std::memory_order_relaxed);
+}
+
+// Called between chunks on the launching thread, whose Python state is saved. Leaves the exception set.
+bool no_signal() {
+    PyGILState_STATE state = PyGILState_Ensure();
+    bool fine = PyErr_CheckSignals() == 0;
+    PyGILState_Release(state);
+    return fine;
+}
+
+int64_t chunk_size(int64_t threads, double ns_per_thread) {
+    double shortest = ns_per_thread > 0 ? kChunkNs / ns_per_thread : 1;
+    double even = static_cast<double>(threads) / static_cast<double>(num_threads() * kChunksPerThread);
+    auto chunk = static_cast<int64_t>(std::min(std::max(shortest, even), static_cast<double>(threads)));
+    return (chunk + kGrain) / kGrain * kGrain;
+}
+
+void print(const wc_context& context) {
+    PyObject* out = PySys_GetObject("stdout");
+    if (!out || out == Py_None) return;
+    std::string text = context.printed;
+    if (context.dropped) text += "... " + std::to_string(context.dropped) + " more calls of printf not shown\n";
+    nb::object str = nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+    if (!str.is_valid() || PyFile_WriteObject(str.ptr(), out, Py_PRINT_RAW) != 0) throw nb::python_error();
+}
+
+int64_t extent(PyObject* item) {
+    nb::object index = nb::steal(PyNumber_Index(item));
+    if (!index.is_valid()) {
+        PyErr_Clear();
+        raise(PyExc_TypeError, "launch dimensions must be integers, got " + describe(item));
+    }
+    int overflow = 0;
+    int64_t n = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+    if (overflow || n < 0 || n >= int64_t{1} << 31)
+        raise(PyExc_ValueError,
+              std::string("launch dimension ") + nb::str(index).c_str() + " is not between 0 and 2147483647");
+    return n;
+}
+
+}  // namespace
+
+void raise(PyObject* exception, const std::string& message) {
+    PyErr_SetString(exception, message.c_str());
+    throw nb::python_error();
+}
+
+ParamSpec::ParamSpec(std::string name_, nb::object type_, bool writable_)
+    : name(std::move(name_)), type(std::move(type_)), writable(writable_) {
+    size = nb::cast<uint32_t>(attribute(type, "size"));
+    align = nb::cast<uint32_t>(attribute(type, "align"));
+    bool array = nb::hasattr(type, "ndim");
+    nb::object element = array ? attribute(type, "dtype") : type;
+    dtype_id = type_id(nb::cast<std::string>(attribute(element, "key")), nb::cast<int64_t>(attribute(element, "size")));
+    dtype = &wc::dtype(dtype_id);
+    if (array) {
+        kind = ArgKind::Array;
+        ndim = nb::cast<int>(attribute(type, "ndim"));
+        if (ndim < 1 || ndim > kMaxNdim || size != sizeof(wc_array)) throw nb::value_error("bad array type");
+    } else {
+        kind = dtype->scalar.kind == Kind::None ? ArgKind::Struct : dtype->rank ? ArgKind::Packed : ArgKind::Scalar;
+    }
+}
+
+Pins& Pins::operator=(Pins&& other) noexcept {
+    std::swap(objects_, other.objects_);
+    std::swap(views_, other.views_);
+    return *this;
+}
+
+void Pins::release() {
+    for (Py_buffer& view : views_) PyBuffer_Release(&view);
+    views_.clear();
+    objects_.clear();
+}
+
+int Pins::traverse(visitproc visit, void* arg) const {
+    for (const nb::object& o : objects_) Py_VISIT(o.ptr());
+    for (const Py_buffer& view : views_) Py_VISIT(view.obj);
+    return 0;
+}
+
+Plan::Plan(std::string name_, nb::sequence specs, int arity_, int device_id_, nb::object on_missing_,
+           nb::object on_failure_, nb::object convert_)
+    : name(std::move(name_)),
+      arity(arity_),
+      device_id(device_id_),
+      on_missing(std::move(on_missing_)),
+      on_failure(std::move(on_failure_)),
+      convert(std::move(convert_)) {
+    if (arity < 0 || arity > 4) throw nb::value_error("the arity of a kernel is 0 to 4");
+    size_t align = 8;
+    for (nb::handle spec : specs) {
+        ParamSpec p = nb::cast<ParamSpec>(spec);
+        block_size = (block_size + p.align - 1) / p.align * p.align;
+        p.offset = static_cast<uint32_t>(block_size);
+        block_size += p.size;
+        align = std::max<size_t>(align, p.align);
+        params.push_back(std::move(p));
+    }
+    block_size = (block_size + align - 1) / align * align;
+}
+
+void Plan::refuse(PyObject* exception, size_t index, const std::string& why) const {
+    raise(exception, "kernel `" + name + "`: argument `" + params[index].name + "` " + why);
+}
+
+void Plan::check_count(size_t count) const {
+    if (count == params.size()) return;
+    std::string list;
+    for (const ParamSpec& p : params) list += (list.empty() ? "" : ", ") + p.name;
+    raise(PyExc_TypeError, "kernel `" + name + "` takes " + std::to_string(params.size()) + " arguments (" + list +
+                               "), but inputs and outputs give " + std::to_string(count));
+}
+
+Grid Plan::grid(PyObject* dim) const {
+    Grid g;
+    if (PyTuple_Check(dim) || PyList_Check(dim)) {
+        nb::object items = nb::steal(PySequence_Fast(dim, ""));
+        g.ndim = static_cast<int>(PySequence_Fast_GET_SIZE(items.ptr()));
+        if (g.ndim < 1 || g.ndim > 4)
+            raise(PyExc_ValueError,
+                  "kernel `" + name + "`: a launch has 1 to 4 dimensions, got " + std::to_string(g.ndim));
+        for (int i = 0; i < g.ndim; ++i) g.dims[i] = extent(PySequence_Fast_GET_ITEM(items.ptr(), i));
+    } else {
+        g.dims[0] = extent(dim);
+    }
+    for (int64_t d : g.dims)
+        if (__builtin_mul_overflow(g.threads, d, &g.threads))
+            raise(PyExc_ValueError, "kernel `" + name + "`: the launch has more than 2**63 threads");
+    if (arity == 1 && g.ndim > 1) {
+        g.dims[0] = g.threads;
+        g.dims[1] = g.dims[2] = g.dims[3] = 1;
+    } else if (arity != 0 && arity != g.ndim) {
+        raise(PyExc_ValueError, "kernel `" + name + "` takes " + std::to_string(arity) +
+                                    " thread indices from wp.tid(), but the launch has " + std::to_string(g.ndim) +
+                                    (g.ndim == 1 ? " dimension" : " dimensions"));
+    }
+    return g;
+}
+
+void Plan::set_entry(int variant, uintptr_t address, nb::object owner) {
+    if (variant < 0 || variant >= kVariants) throw nb::value_error("variant is 0 (inner) or 1 (strided)");
+    entries_[variant] = reinterpret_cast<wc_kernel>(address);
+    owners[variant] = std::move(owner);
+}
+
+wc_kernel Plan::entry(Variant variant) {
+    if (!entries_[variant] && !on_missing.is_none()) on_missing(static_cast<int>(variant));
+    if (!entries_[variant])
+        raise(PyExc_RuntimeError, "kernel `" + name + "` has no code for variant " + std::to_string(variant));
+    return entries_[variant];
+}
+
+void Plan::launch(PyObject* dim, PyObject* const* values, size_t count) {
+    check_count(count);
+    Grid g = grid(dim);
+    alignas(64) std::byte small[kStackBlock];
+    std::vector<std::byte> large;
+    std::byte* block = small;
+    if (block_size > kStackBlock) {
+        large.resize(block_size);
+        block = large.data();
+    }
+    Pins pins;
+    bool strided = false;
+    for (size_t i = 0; i < count; ++i) pack(i, values[i], block, pins, strided);
+    run(block, g, strided);
+}
+
+void Plan::run(const std::byte* block, const Grid& g, bool strided) {
+    wc_kernel kernel = entry(strided ? kStrided : kInner);
+    wc_context context;
+    execute(kernel, block, g, context);
+    if (!context.printed.empty()) print(context);
+    if (context.failed()) report(context);
+}
+
+void Plan::execute(wc_kernel kernel, const std::byte* block, const Grid& g, wc_context& context) {
+    if (g.threads == 0) return;
+    double ns_per_thread = ns_per_thread_.load(std::memory_order_relaxed);
+    double work_ns = ns_per_thread * static_cast<double>(g.threads);
+    bool known = ns_per_thread > 0;
+    if (known && work_ns < kInlineNs && work_ns < kInlineNs / 40 && ++launches_ % kSampleEvery != 0) {
+        kernel(block, g.dims, 0, g.threads, &context);
+        return;
+    }
+    Task task{kernel, block, g.dims, &context};
+    bool finished = true;
+    if (known && work_ns < kInlineNs) {
+        run_part(&task, 0, g.threads);
+    } else {
+        nb::gil_scoped_release release;
+        finished = parallel_for(g.threads, chunk_size(g.threads, ns_per_thread), run_part, &task, no_signal);
+    }
+    if (!finished) throw nb::python_error();
+    double measured = std::max(1e-3, static_cast<double>(task.busy_ns.load()) / static_cast<double>(g.threads));
+    ns_per_thread_.store(known ? (ns_per_thread + measured) / 2 : measured, std::memory_order_relaxed);
+}
+
+void Plan::report(wc_context& context) {
+    const wc_failure& f = context.failure;
+    nb::list values;
+    for (int i = 0; i < f.count; ++i) values.append(f.values[i]);
+    if (!on_failure.is_none()) on_failure(f.thread, f.site, values);
+    raise(PyExc_RuntimeError,
+          "kernel `" + name + "` failed in thread " + std::to_string(f.thread) + " at site " + std::to_string(f.site));
+}
+
+namespace {
+
+nb::tuple layout(const Plan& plan) {
+    nb::list out;
+    for (const ParamSpec& p : plan.params) out.append(nb::make_tuple(p.name, p.offset, p.size));
+    return nb::tuple(out);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    Plan& plan = *nb::inst_ptr<Plan>(self);
+    Py_VISIT(plan.on_missing.ptr());
+    Py_VISIT(plan.on_failure.ptr());
+    Py_VISIT(plan.convert.ptr());
+    for (nb::object& owner : plan.owners) Py_VISIT(owner.ptr());
+    for (ParamSpec& p : plan.params) Py_VISIT(p.type.ptr());
+    return 0;
+}
+
+int clear(PyObject* self) {
+    if (!nb::inst_ready(self)) return 0;
+    Plan& plan = *nb::inst_ptr<Plan>(self);
+    plan.on_missing = plan.on_failure = plan.convert = nb::none();
+    return 0;
+}
+
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
+
+}  // namespace
+
+void bind_plans(nb::module_& m) {
+    nb::class_<ParamSpec>(m, "ParamSpec")
+        .def(nb::init<std::string, nb::object, bool>(), nb::arg("name"), nb::arg("type"), nb::arg("writable") = true)
+        .def_ro("name", &ParamSpec::name)
+        .def_ro("type", &ParamSpec::type)
+        .def_ro("writable", &ParamSpec::writable);
+
+    auto cls = nb::class_<Plan>(m, "Plan", nb::type_slots(slots), nb::is_weak_referenceable());
+    cls.def(nb::init<std::string, nb::sequence, int, int, nb::object, nb::object, nb::object>(), nb::arg("kernel_name"),
+            nb::arg("params"), nb::arg("arity"), nb::arg("device_id") = 0, nb::arg("on_missing").none() = nb::none(),
+            nb::arg("on_failure").none() = nb::none(), nb::arg("convert").none() = nb::none())
+        .def("set_entry", &Plan::set_entry, nb::arg("variant"), nb::arg("address"), nb::arg("owner").none())
+        .def(
+            "launch",
+            [](Plan& plan, nb::handle dim, nb::handle values) {
+                nb::object items = nb::steal(PySequence_Tuple(values.ptr()));
+                if (!items.is_valid()) throw nb::python_error();
+                plan.launch(dim.ptr(), &PyTuple_GET_ITEM(items.ptr(), 0),
+                            static_cast<size_t>(PyTuple_GET_SIZE(items.ptr())));
+            },
+            nb::arg("dim"), nb::arg("args"))
+        .def_ro("kernel_name", &Plan::name)
+        .def_ro("arity", &Plan::arity)
+        .def_ro("device_id", &Plan::device_id)
+        .def_ro("block_size", &Plan::block_size)
+        .def_prop_ro("layout", &layout)
+        .def_rw("on_missing", &Plan::on_missing)
+        .def_rw("on_failure", &Plan::on_failure)
+        .def_rw("convert", &Plan::convert);
+    plan_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+}
+
+}  // namespace wc

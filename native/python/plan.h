@@ -1,0 +1,109 @@
+// A plan: everything a launch of one kernel with one signature needs, prepared once. Packing turns Python arguments
+// into the argument block of abi.h; running spreads the launch over the pool. Start with Plan::launch in plan.cpp.
+#pragma once
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "py_array.h"
+#include "warp_core/context.h"
+#include "warp_core/dtypes.h"
+
+namespace wc {
+
+enum class ArgKind : uint8_t { Array, Scalar, Packed, Struct };
+
+// One kernel parameter, described by a Type of lang/types.py.
+struct ParamSpec {
+    ParamSpec(std::string name, nb::object type, bool writable);
+
+    std::string name;
+    nb::object type;
+    ArgKind kind;
+    bool writable;  // arrays: the kernel writes it, so read-only memory is refused
+    int ndim = 0;   // arrays
+    uint32_t size, align;
+    int dtype_id;  // of an array's elements, else of the value itself
+    const Dtype* dtype;
+    uint32_t offset = 0;  // in the argument block
+};
+
+// Launch dimensions as kernels see them, and their product.
+struct Grid {
+    int64_t dims[4] = {1, 1, 1, 1};
+    int64_t threads = 1;
+    int ndim = 1;
+};
+
+// Two compilations of one kernel: arrays with contiguous inner dimension, and arrays with any strides.
+enum Variant : int { kInner = 0, kStrided = 1, kVariants = 2 };
+
+// Keeps alive what an argument block points into.
+class Pins {
+  public:
+    Pins() = default;
+    Pins(Pins&&) = default;
+    Pins& operator=(Pins&& other) noexcept;
+    ~Pins() { release(); }
+    void add(nb::object object) { objects_.push_back(std::move(object)); }
+    void add(const Py_buffer& view) { views_.push_back(view); }  // takes over the export
+    void release();
+    int traverse(visitproc visit, void* arg) const;
+
+  private:
+    std::vector<nb::object> objects_;
+    std::vector<Py_buffer> views_;
+};
+
+class Plan {
+  public:
+    Plan(std::string name, nb::sequence params, int arity, int device_id, nb::object on_missing, nb::object on_failure,
+         nb::object convert);
+
+    // Checks and packs one argument into `block`; `strided` is set if it needs the strided variant.
+    void pack(size_t index, PyObject* value, std::byte* block, Pins& pins, bool& strided) const;
+    Grid grid(PyObject* dim) const;
+    // Runs the kernel on a packed block. Raises what the kernel, the user (Ctrl-C) or the callbacks raise.
+    void run(const std::byte* block, const Grid& grid, bool strided);
+    // Packs `count` arguments and runs.
+    void launch(PyObject* dim, PyObject* const* values, size_t count);
+    void check_count(size_t count) const;
+    void set_entry(int variant, uintptr_t address, nb::object owner);
+
+    [[noreturn]] void refuse(PyObject* exception, size_t index, const std::string& why) const;
+
+    std::string name;
+    std::vector<ParamSpec> params;
+    size_t block_size = 0;
+    int arity;
+    int device_id;
+    nb::object on_missing, on_failure, convert;
+    nb::object owners[kVariants];
+
+  private:
+    wc_kernel entry(Variant variant);
+    void execute(wc_kernel kernel, const std::byte* block, const Grid& grid, wc_context& context);
+    void report(wc_context& context);
+
+    void pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
+    void pack_buffer(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
+    void pack_packed(size_t index, PyObject* value, std::byte* to) const;
+    void pack_struct(size_t index, PyObject* value, std::byte* to, Pins& pins) const;
+    bool pack_converted(size_t index, PyObject* value, std::byte* block, Pins& pins, bool& strided) const;
+
+    wc_kernel entries_[kVariants] = {};
+    std::atomic<double> ns_per_thread_{0};  // 0: not known yet
+    uint32_t launches_ = 0;
+};
+
+extern PyTypeObject* plan_type;
+
+[[noreturn]] void raise(PyObject* exception, const std::string& message);
+
+// What a person would call a value in an error message: "an array of float32 with 2 dimensions", "str".
+std::string describe(PyObject* value);
+
+// Writes `value` as a scalar; returns false with `why` set if it is not one or does not fit.
+bool pack_scalar(const Scalar& scalar, const std::string& display, PyObject* value, std::byte* to, std::string& why);
+
+}  // namespace wc

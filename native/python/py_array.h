@@ -1,0 +1,29 @@
+// ArrayBase: the native part of the Python class wp.array.
+#pragma once
+#include <nanobind/nanobind.h>
+
+#include "warp_core/array.h"
+
+namespace wc {
+
+namespace nb = nanobind;
+
+struct PyArray : Array {
+    nb::object owner;  // keeps the memory alive
+};
+
+extern PyTypeObject* array_type;
+
+// The array inside `object`, or nullptr if it is none or was never initialised.
+inline PyArray* as_array(PyObject* object) {
+    if (!PyObject_TypeCheck(object, array_type)) return nullptr;
+    return nb::inst_ready(object) ? nb::inst_ptr<PyArray>(object) : nullptr;
+}
+
+void bind_arrays(nb::module_& m);
+void bind_memory(nb::module_& m);
+void bind_loader(nb::module_& m);
+void bind_plans(nb::module_& m);
+void bind_launch(nb::module_& m);
+
+}  // namespace wc

@@ -1,0 +1,220 @@
+"""The C++ runtime: memory, loading of object code, the thread pool, launches. Sources in native/."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .lang.types import Type
+
+READONLY: int
+"""Bit of `ArrayBase.flags`: kernels that write the array refuse it. The other bits are free for the caller."""
+
+class LoadError(RuntimeError):
+    """Object code that is damaged, for another machine, or uses something the loader does not know."""
+
+def type_id(key: str, itemsize: int) -> int:
+    """The small id of an element type, by its `Type.key`. Raises ValueError if the key is known with another size."""
+
+def type_key(id: int) -> str:
+    """The inverse of `type_id`. Raises IndexError for an unknown id."""
+
+class ArrayBase:
+    """A view of memory: what kernels see of an array. Base of `wp.array`; instances accept weak references.
+
+    Args:
+        ptr: address of the first element.
+        shape: 1 to 4 extents.
+        strides: in bytes, one for each dimension; None for C order without gaps.
+        dtype_id: of the elements, from `type_id`.
+        device_id: where the memory lies; 0 is the CPU.
+        flags: READONLY and the caller's own bits.
+        owner: kept alive with the array; never looked at.
+        grad_ptr: address of the gradient array's first element, 0 if there is none. Same shape and strides.
+    """
+
+    def __init__(
+        self,
+        ptr: int,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...] | None,
+        dtype_id: int,
+        device_id: int = 0,
+        flags: int = 0,
+        owner: object = None,
+        grad_ptr: int = 0,
+    ) -> None: ...
+    @property
+    def ptr(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def dtype_id(self) -> int: ...
+    @property
+    def device_id(self) -> int: ...
+    @property
+    def flags(self) -> int: ...
+    @property
+    def owner(self) -> Any: ...
+    @property
+    def inner_contiguous(self) -> bool: ...
+    @property
+    def is_contiguous(self) -> bool: ...
+    grad_ptr: int
+
+class Buffer:
+    """Owns `nbytes` of CPU memory, not initialised, aligned to 64 bytes (large ones to huge pages)."""
+
+    def __init__(self, nbytes: int) -> None: ...
+    @property
+    def ptr(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+
+def alloc(nbytes: int) -> int:
+    """Allocate like `Buffer`, to be given back with `free`. Raises MemoryError."""
+
+def free(ptr: int) -> None: ...
+def copy(to: int, from_: int, nbytes: int) -> None:
+    """Copy bytes that do not overlap, in parallel and without the GIL where that pays."""
+
+def fill(ptr: int, nbytes: int, pattern: bytes) -> None:
+    """Fill with whole repetitions of `pattern`. Raises ValueError if `nbytes` is no multiple of its length."""
+
+def copy_strided(
+    to: int, to_strides: tuple[int, ...], from_: int, from_strides: tuple[int, ...], shape: tuple[int, ...], itemsize: int
+) -> None:
+    """Copy items between two layouts of one shape (4 dimensions at most, strides in bytes) that do not overlap."""
+
+def fill_strided(ptr: int, strides: tuple[int, ...], shape: tuple[int, ...], pattern: bytes) -> None:
+    """Set every item to `pattern`, whose length is the item size."""
+
+def get_num_threads() -> int:
+    """Threads that share a launch, the calling one included."""
+
+def set_num_threads(count: int) -> None:
+    """Set it, from 1 to 1024. Raises ValueError."""
+
+class Code:
+    """Machine code loaded from a relocatable ELF object. Raises LoadError, whatever the bytes. Unloaded when dropped."""
+
+    def __init__(self, object: bytes) -> None: ...
+    def address(self, symbol: str) -> int:
+        """Address of a global symbol that the object defines. Raises LoadError if there is none."""
+
+    @property
+    def symbols(self) -> dict[str, int]: ...
+
+class ParamSpec:
+    """A kernel parameter. `writable` (arrays): the kernel writes it, so read-only memory is refused."""
+
+    def __init__(self, name: str, type: Type, writable: bool = True) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> Type: ...
+    @property
+    def writable(self) -> bool: ...
+
+class Plan:
+    """How to launch one kernel with one signature. Keep it in `kernel._plan` for the fast path of `launch`.
+
+    Args:
+        kernel_name: for error messages.
+        params: in order; they make the argument block, laid out like a C struct.
+        arity: number of values the kernel takes from `wp.tid()`, 0 if it does not call it. A kernel of arity 1 gets
+            the flattened index of any launch, one of arity 0 does not care; else arity and launch dimensions agree.
+        device_id: 0 is the CPU.
+        on_missing: called with a variant (0: arrays with contiguous inner dimension, 1: any strides) that is needed
+            for the first time; must `set_entry` it or raise.
+        on_failure: called with (thread, site, values: list of 64-bit ints) after a launch reported a failure; raises.
+        convert: called with (index, value) for array and struct arguments of unknown kind; returns an ArrayBase or a
+            struct instance to use instead, or NotImplemented.
+    """
+
+    def __init__(
+        self,
+        kernel_name: str,
+        params: Sequence[ParamSpec],
+        arity: int,
+        device_id: int = 0,
+        on_missing: Callable[[int], object] | None = None,
+        on_failure: Callable[[int, int, list[int]], object] | None = None,
+        convert: Callable[[int, Any], Any] | None = None,
+    ) -> None: ...
+    def set_entry(self, variant: int, address: int, owner: object) -> None:
+        """Set the code of a variant: a `wc_kernel` of abi.h, and what keeps it loaded."""
+
+    def launch(self, dim: int | Sequence[int], args: Sequence[Any]) -> None:
+        """Check and pack the arguments, run, print what the kernel printed, report failures.
+
+        Raises:
+            TypeError, ValueError: an argument or the dimensions do not fit; the message names kernel and argument.
+            KeyboardInterrupt: the user stopped a long launch; threads not yet begun did not run.
+        """
+
+    @property
+    def kernel_name(self) -> str: ...
+    @property
+    def arity(self) -> int: ...
+    @property
+    def device_id(self) -> int: ...
+    @property
+    def block_size(self) -> int: ...
+    @property
+    def layout(self) -> tuple[tuple[str, int, int], ...]:
+        """(name, offset, size) of each parameter in the argument block."""
+
+    on_missing: Callable[[int], object] | None
+    on_failure: Callable[[int, int, list[int]], object] | None
+    convert: Callable[[int, Any], Any] | None
+
+class Launch:
+    """A launch recorded with its arguments packed, from `launch(..., record_cmd=True)`."""
+
+    def __init__(self, kernel: Any, plan: Plan, dim: int | Sequence[int], args: Sequence[Any]) -> None: ...
+    def set_param_at_index(self, index: int, value: Any) -> None:
+        """Replace one argument. A value that is refused leaves the launch as it was."""
+
+    def set_param_by_name(self, name: str, value: Any) -> None: ...
+    def set_params(self, params: Sequence[Any]) -> None: ...
+    def set_dim(self, dim: int | Sequence[int]) -> None: ...
+    def launch(self, stream: Any = None) -> None: ...
+    @property
+    def kernel(self) -> Any: ...
+    @property
+    def dim(self) -> Any: ...
+    @property
+    def plan(self) -> Plan: ...
+
+def launch(
+    kernel: Any,
+    dim: int | Sequence[int],
+    inputs: Sequence[Any] = (),
+    outputs: Sequence[Any] = (),
+    adj_inputs: Sequence[Any] = (),
+    adj_outputs: Sequence[Any] = (),
+    device: Any = None,
+    stream: Any = None,
+    adjoint: bool = False,
+    record_tape: bool = True,
+    record_cmd: bool = False,
+    max_blocks: int = 0,
+    block_dim: int = 256,
+    interpret: bool = False,
+) -> Launch | None:
+    """Launch a kernel. Native if `kernel._plan` is a Plan for the device (None, "cpu", or an object with an int
+    `device_id`) and nothing unusual is asked for; else a call of the function set by `set_slow_launch`."""
+
+def set_slow_launch(function: Callable[..., Any] | None) -> None:
+    """The function that `launch` falls back to, with the arguments as given."""
+
+def set_fast_launch(enabled: bool) -> None:
+    """False sends every launch to the slow path (tapes, interpret mode, printing of launches)."""
+
+def set_default_device(device_id: int) -> None:
+    """The device of launches that name none."""
