@@ -1,0 +1,180 @@
+"""The `db` that a node class sees in `compute(db)`: its attributes as Python properties, its state and its log.
+
+The shape follows what Kit generates, so that the same class runs in both: `db.inputs.x`, `db.outputs.x = ...`,
+`db.outputs.x_size = n` before writing into an array output, `db.per_instance_state`, `db.log_error(...)`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..lang.errors import nearest
+from .graph import Attribute, GraphError, Host, Node
+from .types import AttributeType
+from .values import Value, ValueTypeError, coerce
+
+# States of an execution output; the numbers are those of og.ExecutionAttributeState.
+DISABLED, ENABLED, ENABLED_AND_PUSH, LATENT_PUSH, LATENT_FINISH = range(5)
+
+
+class RuntimeAttribute:
+    """An attribute whose type is found out at run time: `value`, and `type` once it is resolved."""
+
+    __slots__ = ("_attribute",)
+
+    def __init__(self, attribute: Attribute):
+        object.__setattr__(self, "_attribute", attribute)
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the type is known."""
+        return not self._attribute.resolved.is_any
+
+    @property
+    def type(self) -> AttributeType:
+        """The type of the value."""
+        return self._attribute.resolved
+
+    @property
+    def value(self) -> Value:
+        """The value, None when there is none yet."""
+        return self._attribute.value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "value":
+            raise AttributeError(f"{self._attribute.path}: only value can be set, not {name}")
+        _store(self._attribute, value)
+
+
+def _store(attribute: Attribute, value: Any) -> None:
+    if attribute.type.is_execution:
+        attribute.set(int(value))
+        return
+    try:
+        attribute.set(coerce(value, attribute.resolved))
+    except ValueTypeError as error:
+        raise GraphError(f"{attribute.name}: {error}") from None
+
+
+class Ports:
+    """One side of a node: `db.inputs`, `db.outputs` or `db.state`."""
+
+    __slots__ = ("_node", "_port")
+
+    def __init__(self, node: Node, port: str):
+        object.__setattr__(self, "_node", node)
+        object.__setattr__(self, "_port", port)
+
+    def _find(self, name: str) -> Attribute:
+        found = self._node.find(self._port, name)
+        if found is None:
+            names = [a.base_name for a in self._node.on(self._port)]
+            hint = ", ".join(nearest(name, names)) or ", ".join(names) or "none"
+            raise AttributeError(f"{self._node.path} has no {self._port}:{name}; it has {hint}")
+        return found
+
+    def _sized(self, name: str) -> Attribute | None:
+        if not name.endswith("_size") or self._node.find(self._port, name):
+            return None
+        found = self._node.find(self._port, name[:-5])
+        return found if found is not None and found.resolved.is_array else None
+
+    def __getattr__(self, name: str) -> Any:
+        sized = self._sized(name)
+        if sized is not None:
+            return len(sized.value)
+        attribute = self._find(name)
+        return RuntimeAttribute(attribute) if attribute.type.is_any else attribute.value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._port == "inputs":
+            raise AttributeError(f"{self._node.path}: inputs are read only while computing (inputs:{name})")
+        sized = self._sized(name)
+        if sized is None:
+            _store(self._find(name), value)
+            return
+        kind = sized.resolved
+        sized.set(np.zeros((int(value), *kind.shape), kind.dtype) if kind.is_numeric else ("",) * int(value))
+
+
+class Database:
+    """What `compute(db)` gets."""
+
+    __slots__ = ("_node", "inputs", "outputs", "state")
+
+    def __init__(self, node: Node):
+        self._node = node
+        self.inputs, self.outputs, self.state = (Ports(node, port) for port in ("inputs", "outputs", "state"))
+
+    @property
+    def node(self) -> Node:
+        """The node being computed."""
+        return self._node
+
+    @property
+    def host(self) -> Host:
+        """Stage, clock and log; only in this host, not in Kit."""
+        return self._node.host
+
+    @property
+    def tokens(self) -> Any:
+        """The tokens the node type declares, by name."""
+        return _Tokens(self._node.type.spec.tokens if self._node.type else {})
+
+    @property
+    def shared_state(self) -> Any:
+        """The object that `internal_state()` of the node class gave for this node."""
+        return self._node.shared_state
+
+    per_instance_state = shared_state
+    internal_state = shared_state
+
+    def log_error(self, message: str) -> None:
+        """Report a failure of this node; it counts as not computed."""
+        self._node.fail(message)
+
+    def log_warning(self, message: str) -> None:
+        """Report something odd."""
+        self._node.warn(message)
+
+    def set_execution_enabled(self, name: str, state: int = ENABLED) -> None:
+        """Let the evaluator follow an execution output: "outputs:execOut"."""
+        self._node.get_attribute(name).set(state)
+
+    def set_dynamic_attribute_memory_location(self, on_gpu: bool, gpu_ptr_kind: Any = None) -> None:
+        """Where Kit should hold dynamic attributes; here they always lie in host memory."""
+
+
+class _Tokens:
+    def __init__(self, tokens: dict[str, str]):
+        self.__dict__.update(tokens)
+
+
+def start(node: Node) -> None:
+    """Prepare a node as Kit does on creation: internal state, version update, `initialize`."""
+    if node.type is None:
+        return
+    make = node.type.hook("internal_state")
+    node.shared_state = make() if callable(make) else make
+    update = node.type.hook("update_node_version")
+    if update and 0 < node.saved_version < node.type.spec.version:
+        update(None, node, node.saved_version, node.type.spec.version)
+    initialize = node.type.hook("initialize")
+    if initialize:
+        initialize(None, node)
+
+
+def stop(node: Node) -> None:
+    """Let a node free what it holds."""
+    release = node.type.hook("release") if node.type else None
+    if release:
+        release(node)
+
+
+def reset_execution(node: Node) -> None:
+    """Disable all execution outputs, as is done before every compute."""
+    for attribute in node.on("outputs"):
+        if attribute.type.is_execution:
+            attribute.value = DISABLED

@@ -1,0 +1,306 @@
+"""Graphs of nodes in memory: attributes with values and connections, nodes, and the log they report to.
+
+A graph knows nothing of USD (see load.py) nor of when to run (see evaluate.py). Data travels by `Attribute.pull`: an
+input takes the value of its source, converted, when the source's `version` has moved. `Node` and `Attribute` carry
+the method names of `omni.graph.core`, so that node classes written for Kit find what they call.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from .ogn import AttributeSpec, NodeSpec
+from .types import AttributeType
+from .values import Value, converter, same, zero
+
+
+class GraphError(Exception):
+    """Something in a graph that keeps part of it from running: where, what, and what to do."""
+
+
+@dataclass
+class Log:
+    """Collects what goes wrong; every message names the node and is told once until it changes."""
+
+    emit: Callable[[str], None] = lambda text: print(text, file=sys.stderr)
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def error(self, where: str, text: str) -> None:
+        """Report a failure; the play ends with a non-zero exit code."""
+        self.errors.append(f"{where}: {text}")
+        self.emit(f"error: {where}: {text}")
+
+    def warning(self, where: str, text: str) -> None:
+        """Report something odd that does not stop anything."""
+        self.warnings.append(f"{where}: {text}")
+        self.emit(f"warning: {where}: {text}")
+
+
+class Attribute:
+    """One attribute of one node. `spec` is None for dynamic attributes, which the node type does not declare."""
+
+    __slots__ = (
+        "_from",
+        "_resolved",
+        "_seen",
+        "customs",
+        "name",
+        "node",
+        "sources",
+        "spec",
+        "type",
+        "value",
+        "version",
+    )
+
+    def __init__(self, node: Node, name: str, kind: AttributeType, spec: AttributeSpec | None = None):
+        self.node, self.name, self.type, self.spec = node, name, kind, spec
+        self.value: Value = zero(kind) if spec is None else spec.default
+        self.version = 0
+        self.sources: list[Attribute] = []
+        self.customs: dict[str, Any] = {}
+        self._resolved: AttributeType | None = None
+        self._seen = -1
+        self._from: tuple[AttributeType, Callable[[Value], Value]] | None = None
+
+    def __repr__(self) -> str:
+        return self.path
+
+    @property
+    def path(self) -> str:
+        """Where the attribute stands: /Graph/node.inputs:x."""
+        return f"{self.node.path}.{self.name}"
+
+    @property
+    def port(self) -> str:
+        """inputs, outputs or state."""
+        return self.name.partition(":")[0]
+
+    @property
+    def base_name(self) -> str:
+        """The name without its port."""
+        return self.name.partition(":")[2]
+
+    @property
+    def resolved(self) -> AttributeType:
+        """The type of the value: of the source for a connected `any`, else what was set, else the declared type."""
+        if not self.type.is_any:
+            return self.type
+        if self.sources:
+            return self.sources[0].resolved
+        return self._resolved or self.type
+
+    def set(self, value: Value, kind: AttributeType | None = None) -> None:
+        """Store a value; `kind` resolves an `any` attribute."""
+        if kind is not None and self.type.is_any:
+            self._resolved = kind
+        self.value = value
+        self.version += 1
+
+    def set_if_changed(self, value: Value) -> None:
+        """Store a value; nodes after this one only notice when it differs from the last."""
+        if not same(self.value, value):
+            self.set(value)
+
+    def pull(self) -> None:
+        """Take over the value of the source, if there is one and it moved. Raises GraphError when types do not fit."""
+        if not self.sources or self.type.is_execution:
+            return
+        source = self.sources[0]
+        if source.port == "inputs":
+            source.pull()
+        if source.version == self._seen:
+            return
+        kind = source.resolved
+        if self._from is None or self._from[0] != kind:
+            convert = converter(kind, self.type)
+            if convert is None:
+                raise GraphError(
+                    f"{self.name} ({self.type}) cannot take {source.path} ({kind}); connect it to an attribute of the "
+                    "same shape, or put a conversion between them"
+                )
+            self._from = (kind, convert)
+        self.value = self._from[1](source.value)
+        self._seen, self.version = source.version, self.version + 1
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the source has moved since the last `pull`."""
+        return bool(self.sources) and (self.sources[0].version != self._seen or self.sources[0].is_behind)
+
+    # The spellings of omni.graph.core.
+
+    def get_name(self) -> str:
+        """The name with its port, as in Kit."""
+        return self.name
+
+    def get_resolved_type(self) -> AttributeType:
+        """The type of the value, as in Kit."""
+        return self.resolved
+
+    def is_dynamic(self) -> bool:
+        """Whether the node type does not declare the attribute, as in Kit."""
+        return self.spec is None
+
+    def get_upstream_connection_count(self) -> int:
+        """Number of sources, as in Kit."""
+        return len(self.sources)
+
+
+@dataclass
+class Timing:
+    """What a node has cost so far, filled by nodes that compile and launch kernels."""
+
+    compile_ms: float = 0.0
+    kernel_ms: float = 0.0
+    launches: int = 0
+
+
+class NodeType:
+    """A registered node type: its description and the class that computes."""
+
+    def __init__(self, spec: NodeSpec, cls: type, reads_stage: bool = False, uses_time: bool = False):
+        self.spec, self.cls = spec, cls
+        self.reads_stage, self.uses_time = reads_stage, uses_time
+
+    def hook(self, name: str) -> Callable | None:
+        """A method of the node class, None when it has none."""
+        return getattr(self.cls, name, None)
+
+
+class Node:
+    """A node of a graph. `failed` is the reason why it gave no result in the current evaluation."""
+
+    def __init__(self, path: str, type_name: str, node_type: NodeType | None, host: Host):
+        self.path, self.type_name, self.type, self.host = path, type_name, node_type, host
+        self.attributes: dict[str, Attribute] = {}
+        self.disabled = ""
+        self.failed = ""
+        self.ran = False
+        self.timing = Timing()
+        self.shared_state: Any = None
+        self.saved_version = 0
+        self._told = ""
+        self._by_python_name: dict[tuple[str, str], Attribute] = {}
+
+    def __repr__(self) -> str:
+        return self.path
+
+    def add(self, attribute: Attribute) -> Attribute:
+        """Add an attribute, declared or dynamic."""
+        self.attributes[attribute.name] = attribute
+        python_name = attribute.base_name.replace(":", "_").replace(".", "_")
+        self._by_python_name[attribute.port, python_name] = attribute
+        return attribute
+
+    def find(self, port: str, python_name: str) -> Attribute | None:
+        """The attribute that Python calls `db.<port>.<python_name>`."""
+        return self._by_python_name.get((port, python_name))
+
+    def on(self, port: str) -> Iterator[Attribute]:
+        """The attributes of one port."""
+        return (a for a in self.attributes.values() if a.port == port)
+
+    @property
+    def is_execution(self) -> bool:
+        """Whether the node is run by execution connections."""
+        return self.type is not None and self.type.spec.is_execution
+
+    def fail(self, text: str) -> None:
+        """Mark the node as failed in this evaluation, telling the reason once until it changes."""
+        self.failed = self.failed or text
+        if text != self._told:
+            self._told = text
+            self.host.log.error(self.path, text)
+
+    def warn(self, text: str) -> None:
+        """Report something odd, once until it changes."""
+        if text != self._told:
+            self._told = text
+            self.host.log.warning(self.path, text)
+
+    def succeeded(self) -> None:
+        """Forget what was told: the same mistake coming back is news again."""
+        self._told = ""
+
+    # The spellings of omni.graph.core.
+
+    def get_prim_path(self) -> str:
+        """Path of the node's prim, as in Kit."""
+        return self.path
+
+    def get_attributes(self) -> list[Attribute]:
+        """All attributes, as in Kit."""
+        return list(self.attributes.values())
+
+    def get_attribute(self, name: str) -> Attribute:
+        """An attribute by its full name, as in Kit. Raises KeyError."""
+        return self.attributes[name]
+
+    def get_attribute_exists(self, name: str) -> bool:
+        """Whether there is an attribute of that full name, as in Kit."""
+        return name in self.attributes
+
+    def node_id(self) -> int:
+        """A number that is the node's own, as in Kit."""
+        return id(self)
+
+    def is_valid(self) -> bool:
+        """Always true: nodes live as long as their graph."""
+        return True
+
+
+@dataclass
+class Timeline:
+    """The clock of a play. Frames are those of the command line; `fps` turns them into seconds."""
+
+    fps: float = 24.0
+    start: int = 0
+    frame: int = 0
+    is_playing: bool = True
+
+    @property
+    def time(self) -> float:
+        """Seconds on the timeline."""
+        return self.frame / self.fps
+
+    @property
+    def delta_seconds(self) -> float:
+        """Seconds from one frame to the next."""
+        return 1.0 / self.fps
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the play began."""
+        return (self.frame - self.start) / self.fps
+
+
+@dataclass
+class Host:
+    """What nodes can reach beyond their graph: the log, the clock, the stage and the device to run on."""
+
+    log: Log = field(default_factory=Log)
+    timeline: Timeline = field(default_factory=Timeline)
+    store: Any = None
+    device: str = "cpu"
+    base_folder: str = ""
+
+
+class Graph:
+    """Nodes with their connections. `evaluator` is execution, push or dirty_push."""
+
+    def __init__(self, path: str, evaluator: str, host: Host):
+        self.path, self.evaluator, self.host = path, evaluator, host
+        self.nodes: dict[str, Node] = {}
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes.values())
+
+    def sources_of(self, node: Node) -> Iterable[Node]:
+        """The nodes whose data `node` reads, each once, in the order of its inputs."""
+        found = (s.node for a in node.on("inputs") if not a.type.is_execution for s in a.sources)
+        return dict.fromkeys(found)

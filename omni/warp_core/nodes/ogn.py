@@ -1,0 +1,414 @@
+"""Reading and checking `.ogn` files: the JSON that describes a node type.
+
+`read` gives the `NodeSpec` of a file or raises `OgnError` with every problem found, each with the path of its key. Keys
+starting with `$` are comments at every level. What a key may hold is a row of `NODE_KEYS` or `ATTRIBUTE_KEYS`.
+"""
+
+from __future__ import annotations
+
+import json
+import keyword
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import categories
+from .types import AttributeType, TypeNameError, parse, parse_union
+from .values import Value, ValueTypeError, coerce, zero
+
+PORTS = ("inputs", "outputs", "state")
+NODE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+ATTRIBUTE_NAME = re.compile(r"(?:(?:inputs|outputs|state):)?(?P<name>[A-Za-z_][A-Za-z0-9_:.]*)")
+TOKEN_NAME = re.compile(r"[A-Za-z_]\w*")
+COLOUR = re.compile(r"#[0-9A-Fa-f]{8}")
+EXCLUDES = ("c++", "docs", "icon", "python", "template", "tests", "usd")
+LANGUAGES = {"C++": "C++", "c++": "C++", "cpp": "C++", "Python": "Python", "python": "Python", "py": "Python"}
+HINTS = frozenset(
+    [f"{family}{kind}" for family in ("global", "static", "topology", "usd") for kind in ("", "-read", "-write")]
+    + ["threadsafe", "pure", "compute-default", "compute-on-request"]
+)
+
+
+class OgnError(ValueError):
+    """A description that cannot be used; `problems` lists everything that is wrong with it."""
+
+    def __init__(self, where: str, problems: list[str]):
+        self.where, self.problems = where, problems
+        super().__init__("\n".join([f"{where} is not a usable node description:", *(f"  {p}" for p in problems)]))
+
+
+@dataclass(frozen=True)
+class AttributeSpec:
+    """One attribute of a node type. `name` carries its port: "inputs:time"."""
+
+    name: str
+    type: AttributeType
+    default: Value
+    description: str = ""
+    optional: bool = False
+    minimum: Any = None
+    maximum: Any = None
+    allowed_tokens: tuple[str, ...] = ()
+    metadata: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def port(self) -> str:
+        """The side of the node it is on: inputs, outputs or state."""
+        return self.name.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """What a `.ogn` file says about a node type. `name` is complete: "omni.warp_core.Kernel"."""
+
+    name: str
+    version: int
+    description: str
+    attributes: dict[str, AttributeSpec]
+    ui_name: str = ""
+    categories: tuple[str, ...] = ()
+    scheduling: tuple[str, ...] = ()
+    tokens: dict[str, str] = field(default_factory=dict)
+    metadata: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_execution(self) -> bool:
+        """Whether nodes of this type are run by execution connections."""
+        return any(a.type.is_execution for a in self.attributes.values())
+
+    @property
+    def is_event(self) -> bool:
+        """Whether nodes of this type start a chain: execution outputs, no execution input, named On..."""
+        ports = {a.port for a in self.attributes.values() if a.type.is_execution}
+        return ports == {"outputs"} and self.name.rpartition(".")[2].startswith("On")
+
+
+def _kind(*types: type) -> Callable[[Any], str | None]:
+    words = {str: "a text", list: "a list", dict: "an object", bool: "true or false", int: "a whole number"}
+
+    def check(value: Any) -> str | None:
+        ok = isinstance(value, types) and not (isinstance(value, bool) and bool not in types)
+        return None if ok else "must be " + " or ".join(words[t] for t in types)
+
+    return check
+
+
+def _one_of(*allowed: str) -> Callable[[Any], str | None]:
+    def check(value: Any) -> str | None:
+        return None if isinstance(value, str) and value in allowed else f"must be one of {', '.join(allowed)}"
+
+    return check
+
+
+def _texts(value: Any) -> str | None:
+    if isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value)):
+        return None
+    return "must be a text or a list of texts"
+
+
+def _ui_name(value: Any) -> str | None:
+    return "must be a text without quotes" if not isinstance(value, str) or set("\"'") & set(value) else None
+
+
+def _version(value: Any) -> str | None:
+    ok = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    return None if ok else "must be a whole number of at least 1"
+
+
+def _exclude(value: Any) -> str | None:
+    ok = isinstance(value, list) and all(isinstance(v, str) and v in EXCLUDES for v in value)
+    return None if ok else f"must be a list of {', '.join(EXCLUDES)}"
+
+
+def _icon(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return _kind(str, dict)(value)
+    for key in ("color", "backgroundColor", "borderColor"):
+        colour = value.get(key, "#00000000")
+        listed = isinstance(colour, list) and len(colour) == 4 and all(type(c) is int and 0 <= c <= 255 for c in colour)
+        if not listed and not (isinstance(colour, str) and COLOUR.fullmatch(colour)):
+            return f'{key} must be "#AABBGGRR" or four numbers from 0 to 255'
+    return None
+
+
+NODE_KEYS: dict[str, Callable[[Any], str | None]] = {
+    "description": _texts,
+    "version": _version,
+    "language": _one_of(*LANGUAGES),
+    "uiName": _ui_name,
+    "categories": _kind(str, list, dict),
+    "categoryDefinitions": _kind(str, list, dict),
+    "metadata": _kind(dict),
+    "memoryType": _one_of("cpu", "cuda", "any"),
+    "cudaPointers": _one_of("cpu", "cuda", "na"),
+    "scheduling": _texts,
+    "singleton": _kind(bool),
+    "tags": _texts,
+    "tokens": _kind(str, list, dict),
+    "icon": _icon,
+    "exclude": _exclude,
+    "extras": _kind(list),
+    "typeDefinitions": _kind(str, dict),
+    "inputs": _kind(dict),
+    "outputs": _kind(dict),
+    "state": _kind(dict),
+    "tests": _kind(list),
+}
+ATTRIBUTE_KEYS: dict[str, Callable[[Any], str | None]] = {
+    "type": _kind(str, list),
+    "description": _texts,
+    "default": lambda value: None,
+    "minimum": lambda value: None,
+    "maximum": lambda value: None,
+    "optional": _kind(bool),
+    "unvalidated": _kind(bool),
+    "memoryType": _one_of("cpu", "cuda", "any"),
+    "uiName": _ui_name,
+    "allowedTokens": _kind(str, list, dict),
+    "deprecated": _texts,
+    "metadata": _kind(dict),
+}
+
+
+def _items(mapping: dict) -> Iterator[tuple[str, Any]]:
+    return ((key, value) for key, value in mapping.items() if not key.startswith("$"))
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    parts = re.split(r"[,\s]+", value) if isinstance(value, str) else value
+    return tuple(str(p) for p in parts if p)
+
+
+def _joined(value: Any) -> str:
+    return value if isinstance(value, str) else " ".join(value)
+
+
+def _metadata(mapping: Any) -> dict[str, str]:
+    out = {}
+    for key, value in _items(mapping if isinstance(mapping, dict) else {}):
+        parts = value.values() if isinstance(value, dict) else value
+        out[key] = value if isinstance(value, str) else ",".join(map(str, parts)) if _is_many(parts) else str(value)
+    return out
+
+
+def _is_many(value: Any) -> bool:
+    return hasattr(value, "__iter__") and not isinstance(value, str)
+
+
+class _Reader:
+    """Turns one description into a NodeSpec, collecting problems on the way."""
+
+    def __init__(self, base: Path | None):
+        self.base = base
+        self.problems: list[str] = []
+
+    def problem(self, where: str, what: str) -> None:
+        self.problems.append(f"{where}: {what}")
+
+    def keys(self, where: str, given: dict, table: dict, strict: bool) -> None:
+        for key, value in _items(given):
+            if key in table:
+                wrong = table[key](value)
+                if wrong:
+                    self.problem(f"{where}.{key}", wrong)
+            elif strict:
+                self.problem(f"{where}.{key}", f"unknown key; known are {', '.join(table)}")
+        if "description" not in given:
+            self.problem(where, "description is missing")
+
+    def node(self, name: str, body: Any, prefix: str) -> NodeSpec | None:
+        if not NODE_NAME.fullmatch(name):
+            self.problem(name, "not a node name: letters, digits, _ and . only")
+        if not isinstance(body, dict):
+            self.problem(name, "must be an object")
+            return None
+        self.keys(name, body, NODE_KEYS, strict=False)
+        if LANGUAGES.get(str(body.get("language"))) != "Python":
+            self.problem(f"{name}.language", 'must be "Python": nodes of this package are written in Python')
+        if body.get("memoryType", "cpu") != "cpu" and "cudaPointers" not in body:
+            self.problem(f"{name}.memoryType", "anything but cpu needs cudaPointers too")
+        hints = self.scheduling(name, body.get("scheduling", ""))
+        defined = body.get("categoryDefinitions", {})
+        for text in categories.problems_of(body.get("categories", ""), defined, self.base):
+            self.problem(f"{name}.categories", text)
+        tokens = self.tokens(f"{name}.tokens", body.get("tokens", {}))
+        attributes = self.attributes(name, body)
+        if self.problems:
+            return None
+        return NodeSpec(
+            name=name if "." in name or not prefix else f"{prefix}.{name}",
+            version=body.get("version", 1),
+            description=_joined(body["description"]),
+            attributes=attributes,
+            ui_name=body.get("uiName", name.rpartition(".")[2]),
+            categories=tuple(categories.names(body.get("categories", ""))),
+            scheduling=hints,
+            tokens=tokens,
+            metadata=_metadata(body.get("metadata")),
+        )
+
+    def scheduling(self, name: str, value: Any) -> tuple[str, ...]:
+        if _texts(value):
+            return ()
+        hints = tuple(word.lower() for word in _words(value))
+        where = f"{name}.scheduling"
+        for hint in hints:
+            if hint not in HINTS:
+                self.problem(where, f"unknown hint {hint!r}")
+        families = [hint.partition("-")[0] for hint in hints]
+        for family in sorted({f for f in families if families.count(f) > 1}):
+            self.problem(where, f"at most one hint of {family}")
+        if "threadsafe" in hints and {"topology", "topology-write", "pure"} & set(hints):
+            self.problem(where, "threadsafe conflicts with topology, topology-write and pure")
+        return hints
+
+    def tokens(self, where: str, value: Any) -> dict[str, str]:
+        """Token names with their values, from a comma string, a list or an object."""
+        if isinstance(value, dict):
+            pairs = {key: str(text) for key, text in _items(value)}
+        elif isinstance(value, (str, list)):
+            parts = value.split(",") if isinstance(value, str) else value
+            pairs = {str(p).strip(): str(p).strip() for p in parts if str(p).strip()}
+        else:
+            return {}
+        for key in pairs:
+            if not TOKEN_NAME.fullmatch(key) and isinstance(value, dict):
+                self.problem(where, f"{key!r} is not a name")
+        return pairs
+
+    def attributes(self, node: str, body: dict) -> dict[str, AttributeSpec]:
+        found: dict[str, AttributeSpec] = {}
+        for port in PORTS:
+            section = body.get(port, {})
+            for key, entry in _items(section if isinstance(section, dict) else {}):
+                spec = self.attribute(f"{node}.{port}.{key}", port, key, entry)
+                if spec is None:
+                    continue
+                if spec.name in found:
+                    self.problem(f"{node}.{port}.{key}", "declared twice")
+                found[spec.name] = spec
+        return found
+
+    def attribute(self, where: str, port: str, key: str, entry: Any) -> AttributeSpec | None:
+        match = ATTRIBUTE_NAME.fullmatch(key)
+        if not match:
+            self.problem(where, "not an attribute name: letters, digits, _ : and . only")
+            return None
+        if keyword.iskeyword(match["name"]):
+            self.problem(where, "a Python keyword cannot be an attribute name")
+        if not isinstance(entry, dict):
+            self.problem(where, "must be an object")
+            return None
+        before = len(self.problems)
+        self.keys(where, entry, ATTRIBUTE_KEYS, strict=True)
+        if "type" not in entry:
+            self.problem(where, "type is missing")
+        if len(self.problems) > before:
+            return None
+        try:
+            kind = parse(entry["type"]) if isinstance(entry["type"], str) else parse_union(entry["type"])
+        except TypeNameError as error:
+            self.problem(f"{where}.type", str(error))
+            return None
+        tokens = self.allowed_tokens(where, kind, entry)
+        return AttributeSpec(
+            name=f"{port}:{match['name']}",
+            type=kind,
+            default=self.default(where, kind, entry, tokens),
+            description=_joined(entry["description"]),
+            optional=entry.get("optional", False),
+            minimum=entry.get("minimum"),
+            maximum=entry.get("maximum"),
+            allowed_tokens=tuple(tokens.values()),
+            metadata=_metadata(entry.get("metadata")),
+        )
+
+    def allowed_tokens(self, where: str, kind: AttributeType, entry: dict) -> dict[str, str]:
+        metadata = entry.get("metadata", {})
+        if "allowedTokens" in entry and "allowedTokens" in metadata:
+            self.problem(where, "allowedTokens stands here and in metadata; give it once")
+        given = entry.get("allowedTokens", metadata.get("allowedTokens"))
+        if given is None:
+            return {}
+        if kind.base != "token":
+            self.problem(f"{where}.allowedTokens", f"only for tokens, not for {kind}")
+        return self.tokens(f"{where}.allowedTokens", given)
+
+    def default(self, where: str, kind: AttributeType, entry: dict, tokens: dict[str, str]) -> Value:
+        limits = [key for key in ("minimum", "maximum") if key in entry]
+        if limits and not kind.is_numeric:
+            self.problem(f"{where}.{limits[0]}", f"only for numbers, not for {kind}")
+            return None
+        if "default" not in entry:
+            return zero(kind)
+        if kind.is_any or kind.is_paths:
+            self.problem(f"{where}.default", f"{kind} cannot have a default")
+            return None
+        given = entry["default"]
+        if tokens and not kind.is_array:
+            given = tokens.get(given, given) if isinstance(given, str) else given
+            if given not in tokens.values():
+                self.problem(f"{where}.default", f"{given!r} is not among the allowed tokens")
+        try:
+            value = coerce(given, kind)
+            for key in limits:
+                bound = np.asarray(coerce_limit(entry[key], kind))
+                inside = np.asarray(value) >= bound if key == "minimum" else np.asarray(value) <= bound
+                if not np.all(inside):
+                    self.problem(f"{where}.default", f"{given} lies beyond the {key} {entry[key]}")
+        except ValueTypeError as error:
+            self.problem(f"{where}.default", str(error))
+            return None
+        return value
+
+
+def coerce_limit(value: Any, kind: AttributeType) -> Value:
+    """A minimum or maximum: one number for all components, or one for each."""
+    scalar = AttributeType(kind.base) if not kind.shape else kind.element
+    if kind.shape and not isinstance(value, list):
+        return np.full(kind.shape, value)
+    return coerce(value, scalar)
+
+
+def _one_key(pairs: list[tuple[str, Any]]) -> dict:
+    """Objects of a `.ogn`, refusing a key given twice, of which JSON would keep the last in silence."""
+    out: dict = {}
+    for key, value in pairs:
+        if key in out and not key.startswith("$"):
+            raise ValueError(f"the key {key!r} is given twice")
+        out[key] = value
+    return out
+
+
+def from_json(text: str, where: str = "<ogn>", prefix: str = "", base: Path | None = None) -> NodeSpec:
+    """The node type described by JSON `text`; `prefix` is put before a name without dots. Raises OgnError."""
+    try:
+        root = json.loads(text, object_pairs_hook=_one_key)
+    except (ValueError, RecursionError) as error:
+        raise OgnError(where, [str(error)]) from None
+    return from_dict(root, where, prefix, base)
+
+
+def from_dict(root: Any, where: str = "<ogn>", prefix: str = "", base: Path | None = None) -> NodeSpec:
+    """The node type described by the parsed content of a `.ogn` file. Raises OgnError."""
+    entries = list(_items(root)) if isinstance(root, dict) else []
+    if len(entries) != 1:
+        raise OgnError(where, [f"must be an object with one key, the name of the node; it has {len(entries)}"])
+    reader = _Reader(base)
+    spec = reader.node(*entries[0], prefix)
+    if spec is None:
+        raise OgnError(where, reader.problems)
+    return spec
+
+
+def read(path: Path, prefix: str = "") -> NodeSpec:
+    """The node type described by the file at `path`. Raises OgnError, also when the file cannot be read."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OgnError(str(path), [str(error)]) from None
+    return from_json(text, str(path), prefix, path.parent)

@@ -1,0 +1,82 @@
+"""Node types by name: those of omni.graph brought along, and those in folders of `.ogn` + `.py` pairs.
+
+`standard()` is the registry of the command line. A node class lives in the Python file of the same stem beside its
+`.ogn` and is called like that stem, as in Kit.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+from ..lang.errors import nearest
+from . import stock
+from .graph import NodeType
+from .ogn import NodeSpec, OgnError, read
+
+EXTENSION = "omni.warp_core"
+PACKAGE = Path(__file__).parents[1]
+KERNEL = f"{EXTENSION}.Kernel"
+ALIASES = {"omni.warp.WarpKernel": KERNEL, **stock.ALIASES}
+
+
+class Registry:
+    """Node types by their full names."""
+
+    def __init__(self) -> None:
+        self._types: dict[str, NodeType] = {}
+
+    def add(self, node_type: NodeType) -> None:
+        """Register a type under the name in its description."""
+        self._types[node_type.spec.name] = node_type
+
+    def find(self, name: str) -> NodeType | None:
+        """The type called `name`, also by an alias; None when there is none."""
+        return self._types.get(ALIASES.get(name, name))
+
+    def nearest(self, name: str) -> tuple[str, ...]:
+        """The known names most like `name`."""
+        return nearest(name, [*self._types, *ALIASES])
+
+    def add_folder(self, folder: Path) -> None:
+        """Register every node below `folder`. Raises OgnError for the first that cannot be used."""
+        for path in sorted(folder.rglob("*.ogn")):
+            spec = read(path, EXTENSION)
+            self.add(NodeType(spec, load_class(path, spec)))
+
+
+def load_class(path: Path, spec: NodeSpec) -> type:
+    """The class that goes with the `.ogn` file at `path`. Raises OgnError when it is not there or has no `compute`."""
+    source = path.with_suffix(".py")
+    name = f"{EXTENSION}.ogn.{path.stem}"
+    if not source.is_file():
+        raise OgnError(str(path), [f"{source.name} is missing; it holds the class {path.stem}"])
+    found = importlib.util.spec_from_file_location(name, source)
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    sys.modules[name] = module
+    try:
+        found.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise OgnError(str(source), [f"{type(error).__name__}: {error}"]) from error
+    cls = getattr(module, path.stem, None)
+    if not callable(getattr(cls, "compute", None)):
+        raise OgnError(str(source), [f"needs a class {path.stem} with a static method compute(db)"])
+    return cls
+
+
+def folder() -> Path:
+    """Where our own nodes are: inside an installed package, at the top of a checkout."""
+    inside = PACKAGE / "ogn"
+    return inside if inside.is_dir() else PACKAGE.parents[1] / "ogn"
+
+
+def standard() -> Registry:
+    """All node types this package has."""
+    registry = Registry()
+    for node_type in stock.node_types():
+        registry.add(node_type)
+    registry.add_folder(folder())
+    return registry

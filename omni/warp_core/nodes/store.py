@@ -1,0 +1,167 @@
+"""The stage as nodes see it: what the scene holds, and over it what this play has written.
+
+A write is seen by every later read of "now" (a simulation may so carry its state from frame to frame) and becomes a
+time sample of the result; the scene itself is never changed. All writes are results, whatever `usdWriteBack` says:
+without a renderer beside us there is no other place for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from pxr import Tf, Usd, UsdGeom
+
+from ..lang.errors import nearest
+from ..usd.convert import to_numpy, to_usd
+from ..usd.output import OutputLayer
+from ..usd.stage import prim_at
+from .graph import GraphError, Log
+from .types import AttributeType, from_sdf
+from .values import Value, ValueTypeError, coerce, converter
+
+Key = tuple[str, str]
+
+
+class _Written:
+    """The last value written to one attribute, as USD and as NumPy have it, and the frames of its samples."""
+
+    __slots__ = ("frame", "held", "kind", "sdf", "usd", "value")
+
+    def __init__(self, kind: AttributeType, sdf: str, usd: Any, value: Value):
+        self.kind, self.sdf, self.usd, self.value = kind, sdf, usd, value
+        self.frame: int | None = None
+        self.held: Any = None
+
+
+class StageStore:
+    """Reads and writes attribute values at the current frame. `scale` is time codes of the scene per frame."""
+
+    def __init__(self, stage: Usd.Stage, log: Log, scale: float = 1.0):
+        self.stage, self.log, self.scale = stage, log, scale
+        self.frame = 0
+        self._written: dict[Key, _Written] = {}
+        self._dirty: dict[Key, None] = {}
+        self._static: dict[Key, tuple[AttributeType, Value]] = {}
+        self._told: set[Key] = set()
+
+    @property
+    def now(self) -> Usd.TimeCode:
+        """The time code of the scene for the current frame."""
+        return Usd.TimeCode(self.frame * self.scale)
+
+    def prim(self, path: str) -> Usd.Prim:
+        """The prim at `path`. Raises GraphError with the names that are there instead."""
+        found = prim_at(self.stage, path)
+        if found is not None:
+            return found
+        parent = prim_at(self.stage, path.rpartition("/")[0] or "/")
+        names = [str(p.GetPath()) for p in parent.GetAllChildren()] if parent is not None else []
+        hint = ", ".join(nearest(path, names))
+        raise GraphError(f"there is no prim {path}" + (f"; did you mean {hint}?" if hint else ""))
+
+    def attribute(self, path: str, name: str) -> tuple[Usd.Attribute, AttributeType]:
+        """The attribute `name` of a prim with its type. Raises GraphError."""
+        prim = self.prim(path)
+        found = prim.GetAttribute(name)
+        if not found:
+            hint = ", ".join(nearest(name, prim.GetPropertyNames()))
+            raise GraphError(f"the prim {path} has no attribute {name!r}" + (f"; did you mean {hint}?" if hint else ""))
+        kind = from_sdf(str(found.GetTypeName()))
+        if kind is None:
+            raise GraphError(f"{path}.{name} is a {found.GetTypeName()}, which OmniGraph has no type for")
+        return found, kind
+
+    def read(self, path: str, name: str, timecode: float | None = None) -> tuple[AttributeType, Value]:
+        """Type and value now, or what the scene holds at `timecode`. Raises GraphError."""
+        key = (path, name)
+        if timecode is None and key in self._written:
+            written = self._written[key]
+            return written.kind, written.value
+        if key in self._static:
+            return self._static[key]
+        source, kind = self.attribute(path, name)
+        value = source.Get(self.now if timecode is None else Usd.TimeCode(timecode))
+        if value is None:
+            raise GraphError(f"{path}.{name} has no value")
+        result = (kind, coerce(to_numpy(value), kind))
+        if not source.ValueMightBeTimeVarying():
+            self._static[key] = result
+        return result
+
+    def write(self, path: str, name: str, kind: AttributeType, value: Value) -> None:
+        """Set the value for this frame and later ones. Raises GraphError."""
+        key = (path, name)
+        known = self._written.get(key)
+        if known is None:
+            source, held = self.attribute(path, name)
+            if source.GetPrim().IsInstanceProxy():
+                raise GraphError(f"{path} is part of an instance, which cannot be written to; make it not instanceable")
+            sdf = str(source.GetTypeName())
+        else:
+            held, sdf = known.kind, known.sdf
+        convert = converter(kind, held)
+        if convert is None:
+            raise GraphError(f"{path}.{name} is {held} and cannot take a value of type {kind}")
+        try:
+            usd = to_usd(coerce(convert(value), held), sdf)
+        except (ValueTypeError, ValueError, TypeError, Tf.ErrorException) as error:
+            raise GraphError(f"{path}.{name}: {error}") from None
+        # Keeping USD's copy, not the node's buffer, makes a written value immune to the node's next run.
+        seen = coerce(to_numpy(usd), held)
+        self._warn_not_finite(key, seen)
+        if known is None:
+            self._written[key] = _Written(held, sdf, usd, seen)
+        else:
+            known.held = known.held if key in self._dirty else known.usd
+            known.usd, known.value = usd, seen
+        self._dirty[key] = None
+
+    def _warn_not_finite(self, key: Key, value: Value) -> None:
+        if key in self._told or not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+            return
+        bad = int(np.count_nonzero(~np.isfinite(value)))
+        if bad:
+            self._told.add(key)
+            what = "numbers are" if bad > 1 else "number is"
+            self.log.warning(".".join(key), f"{bad} of {value.size} {what} infinite or NaN at frame {self.frame}")
+
+    def local_to_world(self, path: str) -> np.ndarray:
+        """Transform of a prim to the world, row vectors. Transforms written by this play do not enter."""
+        imageable = UsdGeom.Xformable(self.prim(path))
+        if not imageable:
+            return np.identity(4)
+        return np.asarray(imageable.ComputeLocalToWorldTransform(self.now))
+
+    def flush(self, output: OutputLayer) -> None:
+        """Give what was written in this frame to the output."""
+        for key in self._dirty:
+            written = self._written[key]
+            if written.frame is not None and written.frame < self.frame - 1:
+                # USD interpolates between samples: hold the old value up to the frame before this one
+                self._sample(output, key, written, written.held, self.frame - 1)
+            self._sample(output, key, written, written.usd, self.frame)
+            written.frame = self.frame
+            if key[1] == "points":
+                self._extent(output, key[0], written.value)
+        self._dirty.clear()
+
+    def _sample(self, output: OutputLayer, key: Key, written: _Written, usd: Any, frame: int) -> None:
+        size = written.value.nbytes if isinstance(written.value, np.ndarray) else 64
+        output.set(key[0], key[1], written.sdf, usd, frame, size)
+
+    def _extent(self, output: OutputLayer, path: str, points: np.ndarray) -> None:
+        """Bounds go with the points, or viewers would cull by the old ones."""
+        if len(points) and self.stage.GetPrimAtPath(path).IsA(UsdGeom.PointBased):
+            reach = self._reach(path)
+            corners = np.stack([points.min(0) - reach, points.max(0) + reach]).astype(np.float32)
+            output.set(path, "extent", "float3[]", to_usd(corners, "float3[]"), self.frame)
+
+    def _reach(self, path: str) -> float:
+        widths = self.stage.GetPrimAtPath(path).GetAttribute("widths")
+        values = widths.Get(self.now) if widths else None
+        return float(np.max(np.asarray(values))) / 2 if values is not None and len(values) else 0.0
+
+    def prims_written(self) -> list[str]:
+        """The attributes that have results, as paths."""
+        return [f"{path}.{name}" for path, name in self._written]

@@ -1,0 +1,113 @@
+"""The layer a play writes: time samples over the scene, in a new file that appears whole or not at all.
+
+The samples go into a temporary file beside the target; `commit` renames it. The new layer has the scene as its sublayer
+and repeats the scene's stage metadata, which USD only reads from the root layer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any
+
+from pxr import Sdf, Tf, Usd
+
+from .stage import layer_file
+
+FORMATS = (".usdc", ".usda", ".usd")
+FLUSH_BYTES = 256 << 20  # samples are moved from memory to the temporary file whenever this much has gathered
+_NOT_COPIED = {"subLayers", "subLayerOffsets", "primChildren", "owner", "sessionOwner", "startTimeCode", "endTimeCode"}
+
+
+class OutputError(Exception):
+    """A result that cannot be written: where and why."""
+
+
+def check_target(path: str, stage: Usd.Stage) -> None:
+    """Refuse a target that cannot work, before anything is computed. Raises OutputError."""
+    if not path.lower().endswith(FORMATS):
+        raise OutputError(f"{path}: the result must be called *.usdc, *.usda or *.usd")
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise OutputError(f"{path}: there is no folder {folder}")
+    if os.path.isdir(path):
+        raise OutputError(f"{path}: is a folder")
+    real = os.path.realpath(path)
+    for layer in stage.GetUsedLayers():
+        if layer_file(layer) and os.path.realpath(layer_file(layer)) == real:
+            raise OutputError(f"{path}: is part of the scene, which is never changed; choose another name")
+    if not os.access(folder, os.W_OK):
+        raise OutputError(f"{path}: the folder {folder} cannot be written to")
+
+
+class OutputLayer:
+    """Time samples in the making. Use as a context manager: leaving without `commit` leaves nothing behind."""
+
+    def __init__(self, path: str, stage: Usd.Stage, start: int, end: int, fps: float):
+        check_target(path, stage)
+        self.path = os.path.abspath(path)
+        folder, name = os.path.split(self.path)
+        stem, extension = os.path.splitext(name)
+        self._temporary = os.path.join(folder, f".{stem}.{os.getpid()}.part{extension}")
+        self.samples = 0
+        self._pending = 0
+        self._attributes: set[Sdf.Path] = set()
+        try:
+            self._layer = Sdf.Layer.CreateNew(self._temporary)
+        except Tf.ErrorException as error:
+            raise OutputError(f"{path}: cannot be written: {' '.join(str(error).split())[-200:]}") from None
+        self._describe(stage, start, end, fps)
+
+    def _describe(self, stage: Usd.Stage, start: int, end: int, fps: float) -> None:
+        source = stage.GetRootLayer()
+        for key in source.pseudoRoot.ListInfoKeys():
+            if key not in _NOT_COPIED:
+                self._layer.pseudoRoot.SetInfo(key, source.pseudoRoot.GetInfo(key))
+        scene = layer_file(source)
+        folder = os.path.dirname(self.path)
+        same_drive = os.path.splitdrive(scene)[0] == os.path.splitdrive(folder)[0]
+        relative = os.path.relpath(scene, folder).replace(os.sep, "/") if same_drive else scene
+        self._layer.subLayerPaths = [relative if relative.startswith("..") or not same_drive else f"./{relative}"]
+        self._layer.startTimeCode, self._layer.endTimeCode = start, end
+        self._layer.timeCodesPerSecond = self._layer.framesPerSecond = fps
+
+    def __enter__(self) -> OutputLayer:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.discard()
+
+    def set(self, prim: str, name: str, type_name: str, value: Any, time: float, size: int = 64) -> None:
+        """Store one time sample; `size` is about its bytes. Raises OutputError when the disk does not take it."""
+        path = Sdf.Path(prim).AppendProperty(name)
+        if path not in self._attributes:
+            spec = Sdf.CreatePrimInLayer(self._layer, path.GetPrimPath())
+            Sdf.AttributeSpec(spec, name, Sdf.ValueTypeNames.Find(type_name), Sdf.VariabilityVarying)
+            self._attributes.add(path)
+        self._layer.SetTimeSample(path, time, value)
+        self.samples += 1
+        self._pending += size
+        if self._pending > FLUSH_BYTES:
+            self._save()
+
+    def _save(self) -> None:
+        self._pending = 0
+        try:
+            saved = self._layer.Save()
+        except Tf.ErrorException as error:
+            raise OutputError(f"{self.path}: cannot be written: {' '.join(str(error).split())[-200:]}") from None
+        if not saved:
+            raise OutputError(f"{self.path}: cannot be written")
+
+    def commit(self) -> None:
+        """Put the result in its place. Raises OutputError."""
+        self._save()
+        try:
+            os.replace(self._temporary, self.path)
+        except OSError as error:
+            raise OutputError(f"{self.path}: cannot be written: {error.strerror}") from None
+
+    def discard(self) -> None:
+        """Remove what is unfinished; nothing happens after `commit`."""
+        with contextlib.suppress(OSError):
+            os.remove(self._temporary)
