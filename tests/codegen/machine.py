@@ -17,7 +17,7 @@ from omni.warp_core.ir.nodes import Function
 from omni.warp_core.lang.semantics import bits_of, from_bits
 from omni.warp_core.lang.types import Array, Type, leaves
 
-_ORDER = ["sse2", "sse4", "avx2", "avx512"]
+_ORDER = ["sse4", "avx2", "avx512"]
 
 
 def targets() -> list[Target]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.codegen.machine import Machine, same, targets
 
 from omni.warp_core.ir import interp
 from omni.warp_core.ir.memory import MemArray
 from omni.warp_core.ir.parser import parse
 from omni.warp_core.ir.verifier import verify
 from omni.warp_core.lang.types import I32
+from tests.codegen.machine import Machine, same, targets
 
 _SIZE = 53  # not a multiple of any width
 _TEXT = (Path(__file__).parent / "kernels" / "divergence.wir").read_text()

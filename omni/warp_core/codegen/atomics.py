@@ -10,7 +10,7 @@ from ..lang.semantics import int_range
 from ..lang.types import Scalar
 from .lanes import Lanes, V
 from .memory import Memory, memory_type
-from .writer import Leaf, constant, literal, llvm_type
+from .writer import NARROW, Leaf, constant, literal, llvm_type
 
 _REDUCIBLE = {"add", "sub", "min", "max", "and", "or", "xor"}
 
@@ -21,9 +21,7 @@ class Atomics:
     def __init__(self, lanes: Lanes, memory: Memory):
         self.lanes, self.memory, self.w = lanes, memory, lanes.w
 
-    def emit(
-        self, kind: str, address: V, leaf: Leaf, value: V, compare: V | None, used: bool, mask: str | None
-    ) -> V:
+    def emit(self, kind: str, address: V, leaf: Leaf, value: V, compare: V | None, used: bool, mask: str | None) -> V:
         """One atomic of `kind` at `address` for each active lane; the old values."""
         assert isinstance(leaf, Scalar)
         n = self.lanes.lanes
@@ -35,7 +33,7 @@ class Atomics:
         return self._each(kind, address, leaf, value, compare, mask)
 
     def _one(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
-        if t.is_float and (kind == "cas" or t.kind == "bfloat"):
+        if t.is_float and (kind == "cas" or t in NARROW):
             return self._on_bits(kind, address, t, value, compare)
         ty = memory_type(t)
         if kind == "cas":
@@ -86,7 +84,7 @@ class Atomics:
         """Halve the vector until one lane is left: the same order on every machine of this width."""
         code = "add" if kind == "sub" else kind
         n = self.lanes.lanes
-        narrow = Lanes(self.w, n, self.lanes.fma, self.lanes.declare)
+        narrow = Lanes(self.w, n, self.lanes.target, self.lanes.declare)
         while n > 1:
             half = n // 2
             ty = llvm_type(t, n)
@@ -165,5 +163,3 @@ def _neutral(kind: str, t: Scalar):
     if kind == "and":
         return -1
     return -0.0 if t.is_float else 0
-
-

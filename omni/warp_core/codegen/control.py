@@ -388,9 +388,7 @@ def next_sites(region: Region, depth: int = 0) -> int:
     """How many places in a loop's body go to its next iteration."""
     count = 0
     for op in region.ops:
-        if op.code == "continue" and op.attr == depth:
-            count += 1
-        elif op.code == "yield" and depth == 0:
+        if (op.code == "continue" and op.attr == depth) or (op.code == "yield" and depth == 0):
             count += 1
         for inner in op.regions:
             inner_depth = depth + (op.code in BREAKABLE)

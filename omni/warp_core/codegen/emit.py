@@ -40,7 +40,7 @@ class Unit:
     sites: tuple[dict[str, Any], ...]
 
 
-def emit_cpu(fn: Function, target: Target, options: EmitOptions = EmitOptions()) -> Unit:
+def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> Unit:
     """Emit kernel `fn`. It must be verified IR without `assert` operations (the checks pass removes them)."""
     lanes = options.lanes or target.lanes
     shared = Shared(target, options, lanes)
@@ -241,9 +241,7 @@ class _FunctionBody(FunctionEmitter):
         whole = "poison"
         for i, ((leaf, v), value) in enumerate(zip(slots, values)):
             n = lanes if v else 1
-            whole = w.inst(
-                f"insertvalue {result} {whole}, {llvm_type(leaf, n)} {self.lanes.operand(value, n)}, {i}"
-            )
+            whole = w.inst(f"insertvalue {result} {whole}, {llvm_type(leaf, n)} {self.lanes.operand(value, n)}, {i}")
         w.do(f"ret {result} {whole}" if slots else "ret void")
         body = "\n".join(["entry:", *w.allocas, "  br label %first", *w.lines])
         self.shared.functions.append(

@@ -1,8 +1,8 @@
 """Where control goes: joins of real branches, and accumulators that lanes reach one after another.
 
-Both are places that a region can leave to. `take` sends all active lanes there and ends the block; `bail` ends the block
-when no lane is active. An accumulator also has `accumulate`, which notes that the active lanes have arrived while the
-others go on.
+Both are places that a region can leave to. `take` sends all active lanes there and ends the block; `bail` ends the
+block when no lane is active. An accumulator also has `accumulate`, which notes that the active lanes have arrived while
+the others go on.
 """
 
 from __future__ import annotations

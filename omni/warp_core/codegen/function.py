@@ -16,11 +16,18 @@ from ..lang.types import BOOL, F64, I32, I64, Array, Packed, Scalar, element
 from .atomics import Atomics
 from .control import Control, Fall, Level
 from .lanes import Lanes, V
-from .memory import Memory, leaf_count, member_range, memory_leaves, path_range
+from .memory import Memory, member_range, memory_leaves, path_range
 from .reports import Reports
 from .target import Target
 from .uniformity import Cache, Facts
 from .writer import PTR, Writer, literal
+
+
+# Operations with a method `op_<name>` each.
+_PLAIN = (
+    "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic shape slice "
+    "is_null tid printf fail call"
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ class FunctionEmitter(Control):
     def __init__(self, shared: Shared, facts: Facts, returns: Fall | None = None):
         self.shared, self.facts = shared, facts
         self.w = Writer()
-        self.lanes = Lanes(self.w, shared.lanes, shared.target.fma, shared.declare)
+        self.lanes = Lanes(self.w, shared.lanes, shared.target, shared.declare)
         self.memory = Memory(self.lanes)
         self.atomics = Atomics(self.lanes, self.memory)
         self.reports = Reports(self.lanes, shared.declare)
@@ -77,10 +84,7 @@ class FunctionEmitter(Control):
         }
         for code in ELEMENTWISE | COMPARISONS:
             table[code] = self.elementwise
-        for name in (
-            "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic "
-            "shape slice is_null tid printf fail call"
-        ).split():
+        for name in _PLAIN.split():
             table[name] = getattr(self, "op_" + name)
         return table
 
@@ -159,7 +163,8 @@ class FunctionEmitter(Control):
 
     def place(self, op: Operation, path: tuple[int, ...]) -> tuple[V, Any, int, int]:
         """Where an access goes: (address, element type, first leaf, end leaf). Partial paths keep the element's own
-        address, so that neighbouring lanes' elements are recognised, except below a dynamic component."""
+        address, so that neighbouring lanes' elements are recognised, except below a dynamic component.
+        """
         array = op.args[0].type
         assert isinstance(array, Array)
         indices = [self.get(a)[0] for a in op.args[1 : 1 + array.ndim]]
@@ -243,7 +248,3 @@ class FunctionEmitter(Control):
         if v.type.is_float:
             return self.lanes.bitcast(self.lanes.cast(v, F64), I64)
         return self.lanes.cast(v, I64)
-
-
-def parameter_leaves(fn: Function) -> int:
-    return sum(leaf_count(p.type) for p in fn.params)

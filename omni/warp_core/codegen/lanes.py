@@ -7,8 +7,9 @@ Arithmetic stays in the cheapest form that holds the result; `Lanes.vector` make
 
 from __future__ import annotations
 
-from ..lang.types import BF16, BOOL, F32, F64, I16, I32, Scalar
-from .writer import PTR, Leaf, Writer, constant, literal, llvm_scalar, llvm_type, sequence, shuffle_mask
+from ..lang.types import BF16, BOOL, F16, F32, F64, I16, I32, Scalar
+from .target import Target
+from .writer import NARROW, PTR, Leaf, Writer, constant, literal, llvm_scalar, llvm_type, sequence, shuffle_mask
 
 
 class V:
@@ -42,8 +43,8 @@ _MAX_STRIDE = 1 << 20
 class Lanes:
     """Emits arithmetic on `V`s into a writer, `lanes` lanes wide."""
 
-    def __init__(self, writer: Writer, lanes: int, fma: bool, declare):
-        self.w, self.lanes, self.fma, self.declare = writer, lanes, fma, declare
+    def __init__(self, writer: Writer, lanes: int, target: Target, declare):
+        self.w, self.lanes, self.target, self.declare = writer, lanes, target, declare
 
     # -- forms --------------------------------------------------------------------------------------------------
 
@@ -102,9 +103,10 @@ class Lanes:
         t = a.type
         if code in _COMPARE:
             return self.result(BOOL, self._compare(code, t, n, self.operand(a, n), self.operand(b, n)), n)
-        if t is BF16:
-            wide = self.binary(code, self.cast(a, F32), self.cast(b, F32))
-            return self.cast(wide, BF16)
+        if t in NARROW and code == "floordiv":  # the quotient is rounded before it is floored
+            return self.unary("floor", self.binary("div", a, b))
+        if t in NARROW:
+            return self.cast(self.binary(code, self.cast(a, F32), self.cast(b, F32)), t)
         method = getattr(self, f"_{code}", None)
         if method is not None:
             return self.result(t, method(t, n, a, b), n)
@@ -134,8 +136,8 @@ class Lanes:
         return V(t, self._inst(_INT_OPS[code], t, 1, a.text, b.text), stride)
 
     def _compare(self, code: str, t: Scalar, n: int, a: str, b: str) -> str:
-        if t is BF16:
-            a, b, t = self._widen_bf16(a, n), self._widen_bf16(b, n), F32
+        if t in NARROW:
+            a, b, t = self._widen(t, n, a), self._widen(t, n, b), F32
         if t.is_float:
             return self._inst(f"fcmp {'une' if code == 'ne' else 'o' + _COMPARE[code]}", t, n, a, b)
         sign = "" if code in ("eq", "ne") else "s" if t.is_signed else "u"
@@ -235,8 +237,8 @@ class Lanes:
 
     def unary(self, code: str, a: V) -> V:
         t, n = a.type, self.width(a)
-        if t is BF16:
-            return self.cast(self.unary(code, self.cast(a, F32)), BF16)
+        if t in NARROW:
+            return self.cast(self.unary(code, self.cast(a, F32)), t)
         if code == "neg" and a.stride and t.bits >= 32:
             return V(t, self._inst("sub", t, 1, "0", a.text), -a.stride)
         x = self.operand(a, n)
@@ -263,11 +265,11 @@ class Lanes:
     def multiply_add(self, a: V, b: V, c: V) -> V:
         """a*b + c, rounded once where the target can."""
         t, n = a.type, self.width(a, b, c)
-        if t is BF16:
-            return self.cast(self.multiply_add(*(self.cast(v, F32) for v in (a, b, c))), BF16)
+        if t in NARROW:
+            return self.cast(self.multiply_add(*(self.cast(v, F64) for v in (a, b, c))), t)
         ty = llvm_type(t, n)
         args = [(ty, self.operand(v, n)) for v in (a, b, c)]
-        name = "fma" if self.fma else "fmuladd"
+        name = "fma" if self.target.fma else "fmuladd"
         return self.result(t, self.intrinsic(f"llvm.{name}.{self.suffix(t, n)}", ty, *args), n)
 
     def select(self, cond: V, a: V, b: V) -> V:
@@ -293,13 +295,15 @@ class Lanes:
         return self.result(t, self._cast(s, t, n, self.operand(a, n)), n)
 
     def _cast(self, s: Scalar, t: Scalar, n: int, x: str) -> str:
-        if s is BF16:
-            return self._cast(F32, t, n, self._widen_bf16(x, n)) if t is not F32 else self._widen_bf16(x, n)
-        if t is BF16:
-            return self._narrow_bf16(s, n, x)
+        if s is t:
+            return x
+        if s in NARROW:
+            return self._cast(F32, t, n, self._widen(s, n, x))
         if t is BOOL:
             op = "fcmp une" if s.is_float else "icmp ne"
             return self._inst(op, s, n, x, constant(0, s, n))
+        if t in NARROW:
+            return self._narrow(s, t, n, x)
         if s.is_float and t.is_int:
             kind = "fptosi" if t.is_signed else "fptoui"
             name = f"llvm.{kind}.sat.{self.suffix(t, n)}.{self.suffix(s, n)}"
@@ -311,27 +315,80 @@ class Lanes:
             return x
         return self.w.inst(f"{op} {llvm_type(s, n)} {x} to {llvm_type(t, n)}")
 
-    def _widen_bf16(self, x: str, n: int) -> str:
-        bits = self._inst("shl", I32, n, self._convert("zext", I16, I32, n, x), constant(16, I32, n))
-        return self.w.inst(f"bitcast {llvm_type(I32, n)} {bits} to {llvm_type(F32, n)}")
+    # -- 16-bit floats: bits in registers, computed in float -------------------------------------------------------
 
-    def _narrow_bf16(self, s: Scalar, n: int, x: str) -> str:
-        """Round to nearest even by integer arithmetic, through a float rounded to odd."""
-        x, odd = self._to_float_odd(s, n, x)
-        bits = self.w.inst(f"bitcast {llvm_type(F32, n)} {x} to {llvm_type(I32, n)}")
-        bits = self._inst("or", I32, n, bits, odd) if odd else bits
+    def _widen(self, s: Scalar, n: int, x: str) -> str:
+        if s is F16 and self.target.half:
+            half = self.w.inst(f"bitcast {llvm_type(I16, n)} {x} to {_halves(n)}")
+            return self.w.inst(f"fpext {_halves(n)} {half} to {llvm_type(F32, n)}")
+        bits = self._convert("zext", I16, I32, n, x)
+        if s is BF16:
+            return self._as_float(n, self._inst("shl", I32, n, bits, constant(16, I32, n)))
+        return self._widen_half_bits(n, bits)
+
+    def _widen_half_bits(self, n: int, bits: str) -> str:
+        """Shift the bits into a float's place and scale the exponent by multiplying; infinities and NaN need more."""
+        magnitude = self._inst("and", I32, n, bits, constant(0x7FFF, I32, n))
+        shifted = self._inst("shl", I32, n, magnitude, constant(13, I32, n))
+        scaled = self._inst("fmul", F32, n, self._as_float(n, shifted), constant(2.0**112, F32, n))
+        special = self._as_float(n, self._inst("or", I32, n, shifted, constant(0x7F800000, I32, n)))
+        finite = self._inst("icmp ult", I32, n, magnitude, constant(0x7C00, I32, n))
+        value = self._as_bits(n, self._select(F32, n, finite, scaled, special))
+        sign = self._inst("and", I32, n, bits, constant(0x8000, I32, n))
+        sign = self._inst("shl", I32, n, sign, constant(16, I32, n))
+        return self._as_float(n, self._inst("or", I32, n, value, sign))
+
+    def _as_float(self, n: int, x: str) -> str:
+        return self.w.inst(f"bitcast {llvm_type(I32, n)} {x} to {llvm_type(F32, n)}")
+
+    def _as_bits(self, n: int, x: str) -> str:
+        return self.w.inst(f"bitcast {llvm_type(F32, n)} {x} to {llvm_type(I32, n)}")
+
+    def _narrow(self, s: Scalar, t: Scalar, n: int, x: str) -> str:
+        """Round to nearest even once, whatever `s`: through a float rounded to odd."""
+        x, lost = self._to_float_odd(s, n, x)
+        if lost:
+            x = self._as_float(n, self._inst("or", I32, n, self._as_bits(n, x), lost))
+        if t is BF16:
+            return self._narrow_bf16(n, x)
+        if not self.target.half:
+            return self._narrow_half_bits(n, x)
+        half = self.w.inst(f"fptrunc {llvm_type(F32, n)} {x} to {_halves(n)}")
+        return self.w.inst(f"bitcast {_halves(n)} {half} to {llvm_type(I16, n)}")
+
+    def _narrow_bf16(self, n: int, x: str) -> str:
+        bits = self._as_bits(n, x)
         lsb = self._inst("and", I32, n, self._inst("lshr", I32, n, bits, constant(16, I32, n)), constant(1, I32, n))
         bias = self._inst("add", I32, n, lsb, constant(0x7FFF, I32, n))
         rounded = self._inst("lshr", I32, n, self._inst("add", I32, n, bits, bias), constant(16, I32, n))
         nan = self._inst("fcmp uno", F32, n, x, x)
-        result = self._select(I32, n, nan, constant(0x7FC0, I32, n), rounded)
+        return self._convert("trunc", I32, I16, n, self._select(I32, n, nan, constant(0x7FC0, I32, n), rounded))
+
+    def _narrow_half_bits(self, n: int, x: str) -> str:
+        """Normal numbers round by adding half of the lost place; for small ones the float adder does the rounding."""
+        bits = self._as_bits(n, x)
+        sign = self._inst("lshr", I32, n, bits, constant(16, I32, n))
+        sign = self._inst("and", I32, n, sign, constant(0x8000, I32, n))
+        magnitude = self._inst("and", I32, n, bits, constant(0x7FFFFFFF, I32, n))
+        lsb = self._inst("lshr", I32, n, magnitude, constant(13, I32, n))
+        lsb = self._inst("and", I32, n, lsb, constant(1, I32, n))
+        bias = self._inst("add", I32, n, lsb, constant(0xFFF - (112 << 23), I32, n))
+        normal = self._inst("lshr", I32, n, self._inst("add", I32, n, magnitude, bias), constant(13, I32, n))
+        aligned = self._inst("fadd", F32, n, self._as_float(n, magnitude), constant(0.5, F32, n))
+        small = self._inst("sub", I32, n, self._as_bits(n, aligned), constant(0x3F000000, I32, n))
+        is_small = self._inst("icmp ult", I32, n, magnitude, constant(113 << 23, I32, n))
+        finite = self._select(I32, n, is_small, small, normal)
+        over = self._inst("icmp uge", I32, n, magnitude, constant(143 << 23, I32, n))
+        nan = self._inst("icmp ugt", I32, n, magnitude, constant(0x7F800000, I32, n))
+        special = self._select(I32, n, nan, constant(0x7E00, I32, n), constant(0x7C00, I32, n))
+        result = self._inst("or", I32, n, sign, self._select(I32, n, over, special, finite))
         return self._convert("trunc", I32, I16, n, result)
 
     def _to_float_odd(self, s: Scalar, n: int, x: str) -> tuple[str, str | None]:
         """`x` as a float truncated toward zero, and 1 where bits were lost: together a rounding to odd."""
         if s.is_float and s.bits <= 32:
-            return (x if s is F32 else self._cast(s, F32, n, x)), None
-        wide = x if s is F64 else self._cast(s, F64, n, x)
+            return self._cast(s, F32, n, x), None
+        wide = self._cast(s, F64, n, self._sticky(s, n, x) if s.is_int and s.bits == 64 else x)
         near = self._cast(F64, F32, n, wide)
         bits = self.w.inst(f"bitcast {llvm_type(F32, n)} {near} to {llvm_type(I32, n)}")
         back = self._cast(F32, F64, n, near)
@@ -342,6 +399,15 @@ class Lanes:
         lost = self._convert("zext", BOOL, I32, n, self._inst("fcmp one", F64, n, back, wide))
         lost = self._select(I32, n, inf, constant(0, I32, n), lost)
         return self.w.inst(f"bitcast {llvm_type(I32, n)} {down} to {llvm_type(F32, n)}"), lost
+
+    def _sticky(self, s: Scalar, n: int, x: str) -> str:
+        """A 64-bit integer cut to the 53 bits of a double, the lowest of them set if bits were lost."""
+        low = self._inst("and", s, n, x, constant(0x7FF, s, n))
+        lost = self._inst("icmp ne", s, n, low, constant(0, s, n))
+        cut = self._inst("or", s, n, self._inst("sub", s, n, x, low), constant(1 << 11, s, n))
+        high = self._inst("add", s, n, x, constant(1 << 53, s, n))
+        big = self._inst("icmp ugt", s, n, high, constant(1 << 54, s, n))
+        return self._select(s, n, self._inst("and", BOOL, n, lost, big), cut, x)
 
     def bitcast(self, a: V, t: Scalar) -> V:
         n = self.width(a)
@@ -414,6 +480,10 @@ def _conversion(s: Scalar, t: Scalar) -> str:
     return "sext" if s.is_signed else "zext"
 
 
+def _halves(n: int) -> str:
+    return "half" if n == 1 else f"<{n} x half>"
+
+
 def _lanewise(helper: str, name: str, arity: int, n: int) -> str:
     """A function that applies C function `name` to each lane in a loop."""
     ty = f"<{n} x double>"
@@ -431,5 +501,3 @@ def _lanewise(helper: str, name: str, arity: int, n: int) -> str:
         f"  store double %y, ptr %p0\n  %next = add i64 %lane, 1\n  %more = icmp ult i64 %next, {n}\n"
         f"  br i1 %more, label %loop, label %done\ndone:\n  %r = load {ty}, ptr %s0\n  ret {ty} %r\n}}"
     )
-
-

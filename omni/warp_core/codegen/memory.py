@@ -7,7 +7,7 @@ width), and the rest are gathers and scatters. Under a mask, wide accesses becom
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from ..lang.types import BOOL, I8, I16, I32, I64, MAX_NDIM, Array, Packed, Struct, Type, leaves, members
 from .lanes import Lanes, V
@@ -18,7 +18,7 @@ _WIDE_LEAVES = 12
 _SAME_SIZE = {1: I8, 2: I16, 4: I32, 8: I64}
 
 
-@lru_cache(maxsize=None)
+@cache
 def memory_leaves(t: Type) -> tuple[tuple[int, Leaf], ...]:
     """(byte offset, leaf type) of all that a value of `t` is made of; arrays are taken apart into their descriptors."""
     parts: list[tuple[int, Leaf]] = []
@@ -268,10 +268,9 @@ class Memory:
         text = self._to_memory(self.lanes.vector(value), leaf, n)
         pointers = self.lanes.vector(address)
         self.w.do(
-            f"call void @{name}({ty} {text}, <{n} x ptr> align {leaf.align} {pointers}, "
-            f"<{n} x i1> {self._mask(mask)})"
+            f"call void @{name}({ty} {text}, <{n} x ptr> align {leaf.align} {pointers}, <{n} x i1> {self._mask(mask)})"
         )
 
 
 def _suffix(raw_type: str) -> str:
-    return {"half": "f16", "float": "f32", "double": "f64", "ptr": "p0"}.get(raw_type, raw_type)
+    return {"float": "f32", "double": "f64", "ptr": "p0"}.get(raw_type, raw_type)

@@ -34,9 +34,7 @@ class Reports:
         def body(lane: str) -> None:
             self._fill(buffer, slots, lane)
             index = self.w.inst(f"add i64 {thread}, {lane}")
-            self.w.do(
-                f"call void @wc_fail(ptr %context, i64 {index}, i32 {site}, i32 {len(slots)}, ptr {buffer})"
-            )
+            self.w.do(f"call void @wc_fail(ptr %context, i64 {index}, i32 {site}, i32 {len(slots)}, ptr {buffer})")
 
         each_lane(self.lanes, mask, body)
 

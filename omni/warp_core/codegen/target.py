@@ -15,7 +15,11 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Target:
-    """A machine to generate code for. `lanes` is the width of a 32-bit SIMD register."""
+    """A machine to generate code for.
+
+    `lanes` is the width of a 32-bit SIMD register, `fma` says whether multiply-add rounds once in hardware, `half`
+    whether there are instructions that convert between float16 and float32.
+    """
 
     name: str
     triple: str
@@ -23,15 +27,15 @@ class Target:
     features: str
     lanes: int
     fma: bool
+    half: bool
     vector_bits: int
 
 
 # Levels from best to least: needed flags of /proc/cpuinfo, then what LLVM is told.
 _X86_LEVELS = (
-    ("avx512", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx2", "fma"}, "x86-64-v4", 16, True, 512),
-    ("avx2", {"avx2", "fma", "bmi2", "f16c"}, "x86-64-v3", 8, True, 256),
-    ("sse4", {"sse4_2", "popcnt"}, "x86-64-v2", 4, False, 128),
-    ("sse2", set(), "x86-64", 4, False, 128),
+    ("avx512", {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx2", "fma"}, "x86-64-v4", 16, 512),
+    ("avx2", {"avx2", "fma", "bmi2", "f16c"}, "x86-64-v3", 8, 256),
+    ("sse4", {"sse4_2", "popcnt"}, "x86-64-v2", 4, 128),
 )
 
 
@@ -43,11 +47,12 @@ def _triple() -> str:
 
 
 def x86(name: str) -> Target:
-    """The x86-64 target of a level: avx512, avx2, sse4 or sse2."""
-    for level, _, cpu, lanes, fma, bits in _X86_LEVELS:
+    """The x86-64 target of a level: avx512, avx2 or sse4."""
+    for level, flags, cpu, lanes, bits in _X86_LEVELS:
         if level == name:
             features = "-prefer-256-bit" if bits == 512 else ""
-            return Target(name, _triple(), cpu, features, lanes, fma, bits)
+            modern = "fma" in flags  # every processor with fma converts half floats
+            return Target(name, _triple(), cpu, features, lanes, modern, modern, bits)
     raise ValueError(f"no x86-64 level {name!r}; there are {[row[0] for row in _X86_LEVELS]}")
 
 
@@ -65,7 +70,6 @@ def _cpu_flags() -> set[str]:
 def host() -> Target:
     """The target of the machine this process runs on."""
     if not _triple().startswith("x86_64"):
-        return Target("generic", _triple(), "generic", "", 4, True, 128)
+        return Target("generic", _triple(), "generic", "", 4, True, True, 128)
     flags = _cpu_flags()
-    level = next(row[0] for row in _X86_LEVELS if row[1] <= flags)
-    return x86(level)
+    return x86(next((row[0] for row in _X86_LEVELS if row[1] <= flags), "sse4"))

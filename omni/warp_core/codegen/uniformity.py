@@ -2,8 +2,8 @@
 
 A value is *varying* when lanes of one SIMD group may hold different numbers, *uniform* otherwise. An exit (yield,
 break, continue, return) is *divergent* when lanes that are still inside its target may be somewhere else at that point,
-so that it has to be done by masks; a construct that contains one is *masked*. It is *leaky* when a divergent exit leaves
-it for a target further out, so that fewer lanes may be active behind it.
+so that it has to be done by masks; a construct that contains one is *masked*. It is *leaky* when a divergent exit
+leaves it for a target further out, so that fewer lanes may be active behind it.
 
 The analysis walks the function until nothing changes; facts only grow. Positions are tracked as *levels*: the function
 is level 0, every for, loop and block one more. At any point a level is *split* when some lanes that are in its current
@@ -107,7 +107,8 @@ class _Walk:
 
     def wait(self, level: int, to_next: bool = False) -> None:
         """Some lanes wait at the end of `level`: every level outside misses them until then, and so does `level`
-        itself when they wait for its next iteration."""
+        itself when they wait for its next iteration.
+        """
         for outer in self.levels[: level + to_next]:
             outer.waits.add(level)
 

@@ -6,6 +6,7 @@ import math
 import struct
 from typing import Any
 
+from ..lang.semantics import bits_of
 from ..lang.types import BF16, BOOL, F16, I64, Scalar
 
 
@@ -21,14 +22,15 @@ class Pointer:
 PTR = Pointer()
 Leaf = Scalar | Pointer
 
-_FLOATS = {16: "half", 32: "float", 64: "double"}
+_FLOATS = {32: "float", 64: "double"}
+NARROW = (F16, BF16)
 
 
 def llvm_scalar(t: Leaf) -> str:
-    """LLVM's name of `t` in registers. bfloat16 is kept as its bits and computed in float."""
+    """LLVM's name of `t` in registers. 16-bit floats are kept as their bits and computed in float."""
     if isinstance(t, Pointer):
         return "ptr"
-    if t.kind == "float":
+    if t.is_float and t.bits > 16:
         return _FLOATS[t.bits]
     return f"i{t.bits}"
 
@@ -43,10 +45,8 @@ def literal(value: Any, t: Leaf) -> str:
         return "null"
     if t is BOOL:
         return "true" if value else "false"
-    if t is F16:
-        return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
-    if t is BF16:
-        return str(struct.unpack("<I", struct.pack("<f", value))[0] >> 16)
+    if t in NARROW:
+        return str(bits_of(value, t))
     if t.is_float:
         value = math.nan if math.isnan(value) else value  # one NaN, whatever its payload
         return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
