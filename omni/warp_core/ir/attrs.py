@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..lang.semantics import convert, int_range
 from ..lang.types import BOOL, Packed, Scalar, Type, element
 from .nodes import Function, Operation
 from .ops import OPS
-from ..lang.semantics import convert, int_range
 
 Atom = bool | int | float | str | Function
 

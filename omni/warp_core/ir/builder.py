@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..lang import semantics
-from ..lang.types import BOOL, F32, I32, Packed, Scalar, Type, element
+from ..lang.types import BOOL, F32, I32, Packed, Scalar, Type, element, members
 from .nodes import Function, Loc, Operation, Region, Value
 from .ops import COMPARISONS, ELEMENTWISE, OPS, result_type
 
@@ -194,7 +194,20 @@ def _fold_select(b: Builder, args: Sequence[Value], attr: Any) -> Value | None:
     cond, x, y = args
     if cond.is_const:
         return x if cond.const else y
-    return x if x is y else None
+    if x is y:
+        return x
+    return _select_bool(b, cond, x, y) if x.type is BOOL else None
+
+
+def _select_bool(b: Builder, cond: Value, x: Value, y: Value) -> Value | None:
+    """A choice between a condition and a constant is a logical operation."""
+    if x.is_const and y.is_const:
+        return cond if x.const else b.op("not", cond)
+    if x is cond or (x.is_const and x.const):
+        return b.op("or", cond, y)
+    if y is cond or (y.is_const and not y.const):
+        return b.op("and", cond, x)
+    return None
 
 
 def _fold_cast(b: Builder, args: Sequence[Value], attr: Type) -> Value | None:
@@ -242,12 +255,19 @@ def _fold_extract(b: Builder, args: Sequence[Value], attr: int) -> Value | None:
             return x.op.args[attr]
         if code == "splat":
             return x.op.args[0]
+        if code == "zero":
+            return _zero_member(b, x.type, attr)
         if code != "insert":
             break
         if x.op.attr == attr:
             return x.op.args[1]
         x = x.op.args[0]
     return None if x is args[0] else b.op("extract", x, attr=attr)
+
+
+def _zero_member(b: Builder, t: Type, index: int) -> Value:
+    m = members(t)[index]
+    return b.const(0, m) if isinstance(element(m), Scalar) else b.op("zero", attr=m)
 
 
 def _fold_insert(b: Builder, args: Sequence[Value], attr: int) -> Value | None:

@@ -90,5 +90,3 @@ def run_kernel(function: Function, args: Sequence, dim: int | Sequence[int], ste
             failure.thread = context.index
             raise
     return context.out
-
-

@@ -11,8 +11,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..lang.types import BOOL, Array, Packed, Scalar, Struct, Type, members
 from ..lang import semantics
+from ..lang.types import BOOL, Array, Packed, Scalar, Struct, Type, members
 
 
 class Trap(Exception):
@@ -132,12 +132,13 @@ def write(array: MemArray, indices: Sequence[int], path: Sequence[int], new: Any
     array.data[at] = new
 
 
-_ATOMICS = {"exch": lambda t, old, new: new, **{k: semantics.BINARY[k] for k in "add sub min max and or xor".split()}}
+_ATOMICS = {
+    "exch": lambda t, old, new: new,
+    **{k: semantics.BINARY[k] for k in ["add", "sub", "min", "max", "and", "or", "xor"]},
+}
 
 
-def atomic(
-    kind: str, t: Type, array: MemArray, indices: Sequence[int], path: Sequence[int], *operands: Any
-) -> Any:
+def atomic(kind: str, t: Type, array: MemArray, indices: Sequence[int], path: Sequence[int], *operands: Any) -> Any:
     """Combine each component in memory with the operand's; returns what was there before."""
     old = read(array, indices, path)
     packed = isinstance(t, Packed)

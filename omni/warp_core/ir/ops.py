@@ -290,7 +290,31 @@ _ROWS = [
 OPS: dict[str, Op] = {row.name: row for row in _ROWS}
 BREAKABLE = frozenset(("for", "loop", "block"))
 ELEMENTWISE = frozenset(
-    "add sub mul div rem floordiv min max and or xor shl shr neg abs sqrt floor ceil trunc rint not popcount fma".split()
+    [
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "rem",
+        "floordiv",
+        "min",
+        "max",
+        "and",
+        "or",
+        "xor",
+        "shl",
+        "shr",
+        "neg",
+        "abs",
+        "sqrt",
+        "floor",
+        "ceil",
+        "trunc",
+        "rint",
+        "not",
+        "popcount",
+        "fma",
+    ]
 )
 COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..lang.types import BOOL, F64, VOID, Packed, Scalar, Type, element
 from ..lang import semantics
+from ..lang.types import BOOL, F64, Packed, Scalar, Type, element
 from . import memory
 from .nodes import Function, Operation, Region, Value
 from .ops import COMPARISONS, ELEMENTWISE, index_count, path_type

@@ -1,0 +1,221 @@
+"""Debug mode: guard what can go wrong, so that the launch reports it. Release mode: drop asserts.
+
+`insert_checks` runs before any other pass, on the user's functions as they were written. In: a verified kernel or
+function. Out: a new function in which these report by `fail` and leave:
+
+* bounds: an index, also of a component, that is negative or too large;
+* division: an integer division or remainder by zero;
+* nan: an operation, or the call of a library function, that gives NaN though no operand is NaN;
+* assert: an assert that does not hold.
+
+Device functions get one more result that says whether they ran to their end; callers leave when it is false. Library
+functions are left alone and count as single operations. The message of a `fail` names its operands {0}, {1}, ….
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..ir.clone import Rewriter
+from ..ir.nodes import Function, Operation, Region, Value
+from ..lang.types import BOOL, U32, U64, Packed, Scalar, Type, element
+
+MAX_VALUES = 8
+_NAN_MAKERS = ["add", "sub", "mul", "div", "rem", "floordiv", "fma", "sqrt", "libm"]
+_DIVISIONS = ("div", "rem", "floordiv")
+
+
+def insert_checks(function: Function) -> Function:
+    """`function` with checks, calling functions with checks."""
+    done: dict[Function, Function] = {}
+
+    def checked(callee: Function) -> Function:
+        if callee.is_library:
+            return callee
+        if callee not in done:
+            done[callee] = _Checker(checked, signals=True).rewrite(callee)
+            done[callee].results = (*callee.results, BOOL)
+        return done[callee]
+
+    return _Checker(checked, signals=False).rewrite(function)
+
+
+def drop_asserts(function: Function) -> None:
+    """Remove every assert from `function`, in place."""
+    _drop(function.body)
+
+
+def _drop(region: Region) -> None:
+    region.ops = [op for op in region.ops if op.code != "assert"]
+    for op in region.ops:
+        for inner in op.regions:
+            _drop(inner)
+
+
+class _Checker(Rewriter):
+    def __init__(self, checked: Callable[[Function], Function], signals: bool):
+        super().__init__()
+        self._checked, self._signals = checked, signals
+        self._visitors.update(dict.fromkeys(_NAN_MAKERS, self._arithmetic))
+        self._visitors.update(dict.fromkeys(("load", "store", "slice"), self._access))
+
+    def rewrite(self, function: Function) -> Function:
+        self._results = function.results
+        return super().rewrite(function)
+
+    # -- reporting ----------------------------------------------------------------------------------------------
+
+    def _require(self, ok: Value, kind: str, message: str, shown: Sequence[Value]) -> None:
+        """Report and leave unless `ok`."""
+        if ok.is_const and ok.const:
+            return
+        self.b.push()
+        self.b.terminate("yield")
+        fine = self.b.pop()
+        self.b.push()
+        self.b.op("fail", *shown, attr=(kind, message))
+        self._give_up()
+        self.b.emit("if", [ok], None, (fine, self.b.pop()))
+
+    def _give_up(self) -> None:
+        """Leave the function with results that do not matter."""
+        results = [self._zero(t) for t in self._results]
+        self.b.terminate("return", [*results, self.b.bool(False)] if self._signals else results)
+
+    def _zero(self, t: Type) -> Value:
+        return self.b.const(0, t) if isinstance(element(t), Scalar) else self.b.op("zero", attr=t)
+
+    def visit_return(self, op: Operation) -> None:
+        args = self.args(op)
+        self.b.terminate("return", [*args, self.b.bool(True)] if self._signals else args)
+
+    def visit_assert(self, op: Operation) -> None:
+        (cond,) = self.args(op)
+        self._require(cond, "assert", op.attr, ())
+
+    # -- bounds -------------------------------------------------------------------------------------------------
+
+    def _in_range(self, index: Value, size: Value, what: str) -> None:
+        t = U64 if index.type.size == 8 else U32
+        ok = self.b.op("lt", self.b.op("cast", index, attr=t), self.b.op("cast", size, attr=t))
+        self._require(ok, "bounds", f"index {{0}} is out of range for {what} of length {{1}}", (index, size))
+
+    def _array_indices(self, array: Value, indices: Sequence[Value]) -> None:
+        name = f" of array {array.name!r}" if array.name else " of an array"
+        for i, index in enumerate(indices):
+            self._in_range(index, self.b.op("shape", array, attr=i), f"dimension {i}{name}")
+
+    def _path_indices(self, t: Type, path: Sequence[int], indices: Sequence[Value]) -> None:
+        rest = iter(indices)
+        for step in path:
+            if step == -1:
+                assert isinstance(t, Packed)
+                self._component(next(rest), t)
+                return
+            t = t.scalar if isinstance(t, Packed) else t.fields[step][1]
+
+    def _component(self, index: Value, t: Packed) -> None:
+        if not (index.is_const and 0 <= index.const < t.count):
+            self._in_range(index, self.b.const(t.count, index.type), f"a component of {t}")
+
+    def _access(self, op: Operation) -> None:
+        array, *rest = self.args(op)
+        count = len(rest) if op.code == "slice" else array.type.ndim
+        self._array_indices(array, rest[:count])
+        if op.code != "slice":
+            self._path_indices(array.type.dtype, op.attr or (), rest[count:])
+        self._pure(op)
+
+    def visit_atomic(self, op: Operation) -> None:
+        array, *rest = self.args(op)
+        count = array.type.ndim
+        self._array_indices(array, rest[:count])
+        self._path_indices(array.type.dtype, op.attr[1], rest[count:])
+        self._pure(op)
+
+    def visit_extract_dyn(self, op: Operation) -> None:
+        x, *_, index = self.args(op)
+        self._component(index, x.type)
+        self._pure(op)
+
+    visit_insert_dyn = visit_extract_dyn
+
+    # -- arithmetic ---------------------------------------------------------------------------------------------
+
+    def _arithmetic(self, op: Operation) -> None:
+        s = element(op.args[0].type)
+        if not s.is_float and op.code in _DIVISIONS:
+            self._nonzero(op)
+        self._pure(op)
+        if s.is_float:
+            self._not_nan(self.values[op.results[0]], self.args(op), op.attr if op.code == "libm" else op.code)
+
+    def _nonzero(self, op: Operation) -> None:
+        a, b = self.args(op)
+        ok = self.b.bool(True)
+        for leaf in self._leaves(b):
+            ok = self.b.op("and", ok, self.b.op("ne", leaf, self.b.const(0, leaf.type)))
+        shown = self._shown((a,))
+        values = f"{', '.join(f'{{{i}}}' for i in range(len(shown)))} by zero"
+        self._require(ok, "division", f"integer division of {values}" if shown else "integer division by zero", shown)
+
+    def visit_call(self, op: Operation) -> None:
+        callee = self._checked(op.attr)
+        results = self.b.emit("call", self.args(op), callee, results=callee.results)
+        if callee is not op.attr:
+            *results, ok = results
+            self._leave_unless(ok)
+        self.define(op, results)
+        if callee.is_library:
+            for result in results:
+                self._not_nan(result, self.args(op), callee.name)
+
+    def _leave_unless(self, ok: Value) -> None:
+        """Leave without a report of its own: the callee made one."""
+        self.b.push()
+        self.b.terminate("yield")
+        fine = self.b.pop()
+        self.b.push()
+        self._give_up()
+        self.b.emit("if", [ok], None, (fine, self.b.pop()))
+
+    def _not_nan(self, result: Value, args: Sequence[Value], name: str) -> None:
+        found = self._has_nan(result)
+        if found is None:
+            return
+        self.b.push()
+        ok = self.b.bool(False)
+        for arg in args:
+            from_arg = self._has_nan(arg)
+            if from_arg is not None:
+                ok = self.b.op("or", ok, from_arg)
+        shown = self._shown(args)
+        operands = ", ".join(f"{{{i}}}" for i in range(len(shown)))
+        self._require(ok, "nan", f"{name}({operands}) is NaN", shown)
+        self.b.terminate("yield")
+        suspect = self.b.pop()
+        self.b.push()
+        self.b.terminate("yield")
+        self.b.emit("if", [found], None, (suspect, self.b.pop()))
+
+    def _has_nan(self, x: Value) -> Value | None:
+        """Whether `x` has a NaN component; None if it cannot."""
+        s = element(x.type)
+        if x.is_const or not isinstance(s, Scalar) or not s.is_float:
+            return None
+        found = self.b.bool(False)
+        for leaf in self._leaves(x):
+            found = self.b.op("or", found, self.b.op("ne", leaf, leaf))
+        return found
+
+    def _leaves(self, x: Value) -> list[Value]:
+        if not isinstance(x.type, Packed):
+            return [x]
+        return [self.b.op("extract", x, attr=i) for i in range(x.type.count)]
+
+    def _shown(self, args: Sequence[Value]) -> list[Value]:
+        """The leaves of `args` if a report has room for them."""
+        scalars = [a for a in args if isinstance(element(a.type), Scalar)]
+        if sum(a.type.count if isinstance(a.type, Packed) else 1 for a in scalars) > MAX_VALUES:
+            return []
+        return [leaf for a in scalars for leaf in self._leaves(a)]

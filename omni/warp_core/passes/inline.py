@@ -1,0 +1,78 @@
+"""Replace calls of small functions by their bodies.
+
+In: any verified function, and a function that gives the finished form of a callee. Out: a new function in which only
+calls of finished functions with at least `limit` operations remain. A callee that returns early becomes a `block` that
+it breaks out of. Operations that came in point to their own place, inlined at the place of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..ir.clone import Rewriter, op_count
+from ..ir.nodes import Function, Loc, Operation, Region
+
+
+def inline(function: Function, limit: int, finished: Callable[[Function], Function]) -> Function:
+    """`function` with calls of functions below `limit` operations replaced."""
+    return _Inliner(limit, finished).rewrite(function)
+
+
+class _Inliner(Rewriter):
+    def __init__(self, limit: int, finished: Callable[[Function], Function]):
+        super().__init__()
+        self._limit, self._finished = limit, finished
+        self._sizes: dict[Function, int] = {}
+        self._return_level: int | None = None
+        self._site: Loc | None = None
+        self._places: dict[Loc | None, Loc | None] = {}
+
+    def visit_call(self, op: Operation) -> None:
+        callee = self._finished(op.attr)
+        if callee not in self._sizes:
+            self._sizes[callee] = op_count(callee)
+        if self._sizes[callee] >= self._limit:
+            self.define(op, self.b.emit("call", self.args(op), callee, results=callee.results))
+            return
+        self.values.update(zip(callee.params, self.args(op)))
+        saved = self._targets, self._return_level, self._places, self._site
+        self._targets, self._places, self._site = [], {}, self.b.loc
+        if _returns_last(callee.body):
+            self.visit_ops(callee.body.ops[:-1])
+            self.define(op, self.args(callee.body.terminator))
+        else:
+            self._block(op, callee)
+        self._targets, self._return_level, self._places, self._site = saved
+
+    def _block(self, op: Operation, callee: Function) -> None:
+        self._level += 1
+        self._return_level = self._level
+        self.b.push()
+        self.visit_ops(callee.body.ops)
+        region = self.b.pop()
+        self._level -= 1
+        self.b.loc = self._site
+        self.define(op, self.b.emit("block", regions=(region,), results=callee.results))
+
+    def visit_return(self, op: Operation) -> None:
+        if self._return_level is None:
+            self.b.terminate("return", self.args(op))
+        else:
+            self.b.terminate("break", self.args(op), self._level - self._return_level)
+
+    def place(self, loc: Loc | None) -> Loc | None:
+        if self._site is None:
+            return loc
+        if loc not in self._places:
+            self._places[loc] = _inlined(loc, self._site)
+        return self._places[loc]
+
+
+def _inlined(loc: Loc | None, site: Loc) -> Loc:
+    """`loc` of a callee, seen through a call at `site`."""
+    return site if loc is None else loc._replace(inlined=_inlined(loc.inlined, site))
+
+
+def _returns_last(body: Region) -> bool:
+    """Whether the only `return` of a function is its last operation."""
+    return body.terminator.code == "return" and sum(op.code == "return" for op in body.walk()) == 1

@@ -1,0 +1,60 @@
+"""The passes in order, on one page. Start with `run`.
+
+Callees are finished by the same passes, once, before they are inlined or called; the results are kept as long as the
+function they came from. No pass changes its input function: the first one makes a copy and the in-place ones work on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary
+
+from ..ir.nodes import Function
+from .checks import drop_asserts, insert_checks
+from .contract import contract
+from .dce import dce
+from .inline import inline
+from .licm import licm
+from .simplify import simplify
+
+
+@dataclass(frozen=True)
+class PassOptions:
+    """What may differ between two compilations of the same function.
+
+    debug: check bounds, NaN, asserts and integer division. contract: form fused multiply-adds. inline_limit: callees of
+    at least so many operations stay calls.
+    """
+
+    debug: bool = False
+    contract: bool = True
+    inline_limit: int = 80
+
+
+_finished: WeakKeyDictionary[Function, dict[PassOptions, Function]] = WeakKeyDictionary()
+
+
+def run(function: Function, options: PassOptions = PassOptions()) -> Function:
+    """The optimised form of `function`, which stays as it is."""
+    if options.debug:
+        function = insert_checks(function)
+    return _optimise(function, replace(options, debug=False))
+
+
+def _optimise(function: Function, options: PassOptions) -> Function:
+    """`function` after all passes; the finished functions it calls came out of here too."""
+    new = inline(function, options.inline_limit, lambda callee: _finish(callee, options))
+    drop_asserts(new)
+    new = simplify(new)
+    licm(new)
+    if options.contract:
+        contract(new)
+    dce(new)
+    return new
+
+
+def _finish(callee: Function, options: PassOptions) -> Function:
+    kept = _finished.setdefault(callee, {})
+    if options not in kept:
+        kept[options] = _optimise(callee, options)
+    return kept[options]
