@@ -44,12 +44,14 @@ _MODULES = ("config",)
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith("_"):  # asked for by the import system before it looks for a submodule
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _HOME:
         value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
     else:
-        value = None if name.startswith("_") else importlib.import_module(f"{__name__}.lang.registry").public(name)
+        value = importlib.import_module(f"{__name__}.lang.registry").public(name)
     if value is None:
         raise AttributeError(_unknown(name))
     globals()[name] = value
