@@ -1,0 +1,430 @@
+"""`wp.array`: a view of device memory with a shape, byte strides and an element type.
+
+The native base class holds what launches need (pointer, shape, strides, flags); this file adds construction, views and
+access from Python. Functions that make and copy arrays are in `create`. Start with `array.__init__`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from ..lang.arrays import ArrayAnnotation, check_ndim
+from ..lang.types import MAX_NDIM, Array, Struct
+from . import dtypes, elements, ingest, memory, views
+from .device import CPU, Device, get_device
+from .dtypes import Element, element_of
+from .reshaping import Reshaping
+from .views import Layout
+
+__all__ = ["array", "array1d", "array2d", "array3d", "array4d"]
+
+
+class _Memory:
+    """What NumPy builds a view of `owner`'s memory from."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, interface: dict[str, Any], owner: Any):
+        self.__array_interface__, self.owner = interface, owner
+
+
+class _ArrayType:
+    """`__wc_type__` of instances only: the bare class `wp.array` names no type."""
+
+    def __get__(self, instance: array | None, owner: type) -> Array:
+        if instance is None:
+            raise AttributeError("__wc_type__")
+        return Array(instance._require_element().type, instance.ndim)
+
+
+class array(Reshaping, _native.ArrayBase):
+    """An array of scalars, vectors, matrices, quaternions, transforms or structs.
+
+    Args:
+        data: Nested sequences of numbers or values, a NumPy array, or an object with an array interface. For elements
+            with components the trailing dimensions hold the components.
+        dtype: The element type; taken from `data` if left out.
+        shape: One extent or up to four. With `data`, the shape to give it.
+        strides: With `ptr` or `shape`, the bytes from one element to the next, per dimension; C order if left out.
+        ptr: The address of existing memory to use; the caller keeps it alive.
+        capacity: With `ptr`, the bytes it has.
+        device: Where the memory is.
+        pinned: Page-locked memory, of use with a GPU only.
+        copy: False shares the memory of `data` if its layout and dtype allow.
+        deleter: With `ptr`, called with (pointer, capacity) when the memory is no longer used.
+        ndim: The number of dimensions where neither `data` nor `shape` tells, in annotations.
+        grad: An array for gradients, of the same shape, strides and dtype.
+        requires_grad: Allocate a zeroed gradient array.
+        retain_grad: Accepted; gradients are kept in any case.
+        length, n: Older spellings of `shape`.
+
+    Without `data`, `ptr` and `shape` the result is empty: that is how `wp.array(dtype=float, ndim=2)` serves as an
+    annotation, like `wp.array2d[float]`.
+
+    Raises:
+        TypeError: If an argument has the wrong type; the message names the argument.
+        ValueError: If shapes do not fit each other.
+
+    >>> array([[1, 2, 3], [4, 5, 6]], dtype=float).shape
+    (2, 3)
+    """
+
+    __wc_type__ = _ArrayType()
+
+    def __init__(
+        self,
+        data: Any = None,
+        dtype: Any = Any,
+        shape: Any = None,
+        strides: tuple[int, ...] | None = None,
+        ptr: int | None = None,
+        capacity: int | None = None,
+        device: Device | str | None = None,
+        pinned: bool = False,
+        copy: bool = True,
+        deleter: Callable[[int, int], None] | None = None,
+        ndim: int | None = None,
+        grad: array | None = None,
+        requires_grad: bool = False,
+        retain_grad: bool = False,
+        *,
+        length: Any = None,
+        n: Any = None,
+    ):
+        get_device(device)
+        wanted = None if dtype is Any or dtype is None else element_of(dtype)
+        given = [s for s in (shape, length, n) if s is not None]
+        if len(given) > 1:
+            raise TypeError("shape: give one of shape, length and n")
+        extents = views.check_shape(given[0]) if given else None
+        if data is not None and ptr is not None:
+            raise TypeError("data: give either data or ptr, not both")
+        if data is not None:
+            self._from_data(data, wanted, extents, copy)
+        elif extents is not None:
+            self._from_memory(wanted or element_of(float), extents, strides, ptr, capacity, deleter)
+        elif ptr is not None:
+            raise TypeError("shape: give the shape of the memory at ptr")
+        else:
+            self._init(wanted, 0, (0,) * check_ndim(1 if ndim is None else ndim), None)
+        if grad is not None:
+            self.grad = grad
+        elif requires_grad:
+            self.requires_grad = True
+
+    @classmethod
+    def __class_getitem__(cls, item: Any) -> ArrayAnnotation:
+        return ArrayAnnotation.from_subscript(item)
+
+    # -- construction -----------------------------------------------------------------------------------------------
+
+    def _init(
+        self, element: Element | None, ptr: int, shape: tuple, strides: tuple | None, owner: Any = None, flags: int = 0
+    ) -> None:
+        self._element, self._grad, self._refs, self._view = element, None, (), None
+        _native.ArrayBase.__init__(
+            self, ptr, shape, strides, 0 if element is None else element.id, CPU.id, flags, owner
+        )
+
+    def _from_data(self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool) -> None:
+        found = ingest.read(data, wanted, extents)
+        element, numbers = found.element, found.numbers
+        inner = len(element.inner)
+        dense = inner == 0 or numbers.strides[-inner:] == element.inner_strides or numbers.size == 0
+        if not copy and dense and numbers.dtype == element.numpy:
+            flags = 0 if numbers.flags.writeable else _native.READONLY
+            strides = numbers.strides[: numbers.ndim - inner]
+            self._init(element, numbers.ctypes.data, found.shape, strides, numbers, flags)
+        else:
+            self._allocate(element, found.shape)
+            memory.assign(self.numpy(), numbers)
+        self._refs = found.refs
+
+    def _from_memory(
+        self,
+        element: Element,
+        shape: tuple,
+        strides: tuple | None,
+        ptr: int | None,
+        capacity: int | None,
+        deleter: Callable[[int, int], None] | None,
+    ) -> None:
+        size = element.type.size
+        if strides is not None and len(strides) != len(shape):
+            raise ValueError(f"strides: expected {len(shape)} entries like shape={shape}, got {strides}")
+        steps = views.c_strides(shape, size) if strides is None else tuple(strides)
+        low, high = views.span(shape, steps, size)
+        if ptr is None:
+            buffer = _native.Buffer(high - low)
+            self._init(element, buffer.ptr - low, shape, steps, buffer)
+            return
+        if capacity is not None and high > capacity:
+            raise ValueError(f"capacity: shape={shape} of {element.name} needs {high} bytes, got {capacity}")
+        owner = _Memory({}, None)
+        if deleter is not None:
+            weakref.finalize(owner, deleter, ptr, high if capacity is None else capacity)
+        self._init(element, ptr, shape, steps, owner)
+
+    def _allocate(self, element: Element, shape: tuple) -> None:
+        strides = views.c_strides(shape, element.type.size)
+        buffer = _native.Buffer(views.span(shape, strides, element.type.size)[1])
+        self._init(element, buffer.ptr, shape, strides, buffer)
+
+    @classmethod
+    def _empty(cls, element: Element, shape: tuple[int, ...]) -> array:
+        self = cls.__new__(cls)
+        self._allocate(element, shape)
+        return self
+
+    def _layout(self) -> Layout:
+        return Layout(self.shape, self.strides)
+
+    def _view_of(self, layout: Layout, element: Element | None = None) -> array:
+        """A view of the same memory; the gradient is viewed alike."""
+        made = array.__new__(array)
+        element = element or self._require_element()
+        made._init(element, self.ptr + layout.offset, layout.shape, layout.strides, self.owner, self.flags)
+        made._refs = self._refs
+        if self._grad is not None:
+            made._set_grad(self._grad._view_of(layout, element))
+        return made
+
+    def _require_element(self) -> Element:
+        if self._element is None:
+            raise TypeError("this array was made without a dtype, as an annotation for any type")
+        return self._element
+
+    # -- attributes -------------------------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> Any:
+        """The class of the elements."""
+        return Any if self._element is None else self._element.dtype
+
+    @property
+    def device(self) -> Device:
+        """Where the memory is."""
+        return CPU
+
+    @property
+    def capacity(self) -> int:
+        """The bytes that the elements take in C order."""
+        return self.size * self._require_element().type.size
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the memory is page-locked for a GPU."""
+        return False
+
+    @property
+    def readonly(self) -> bool:
+        """Whether the memory must not be written: it belongs to a read-only NumPy array."""
+        return bool(self.flags & _native.READONLY)
+
+    @property
+    def grad(self) -> array | None:
+        """The gradient array, None unless `requires_grad`. Assigning one sets `requires_grad`."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: array | None) -> None:
+        if value is not None:
+            for what in ("shape", "dtype", "strides"):
+                mine, theirs = getattr(self, what), getattr(value, what, None)
+                if mine != theirs:
+                    raise ValueError(f"grad: expected {what} {mine}, got {theirs}")
+        self._set_grad(value)
+
+    def _set_grad(self, value: array | None) -> None:
+        self._grad, self.grad_ptr = value, 0 if value is None else value.ptr
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether the array has a gradient. Setting True allocates a zeroed one, False drops it."""
+        return self._grad is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not value:
+            self._set_grad(None)
+        elif self._grad is None and self._element is not None:
+            grad = array(dtype=self.dtype, shape=self.shape, strides=self.strides)
+            grad.zero_()
+            self._set_grad(grad)
+
+    # -- NumPy ------------------------------------------------------------------------------------------------------
+
+    def _interface(self) -> dict[str, Any]:
+        element = self._require_element()
+        return {
+            "data": (self.ptr, self.readonly),
+            "shape": self.shape + element.inner,
+            "strides": self.strides + element.inner_strides,
+            "typestr": element.numpy.str,
+            "version": 3,
+        }
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        if isinstance(self._require_element().type, Struct):
+            raise AttributeError("arrays of structs offer __array__ instead")  # this protocol loses field offsets
+        return self._interface()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        view = self.numpy()
+        return view.astype(dtype or view.dtype) if copy or dtype not in (None, view.dtype) else view
+
+    def numpy(self) -> np.ndarray:
+        """The elements as a NumPy array that shares the memory.
+
+        Components become trailing dimensions, structs a structured dtype, bfloat16 its bits as uint16.
+
+        >>> array([1.5, 2.5], dtype=float).numpy()
+        array([1.5, 2.5], dtype=float32)
+        """
+        if self._view is None:
+            element = self._require_element()
+            if self.size == 0:
+                self._view = np.empty(self.shape + element.inner, element.numpy)
+            else:
+                view = np.asarray(_Memory(self._interface(), self.owner))
+                self._view = view.view(element.numpy) if element.numpy.names else view
+        return self._view
+
+    def list(self) -> list[Any]:
+        """The elements in C order: Python numbers for scalars, values for the rest.
+
+        >>> array([1.5, 2.5], dtype=float).list()
+        [1.5, 2.5]
+        """
+        return elements.to_list(self.numpy(), self._require_element(), self._member)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.numpy().__dlpack__(**{k: v for k, v in options.items() if k != "stream"})
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0  # kDLCPU
+
+    # -- access -----------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Any:
+        """A view for slices and missing indices, the element for one integer per dimension."""
+        layout = views.index(self._layout(), key)
+        if layout.shape:
+            return self._view_of(layout)
+        return elements.get(self.numpy()[views.expand(key, self.ndim)], self._require_element(), self._member)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Assign an element, fill a view with one, or copy into a view an array or sequence of its shape."""
+        layout = views.index(self._layout(), key)
+        element = self._require_element()
+        if not layout.shape or elements.is_single(value, element):
+            refs, numbers = elements.references(value), elements.item(value, element)
+        else:
+            found = ingest.read(value, element)
+            refs, numbers = found.refs, found.numbers
+            if found.shape != layout.shape:
+                raise ValueError(f"cannot assign shape {found.shape} to the selected shape {layout.shape}")
+        self._check_writable()
+        memory.assign(self.numpy()[(*views.expand(key, self.ndim), ...)], numbers)
+        self._refs += refs
+
+    def _member(self, t: Array, descriptor: tuple[int, ...]) -> array | None:
+        """The array that a struct among the elements points to."""
+        data, grad, *extents = descriptor
+        if data == 0:
+            return None
+        shape, strides = tuple(extents[: t.ndim]), tuple(extents[MAX_NDIM : MAX_NDIM + t.ndim])
+        made = array.__new__(array)
+        made._init(dtypes.element(t.dtype), data, shape, strides, self)
+        if grad:
+            made._set_grad(self._member(t, (grad, 0, *extents)))
+        return made
+
+    def _check_writable(self) -> None:
+        if self.readonly:
+            raise ValueError("the array is read-only: it shares the memory of a read-only NumPy array")
+
+    def fill_(self, value: Any) -> None:
+        """Set every element to `value`; one number fills all components.
+
+        Raises:
+            TypeError, ValueError: If `value` is not a value of the dtype.
+
+        >>> a = array(dtype=float, shape=2)
+        >>> a.fill_(3.0)
+        >>> a.list()
+        [3.0, 3.0]
+        """
+        self._check_writable()
+        try:
+            pattern = elements.item(value, self._require_element()).tobytes()
+        except (TypeError, ValueError) as e:
+            raise type(e)(f"value: {e}") from None
+        self._refs += elements.references(value)
+        memory.fill(self, pattern)
+
+    def zero_(self) -> None:
+        """Set every element to zero."""
+        self._check_writable()
+        memory.fill(self, bytes(self._require_element().type.size))
+
+    def assign(self, src: Any) -> None:
+        """Copy `src`, an array or any data for one, into this array; `src` may be shorter."""
+        if not isinstance(src, array):
+            src = array(src, dtype=self.dtype, copy=False)
+        memory.copy(self, src)
+
+    def _copied(self) -> array:
+        made = array._empty(self._require_element(), self.shape)
+        memory.copy(made, self)
+        return made
+
+    def to(self, device: Device | str, requires_grad: bool | None = None) -> array:
+        """The array on `device`: itself if it is there already.
+
+        Raises:
+            RuntimeError: If the device is not available.
+        """
+        get_device(device)
+        return self
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        name = "Any" if self._element is None else self._element.name
+        return f"array(shape={self.shape}, dtype={name})"
+
+    def __str__(self) -> str:
+        return repr(self) if self._element is None else str(self.numpy())
+
+
+class _Dimensioned:
+    """`wp.array2d` and the like: `array` with the number of dimensions given."""
+
+    def __init__(self, ndim: int):
+        self.ndim = ndim
+        self.__doc__ = (
+            f"`wp.array` of {ndim} dimensions: in annotations, `array{ndim}d[dtype]`, or called like `array`."
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> array:
+        return array(*args, **{"ndim": self.ndim} | kwargs)
+
+    def __getitem__(self, dtype: Any) -> ArrayAnnotation:
+        return ArrayAnnotation(dtype, self.ndim)
+
+    def __repr__(self) -> str:
+        return f"wp.array{self.ndim}d"
+
+
+array1d, array2d, array3d, array4d = (_Dimensioned(n) for n in (1, 2, 3, 4))

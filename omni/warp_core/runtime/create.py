@@ -1,0 +1,303 @@
+"""Functions that make arrays: filled, like another, from NumPy and DLPack. Start with `empty`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..lang.classes import python_type
+from ..lang.scalars import SCALAR_CLASSES, plain_number, scalar_type_of
+from ..lang.types import BOOL, F32, I32, Mat, Type, Vec
+from . import views
+from .array import array
+from .device import Device, get_device
+from .dtypes import dtype_from_numpy, element_of, scalar_of_numpy
+
+__all__ = [
+    "clone",
+    "empty",
+    "empty_like",
+    "from_dlpack",
+    "from_numpy",
+    "from_ptr",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "to_dlpack",
+    "zeros",
+    "zeros_like",
+]
+
+DeviceLike = Device | str | None
+
+
+def empty(
+    shape: Any = None,
+    dtype: Any = float,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
+    pinned: bool = False,
+    retain_grad: bool = False,
+    *,
+    n: Any = None,
+    length: Any = None,
+) -> array:
+    """An array whose elements are not set.
+
+    Args:
+        shape: One extent or up to four; 0 if left out.
+        dtype: The element type.
+        device: Where to allocate; the default device if left out.
+        requires_grad: Allocate a zeroed gradient too.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+        n: An older spelling of `shape`.
+        length: An older spelling of `shape`.
+
+    Raises:
+        TypeError: If `dtype` is no type of the language, or `shape` no shape.
+        ValueError: If an extent is negative or there are more than four.
+
+    >>> empty((2, 3), dtype=float).shape
+    (2, 3)
+    """
+    get_device(device)
+    given = [s for s in (shape, n, length) if s is not None]
+    if len(given) > 1:
+        raise TypeError("shape: give one of shape, n and length")
+    made = array._empty(element_of(dtype), views.check_shape(given[0] if given else 0))
+    if requires_grad:
+        made.requires_grad = True
+    return made
+
+
+def zeros(
+    shape: Any = None,
+    dtype: Any = float,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
+    pinned: bool = False,
+    retain_grad: bool = False,
+    **kwargs: Any,
+) -> array:
+    """An array of zeros; arguments as for `empty`.
+
+    >>> zeros(2, dtype=int).list()
+    [0, 0]
+    """
+    made = empty(shape, dtype, device, requires_grad, pinned, retain_grad, **kwargs)
+    made.zero_()
+    return made
+
+
+def ones(
+    shape: Any = None,
+    dtype: Any = float,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
+    pinned: bool = False,
+    retain_grad: bool = False,
+    **kwargs: Any,
+) -> array:
+    """An array whose components are all one; arguments as for `empty`.
+
+    >>> ones(2, dtype=int).list()
+    [1, 1]
+    """
+    return full(shape, 1, dtype, device, requires_grad, pinned, retain_grad, **kwargs)
+
+
+def full(
+    shape: Any = None,
+    value: Any = 0,
+    dtype: Any = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
+    pinned: bool = False,
+    retain_grad: bool = False,
+    **kwargs: Any,
+) -> array:
+    """An array of copies of `value`.
+
+    Args:
+        shape: One extent or up to four.
+        value: A number, a value of the dtype, or a sequence of its components.
+        dtype: The element type; taken from `value` if left out.
+        device: Where to allocate; the default device if left out.
+        requires_grad: Allocate a zeroed gradient too.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+        kwargs: `n` or `length`, older spellings of `shape`.
+
+    Raises:
+        TypeError, ValueError: If `value` is not a value of the dtype.
+
+    >>> full(2, 1.5).list()
+    [1.5, 1.5]
+    """
+    made = empty(
+        shape, _dtype_of(value) if dtype is None else dtype, device, requires_grad, pinned, retain_grad, **kwargs
+    )
+    made.fill_(value)
+    return made
+
+
+def _dtype_of(value: Any) -> Any:
+    """The dtype that a fill value implies."""
+    t = getattr(value, "__wc_type__", None) or scalar_type_of(value)
+    if isinstance(t, Type):
+        return python_type(t)
+    if plain_number(value) is not None:
+        return SCALAR_CLASSES[BOOL if isinstance(value, bool) else I32 if isinstance(value, int) else F32]
+    numbers = np.asarray(value)
+    scalar = scalar_of_numpy(numbers.dtype)
+    if scalar is None or not 1 <= numbers.ndim <= 2 or numbers.size == 0:
+        raise TypeError(f"value: no dtype for {value!r}; give dtype")
+    return python_type(Vec(len(numbers), scalar) if numbers.ndim == 1 else Mat(*numbers.shape, scalar))
+
+
+def empty_like(
+    src: Any,
+    device: DeviceLike = None,
+    requires_grad: bool | None = None,
+    pinned: Any = None,
+    retain_grad: bool = False,
+) -> array:
+    """An array of the shape and dtype of `src`, in C order, whose elements are not set.
+
+    Args:
+        src: An array, or anything `array` takes as data.
+        device: Where to allocate; the device of `src` if left out.
+        requires_grad: Whether to have a gradient; like `src` if left out.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+
+    >>> empty_like(zeros((2, 3))).shape
+    (2, 3)
+    """
+    src = src if isinstance(src, array) else array(src, copy=False)
+    grad = src.requires_grad if requires_grad is None else requires_grad
+    return empty(src.shape, src.dtype, device, grad)
+
+
+def zeros_like(
+    src: Any,
+    device: DeviceLike = None,
+    requires_grad: bool | None = None,
+    pinned: Any = None,
+    retain_grad: bool = False,
+) -> array:
+    """Zeros in the shape and dtype of `src`; arguments as for `empty_like`."""
+    made = empty_like(src, device, requires_grad)
+    made.zero_()
+    return made
+
+
+def ones_like(
+    src: Any,
+    device: DeviceLike = None,
+    requires_grad: bool | None = None,
+    pinned: Any = None,
+    retain_grad: bool = False,
+) -> array:
+    """Ones in the shape and dtype of `src`; arguments as for `empty_like`."""
+    return full_like(src, 1, device, requires_grad)
+
+
+def full_like(
+    src: Any,
+    value: Any,
+    device: DeviceLike = None,
+    requires_grad: bool | None = None,
+    pinned: Any = None,
+    retain_grad: bool = False,
+) -> array:
+    """Copies of `value` in the shape and dtype of `src`; other arguments as for `empty_like`."""
+    made = empty_like(src, device, requires_grad)
+    made.fill_(value)
+    return made
+
+
+def clone(
+    src: Any,
+    device: DeviceLike = None,
+    requires_grad: bool | None = None,
+    pinned: Any = None,
+    retain_grad: bool = False,
+) -> array:
+    """A copy of `src` in C order, gradient included; arguments as for `empty_like`.
+
+    >>> clone(ones(2)).list()
+    [1.0, 1.0]
+    """
+    src = src if isinstance(src, array) else array(src, copy=False)
+    made = empty_like(src, device, requires_grad)
+    made.assign(src)
+    return made
+
+
+def from_numpy(
+    arr: np.ndarray,
+    dtype: Any = None,
+    shape: Any = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
+    retain_grad: bool = False,
+) -> array:
+    """An array with a copy of the data of a NumPy array.
+
+    Args:
+        arr: The NumPy array.
+        dtype: The element type. If left out, arrays of two dimensions give vectors, of three matrices, else scalars.
+        shape: The shape to give the array.
+        device: Where to allocate; the default device if left out.
+        requires_grad: Allocate a zeroed gradient too.
+        retain_grad: Accepted; gradients are kept in any case.
+
+    >>> from_numpy(np.zeros((4, 3), np.float32)).dtype.__name__
+    'vec3f'
+    """
+    if not isinstance(arr, np.ndarray):
+        raise TypeError(f"arr: expected a NumPy array, got {type(arr).__name__}")
+    if dtype is None:
+        scalar = dtype_from_numpy(arr.dtype).__wc_type__
+        kinds = {2: lambda: Vec(arr.shape[1], scalar), 3: lambda: Mat(*arr.shape[1:], scalar)}
+        grouped = arr.ndim in kinds and 0 not in arr.shape[1:]
+        dtype = python_type(kinds[arr.ndim]() if grouped else scalar)
+    return array(arr, dtype=dtype, shape=shape, device=device, requires_grad=requires_grad)
+
+
+def from_ptr(ptr: int, length: int, dtype: Any = None, shape: Any = None, device: DeviceLike = None) -> array:
+    """An array over existing memory; like `array(ptr=..., shape=..., dtype=...)`."""
+    return array(ptr=ptr, shape=length if shape is None else shape, dtype=dtype, device=device)
+
+
+def from_dlpack(source: Any, dtype: Any = None) -> array:
+    """An array that shares the memory of an object with the DLPack protocol.
+
+    Args:
+        source: The object; its memory must be on the CPU.
+        dtype: The element type; trailing dimensions become components.
+
+    Raises:
+        TypeError, BufferError, RuntimeError: If the object does not offer its memory.
+
+    >>> from_dlpack(np.arange(3.0)).list()
+    [0.0, 1.0, 2.0]
+    """
+    if not hasattr(source, "__dlpack__"):
+        raise TypeError(f"source: expected an object with __dlpack__, got {type(source).__name__}")
+    if isinstance(source, array):
+        return source if dtype is None else source.view(dtype)
+    made = array(np.from_dlpack(source), dtype=dtype, copy=False)
+    writable = not isinstance(source, np.ndarray) or source.flags.writeable
+    if made.readonly and writable:  # older NumPy marks all DLPack memory read-only
+        made._init(made._element, made.ptr, made.shape, made.strides, made.owner)
+    return made
+
+
+def to_dlpack(wp_array: array) -> Any:
+    """A DLPack capsule of the array's memory."""
+    return wp_array.__dlpack__()

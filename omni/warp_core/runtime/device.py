@@ -1,0 +1,200 @@
+"""Devices by name. This version runs kernels on the CPU; asking for another device is a clear error.
+
+Start with `get_device`.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any
+
+__all__ = [
+    "Device",
+    "ScopedDevice",
+    "get_cuda_device",
+    "get_cuda_device_count",
+    "get_cuda_devices",
+    "get_device",
+    "get_devices",
+    "get_preferred_device",
+    "is_cpu_available",
+    "is_cuda_available",
+    "is_device_available",
+    "set_device",
+]
+
+
+class Device:
+    """A place where arrays live and kernels run.
+
+    Attributes:
+        alias: The name that selects it, such as "cpu".
+        name: What it is called in the machine.
+        ordinal: Its index among GPUs, -1 for the CPU.
+        id: The number that native code knows it by.
+    """
+
+    __slots__ = ("alias", "id", "name", "ordinal")
+
+    def __init__(self, alias: str, name: str, ordinal: int, id: int):
+        self.alias, self.name, self.ordinal, self.id = alias, name, ordinal, id
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether this is the CPU."""
+        return self.ordinal < 0
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether this is a CUDA GPU."""
+        return self.ordinal >= 0
+
+    @property
+    def is_uva(self) -> bool:
+        """Whether GPU and CPU share one address space; False for the CPU itself."""
+        return False
+
+    @property
+    def is_capturing(self) -> bool:
+        """Whether launches are being captured in a graph."""
+        return False
+
+    @property
+    def has_stream(self) -> bool:
+        """Whether launches go to a stream; the CPU runs them at once."""
+        return False
+
+    @property
+    def total_memory(self) -> int:
+        """Memory of the device in bytes; 0 where the system does not tell."""
+        return _memory("SC_PHYS_PAGES")
+
+    @property
+    def free_memory(self) -> int:
+        """Free memory of the device in bytes; 0 where the system does not tell."""
+        return _memory("SC_AVPHYS_PAGES")
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Device):
+            return self is other
+        return other == self.alias if isinstance(other, str) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.alias)
+
+    def __str__(self) -> str:
+        return self.alias
+
+    def __repr__(self) -> str:
+        return repr(self.alias)
+
+
+def _memory(pages: str) -> int:
+    try:
+        return os.sysconf(pages) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 0
+
+
+CPU = Device("cpu", platform.processor() or platform.machine() or "CPU", -1, 0)
+_default = CPU
+
+
+def get_device(ident: Device | str | None = None) -> Device:
+    """The device that `ident` names; the default device for None.
+
+    Raises:
+        RuntimeError: For a CUDA device where none can be used.
+        ValueError: For a name that is no device.
+
+    >>> get_device("cpu").is_cpu
+    True
+    """
+    if ident is None:
+        return _default
+    if isinstance(ident, Device):
+        return ident
+    if ident == "cpu":
+        return CPU
+    if isinstance(ident, str) and (ident == "cuda" or ident.startswith("cuda:")):
+        raise RuntimeError(f"device {ident!r} is not available: no CUDA GPU can be used here; available: 'cpu'")
+    raise ValueError(f"{ident!r} is no device; available: 'cpu'")
+
+
+def set_device(ident: Device | str) -> None:
+    """Make `ident` the default device, used where no device is given."""
+    global _default
+    _default = get_device(ident)
+
+
+def get_devices() -> list[Device]:
+    """All devices that can be used.
+
+    >>> get_devices()
+    ['cpu']
+    """
+    return [CPU]
+
+
+def get_preferred_device() -> Device:
+    """The first GPU if there is one, else the CPU."""
+    return CPU
+
+
+def get_cuda_devices() -> list[Device]:
+    """The CUDA GPUs that can be used."""
+    return []
+
+
+def get_cuda_device_count() -> int:
+    """How many CUDA GPUs can be used."""
+    return 0
+
+
+def get_cuda_device(ordinal: int | None = None) -> Device:
+    """The CUDA GPU of that index. Raises RuntimeError where there is none."""
+    return get_device("cuda" if ordinal is None else f"cuda:{ordinal}")
+
+
+def is_cpu_available() -> bool:
+    """Whether the CPU can be used: always."""
+    return True
+
+
+def is_cuda_available() -> bool:
+    """Whether a CUDA GPU can be used."""
+    return False
+
+
+def is_device_available(device: Device | str) -> bool:
+    """Whether `device` names a device that can be used.
+
+    >>> is_device_available("cuda:7")
+    False
+    """
+    try:
+        get_device(device)
+    except (RuntimeError, ValueError):
+        return False
+    return True
+
+
+class ScopedDevice:
+    """A context in which `device` is the default device.
+
+    >>> with ScopedDevice("cpu") as device:
+    ...     device.alias
+    'cpu'
+    """
+
+    def __init__(self, device: Device | str | None):
+        self.device = get_device(device)
+
+    def __enter__(self) -> Device:
+        self._saved = get_device()
+        set_device(self.device)
+        return self.device
+
+    def __exit__(self, *exc: Any) -> None:
+        set_device(self._saved)

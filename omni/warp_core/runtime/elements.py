@@ -1,0 +1,90 @@
+"""Single elements of arrays, between Python values and their NumPy form. Start with `get` and `item`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from ..lang import semantics
+from ..lang.scalars import component, plain_number
+from ..lang.types import BF16, MAX_NDIM, Array, Packed, Scalar, Struct, leaves
+from ..lang.values import from_leaves, to_leaves
+from .dtypes import Element, bfloat16_numbers
+
+Member = Callable[[Array, tuple], Any]  # makes the array that a descriptor inside a struct stands for
+
+
+def get(raw: Any, element: Element, member: Member) -> Any:
+    """The Python value of one element; `raw` is what indexing the NumPy view gives."""
+    t = element.type
+    if isinstance(t, Scalar):
+        number = raw.item()
+        return component(t, semantics.from_bits(number, t) if t is BF16 else number)
+    if isinstance(t, Packed):
+        return from_leaves(t, _numbers(raw, t.scalar).ravel().tolist())
+    return _record(raw, element, member)
+
+
+def to_list(view: np.ndarray, element: Element, member: Member) -> list[Any]:
+    """All elements in C order: plain numbers for scalars, values for the rest."""
+    t = element.type
+    if isinstance(t, Scalar):
+        return _numbers(view, t).ravel().tolist()
+    if isinstance(t, Packed):
+        cls = element.dtype
+        return [cls._from(row) for row in _numbers(view, t.scalar).reshape(-1, t.count).tolist()]
+    return [_record(raw, element, member) for raw in view.ravel()]
+
+
+def _numbers(view: np.ndarray, scalar: Scalar) -> np.ndarray:
+    return bfloat16_numbers(view) if scalar is BF16 else view
+
+
+def _record(raw: np.void, element: Element, member: Member) -> Any:
+    numbers = iter(element.dtype._packer.unpack(raw.tobytes()))
+    flat = [_leaf(t, numbers, member) for _, t in leaves(element.type)]
+    return element.dtype._from(flat)
+
+
+def _leaf(t: Any, numbers: Iterator[Any], member: Member) -> Any:
+    if isinstance(t, Array):
+        return member(t, tuple(next(numbers) for _ in range(2 + 2 * MAX_NDIM)))
+    number = next(numbers)
+    return semantics.from_bits(number, t) if t is BF16 else number
+
+
+def is_single(value: Any, element: Element) -> bool:
+    """Whether `value` stands for one element rather than for a sequence of them."""
+    return getattr(value, "__wc_type__", None) is element.type or plain_number(value) is not None
+
+
+def item(value: Any, element: Element) -> np.ndarray:
+    """`value` as a NumPy item (with the inner dimensions) of the element type; one number fills all components.
+
+    Raises:
+        TypeError, ValueError: If it is not a value of the element type.
+    """
+    t = element.type
+    if isinstance(t, Struct):
+        if value == 0 and plain_number(value) is not None:
+            return np.zeros((), element.numpy)
+        if getattr(value, "__wc_type__", None) is not t:
+            raise TypeError(f"expected {element.name} or 0, got {type(value).__name__}")
+        return np.frombuffer(value._wc_pack(), element.numpy)[0]
+    if isinstance(t, Packed) and plain_number(value) is not None:
+        flat = to_leaves(value, t.scalar) * t.count
+    else:
+        flat = to_leaves(value, t)
+    if (t.scalar if isinstance(t, Packed) else t) is BF16:
+        flat = tuple(semantics.bits_of(x, BF16) for x in flat)
+    return np.array(flat, element.numpy).reshape(element.inner)
+
+
+def references(value: Any) -> tuple[Any, ...]:
+    """The arrays that a struct points to, which must outlive its copies in an array."""
+    if not hasattr(value, "_leaves") or not isinstance(getattr(value, "__wc_type__", None), Struct):
+        return ()
+    return tuple(x for x in value._leaves() if isinstance(x, _native.ArrayBase))

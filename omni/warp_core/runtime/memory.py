@@ -1,0 +1,111 @@
+"""Moving bytes: fills and copies of arrays, large ones by all threads of the pool.
+
+These functions check what they are given by other modules only; the public `copy` checks the user's arguments.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+
+__all__ = ["copy"]
+
+
+def assign(target: np.ndarray, numbers: Any) -> None:
+    """`target[...] = numbers`, converting between numeric types as C does."""
+    same = isinstance(numbers, np.ndarray) and numbers.dtype == target.dtype and numbers.shape == target.shape
+    if same and target.flags.c_contiguous and numbers.flags.c_contiguous and not np.may_share_memory(target, numbers):
+        _native.copy(target.ctypes.data, numbers.ctypes.data, numbers.nbytes)
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.copyto(target, numbers, casting="unsafe")
+
+
+def fill(target: Any, pattern: bytes) -> None:
+    """Set every element of array `target` to the bytes of `pattern`."""
+    if target.is_contiguous:
+        _native.fill(target.ptr, target.capacity, pattern)
+    else:
+        _native.fill_strided(target.ptr, target.strides, target.shape, pattern)
+
+
+def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None) -> None:
+    """Copy elements of `src` into `dest`, and of the gradient where both have one.
+
+    Args:
+        dest: The array to write.
+        src: The array to read, of the same dtype or one with the same layout.
+        dest_offset: Where to begin writing, in elements.
+        src_offset: Where to begin reading, in elements.
+        count: How many elements; 0 means all of `src`.
+        stream: Accepted; CPU copies are done at once.
+
+    Contiguous arrays are copied in C order whatever their shapes; `src` may be shorter than `dest`. Other arrays must
+    have the same shape, or one dimension.
+
+    Raises:
+        TypeError: If an argument is no array or the dtypes differ in layout.
+        ValueError: If a range does not fit its array, or the shapes differ.
+
+    >>> import omni.warp_core as wp
+    >>> a = wp.zeros(4)
+    >>> wp.copy(a, wp.ones(2), dest_offset=1)
+    >>> a.list()
+    [0.0, 1.0, 1.0, 0.0]
+    """
+    for name, value in (("dest", dest), ("src", src)):
+        if not isinstance(value, _native.ArrayBase):
+            raise TypeError(f"{name}: expected an array, got {type(value).__name__}")
+    _check_layouts(dest, src)
+    dest._check_writable()
+    n = _range(dest, src, dest_offset, src_offset, count)
+    _copy_elements(dest, src, dest_offset, src_offset, n)
+    dest._refs += src._refs
+    if dest.grad is not None and src.grad is not None:
+        _copy_elements(dest.grad, src.grad, dest_offset, src_offset, n)
+
+
+def _check_layouts(dest: Any, src: Any) -> None:
+    a, b = dest._require_element(), src._require_element()
+    if a.type is b.type:
+        return
+    same_scalar = a.numpy.itemsize == b.numpy.itemsize and (a.numpy.kind in "iu") == (b.numpy.kind in "iu")
+    if a.type.size != b.type.size or not same_scalar or a.numpy.names or b.numpy.names:
+        raise TypeError(f"src: cannot copy {b.name} elements into {a.name} elements; use .view(dtype) or convert")
+
+
+def _range(dest: Any, src: Any, dest_offset: int, src_offset: int, count: int) -> int:
+    """The number of elements to copy, checked against both arrays."""
+    for name, value in (("dest_offset", dest_offset), ("src_offset", src_offset), ("count", count)):
+        if value < 0:
+            raise ValueError(f"{name}: must not be negative, got {value}")
+    n = count or src.size
+    for name, a, offset in (("src", src, src_offset), ("dest", dest, dest_offset)):
+        if offset + n > a.size:
+            raise ValueError(f"{name}: elements {offset} to {offset + n} are beyond its size {a.size}")
+    return n
+
+
+def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: int) -> None:
+    size = src._element.type.size
+    if n == 0:
+        return
+    if dest.is_contiguous and src.is_contiguous and not _overlap(dest, src):
+        _native.copy(dest.ptr + dest_offset * size, src.ptr + src_offset * size, n * size)
+        return
+    if dest.shape != src.shape or n != src.size:
+        if not all(a.ndim == 1 or a.is_contiguous for a in (dest, src)):
+            raise ValueError(f"src: shape {src.shape} does not match dest {dest.shape}, and one is not contiguous")
+        dest = dest.flatten()[dest_offset : dest_offset + n]
+        src = src.flatten()[src_offset : src_offset + n]
+    if _overlap(dest, src):
+        src = src._copied()
+    _native.copy_strided(dest.ptr, dest.strides, src.ptr, src.strides, dest.shape, size)
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    """Whether the memory from the first to the last element of the two meets."""
+    return np.may_share_memory(a.numpy(), b.numpy())

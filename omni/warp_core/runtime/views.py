@@ -1,0 +1,108 @@
+"""The arithmetic of views: which shape, strides and byte offset an index, reshape or transpose gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..lang.types import MAX_NDIM
+
+
+class Layout(NamedTuple):
+    """Shape and byte strides of a view, and where it begins in bytes from its base."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int = 0
+
+
+def check_shape(shape: Any) -> tuple[int, ...]:
+    """A `shape` argument (one extent or a sequence of 1 to 4) as a tuple. Raises TypeError or ValueError."""
+    if hasattr(shape, "__index__"):
+        shape = (shape,)
+    try:
+        extents = tuple(n.__index__() for n in shape)
+    except (TypeError, AttributeError):
+        raise TypeError(f"shape: expected an integer or a sequence of integers, got {shape!r}") from None
+    if not 1 <= len(extents) <= MAX_NDIM:
+        raise ValueError(f"shape: arrays have 1 to {MAX_NDIM} dimensions, got {len(extents)}: {extents}")
+    for i, n in enumerate(extents):
+        if n < 0:
+            raise ValueError(f"shape: extents must not be negative, got {n} in dimension {i}")
+    return extents
+
+
+def c_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    """Byte strides of a C-ordered array."""
+    strides = []
+    for n in reversed(shape):
+        strides.append(itemsize)
+        itemsize *= n
+    return tuple(reversed(strides))
+
+
+def span(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
+    """The bytes an array covers, from the first (0 or less, with negative strides) to one past the last."""
+    if 0 in shape:
+        return 0, 0
+    reach = [(n - 1) * s for n, s in zip(shape, strides)]
+    return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + itemsize
+
+
+def index(layout: Layout, key: Any) -> Layout:
+    """The view that `array[key]` selects; dimensions with an integer index disappear.
+
+    Raises:
+        IndexError: If an index is out of range or there are too many.
+        TypeError: If an index is no integer, slice or Ellipsis.
+    """
+    shape, strides, offset = [], [], layout.offset
+    keys = expand(key, len(layout.shape))
+    for i, (k, extent, stride) in enumerate(zip(keys, layout.shape, layout.strides)):
+        try:
+            at = None if isinstance(k, bool) else range(extent)[k]
+        except IndexError:
+            raise IndexError(f"index {k} is out of range for dimension {i} with {extent} elements") from None
+        except TypeError:
+            at = None
+        if at is None:
+            raise TypeError(f"array indices are integers, slices or ..., got {type(k).__name__}: {k!r}")
+        if isinstance(at, int):
+            offset += at * stride
+            continue
+        shape.append(len(at))
+        strides.append(stride * at.step)
+        offset += at.start * stride if len(at) else 0
+    return Layout(tuple(shape), tuple(strides), offset)
+
+
+def expand(key: Any, ndim: int) -> tuple[Any, ...]:
+    """`key` as one index per dimension."""
+    keys = list(key) if isinstance(key, tuple) else [key]
+    dots = [i for i, k in enumerate(keys) if k is Ellipsis]
+    if len(keys) - len(dots) > ndim or len(dots) > 1:
+        raise IndexError(f"{len(keys)} indices for an array of {ndim} dimensions")
+    at = dots[0] if dots else len(keys)
+    return (*keys[:at], *(slice(None),) * (ndim - len(keys) + len(dots)), *keys[at + 1 :])
+
+
+def infer_shape(shape: Any, size: int) -> tuple[int, ...]:
+    """A new shape for `size` elements, with a single -1 filled in. Raises ValueError if they do not match."""
+    wanted = [shape] if hasattr(shape, "__index__") else list(shape)
+    if wanted.count(-1) == 1:
+        rest = math.prod(n for n in wanted if n != -1)
+        wanted[wanted.index(-1)] = size // rest if rest else 0
+    new = check_shape(wanted)
+    if math.prod(new) != size:
+        raise ValueError(f"cannot reshape {size} elements to {tuple(shape) if hasattr(shape, '__len__') else shape}")
+    return new
+
+
+def transpose(layout: Layout, axes: Any = None) -> Layout:
+    """The view with dimensions in the order `axes`, reversed by default. Raises ValueError for no permutation."""
+    ndim = len(layout.shape)
+    order = tuple(reversed(range(ndim))) if axes is None else tuple(axes)
+    if sorted(order) != list(range(ndim)):
+        raise ValueError(f"axes: expected a permutation of {tuple(range(ndim))}, got {order}")
+    return Layout(tuple(layout.shape[i] for i in order), tuple(layout.strides[i] for i in order), layout.offset)
