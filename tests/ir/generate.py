@@ -1,7 +1,7 @@
 """Random IR programs that always end, never index out of range and have no races, with inputs for them.
 
-`generate(seed)` gives a kernel for a one-dimensional grid, `make_inputs(kernel, seed, n)` arguments for n threads in the
-interpreter's form (`omni.warp_core.ir.memory`). Arrays are named by how they may be used: `in*` are read anywhere,
+`generate(seed)` gives a kernel for a one-dimensional grid, `make_inputs(kernel, seed, n)` arguments for n threads in
+the interpreter's form (`omni.warp_core.ir.memory`). Arrays are named by how they may be used: `in*` are read anywhere,
 `out*` are read and written at the thread's own first index, `acc*` take atomics whose order does not matter. The same
 seed gives the same program. `same` compares results bit by bit, all NaNs being equal.
 """

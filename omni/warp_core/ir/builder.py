@@ -23,12 +23,9 @@ from .ops import COMPARISONS, ELEMENTWISE, OPS, result_type
 
 
 def _const_key(value: Any) -> Any:
-    """Distinguishes 0.0 from -0.0, 1 from 1.0 and True, and lets equal NaNs meet."""
-    if isinstance(value, tuple):
-        return tuple(_const_key(v) for v in value)
-    if isinstance(value, float):
-        return ("f", value.hex() if math.isfinite(value) else repr(value))
-    return (type(value).__name__, value)
+    """Tells constants of one type apart: 0.0 from -0.0, while equal NaNs meet."""
+    leaves = value if isinstance(value, tuple) else (value,)
+    return value if all(v and v == v for v in leaves) else repr(value)
 
 
 class Builder:
@@ -117,6 +114,10 @@ class Builder:
             value = tuple(semantics.convert(v, s) for v in leaves)
         else:
             value = semantics.convert(value, s)
+        return self.exact(value, t)
+
+    def exact(self, value: Any, t: Type) -> Value:
+        """A constant whose value is already of type `t`."""
         key = ("const", t, _const_key(value))
         for _, seen in reversed(self._open):
             if key in seen:

@@ -149,7 +149,7 @@ class Rewriter:
         self.b.terminate(op.code, self.args(op), op.attr)
 
     def visit_const(self, op: Operation) -> None:
-        self.define(op, (self.b.const(op.attr, op.results[0].type),))
+        self.define(op, (self.b.exact(op.attr, op.results[0].type),))
 
     def visit_call(self, op: Operation) -> None:
         self.define(op, self.b.emit("call", self.args(op), op.attr, results=[v.type for v in op.results]))

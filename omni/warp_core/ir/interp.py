@@ -83,10 +83,11 @@ def run_kernel(function: Function, args: Sequence, dim: int | Sequence[int], ste
     """Run a kernel for every index of the grid `dim`, the last dimension fastest. Returns what it printed."""
     context = Context((dim,) if isinstance(dim, int) else dim, steps)
     run = compiled(function)
-    for context.index in itertools.product(*map(range, context.dim)):
+    for index in itertools.product(*map(range, context.dim)):
+        context.index = index
         try:
             run(context, *args)
         except Failure as failure:
-            failure.thread = context.index
+            failure.thread = index
             raise
     return context.out

@@ -4,13 +4,13 @@ Control flow is structured. A region is one straight list of operations that end
 
 * `if(cond)` has two regions without parameters. `yield` gives the results of the `if`.
 * `for(lo, hi, step, init…)` has one region with parameters (index, carried…). `yield` and `continue` give the next
-  iteration's carried values, `break` leaves; exhaustion leaves with the carried values. Results = carried values. lo, hi
-  and step have one integer type; a step of zero runs no iteration.
+  iteration's carried values, `break` leaves; exhaustion leaves with the carried values. Results = carried values. lo,
+  hi and step have one integer type; a step of zero runs no iteration.
 * `loop(init…)` runs its region (parameters: carried…) until a `break`; `yield` and `continue` give the next carried
   values. Results are what `break` gives; they need not match the carried values.
 * `block()` runs its region once. `yield` and `break` give the results.
-* `return` leaves the function with its results. A region that cannot reach its end closes with the terminator that left,
-  or with `unreachable` after an `if` both of whose regions leave.
+* `return` leaves the function with its results. A region that cannot reach its end closes with the terminator that
+  left, or with `unreachable` after an operation that never completes, such as an `if` both of whose regions leave.
 
 `break` and `continue` count breakable operations (for, loop, block) outward from 0; `continue` names a for or loop.
 """

@@ -289,33 +289,7 @@ _ROWS = [
 
 OPS: dict[str, Op] = {row.name: row for row in _ROWS}
 BREAKABLE = frozenset(("for", "loop", "block"))
-ELEMENTWISE = frozenset(
-    [
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "rem",
-        "floordiv",
-        "min",
-        "max",
-        "and",
-        "or",
-        "xor",
-        "shl",
-        "shr",
-        "neg",
-        "abs",
-        "sqrt",
-        "floor",
-        "ceil",
-        "trunc",
-        "rint",
-        "not",
-        "popcount",
-        "fma",
-    ]
-)
+ELEMENTWISE = frozenset(row.name for row in _ROWS if row.rule in (_same_numeric, _same_float, _same_bits, _same_int))
 COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
 

@@ -1,7 +1,7 @@
 """The passes in order, on one page. Start with `run`.
 
 Callees are finished by the same passes, once, before they are inlined or called; the results are kept as long as the
-function they came from. No pass changes its input function: the first one makes a copy and the in-place ones work on it.
+function they came from. The function given is not changed: the first pass makes a copy, the in-place ones work on it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 In: any verified function. Out: a new function where
 
 * operations were refolded and shared by the builder (which inlining gave new constants to meet);
-* an `if` on a constant is replaced by the region taken, a `for` of few constant iterations by its copies (see `unroll`);
+* an `if` on a constant is replaced by the region taken, a `for` of few constant iterations by its copies (`unroll`);
 * an `if` that only yields, after few cheap pure operations, is replaced by `select`;
 * exits in tail position are gone (see `tails`), and blocks that nothing breaks out of any more are replaced by their
   region.
@@ -23,7 +23,7 @@ SELECT_LIMIT = 8
 _CHEAP = (
     ELEMENTWISE
     | COMPARISONS
-    | set(["select", "cast", "bitcast", "make", "splat", "extract", "insert", "shape", "is_null", "tid", "zero"])
+    | {"select", "cast", "bitcast", "make", "splat", "extract", "insert", "shape", "is_null", "tid", "zero", "const"}
 )
 _COSTLY_INTEGER = frozenset(("div", "rem", "floordiv"))
 
@@ -64,7 +64,7 @@ class _Simplifier(Rewriter):
         for op in region.ops[:-1]:
             args = [moved.get(a, a) for a in op.args]
             new = (
-                self.b.const(op.attr, op.result.type) if op.code == "const" else self.b.op(op.code, *args, attr=op.attr)
+                self.b.exact(op.attr, op.result.type) if op.code == "const" else self.b.op(op.code, *args, attr=op.attr)
             )
             moved[op.result] = new
             new.name = new.name or op.result.name
@@ -131,4 +131,4 @@ def _is_small(first: Region, second: Region) -> bool:
 def _is_cheap(op: Operation) -> bool:
     if op.code in _COSTLY_INTEGER:
         return element(op.args[0].type).is_float
-    return op.code in _CHEAP or op.code == "const"
+    return op.code in _CHEAP
