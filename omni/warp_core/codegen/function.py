@@ -22,11 +22,10 @@ from .target import Target
 from .uniformity import Cache, Facts
 from .writer import PTR, Writer, literal
 
-
 # Operations with a method `op_<name>` each.
 _PLAIN = (
-    "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic shape slice "
-    "is_null tid printf fail call"
+    "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic shape "
+    "slice is_null tid printf fail call"
 )
 
 
