@@ -163,6 +163,8 @@ class array(Reshaping, _native.ArrayBase):
             buffer = _native.Buffer(high - low)
             self._init(element, buffer.ptr - low, shape, steps, buffer)
             return
+        if ptr == 0 and high > low:
+            raise ValueError(f"ptr: there is no memory at 0 for shape={shape}")
         if capacity is not None and high > capacity:
             raise ValueError(f"capacity: shape={shape} of {element.name} needs {high} bytes, got {capacity}")
         owner = _Memory({}, None)

@@ -33,9 +33,27 @@ class Device:
         name: What it is called in the machine.
         ordinal: Its index among GPUs, -1 for the CPU.
         id: The number that native code knows it by.
+        is_uva: Whether GPU and CPU share one address space; False for the CPU itself.
+        is_capturing: Whether launches are being captured in a graph.
+        has_stream: Whether launches go to a stream; the CPU runs them at once.
+        arch: The compute capability of a GPU, 0 for the CPU.
+        sm_count: The multiprocessors of a GPU, 0 for the CPU.
     """
 
-    __slots__ = ("alias", "id", "name", "ordinal")
+    # What programs ask a device for; these are the answers for the CPU.
+    is_uva = False
+    is_capturing = False
+    is_primary = False
+    is_mempool_supported = False
+    is_mempool_enabled = False
+    is_ipc_supported = False
+    has_stream = False
+    has_context = False
+    context = None
+    uuid = None
+    pci_bus_id = None
+    arch = 0
+    sm_count = 0
 
     def __init__(self, alias: str, name: str, ordinal: int, id: int):
         self.alias, self.name, self.ordinal, self.id = alias, name, ordinal, id
@@ -49,21 +67,6 @@ class Device:
     def is_cuda(self) -> bool:
         """Whether this is a CUDA GPU."""
         return self.ordinal >= 0
-
-    @property
-    def is_uva(self) -> bool:
-        """Whether GPU and CPU share one address space; False for the CPU itself."""
-        return False
-
-    @property
-    def is_capturing(self) -> bool:
-        """Whether launches are being captured in a graph."""
-        return False
-
-    @property
-    def has_stream(self) -> bool:
-        """Whether launches go to a stream; the CPU runs them at once."""
-        return False
 
     @property
     def total_memory(self) -> int:

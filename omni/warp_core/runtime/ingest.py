@@ -88,7 +88,8 @@ def _to_numpy(data: Any, wanted: Element | None) -> np.ndarray:
         return data.view(np.uint16) if data.dtype.name == "bfloat16" else data
     if hasattr(data, "__cuda_array_interface__") and not hasattr(data, "__array_interface__"):
         raise RuntimeError(f"data: the {type(data).__name__} is on a CUDA GPU, which cannot be used here")
-    if not (hasattr(data, "__len__") or hasattr(data, "__array__") or hasattr(data, "__array_interface__")):
+    offers = any(hasattr(data, name) for name in ("__len__", "__array__", "__array_interface__"))
+    if not offers or isinstance(data, np.generic):
         raise TypeError(f"data: expected a sequence or an array, got {type(data).__name__}: {data!r}")
     if isinstance(data, (str, dict, set, frozenset)):
         raise TypeError(f"data: expected a sequence of numbers or an array, got {type(data).__name__}")
