@@ -211,7 +211,7 @@ void Plan::run(const std::byte* block, const Grid& g, bool strided) {
     wc_context context;
     execute(kernel, block, g, context);
     if (!context.printed.empty()) print(context);
-    if (context.failed()) report(context);
+    if (context.failed()) report(context, g);
 }
 
 void Plan::execute(wc_kernel kernel, const std::byte* block, const Grid& g, wc_context& context) {
@@ -236,11 +236,13 @@ void Plan::execute(wc_kernel kernel, const std::byte* block, const Grid& g, wc_c
     ns_per_thread_.store(known ? (ns_per_thread + measured) / 2 : measured, std::memory_order_relaxed);
 }
 
-void Plan::report(wc_context& context) {
+void Plan::report(const wc_context& context, const Grid& g) {
     const wc_failure& f = context.failure;
     nb::list values;
     for (int i = 0; i < f.count; ++i) values.append(f.values[i]);
-    if (!on_failure.is_none()) on_failure(f.thread, f.site, values);
+    nb::list dims;
+    for (int i = 0; i < (arity == 1 ? 1 : g.ndim); ++i) dims.append(g.dims[i]);
+    if (!on_failure.is_none()) on_failure(f.thread, f.site, values, nb::tuple(dims));
     raise(PyExc_RuntimeError,
           "kernel `" + name + "` failed in thread " + std::to_string(f.thread) + " at site " + std::to_string(f.site));
 }

@@ -83,7 +83,7 @@ class Plan {
   private:
     wc_kernel entry(Variant variant);
     void execute(wc_kernel kernel, const std::byte* block, const Grid& grid, wc_context& context);
-    void report(wc_context& context);
+    void report(const wc_context& context, const Grid& grid);
 
     void pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
     void pack_buffer(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;

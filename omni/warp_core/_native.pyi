@@ -131,7 +131,8 @@ class Plan:
         device_id: 0 is the CPU.
         on_missing: called with a variant (0: arrays with contiguous inner dimension, 1: any strides) that is needed
             for the first time; must `set_entry` it or raise.
-        on_failure: called with (thread, site, values: list of 64-bit ints) after a launch reported a failure; raises.
+        on_failure: called with (thread, site, values: list of 64-bit ints, launch dimensions as the kernel indexes
+            them) after a launch reported a failure; raises.
         convert: called with (index, value) for array and struct arguments of unknown kind; returns an ArrayBase or a
             struct instance to use instead, or NotImplemented.
     """
@@ -143,7 +144,7 @@ class Plan:
         arity: int,
         device_id: int = 0,
         on_missing: Callable[[int], object] | None = None,
-        on_failure: Callable[[int, int, list[int]], object] | None = None,
+        on_failure: Callable[[int, int, list[int], tuple[int, ...]], object] | None = None,
         convert: Callable[[int, Any], Any] | None = None,
     ) -> None: ...
     def set_entry(self, variant: int, address: int, owner: object) -> None:
@@ -170,7 +171,7 @@ class Plan:
         """(name, offset, size) of each parameter in the argument block."""
 
     on_missing: Callable[[int], object] | None
-    on_failure: Callable[[int, int, list[int]], object] | None
+    on_failure: Callable[[int, int, list[int], tuple[int, ...]], object] | None
     convert: Callable[[int, Any], Any] | None
 
 class Launch:

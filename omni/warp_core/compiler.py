@@ -29,6 +29,7 @@ from typing import Any
 
 from . import config
 from .codegen.target import Target
+from .ir.nodes import Loc
 from .lang.errors import CompileError, InternalError
 from .lang.kernel import Kernel
 from .lang.types import Type
@@ -51,13 +52,15 @@ class Site:
 
 @dataclass(frozen=True)
 class Artifact:
-    """A compiled kernel. `symbol` is its entry in `code`, `params` the type keys of its parameters in order, `arity`
-    how many launch indices it asks for (0: none), `milliseconds` how long each stage of the compiler took.
+    """A compiled kernel. `symbol` is its entry in `code`, `params` the type keys of its parameters in order, `written`
+    which of them it may write through, `arity` how many launch indices it asks for, `sites` where debug code may stop,
+    `milliseconds` how long each stage of the compiler took.
     """
 
     kernel: str
     symbol: str
     params: tuple[str, ...]
+    written: tuple[bool, ...]
     arity: int
     lanes: int
     code: bytes
@@ -73,7 +76,7 @@ class CompileRequest:
         kernel: the kernel.
         types: type of each parameter, in order.
         target: the machine.
-        lanes: threads that share a SIMD register; 1 compiles plain scalar code.
+        lanes: threads that share a SIMD register; 1 compiles plain scalar code, None lets the code generator choose.
         inner_contiguous: whether every array argument has its innermost elements side by side.
         debug: whether bounds, divisors, asserts and NaN are checked.
         contract: whether a*b + c may become one fused operation.
@@ -83,7 +86,7 @@ class CompileRequest:
     kernel: Kernel
     types: tuple[Type, ...]
     target: Target
-    lanes: int
+    lanes: int | None = None
     inner_contiguous: bool = True
     debug: bool = False
     contract: bool = True
@@ -164,6 +167,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     watch.lap("front")
     pipeline = _stage("passes.pipeline")
     made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug=request.debug, contract=request.contract))
+    written = _stage("passes.effects").written_params(fn)
     watch.lap("passes")
     emit = _stage("codegen.emit")
     options = emit.EmitOptions(request.lanes, request.inner_contiguous, request.debug)
@@ -177,18 +181,23 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         kernel=request.kernel.name,
         symbol=unit.symbol,
         params=tuple(t.key for t in request.types),
+        written=written,
         arity=unit.arity,
-        lanes=request.lanes,
+        lanes=unit.lanes,
         code=code,
-        sites=tuple(unit.sites),
+        sites=tuple(_site(s["kind"], s["message"], s["types"], s["loc"]) for s in unit.sites),
         milliseconds=watch.milliseconds,
     )
+
+
+def _site(kind: str, message: str, operands: list[str], loc: Loc | None) -> Site:
+    return Site(kind, message, *(loc[:3] if loc else ()), operands=tuple(operands))
 
 
 def _write_dump(request: CompileRequest, made: dict[str, Any]) -> str:
     """Write what is known about a failed compilation to a new file and return its name."""
     parts = [f"omni.warp_core {config.version}, Python {sys.version}", repr(request), traceback.format_exc()]
-    parts.append(request.kernel.source.text)
+    parts.append("".join(request.kernel.source.block()))
     if "ir" in made:
         try:
             parts.append(_stage("ir.printer").print_function(made["ir"]))

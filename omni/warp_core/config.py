@@ -74,6 +74,15 @@ def _default_cache_dir() -> str | None:
     return str(Path(base, "omni-warp-core")) if os.path.isabs(base) else None
 
 
+def _default_settings_dir() -> str | None:
+    """The user's directory for settings, or None where there is no home to keep it in."""
+    named = os.environ.get("OMNI_WARP_SETTINGS_DIR")
+    if named is not None:
+        return _directory(named) if named else None
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return str(Path(base, "omni-warp-core")) if os.path.isabs(base) else None
+
+
 def _default_threads() -> int:
     """0 (all cores this process may use) unless the environment names a number."""
     named = os.environ.get("OMNI_WARP_NUM_THREADS", "")
@@ -97,6 +106,12 @@ OPTIONS: dict[str, Option] = {
         _directory,
         "Where compiled kernels are kept between runs; None keeps none. The default is $OMNI_WARP_CACHE_DIR, else "
         "omni-warp-core in the user's cache directory.",
+    ),
+    "settings_dir": Option(
+        _default_settings_dir(),
+        _directory,
+        "Where the command line keeps what it is told to remember, such as consent to run a scene's code; None "
+        "remembers nothing. The default is $OMNI_WARP_SETTINGS_DIR, else omni-warp-core in the user's settings.",
     ),
     "kernel_cache_size": Option(
         1 << 30, _count(0, 1 << 50), "Bytes that the kernel cache may take on disk before the oldest entries go."

@@ -1,8 +1,8 @@
 """A compiled kernel as the bytes of a file.
 
-The file is a header (magic, format, checksum, two lengths), the facts as JSON, the object. The
-reader trusts nothing: lengths are checked against the data and the checksum covers everything after it, so that a
-truncated or altered file is a `DamagedArtifact` and never a crash.
+The file is a header (magic, format, checksum, two lengths), the facts as JSON, the object. The reader trusts nothing:
+lengths are checked against the data and the checksum covers everything after it, so that a truncated or altered file is
+a `DamagedArtifact` and never a crash.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def from_bytes(data: bytes) -> Artifact:
     try:
         facts = json.loads(data[_HEADER.size : body])
         facts["sites"] = tuple(Site(**{**s, "operands": tuple(s["operands"])}) for s in facts["sites"])
-        facts["params"] = tuple(facts["params"])
+        facts["params"], facts["written"] = tuple(facts["params"]), tuple(facts["written"])
         return Artifact(**facts, code=data[body:])
     except (ValueError, TypeError, KeyError) as e:
         raise DamagedArtifact(f"facts: {e}") from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import time
 import warnings
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from .artifact import DamagedArtifact, from_bytes, to_bytes
 
 SUFFIX = ".wck"
 _TEMPORARY = ".tmp"
+_ABANDONED_SECONDS = 600
 _serial = itertools.count()
 _warned: set[str] = set()
 _trimmed: set[str] = set()
@@ -99,8 +101,13 @@ def _warn_once(directory: Path, why: OSError) -> None:
 
 
 def _files(directory: Path) -> list[Path]:
-    """Everything in `directory` that this module wrote, half-written files of dead processes among it."""
-    return [p for p in directory.glob("??/*") if p.name.endswith((SUFFIX, _TEMPORARY))]
+    """The entries in `directory`, and the temporary files that processes left there when they died."""
+    old = time.time() - _ABANDONED_SECONDS
+    found = list(directory.glob(f"??/*{SUFFIX}"))
+    for path in directory.glob(f"??/*{_TEMPORARY}"):
+        with contextlib.suppress(OSError):
+            found += [path] if path.stat().st_mtime < old else []
+    return found
 
 
 def _trim(directory: Path, limit: int) -> None:

@@ -1,0 +1,148 @@
+"""Arrays as an interpreted kernel sees them: elements read and written one at a time, by address, with bounds checked.
+
+`ArrayCells` does for interpreted code what an array parameter does in a compiled kernel; elements of any type go
+through their leaves, so vectors, structs and arrays inside structs need nothing special.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+from ..lang import semantics
+from ..lang.scalars import int32
+from ..lang.structs import spell
+from ..lang.types import MAX_NDIM, Array, Scalar, Type, leaves
+from ..lang.values import from_leaves, python_type, to_leaves
+
+_DESCRIPTOR = struct.Struct(f"<2Q{2 * MAX_NDIM}q")  # wc_array of native/include/warp_core/abi.h
+
+
+class ArrayCells:
+    """A view of memory as `ndim` dimensions of elements; `owner` is kept alive by it."""
+
+    __slots__ = ("__wc_type__", "_shape", "_strides", "grad_address", "owner", "ptr")
+
+    def __init__(
+        self, t: Array, ptr: int, shape: tuple[int, ...], strides: tuple[int, ...], owner: Any = None, grad: int = 0
+    ):
+        self.__wc_type__, self.ptr, self._shape, self._strides = t, ptr, shape, strides
+        self.owner, self.grad_address = owner, grad
+
+    @classmethod
+    def of(cls, array: Any, t: Array) -> ArrayCells:
+        """The cells of a runtime array (None: no memory)."""
+        if array is None or isinstance(array, cls):
+            return array or cls(t, 0, (0,) * t.ndim, (0,) * t.ndim)
+        return cls(t, array.ptr or 0, tuple(array.shape), tuple(array.strides), array, array.grad_ptr)
+
+    # -- what kernels may ask -----------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple:
+        """The extents."""
+        return tuple(int32(n) for n in self._shape)
+
+    @property
+    def strides(self) -> tuple:
+        """Bytes from one element to the next, for each dimension."""
+        return tuple(int32(n) for n in self._strides)
+
+    @property
+    def ndim(self) -> Any:
+        """How many dimensions there are."""
+        return int32(len(self._shape))
+
+    @property
+    def size(self) -> Any:
+        """How many elements there are."""
+        total = 1
+        for n in self._shape:
+            total *= n
+        return int32(total)
+
+    @property
+    def dtype(self) -> Any:
+        """The Python class of an element."""
+        return python_type(self.__wc_type__.dtype)
+
+    @property
+    def grad(self) -> ArrayCells:
+        """The gradient as an array of the same shape."""
+        return ArrayCells(self.__wc_type__, self.grad_address, self._shape, self._strides, self.owner)
+
+    def __bool__(self) -> bool:
+        return self.ptr != 0
+
+    def __len__(self) -> int:
+        return self._shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, key: Any) -> Any:
+        indices = key if isinstance(key, tuple) else (key,)
+        if len(indices) < len(self._shape):
+            return self._rows(indices)
+        return read(self.__wc_type__.dtype, self.address(indices), self.owner)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        indices = key if isinstance(key, tuple) else (key,)
+        if len(indices) != len(self._shape):
+            raise IndexError(f"{len(indices)} indices assign to an array of {len(self._shape)} dimensions")
+        write(self.__wc_type__.dtype, self.address(indices), value)
+
+    # -- addresses ----------------------------------------------------------------------------------------------
+
+    def address(self, indices: tuple) -> int:
+        """Address of the element, or of the first element of the row, at `indices`."""
+        if len(indices) > len(self._shape):
+            raise IndexError(f"{len(indices)} indices into an array of {len(self._shape)} dimensions")
+        at = self.ptr
+        for index, extent, stride in zip(indices, self._shape, self._strides):
+            i = index.__index__()
+            if not 0 <= i < extent:
+                shown = ", ".join(str(x) for x in indices)
+                raise IndexError(f"index ({shown}) is out of range for an array of shape {self._shape}")
+            at += i * stride
+        return at
+
+    def _rows(self, indices: tuple) -> ArrayCells:
+        n = len(indices)
+        at = self.address(indices)
+        t = Array(self.__wc_type__.dtype, len(self._shape) - n)
+        grad = self.grad_address and self.grad_address + at - self.ptr
+        return ArrayCells(t, at, self._shape[n:], self._strides[n:], self.owner, grad)
+
+    def __repr__(self) -> str:
+        return f"<{spell(self.__wc_type__)}, shape {self._shape}>"
+
+
+def _bytes(address: int, size: int) -> Any:
+    return (ctypes.c_char * size).from_address(address)
+
+
+def _read_leaf(t: Type, address: int, owner: Any) -> Any:
+    if isinstance(t, Array):
+        ptr, grad, *rest = _DESCRIPTOR.unpack(_bytes(address, t.size).raw)
+        shape, strides = rest[:MAX_NDIM], rest[MAX_NDIM:]
+        return ArrayCells(t, ptr, tuple(shape[: t.ndim]), tuple(strides[: t.ndim]), owner, grad)
+    assert isinstance(t, Scalar)
+    return semantics.from_bits(int.from_bytes(_bytes(address, t.size).raw, "little"), t)
+
+
+def read(t: Type, address: int, owner: Any = None) -> Any:
+    """The value of type `t` at `address`."""
+    return from_leaves(t, [_read_leaf(leaf, address + offset, owner) for offset, leaf in leaves(t)])
+
+
+def write(t: Type, address: int, value: Any) -> None:
+    """Store `value`, which must be of type `t` (or a literal that fits it), at `address`."""
+    for (offset, leaf), x in zip(leaves(t), to_leaves(value, t)):
+        if isinstance(leaf, Array):
+            raise TypeError(f"an array inside {spell(t)} cannot be assigned in a kernel")
+        assert isinstance(leaf, Scalar)
+        data = semantics.bits_of(x, leaf).to_bytes(leaf.size, "little")
+        ctypes.memmove(address + offset, data, leaf.size)

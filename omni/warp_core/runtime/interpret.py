@@ -1,0 +1,208 @@
+"""Runs a kernel as plain Python, thread by thread, so that a debugger stops on the user's lines.
+
+`wp.config.mode = "interpret"`, or `interpret=True` at a launch. The functions that run are the user's own with the few
+changes of `rewrite`; numbers are the typed scalars of `lang.scalars`, arrays are `cells`. Integer results agree with
+compiled code bit for bit, floats to rounding (compiled code may fuse a*b + c). Start with `run`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from typing import Any
+
+from ..lang import registry
+from ..lang.kernel import Definition, Function, Kernel
+from ..lang.scalars import SCALAR_CLASSES, ScalarValue, float32, int32, scalar_type_of, typed_components
+from ..lang.structs import StructValue, spell
+from ..lang.types import Array, Scalar, Struct, Type, leaves
+from ..lang.values import Components, from_leaves, to_leaves
+from .cells import ArrayCells
+from .intrinsics import TABLE, Grid, grid, tid, typed
+from .rewrite import Meaning, rewrite
+
+
+def run(kernel: Kernel, dims: tuple[int, ...], args: list[Any]) -> None:
+    """Run `kernel` for every index of the grid `dims`, the last dimension fastest.
+
+    Args:
+        kernel: the kernel.
+        dims: launch dimensions.
+        args: one value per parameter; arrays are runtime arrays or None.
+
+    Raises:
+        TypeError, ValueError: an argument is not of its parameter's type.
+        Exception: whatever the kernel's Python code raises, at the user's line.
+    """
+    here = Grid(dims)
+    at_grid, at_components = grid.set(here), typed_components.set(True)
+    try:
+        values = [convert(x, t) for x, (_, t) in zip(args, kernel.params)]
+        python = rewrite(kernel, _Run().meaning, converts_arguments=False)
+        for here.index in itertools.product(*map(range, dims)):
+            python(*map(value, values))
+    finally:
+        grid.reset(at_grid)
+        typed_components.reset(at_components)
+
+
+class _Run:
+    """One interpreted launch: the functions rewritten for it."""
+
+    def __init__(self) -> None:
+        self.functions: dict[Definition, Callable] = {}
+        self.meaning = Meaning(self.substitute, value, convert, items, tid, literal)
+
+    def substitute(self, obj: Any) -> Any:
+        """What stands for a captured object."""
+        if isinstance(obj, Function):
+            return self.function(obj)
+        if isinstance(obj, registry.Intrinsic):
+            return TABLE.get(obj.name, obj)
+        if getattr(obj, "shape", None) == () and scalar_type_of(obj) is not None:
+            return SCALAR_CLASSES[scalar_type_of(obj)](obj)  # type: ignore[index]
+        try:
+            return _PYTHON.get(obj, obj)
+        except TypeError:  # not hashable
+            return obj
+
+    def function(self, f: Function) -> Callable:
+        if f not in self.functions:
+            self.functions[f] = self.overloaded(f) if len(f.overloads) > 1 else rewrite(f, self.meaning, True)
+        return self.functions[f]
+
+    def overloaded(self, f: Function) -> Callable:
+        """A function that picks the overload whose parameters take the arguments."""
+        rows = [(o, rewrite(o, self.meaning, True)) for o in f.overloads]
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for wanted in (_is_exactly, _takes):
+                for overload, python in rows:
+                    if _matches(overload, args, kwargs, wanted):
+                        return python(*args, **kwargs)
+            raise TypeError(f"no overload of `{f.name}` takes {', '.join(describe(a) for a in args)}")
+
+        call.__name__ = f.name
+        return call
+
+
+def _matches(f: Function, args: tuple, kwargs: dict, wanted: Callable[[Any, Any], bool]) -> bool:
+    """Whether `f` can be called with these arguments, each `wanted` for its parameter."""
+    types = dict(f.params)
+    given = dict(zip(types, args)) | kwargs
+    complete = given.keys() | f.defaults.keys() == types.keys() and len(given) == len(args) + len(kwargs)
+    return complete and all(wanted(x, types[name]) for name, x in given.items())
+
+
+def describe(x: Any) -> str:
+    """The type of a value in the words of the kernel language."""
+    t = _type(x)
+    return spell(t) if t is not None else type(x).__name__
+
+
+def _type(x: Any) -> Type | None:
+    t = getattr(x, "__wc_type__", None)
+    return t if isinstance(t, Type) else None
+
+
+def _is_exactly(x: Any, t: Any) -> bool:
+    return _type(typed(x)) is t or not isinstance(t, Type)
+
+
+def _takes(x: Any, t: Any) -> bool:
+    if _type(x) is t or not isinstance(t, Type):
+        return True
+    if not isinstance(t, Scalar) or not isinstance(x, (bool, int, float)):
+        return False
+    if isinstance(x, bool):
+        return t.kind == "bool"
+    return t.is_float or (t.is_int and isinstance(x, int))
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def value(x: Any) -> Any:
+    """What a name holds after it is bound to `x`: literals get their type, vectors and structs are copied."""
+    if isinstance(x, tuple):
+        return tuple(map(value, x))
+    if isinstance(x, (Components, StructValue)):
+        return type(x)._from(x._leaves())
+    return typed(x)
+
+
+def convert(x: Any, t: Type) -> Any:
+    """`x` as a value of type `t`: literals adapt, anything else must have that type.
+
+    Raises:
+        TypeError: `x` has another type.
+    """
+    if isinstance(t, Array):
+        return _array(x, t)
+    u = _type(x)
+    if u is not None and u is not t:
+        raise TypeError(f"expected {spell(t)}, got {spell(u)}")
+    flat = to_leaves(x, t)
+    if isinstance(t, Struct):
+        flat = tuple(_array(v, leaf) if isinstance(leaf, Array) else v for v, (_, leaf) in zip(flat, leaves(t)))
+    return from_leaves(t, flat)
+
+
+def _array(x: Any, t: Array) -> ArrayCells:
+    cells = ArrayCells.of(x, t) if x is None or hasattr(x, "strides") else x
+    if _type(cells) is not t:
+        raise TypeError(f"expected {spell(t)}, got {describe(x)}")
+    return cells
+
+
+def items(iterable: Iterable) -> Iterator[Any]:
+    """The values a `for` goes through."""
+    return map(value, iterable)
+
+
+def literal(operation: Callable, a: Any, b: Any) -> Any:
+    """An operator on two literals: a literal, with the kernel language's division on integers."""
+    if isinstance(a, int) and isinstance(b, int) and operation.__name__ in ("truediv", "mod"):
+        quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+        return quotient if operation.__name__ == "truediv" else a - b * quotient
+    return operation(a, b)
+
+
+# -- Python's own functions -------------------------------------------------------------------------------------------
+
+
+def _range(*bounds: Any) -> Iterator[Any]:
+    of = next((type(b) for b in bounds if isinstance(b, ScalarValue)), int32)
+    numbers = [b.__index__() for b in bounds]
+    if len(numbers) == 3 and numbers[2] == 0:
+        return iter(())
+    return map(of._make, range(*numbers))
+
+
+def _enumerate(iterable: Iterable, start: Any = 0) -> Iterator[tuple]:
+    return ((int32(i), x) for i, x in enumerate(iterable, int(start)))
+
+
+def _extreme(name: str) -> Callable:
+    python = {"min": min, "max": max}[name]
+
+    def pick(*args: Any) -> Any:
+        candidates = list(args[0]) if len(args) == 1 else args
+        if all(isinstance(x, (int, float)) for x in candidates):
+            return python(candidates)
+        return reduce(lambda a, b: registry.get(name)(a, b), candidates)  # type: ignore[misc]
+
+    pick.__name__ = name
+    return pick
+
+
+_PYTHON: dict[Any, Any] = {
+    int: int32,
+    float: float32,
+    range: _range,
+    enumerate: _enumerate,
+    len: TABLE["len"],
+    min: _extreme("min"),
+    max: _extreme("max"),
+}

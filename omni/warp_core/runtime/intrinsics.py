@@ -1,0 +1,139 @@
+"""What those intrinsics compute at Python scope and in interpreted kernels that need more than values.
+
+`TABLE` maps the name to a function. The thread an interpreted kernel runs for is in `grid`; atomics and element access
+work on `ArrayCells`, so outside a kernel they say that they belong in one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from ..lang import semantics
+from ..lang.scalars import SCALAR_CLASSES, ScalarValue, int32, operand, plain_number
+from ..lang.types import F32, U64, Scalar, element
+from ..lang.values import from_leaves, to_leaves
+from .cells import ArrayCells
+
+
+class Grid:
+    """The launch that an interpreted kernel belongs to and the thread that runs now."""
+
+    __slots__ = ("dims", "index")
+
+    def __init__(self, dims: tuple[int, ...]):
+        self.dims = dims
+        self.index: tuple[int, ...] = ()
+
+
+grid: ContextVar[Grid | None] = ContextVar("grid", default=None)
+
+
+def tid(count: int = 1) -> Any:
+    """The indices of this thread, `count` of them; one index in a launch of several dimensions counts them all."""
+    here = grid.get()
+    if here is None:
+        raise RuntimeError("wp.tid() has a value only inside a kernel")
+    if count == 1:
+        flat = 0
+        for i, n in zip(here.index, here.dims):
+            flat = flat * n + i
+        return int32(flat)
+    if count != len(here.dims):
+        raise ValueError(f"wp.tid() is unpacked into {count} indices, but the launch has {len(here.dims)} dimensions")
+    return tuple(int32(i) for i in here.index)
+
+
+def typed(x: Any) -> Any:
+    """A bare Python number as the type it takes where nothing else asks for one."""
+    if isinstance(x, (bool, ScalarValue)):
+        return x
+    if isinstance(x, int):
+        return int32(x)
+    return SCALAR_CLASSES[F32](x) if isinstance(x, float) else x
+
+
+def _place(name: str, array: Any, indices: tuple) -> tuple[ArrayCells, tuple]:
+    if not isinstance(array, ArrayCells):
+        raise TypeError(f"wp.{name} works on an array inside a kernel, got {type(array).__name__}")
+    return array, indices
+
+
+def _atomic(kind: str) -> Callable:
+    rule = semantics.BINARY.get(kind)
+
+    def run(array: Any, *args: Any) -> Any:
+        cells, indices = _place(f"atomic_{kind}", array, args[:-1])
+        t = cells.__wc_type__.dtype
+        old = cells[indices]
+        s = element(t)
+        assert isinstance(s, Scalar)
+        new = [rule(s, a, b) if rule else b for a, b in zip(to_leaves(old, t), to_leaves(args[-1], t))]
+        cells[indices] = from_leaves(t, new)
+        return old
+
+    run.__name__ = f"atomic_{kind}"
+    return run
+
+
+def _atomic_cas(array: Any, *args: Any) -> Any:
+    *at, expected, value = args
+    cells, indices = _place("atomic_cas", array, tuple(at))
+    old = cells[indices]
+    if old == expected:
+        cells[indices] = value
+    return old
+
+
+def _load(array: Any, *indices: Any) -> Any:
+    cells, indices = _place("load", array, indices)
+    return cells[indices]
+
+
+def _store(array: Any, *args: Any) -> None:
+    cells, indices = _place("store", array, args[:-1])
+    cells[indices] = args[-1]
+
+
+def _address_of(array: Any, *indices: Any) -> Any:
+    cells, indices = _place("address_of", array, indices)
+    return SCALAR_CLASSES[U64](cells.address(indices))
+
+
+def _printf(text: str, *args: Any) -> None:
+    numbers = tuple(x if isinstance(x, str) else plain_number(x) for x in args)
+    print(text % numbers, end="", flush=True)
+
+
+def _same_type(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two alternatives of one type: a literal takes that of the other."""
+    if isinstance(a, ScalarValue) and not isinstance(b, ScalarValue):
+        return a, a._make(operand(a.__wc_type__, b))
+    if isinstance(b, ScalarValue) and not isinstance(a, ScalarValue):
+        return b._make(operand(b.__wc_type__, a)), b
+    return typed(a), typed(b)
+
+
+def _where(condition: Any, if_true: Any, if_false: Any) -> Any:
+    a, b = _same_type(if_true, if_false)
+    return a if condition else b
+
+
+# Intrinsics that are not here compute with values alone and run through the front end like any builtin.
+TABLE: dict[str, Callable] = {
+    "tid": tid,
+    "printf": _printf,
+    "print": print,
+    "load": _load,
+    "store": _store,
+    "address_of": _address_of,
+    "where": _where,
+    "select": lambda condition, if_false, if_true: _where(condition, if_true, if_false),
+    "len": lambda x: int32(len(x)),
+    "block_dim": lambda: int32(1),
+    "static": lambda x: x,
+    "constant": lambda x: x,
+    "atomic_cas": _atomic_cas,
+    **{f"atomic_{kind}": _atomic(kind) for kind in ("add", "sub", "min", "max", "and", "or", "xor", "exch")},
+}

@@ -1,0 +1,218 @@
+"""Launching kernels. `wp.launch` is native code (native/python/launch.cpp); this file serves what it does not:
+
+the first launch of a kernel, options out of the ordinary, interpreted kernels, and the errors. Start with `_launch`,
+which native code calls with its own arguments. Importing this module attaches it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+from .. import _native, config
+from ..lang.kernel import Kernel
+from ..lang.types import Array
+from . import interpret as interpreter
+from .device import Device, get_device
+from .plans import options_for, plan_for, shared_array
+
+__all__ = ["Launch", "force_load", "init", "launch", "load_module"]
+
+launch = _native.launch
+Launch = _native.Launch
+
+
+def init() -> None:
+    """Accepted for programs that call it; everything is set up when it is first used."""
+
+
+def _launch(
+    kernel: Kernel,
+    dim: int | Sequence[int],
+    inputs: Sequence[Any] = (),
+    outputs: Sequence[Any] = (),
+    adj_inputs: Sequence[Any] = (),
+    adj_outputs: Sequence[Any] = (),
+    device: Device | str | None = None,
+    stream: Any = None,
+    adjoint: bool = False,
+    record_tape: bool = True,
+    record_cmd: bool = False,
+    max_blocks: int = 0,
+    block_dim: int | None = 256,
+    interpret: bool = False,
+) -> Any:
+    """Run a kernel once for every index of a grid.
+
+    Args:
+        kernel: a function decorated with `@wp.kernel`.
+        dim: number of threads, or up to four of them; the last dimension runs fastest.
+        inputs: arguments in the order of the kernel's parameters. Arrays may be NumPy arrays, used in place.
+        outputs: the remaining arguments.
+        device: where to run; by default the current device.
+        stream: accepted; CPU launches have finished when this returns.
+        record_cmd: return a `Launch` that repeats this launch quickly, instead of running it.
+        record_tape, max_blocks, block_dim: accepted; of no effect on the CPU.
+        interpret: run the kernel as plain Python, thread by thread, for a debugger.
+        adjoint, adj_inputs, adj_outputs: gradients; refused until this package has them.
+
+    Returns:
+        None, or a `Launch` with `record_cmd`.
+
+    Raises:
+        CompileError: the kernel has mistakes.
+        TypeError, ValueError: an argument does not fit its parameter.
+        KernelError: a thread failed in debug mode.
+
+    >>> import numpy as np
+    >>> import omni.warp_core as wp
+    >>> @wp.kernel
+    ... def double(x: wp.array(dtype=float)):
+    ...     i = wp.tid()
+    ...     x[i] = 2.0 * x[i]
+    >>> x = np.arange(4, dtype=np.float32)
+    >>> wp.launch(double, dim=4, inputs=[x])
+    >>> x.tolist()
+    [0.0, 2.0, 4.0, 6.0]
+    """
+    _check_kernel(kernel)
+    if adjoint or len(adj_inputs) or len(adj_outputs):
+        raise NotImplementedError(f"kernel `{kernel.name}`: launches cannot compute gradients yet (adjoint=True)")
+    where = get_device(device)
+    args = [*_sequence(kernel, "inputs", inputs), *_sequence(kernel, "outputs", outputs)]
+    if config.print_launches:
+        print(f"kernel: {kernel.key} dim: {dim} device: {where}")
+    if interpret or config.mode == "interpret":
+        return _interpret(kernel, dim, args, record_cmd)
+    plan = plan_for(kernel, options_for(kernel), any(map(_is_strided, args)))
+    kernel._plan = plan
+    if record_cmd:
+        return Launch(kernel, plan, dim, args)
+    return plan.launch(dim, args)
+
+
+def _check_kernel(kernel: Any) -> None:
+    if isinstance(kernel, Kernel):
+        return
+    name = getattr(kernel, "__name__", None)
+    what = f"`{name}`, which is no kernel: decorate it with @wp.kernel" if callable(kernel) and name else repr(kernel)
+    raise TypeError(f"wp.launch runs kernels, got {what}")
+
+
+def _sequence(kernel: Kernel, name: str, values: Any) -> Sequence[Any]:
+    if isinstance(values, (list, tuple)):
+        return values
+    if values is None:
+        return ()
+    hint = f"; write {name}=[x] for a single argument"
+    raise TypeError(f"kernel `{kernel.name}`: {name} must be a list or tuple, got {type(values).__name__}{hint}")
+
+
+def _is_strided(value: Any) -> bool:
+    if isinstance(value, _native.ArrayBase):
+        return not value.inner_contiguous
+    return False
+
+
+# -- interpreted launches ---------------------------------------------------------------------------------------------
+
+
+def _interpret(kernel: Kernel, dim: Any, args: list[Any], record_cmd: bool) -> None:
+    if record_cmd:
+        raise ValueError(f"kernel `{kernel.name}`: an interpreted launch cannot be recorded")
+    params = kernel.params
+    if len(args) != len(params):
+        names = ", ".join(name for name, _ in params)
+        raise TypeError(f"kernel `{kernel.name}` takes {len(params)} arguments ({names}), got {len(args)}")
+    bound = [_shared(kernel, name, t, x) for (name, t), x in zip(params, args)]
+    interpreter.run(kernel, dimensions(kernel, dim), bound)
+
+
+def _shared(kernel: Kernel, name: str, t: Any, value: Any) -> Any:
+    if not isinstance(t, Array) or value is None or isinstance(value, _native.ArrayBase):
+        return value
+    try:
+        made = shared_array(value, t)
+    except (TypeError, ValueError) as why:
+        raise type(why)(f"kernel `{kernel.name}`: argument `{name}`: {why}") from None
+    return value if made is NotImplemented else made
+
+
+def dimensions(kernel: Kernel, dim: Any) -> tuple[int, ...]:
+    """Launch dimensions as a tuple of 1 to 4 non-negative ints."""
+    items = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
+    if not 1 <= len(items) <= 4:
+        raise ValueError(f"kernel `{kernel.name}`: a launch has 1 to 4 dimensions, got {len(items)}")
+    for n in items:
+        if not hasattr(n, "__index__"):
+            raise TypeError(f"launch dimensions must be integers, got {type(n).__name__}")
+        if not 0 <= n.__index__() < 1 << 31:
+            raise ValueError(f"launch dimension {n} is not between 0 and 2147483647")
+    return tuple(n.__index__() for n in items)
+
+
+# -- compiling ahead --------------------------------------------------------------------------------------------------
+
+
+def load_module(module: ModuleType | str | None = None, device: Any = None, recursive: bool = False) -> None:
+    """Compile the kernels of a module now rather than at their first launch.
+
+    Args:
+        module: a module or its name; the caller's module if left out.
+        device: where they will run.
+        recursive: whether modules inside the named one count too.
+
+    Raises:
+        CompileError: a kernel has mistakes; the others are compiled.
+    """
+    get_device(device)
+    name = module.__name__ if isinstance(module, ModuleType) else module
+    if name is None:
+        name = sys._getframe(1).f_globals["__name__"]
+    if name not in sys.modules:
+        raise ValueError(f"no module {name!r} has been imported")
+    names = [n for n in list(sys.modules) if n == name or (recursive and n.startswith(f"{name}."))]
+    _compile_all([k for n in names for k in _kernels_of(sys.modules[n])])
+
+
+def force_load(device: Any = None, modules: Sequence[ModuleType] | None = None) -> None:
+    """Compile the kernels of all modules (or those given) now rather than at their first launch."""
+    get_device(device)
+    _compile_all([k for m in (modules or list(sys.modules.values())) for k in _kernels_of(m)])
+
+
+def _kernels_of(module: ModuleType) -> list[Kernel]:
+    return [k for k in list(vars(module).values()) if isinstance(k, Kernel)]
+
+
+def _compile_all(kernels: list[Kernel]) -> None:
+    problems = []
+    for kernel in dict.fromkeys(kernels):
+        try:
+            plan_for(kernel, options_for(kernel))
+        except Exception as why:
+            problems.append(why)
+    if problems:
+        raise problems[0]
+
+
+def _attach(_: object = None) -> None:
+    """Let native code run launches by itself, unless every launch must come here."""
+    _native.set_fast_launch(not config.print_launches and config.mode != "interpret")
+
+
+_ALL_CORES = _native.get_num_threads()
+
+
+def _set_threads(count: int) -> None:
+    _native.set_num_threads(count or _ALL_CORES)
+
+
+_native.set_slow_launch(_launch)
+for _name in ("mode", "print_launches"):
+    config.watch(_name, _attach)
+config.watch("num_threads", _set_threads)
+_attach()
+_set_threads(config.num_threads)

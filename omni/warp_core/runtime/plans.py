@@ -1,0 +1,182 @@
+"""Kernels ready to run: compiled or taken from the cache, loaded, and held by a native plan.
+
+`plan_for` gives the plan of a kernel under the current options. A plan has code for two variants, arrays with contiguous
+rows and arrays with any strides; the second is compiled when a launch first needs it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+import numpy as np
+
+from .. import _native, config
+from ..codegen.target import host
+from ..compiler import Artifact, CompileRequest, compile
+from ..lang.kernel import Kernel
+from ..lang.structs import spell
+from ..lang.types import Array, Type
+from ..lang.values import python_type
+from . import cache, debug
+from .array import array
+
+
+class Options(NamedTuple):
+    """The options in force that make a difference to compiled code."""
+
+    debug: bool
+    max_unroll: int
+
+
+class Loaded:
+    """An artifact and its code in memory. Kernels with equal keys share it."""
+
+    __slots__ = ("__weakref__", "artifact", "code")
+
+    def __init__(self, artifact: Artifact):
+        self.artifact = artifact
+        self.code = _native.Code(artifact.code)
+
+    @property
+    def address(self) -> int:
+        """Where the kernel's entry is."""
+        return self.code.address(self.artifact.symbol)
+
+
+_plans: WeakKeyDictionary[Kernel, dict[Options, Any]] = WeakKeyDictionary()
+_loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
+_lock = threading.RLock()
+
+
+def options_for(kernel: Kernel) -> Options:
+    """The options that a launch of `kernel` runs with now."""
+    mode = (kernel.options.get("module_options") or {}).get("mode", config.mode)
+    return Options(mode == "debug" or config.verify_fp, config.max_unroll)
+
+
+def forget_current(_: object = None) -> None:
+    """Make every kernel look for its plan again: the options have changed."""
+    for kernel in list(_plans):
+        kernel._plan = None
+
+
+def plan_for(kernel: Kernel, options: Options, strided: bool = False) -> Any:
+    """The native plan of `kernel`, made on the first call. `strided` says which variant is needed first.
+
+    Raises:
+        CompileError: the kernel has mistakes.
+    """
+    plans = _plans.get(kernel)
+    plan = plans.get(options) if plans else None
+    if plan is not None:
+        return plan
+    with _lock:
+        plans = _plans.setdefault(kernel, {})
+        if options not in plans:
+            plans[options] = _Maker(kernel, options).make(strided)
+        return plans[options]
+
+
+def load(kernel: Kernel, options: Options, strided: bool = False) -> Loaded:
+    """The code of one variant of `kernel`: in memory already, from the cache, or compiled now."""
+    types = tuple(t for _, t in kernel.params)
+    target = host()
+    request = CompileRequest(
+        kernel, types, target, kernel.lanes, not strided, options.debug, target.fma, options.max_unroll
+    )
+    with _lock:
+        found = _loaded.get(request.key)
+        if found is None:
+            found = _loaded[request.key] = _from_cache(request) or _compile(request)
+        return found
+
+
+def _from_cache(request: CompileRequest) -> Loaded | None:
+    start = time.perf_counter()
+    artifact = cache.load(request.key)
+    if artifact is None:
+        return None
+    try:
+        loaded = Loaded(artifact)
+    except _native.LoadError as why:
+        config.log(config.LOG_INFO, f"kernel `{request.kernel.name}`: the cached code does not load ({why})")
+        return None
+    _tell(request, f"from the cache in {(time.perf_counter() - start) * 1e3:.1f} ms")
+    return loaded
+
+
+def _compile(request: CompileRequest) -> Loaded:
+    artifact = compile(request)
+    cache.store(request.key, artifact)
+    stages = ", ".join(f"{name} {ms:.1f}" for name, ms in artifact.milliseconds.items())
+    _tell(request, f"compiled in {sum(artifact.milliseconds.values()):.1f} ms ({stages})")
+    return Loaded(artifact)
+
+
+def _tell(request: CompileRequest, what: str) -> None:
+    if config.threshold() <= config.LOG_INFO:
+        kind = ("debug " if request.debug else "") + ("" if request.inner_contiguous else "strided ")
+        config.log(config.LOG_INFO, f"kernel `{request.kernel.name}` ({kind}{request.target.name}) {what}")
+
+
+class _Maker:
+    """Makes one plan and serves its callbacks."""
+
+    def __init__(self, kernel: Kernel, options: Options):
+        self.kernel, self.options = kernel, options
+        self.types: list[Type] = [t for _, t in kernel.params]
+        self.artifact: Artifact
+
+    def make(self, strided: bool) -> Any:
+        loaded = load(self.kernel, self.options, strided)
+        self.artifact = loaded.artifact
+        params = [
+            _native.ParamSpec(name, t, written)
+            for (name, t), written in zip(self.kernel.params, loaded.artifact.written)
+        ]
+        self.plan = _native.Plan(
+            self.kernel.name, params, self.artifact.arity, 0, self.on_missing, self.on_failure, self.convert
+        )
+        self.plan.set_entry(int(strided), loaded.address, loaded)
+        return self.plan
+
+    def on_missing(self, variant: int) -> None:
+        loaded = load(self.kernel, self.options, strided=bool(variant))
+        self.plan.set_entry(variant, loaded.address, loaded)
+
+    def on_failure(self, thread: int, site: int, values: list[int], dims: tuple[int, ...]) -> None:
+        # The IR alone decides the sites, so both variants number them alike.
+        raise debug.error(self.kernel.name, self.artifact.sites[site], thread, dims, values)
+
+    def convert(self, index: int, value: Any) -> Any:
+        """Objects of other libraries as arrays over the same memory; native code knows the buffer protocol itself."""
+        t = self.types[index]
+        return shared_array(value, t) if isinstance(t, Array) else NotImplemented
+
+
+def shared_array(value: Any, t: Array) -> Any:
+    """`value` as an array of type `t` over the same memory, or NotImplemented if it has no memory to share.
+
+    Raises:
+        TypeError: the memory does not hold elements of the type.
+        ValueError: it cannot be used in place.
+    """
+    if hasattr(value, "__array_interface__") or isinstance(value, np.ndarray):
+        memory = np.asarray(value)
+    elif hasattr(value, "__dlpack__"):
+        memory = np.from_dlpack(value)
+    else:
+        return NotImplemented
+    made = array(memory, dtype=python_type(t.dtype), copy=False)
+    if made.ndim != t.ndim:
+        raise TypeError(f"expected {spell(t)}, got data of shape {memory.shape}")
+    if memory.size and made.ptr != memory.ctypes.data:
+        raise ValueError(f"data of {memory.dtype} cannot be used in place as {spell(t)}; make a wp.array of it")
+    return made
+
+
+for _name in ("mode", "verify_fp", "max_unroll"):
+    config.watch(_name, forget_current)

@@ -1,0 +1,331 @@
+"""Turns a function of the kernel language into a Python function that computes the same.
+
+Python's own meaning differs from the kernel language's in a few places, and the rewritten function is the user's with
+just those replaced: a literal gets its type when it is bound to a name, vectors and structs are copied when they are,
+`a[i].x = v` writes into the array, and names that stand for builtins, types and other kernel functions stand for their
+Python-scope versions. Lines and columns stay those of the user's file, so that a debugger stops where it is told to.
+Start with `rewrite`.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import enum
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..lang.annotations import evaluate, type_of
+from ..lang.kernel import Definition
+from ..lang.types import Type
+
+_MISSING = object()
+
+_AUGMENTED = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.MatMult: operator.matmul,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+
+
+class Meaning(NamedTuple):
+    """What rewritten code calls.
+
+    Attributes:
+        substitute: what a captured object is replaced by; the object itself where it serves as it is.
+        value: what a name holds after it is bound to an object.
+        convert: an object as a value of a type, for parameters, results and annotated names.
+        items: the values a `for` over an object that is no range goes through.
+        tid: the thread's indices, as many as asked for.
+        literal: the result of an operator on two literals.
+    """
+
+    substitute: Callable[[Any], Any]
+    value: Callable[[Any], Any]
+    convert: Callable[[Any, Type], Any]
+    items: Callable[[Any], Any]
+    tid: Callable[[int], Any]
+    literal: Callable[[Callable, Any, Any], Any]
+
+
+def rewrite(definition: Definition, meaning: Meaning, converts_arguments: bool) -> Callable:
+    """The Python function that computes what `definition` means.
+
+    Args:
+        definition: a kernel or function.
+        meaning: what its parts stand for.
+        converts_arguments: whether the function converts its arguments to its parameters' types itself.
+    """
+    source = definition.source
+    tree = copy.deepcopy(source.tree())
+    ast.increment_lineno(tree, source.offset)
+    rewriter = _Rewriter(definition, meaning)
+    body = rewriter.body(tree.body)
+    if converts_arguments:
+        body = rewriter.conversions(definition.params, tree) + body
+    arguments = tree.args
+    for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        a.annotation = None
+    arguments.defaults, arguments.kw_defaults = [], []
+    tree.decorator_list, tree.returns, tree.body = [], None, body
+    module = ast.fix_missing_locations(ast.Module([tree], []))
+    namespace = rewriter.namespace
+    exec(compile(module, source.filename, "exec"), namespace)
+    made = namespace[tree.name]
+    made.__defaults__, made.__kwdefaults__ = definition.func.__defaults__, definition.func.__kwdefaults__
+    return made
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, definition: Definition, meaning: Meaning):
+        func = definition.func
+        cells = zip(func.__code__.co_freevars, func.__closure__ or ())
+        captured = {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
+        self.definition, self.meaning = definition, meaning
+        self.namespace: dict[str, Any] = {**func.__globals__, **captured}
+        tree = definition.source.tree()
+        stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+        self.locals = stored | {a.arg for a in ast.walk(tree) if isinstance(a, ast.arg)}
+        self._serial = 0
+        annotation = evaluate(func.__annotations__.get("return"), func, definition.frame_locals)
+        self.result = None if annotation is None or isinstance(annotation, tuple) else _type_or_none(annotation)
+
+    # -- making code --------------------------------------------------------------------------------------------
+
+    def fresh(self, what: str) -> str:
+        """A name that the user's code does not have."""
+        self._serial += 1
+        return f"__wc_{what}_{self._serial}"
+
+    def bind(self, obj: Any, at: ast.AST, what: str = "object") -> ast.Name:
+        """An expression for a Python object."""
+        name = self.fresh(what)
+        self.namespace[name] = obj
+        return ast.copy_location(ast.Name(name, ast.Load()), at)
+
+    def call(self, func: Callable, args: list[ast.expr], at: ast.AST) -> ast.expr:
+        return ast.copy_location(ast.Call(self.bind(func, at, func.__name__), args, []), at)
+
+    def value(self, node: ast.expr) -> ast.expr:
+        """`node` as what a name holds after it is bound to it."""
+        return self.call(self.meaning.value, [node], node)
+
+    def converted(self, node: ast.expr, t: Type) -> ast.expr:
+        return self.call(self.meaning.convert, [node, self.bind(t, node)], node)
+
+    def conversions(self, params: list[tuple[str, Type]], at: ast.AST) -> list[ast.stmt]:
+        """Statements that give each parameter its type."""
+        return [
+            ast.copy_location(
+                ast.Assign([ast.Name(name, ast.Store())], self.converted(_at(ast.Name(name, ast.Load()), at), t)), at
+            )
+            for name, t in params
+            if isinstance(t, Type)
+        ]
+
+    def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        for node in statements:
+            new = self.visit(node)
+            out += new if isinstance(new, list) else [new]
+        return out
+
+    # -- names --------------------------------------------------------------------------------------------------
+
+    def static(self, node: ast.expr) -> Any:
+        """The captured Python object that a name or a dotted name stands for, or _MISSING."""
+        if isinstance(node, ast.Name):
+            if node.id in self.locals:
+                return _MISSING
+            return self.namespace.get(node.id, getattr(builtins, node.id, _MISSING))
+        if isinstance(node, ast.Attribute):
+            owner = self.static(node.value)
+            return _MISSING if owner is _MISSING else getattr(owner, node.attr, _MISSING)
+        return _MISSING
+
+    def _captured(self, node: ast.expr) -> ast.expr:
+        obj = self.static(node) if isinstance(node.ctx, ast.Load) else _MISSING  # type: ignore[attr-defined]
+        if isinstance(obj, enum.Enum) and isinstance(obj.value, (int, float)):
+            obj = obj.value
+        if type(obj) in (int, float):
+            return ast.copy_location(ast.Constant(obj), node)
+        if obj is not _MISSING:
+            substitute = self.meaning.substitute(obj)
+            if substitute is not obj:
+                return self.bind(substitute, node, getattr(obj, "__name__", "object"))
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+    visit_Name = _captured
+    visit_Attribute = _captured
+
+    # -- expressions --------------------------------------------------------------------------------------------
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if self._is_tid(node):
+            return self._tid(node, 1)
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+    def _is_tid(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Call) and getattr(self.static(node.func), "name", None) == "tid"
+
+    def _tid(self, node: ast.expr, count: int) -> ast.expr:
+        return self.call(self.meaning.tid, [_at(ast.Constant(count), node)], node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if _is_literal(node.left) and _is_literal(node.right):
+            return self.call(
+                self.meaning.literal, [self.bind(_AUGMENTED[type(node.op)], node), node.left, node.right], node
+            )
+        return node
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        node.value = self.value(self.visit(node.value))
+        return node
+
+    # -- statements ---------------------------------------------------------------------------------------------
+
+    def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
+        target = node.targets[0]
+        if self._is_tid(node.value) and isinstance(target, (ast.Tuple, ast.List)):
+            value = self._tid(node.value, len(target.elts))
+        else:
+            value = self.visit(node.value)
+        if len(node.targets) == 1:
+            return self._assign(target, value, node)
+        name = self.fresh("shared")
+        out = self._store_name(name, value, node)
+        for t in node.targets:
+            out += self._assign(t, _at(ast.Name(name, ast.Load()), node), node)
+        return out
+
+    def _store_name(self, name: str, value: ast.expr, at: ast.AST) -> list[ast.stmt]:
+        return [_at(ast.Assign([_at(ast.Name(name, ast.Store()), at)], self.value(value)), at)]
+
+    def _assign(self, target: ast.expr, value: ast.expr, at: ast.stmt) -> list[ast.stmt]:
+        """Statements for `target = value`, with value rewritten already."""
+        if isinstance(target, ast.Name) or _is_shallow(target):
+            return [_at(ast.Assign([self.generic_visit(target)], self.value(value)), at)]
+        if isinstance(target, (ast.Tuple, ast.List)):
+            names = [self.fresh("part") for _ in target.elts]
+            parts = [_at(ast.Name(n, ast.Store()), at) for n in names]
+            starred = [isinstance(t, ast.Starred) for t in target.elts]
+            left: list[ast.expr] = [_at(ast.Starred(p, ast.Store()), at) if s else p for p, s in zip(parts, starred)]
+            out: list[ast.stmt] = [_at(ast.Assign([_at(ast.Tuple(left, ast.Store()), at)], self.value(value)), at)]
+            for t, name in zip(target.elts, names):
+                inner = t.value if isinstance(t, ast.Starred) else t
+                out += self._assign(inner, _at(ast.Name(name, ast.Load()), at), at)
+            return out
+        root, kinds, steps = self._path(target)
+        args = [root, _at(ast.Constant(kinds), at), steps, self.value(value)]
+        return [_at(ast.Expr(self.call(_store, args, at)), at)]
+
+    def _path(self, target: ast.expr) -> tuple[ast.expr, str, ast.expr]:
+        """The object a nested target starts from, and the members ("a") and indices ("i") that lead to the place."""
+        kinds, steps, node = "", [], target
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            if isinstance(node, ast.Attribute):
+                kinds, step = "a" + kinds, _at(ast.Constant(node.attr), node)
+            else:
+                kinds, step = "i" + kinds, self.visit(_slice_call(node.slice))
+            steps.insert(0, step)
+            node = node.value
+        return self.visit(node), kinds, _at(ast.Tuple(steps, ast.Load()), target)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        value = self.visit(node.value)
+        if isinstance(node.target, ast.Name) or _is_shallow(node.target):
+            node.target, node.value = self.generic_visit(node.target), value  # type: ignore[assignment]
+            return node
+        root, kinds, steps = self._path(node.target)
+        operation = self.bind(_AUGMENTED[type(node.op)], node)
+        args = [root, _at(ast.Constant(kinds), node), steps, value, operation]
+        return _at(ast.Expr(self.call(_store, args, node)), node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
+        if node.value is None:
+            return [_at(ast.Pass(), node)]
+        value = self.visit(node.value)
+        t = _type_or_none(eval(compile(ast.Expression(node.annotation), "<annotation>", "eval"), self.namespace))
+        if t is not None:
+            value = self.converted(value, t)
+        return self._assign(node.target, value, node)
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        is_range = isinstance(node.iter, ast.Call) and self.static(node.iter.func) is range
+        node.iter = self.visit(node.iter)
+        if not is_range:
+            node.iter = self.call(self.meaning.items, [node.iter], node.iter)
+        node.body, node.orelse = self.body(node.body), self.body(node.orelse)
+        return node
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        if node.value is not None:
+            value = self.visit(node.value)
+            node.value = self.converted(value, self.result) if self.result is not None else self.value(value)
+        return node
+
+
+def _at(node: Any, where: ast.AST) -> Any:
+    return ast.copy_location(node, where)
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - asks whether there are any
+    except ValueError:
+        return False
+    return True
+
+
+def _type_or_none(annotation: Any) -> Type | None:
+    try:
+        t = type_of(annotation)
+    except TypeError:
+        return None
+    return t if isinstance(t, Type) else None
+
+
+def _is_literal(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        return _is_literal(node.operand)
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def _is_shallow(target: ast.expr) -> bool:
+    """Whether a target is one step from a name, so that Python's own assignment writes to the right place."""
+    return isinstance(target, (ast.Attribute, ast.Subscript)) and isinstance(target.value, ast.Name)
+
+
+def _slice_call(node: ast.expr) -> ast.expr:
+    """An index as an expression of its own: `a[1:2]` as `slice(1, 2, None)`."""
+    if not isinstance(node, ast.Slice):
+        return node
+    parts = [p or ast.Constant(None) for p in (node.lower, node.upper, node.step)]
+    return ast.copy_location(ast.Call(ast.Name("slice", ast.Load()), parts, []), node)
+
+
+def _store(root: Any, kinds: str, steps: tuple, value: Any, operation: Callable | None = None) -> None:
+    """Assign to a place inside `root`, or combine with what is there, and write every copy on the way back."""
+    get = getattr if kinds[0] == "a" else operator.getitem
+    put = setattr if kinds[0] == "a" else operator.setitem
+    old = get(root, steps[0]) if len(steps) > 1 or operation else None
+    if len(steps) > 1:
+        _store(old, kinds[1:], steps[1:], value, operation)
+        value = old
+    elif operation:
+        value = operation(old, value)
+    if not hasattr(value, "address"):  # a row of an array is no copy: it has been written in place
+        put(root, steps[0], value)

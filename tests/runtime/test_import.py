@@ -1,0 +1,57 @@
+"""`import omni.warp_core` does nothing but import: no heavy module, no work, right names."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import omni.warp_core as wp
+
+HEAVY = ("llvmlite", "pxr", "torch", "jax", "paddle", "cuda", "scipy", "PIL", "rich")
+
+
+def modules_after(code: str) -> set[str]:
+    program = f"import sys, json\n{code}\nprint(json.dumps(sorted(sys.modules)))"
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    return set(json.loads(out.splitlines()[-1]))
+
+
+def test_import_loads_only_the_package_itself():
+    loaded = modules_after("import omni.warp_core")
+    assert [m for m in loaded if m.startswith("omni.warp_core.")] == []
+    assert not {m.partition(".")[0] for m in loaded} & {*HEAVY, "numpy"}
+
+
+def test_declaring_a_kernel_loads_no_compiler():
+    loaded = modules_after(
+        "import omni.warp_core as wp\n@wp.func\ndef f(x: wp.vec3): return x\n@wp.kernel\ndef k(a: int): pass\n"
+    )
+    stages = ("front", "passes", "codegen", "ir")
+    assert [m for m in loaded if m.startswith(tuple(f"omni.warp_core.{s}." for s in stages))] == []
+    assert not {m.partition(".")[0] for m in loaded} & set(HEAVY)
+
+
+def test_every_listed_name_resolves():
+    for name in dir(wp):
+        getattr(wp, name)
+
+
+def test_names_are_the_objects_of_their_modules():
+    from omni.warp_core.lang import kernel, scalars, values
+
+    assert wp.kernel is kernel.kernel
+    assert wp.float32 is scalars.float32
+    assert wp.vec3 is values.vec3
+    assert wp.vec3 is wp.vec3f
+
+
+def test_an_unknown_name_suggests_the_nearest():
+    with pytest.raises(AttributeError, match="did you mean wp.kernel"):
+        wp.kernal  # noqa: B018
+    assert not hasattr(wp, "__no_such_dunder__")
+
+
+def test_init_may_be_called_again():
+    wp.init()
+    wp.init()
