@@ -281,13 +281,16 @@ class Timeline:
 
 @dataclass
 class Host:
-    """What nodes can reach beyond their graph: the log, the clock, the stage and the device to run on."""
+    """What nodes can reach beyond their graph: the log, the clock, the stage and the device to run on.
+
+    `code` holds the text of each node that carries one, by node path, as it was when the user consented to run it.
+    """
 
     log: Log = field(default_factory=Log)
     timeline: Timeline = field(default_factory=Timeline)
     store: Any = None
     device: str = "cpu"
-    base_folder: str = ""
+    code: dict[str, str] = field(default_factory=dict)
 
 
 class Graph:

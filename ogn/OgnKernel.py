@@ -1,0 +1,24 @@
+"""The Kernel node: a kernel whose text lives in the node. See omni/warp_core/nodes/kernel_node.py for what it does."""
+
+from omni.warp_core.nodes import execution, kernel_node
+from omni.warp_core.nodes.graph import GraphError
+
+
+class OgnKernel:
+    """Runs the kernel in `inputs:codeStr` or `inputs:codeFile` on the node's attributes."""
+
+    @staticmethod
+    def internal_state():
+        """The compiled kernel and its bindings, kept between evaluations."""
+        return kernel_node.internal_state()
+
+    @staticmethod
+    def compute(db) -> bool:
+        """Compile when something changed, launch, and let execution go on."""
+        try:
+            kernel_node.compute(db)
+        except GraphError as error:
+            db.log_error(str(error))
+            return False
+        execution.enable(db, "execOut")
+        return True

@@ -1,0 +1,113 @@
+"""Consent to run the code in a scene. A kernel's text is a Python program: it runs only after the user agreed.
+
+Consent is for exactly one content: what is remembered is the SHA-256 of each text, in the user's settings. A text that
+changes by one character, or comes from another file of other content, has to be agreed to anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import config
+from ..usd.stage import StageError
+from .graph import Attribute, GraphError, Node
+from .load import Loaded, beside_scene
+from .registry import KERNEL
+
+FILE = "consented-code"
+
+
+@dataclass(frozen=True)
+class Code:
+    """The program one node carries: which node, where the text stands, the text."""
+
+    node: str
+    origin: str
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the text in hexadecimal."""
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def collect(loaded: Loaded, stage: object) -> list[Code]:
+    """The programs of all nodes. A text that cannot be had is told, and its node does not run."""
+    found = []
+    for node in loaded.nodes():
+        if node.type is None or node.type.spec.name != KERNEL:
+            continue
+        try:
+            found.append(_code_of(node, stage))
+        except (GraphError, StageError) as error:
+            node.disabled = str(error)
+            node.host.log.error(node.path, str(error))
+    return found
+
+
+def _code_of(node: Node, stage: object) -> Code:
+    provider = _fixed(node.attributes["inputs:codeProvider"])
+    if provider == "embedded":
+        return Code(node.path, "inputs:codeStr", _fixed(node.attributes["inputs:codeStr"]))
+    if provider != "file":
+        raise GraphError(f"inputs:codeProvider is {provider!r}; it must be 'embedded' or 'file'")
+    name = _fixed(node.attributes["inputs:codeFile"])
+    path = beside_scene(stage, node.path, "inputs:codeFile", name) if name else ""
+    try:
+        return Code(node.path, path, Path(path).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise GraphError(f"inputs:codeFile {name!r} cannot be read ({path or 'it is empty'}): {why}") from None
+
+
+def _fixed(attribute: Attribute) -> str:
+    """The value of an input that says what code runs: it must not be computed while the scene plays."""
+    source = attribute
+    while source.sources:
+        source = source.sources[0]
+        if source.port != "inputs":
+            raise GraphError(f"{attribute.name} is computed by {source.path}; code must stand in the scene as it is")
+    attribute.pull()
+    return attribute.value
+
+
+def _file() -> Path | None:
+    return Path(config.settings_dir, FILE) if config.settings_dir else None
+
+
+def remembered() -> set[str]:
+    """The digests that were agreed to earlier."""
+    path = _file()
+    try:
+        return set(path.read_text("ascii").split()) if path else set()
+    except (OSError, UnicodeDecodeError):
+        return set()
+
+
+def remember(codes: list[Code]) -> str:
+    """Keep the consent to these texts; returns the file it is kept in. Raises OSError."""
+    path = _file()
+    if path is None:
+        raise OSError("there is no settings directory (see wp.config.settings_dir)")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = sorted(remembered() | {code.digest for code in codes})
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{FILE}.")
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as out:
+            out.write("\n".join(lines) + "\n")
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(temporary)
+    return str(path)
+
+
+def missing(codes: list[Code]) -> list[Code]:
+    """Those that nobody has agreed to yet."""
+    known = remembered()
+    return [code for code in codes if code.digest not in known]

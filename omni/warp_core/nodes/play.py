@@ -1,0 +1,167 @@
+"""Playing a scene: open it, load its graphs, evaluate them frame by frame, write the results.
+
+`Player` holds one scene ready to play; the command line (cli.py) is a thin layer over it.
+
+    player = Player.open("scene.usda", Settings(frames=(0, 48)))
+    player.run("out.usdc")
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pxr import Usd
+
+from ..lang.errors import nearest
+from ..usd.output import OutputLayer
+from ..usd.stage import StageError, open_stage
+from . import consent, registry
+from .evaluate import Evaluator
+from .graph import Host, Log, Node, Timeline
+from .load import Loaded, load, take
+from .store import StageStore
+from .values import ValueTypeError, from_text
+
+MAX_FRAMES = 1_000_000
+
+
+class SettingsError(Exception):
+    """A request that cannot be followed: a bad frame range, an attribute that is not there."""
+
+
+@dataclass
+class Settings:
+    """What the user may choose. None means: as the scene says."""
+
+    frames: tuple[int, int] | None = None
+    fps: float | None = None
+    device: str = "cpu"
+    values: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass
+class Outcome:
+    """What a play did."""
+
+    frames: int
+    seconds: float
+    written: list[str]
+    samples: int
+    nodes: list[Node]
+    failed: bool
+
+
+class Player:
+    """One scene, ready to play."""
+
+    def __init__(self, path: str, stage: Usd.Stage, host: Host, loaded: Loaded, settings: Settings):
+        self.path, self.stage, self.host, self.loaded = path, stage, host, loaded
+        self.start, self.end, self.fps = _range(stage, settings)
+        host.timeline = Timeline(self.fps, self.start, self.start)
+        host.store = StageStore(stage, host.log, stage.GetTimeCodesPerSecond() / self.fps)
+        host.device = settings.device
+        for name, text in settings.values:
+            _override(loaded, name, text)
+        self.codes = consent.collect(loaded, stage)
+
+    @classmethod
+    def open(cls, path: str, settings: Settings, log: Log | None = None) -> Player:
+        """Open a scene and load its graphs. Raises StageError, SettingsError."""
+        opened = open_stage(path)
+        host = Host(log or Log())
+        for text in opened.warnings:
+            host.log.warning(Path(path).name, text)
+        loaded = load(opened.stage, registry.standard(), host)
+        if not loaded.graphs:
+            raise StageError(f"{path}: has no OmniGraph prims with nodes, so there is nothing to play")
+        return cls(path, opened.stage, host, loaded, settings)
+
+    def run(self, target: str, progress: Callable[[int], None] = lambda frame: None) -> Outcome:
+        """Play all frames and write the results to `target`. The caller has the user's consent for `self.codes`.
+
+        Raises OutputError when the target cannot be written. An exception, Ctrl-C included, leaves no file behind.
+        """
+        began = time.perf_counter()
+        self.host.code = {code.node: code.text for code in self.codes}
+        evaluators = [Evaluator(graph) for graph in self.loaded.graphs]
+        failed_before = len(self.host.log.errors)
+        with OutputLayer(target, self.stage, self.start, self.end, self.fps) as output:
+            for evaluator in evaluators:
+                evaluator.start()
+            try:
+                for frame in range(self.start, self.end + 1):
+                    self._frame(frame, evaluators, output)
+                    progress(frame)
+            finally:
+                for evaluator in evaluators:
+                    evaluator.stop()
+            written = self.host.store.prims_written()
+            if written:
+                output.commit()
+        return Outcome(
+            frames=self.end - self.start + 1,
+            seconds=time.perf_counter() - began,
+            written=written,
+            samples=output.samples,
+            nodes=self.loaded.nodes(),
+            failed=bool(failed_before or self.host.log.errors),
+        )
+
+    def _frame(self, frame: int, evaluators: list[Evaluator], output: OutputLayer) -> None:
+        self.host.timeline.frame = self.host.store.frame = frame
+        for attribute, source in self.loaded.animated:
+            if not attribute.sources:
+                take(attribute, source, self.host.store.now)
+        for evaluator in evaluators:
+            evaluator.evaluate()
+        self.host.store.flush(output)
+
+
+def _range(stage: Usd.Stage, settings: Settings) -> tuple[int, int, float]:
+    """First and last frame and frames per second."""
+    fps = settings.fps
+    if fps is None:
+        authored = stage.HasAuthoredMetadata("framesPerSecond")
+        fps = stage.GetFramesPerSecond() if authored else stage.GetTimeCodesPerSecond()
+    if not 0 < fps < 1e6:
+        raise SettingsError(f"the frame rate must be above 0 and below a million, not {fps:g}")
+    if settings.frames is not None:
+        start, end = settings.frames
+    elif stage.HasAuthoredTimeCodeRange():
+        scale = fps / stage.GetTimeCodesPerSecond()
+        start, end = round(stage.GetStartTimeCode() * scale), round(stage.GetEndTimeCode() * scale)
+    else:
+        raise SettingsError("the scene has no startTimeCode and endTimeCode; say which frames to play: --frames A:B")
+    if not 0 < end - start + 1 <= MAX_FRAMES:
+        raise SettingsError(f"the frame range {start}:{end} must hold 1 to {MAX_FRAMES} frames")
+    return start, end, float(fps)
+
+
+def _override(loaded: Loaded, path: str, text: str) -> None:
+    """Set an attribute from the command line; a connection or animation of it no longer counts."""
+    attribute = loaded.attribute(path)
+    if attribute is None:
+        raise SettingsError(f"--set {path}: {_no_such(loaded, path)}")
+    kind = attribute.resolved
+    if kind.is_execution or kind.is_any:
+        raise SettingsError(f"--set {path}: an attribute of type {kind} cannot be set")
+    try:
+        attribute.set(from_text(text, kind))
+    except ValueTypeError as error:
+        raise SettingsError(f"--set {path}: {error}") from None
+    attribute.sources = []
+    loaded.animated = [(a, source) for a, source in loaded.animated if a is not attribute]
+
+
+def _no_such(loaded: Loaded, path: str) -> str:
+    prim, _, name = path.partition(".")
+    nodes = {node.path: node for node in loaded.nodes()}
+    if prim not in nodes:
+        near = ", ".join(nearest(prim, nodes)) or ", ".join(nodes)
+        return f"there is no node {prim}; did you mean {near}?"
+    names = [a.name for a in nodes[prim].attributes.values() if not a.type.is_execution]
+    near = ", ".join(nearest(name, names)) or ", ".join(names)
+    return f"the node has no attribute {name!r}; did you mean {near}?"
