@@ -1,0 +1,324 @@
+"""Members and indices: reading components, rows, fields, swizzles and array elements, and storing into them.
+
+Subscripting an array gives a `Ref`, a place that is loaded only as far down as it is read: `a[i].x` loads one
+component. Components of locals are replaced functionally, along a chain of `Step`s.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, NamedTuple
+
+from ..ir.nodes import Value
+from ..lang.errors import nearest
+from ..lang.generics import spell
+from ..lang.types import I32, Array, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
+from .context import Context, lowers
+from .resolve import captured, member
+from .values import Front, Lit, Poison, Ref, Static, Tup, spell_front
+
+_LETTERS = {"x": 0, "y": 1, "z": 2, "w": 3}
+
+
+class Step(NamedTuple):
+    """One move down from an aggregate: a member index, a run of components, or a dynamic component."""
+
+    type: Type
+    index: int = 0
+    count: int = 1
+    stride: int = 1
+    dynamic: Value | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a single member with its own index."""
+        return self.count == 1 and self.dynamic is None and not isinstance(self.type, Packed)
+
+
+# -- reading --------------------------------------------------------------------------------------------------------
+
+
+@lowers(ast.Attribute)
+def _attribute(cx: Context, node: ast.Attribute) -> Front:
+    base = cx.expr(node.value)
+    if isinstance(base, Static):
+        return member(cx, base.obj, node.attr, node)
+    if isinstance(base, (Lit, Tup)) or not isinstance(base, (Value, Ref)):
+        cx.fail("no-member", f"{spell_front(base)} has no member `{node.attr}`", node)
+    if isinstance(base.type, Array):
+        return _array_member(cx, cx.materialise(base, node.value), node)
+    return descend(cx, base, field_step(cx, base.type, node), node)
+
+
+@lowers(ast.Subscript)
+def _subscript(cx: Context, node: ast.Subscript) -> Front:
+    base = cx.expr(node.value)
+    if isinstance(base, Tup):
+        return _tuple_item(cx, base, node)
+    if isinstance(base, Static):
+        return _static_item(cx, base, node)
+    if isinstance(base, Poison):
+        raise AssertionError
+    if not isinstance(base, (Value, Ref)):
+        cx.fail("type-mismatch", f"{spell_front(base)} cannot be indexed", node.value)
+    if isinstance(base.type, Array):
+        return element(cx, base, node)
+    x: Value | Ref = base
+    for step in index_steps(cx, base.type, node):
+        x = descend(cx, x, step, node)
+    return x
+
+
+def _tuple_item(cx: Context, base: Tup, node: ast.Subscript) -> Front:
+    if isinstance(node.slice, ast.Slice):
+        return Tup(base.items[_slice(cx, node.slice, len(base.items))])
+    x = cx.rvalue(node.slice)
+    if isinstance(x, Value) and not x.is_const:
+        cx.fail("index", "a tuple is indexed by a number known when the kernel compiles", node.slice)
+    i = cx.constant(x, node.slice, "the index of a tuple")
+    if not isinstance(i, int) or not -len(base.items) <= i < len(base.items):
+        cx.fail("index", f"index {i} is out of range for a tuple of {len(base.items)}", node.slice)
+    return base.items[i]
+
+
+def _static_item(cx: Context, base: Static, node: ast.Subscript) -> Front:
+    """`Vec[N, T]`, `wp.array[float]` and other subscripted compile-time objects."""
+    index = cx.constant(cx.rvalue(node.slice), node.slice, "the index")
+    try:
+        found = base.obj[index]
+    except Exception as e:
+        cx.fail("index", f"{spell_front(base)} cannot be indexed with {index!r}: {e}", node)
+    return captured(cx, found, node)
+
+
+def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:
+    t = array.type
+    assert isinstance(t, Array)
+    b = cx.at(node)
+    if node.attr == "shape":
+        return Tup([b.op("shape", array, attr=i) for i in range(t.ndim)])
+    if node.attr == "size":
+        total = b.op("shape", array, attr=0)
+        for i in range(1, t.ndim):
+            total = b.op("mul", total, b.op("shape", array, attr=i))
+        return total
+    if node.attr == "ndim":
+        return Lit(t.ndim)
+    if node.attr == "dtype":
+        return Static(t.dtype)
+    names = ("shape", "size", "ndim", "dtype")
+    cx.fail("no-member", f"{spell(t)} has no member `{node.attr}`", node, candidates=nearest(node.attr, names) or names)
+
+
+def field_step(cx: Context, t: Type, node: ast.Attribute) -> Step:
+    """The step of `.name`."""
+    name = node.attr
+    if isinstance(t, Struct):
+        if name in t.index:
+            i = t.index[name]
+            return Step(t.fields[i][1], i)
+        names = [f for f, _ in t.fields]
+        candidates = nearest(name, names) or names
+        cx.fail("no-member", f"struct {t.name} has no field `{name}`", node, candidates=candidates)
+    if isinstance(t, (Vec, Quat)) and name in _LETTERS and _LETTERS[name] < t.count:
+        return Step(t.scalar, _LETTERS[name])
+    if isinstance(t, Transform) and name in ("p", "q"):
+        return Step(Vec(3, t.scalar), 0, 3) if name == "p" else Step(Quat(t.scalar), 3, 4)
+    if isinstance(t, (Vec, Quat)):
+        letters = "`, `".join(list("xyzw")[: t.count])
+        cx.fail("no-member", f"{spell(t)} has no member `{name}`", node, help=f"components are `{letters}`, or [i]")
+    cx.fail("no-member", f"{spell(t)} has no member `{name}`", node)
+
+
+def index_steps(cx: Context, t: Type, node: ast.Subscript) -> list[Step]:
+    """The steps of `[...]` on a packed type."""
+    if not isinstance(t, Packed):
+        cx.fail("type-mismatch", f"{spell(t)} cannot be indexed", node.value)
+    indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if isinstance(t, Mat) and len(indices) == 2:
+        if isinstance(indices[0], ast.Slice) or isinstance(indices[1], ast.Slice):
+            return _matrix_part(cx, t, indices, node)
+        return [_cell(cx, t, indices)]
+    if len(indices) != 1:
+        cx.fail("index", f"{spell(t)} takes {'one or two indices' if isinstance(t, Mat) else 'one index'}", node.slice)
+    if isinstance(t, Mat):
+        return [_row_step(cx, t, indices[0])]
+    if isinstance(indices[0], ast.Slice):
+        picked = range(t.count)[_slice(cx, indices[0], t.count)]
+        if not len(picked):
+            cx.fail("index", "the slice is empty", node.slice)
+        return [Step(Vec(len(picked), t.scalar), picked[0], len(picked), picked.step)]
+    i = _component(cx, indices[0], t.count, spell(t))
+    return [Step(t.scalar, i) if isinstance(i, int) else Step(t.scalar, dynamic=i)]
+
+
+def _matrix_part(cx: Context, t: Mat, indices: list[ast.expr], node: ast.AST) -> list[Step]:
+    """`m[:, j]` is a column, `m[i, :]` a row."""
+    whole = [isinstance(i, ast.Slice) and not (i.lower or i.upper or i.step) for i in indices]
+    if whole == [True, False]:
+        j = _component(cx, indices[1], t.cols, "the columns")
+        if isinstance(j, int):
+            return [Step(Vec(t.rows, t.scalar), j, t.rows, t.cols)]
+    if whole == [False, True]:
+        return [_row_step(cx, t, indices[0])]
+    cx.fail("unsupported", "of a matrix, m[i], m[i, :] and m[:, j] with a constant j can be taken", node)
+
+
+def _row_step(cx: Context, t: Mat, node: ast.expr) -> Step:
+    i = _component(cx, node, t.rows, "the rows")
+    if isinstance(i, int):
+        return Step(Vec(t.cols, t.scalar), i * t.cols, t.cols)
+    return Step(Vec(t.cols, t.scalar), 0, t.cols, dynamic=cx.b.op("mul", i, cx.b.const(t.cols, i.type)))
+
+
+def _cell(cx: Context, t: Mat, indices: list[ast.expr]) -> Step:
+    i = _component(cx, indices[0], t.rows, "the rows")
+    j = _component(cx, indices[1], t.cols, "the columns")
+    if isinstance(i, int) and isinstance(j, int):
+        return Step(t.scalar, i * t.cols + j)
+    ti = next(x.type for x in (i, j) if isinstance(x, Value))
+    a, b = (x if isinstance(x, Value) else cx.b.const(x, ti) for x in (i, j))
+    if a.type is not b.type:
+        a, b = cx.b.op("cast", a, attr=I32), cx.b.op("cast", b, attr=I32)
+    return Step(t.scalar, dynamic=cx.b.op("add", cx.b.op("mul", a, cx.b.const(t.cols, a.type)), b))
+
+
+def _component(cx: Context, node: ast.expr, count: int, what: str) -> int | Value:
+    """A component index: a checked Python int where it is known, counted from the end when negative."""
+    if isinstance(node, ast.Slice):
+        cx.fail("unsupported", "a slice cannot be used here", node)
+    x = cx.rvalue(node)
+    v = cx.index_value(x, node)
+    if not v.is_const:
+        return v
+    if not -count <= v.const < count:
+        cx.fail("index", f"index {v.const} is out of range for {what} ({count} in all)", node)
+    return v.const % count
+
+
+def _slice(cx: Context, node: ast.Slice, length: int) -> slice:
+    parts = [
+        None if part is None else cx.constant(cx.rvalue(part), part, "a bound of a slice")
+        for part in (node.lower, node.upper, node.step)
+    ]
+    return slice(*parts)
+
+
+def descend(cx: Context, x: Value | Ref, step: Step, node: ast.AST) -> Value | Ref:
+    """Follow one step from a value, or from a place in an array element."""
+    if isinstance(x, Ref):
+        if step.count == 1 and step.dynamic is None:
+            return Ref(x.array, x.indices, step.type, (*x.path, step.index), x.dynamic)
+        if step.count == 1 and step.dynamic is not None:
+            return Ref(x.array, x.indices, step.type, (*x.path, -1), (*x.dynamic, step.dynamic))
+        return _gather(cx, [descend(cx, x, s, node) for s in single_steps(cx, x.type, step)], step, node)
+    b = cx.at(node)
+    if step.count > 1:
+        return _gather(cx, [descend(cx, x, s, node) for s in single_steps(cx, x.type, step)], step, node)
+    if step.dynamic is not None:
+        return b.op("extract_dyn", x, step.dynamic)
+    found = b.op("extract", x, attr=step.index)
+    if isinstance(step.type, Vec) and step.type.count == 1 and isinstance(found.type, Scalar):
+        return b.op("make", found, attr=step.type)
+    return found
+
+
+def single_steps(cx: Context, t: Type, step: Step) -> list[Step]:
+    """A run of components as one step each."""
+    assert isinstance(t, Packed)
+    out = []
+    for k in range(step.count):
+        offset = step.index + k * step.stride
+        if step.dynamic is None:
+            out.append(Step(t.scalar, offset))
+        else:
+            at = step.dynamic
+            out.append(Step(t.scalar, dynamic=cx.b.op("add", at, cx.b.const(offset, at.type))))
+    return out
+
+
+def _gather(cx: Context, parts: list[Any], step: Step, node: ast.AST) -> Value:
+    values = [cx.materialise(p, node) for p in parts]
+    return cx.at(node).op("make", *values, attr=step.type)
+
+
+def row(cx: Context, x: Value, i: int, node: ast.AST) -> Value:
+    """Row `i` of a matrix value."""
+    t = x.type
+    assert isinstance(t, Mat)
+    found = descend(cx, x, Step(Vec(t.cols, t.scalar), i * t.cols, t.cols), node)
+    assert isinstance(found, Value)
+    return found
+
+
+# -- arrays ---------------------------------------------------------------------------------------------------------
+
+
+def element(cx: Context, base: Value | Ref, node: ast.Subscript) -> Value | Ref:
+    """`array[...]`: an element, or a view of fewer dimensions when indices are missing."""
+    array = cx.materialise(base, node.value)
+    t = array.type
+    assert isinstance(t, Array)
+    nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    for n in nodes:
+        if isinstance(n, ast.Slice):
+            cx.fail("unsupported", "arrays cannot be sliced with `:` inside a kernel", n, help="index the rows: a[i]")
+    if len(nodes) > t.ndim:
+        extra = nodes[t.ndim]
+        cx.fail("index", f"{spell(t)} takes {t.ndim} indices, not {len(nodes)}", extra, help=_too_many(t))
+    indices = [array_index(cx, array, d, n) for d, n in enumerate(nodes)]
+    if array.op is not None and array.op.code == "slice":  # a[i][j] is a[i, j]
+        indices = [*array.op.args[1:], *indices]
+        array = array.op.args[0]
+    full = array.type
+    assert isinstance(full, Array)
+    if len(indices) < full.ndim:
+        return cx.at(node).op("slice", array, *indices)
+    return Ref(array, tuple(indices), t.dtype)
+
+
+def _too_many(t: Array) -> str:
+    return "index the element separately: a[i][j]" if isinstance(t.dtype, Packed) else ""
+
+
+def array_index(cx: Context, array: Value, dimension: int, node: ast.expr) -> Value:
+    """An index operand; a constant below zero counts from the end."""
+    v = cx.index_value(cx.rvalue(node), node)
+    if v.is_const and v.const < 0:
+        size = cx.at(node).op("shape", array, attr=dimension)
+        return cx.b.op("add", size, cx.b.const(v.const, I32))
+    return v
+
+
+# -- storing --------------------------------------------------------------------------------------------------------
+
+
+def store(cx: Context, ref: Ref, value: Value, node: ast.AST) -> None:
+    """Write a value to a place in an array element."""
+    cx.at(node).op("store", *ref.operands, value, attr=ref.path)
+
+
+def replace(cx: Context, x: Value, steps: list[Step], value: Value, node: ast.AST) -> Value:
+    """The aggregate `x` with the member at the end of `steps` replaced."""
+    step = steps[0]
+    if len(steps) > 1:
+        inner = descend(cx, x, step, node)
+        assert isinstance(inner, Value)
+        value = replace(cx, inner, steps[1:], value, node)
+    b = cx.at(node)
+    if step.count > 1:
+        for k, single in enumerate(single_steps(cx, x.type, step)):
+            x = replace(cx, x, [single], b.op("extract", value, attr=k), node)
+        return x
+    if step.dynamic is not None:
+        return b.op("insert_dyn", x, value, step.dynamic)
+    if isinstance(step.type, Vec) and isinstance(value.type, Vec) and isinstance(x.type, Packed):
+        value = b.op("extract", value, attr=0)
+    return b.op("insert", x, value, attr=step.index)
+
+
+def store_steps(cx: Context, target: ast.Attribute | ast.Subscript, t: Type) -> list[Step]:
+    """The steps from an aggregate of type `t` to the target of an assignment."""
+    if isinstance(target, ast.Attribute):
+        return [field_step(cx, t, target)]
+    return index_steps(cx, t, target)

@@ -1,0 +1,370 @@
+"""Calls: what is called, which overload fits, how arguments adapt.
+
+`call` dispatches on the callee. Intrinsics and Python's own builtins have handlers in tables that the modules
+`intrinsics` and `constructors` fill with `@handles(...)`. Overloads of builtins and user functions are matched alike:
+every typed argument must unify with its parameter, literals adapt, and the form that changes fewest literals wins.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir.nodes import Value
+from ..ir.ops import OpError
+from ..lang.annotations import type_or_none
+from ..lang.generics import Any as AnyType
+from ..lang.generics import Constant, Pattern, TypeVar, admits, spell_pattern, substitute, unify
+from ..lang.kernel import Function, Kernel, static
+from ..lang.prim import Prim
+from ..lang.registry import INTRINSICS, Builtin, Intrinsic
+from ..lang.types import F32, Packed, Scalar, Type, element
+from .context import Context, Refused, lowers
+from .resolve import captured
+from .values import Closure, Front, Lit, Ref, Static, Tup, spell_front, unflatten
+
+
+@dataclass
+class Call:
+    """A call being lowered: its arguments and the nodes they came from."""
+
+    node: ast.AST
+    args: list[Any]
+    nodes: list[ast.AST]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    kw_nodes: dict[str, ast.AST] = field(default_factory=dict)
+
+    def arg_node(self, i: int) -> ast.AST:
+        """Where positional argument `i` stands."""
+        return self.nodes[i] if i < len(self.nodes) else self.node
+
+
+Handler = Callable[[Context, Call], Front]
+HANDLERS: dict[Any, Handler] = {}
+CONSTRUCT: list[Callable[[Context, Type, Call], Front]] = []  # filled by constructors
+
+
+def handles(*callees: Any) -> Callable[[Handler], Handler]:
+    """Decorator: the function lowers calls of these intrinsics (by name) or Python objects."""
+
+    def enter(fn: Handler) -> Handler:
+        for callee in callees:
+            HANDLERS[callee] = fn
+        return fn
+
+    return enter
+
+
+@lowers(ast.Call)
+def _call(cx: Context, node: ast.Call) -> Front:
+    f = cx.expr(node.func)
+    if isinstance(f, Static) and any(f.obj is s for s in (static, INTRINSICS["static"])):
+        return HANDLERS["static"](cx, Call(node, [], list(node.args)))
+    done = Call(node, [], [])
+    for a in node.args:
+        if isinstance(a, ast.Starred):
+            items = HANDLERS["*"](cx, Call(a, [cx.rvalue(a.value)], [a.value]))
+            assert isinstance(items, Tup)
+            done.args += items.items
+            done.nodes += [a] * len(items.items)
+        else:
+            done.args.append(cx.expr(a))
+            done.nodes.append(a)
+    for k in node.keywords:
+        if k.arg is None:
+            cx.fail("unsupported", "`**` arguments cannot be used in a kernel", k.value)
+        done.kwargs[k.arg], done.kw_nodes[k.arg] = cx.expr(k.value), k.value
+    return dispatch(cx, f, done, node.func)
+
+
+def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
+    """Lower a call of anything that can be called."""
+    if isinstance(f, Closure):
+        return _inline(cx, f, c)
+    if not isinstance(f, Static):
+        cx.fail("not-callable", f"{spell_front(f)} is not a function", func_node)
+    obj = f.obj
+    if isinstance(obj, Intrinsic):
+        return HANDLERS[obj.name](cx, c)
+    if isinstance(obj, Builtin):
+        return call_builtin(cx, obj, c.args, c.kwargs, c.node, c.nodes)
+    if isinstance(obj, Prim):
+        return _primitive(cx, obj, c)
+    if isinstance(obj, Function):
+        return _call_function(cx, obj, c)
+    try:
+        handler = HANDLERS.get(obj)
+    except TypeError:
+        handler = None
+    if handler is not None:
+        return handler(cx, c)
+    t = type_or_none(obj)
+    if isinstance(t, Type):
+        return CONSTRUCT[0](cx, t, c)
+    _not_callable(cx, obj, func_node)
+
+
+def _not_callable(cx: Context, obj: Any, node: ast.AST) -> Any:
+    name = getattr(obj, "__name__", repr(obj))
+    if isinstance(obj, Kernel):
+        cx.fail("not-callable", f"kernel `{name}` cannot be called", node, help="put the shared code into a @wp.func")
+    if isinstance(obj, type(ast)):
+        cx.fail("not-callable", f"module `{name}` is not a function", node)
+    if inspect.isfunction(obj) or isinstance(obj, type):
+        kind = "function" if inspect.isfunction(obj) else "class"
+        helps = "decorate it with @wp.func" if kind == "function" else "decorate it with @wp.struct"
+        cx.fail("not-callable", f"`{name}` is a plain Python {kind}, which kernels cannot call", node, help=helps)
+    helps = f"use `wp.{name}`" if cx.session.has_builtin(name) else ""
+    cx.fail("not-callable", f"`{name}` cannot be called in a kernel", node, help=helps)
+
+
+# -- lambdas --------------------------------------------------------------------------------------------------------
+
+
+def _inline(cx: Context, f: Closure, c: Call) -> Front:
+    """Lower the body of a lambda in place, its parameters bound to the arguments."""
+    a = f.node.args
+    names = [p.arg for p in a.args]
+    given = dict(zip(names, c.args), **c.kwargs)
+    for p, d in zip(names[len(names) - len(a.defaults) :], a.defaults):
+        if p not in given:
+            given[p] = f.home.expr(d)
+    if a.vararg or a.kwarg or a.kwonlyargs or len(c.args) > len(names) or set(given) != set(names):
+        cx.fail("arguments", f"the lambda takes {len(names)} arguments, {len(c.args) + len(c.kwargs)} given", c.node)
+    bound = {n: cx.load(x, c.node) if isinstance(x, Ref) else x for n, x in given.items()}
+    if cx.session.depth > 50:
+        cx.fail("recursion", "this lambda calls itself", c.node)
+    if f.home is not cx:
+        return cx.session.foreign(cx, f, bound, c.node)
+    saved, local = {n: cx.env.get(n) for n in names}, cx.local_names
+    cx.env.update(bound)
+    cx.local_names = local | frozenset(names)
+    cx.session.depth += 1
+    try:
+        return cx.rvalue(f.node.body)
+    finally:
+        cx.session.depth -= 1
+        cx.local_names = local
+        for n, x in saved.items():
+            cx.env.pop(n, None)
+            if x is not None:
+                cx.env[n] = x
+
+
+# -- primitives -----------------------------------------------------------------------------------------------------
+
+
+def _primitive(cx: Context, p: Prim, c: Call) -> Front:
+    args = [cx.load(a, c.node) if isinstance(a, Ref) else a for a in c.args]
+    attr: Any = None
+    if p.name == "libm":
+        attr, args = cx.constant(args[0], c.node, "the function"), args[1:]
+    elif p.name in ("cast", "bitcast", "splat"):
+        attr, args = type_or_none(cx.constant(args[1], c.node, "the type")), args[:1]
+    typed = next((a.type for a in args if isinstance(a, Value) and not (p.name == "select" and a is args[0])), None)
+    if p.name == "splat":
+        typed = element(attr)
+    values = [_prim_operand(cx, a, typed, c.node) for a in args]
+    try:
+        return cx.at(c.node).op(p.name, *values, attr=attr)
+    except OpError as e:
+        cx.fail("type-mismatch", f"prim.{p.name}: {e}", c.node)
+
+
+def _prim_operand(cx: Context, a: Front, t: Type | None, node: ast.AST) -> Value:
+    if isinstance(a, Lit) and t is not None and not isinstance(a.value, bool):
+        s = element(t)
+        return cx.b.const(a.value, t) if isinstance(s, Scalar) else cx.materialise(a, node)
+    return cx.materialise(a, node)
+
+
+# -- overloads ------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Match:
+    """How the arguments of a call fit one signature."""
+
+    score: int
+    bindings: dict[str, Any]
+    values: list[tuple[str, Type, Any]]  # run-time parameters: name, type, argument
+    statics: list[tuple[str, Any]]  # compile-time parameters: name, front value
+
+
+def match(cx: Context, params: Sequence[tuple[str, Any, Any]], c: Call) -> Match | str:
+    """The arguments fitted to a signature, or the reason why they do not fit."""
+    given = _arrange(cx, params, c)
+    if isinstance(given, str):
+        return given
+    m = Match(0, {}, [], [])
+    types: dict[str, Type] = {}
+    # typed arguments decide the type variables, then decimal literals, then integers
+    for pass_ in range(3):
+        for name, pattern, x in given:
+            if _pass_of(x) == pass_:
+                reason = _fit(m, types, name, pattern, x)
+                if reason:
+                    return reason
+    for name, _, x in given:
+        if name in types:
+            m.values.append((name, types[name], x))
+        else:
+            m.statics.append((name, x))
+    return m
+
+
+def _arrange(cx: Context, params: Sequence[tuple[str, Any, Any]], c: Call) -> list[tuple[str, Any, Any]] | str:
+    if len(c.args) > len(params):
+        return f"takes {len(params)} arguments, {len(c.args)} given"
+    out, names = [], [p[0] for p in params]
+    for k in c.kwargs:
+        if k not in names:
+            return f"has no parameter `{k}`"
+    for i, (name, pattern, default) in enumerate(params):
+        if i < len(c.args):
+            if name in c.kwargs:
+                return f"`{name}` is given twice"
+            x = c.args[i]
+        elif name in c.kwargs:
+            x = c.kwargs[name]
+        elif default is not inspect.Parameter.empty:
+            x = captured(cx, default, c.node)
+        else:
+            return f"`{name}` is missing"
+        out.append((name, pattern, x))
+    return out
+
+
+def _pass_of(x: Any) -> int:
+    if isinstance(x, Lit):
+        return 2 if isinstance(x.value, int) else 1
+    return 0
+
+
+def _fit(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Any) -> str:
+    """Fit one argument; the reason if it does not."""
+    if pattern is Constant:
+        constant = isinstance(x, (Static, Lit, Closure, Tup)) or (isinstance(x, Value) and x.is_const)
+        return "" if constant else f"`{name}` must be a compile-time value"
+    if isinstance(x, (Value, Ref)):
+        types[name] = x.type
+        return "" if unify(pattern, x.type, m.bindings) else f"`{name}` is {spell_front(x)}"
+    if isinstance(x, Lit):
+        return _fit_literal(m, types, name, pattern, x)
+    if pattern is AnyType and isinstance(x, (Static, Closure, Tup)):
+        return ""
+    return f"`{name}` is {spell_front(x)}"
+
+
+def _fit_literal(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Lit) -> str:
+    t = substitute(pattern, m.bindings)
+    if isinstance(t, TypeVar):
+        t = x.type if t is AnyType or admits(t, x.type) else F32
+        if not (t is x.type or (pattern.kind == "float" and x.fits(F32))):
+            return f"`{name}` is {spell_front(x)}"
+        if pattern is not AnyType:
+            m.bindings[pattern.name] = t
+    if isinstance(t, (Pattern, Packed)) or not x.fits(t):
+        fits_later = isinstance(t, Scalar) and t is x.type  # out of range: warned of when it becomes a constant
+        if not fits_later:
+            return f"`{name}` is {spell_front(x)}"
+    m.score += t is not x.type
+    types[name] = t
+    return ""
+
+
+def choose(cx: Context, name: str, forms: Sequence[tuple[Sequence[tuple[str, Any, Any]], str]], c: Call) -> tuple[int, Match]:
+    """The overload that fits best and how; refuses with all forms as candidates when none does."""
+    best: tuple[int, Match] | None = None
+    reasons = []
+    for i, (params, _) in enumerate(forms):
+        found = match(cx, params, c)
+        if isinstance(found, str):
+            reasons.append(found)
+        elif best is None or found.score < best[1].score:
+            best = i, found
+    if best is not None:
+        return best
+    shown = ", ".join([*map(spell_front, c.args), *(f"{k}={spell_front(x)}" for k, x in c.kwargs.items())])
+    labels = [label for _, label in forms]
+    if len(forms) == 1:
+        node = _guilty(forms[0][0], reasons[0], c)
+        cx.fail("no-overload", f"{name} cannot be called with ({shown}): {reasons[0]}", node, candidates=labels)
+    cx.fail("no-overload", f"{name} has no form for ({shown})", c.node, candidates=labels)
+
+
+def _guilty(params: Sequence[tuple[str, Any, Any]], reason: str, c: Call) -> ast.AST:
+    """The argument a reason speaks of, else the whole call."""
+    for i, (name, _, _) in enumerate(params):
+        if reason.startswith(f"`{name}` is ") and "missing" not in reason:
+            return c.kw_nodes.get(name) or (c.arg_node(i) if i < len(c.args) else c.node)
+    return c.node
+
+
+def adapt_values(cx: Context, m: Match, c: Call) -> list[Value]:
+    """The run-time arguments as IR values of their parameters' types."""
+    out = []
+    for _, t, x in m.values:
+        node = next((n for a, n in zip(c.args, c.nodes) if a is x), c.node)
+        out.append(cx.literal(x, t, node) if isinstance(x, Lit) else cx.materialise(x, node))
+    return out
+
+
+# -- builtins and user functions ------------------------------------------------------------------------------------
+
+
+def call_builtin(
+    cx: Context,
+    builtin: Builtin,
+    args: list[Any],
+    kwargs: dict[str, Any],
+    node: ast.AST,
+    nodes: Sequence[ast.AST],
+    shown: str = "",
+) -> Front:
+    """Call a library function."""
+    c = Call(node, list(args), list(nodes), kwargs)
+    forms = [(o.params, f"wp.{o!r}") for o in builtin.overloads]
+    i, m = choose(cx, shown or f"`wp.{builtin.name}`", forms, c)
+    values = adapt_values(cx, m, c)
+    instance = cx.session.builtin_instance(builtin, i, m, node)
+    results = cx.at(node).emit("call", values, attr=instance.function, results=instance.function.results)
+    return unflatten(instance.shape, list(results))
+
+
+def _call_function(cx: Context, f: Function, c: Call) -> Front:
+    forms = []
+    for g in f.overloads:
+        try:
+            params = [(p.name, t, p.default) for p, t in g._parameters]
+        except TypeError as e:
+            cx.session.annotation_error(g.source, g.name, str(e))
+            raise Refused from None
+        forms.append((params, signature(g.name, params)))
+    i, m = choose(cx, f"`{f.name}`", forms, c)
+    _check_captures(cx, m, c)
+    values = adapt_values(cx, m, c)
+    instance = cx.session.instance(cx, f.overloads[i], m, c.node)
+    results = cx.at(c.node).emit("call", values, attr=instance.function, results=instance.function.results)
+    return unflatten(instance.shape, list(results))
+
+
+def _check_captures(cx: Context, m: Match, c: Call) -> None:
+    """A tuple of run-time values cannot be a compile-time argument."""
+    for name, x in m.statics:
+        if isinstance(x, Tup) and any(isinstance(i, (Value, Ref)) and not getattr(i, "is_const", False) for i in x.items):
+            cx.fail("unsupported", f"a tuple cannot be passed to a function (parameter `{name}`)", c.node)
+
+
+def signature(name: str, params: Sequence[tuple[str, Any, Any]]) -> str:
+    """A user function's signature in an error."""
+    parts = []
+    for p, t, default in params:
+        tail = "" if default is inspect.Parameter.empty else f" = {default!r}"
+        parts.append(f"{p}: {spell_pattern(t)}{tail}")
+    return f"{name}({', '.join(parts)})"
+
+

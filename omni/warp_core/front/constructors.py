@@ -1,0 +1,275 @@
+"""Calling a type: conversions of scalars, and vectors, matrices, quaternions, transforms and structs from parts."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ..ir.nodes import Value
+from ..lang.annotations import type_or_none
+from ..lang.generics import spell
+from ..lang.types import BOOL, F32, Array, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
+from .calls import CONSTRUCT, Call, handles
+from .context import Context
+from .values import Front, Lit, Ref, Tup, spell_front
+
+
+def construct(cx: Context, t: Type, c: Call) -> Front:
+    """`t(...)`."""
+    c.args = [cx.load(a, n) if isinstance(a, Ref) else a for a, n in zip(c.args, c.nodes)]
+    if isinstance(t, Struct):
+        return _struct(cx, t, c)
+    if isinstance(t, Array):
+        cx.fail("unsupported", "arrays cannot be made inside a kernel", c.node)
+    for k in c.kwargs:
+        if k not in ("p", "q", "dtype"):
+            cx.fail("arguments", f"{spell(t)} has no parameter `{k}`", c.kw_nodes.get(k, c.node))
+    if isinstance(t, Scalar):
+        return _scalar(cx, t, c)
+    assert isinstance(t, Packed)
+    if isinstance(t, Transform):
+        return _transform(cx, t, c)
+    return _packed(cx, t, c)
+
+
+CONSTRUCT.append(construct)
+
+
+def _scalar(cx: Context, t: Scalar, c: Call) -> Front:
+    if len(c.args) > 1:
+        cx.fail("arguments", f"{spell(t)} takes one argument, {len(c.args)} given", c.node)
+    if not c.args:
+        return cx.at(c.node).const(0, t)
+    x = c.args[0]
+    if t is BOOL:
+        return cx.as_bool(cx.truth(x, c.arg_node(0)))
+    if isinstance(x, Lit):
+        if isinstance(x.value, int) and t.is_int:
+            return cx.literal(x, t, c.node)
+        return cx.at(c.node).const(x.value, t)
+    if isinstance(x, Value) and isinstance(x.type, Scalar):
+        return cx.at(c.node).op("cast", x, attr=t)
+    cx.fail("type-mismatch", f"{spell_front(x)} cannot be converted to {spell(t)}", c.arg_node(0))
+
+
+def component(cx: Context, x: Front, s: Scalar, node: ast.AST) -> Value:
+    """One component of type `s`."""
+    return cx.convert(x, s, node, "the component")
+
+
+def _packed(cx: Context, t: Packed, c: Call) -> Value:
+    b = cx.at(c.node)
+    args = c.args
+    if len(args) == 1 and isinstance(args[0], Tup):
+        args = _flat(args[0])
+        c = Call(c.node, args, [c.arg_node(0)] * len(args))
+    if not args:
+        return b.const(0, t)
+    first = args[0]
+    if len(args) == 1 and isinstance(first, Value) and isinstance(first.type, Packed):
+        return _converted(cx, t, first, c)
+    if len(args) == 1 and not isinstance(t, Quat):
+        return b.op("splat", component(cx, first, t.scalar, c.arg_node(0)), attr=t)
+    parts = _rows(cx, t, c) if isinstance(t, Mat) else _joined(cx, t, c) if isinstance(t, Quat) else None
+    if parts is None:
+        if len(args) != t.count:
+            _wrong_count(cx, t, c)
+        parts = [component(cx, x, t.scalar, c.arg_node(i)) for i, x in enumerate(args)]
+    return cx.at(c.node).op("make", *parts, attr=t)
+
+
+def _flat(x: Tup) -> list[Any]:
+    return [leaf for i in x.items for leaf in (_flat(i) if isinstance(i, Tup) else [i])]
+
+
+def _wrong_count(cx: Context, t: Packed, c: Call) -> Any:
+    forms = {
+        Vec: f"{spell(t)} takes no, 1 or {t.count} numbers, or a vector of {t.count}",
+        Mat: f"{spell(t)} takes no, 1 or {t.count} numbers, or a matrix of its shape",
+        Quat: f"{spell(t)} takes no or 4 numbers, or a vector and a number",
+        Transform: f"{spell(t)} takes no or 7 numbers, or a vector and a quaternion",
+    }
+    shown = ", ".join(map(spell_front, c.args))
+    cx.fail("arguments", f"{spell(t)} cannot be made of {len(c.args)} values ({shown})", c.node, help=forms[type(t)])
+
+
+def _converted(cx: Context, t: Packed, x: Value, c: Call) -> Value:
+    """A copy, with another scalar type where they differ."""
+    same = type(x.type) is type(t) and x.type.count == t.count
+    if isinstance(t, Mat) and same:
+        same = isinstance(x.type, Mat) and x.type.rows == t.rows
+    if not same:
+        _wrong_count(cx, t, c)
+    return cx.at(c.node).op("cast", x, attr=t)
+
+
+def _rows(cx: Context, t: Mat, c: Call) -> list[Value] | None:
+    """The components of a matrix given by row vectors."""
+    if not all(isinstance(x, Value) and isinstance(x.type, Vec) for x in c.args):
+        return None
+    cx.fail(
+        "arguments",
+        f"{spell(t)} of vectors does not say whether they are rows or columns",
+        c.node,
+        help="use wp.matrix_from_rows(...) or wp.matrix_from_cols(...)",
+    )
+
+
+def _joined(cx: Context, t: Quat, c: Call) -> list[Value] | None:
+    """A quaternion from its vector part and its real part."""
+    if len(c.args) != 2:
+        return None
+    v, w = c.args
+    if not isinstance(v, Value) or v.type is not Vec(3, t.scalar):
+        _wrong_count(cx, t, c)
+    return [*(cx.b.op("extract", v, attr=i) for i in range(3)), component(cx, w, t.scalar, c.arg_node(1))]
+
+
+def _transform(cx: Context, t: Transform, c: Call) -> Value:
+    args = dict(enumerate(c.args))
+    for k, i in (("p", 0), ("q", 1)):
+        if k in c.kwargs:
+            args[i] = cx.materialise(c.kwargs[k], c.kw_nodes.get(k, c.node))
+    if len(args) != 2:
+        return _packed(cx, t, c)
+    p, q = args.get(0), args.get(1)
+    right = isinstance(p, Value) and p.type is Vec(3, t.scalar) and isinstance(q, Value) and q.type is Quat(t.scalar)
+    if not right:
+        _wrong_count(cx, t, c)
+    b = cx.at(c.node)
+    parts = [*(b.op("extract", p, attr=i) for i in range(3)), *(b.op("extract", q, attr=i) for i in range(4))]
+    return b.op("make", *parts, attr=t)
+
+
+def _struct(cx: Context, t: Struct, c: Call) -> Value:
+    b = cx.at(c.node)
+    if not c.args and not c.kwargs:
+        return b.op("zero", attr=t)
+    names = [n for n, _ in t.fields]
+    if len(c.args) > len(names):
+        cx.fail("arguments", f"struct {t.name} has {len(names)} fields, {len(c.args)} values given", c.node)
+    given = dict(zip(names, zip(c.args, c.nodes)))
+    for k, x in c.kwargs.items():
+        node = c.kw_nodes.get(k, c.node)
+        if k not in t.index:
+            cx.fail("no-member", f"struct {t.name} has no field `{k}`", node, candidates=names)
+        given[k] = (x, node)
+    parts = []
+    for name, ft in t.fields:
+        x, node = given.get(name, (None, c.node))
+        parts.append(_default(cx, ft) if x is None else cx.convert(x, ft, node, f"field `{name}`"))
+    return cx.at(c.node).op("make", *parts, attr=t)
+
+
+def _default(cx: Context, t: Type) -> Value:
+    return cx.b.op("zero", attr=t) if isinstance(t, (Struct, Array)) else cx.b.const(0, t)
+
+
+# -- types named by their parameters: wp.vector(...), wp.matrix(...), ... -------------------------------------------
+
+
+def _dtype(cx: Context, c: Call, fallback: Scalar = F32) -> Scalar:
+    """The scalar type of an anonymous constructor: `dtype=`, else that of the first typed argument."""
+    if "dtype" in c.kwargs:
+        node = c.kw_nodes.get("dtype", c.node)
+        t = type_or_none(cx.constant(c.kwargs["dtype"], node, "dtype"))
+        if not isinstance(t, Scalar):
+            cx.fail("arguments", "dtype must be a scalar type", node)
+        return t
+    for x in c.args:
+        if isinstance(x, (Value, Ref)) and isinstance(x.type, (Scalar, Packed)):
+            return x.type.scalar if isinstance(x.type, Packed) else x.type
+    lits = [x for x in c.args if isinstance(x, Lit)]
+    if lits:
+        return F32 if any(isinstance(x.value, float) for x in lits) else lits[0].type
+    return fallback
+
+
+def _number(cx: Context, c: Call, name: str) -> int | None:
+    if name not in c.kwargs:
+        return None
+    node = c.kw_nodes.get(name, c.node)
+    n = cx.constant(c.kwargs[name], node, f"`{name}`")
+    if not isinstance(n, int) or n < 1:
+        cx.fail("arguments", f"`{name}` must be a positive integer", node)
+    return n
+
+
+def _without(c: Call, *names: str) -> Call:
+    return Call(c.node, c.args, c.nodes, {k: x for k, x in c.kwargs.items() if k not in names}, c.kw_nodes)
+
+
+@handles("vector")
+def _vector(cx: Context, c: Call) -> Front:
+    s = _dtype(cx, c)
+    length = _number(cx, c, "length")
+    if length is None:
+        single = c.args[0] if len(c.args) == 1 else None
+        length = single.type.count if isinstance(single, (Value, Ref)) and isinstance(single.type, Vec) else len(c.args)
+    if length == 0:
+        cx.fail("arguments", "wp.vector needs its components or `length=`", c.node)
+    return construct(cx, Vec(length, s), _without(c, "length", "dtype"))
+
+
+@handles("matrix")
+def _matrix(cx: Context, c: Call) -> Front:
+    s = _dtype(cx, c)
+    if "shape" not in c.kwargs:
+        single = c.args[0] if len(c.args) == 1 else None
+        if isinstance(single, (Value, Ref)) and isinstance(single.type, Mat):
+            return construct(cx, Mat(single.type.rows, single.type.cols, s), _without(c, "dtype"))
+        cx.fail("arguments", "wp.matrix needs `shape=(rows, columns)`", c.node)
+    node = c.kw_nodes.get("shape", c.node)
+    shape = cx.constant(c.kwargs["shape"], node, "`shape`")
+    if not (isinstance(shape, tuple) and len(shape) == 2 and all(isinstance(n, int) and n > 0 for n in shape)):
+        cx.fail("arguments", "shape must be (rows, columns)", node)
+    return construct(cx, Mat(*shape, s), _without(c, "shape", "dtype"))
+
+
+@handles("quaternion")
+def _quaternion(cx: Context, c: Call) -> Front:
+    return construct(cx, Quat(_dtype(cx, c)), _without(c, "dtype"))
+
+
+@handles("transformation")
+def _transformation(cx: Context, c: Call) -> Front:
+    return construct(cx, Transform(_dtype(cx, c)), _without(c, "dtype"))
+
+
+@handles("identity")
+def _identity(cx: Context, c: Call) -> Front:
+    if c.args and "n" not in c.kwargs:
+        c = Call(c.node, [], [], {**c.kwargs, "n": c.args[0]}, c.kw_nodes)
+    n = _number(cx, c, "n")
+    if n is None:
+        cx.fail("arguments", "wp.identity needs `n=`", c.node)
+    ones = tuple(float(i == j) for i in range(n) for j in range(n))
+    return cx.at(c.node).const(ones, Mat(n, n, _dtype(cx, c)))
+
+
+def _vectors(cx: Context, c: Call, what: str) -> list[Value]:
+    args = c.args
+    if len(args) == 1 and isinstance(args[0], Tup):
+        args = list(args[0].items)
+    values = [cx.materialise(a, c.node) for a in args]
+    if not values or not all(isinstance(v.type, Vec) and v.type is values[0].type for v in values):
+        cx.fail("arguments", f"{what} takes vectors of one type", c.node)
+    return values
+
+
+@handles("matrix_from_rows")
+def _from_rows(cx: Context, c: Call) -> Front:
+    vs = _vectors(cx, c, "wp.matrix_from_rows")
+    n, s = vs[0].type.count, vs[0].type.scalar
+    parts = [cx.b.op("extract", v, attr=j) for v in vs for j in range(n)]
+    return cx.at(c.node).op("make", *parts, attr=Mat(len(vs), n, s))
+
+
+@handles("matrix_from_cols")
+def _from_cols(cx: Context, c: Call) -> Front:
+    vs = _vectors(cx, c, "wp.matrix_from_cols")
+    n, s = vs[0].type.count, vs[0].type.scalar
+    parts = [cx.b.op("extract", v, attr=i) for i in range(n) for v in vs]
+    return cx.at(c.node).op("make", *parts, attr=Mat(n, len(vs), s))
+
+

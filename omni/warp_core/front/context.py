@@ -1,0 +1,393 @@
+"""The state of lowering one function, and the small operations every other module of the front end uses.
+
+A `Context` belongs to one instance of one function. `expr` and `statements` dispatch on the syntax node through the
+tables EXPRESSIONS and STATEMENTS, which the modules of this package fill with `@lowers(...)`. Mistakes of the user are
+raised with `fail` and caught statement by statement, so that one report has them all.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..ir.builder import Builder
+from ..ir.nodes import Function, Loc, Operation, Region, Value
+from ..lang.errors import Diagnostic, Place, Span
+from ..lang.generics import spell
+from ..lang.semantics import convert
+from ..lang.source import Source
+from ..lang.types import BOOL, I32, Array, Scalar, Type
+from .liveness import Liveness
+from .values import POISON, Closure, Front, Lit, Poison, Ref, Static, Tup, Unset, spell_front
+
+if TYPE_CHECKING:
+    from .instances import Session
+
+EXPRESSIONS: dict[type, Callable[[Context, Any], Front]] = {}
+STATEMENTS: dict[type, Callable[[Context, Any], None]] = {}
+
+
+def lowers(*kinds: type) -> Callable:
+    """Decorator: the function lowers syntax nodes of these kinds."""
+
+    def enter(fn: Callable) -> Callable:
+        for kind in kinds:
+            (EXPRESSIONS if issubclass(kind, ast.expr) else STATEMENTS)[kind] = fn
+        return fn
+
+    return enter
+
+
+class Refused(Exception):
+    """Lowering of a statement stops here. Without a diagnostic the reason was told before."""
+
+    def __init__(self, diagnostic: Diagnostic | None = None):
+        self.diagnostic = diagnostic
+
+
+@dataclass(slots=True)
+class Exit:
+    """A terminator whose operands are filled in when its target is complete, and the locals at that point."""
+
+    op: Operation
+    region: Region
+    env: dict[str, Any]
+
+    def constant(self, value: Any, t: Type) -> Value:
+        """A constant just before the terminator, which closes its region."""
+        assert isinstance(t, Scalar)
+        op = Operation("const", [], convert(value, t), self.op.loc)
+        op.results = (Value(t, op),)
+        self.region.ops.insert(-1, op)
+        return op.results[0]
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """A breakable operation being built."""
+
+    breaks: list[Exit] = field(default_factory=list)
+    continues: list[Exit] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class PyLoop:
+    """A loop of the source: where `break` and `continue` go. `on_continue` is the terminator that continues it."""
+
+    break_to: Frame | None
+    continue_to: Frame | None
+    on_continue: str = "continue"
+
+
+@dataclass(slots=True)
+class Returned:
+    """A `return`: where it leaves, its value and place."""
+
+    exit: Exit
+    value: Any
+    node: ast.AST
+
+
+class Context:
+    """Lowering of one function for given argument types."""
+
+    def __init__(self, session: Session, source: Source, globals_: dict, cells: dict[str, Any], function: Function):
+        self.session, self.source, self.globals, self.cells = session, source, globals_, cells
+        self.function = function
+        self.b = Builder(function)
+        self.env: dict[str, Any] = {}
+        self.dead = False
+        self.bindings: dict[str, Any] = {}  # type variables
+        self.local_types: dict[str, tuple[Type, ast.AST]] = {}
+        self.local_names: frozenset[str] = frozenset()
+        self.frames: list[Frame] = []
+        self.loops: list[PyLoop] = []
+        self.returns: list[Returned] = []
+        self.expected: tuple[Type, ...] | None = None
+        self.liveness: Liveness
+        self._file = source.filename
+
+    # -- places and errors --------------------------------------------------------------------------------------
+
+    def loc(self, node: ast.AST) -> Loc:
+        """The span of a node in the user's file."""
+        offset = self.source.offset
+        n: Any = node
+        return Loc(self._file, n.lineno + offset, n.col_offset, n.end_lineno + offset, n.end_col_offset)
+
+    def at(self, node: ast.AST) -> Builder:
+        """The builder, set to give new operations the place of `node`."""
+        self.b.loc = self.loc(node)
+        return self.b
+
+    def place(self, where: ast.AST | Loc) -> Place:
+        """A place for a report."""
+        loc = where if isinstance(where, Loc) else self.loc(where)
+        return self.source.place(Span(*loc[:5]))
+
+    def fail(
+        self,
+        code: str,
+        message: str,
+        node: ast.AST | Loc,
+        notes: Sequence[tuple[str, ast.AST | Loc]] = (),
+        candidates: Sequence[str] = (),
+        help: str = "",
+    ) -> NoReturn:
+        """Refuse the statement being lowered: a mistake of the user's at `node`."""
+        placed = tuple((text, self.place(where)) for text, where in notes)
+        raise Refused(Diagnostic(code, message, self.place(node), placed, tuple(candidates), help))
+
+    def warn(self, message: str, node: ast.AST) -> None:
+        """Tell once per line where the documented meaning differs from Python's."""
+        if not self.session.quiet:
+            self.session.warnings.setdefault((self._file, self.loc(node).line, message[:12]), message)
+
+    def attempt(self, action: Callable[[], Any], default: Any) -> Any:
+        """Run a part of a statement so that the rest can still be checked when the part is refused."""
+        depth, frames, loops = len(self.b._open), len(self.frames), len(self.loops)
+        try:
+            return action()
+        except Refused as refused:
+            self.session.report(refused.diagnostic)
+            del self.b._open[depth:], self.frames[frames:], self.loops[loops:]
+            return default
+
+    # -- dispatch -----------------------------------------------------------------------------------------------
+
+    def expr(self, node: ast.expr) -> Front:
+        """Lower an expression to a front value; array elements are not loaded yet."""
+        handler = EXPRESSIONS.get(type(node))
+        if handler is None:
+            what = _NAMES.get(type(node), type(node).__name__)
+            self.fail("unsupported", f"{what} cannot be used in a kernel", node, help=_HELP.get(type(node), ""))
+        return handler(self, node)
+
+    def statements(self, body: Sequence[ast.stmt]) -> None:
+        """Lower statements until one leaves; each refusal is reported and its targets poisoned."""
+        for node in body:
+            if self.dead:
+                return
+            self.attempt(lambda node=node: self._statement(node), None)
+
+    def _statement(self, node: ast.stmt) -> None:
+        handler = STATEMENTS.get(type(node))
+        try:
+            if handler is None:
+                what = _NAMES.get(type(node), type(node).__name__)
+                self.fail("unsupported", f"{what} cannot be used in a kernel", node, help=_HELP.get(type(node), ""))
+            self.b.loc = self.loc(node)
+            handler(self, node)
+        except Refused:
+            for name in self.liveness.writes([node]):
+                self.env[name] = POISON
+            raise
+
+    # -- values -------------------------------------------------------------------------------------------------
+
+    def rvalue(self, node: ast.expr) -> Front:
+        """Lower an expression and load it if it stands for an array element."""
+        x = self.expr(node)
+        return self.load(x, node) if type(x) is Ref else x
+
+    def value(self, node: ast.expr, what: str = "") -> Value:
+        """Lower an expression to an IR value; a literal takes its own type."""
+        return self.materialise(self.expr(node), node, what)
+
+    def load(self, ref: Ref, node: ast.AST) -> Value:
+        """Read an array element or a part of one."""
+        return self.at(node).op("load", *ref.operands, attr=ref.path)
+
+    def materialise(self, x: Any, node: ast.AST, what: str = "") -> Value:
+        """An IR value of a front value."""
+        if isinstance(x, Value):
+            return x
+        if isinstance(x, Ref):
+            return self.load(x, node)
+        if isinstance(x, Lit):
+            return self.literal(x, x.type, node)
+        if isinstance(x, Poison):
+            raise Refused
+        where = f" as {what}" if what else " where a number or vector is needed"
+        self.fail("type-mismatch", f"{spell_front(x)} cannot be used{where}", node)
+
+    def literal(self, x: Lit, t: Type, node: ast.AST) -> Value:
+        """A literal as a constant of scalar type `t`."""
+        assert isinstance(t, Scalar)
+        if t.is_int and not isinstance(x.value, float) and not x.fits(t) and not isinstance(x.value, bool):
+            self.warn(f"wrap-around: {x.value} does not fit {spell(t)}", node)
+        return self.b.const(x.value, t)
+
+    def bindable(self, x: Front, node: ast.AST) -> Any:
+        """What a local holds after `name = x`."""
+        if isinstance(x, (Value, Static, Closure)):
+            return x
+        if isinstance(x, Tup):
+            return Tup([self.bindable(i, node) for i in x.items])
+        return self.materialise(x, node)
+
+    def convert(self, x: Front, t: Type, node: ast.AST, what: str) -> Value:
+        """`x` as type `t`: literals adapt, anything else must have that type."""
+        if isinstance(x, Lit) and x.fits(t):
+            return self.b.const(x.value, t)
+        if isinstance(x, (Value, Ref)) and x.type is t:
+            return self.materialise(x, node)
+        self.fail(
+            "type-mismatch", f"{what} is {spell(t)}, but this is {spell_front(x)}", node, help=cast_help(x, t, node)
+        )
+
+    def constant(self, x: Front, node: ast.AST, what: str) -> Any:
+        """The Python value of something that must be known at compile time."""
+        if isinstance(x, Lit):
+            return x.value
+        if isinstance(x, Static):
+            return x.obj
+        if isinstance(x, Tup):
+            return tuple(self.constant(i, node, what) for i in x.items)
+        if isinstance(x, Value) and x.is_const:
+            return x.const
+        self.fail("not-constant", f"{what} must be known when the kernel compiles", node)
+
+    def truth(self, x: Front, node: ast.AST) -> Value | bool:
+        """A condition: an IR bool, or a Python bool where it is known."""
+        if isinstance(x, Ref):
+            x = self.load(x, node)
+        if isinstance(x, Lit):
+            return bool(x.value)
+        if isinstance(x, Tup):
+            return bool(x.items)
+        if isinstance(x, Static):
+            return bool(x.obj)
+        if not isinstance(x, Value):
+            self.fail("type-mismatch", f"{spell_front(x)} cannot be used as a condition", node)
+        if isinstance(x.type, Array):
+            return self.at(node).op("not", self.at(node).op("is_null", x))
+        if not isinstance(x.type, Scalar):
+            self.fail("type-mismatch", f"{spell(x.type)} cannot be used as a condition", node, help="compare a number")
+        if x.type is not BOOL:
+            x = self.at(node).op("ne", x, self.b.const(0, x.type))
+        return bool(x.const) if x.is_const else x
+
+    def condition(self, node: ast.expr) -> Value | bool:
+        """Lower an expression as a condition."""
+        return self.truth(self.expr(node), node)
+
+    def as_bool(self, c: Value | bool) -> Value:
+        """A condition as an IR value."""
+        return c if isinstance(c, Value) else self.b.const(c, BOOL)
+
+    def index_value(self, x: Front, node: ast.AST, what: str = "an index") -> Value:
+        """An integer operand; literals become int32."""
+        if isinstance(x, Lit) and isinstance(x.value, int) and not isinstance(x.value, bool):
+            return self.b.const(x.value, I32)
+        if isinstance(x, (Value, Ref)) and isinstance(x.type, Scalar) and x.type.is_int:
+            return self.materialise(x, node)
+        self.fail("type-mismatch", f"{what} must be an integer, not {spell_front(x)}", node, help="convert with int(...)")
+
+    # -- locals -------------------------------------------------------------------------------------------------
+
+    def read(self, name: str, node: ast.AST) -> Any:
+        """The binding of a local."""
+        x = self.env.get(name)
+        if x is None:
+            self._unassigned(name, node, None)
+        if isinstance(x, Poison):
+            raise Refused
+        if isinstance(x, Unset):
+            self._unassigned(name, node, x)
+        return x
+
+    def _unassigned(self, name: str, node: ast.AST, unset: Unset | None) -> NoReturn:
+        where = unset.where if unset else None
+        notes = [(unset.why, where)] if unset and where else []
+        if not notes:
+            first = next((n for n in self.assignments.get(name, ())), None)
+            if first is not None:
+                notes = [("it is assigned here", self.loc(first))]
+        self.env[name] = POISON
+        self.fail(
+            "unassigned",
+            f"`{name}` may be read before it is assigned",
+            node,
+            notes,
+            help=f"assign `{name}` before the branch or loop",
+        )
+
+    @property
+    def assignments(self) -> dict[str, list[ast.AST]]:
+        """Nodes that assign each local, in source order."""
+        found: dict[str, list[ast.AST]] = {}
+        for n in ast.walk(self.source.tree()):
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
+                found.setdefault(n.id, []).append(n)
+        return found
+
+    def assigned_within(self, name: str, node: ast.AST) -> ast.AST | None:
+        """The first place inside `node` that assigns the local."""
+        for n in ast.walk(node):
+            if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store):
+                return n
+        return None
+
+    def bind(self, name: str, x: Any, node: ast.AST) -> None:
+        """`name = x`: a local keeps the type of its first assignment."""
+        if isinstance(x, Value):
+            known = self.local_types.get(name)
+            if known is None:
+                self.local_types[name] = (x.type, node)
+            elif known[0] is not x.type:
+                self.fail(
+                    "type-change",
+                    f"`{name}` is {spell(known[0])} and cannot become {spell(x.type)}",
+                    node,
+                    [(f"`{name}` got its type here", known[1])],
+                    help=f"use another name, or convert: `{spell(known[0])}(...)`",
+                )
+        self.env[name] = x
+
+
+def cast_help(x: Any, t: Type, node: ast.AST) -> str:
+    """How to convert `x` to `t`, if a cast does it."""
+    if isinstance(t, Scalar) and (isinstance(x, Lit) or isinstance(getattr(x, "type", None), Scalar)):
+        short = {"int32": "int", "float32": "float", "bool": "bool"}.get(spell(t), f"wp.{spell(t)}")
+        return f"convert it: `{short}({ast.unparse(node)})`" if isinstance(node, ast.expr) else f"use `{short}(...)`"
+    return ""
+
+
+_NAMES: dict[type, str] = {
+    ast.Dict: "a dict",
+    ast.Set: "a set",
+    ast.DictComp: "a dict comprehension",
+    ast.SetComp: "a set comprehension",
+    ast.Await: "`await`",
+    ast.Yield: "`yield`",
+    ast.YieldFrom: "`yield from`",
+    ast.Starred: "`*` unpacking",
+    ast.Try: "`try`",
+    ast.Raise: "`raise`",
+    ast.With: "`with`",
+    ast.Import: "`import`",
+    ast.ImportFrom: "`import`",
+    ast.Global: "`global`",
+    ast.Nonlocal: "`nonlocal`",
+    ast.FunctionDef: "a nested function",
+    ast.ClassDef: "a class",
+    ast.Delete: "`del`",
+    ast.Slice: "a slice",
+    ast.AsyncFor: "`async for`",
+    ast.AsyncWith: "`async with`",
+    ast.AsyncFunctionDef: "an async function",
+}
+_HELP: dict[type, str] = {
+    ast.FunctionDef: "define it outside and decorate it with @wp.func, or use a lambda",
+    ast.Import: "import outside the kernel",
+    ast.ImportFrom: "import outside the kernel",
+    ast.Raise: "use `assert` (checked in debug mode), or write an error code to an array",
+    ast.Try: "kernels have no exceptions: test for the condition instead",
+    ast.Dict: "use a @wp.struct, or an array",
+    ast.Set: "use bit operations or an array",
+    ast.Global: "kernels only read globals, as compile-time constants",
+    ast.Nonlocal: "kernels only read outer names, as compile-time constants",
+}

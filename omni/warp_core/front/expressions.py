@@ -1,0 +1,205 @@
+"""Expressions that are neither names, operators, calls nor subscripts: literals, tuples, conditions, lambdas, strings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from ..ir.nodes import Value
+from ..lang.types import BOOL, F32
+from .context import Context, Exit, Refused, lowers
+from .iteration import comprehension, items_of
+from .joins import conditional
+from .operators import compare
+from .values import POISON, Closure, Front, Lit, Static, Tup, spell_front
+
+
+@lowers(ast.Constant)
+def _constant(cx: Context, node: ast.Constant) -> Front:
+    v = node.value
+    if isinstance(v, (bool, int, float)):
+        return Lit(v)
+    if v is None or isinstance(v, str):
+        return Static(v)
+    cx.fail("unsupported", f"{v!r} cannot be used in a kernel", node)
+
+
+@lowers(ast.Tuple, ast.List)
+def _tuple(cx: Context, node: ast.Tuple | ast.List) -> Front:
+    items: list[Any] = []
+    for e in node.elts:
+        if isinstance(e, ast.Starred):
+            items += items_of(cx, cx.rvalue(e.value), e, "`*`")
+        else:
+            items.append(cx.rvalue(e))
+    return Tup(items)
+
+
+@lowers(ast.GeneratorExp, ast.ListComp)
+def _comprehension(cx: Context, node: ast.GeneratorExp | ast.ListComp) -> Front:
+    return Tup(comprehension(cx, node))
+
+
+@lowers(ast.Lambda)
+def _lambda(cx: Context, node: ast.Lambda) -> Front:
+    return Closure(node, cx, {})
+
+
+@lowers(ast.NamedExpr)
+def _walrus(cx: Context, node: ast.NamedExpr) -> Front:
+    assert isinstance(node.target, ast.Name)
+    x = cx.bindable(cx.rvalue(node.value), node.value)
+    cx.bind(node.target.id, x, node.target)
+    return x
+
+
+@lowers(ast.JoinedStr)
+def _joined(cx: Context, node: ast.JoinedStr) -> Front:
+    """An f-string of compile-time parts. `print` shows the others."""
+    parts = []
+    for v in node.values:
+        if isinstance(v, ast.FormattedValue):
+            x = cx.rvalue(v.value)
+            if isinstance(x, Value) and not x.is_const:
+                return _run_time_text(cx, node)
+            parts.append(str(cx.constant(x, v.value, "a part of this string")))
+        else:
+            parts.append(str(v.value))  # type: ignore[attr-defined]
+    return Static("".join(parts))
+
+
+class Text(Tup):
+    """An f-string with run-time parts: a tuple that prints without separators."""
+
+
+def _run_time_text(cx: Context, node: ast.JoinedStr) -> Front:
+    items: list[Any] = []
+    for v in node.values:
+        if isinstance(v, ast.FormattedValue):
+            if v.format_spec is not None or v.conversion != -1:
+                cx.fail("unsupported", "a format cannot be given here", v, help="use wp.printf")
+            items.append(cx.rvalue(v.value))
+        else:
+            items.append(Static(v.value))  # type: ignore[attr-defined]
+    return Text(items)
+
+
+# -- conditions -----------------------------------------------------------------------------------------------------
+
+
+@lowers(ast.Compare)
+def _compare(cx: Context, node: ast.Compare) -> Front:
+    found = _chain(cx, node, cx.rvalue(node.left), node.left, 0)
+    return Lit(found) if isinstance(found, bool) else found
+
+
+def _chain(cx: Context, node: ast.Compare, left: Front, left_node: ast.expr, i: int) -> Value | bool:
+    """`a < b < c`: b is evaluated once, c only if a < b."""
+    right_node = node.comparators[i]
+    right = cx.rvalue(right_node)
+    part: Any = node if len(node.ops) == 1 else _between(left_node, right_node)
+    first = compare(cx, type(node.ops[i]), left, right, part, left_node, right_node)
+    if i + 1 == len(node.ops) or first is False:
+        return first
+    if first is True:
+        return _chain(cx, node, right, right_node, i + 1)
+    return _short(cx, first, lambda: _chain(cx, node, right, right_node, i + 1), "and", node)
+
+
+def _between(left: ast.expr, right: ast.expr) -> ast.expr:
+    """A node that spans from `left` to `right`, for places."""
+    span = ast.Constant(None)
+    span.lineno, span.col_offset = left.lineno, left.col_offset
+    span.end_lineno, span.end_col_offset = right.end_lineno, right.end_col_offset
+    return span
+
+
+def _short(cx: Context, first: Value, rest: Callable[[], Value | bool], code: str, node: ast.AST) -> Value | bool:
+    """`first and rest()` or `first or rest()` on conditions."""
+
+    def evaluate() -> Front:
+        return cx.as_bool(rest())
+
+    def skip() -> Front:
+        return cx.b.const(code == "or", BOOL)
+
+    then, other = (evaluate, skip) if code == "and" else (skip, evaluate)
+    found = alternative(cx, first, then, other, node)
+    assert isinstance(found, Value)
+    return bool(found.const) if found.is_const else found
+
+
+def alternative(
+    cx: Context, cond: Value, then: Callable[[], Front], other: Callable[[], Front], node: ast.AST
+) -> Front:
+    """The value of one of two expressions; only the one chosen is evaluated if that can make a difference."""
+    before = dict(cx.env)
+    seen: set[str] = {_RESULT}
+
+    def arm(body: Callable[[], Front]) -> Callable[[], None]:
+        def run() -> None:
+            x = body()
+            cx.env[_RESULT] = x if isinstance(x, Lit) else cx.bindable(x, node)
+            seen.update(n for n, y in cx.env.items() if before.get(n) is not y)
+
+        return run
+
+    conditional(cx, cond, arm(then), arm(other), lambda: seen, node, lambda exits: _settle(cx, exits, node))
+    x = cx.env.pop(_RESULT, POISON)
+    if x is POISON:
+        raise Refused
+    return x
+
+
+_RESULT = "<result>"
+
+
+def _settle(cx: Context, exits: list[Exit], node: ast.AST) -> None:
+    """Give literal results the type of the other result."""
+    xs = [e.env[_RESULT] for e in exits]
+    typed = next((x.type for x in xs if isinstance(x, Value)), None)
+    if typed is None:
+        typed = F32 if any(isinstance(x, Lit) and isinstance(x.value, float) for x in xs) else None
+    for e, x in zip(exits, xs):
+        if isinstance(x, Lit):
+            e.env[_RESULT] = e.constant(x.value, typed if typed is not None and x.fits(typed) else x.type)
+
+
+@lowers(ast.BoolOp)
+def _boolop(cx: Context, node: ast.BoolOp) -> Front:
+    return _operands(cx, node, 0)
+
+
+def _operands(cx: Context, node: ast.BoolOp, i: int) -> Front:
+    """`a and b`, `a or b`: the value of the operand that decides, as in Python."""
+    is_and = isinstance(node.op, ast.And)
+    x = cx.rvalue(node.values[i])
+    if i + 1 == len(node.values):
+        return x
+    ok = cx.truth(x, node.values[i])
+    if isinstance(ok, bool):
+        return _operands(cx, node, i + 1) if ok == is_and else x
+
+    def rest() -> Front:
+        y = _operands(cx, node, i + 1)
+        if isinstance(x, Value) and isinstance(y, (Value, Static)) and getattr(y, "type", None) is not x.type:
+            word = "and" if is_and else "or"
+            text = f"`{word}` would give {spell_front(x)} on one side and {spell_front(y)} on the other"
+            cx.fail("branch-types", text, node, help="make both sides conditions, e.g. `x != 0`")
+        return y
+
+    def decided() -> Front:
+        return x
+
+    then, other = (rest, decided) if is_and else (decided, rest)
+    found = alternative(cx, ok, then, other, node)
+    return Lit(found.const) if isinstance(found, Value) and found.is_const and found.type is BOOL else found
+
+
+@lowers(ast.IfExp)
+def _ifexp(cx: Context, node: ast.IfExp) -> Front:
+    cond = cx.condition(node.test)
+    if isinstance(cond, bool):
+        return cx.rvalue(node.body if cond else node.orelse)
+    return alternative(cx, cond, lambda: cx.rvalue(node.body), lambda: cx.rvalue(node.orelse), node)

@@ -1,0 +1,344 @@
+"""One lowering session: a kernel and the instances of the functions it calls, with all mistakes found on the way.
+
+A function is lowered once for each combination of argument types and compile-time arguments. Start with
+`Session.lower`.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..ir.nodes import Function as IrFunction
+from ..ir.nodes import Loc, Value
+from ..lang.annotations import evaluate, type_or_none
+from ..lang.errors import Diagnostic, Span
+from ..lang.generics import is_generic, spell, substitute
+from ..lang.kernel import Definition, Function
+from ..lang.registry import Builtin, is_builtin
+from ..lang.source import Source
+from ..lang.types import Type
+from .calls import Match
+from .context import Context, Refused, Returned
+from .iteration import Items, iterate
+from .liveness import Liveness
+from .values import Closure, Front, Lit, Static, Tup, flatten, spell_shape
+
+
+@dataclass
+class Instance:
+    """A lowered function and the shape of what it returns."""
+
+    function: IrFunction
+    shape: Any
+
+
+NOTHING = flatten(Static(None))[0]
+
+
+class Session:
+    """Everything shared while one kernel, or one library function, is lowered."""
+
+    def __init__(self, quiet: bool = False):
+        self.diagnostics: list[Diagnostic] = []
+        self.warnings: dict[tuple[str, int, str], str] = {}
+        self.quiet = quiet
+        self.depth = 0
+        self._instances: dict[tuple, Instance | None] = {}
+        self._active: list[tuple] = []
+
+    # -- reports ------------------------------------------------------------------------------------------------
+
+    def report(self, diagnostic: Diagnostic | None) -> None:
+        """Add a mistake, once."""
+        if diagnostic is None:
+            return
+        span = diagnostic.place.span if diagnostic.place else None
+        for d in self.diagnostics:
+            if d.code == diagnostic.code and (d.place.span if d.place else None) == span:
+                return
+        self.diagnostics.append(diagnostic)
+
+    def annotation_error(self, source: Source, name: str, message: str) -> None:
+        """A parameter whose type is missing or unknown."""
+        node = source.tree()
+        for arg in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
+            if f"`{arg.arg}`" in message:
+                at: Any = arg.annotation or arg
+                break
+        else:
+            at = node
+        n, offset = at, source.offset
+        end = n.end_lineno if at is not node else n.lineno
+        col = n.end_col_offset if at is not node else n.col_offset + len(f"def {name}")
+        place = source.place(Span(source.filename, n.lineno + offset, n.col_offset, end + offset, col))
+        helps = f"write `{at.arg}: float` or another type" if isinstance(at, ast.arg) else ""
+        self.report(Diagnostic("annotation", message, place, help=helps))
+
+    def has_builtin(self, name: str) -> bool:
+        """Whether the library has this function."""
+        return is_builtin(name)
+
+    # -- instances ----------------------------------------------------------------------------------------------
+
+    def builtin_instance(self, builtin: Builtin, index: int, m: Match, node: ast.AST) -> Instance:
+        """The lowered form of a library function."""
+        from .library import instantiate
+
+        statics = {name: x for name, x in m.statics}
+        return instantiate(builtin, index, tuple(t for _, t, _ in m.values), m.bindings, statics)
+
+    def instance(self, cx: Context, f: Function, m: Match, node: ast.AST) -> Instance:
+        """The lowered form of a user function for the argument types of `m`."""
+        key = (id(f), tuple(t.key for _, t, _ in m.values), tuple((n, _static_key(x)) for n, x in m.statics))
+        if key in self._active:
+            chain = " -> ".join(k[-1] for k in self._names(key))
+            cx.fail(
+                "recursion",
+                f"`{f.name}` calls itself ({chain})" if chain else f"`{f.name}` calls itself",
+                node,
+                help="kernels have no call stack: use a loop",
+            )
+        if key not in self._instances:
+            self._instances[key] = None
+            self._active.append(key)
+            known = len(self.diagnostics)
+            try:
+                self._instances[key] = self.lower(f, m, False)
+            except Refused as refused:
+                self.report(refused.diagnostic)
+            finally:
+                self._active.pop()
+            note = ("called from here", cx.place(node))
+            for i in range(known, len(self.diagnostics)):
+                d = self.diagnostics[i]
+                self.diagnostics[i] = replace(d, notes=(*d.notes, note))
+        found = self._instances[key]
+        if found is None:
+            raise Refused
+        return found
+
+    def _names(self, key: tuple) -> list[tuple]:
+        return []
+
+    def lower(self, f: Definition, m: Match, is_kernel: bool) -> Instance:
+        """Lower the body of a definition for the types in `m`."""
+        cells = _cells(f.func)
+        return self.lower_body(f.name, f.source, f.func, cells, m, is_kernel, getattr(f, "frame_locals", None))
+
+    def lower_body(
+        self, name: str, source: Source, func: Any, cells: dict, m: Match, is_kernel: bool, frame_locals: Any = None
+    ) -> Instance:
+        """Lower a function given by its source and surroundings."""
+        tree = source.tree()
+        loc = Loc(source.filename, tree.lineno + source.offset, tree.col_offset)
+        params = [Value(t, name=p) for p, t, _ in m.values]
+        fn = IrFunction(name, params, is_kernel=is_kernel, loc=loc)
+        cx = Context(self, source, func.__globals__, cells, fn)
+        cx.bindings = m.bindings
+        cx.liveness = Liveness(tree.body)
+        args = [a.arg for a in [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]]
+        cx.local_names = cx.liveness.writes(tree.body) | frozenset(args)
+        nodes = {a.arg: a for a in [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]}
+        for p, value in zip(m.values, params):
+            cx.env[p[0]] = value
+            cx.local_types[p[0]] = (value.type, nodes[p[0]])
+        for p_name, x in m.statics:
+            cx.env[p_name] = x
+        returns = func.__annotations__.get("return")
+        cx.expected = self._expected(cx, func, returns, frame_locals, tree)
+        before = len(self.diagnostics)
+        cx.statements(tree.body)
+        shape = self._finish(cx, fn, tree)
+        if len(self.diagnostics) > before:
+            raise Refused
+        return Instance(fn, shape)
+
+    def _expected(self, cx: Context, func: Any, annotation: Any, frame_locals: Any, tree: ast.FunctionDef) -> Any:
+        """The types a return annotation asks for: None (nothing said), or a tuple of types."""
+        if annotation is None:
+            return () if "return" in func.__annotations__ else None
+        try:
+            found = evaluate(annotation, func, frame_locals)
+        except Exception:
+            return None
+        if found is None:
+            return ()
+        parts = getattr(found, "__args__", None) if getattr(found, "__origin__", None) is tuple else None
+        types = [substitute(type_or_none(p), cx.bindings) for p in (parts or (found,))]
+        if any(not isinstance(t, Type) for t in types):
+            if any(t is None for t in types):
+                self.report(
+                    Diagnostic(
+                        "annotation", "the return annotation is not a type that kernels know", cx.place(tree.returns)
+                    )
+                    if tree.returns
+                    else None
+                )
+            return None if any(is_generic(t) or t is None for t in types) else tuple(types)
+        return tuple(types)
+
+    def _finish(self, cx: Context, fn: IrFunction, tree: ast.FunctionDef) -> Any:
+        """Close the body, and give all returns one shape."""
+        from .joins import terminate
+
+        if not cx.dead:
+            end = tree.body[-1]
+            cx.b.loc = cx.loc(end)
+            falls = terminate(cx, "return")
+            valued = [r for r in cx.returns if not _is_none(r.value)]
+            if valued or cx.expected:
+                self._missing_return(cx, tree, end, valued)
+            cx.returns.append(Returned(falls, Static(None), end))
+        shape = NOTHING
+        if cx.returns and not self.diagnostics:
+            for r in cx.returns:
+                outcome = cx.attempt(lambda r=r: _typed_return(cx, r), None)
+                if outcome is None:
+                    continue
+                if r is cx.returns[0]:
+                    shape = outcome[0]
+                elif outcome[0] != shape:
+                    self._returns_differ(cx, shape, outcome[0], r)
+                r.exit.op.args += outcome[1]
+        fn.results = tuple(v.type for v in cx.returns[0].exit.op.args) if cx.returns else ()
+        return shape
+
+    def _missing_return(self, cx: Context, tree: ast.FunctionDef, end: ast.stmt, valued: list[Returned]) -> None:
+        notes = [("a value is returned here", valued[0].node)] if valued else []
+
+        def refuse() -> None:
+            cx.fail(
+                "missing-return",
+                f"`{tree.name}` can end without returning a value",
+                end,
+                notes,
+                help="add a `return` at the end of the function",
+            )
+
+        cx.attempt(refuse, None)
+
+    def _returns_differ(self, cx: Context, first: Any, other: Any, r: Returned) -> None:
+        def refuse() -> None:
+            cx.fail(
+                "return-type",
+                f"this returns {spell_shape(other)}, an earlier `return` gives {spell_shape(first)}",
+                getattr(r.node, "value", None) or r.node,
+                [("the earlier return", cx.returns[0].node)],
+            )
+
+        cx.attempt(refuse, None)
+
+    # -- helpers of other modules -------------------------------------------------------------------------------
+
+    def iterate(self, cx: Context, node: ast.expr) -> Any:
+        """A call of range, zip, ... as a value."""
+        found = iterate(cx, node)
+        return Tup(found.items) if isinstance(found, Items) else found
+
+    def foreign(self, cx: Context, f: Closure, bound: dict[str, Any], node: ast.AST) -> Front:
+        """A lambda called in another function than the one that wrote it: it may use constants only."""
+        free = {n.id for n in ast.walk(f.node.body) if isinstance(n, ast.Name)} - set(bound)
+        home = f.home
+        env: dict[str, Any] = {}
+        for name in free & home.local_names:
+            x = home.env.get(name)
+            if isinstance(x, Value) and x.is_const:
+                env[name] = cx.b.const(x.const, x.type)
+            elif isinstance(x, (Static, Closure)):
+                env[name] = x
+            else:
+                text = f"a lambda passed to a function cannot use the local `{name}`"
+                cx.fail("unsupported", text, node, help="pass it as an argument as well")
+        inner = Context(self, home.source, home.globals, home.cells, cx.function)
+        inner.b, inner.frames, inner.liveness = cx.b, cx.frames, home.liveness
+        inner.bindings = home.bindings
+        inner.env, inner.local_names = {**env, **bound}, home.local_names | frozenset(bound)
+        self.depth += 1
+        try:
+            return inner.rvalue(f.node.body)
+        finally:
+            self.depth -= 1
+
+
+def _is_none(x: Any) -> bool:
+    return isinstance(x, Static) and x.obj is None
+
+
+def _typed_return(cx: Context, r: Returned) -> tuple[Any, list[Value]]:
+    """The shape and values of a return; literals take the expected or the common type."""
+    items = r.value.items if isinstance(r.value, Tup) else (r.value,)
+    if _is_none(r.value):
+        if cx.expected:
+            _return_mismatch(cx, r, "nothing")
+        return NOTHING, []
+    wanted = cx.expected if cx.expected is not None else _common(cx, len(items))
+    if cx.expected is not None and len(cx.expected) != len(items):
+        _return_mismatch(cx, r, f"{len(items)} values")
+    out: list[Any] = []
+    for i, x in enumerate(items):
+        t = wanted[i] if i < len(wanted) else None
+        if isinstance(x, Lit):
+            x = r.exit.constant(x.value, t if t is not None and x.fits(t) else x.type)
+        elif isinstance(x, Tup):
+            x = Tup([r.exit.constant(y.value, y.type) if isinstance(y, Lit) else y for y in x.items])
+        elif not isinstance(x, Value):
+            cx.fail("return-type", "only values can be returned", getattr(r.node, "value", None) or r.node)
+        if cx.expected is not None and isinstance(x, Value) and x.type is not t:
+            _return_mismatch(cx, r, spell(x.type))
+        out.append(x)
+    return flatten(Tup(out) if isinstance(r.value, Tup) else out[0])
+
+
+def _common(cx: Context, count: int) -> list[Type | None]:
+    """The type that each position of the returns has where it is not a literal."""
+    out: list[Type | None] = []
+    for i in range(count):
+        found, fraction = None, False
+        for r in cx.returns:
+            items = r.value.items if isinstance(r.value, Tup) else (r.value,)
+            x = items[i] if i < len(items) else None
+            if isinstance(x, Value):
+                found = found or x.type
+            fraction = fraction or (isinstance(x, Lit) and isinstance(x.value, float))
+        out.append(found or (Lit(0.0).type if fraction else None))
+    return out
+
+
+def _return_mismatch(cx: Context, r: Returned, what: str) -> None:
+    wanted = ", ".join(map(spell, cx.expected)) or "nothing"
+    tree = cx.source.tree()
+    notes = [("the annotation", tree.returns)] if tree.returns else []
+    cx.fail(
+        "return-type",
+        f"this returns {what}, but `{tree.name}` is annotated to return {wanted}",
+        getattr(r.node, "value", None) or r.node,
+        notes,
+    )
+
+
+def _static_key(x: Any) -> Any:
+    """Identifies a compile-time argument."""
+    if isinstance(x, Lit):
+        return type(x.value).__name__, x.value
+    if isinstance(x, Static):
+        return x.obj if isinstance(x.obj, str) else id(x.obj)
+    if isinstance(x, Value) and x.is_const:
+        return x.type.key, repr(x.const)
+    if isinstance(x, Tup):
+        return tuple(map(_static_key, x.items))
+    return id(getattr(x, "node", x))
+
+
+def _cells(func: Any) -> dict[str, Any]:
+    """The captured outer locals that have a value."""
+    out = {}
+    for name, cell in zip(func.__code__.co_freevars, func.__closure__ or ()):
+        try:
+            out[name] = cell.cell_contents
+        except ValueError:
+            continue
+    return out
+
+

@@ -1,0 +1,276 @@
+"""What can be iterated: compile-time items (tuples, vectors, rows), ranges, arrays, and enumerate / zip / reversed of
+them. Start with `iterate`."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..ir.nodes import Value
+from ..lang.types import I32, Array, Mat, Quat, Scalar, Transform, Vec
+from .access import row
+from .calls import Call, dispatch
+from .context import Context
+from .resolve import lookup
+from .values import Closure, Front, Lit, Ref, Static, Tup, spell_front
+
+
+@dataclass
+class Items:
+    """Items known one by one when the kernel compiles."""
+
+    items: tuple[Any, ...]
+
+
+@dataclass
+class Span:
+    """low, low + step, ... up to high; `element` makes the item of an index."""
+
+    low: Value
+    high: Value
+    step: Value
+    element: Callable[[Context, Value], Front] | None = None
+
+    @property
+    def counts_up(self) -> bool:
+        """Whether every index is surely not negative."""
+        return self.low.is_const and self.low.const >= 0 and self.step.is_const and self.step.const > 0
+
+    def trips(self) -> int | None:
+        """The number of iterations, if known."""
+        if self.low.is_const and self.high.is_const and self.step.is_const:
+            return len(range(self.low.const, self.high.const, self.step.const)) if self.step.const else 0
+        return None
+
+    def constants(self, cx: Context, trips: int) -> list[Front]:
+        """The items of a span of known length."""
+        first, step, t = self.low.const, self.step.const, self.low.type
+        return [self.item(cx, cx.b.const(first + i * step, t)) for i in range(trips)]
+
+    def item(self, cx: Context, index: Value) -> Front:
+        """The item at an index."""
+        return self.element(cx, index) if self.element else index
+
+
+def iterate(cx: Context, node: ast.expr) -> Items | Span:
+    """What `for ... in node` runs over."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in cx.local_names:
+        maker = _MAKERS.get(lookup(cx, node.func.id))
+        if maker is not None:
+            return maker(cx, node)
+    if isinstance(node, (ast.GeneratorExp, ast.ListComp)):
+        return Items(comprehension(cx, node))
+    return of_value(cx, cx.rvalue(node), node)
+
+
+def of_value(cx: Context, x: Front, node: ast.AST) -> Items | Span:
+    """What a value gives when iterated."""
+    if isinstance(x, Tup):
+        return Items(x.items)
+    if isinstance(x, (Items, Span)):
+        return x
+    if isinstance(x, Value):
+        t = x.type
+        if isinstance(t, Mat):
+            return Items(tuple(row(cx, x, i, node) for i in range(t.rows)))
+        if isinstance(t, (Vec, Quat, Transform)):
+            return Items(tuple(cx.at(node).op("extract", x, attr=i) for i in range(t.count)))
+        if isinstance(t, Array):
+            return _over_array(cx, x, node)
+    if isinstance(x, Static) and isinstance(x.obj, range):
+        return Items(tuple(Lit(i) for i in x.obj))
+    cx.fail(
+        "type-mismatch",
+        f"{spell_front(x)} cannot be iterated",
+        node,
+        help="loop over range(...), a tuple, a vector or an array",
+    )
+
+
+def _over_array(cx: Context, x: Value, node: ast.AST) -> Span:
+    t = x.type
+    assert isinstance(t, Array)
+
+    def element(cx: Context, index: Value) -> Front:
+        if t.ndim > 1:
+            return cx.at(node).op("slice", x, index)
+        return cx.load(Ref(x, (index,), t.dtype), node)
+
+    b = cx.at(node)
+    return Span(b.const(0, I32), b.op("shape", x, attr=0), b.const(1, I32), element)
+
+
+def items_of(cx: Context, x: Front | Items | Span, node: ast.AST, what: str) -> tuple[Any, ...]:
+    """The items of something of compile-time length."""
+    found = x if isinstance(x, (Items, Span)) else of_value(cx, x, node)
+    if isinstance(found, Items):
+        return found.items
+    trips = found.trips()
+    if trips is None or trips > 4096:
+        cx.fail(
+            "not-constant", f"{what} needs a length known when the kernel compiles", node, help="write a `for` loop"
+        )
+    return tuple(found.constants(cx, trips))
+
+
+def comprehension(cx: Context, node: ast.GeneratorExp | ast.ListComp) -> tuple[Any, ...]:
+    """The items of a comprehension; its conditions must be known when the kernel compiles."""
+    out: list[Any] = []
+    saved = dict(cx.env), cx.local_names, dict(cx.local_types)
+    targets = frozenset(
+        n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)
+    )
+    cx.local_names = cx.local_names | targets
+    _generate(cx, node, 0, out)
+    for name in targets:
+        cx.env.pop(name, None)
+        if name in saved[0]:
+            cx.env[name] = saved[0][name]
+    cx.local_names, cx.local_types = saved[1], saved[2]
+    return tuple(out)
+
+
+def _generate(cx: Context, node: ast.GeneratorExp | ast.ListComp, depth: int, out: list[Any]) -> None:
+    if depth == len(node.generators):
+        out.append(cx.rvalue(node.elt))
+        return
+    g = node.generators[depth]
+    for item in items_of(cx, iterate(cx, g.iter), g.iter, "a comprehension"):
+        unpack(cx, g.target, item)
+        tests = [cx.condition(test) for test in g.ifs]
+        for test, c in zip(g.ifs, tests):
+            if not isinstance(c, bool):
+                cx.fail("not-constant", "the condition of a comprehension must be known when the kernel compiles", test)
+        if all(tests):
+            _generate(cx, node, depth + 1, out)
+
+
+def unpack(cx: Context, target: ast.expr, item: Any) -> None:
+    """Bind the target of a comprehension, whose names are its own and take any type."""
+    if isinstance(target, ast.Name):
+        cx.env[target.id] = item
+        return
+    assert isinstance(target, (ast.Tuple, ast.List))
+    parts = items_of(cx, item, target, "unpacking")
+    if len(parts) != len(target.elts):
+        cx.fail("unpack", f"{len(target.elts)} names for {len(parts)} values", target)
+    for t, part in zip(target.elts, parts):
+        unpack(cx, t, part)
+
+
+# -- range, enumerate, zip, reversed --------------------------------------------------------------------------------
+
+
+def _range(cx: Context, node: ast.Call) -> Span:
+    if node.keywords or not 1 <= len(node.args) <= 3:
+        cx.fail("arguments", "range takes 1 to 3 arguments", node)
+    args = [cx.rvalue(a) for a in node.args]
+    typed = next((x.type for x in args if isinstance(x, Value)), I32)
+    if not isinstance(typed, Scalar) or not typed.is_int:
+        typed = I32
+    values = [_bound(cx, x, typed, n) for x, n in zip(args, node.args)]
+    if len(values) == 1:
+        values = [cx.b.const(0, typed), values[0]]
+    if len(values) == 2:
+        values.append(cx.b.const(1, typed))
+    if values[2].is_const and values[2].const == 0:
+        cx.fail("literal", "the step of range must not be zero", node.args[2])
+    return Span(*values)
+
+
+def _bound(cx: Context, x: Front, t: Scalar, node: ast.AST) -> Value:
+    if isinstance(x, Lit) and isinstance(x.value, int) and x.fits(t):
+        return cx.b.const(x.value, t)
+    v = cx.index_value(x, node, "a bound of range")
+    return v if v.type is t else cx.convert(v, t, node, "the range")
+
+
+def _inner(cx: Context, node: ast.Call, at: int = 0) -> Items | Span:
+    return iterate(cx, node.args[at])
+
+
+def _enumerate(cx: Context, node: ast.Call) -> Items | Span:
+    extra = node.args[1] if len(node.args) == 2 else next((k.value for k in node.keywords if k.arg == "start"), None)
+    if not node.args:
+        cx.fail("arguments", "enumerate takes something to iterate", node)
+    start = cx.rvalue(extra) if extra is not None else Lit(0)
+    inner = _inner(cx, node)
+    if isinstance(inner, Items):
+        first = cx.constant(start, node, "the start of enumerate")
+        return Items(tuple(Tup((cx.b.const(first + i, I32), x)) for i, x in enumerate(inner.items)))
+    return _numbered(cx, inner, cx.index_value(start, node, "the start of enumerate"), node)
+
+
+def _numbered(cx: Context, inner: Span, start: Value, node: ast.Call) -> Span:
+    def element(cx: Context, index: Value) -> Front:
+        number = cx.at(node).op("add", index, start)
+        source = cx.b.op("add", cx.b.op("mul", index, inner.step), inner.low)
+        return Tup((number, inner.item(cx, source)))
+
+    if not (inner.step.is_const and inner.step.const == 1 and inner.low.type is I32 and start.type is I32):
+        cx.fail("unsupported", "enumerate needs a range of int32 with step 1", node)
+    b = cx.at(node)
+    return Span(b.const(0, I32), b.op("sub", inner.high, inner.low), b.const(1, I32), element)
+
+
+def _zip(cx: Context, node: ast.Call) -> Items | Span:
+    parts = [iterate(cx, a) for a in node.args]
+    if not parts:
+        return Items(())
+    if all(isinstance(p, Items) for p in parts):
+        return Items(tuple(Tup(group) for group in zip(*(p.items for p in parts))))  # type: ignore[union-attr]
+    length = min((len(p.items) for p in parts if isinstance(p, Items)), default=None)
+    known = [p.trips() for p in parts if isinstance(p, Span)]
+    if length is not None or None not in known:
+        if None in known:
+            cx.fail("not-constant", "zip of a tuple needs lengths known when the kernel compiles", node)
+        count = min(n for n in [length, *known] if n is not None)
+        columns = [p.items if isinstance(p, Items) else p.constants(cx, count) for p in parts]
+        return Items(tuple(Tup(group) for group in zip(*columns)))
+    return _zip_spans(cx, parts, node)  # type: ignore[arg-type]
+
+
+def _zip_spans(cx: Context, parts: list[Span], node: ast.Call) -> Span:
+    b = cx.at(node)
+    high = parts[0].high
+    for p in parts:
+        if not (p.low.is_const and p.low.const == 0 and p.step.is_const and p.step.const == 1 and p.low.type is I32):
+            cx.fail("unsupported", "zip needs arrays, or ranges of int32 from 0 with step 1", node)
+        high = b.op("min", high, p.high)
+    return Span(
+        b.const(0, I32), high, b.const(1, I32), lambda cx, index: Tup([p.item(cx, index) for p in parts])
+    )
+
+
+def _reversed(cx: Context, node: ast.Call) -> Items | Span:
+    inner = _inner(cx, node)
+    if isinstance(inner, Items):
+        return Items(inner.items[::-1])
+    if inner.step.is_const and inner.step.const == 1:
+        b = cx.at(node)
+        one = b.const(1, inner.low.type)
+        return Span(b.op("sub", inner.high, one), b.op("sub", inner.low, one), b.op("neg", one), inner.element)
+    cx.fail("unsupported", "reversed needs a range with step 1", node)
+
+
+def _map(cx: Context, node: ast.Call) -> Items | Span:
+    f = cx.expr(node.args[0])
+    columns = [items_of(cx, iterate(cx, a), a, "map") for a in node.args[1:]]
+    return Items(tuple(dispatch(cx, f, Call(node, list(group), [node] * len(group)), node) for group in zip(*columns)))
+
+
+_MAKERS: dict[Any, Callable[[Context, ast.Call], Items | Span]] = {
+    builtins.range: _range,
+    builtins.enumerate: _enumerate,
+    builtins.zip: _zip,
+    builtins.reversed: _reversed,
+    builtins.map: _map,
+}
+
+
+def is_iterator(f: Any) -> bool:
+    """Whether calling `f` makes something to iterate."""
+    return f in _MAKERS if not isinstance(f, Closure) else False

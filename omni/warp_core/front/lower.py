@@ -1,0 +1,69 @@
+"""Lowering: from a decorated Python function to structured SSA. Start here.
+
+The package in reading order: `context` (state of lowering one function), `values` (what expressions can be), `resolve`
+(names), `expressions`, `operators`, `access` (members, indices, stores), `calls` with `intrinsics` and `constructors`,
+`statements`, `control` (branches and loops) with `joins` and `liveness`, `instances` (functions called), `library`.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from ..ir.nodes import Function as IrFunction
+from ..lang.errors import CompileError, InternalError, KernelWarning, compile_error
+from ..lang.kernel import Function, Kernel
+from ..lang.types import Type
+from . import constructors, control, expressions, intrinsics, statements  # noqa: F401 - they fill the tables
+from .calls import Match
+from .context import Refused
+from .instances import Session
+
+
+def lower_kernel(kernel: Kernel) -> IrFunction:
+    """The IR of a kernel.
+
+    Raises:
+        CompileError: the kernel has mistakes; the exception has all of them.
+        InternalError: the compiler itself failed.
+    """
+    return _lower(kernel, None, True)
+
+
+def lower_function(function: Function, types: tuple[Type, ...] | None = None) -> IrFunction:
+    """The IR of a user function, for its annotated parameter types or the given ones. Raises as `lower_kernel`."""
+    return _lower(function, types, False)
+
+
+def _lower(definition: Kernel | Function, types: tuple[Type, ...] | None, is_kernel: bool) -> IrFunction:
+    session = Session()
+    subject = f"{'kernel' if is_kernel else 'function'} `{definition.name}`"
+    result = None
+    try:
+        m = _match(session, definition, types)
+        result = session.lower(definition, m, is_kernel).function
+    except Refused as refused:
+        session.report(refused.diagnostic)
+    except (CompileError, InternalError):
+        raise
+    except RecursionError:
+        raise InternalError("the source is nested too deeply", subject) from None
+    except Exception as e:
+        if not session.diagnostics:
+            raise InternalError(f"{type(e).__name__}: {e}", subject) from e
+    if session.diagnostics:
+        raise compile_error(subject, session.diagnostics) from None
+    for (file, line, _), message in session.warnings.items():
+        warnings.warn_explicit(message, KernelWarning, file, line)
+    if result is None:
+        raise InternalError("lowering stopped without a reason", subject)
+    return result
+
+
+def _match(session: Session, definition: Kernel | Function, types: tuple[Type, ...] | None) -> Match:
+    try:
+        params = definition.params
+    except TypeError as e:
+        session.annotation_error(definition.source, definition.name, str(e))
+        raise Refused from None
+    found = types or tuple(t for _, t in params)
+    return Match(0, {}, [(name, t, None) for (name, _), t in zip(params, found)], [])

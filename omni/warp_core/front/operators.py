@@ -1,0 +1,376 @@
+"""Arithmetic, comparison and bit operators on literals, scalars and packed types.
+
+Componentwise operations are IR operations; products with a meaning of their own (matrix-vector, quaternion, ...) are
+the library's overload set `mul`. `TABLE` has a row for each operator. Start with `binary`.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..ir.nodes import Value
+from ..lang import registry
+from ..lang.generics import spell
+from ..lang.semantics import int_range
+from ..lang.types import BOOL, Mat, Packed, Quat, Scalar, Transform, Type, Vec, element
+from .calls import call_builtin
+from .context import Context, lowers
+from .values import Front, Lit, Ref, Static, Tup, spell_front
+
+
+class Row(NamedTuple):
+    """One operator: how it is written, its IR operation, its meaning on literals, the operand kinds it takes."""
+
+    symbol: str
+    code: str
+    literal: Callable[[Any, Any], Any]
+    kinds: str  # of n (number), i (integer), b (bool)
+    same: tuple[type, ...] = ()  # packed types it combines componentwise with their own kind
+    scalar: str = ""  # "r": packed op scalar; "l": scalar op packed
+
+
+_ALL = (Vec, Mat, Quat, Transform)
+TABLE: dict[type, Row] = {
+    ast.Add: Row("+", "add", operator.add, "n", _ALL),
+    ast.Sub: Row("-", "sub", operator.sub, "n", _ALL),
+    ast.Mult: Row("*", "mul", operator.mul, "n", (), "lr"),
+    ast.MatMult: Row("@", "mul", operator.mul, "", ()),
+    ast.Div: Row("/", "div", operator.truediv, "n", (), "lr"),
+    ast.FloorDiv: Row("//", "floordiv", operator.floordiv, "n"),
+    ast.Mod: Row("%", "rem", operator.mod, "n", (Vec,)),
+    ast.Pow: Row("**", "pow", operator.pow, "n"),
+    ast.BitAnd: Row("&", "and", operator.and_, "ib", (Vec,)),
+    ast.BitOr: Row("|", "or", operator.or_, "ib", (Vec,)),
+    ast.BitXor: Row("^", "xor", operator.xor, "ib", (Vec,)),
+    ast.LShift: Row("<<", "shl", operator.lshift, "i", (Vec,)),
+    ast.RShift: Row(">>", "shr", operator.rshift, "i", (Vec,)),
+}
+_COMPARE = {
+    ast.Eq: ("==", "eq", operator.eq),
+    ast.NotEq: ("!=", "ne", operator.ne),
+    ast.Lt: ("<", "lt", operator.lt),
+    ast.LtE: ("<=", "le", operator.le),
+    ast.Gt: (">", "gt", operator.gt),
+    ast.GtE: (">=", "ge", operator.ge),
+}
+
+
+@lowers(ast.BinOp)
+def _binop(cx: Context, node: ast.BinOp) -> Front:
+    left, right = cx.rvalue(node.left), cx.rvalue(node.right)
+    return binary(cx, type(node.op), left, right, node, node.left, node.right)
+
+
+def binary(
+    cx: Context, kind: type, left: Front, right: Front, node: ast.AST, left_node: ast.AST, right_node: ast.AST
+) -> Front:
+    """`left kind right`."""
+    row = TABLE[kind]
+    if isinstance(left, Lit) and isinstance(right, Lit):
+        return _literals(cx, row, left, right, node)
+    if isinstance(left, (Tup, Static)) or isinstance(right, (Tup, Static)):
+        return _compile_time(cx, row, left, right, node)
+    a, b = adapt(cx, left, right, left_node, right_node)
+    if row.code == "pow":
+        return _power(cx, a, b, right, node)
+    return _typed(cx, row, a, b, node)
+
+
+def adapt(cx: Context, left: Front, right: Front, left_node: ast.AST, right_node: ast.AST) -> tuple[Value, Value]:
+    """Both operands as IR values; a literal takes the scalar type of the other side where it fits."""
+    if isinstance(left, Lit) and isinstance(right, Value) and left.fits(element(right.type)):
+        return cx.literal(left, element(right.type), left_node), right
+    if isinstance(right, Lit) and isinstance(left, Value) and right.fits(element(left.type)):
+        return left, cx.literal(right, element(left.type), right_node)
+    return cx.materialise(left, left_node), cx.materialise(right, right_node)
+
+
+def _literals(cx: Context, row: Row, left: Lit, right: Lit, node: ast.AST) -> Front:
+    a, b = left.value, right.value
+    ints = isinstance(a, int) and isinstance(b, int)
+    try:
+        if row.code == "div" and ints:
+            _warn_division(cx, node)
+            return Lit(int(a / b) if abs(a) < 2**53 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1))
+        if row.code == "rem" and ints:
+            return Lit(a % b if a >= 0 and b > 0 else a - b * int(a / b))
+        result = row.literal(a, b)
+    except (ArithmeticError, TypeError, ValueError) as e:
+        cx.fail("literal", f"`{a} {row.symbol} {b}` cannot be computed: {e}", node)
+    if isinstance(result, complex):
+        cx.fail("literal", f"`{a} {row.symbol} {b}` is not a real number", node)
+    return Lit(result)
+
+
+def _compile_time(cx: Context, row: Row, left: Front, right: Front, node: ast.AST) -> Front:
+    """Tuples concatenate and repeat, strings too."""
+    if isinstance(left, Tup) and isinstance(right, Tup) and row.symbol == "+":
+        return Tup(left.items + right.items)
+    if isinstance(left, Tup) and row.symbol == "*" and isinstance(right, (Lit, Value)):
+        return Tup(left.items * cx.constant(right, node, "the number of repetitions"))
+    if isinstance(left, Static) and isinstance(right, Static) and isinstance(left.obj, str) and row.symbol == "+":
+        return Static(left.obj + str(right.obj))
+    _mismatch(cx, row.symbol, left, right, node)
+
+
+def _typed(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> Value:
+    ta, tb = a.type, b.type
+    build = cx.at(node)
+    if ta is tb and (isinstance(ta, Scalar) or isinstance(ta, row.same)):
+        _check_kind(cx, row, ta, a, b, node)
+        _warn(cx, row, a, b, node)
+        return build.op(row.code, a, b)
+    if isinstance(ta, Packed) and tb is ta.scalar and "r" in row.scalar:
+        _warn(cx, row, a, b, node)
+        return build.op(row.code, a, build.op("splat", b, attr=ta))
+    if isinstance(tb, Packed) and ta is tb.scalar and "l" in row.scalar:
+        if row.code == "div" and not isinstance(tb, Vec):
+            _mismatch(cx, row.symbol, a, b, node)
+        return build.op(row.code, build.op("splat", a, attr=tb), b)
+    if row.code == "mul" and isinstance(ta, Packed) and isinstance(tb, Packed):
+        return _product(cx, row, a, b, node)
+    _mismatch(cx, row.symbol, a, b, node)
+
+
+def _product(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> Value:
+    """The library's `mul`; vectors have no product of their own."""
+    mul = registry.get("mul")
+    if (isinstance(a.type, Vec) and isinstance(b.type, Vec)) or mul is None:
+        _mismatch(cx, row.symbol, a, b, node)
+    return call_builtin(cx, mul, [a, b], {}, node, [node, node], shown=f"`{row.symbol}`")  # type: ignore[return-value]
+
+
+def _check_kind(cx: Context, row: Row, t: Type, a: Value, b: Value, node: ast.AST) -> None:
+    s = element(t)
+    assert isinstance(s, Scalar)
+    if s is BOOL and "b" not in row.kinds:
+        cx.fail("type-mismatch", f"`{row.symbol}` does not work on bool", node, help="convert with int(...)")
+    if s.is_float and "n" not in row.kinds:
+        cx.fail(
+            "type-mismatch", f"`{row.symbol}` works on integers, not on {spell(t)}", node, help="convert with int(...)"
+        )
+
+
+def _mismatch(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST) -> Any:
+    helps = ""
+    ta, tb = getattr(left, "type", None), getattr(right, "type", None)
+    if isinstance(ta, Scalar) and isinstance(tb, Scalar):
+        helps = f"no conversion is implicit: convert one side, e.g. `{_cast_name(ta)}(...)` or `{_cast_name(tb)}(...)`"
+    elif isinstance(ta, Vec) and isinstance(tb, Vec) and symbol in "*/":
+        helps = f"wp.{'cw_mul' if symbol == '*' else 'cw_div'}(a, b) is componentwise, wp.dot(a, b) the inner product"
+    elif isinstance(ta, Packed) and isinstance(tb, Scalar) and symbol in "+-":
+        helps = f"add the same number to every component with `{spell(ta)}(x)`"
+    cx.fail(
+        "type-mismatch", f"`{symbol}` cannot combine {spell_front(left)} and {spell_front(right)}", node, help=helps
+    )
+
+
+def _cast_name(t: Type) -> str:
+    return {"int32": "int", "float32": "float"}.get(spell(t), f"wp.{spell(t)}")
+
+
+def _power(cx: Context, a: Value, b: Value, exponent: Front, node: ast.AST) -> Front:
+    """Small constant integer exponents multiply; anything else is the library's `pow`."""
+    n = exponent.value if isinstance(exponent, Lit) else b.const if b.is_const else None
+    if isinstance(a.type, Scalar) and isinstance(n, (int, float)) and n == int(n) and 0 <= n <= 4 and a.type is not BOOL:
+        return _multiplied(cx, a, int(n), node)
+    if isinstance(a.type, Scalar) and isinstance(n, int) and a.type.is_int and 0 <= n < a.type.bits:
+        return _squared(cx, a, n, node)
+    power = registry.get("pow")
+    if power is None:
+        _mismatch(cx, "**", a, b, node)
+    return call_builtin(cx, power, [a, b], {}, node, [node, node], shown="`**`")
+
+
+def _multiplied(cx: Context, a: Value, n: int, node: ast.AST) -> Value:
+    result = cx.at(node).const(1, a.type) if n == 0 else a
+    for _ in range(n - 1):
+        result = cx.b.op("mul", result, a)
+    return result
+
+
+def _squared(cx: Context, a: Value, n: int, node: ast.AST) -> Value:
+    result = cx.at(node).const(1, a.type)
+    while n:
+        if n & 1:
+            result = cx.b.op("mul", result, a)
+        a, n = cx.b.op("mul", a, a), n >> 1
+    return result
+
+
+# -- warnings: where the documented meaning is not Python's ---------------------------------------------------------
+
+
+def _warn(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> None:
+    if cx.session.quiet:
+        return
+    s = element(a.type)
+    assert isinstance(s, Scalar)
+    if s.is_int and row.code == "div":
+        _warn_division(cx, node)
+    elif row.code == "rem" and not (not_negative(a) and not_negative(b)):
+        cx.warn("`%` takes the sign of the dividend here; in Python it takes that of the divisor", node)
+    elif s.is_int and row.code in ("add", "sub", "mul", "shl") and a.is_const and b.is_const and isinstance(s, Scalar):
+        _warn_wrap(cx, row, a, b, s, node)
+
+
+def _warn_division(cx: Context, node: ast.AST) -> None:
+    cx.warn("`/` on integers truncates here; in Python it gives a float (use `//`, or convert with float(...))", node)
+
+
+def _warn_wrap(cx: Context, row: Row, a: Value, b: Value, s: Scalar, node: ast.AST) -> None:
+    if isinstance(a.const, tuple) or (row.code == "shl" and not 0 <= b.const < 128):
+        return
+    exact, (low, high) = row.literal(a.const, b.const), int_range(s)
+    if not low <= exact <= high:
+        cx.warn(f"wrap-around: {a.const} {row.symbol} {b.const} does not fit {spell(s)}", node)
+
+
+_KEEPS_SIGN = frozenset(("rem", "div", "floordiv", "and", "or", "add", "mul", "shr", "min", "max"))
+
+
+def not_negative(v: Value, depth: int = 6) -> bool:
+    """Whether the value is surely not negative (wrap-around aside)."""
+    if isinstance(v.type, Scalar) and v.type.kind == "uint":
+        return True
+    if v.op is None or depth == 0:
+        return v.name == "index"
+    code = v.op.code
+    if code == "const":
+        return all(x >= 0 for x in (v.const if isinstance(v.const, tuple) else (v.const,)))
+    if code in ("tid", "shape", "popcount"):
+        return True
+    if code in _KEEPS_SIGN:
+        return all(not_negative(a, depth - 1) for a in v.op.args)
+    if code == "cast":
+        source = v.op.args[0]
+        return isinstance(source.type, Scalar) and source.type.bits <= 32 and not_negative(source, depth - 1)
+    return False
+
+
+# -- unary ----------------------------------------------------------------------------------------------------------
+
+_UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
+_UNARY_LITERAL = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+
+
+@lowers(ast.UnaryOp)
+def _unaryop(cx: Context, node: ast.UnaryOp) -> Front:
+    if isinstance(node.op, ast.Not):
+        return negate(cx, node.operand, node)
+    return unary(cx, _UNARY[type(node.op)], cx.rvalue(node.operand), node)
+
+
+def negate(cx: Context, operand: ast.expr, node: ast.AST) -> Front:
+    """`not operand`."""
+    c = cx.condition(operand)
+    return Lit(not c) if isinstance(c, bool) else cx.at(node).op("not", c)
+
+
+def unary(cx: Context, symbol: str, x: Front, node: ast.AST) -> Front:
+    """`-x`, `+x` or `~x`."""
+    if isinstance(x, Lit) and not (symbol == "~" and isinstance(x.value, float)):
+        return Lit(_UNARY_LITERAL[symbol](int(x.value) if isinstance(x.value, bool) else x.value))
+    v = cx.materialise(x, node)
+    s = element(v.type)
+    allowed = isinstance(s, Scalar) and (not s.is_float if symbol == "~" else s is not BOOL)
+    if not allowed or (symbol == "~" and s is BOOL):
+        cx.fail("type-mismatch", f"`{symbol}` does not work on {spell_front(x)}", node)
+    return v if symbol == "+" else cx.at(node).op("neg" if symbol == "-" else "not", v)
+
+
+# -- comparison -----------------------------------------------------------------------------------------------------
+
+
+def compare(cx: Context, kind: type, left: Front, right: Front, node: ast.AST, ln: ast.AST, rn: ast.AST) -> Value | bool:
+    """`left kind right` as a condition."""
+    if kind in (ast.Is, ast.IsNot):
+        return _identity(cx, left, right, node) != (kind is ast.IsNot)
+    if kind in (ast.In, ast.NotIn):
+        found = contains(cx, left, right, node)
+        if kind is ast.In:
+            return found
+        return (not found) if isinstance(found, bool) else cx.at(node).op("not", found)
+    symbol, code, literal = _COMPARE[kind]
+    known = _known(left), _known(right)
+    if None not in known:
+        try:
+            return bool(literal(known[0][0], known[1][0]))  # type: ignore[index]
+        except TypeError:
+            _mismatch(cx, symbol, left, right, node)
+    if isinstance(left, Tup) and isinstance(right, Tup):
+        return _compare_tuples(cx, kind, left, right, node)
+    if not all(isinstance(x, (Value, Lit, Ref)) for x in (left, right)):
+        _mismatch(cx, symbol, left, right, node)
+    a, b = adapt(cx, left, right, ln, rn)
+    return _compare_values(cx, symbol, code, a, b, node)
+
+
+def _known(x: Front) -> tuple[Any] | None:
+    if isinstance(x, Lit):
+        return (x.value,)
+    return (x.obj,) if isinstance(x, Static) else None
+
+
+def _compare_values(cx: Context, symbol: str, code: str, a: Value, b: Value, node: ast.AST) -> Value | bool:
+    if a.type is not b.type or (not isinstance(a.type, Scalar) and code not in ("eq", "ne")):
+        _mismatch(cx, symbol, a, b, node)
+    build = cx.at(node)
+    if isinstance(a.type, Scalar):
+        result = build.op(code, a, b)
+    elif isinstance(a.type, Packed):
+        parts = [build.op("eq", build.op("extract", a, attr=i), build.op("extract", b, attr=i)) for i in range(a.type.count)]
+        result = parts[0]
+        for part in parts[1:]:
+            result = build.op("and", result, part)
+        result = result if code == "eq" else build.op("not", result)
+    else:
+        _mismatch(cx, symbol, a, b, node)
+    return bool(result.const) if result.is_const else result
+
+
+def _identity(cx: Context, left: Front, right: Front, node: ast.AST) -> bool:
+    """`is` compares compile-time objects only; nothing typed is None."""
+    if isinstance(left, Static) and isinstance(right, Static):
+        return left.obj is right.obj
+    if any(isinstance(x, Static) and x.obj is None for x in (left, right)):
+        return False
+    cx.fail("unsupported", "`is` compares compile-time objects only", node, help="use `==`")
+
+
+def contains(cx: Context, x: Front, group: Front, node: ast.AST) -> Value | bool:
+    """`x in group` for tuples and vectors."""
+    items = group.items if isinstance(group, Tup) else None
+    if isinstance(group, Static) and isinstance(group.obj, str) and isinstance(x, Static):
+        return x.obj in group.obj
+    if items is None and isinstance(group, Value) and isinstance(group.type, Vec):
+        items = tuple(cx.at(node).op("extract", group, attr=i) for i in range(group.type.count))
+    if items is None:
+        cx.fail("type-mismatch", f"`in` needs a tuple or vector, not {spell_front(group)}", node)
+    return any_of(cx, [compare(cx, ast.Eq, x, i, node, node, node) for i in items], "or", node)
+
+
+def _compare_tuples(cx: Context, kind: type, a: Tup, b: Tup, node: ast.AST) -> Value | bool:
+    if kind not in (ast.Eq, ast.NotEq):
+        cx.fail("unsupported", "tuples compare with `==` and `!=` only", node)
+    if len(a.items) != len(b.items):
+        return kind is ast.NotEq
+    same = any_of(cx, [compare(cx, ast.Eq, x, y, node, node, node) for x, y in zip(a.items, b.items)], "and", node)
+    if kind is ast.Eq:
+        return same
+    return (not same) if isinstance(same, bool) else cx.at(node).op("not", same)
+
+
+def any_of(cx: Context, conditions: list[Value | bool], code: str, node: ast.AST) -> Value | bool:
+    """Conditions joined by `and` or `or`, all of them evaluated already."""
+    result: Value | bool = code == "and"
+    for c in conditions:
+        if isinstance(c, bool) or isinstance(result, bool):
+            known, other = (c, result) if isinstance(c, bool) else (result, c)
+            result = other if known == (code == "and") else known
+        else:
+            result = cx.at(node).op(code, result, c)
+    return result

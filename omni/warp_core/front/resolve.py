@@ -1,0 +1,119 @@
+"""Names that are not locals: closure cells, globals, Python's builtins, and what they may hold.
+
+A captured object becomes a literal (numbers), an IR constant (typed scalars, vectors), a tuple, or stays a compile-time
+object (modules, types, functions, strings). Anything that could change between launches is refused with a reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import types as pytypes
+from typing import Any
+
+from ..lang import registry
+from ..lang.annotations import type_or_none
+from ..lang.errors import nearest
+from ..lang.generics import Pattern, TypeVar, substitute
+from ..lang.types import Struct, Type
+from ..lang.values import to_leaves
+from .context import Context, lowers
+from .values import Front, Lit, Static, Tup, spell_static
+
+PACKAGE = "omni.warp_core"
+_MISSING = object()
+
+
+@lowers(ast.Name)
+def name(cx: Context, node: ast.Name) -> Front:
+    """A name: a local, or something captured."""
+    if node.id in cx.local_names:
+        return cx.read(node.id, node)
+    found = lookup(cx, node.id)
+    if found is _MISSING:
+        close = nearest(node.id, [*cx.env, *cx.globals, *cx.cells, *_usable_builtins()])
+        public = f"wp.{node.id}" if registry.public(node.id) else ""
+        cx.fail(
+            "undefined-name",
+            f"`{node.id}` is not defined",
+            node,
+            candidates=[public] if public else close,
+        )
+    return captured(cx, found, node)
+
+
+def lookup(cx: Context, name: str) -> Any:
+    """The Python object a free name stands for, or _MISSING."""
+    if name in cx.cells:
+        return cx.cells[name]
+    if name in cx.globals:
+        return cx.globals[name]
+    return getattr(builtins, name, _MISSING)
+
+
+def _usable_builtins() -> list[str]:
+    return "abs all any bool enumerate float int len max min pow print range round sum zip".split()
+
+
+def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
+    """A Python object as a front value."""
+    if isinstance(obj, enum.Enum) and isinstance(obj.value, (int, float)):
+        obj = obj.value
+    if type(obj) in (bool, int, float):
+        return Lit(obj)
+    if isinstance(obj, TypeVar):
+        bound = cx.bindings.get(obj.name, obj)
+        return bound if isinstance(bound, Static) else captured(cx, bound, node)
+    if isinstance(obj, Pattern):
+        return Static(substitute(obj, cx.bindings))
+    if obj is None or isinstance(obj, (str, type, Type, pytypes.ModuleType, pytypes.BuiltinFunctionType)):
+        return Static(obj)
+    if isinstance(obj, (tuple, list)):
+        return Tup([captured(cx, item, node) for item in obj])
+    t = getattr(type(obj), "__wc_type__", None)
+    if isinstance(t, Type) and not hasattr(obj, "ndim"):
+        return _constant(cx, obj, t, node)
+    if getattr(obj, "shape", None) == () and hasattr(obj, "item") and type_or_none(type(obj)) is not None:
+        return cx.at(node).const(obj.item(), type_or_none(type(obj)))
+    if callable(obj) or type_or_none(obj) is not None:
+        return Static(obj)
+    cx.fail(
+        "capture",
+        f"{spell_static(obj)} cannot be captured by a kernel",
+        node,
+        help="pass it as an argument; kernels capture numbers, vectors, tuples, strings, types and functions",
+    )
+
+
+def _constant(cx: Context, obj: Any, t: Type, node: ast.AST) -> Front:
+    """A typed scalar, vector or struct captured by value."""
+    b = cx.at(node)
+    if isinstance(t, Struct):
+        return b.op("make", *(_field(cx, getattr(obj, f), ft, node) for f, ft in t.fields), attr=t)
+    leaves = to_leaves(obj, t)
+    return b.const(leaves if len(leaves) > 1 or not _is_scalar(t) else leaves[0], t)
+
+
+def _is_scalar(t: Type) -> bool:
+    return not hasattr(t, "count")
+
+
+def _field(cx: Context, value: Any, t: Type, node: ast.AST) -> Any:
+    x = captured(cx, value, node)
+    return cx.convert(x, t, node, "the field")
+
+
+def member(cx: Context, obj: Any, name: str, node: ast.AST) -> Front:
+    """`obj.name` of a compile-time object."""
+    if isinstance(obj, pytypes.ModuleType) and obj.__name__ == PACKAGE:
+        found = registry.INTRINSICS.get(name) or registry.get(name)
+        if found is not None:
+            return Static(found)
+    found = getattr(obj, name, _MISSING)
+    if found is _MISSING:
+        close = nearest(name, [n for n in dir(obj) if not n.startswith("_")])
+        if isinstance(obj, pytypes.ModuleType) and obj.__name__ == PACKAGE:
+            close = registry.suggestions(name) or close
+        cx.fail("no-member", f"{spell_static(obj)} has no member `{name}`", node, candidates=close)
+    return captured(cx, found, node)

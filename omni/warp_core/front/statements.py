@@ -1,0 +1,278 @@
+"""Simple statements: assignments of every form, expression statements, assert, pass, del."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from ..ir.nodes import Value
+from ..lang.annotations import type_or_none
+from ..lang.generics import spell
+from ..lang.types import Array, Packed, Scalar, Struct, Type, element as scalar_of
+from .access import Step, descend, element, replace, single_steps, store, store_steps
+from .context import Context, cast_help, lowers
+from .intrinsics import unpacked_tid
+from .iteration import items_of
+from .operators import TABLE, binary
+from .values import Front, Lit, Ref, Static, Tup, spell_front
+
+ATOMIC = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
+
+
+@lowers(ast.Assign)
+def _assign(cx: Context, node: ast.Assign) -> None:
+    if isinstance(node.targets[0], (ast.Tuple, ast.List)) and len(node.targets) == 1:
+        tid = unpacked_tid(cx, node.value, len(node.targets[0].elts))
+        if tid is not None:
+            assign(cx, node.targets[0], tid, node.value)
+            return
+    x = cx.rvalue(node.value)
+    if len(node.targets) > 1 and not isinstance(x, Lit):
+        x = cx.bindable(x, node.value)
+    for target in node.targets:
+        assign(cx, target, x, node.value)
+
+
+@lowers(ast.AnnAssign)
+def _annotated(cx: Context, node: ast.AnnAssign) -> None:
+    wanted = cx.expr(node.annotation) if not isinstance(node.annotation, ast.Constant) else Static(None)
+    t = wanted.obj if isinstance(wanted, Static) else None
+    t = type_or_none(t)
+    if not isinstance(t, Type):
+        cx.fail("annotation", "this is not a type that kernels know", node.annotation)
+    if node.value is None:
+        return
+    what = f"`{ast.unparse(node.target)}`"
+    assign(cx, node.target, cx.convert(cx.rvalue(node.value), t, node.value, what), node.value)
+
+
+def assign(cx: Context, target: ast.expr, x: Front, node: ast.AST) -> None:
+    """`target = x` for every kind of target."""
+    if isinstance(target, ast.Name):
+        cx.bind(target.id, cx.bindable(x, node), target)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        _unpack(cx, target, x, node)
+    elif isinstance(target, (ast.Subscript, ast.Attribute)):
+        _store_into(cx, target, x, node)
+    else:
+        cx.fail("unsupported", "this cannot be assigned to", target)
+
+
+def _unpack(cx: Context, target: ast.Tuple | ast.List, x: Front, node: ast.AST) -> None:
+    items = items_of(cx, x, node, "unpacking")
+    stars = [i for i, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+    names = len(target.elts)
+    if stars:
+        i = stars[0]
+        if len(items) < names - 1:
+            cx.fail("unpack", f"at least {names - 1} values needed, {len(items)} given", node)
+        tail = len(items) - (names - i - 1)
+        items = (*items[:i], Tup(items[i:tail]), *items[tail:])
+    if len(items) != names:
+        cx.fail("unpack", f"{names} names for {len(items)} values", target)
+    # all values exist before the first name is bound: a, b = b, a swaps
+    items = [cx.bindable(i, node) if not isinstance(i, Lit) else i for i in items]
+    for t, item in zip(target.elts, items):
+        assign(cx, t.value if isinstance(t, ast.Starred) else t, item, node)
+
+
+def _place(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | Ref | _Run:
+    """Where a component store goes: a place in an array, or (local, its value, steps down from it)."""
+    if isinstance(target, ast.Name):
+        x = cx.read(target.id, target) if target.id in cx.local_names else None
+        if not isinstance(x, Value):
+            shown = spell_front(x) if x is not None else f"`{target.id}`, which is not a local,"
+            cx.fail("unsupported", f"{shown} cannot be changed", target, help="make a new value, or use an array")
+        return target.id, x, []
+    if not isinstance(target, (ast.Attribute, ast.Subscript)):
+        cx.fail("unsupported", "only locals and array elements can be changed", target)
+    base = _place(cx, target.value)
+    t = base.type if not isinstance(base, tuple) else (base[2][-1].type if base[2] else base[1].type)
+    if isinstance(t, Array):
+        if not isinstance(target, ast.Subscript):
+            cx.fail("no-member", f"{spell(t)} has no member that can be assigned", target)
+        found = element(cx, _read_place(cx, base), target)
+        if isinstance(found, Ref):
+            return found
+        return "", found, []
+    steps = store_steps(cx, target, t)
+    if not isinstance(base, tuple):
+        return _extend(cx, base, steps)
+    return base[0], base[1], [*base[2], *steps]
+
+
+def _read_place(cx: Context, place: Any) -> Value | Ref:
+    if isinstance(place, Ref):
+        return place
+    x: Any = place[1]
+    for step in place[2]:
+        x = cx.b.op("extract", x, attr=step.index)
+    return x
+
+
+def _extend(cx: Context, place: Ref | _Run, steps: list[Step]) -> Ref | _Run:
+    for step in steps:
+        if isinstance(place, _Run):
+            place = place.part(cx, step)
+        else:
+            place = _Run(place, step) if step.count > 1 else _down(place, step)
+    return place
+
+
+@dataclass
+class _Run:
+    """Several components of an array element at once: `a[i].p`, `m[i][0]`."""
+
+    ref: Ref
+    step: Step
+
+    @property
+    def type(self) -> Type:
+        return self.step.type
+
+    def parts(self, cx: Context) -> list[Ref]:
+        """One place for each component."""
+        return [_down(self.ref, s) for s in single_steps(cx, self.ref.type, self.step)]
+
+    def part(self, cx: Context, step: Step) -> Ref:
+        """One component of the run."""
+        singles = single_steps(cx, self.ref.type, self.step)
+        if step.dynamic is None:
+            return _down(self.ref, singles[step.index])
+        at = cx.b.op("mul", step.dynamic, cx.b.const(self.step.stride, step.dynamic.type))
+        first = self.step.dynamic or cx.b.const(self.step.index, at.type)
+        return _down(self.ref, Step(step.type, dynamic=cx.b.op("add", at, first)))
+
+
+def _down(ref: Ref, step: Step) -> Ref:
+    if step.dynamic is not None:
+        return Ref(ref.array, ref.indices, step.type, (*ref.path, -1), (*ref.dynamic, step.dynamic))
+    return Ref(ref.array, ref.indices, step.type, (*ref.path, step.index), ref.dynamic)
+
+
+def _store_into(cx: Context, target: ast.Subscript | ast.Attribute, x: Front, node: ast.AST) -> None:
+    place = _place(cx, target)
+    if not isinstance(place, tuple):
+        value = _fitting(cx, x, place.type, node, target)
+        _store(cx, place, value, target)
+        return
+    name, whole, steps = place
+    if not steps:
+        cx.fail("unsupported", "a view of an array cannot be assigned as a whole", target, help="assign its elements")
+    value = _fitting(cx, x, steps[-1].type, node, target)
+    cx.env[name] = replace(cx, whole, steps, value, target)
+
+
+def _store(cx: Context, place: Ref | _Run, value: Value, node: ast.AST) -> None:
+    if isinstance(place, _Run):
+        for i, part in enumerate(place.parts(cx)):
+            store(cx, part, cx.at(node).op("extract", value, attr=i), node)
+    else:
+        store(cx, place, value, node)
+
+
+def _fitting(cx: Context, x: Front, t: Type, node: ast.AST, target: ast.expr) -> Value:
+    """The value to store, of the type of the place."""
+    if isinstance(x, Lit) and x.fits(t):
+        return cx.b.const(x.value, t)
+    if isinstance(x, (Value, Ref)) and x.type is t:
+        return cx.materialise(x, node)
+    if isinstance(x, Tup) and isinstance(t, Packed) and len(x.items) == t.count:
+        return cx.at(node).op("make", *(cx.convert(i, t.scalar, node, "a component") for i in x.items), attr=t)
+    cx.fail(
+        "type-mismatch",
+        f"`{ast.unparse(target)}` holds {spell(t)}, but this is {spell_front(x)}",
+        node,
+        help=cast_help(x, t, node),
+    )
+
+
+@lowers(ast.AugAssign)
+def _augmented(cx: Context, node: ast.AugAssign) -> None:
+    if isinstance(node.target, ast.Name):
+        old = cx.read(node.target.id, node.target) if node.target.id in cx.local_names else None
+        new = binary(cx, type(node.op), old, cx.rvalue(node.value), node, node.target, node.value)
+        assign(cx, node.target, new, node)
+        return
+    place = _place(cx, node.target)
+    if not isinstance(place, tuple):
+        _augment_element(cx, place, node)
+        return
+    name, whole, steps = place
+    if not steps:
+        cx.fail("unsupported", "a view of an array cannot be changed as a whole", node.target)
+    old = whole
+    for step in steps:
+        old = descend(cx, old, step, node.target)
+    new = binary(cx, type(node.op), old, cx.rvalue(node.value), node, node.target, node.value)
+    # the right side may have changed the local itself
+    whole = cx.read(name, node.target)
+    cx.env[name] = replace(cx, whole, steps, _fitting(cx, new, steps[-1].type, node, node.target), node.target)
+
+
+def _augment_element(cx: Context, place: Ref | _Run, node: ast.AugAssign) -> None:
+    """`a[i] += x` is atomic, as are -=, &=, |= and ^=; the other operators read, compute and write."""
+    kind = ATOMIC.get(type(node.op))
+    x = cx.rvalue(node.value)
+    scalar = scalar_of(place.type)
+    plain = kind in ("add", "sub") and isinstance(scalar, Scalar) and scalar.kind in ("int", "uint", "float")
+    plain = plain or (kind in ("and", "or", "xor") and isinstance(scalar, Scalar) and scalar.is_int)
+    if kind and plain and not isinstance(place, _Run) and not isinstance(place.type, (Struct, Array)):
+        value = _operand(cx, x, place, node)
+        cx.at(node).op("atomic", *place.operands, value, attr=(kind, place.path))
+        return
+    old: Value = (
+        cx.at(node.target).op("make", *(cx.load(p, node.target) for p in place.parts(cx)), attr=place.type)
+        if isinstance(place, _Run)
+        else cx.load(place, node.target)
+    )
+    new = binary(cx, type(node.op), old, x, node, node.target, node.value)
+    _store(cx, place, _fitting(cx, new, place.type, node, node.target), node.target)
+
+
+def _operand(cx: Context, x: Front, place: Ref, node: ast.AugAssign) -> Value:
+    if isinstance(x, Lit) and x.fits(place.type):
+        return cx.b.const(x.value, place.type)
+    if isinstance(x, (Value, Ref)) and x.type is place.type:
+        return cx.materialise(x, node.value)
+    symbol = TABLE[type(node.op)].symbol
+    cx.fail(
+        "type-mismatch",
+        f"`{symbol}=` cannot combine {spell(place.type)} and {spell_front(x)}",
+        node,
+        help=cast_help(x, place.type, node.value),
+    )
+
+
+@lowers(ast.Expr)
+def _expression(cx: Context, node: ast.Expr) -> None:
+    if isinstance(node.value, ast.Constant):  # a docstring
+        return
+    cx.rvalue(node.value)
+
+
+@lowers(ast.Assert)
+def _assert(cx: Context, node: ast.Assert) -> None:
+    c = cx.condition(node.test)
+    message = ast.unparse(node.test)
+    if node.msg is not None:
+        x = cx.rvalue(node.msg)
+        if not (isinstance(x, Static) and isinstance(x.obj, str)):
+            cx.fail("not-constant", "the message of an assert must be a compile-time string", node.msg)
+        message = x.obj
+    if c is not True:
+        cx.at(node).op("assert", cx.as_bool(c), attr=message)
+
+
+@lowers(ast.Pass)
+def _pass(cx: Context, node: ast.Pass) -> None:
+    pass
+
+
+@lowers(ast.Delete)
+def _delete(cx: Context, node: ast.Delete) -> None:
+    for t in node.targets:
+        if not isinstance(t, ast.Name):
+            cx.fail("unsupported", "only locals can be deleted", t)
+        cx.env.pop(t.id, None)

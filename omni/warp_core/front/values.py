@@ -1,0 +1,182 @@
+"""What an expression can be while a kernel is lowered: an IR `Value`, or one of the compile-time kinds below.
+
+Locals are bound to IR values, tuples of them, or compile-time objects; literals get a type when they are bound.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..ir.nodes import Loc, Value
+from ..lang.generics import spell
+from ..lang.semantics import convert, int_range
+from ..lang.types import BOOL, F32, I32, Scalar, Type
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+class Lit:
+    """A bare number of the source: it has no type until it meets one."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: bool | int | float):
+        self.value = value
+
+    @property
+    def type(self) -> Scalar:
+        """The type it takes where nothing else asks for one."""
+        if isinstance(self.value, bool):
+            return BOOL
+        return I32 if isinstance(self.value, int) else F32
+
+    def fits(self, t: Type) -> bool:
+        """Whether the literal has an exact meaning as `t`; decimal fractions may round, integers may not."""
+        if not isinstance(t, Scalar):
+            return False
+        v = self.value
+        if isinstance(v, bool):
+            return t is BOOL
+        if isinstance(v, int):
+            if t.is_float:
+                return abs(v) < 2**1024 and convert(v, t) == v
+            return t.is_int and int_range(t)[0] <= v <= int_range(t)[1]
+        return t.is_float
+
+
+class Static:
+    """A Python object known when the kernel compiles: a string, None, a module, a type, a function."""
+
+    __slots__ = ("obj",)
+
+    def __init__(self, obj: Any):
+        self.obj = obj
+
+
+class Tup:
+    """A tuple whose items are front values."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items):
+        self.items: tuple[Front, ...] = tuple(items)
+
+
+@dataclass(slots=True)
+class Ref:
+    """A place inside an array element, not loaded yet: `array[indices]` and members below it (`path`, with the values
+    of dynamic component indices in `dynamic`)."""
+
+    array: Value
+    indices: tuple[Value, ...]
+    type: Type
+    path: tuple[int, ...] = ()
+    dynamic: tuple[Value, ...] = ()
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.array, *self.indices, *self.dynamic)
+
+
+@dataclass(slots=True)
+class Closure:
+    """A lambda: its body is lowered at each call."""
+
+    node: ast.Lambda
+    home: Context
+    names: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Unset:
+    """A local that some path leaves unassigned; reading it is an error that names both lines."""
+
+    where: Loc | None
+    why: str
+
+
+class Poison:
+    """A local whose assignment was refused; reading it says nothing more."""
+
+
+POISON = Poison()
+
+Front = Value | Lit | Static | Tup | Ref | Closure
+
+
+def spell_front(x: Any) -> str:
+    """The type of a front value, in the words of the source."""
+    if isinstance(x, (Value, Ref)):
+        return spell(x.type)
+    if isinstance(x, Lit):
+        return f"the literal {x.value!r}"
+    if isinstance(x, Tup):
+        return f"({', '.join(map(spell_front, x.items))}{',' if len(x.items) == 1 else ''})"
+    if isinstance(x, Closure):
+        return "a lambda"
+    return spell_static(x.obj)
+
+
+def spell_static(obj: Any) -> str:
+    """A compile-time object in an error."""
+    if obj is None or isinstance(obj, str):
+        return repr(obj)
+    name = getattr(obj, "__name__", None)
+    if isinstance(obj, type):
+        return f"type {name}"
+    return f"`{name}`" if name else f"an object of type {type(obj).__name__}"
+
+
+def flatten(x: Any) -> tuple[Any, list[Value]]:
+    """The shape of a binding and its IR values: two bindings can be merged when their shapes are equal."""
+    if isinstance(x, Value):
+        return x.type, [x]
+    if isinstance(x, Tup):
+        parts = [flatten(i) for i in x.items]
+        return tuple(shape for shape, _ in parts), [v for _, vs in parts for v in vs]
+    return _Same(x), []
+
+
+class _Same:
+    """The shape of a compile-time object: equal only to the shape of the same object."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any):
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Same):
+            return False
+        a, b = self.x, other.x
+        if isinstance(a, Static) and isinstance(b, Static):
+            return a.obj is b.obj or (type(a.obj) is type(b.obj) and a.obj == b.obj)
+        return a is b
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def unflatten(shape: Any, values: list[Value]) -> Any:
+    """The binding of this shape, taking its values from the front of the list."""
+    if isinstance(shape, tuple):
+        return Tup([unflatten(s, values) for s in shape])
+    if isinstance(shape, _Same):
+        return shape.x
+    return values.pop(0)
+
+
+def shape_types(shape: Any) -> list[Type]:
+    """The IR types inside a shape, in order."""
+    if isinstance(shape, tuple):
+        return [t for s in shape for t in shape_types(s)]
+    return [] if isinstance(shape, _Same) else [shape]
+
+
+def spell_shape(shape: Any) -> str:
+    """A shape in the words of the source."""
+    if isinstance(shape, tuple):
+        return f"({', '.join(map(spell_shape, shape))})"
+    return spell_front(shape.x) if isinstance(shape, _Same) else spell(shape)
