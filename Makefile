@@ -1,0 +1,50 @@
+# Everything sets itself up: a virtual environment in .venv, the tools that build the native module, the module itself.
+# Needs Python >= 3.10, make and a C++20 compiler.
+
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO := build/demo
+NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
+CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE))
+
+.PHONY: build demo test bench lint format clean
+.DELETE_ON_ERROR:
+
+build: .venv/built
+
+.venv/tools:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q --disable-pip-version-check "scikit-build-core>=0.11" "nanobind>=3.1" "cmake>=3.25" ninja
+	touch $@
+
+# An editable install: Python sources are used in place, and the native module is built beside them.
+.venv/built: .venv/tools $(NATIVE)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e ".[dev]"
+	touch $@
+
+# Plays a sample scene, whose kernels are written in its nodes, and draws the result.
+demo: build
+	mkdir -p $(DEMO)
+	$(BIN)/omni-warp play data/scenes/wave.usda -o $(DEMO)/wave.usdc --trust
+	$(BIN)/omni-warp preview $(DEMO)/wave.usdc --frame 30 -o $(DEMO)/wave.png
+	@echo "The result is $(DEMO)/wave.usdc; a picture of it is $(DEMO)/wave.png"
+
+test: build
+	$(BIN)/python -m pytest -n 2
+
+bench: build
+	$(BIN)/python benchmarks/run.py
+
+lint: build
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
+
+format: build
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CXX_SOURCES)
+
+clean:
+	rm -rf .venv build omni/warp_core/_native*.so
