@@ -1,0 +1,154 @@
+"""The programs as kernels; one source for this package and for warp-lang: the worker's first argument says which.
+
+`prepare(name, inputs)` returns a function that runs the program once on the device's arrays, and those arrays.
+"""
+
+# ruff: noqa: UP018  (warp-lang wants float(0.0) for a variable that a loop changes)
+
+import importlib
+import sys
+from typing import Any
+
+import numpy as np
+import programs
+
+PACKAGE = sys.argv[1]
+wp: Any = importlib.import_module(PACKAGE)
+
+
+@wp.kernel
+def nbody(
+    positions: wp.array(dtype=wp.vec3),
+    masses: wp.array(dtype=float),
+    softening: float,
+    accelerations: wp.array(dtype=wp.vec3),
+):
+    i = wp.tid()
+    here = positions[i]
+    total = wp.vec3(0.0, 0.0, 0.0)
+    for j in range(positions.shape[0]):
+        away = positions[j] - here
+        distance2 = wp.dot(away, away) + softening
+        inverse = 1.0 / wp.sqrt(distance2)
+        total += away * (masses[j] * inverse * inverse * inverse)
+    accelerations[i] = total
+
+
+@wp.kernel
+def mandelbrot(
+    real: wp.array(dtype=float), imaginary: wp.array(dtype=float), iterations: int, counts: wp.array2d(dtype=int)
+):
+    row, column = wp.tid()
+    x = float(0.0)
+    y = float(0.0)
+    count = int(0)
+    while count < iterations and x * x + y * y <= 4.0:
+        t = x * x - y * y + real[column]
+        y = 2.0 * x * y + imaginary[row]
+        x = t
+        count += 1
+    counts[row, column] = count
+
+
+@wp.kernel
+def mix(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    t = x[i]
+    y[i] = wp.sin(t) * wp.exp(-0.3 * t) + wp.log(t) + wp.pow(t, 1.7)
+
+
+@wp.kernel
+def stencil(u: wp.array2d(dtype=float), k: float, out: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    c = u[i, j]
+    if i > 0 and i < u.shape[0] - 1 and j > 0 and j < u.shape[1] - 1:
+        c += k * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4.0 * c)
+    out[i, j] = c
+
+
+@wp.kernel
+def poses(
+    p: wp.array(dtype=wp.quat),
+    q: wp.array(dtype=wp.quat),
+    v: wp.array(dtype=wp.vec3),
+    m: wp.array(dtype=wp.mat33),
+    turned: wp.array(dtype=wp.quat),
+    solved: wp.array(dtype=wp.vec3),
+):
+    i = wp.tid()
+    r = wp.normalize(p[i] * q[i])
+    moved = m[i] * wp.quat_rotate(r, v[i]) + wp.cross(v[i], wp.quat_rotate(q[i], v[i]))
+    turned[i] = r
+    solved[i] = wp.inverse(m[i]) * moved * wp.determinant(m[i])
+
+
+@wp.kernel
+def saxpy(a: float, x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = a * x[i] + y[i]
+
+
+@wp.kernel
+def particles(
+    positions: wp.array(dtype=wp.vec3), velocities: wp.array(dtype=wp.vec3), gravity: wp.vec3, time_step: float
+):
+    i = wp.tid()
+    v = velocities[i] + gravity * time_step
+    velocities[i] = v
+    positions[i] = positions[i] + v * time_step
+
+
+@wp.kernel
+def copy(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i]
+
+
+DTYPES = {"v": wp.vec3, "m": wp.mat33, "p": wp.quat, "q": wp.quat, "positions": wp.vec3, "velocities": wp.vec3}
+
+# Program -> kernel, launch dimensions, and its arguments from the device's input arrays `a` and output arrays `o`.
+CALLS: dict[str, Any] = {
+    "nbody": (nbody, lambda a: a["masses"].shape, lambda a, o: [*a.values(), programs.SOFTENING, *o.values()]),
+    "mandelbrot": (
+        mandelbrot, lambda a: (programs.IMAGE, programs.IMAGE),
+        lambda a, o: [*a.values(), programs.ITERATIONS, *o.values()],
+    ),
+    "mix": (mix, lambda a: a["x"].shape, lambda a, o: [*a.values(), *o.values()]),
+    "stencil": (stencil, lambda a: a["u"].shape, lambda a, o: [a["u"], programs.DIFFUSION, o["out"]]),
+    "poses": (poses, lambda a: a["v"].shape, lambda a, o: [*a.values(), *o.values()]),
+    "saxpy": (saxpy, lambda a: a["x"].shape, lambda a, o: [programs.FACTOR, a["x"], a["y"]]),
+    "particles": (
+        particles, lambda a: a["positions"].shape,
+        lambda a, o: [*a.values(), wp.vec3(0.0, programs.GRAVITY, 0.0), programs.TIME_STEP],
+    ),
+    "copy": (copy, lambda a: a["x"].shape, lambda a, o: [a["x"], a["y"]]),
+}  # fmt: skip
+
+OUTPUTS: dict[str, dict[str, Any]] = {
+    "nbody": {"accelerations": (programs.BODIES, wp.vec3)},
+    "mandelbrot": {"counts": ((programs.IMAGE, programs.IMAGE), wp.int32)},
+    "mix": {"y": (programs.SAMPLES, wp.float32)},
+    "stencil": {"out": ((programs.CELLS, programs.CELLS), wp.float32)},
+    "poses": {"turned": (programs.FRAMES, wp.quat), "solved": (programs.FRAMES, wp.vec3)},
+}
+
+
+def set_threads(count: int) -> None:
+    if PACKAGE != "warp":  # warp-lang runs CPU kernels on the calling thread
+        wp.config.num_threads = count
+
+
+def prepare(name: str, inputs: dict[str, np.ndarray]):
+    kernel, dim, arguments = CALLS[name]
+    arrays = {key: wp.array(a, dtype=DTYPES.get(key, wp.float32), device="cpu") for key, a in inputs.items()}
+    outputs = {key: wp.zeros(shape, dtype=dtype, device="cpu") for key, (shape, dtype) in OUTPUTS.get(name, {}).items()}
+    size, args = dim(arrays), arguments(arrays, outputs)
+
+    def run() -> None:
+        wp.launch(kernel, dim=size, inputs=args, device="cpu")
+
+    return run, outputs or arrays
+
+
+def fetch(array: Any) -> np.ndarray:
+    return array.numpy()

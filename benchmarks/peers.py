@@ -1,0 +1,25 @@
+"""The environment that the peers live in, made once with venv and pip and kept until requirements-peers.txt changes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+REQUIREMENTS = HERE / "requirements-peers.txt"
+ENVIRONMENT = HERE.parent / ".venv-peers"
+
+
+def python() -> Path:
+    """The peers' interpreter; their environment is made first if it is missing or stale."""
+    interpreter = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    installed = ENVIRONMENT / REQUIREMENTS.name
+    wanted = REQUIREMENTS.read_text()
+    if not installed.exists() or installed.read_text() != wanted:
+        print(f"Setting up the peers in {ENVIRONMENT.name}/ (once)", file=sys.stderr)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
+        subprocess.run([str(interpreter), "-m", "pip", "install", "-q", "-r", str(REQUIREMENTS)], check=True)
+        installed.write_text(wanted)
+    return interpreter

@@ -1,0 +1,228 @@
+"""The programs that every implementation runs: inputs, a float64 judge, tolerances, and what to count.
+
+Start with `PROGRAMS`. The kernels are in kernels_wp.py (this package and warp-lang, one source for both) and
+kernels_numba.py; both find the inputs by the names given here and return outputs by the names `reference` uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+Arrays = dict[str, np.ndarray]
+
+BODIES = 8192
+IMAGE = 1024
+ITERATIONS = 200
+SAMPLES = 1 << 22
+CELLS = 2048
+FRAMES = 1 << 20
+STREAM = 10_000_000
+
+# Parameters, as the float32 values that the kernels get.
+SOFTENING, DIFFUSION, FACTOR, TIME_STEP, DECAY, POWER, GRAVITY = (
+    float(np.float32(value)) for value in (0.01, 0.2, 1.5, 0.01, -0.3, 1.7, -9.81)
+)
+
+
+class Tolerance(NamedTuple):
+    """|out - ref| <= relative * |ref| + absolute must hold, except for a share `strays` of the elements."""
+
+    relative: float = 0.0
+    absolute: float = 0.0
+    strays: float = 0.0
+
+    def __str__(self) -> str:
+        parts = [f"rel {self.relative:g}"] * bool(self.relative) + [f"abs {self.absolute:g}"] * bool(self.absolute)
+        parts += [f"{self.strays:.1%} of elements may differ"] * bool(self.strays)
+        return ", ".join(parts) or "equal"
+
+    def problem(self, out: np.ndarray, ref: np.ndarray) -> str | None:
+        """What is wrong with `out`, or None."""
+        if out.shape != ref.shape:
+            return f"shape {out.shape}, should be {ref.shape}"
+        off = np.abs(out.astype(np.float64) - ref)
+        wrong = ~(off <= self.relative * np.abs(ref) + self.absolute)  # NaN counts as wrong
+        if np.count_nonzero(wrong) <= self.strays * wrong.size:
+            return None
+        first = tuple(int(i) for i in np.argwhere(wrong)[0])
+        share = f"{np.count_nonzero(wrong)} of {wrong.size} elements"
+        return f"{share}; first at {first}: {out[first]}, should be {ref[first]}"
+
+
+class Program(NamedTuple):
+    """One program. `work` is per run, in units of `unit`; `moved` is the bytes a run must read and write, 0 if moot."""
+
+    name: str
+    title: str
+    inputs: Callable[[np.random.Generator], Arrays]
+    reference: Callable[[Arrays], Arrays]
+    tolerance: Tolerance
+    work: float
+    unit: str
+    goal: float = 0.0  # wanted speed over warp-lang
+    moved: int = 0
+    bandwidth_goal: float = 0.0  # wanted share of the machine's copy bandwidth
+
+
+def _floats(rng: np.random.Generator, *shape: int, low: float = -1.0, high: float = 1.0) -> np.ndarray:
+    return rng.uniform(low, high, shape).astype(np.float32)
+
+
+def _doubles(arrays: Arrays) -> list[np.ndarray]:
+    return [a.astype(np.float64) for a in arrays.values()]
+
+
+# n-body: one step's acceleration, all pairs, softened ------------------------------------------------------------
+
+
+def _bodies(rng: np.random.Generator) -> Arrays:
+    return {"positions": _floats(rng, BODIES, 3), "masses": _floats(rng, BODIES, low=0.5)}
+
+
+def _accelerations(arrays: Arrays) -> Arrays:
+    positions, masses = _doubles(arrays)
+    out = np.empty_like(positions)
+    for start in range(0, BODIES, 512):
+        rows = slice(start, start + 512)
+        away = positions[None] - positions[rows, None]
+        distance2 = np.einsum("ijk,ijk->ij", away, away) + SOFTENING
+        out[rows] = np.einsum("ijk,ij->ik", away, masses / distance2**1.5)
+    return {"accelerations": out}
+
+
+# Mandelbrot: steps until escape ----------------------------------------------------------------------------------
+
+
+def _plane(rng: np.random.Generator) -> Arrays:
+    return {
+        "real": np.linspace(-2.0, 0.5, IMAGE, dtype=np.float32),
+        "imaginary": np.linspace(-1.25, 1.25, IMAGE, dtype=np.float32),
+    }
+
+
+def _escapes(arrays: Arrays) -> Arrays:
+    real, imaginary = (a.astype(np.float32) for a in arrays.values())
+    c = np.stack(np.broadcast_arrays(real[None, :], imaginary[:, None]))
+    counts = np.zeros((IMAGE, IMAGE), np.int32)
+    live, z, c = np.arange(counts.size), np.zeros((2, counts.size), np.float32), c.reshape(2, -1).copy()
+    for _ in range(ITERATIONS):
+        x2, y2 = z * z
+        inside = x2 + y2 <= 4
+        live, z, c = live[inside], z[:, inside], c[:, inside]
+        counts.flat[live] += 1
+        z = np.stack((z[0] * z[0] - z[1] * z[1] + c[0], np.float32(2) * z[0] * z[1] + c[1]))
+    return {"counts": counts}
+
+
+# sin, exp, log and pow of four million floats ---------------------------------------------------------------------
+
+
+def _abscissae(rng: np.random.Generator) -> Arrays:
+    return {"x": _floats(rng, SAMPLES, low=0.1, high=10.0)}
+
+
+def _mixed(arrays: Arrays) -> Arrays:
+    (x,) = _doubles(arrays)
+    return {"y": np.sin(x) * np.exp(DECAY * x) + np.log(x) + np.power(x, POWER)}
+
+
+# 5-point stencil, the rim held ------------------------------------------------------------------------------------
+
+
+def _field(rng: np.random.Generator) -> Arrays:
+    return {"u": _floats(rng, CELLS, CELLS)}
+
+
+def _diffused(arrays: Arrays) -> Arrays:
+    (u,) = _doubles(arrays)
+    out = u.copy()
+    out[1:-1, 1:-1] += DIFFUSION * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1])
+    return {"out": out}
+
+
+# quaternions and matrices -----------------------------------------------------------------------------------------
+
+
+def _poses(rng: np.random.Generator) -> Arrays:
+    """Unit quaternions (x, y, z, w), vectors, and matrices near the identity, so that inverses are well conditioned."""
+    quats = [rng.normal(size=(FRAMES, 4)) for _ in range(2)]
+    p, q = ((q / np.linalg.norm(q, axis=1, keepdims=True)).astype(np.float32) for q in quats)
+    matrices = (np.eye(3) + rng.uniform(-0.2, 0.2, (FRAMES, 3, 3))).astype(np.float32)
+    return {"p": p, "q": q, "v": _floats(rng, FRAMES, 3), "m": matrices}
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    axis = a[:, 3:] * b[:, :3] + b[:, 3:] * a[:, :3] + np.cross(a[:, :3], b[:, :3])
+    return np.hstack((axis, a[:, 3:] * b[:, 3:] - np.sum(a[:, :3] * b[:, :3], axis=1, keepdims=True)))
+
+
+def _rotated(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    twice = 2 * np.cross(q[:, :3], v)
+    return v + q[:, 3:] * twice + np.cross(q[:, :3], twice)
+
+
+def _posed(arrays: Arrays) -> Arrays:
+    p, q, v, m = _doubles(arrays)
+    r = _product(p, q)
+    r /= np.linalg.norm(r, axis=1, keepdims=True)
+    moved = np.einsum("nij,nj->ni", m, _rotated(r, v)) + np.cross(v, _rotated(q, v))
+    solved = np.einsum("nij,nj->ni", np.linalg.inv(m), moved) * np.linalg.det(m)[:, None]
+    return {"turned": r, "solved": solved}
+
+
+# streams ----------------------------------------------------------------------------------------------------------
+
+
+def _lines(rng: np.random.Generator) -> Arrays:
+    return {"x": _floats(rng, STREAM), "y": _floats(rng, STREAM)}
+
+
+def _saxpy(arrays: Arrays) -> Arrays:
+    x, y = _doubles(arrays)
+    return {"y": FACTOR * x + y}
+
+
+def _particles(rng: np.random.Generator) -> Arrays:
+    return {"positions": _floats(rng, STREAM, 3), "velocities": _floats(rng, STREAM, 3)}
+
+
+def _stepped(arrays: Arrays) -> Arrays:
+    x, v = _doubles(arrays)
+    v = v + TIME_STEP * np.array([0.0, GRAVITY, 0.0])
+    return {"positions": x + TIME_STEP * v, "velocities": v}
+
+
+PROGRAMS = (
+    Program(
+        "nbody", f"n-body, {BODIES} bodies, all pairs", _bodies, _accelerations,
+        Tolerance(relative=1e-5, absolute=0.02), BODIES**2 / 1e9, "Gpair/s", goal=12,
+    ),
+    Program(
+        "mandelbrot", f"Mandelbrot {IMAGE}², {ITERATIONS} iterations", _plane, _escapes,
+        Tolerance(strays=0.01), IMAGE**2 / 1e6, "Mpixel/s", goal=10,
+    ),
+    Program(
+        "mix", "sin, exp, log, pow of 4 M floats", _abscissae, _mixed,
+        Tolerance(relative=5e-7, absolute=1e-6), SAMPLES / 1e6, "M/s", goal=8,
+    ),
+    Program(
+        "stencil", f"5-point stencil {CELLS}²", _field, _diffused,
+        Tolerance(absolute=1e-6), CELLS**2 / 1e6, "Mcell/s", goal=4, moved=8 * CELLS**2,
+    ),
+    Program(
+        "poses", "quaternions and matrices, 1 M", _poses, _posed,
+        Tolerance(relative=1e-5, absolute=1e-5), FRAMES / 1e6, "M/s", goal=5,
+        moved=(4 + 4 + 3 + 9 + 4 + 3) * 4 * FRAMES,
+    ),
+    Program(
+        "saxpy", "saxpy, 10 M floats", _lines, _saxpy,
+        Tolerance(absolute=5e-7), STREAM / 1e6, "M/s", moved=12 * STREAM, bandwidth_goal=0.85,
+    ),
+    Program(
+        "particles", "particle step, 10 M vec3", _particles, _stepped,
+        Tolerance(absolute=5e-7), STREAM / 1e6, "M/s", moved=48 * STREAM, bandwidth_goal=0.85,
+    ),
+)  # fmt: skip

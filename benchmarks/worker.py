@@ -1,0 +1,91 @@
+"""One implementation in a process of its own: reads requests from stdin and answers on stdout, a line of JSON each.
+
+    python worker.py PACKAGE THREADS          PACKAGE: omni.warp_core, warp or numba
+
+A request is {"do": method of Worker, its arguments}; an answer is what the method returns, or {"error": why}.
+"""
+
+import gc
+import importlib
+import itertools
+import json
+import os
+import platform
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+
+def seconds(run: Callable[[], Any], times: int) -> float:
+    start = time.perf_counter()
+    for _ in range(times):
+        run()
+    return time.perf_counter() - start
+
+
+def numpy_copy(x: np.ndarray, y: np.ndarray, threads: int) -> Callable[[], Any]:
+    """A function that copies x to y with NumPy, a slice for each thread."""
+    bounds = np.linspace(0, x.size, threads + 1).astype(int)
+    slices = [slice(a, b) for a, b in itertools.pairwise(bounds)]
+    pool = ThreadPoolExecutor(threads)
+    return lambda: list(pool.map(lambda s: np.copyto(y[s], x[s]), slices))
+
+
+class Worker:
+    """Holds what is loaded: names and the functions that run them once."""
+
+    def __init__(self, package: str, threads: int) -> None:
+        self.package, self.threads = package, threads
+        self.kernels: Any = importlib.import_module("kernels_numba" if package == "numba" else "kernels_wp")
+        self.kernels.set_threads(threads)
+        self.runs: dict[str, Callable[[], Any]] = {}
+
+    def load(self, name: str, inputs: str, outputs: str) -> dict[str, Any]:
+        """Run program `name` once on the arrays in file `inputs`, and write its results to `outputs`."""
+        with np.load(inputs) as file:
+            run, arrays = self.kernels.prepare(name, dict(file))
+        first = seconds(run, 1)
+        np.savez(outputs, **{key: self.kernels.fetch(array) for key, array in arrays.items()})
+        self.runs = {name: run}  # lets go of the arrays of the program before
+        return {"first": first}
+
+    def load_copies(self, size: int) -> dict[str, Any]:
+        """Make ready to copy `size` floats with NumPy and, in this package's worker, with a kernel."""
+        x, y = np.ones(size, np.float32), np.zeros(size, np.float32)
+        self.runs = {"numpy copy": numpy_copy(x, y, self.threads)}
+        if "copy" in self.kernels.CALLS:
+            self.runs["kernel copy"], _ = self.kernels.prepare("copy", {"x": x, "y": y})
+        return {"names": list(self.runs)}
+
+    def time(self, name: str, runs: int) -> dict[str, Any]:
+        return {"seconds": seconds(self.runs[name], runs)}
+
+    def versions(self) -> dict[str, Any]:
+        module = importlib.import_module(self.package)
+        return {self.package: module.__version__, "numpy": np.__version__, "python": platform.python_version()}
+
+
+def answer(worker: Worker, do: str, **arguments: Any) -> dict[str, Any]:
+    try:
+        return getattr(worker, do)(**arguments)
+    except Exception as error:
+        traceback.print_exc()
+        return {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a library prints must not land among the answers
+    worker = Worker(sys.argv[1], int(sys.argv[2]))
+    gc.disable()
+    for line in sys.stdin:
+        print(json.dumps(answer(worker, **json.loads(line))), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
