@@ -35,12 +35,21 @@ _HOMES = {
     "lang.kernel": "Kernel Function kernel func constant static kernel_from_source",
     "lang.errors": """CompileError InternalError KernelWarning WarpCodegenError WarpCodegenTypeError
         WarpCodegenValueError WarpCodegenKeyError WarpCodegenAttributeError WarpCodegenIndexError""",
+    "runtime.array": "array array1d array2d array3d array4d",
+    "runtime.create": """clone empty empty_like from_dlpack from_numpy from_ptr full full_like ones ones_like to_dlpack
+        zeros zeros_like""",
+    "runtime.memory": "copy",
+    "runtime.dtypes": "dtype_from_numpy dtype_to_numpy",
+    "runtime.device": """Device ScopedDevice get_cuda_device get_cuda_device_count get_cuda_devices get_device
+        get_devices get_preferred_device is_cpu_available is_cuda_available is_device_available set_device""",
+    "runtime.stream": "synchronize synchronize_device synchronize_event synchronize_stream",
+    "runtime.timer": "ScopedTimer",
     "runtime.launch": "launch Launch init force_load load_module",
     "runtime.cache": "clear_kernel_cache",
     "runtime.debug": "KernelError",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = ("config",)
+_MODULES = ("config", "types")
 
 
 def __getattr__(name: str) -> Any:
