@@ -50,7 +50,7 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> Unit:
     attributes = f'attributes #0 = {{ nounwind "min-legal-vector-width"="{target.vector_bits}" }}'
     text = "\n".join([*header, *shared.functions, *shared.declarations, attributes, ""])
     params = tuple((p.name, p.type) for p in fn.params)
-    return Unit(text, "kernel", arity(fn), lanes, params, tuple(shared.sites))
+    return Unit(text, "kernel", arity(fn), lanes, params, tuple(shared.sites.values()))
 
 
 def arity(fn: Function) -> int:

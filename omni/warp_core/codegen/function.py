@@ -48,11 +48,19 @@ class Shared:
     functions: list[str] = field(default_factory=list)
     names: dict[tuple[Function, tuple[bool, ...]], str] = field(default_factory=dict)
     facts: Cache = field(default_factory=dict)
-    sites: list[dict[str, Any]] = field(default_factory=list)
+    sites: dict[Operation, dict[str, Any]] = field(default_factory=dict)
     emit_callee: Callable[..., str] | None = None
 
     def declare(self, text: str) -> None:
         self.declarations[text] = None
+
+    def site(self, op: Operation) -> int:
+        """The number of a `fail` operation, the same in all copies of the body."""
+        if op not in self.sites:
+            kind, message = op.attr
+            types = [a.type.key for a in op.args]
+            self.sites[op] = {"kind": kind, "message": message, "types": types, "loc": op.loc}
+        return list(self.sites).index(op)
 
 
 class FunctionEmitter(Control):
@@ -235,11 +243,8 @@ class FunctionEmitter(Control):
         self.reports.printf(op.attr, slots, self.mask)
 
     def op_fail(self, op: Operation) -> None:
-        kind, message = op.attr
-        types = [a.type.key for a in op.args]
-        self.shared.sites.append({"kind": kind, "message": message, "types": types, "loc": op.loc})
         slots = [self.slot(v) for a in op.args for v in self.get(a)]
-        self.reports.fail(len(self.shared.sites) - 1, self.thread, slots[:8], self.mask)
+        self.reports.fail(self.shared.site(op), self.thread, slots[:8], self.mask)
 
     def slot(self, v: V) -> V:
         """`v` in the 64-bit form of the reporting functions."""
