@@ -45,7 +45,7 @@ def test_an_unknown_option_names_the_nearest():
     with pytest.raises(AttributeError, match="did you mean print_launches"):
         wp.config.print_launch = True
     with pytest.raises(AttributeError):
-        wp.config.no_such_thing  # noqa: B018
+        wp.config.no_such_thing
 
 
 def test_options_of_other_compilers_are_accepted():

@@ -40,7 +40,7 @@ hooks = Hooks()
 
 def _python_call(callee: Any, args: tuple, kwargs: dict) -> Any:
     if hooks.call is None:
-        importlib.import_module("omni.warp_core.compiler")
+        importlib.import_module("omni.warp_core.runtime.scope")
     if hooks.call is None:
         raise RuntimeError(f"wp.{callee.name} cannot be called here: nothing that runs builtins is loaded")
     return hooks.call(callee, args, kwargs)

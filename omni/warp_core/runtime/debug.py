@@ -1,4 +1,4 @@
-"""What a failed thread becomes in Python: a `KernelError` that tells where, what, which thread and with which values."""
+"""What a failed thread becomes in Python: a `KernelError` that tells where, what, which thread and which values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ..compiler import Site
 from ..lang import semantics
-from ..lang.types import BOOL, F64, I32, U64, Array, Packed, Scalar, Type, leaves, parse_type
+from ..lang.types import F64, Array, Scalar, Type, leaves, parse_type
 from ..lang.values import from_leaves
 
 

@@ -54,9 +54,13 @@ def _launch(
         device: where to run; by default the current device.
         stream: accepted; CPU launches have finished when this returns.
         record_cmd: return a `Launch` that repeats this launch quickly, instead of running it.
-        record_tape, max_blocks, block_dim: accepted; of no effect on the CPU.
+        record_tape: accepted; of no effect without a tape.
+        max_blocks: accepted; of no effect on the CPU.
+        block_dim: accepted; of no effect on the CPU.
         interpret: run the kernel as plain Python, thread by thread, for a debugger.
-        adjoint, adj_inputs, adj_outputs: gradients; refused until this package has them.
+        adjoint: gradients are refused until this package has them.
+        adj_inputs: belongs to `adjoint`.
+        adj_outputs: belongs to `adjoint`.
 
     Returns:
         None, or a `Launch` with `record_cmd`.
@@ -210,6 +214,7 @@ def _set_threads(count: int) -> None:
     _native.set_num_threads(count or _ALL_CORES)
 
 
+_launch.__qualname__ = "wp.launch"  # what Python's own messages about arguments name
 _native.set_slow_launch(_launch)
 for _name in ("mode", "print_launches"):
     config.watch(_name, _attach)

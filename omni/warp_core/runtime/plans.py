@@ -1,7 +1,7 @@
 """Kernels ready to run: compiled or taken from the cache, loaded, and held by a native plan.
 
-`plan_for` gives the plan of a kernel under the current options. A plan has code for two variants, arrays with contiguous
-rows and arrays with any strides; the second is compiled when a launch first needs it.
+`plan_for` gives the plan of a kernel under the current options. A plan has code for two variants, arrays with
+contiguous rows and arrays with any strides; the second is compiled when a launch first needs it.
 """
 
 from __future__ import annotations

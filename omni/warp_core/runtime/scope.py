@@ -1,0 +1,172 @@
+"""Builtins called from Python: the same IR that kernels run, through the interpreter.
+
+A call is lowered once for each combination of argument types, exactly as the front end lowers `return f(a, b)`, and
+kept. Importing this module makes `wp.dot(a, b)` and the like work; the registry imports it at the first such call.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import math
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ..front.lower import lower_function
+from ..ir import interp, memory
+from ..ir.nodes import Function as IrFunction
+from ..lang import registry, semantics
+from ..lang.errors import CompileError
+from ..lang.kernel import Function
+from ..lang.scalars import scalar_type_of
+from ..lang.types import F32, I32, Array, Scalar, Type, element
+from ..lang.values import from_leaves, to_leaves
+from .cells import ArrayCells
+from .intrinsics import TABLE
+
+_serial = itertools.count()
+
+
+class Given(NamedTuple):
+    """An argument: a value of a type, or (`type` None) something known when the call is lowered."""
+
+    type: Type | None
+    value: Any
+
+
+def call(callee: registry.Builtin | registry.Intrinsic, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Run a builtin or intrinsic on Python values.
+
+    Raises:
+        TypeError: no overload takes arguments of these types.
+    """
+    if isinstance(callee, registry.Intrinsic) and callee.name in TABLE:
+        return TABLE[callee.name](*args, **kwargs)
+    names = (*(None for _ in args), *kwargs)
+    values = (*args, *kwargs.values())
+    fn, given = _lower(callee, names, [_given(v) for v in values])
+    results = interp.call(fn, [_to_ir(g) for g in given if g.type is not None])
+    out = tuple(_from_ir(x, t) for x, t in zip(results, fn.results))
+    return out[0] if len(out) == 1 else out or None
+
+
+def _given(value: Any) -> Given:
+    t = getattr(value, "__wc_type__", None)
+    if isinstance(t, Type) and not isinstance(value, type):
+        return Given(t, value)
+    return Given(scalar_type_of(value), value)
+
+
+def _lower(callee: Any, names: tuple[str | None, ...], given: list[Given]) -> tuple[IrFunction, list[Given]]:
+    """The IR of the call, and its arguments as that takes them.
+
+    Bare numbers are first given the type they most likely take, so that one function serves all numbers. Where no
+    overload takes that, the number itself becomes part of the function, which is what a literal in a kernel is.
+    """
+    typed = _with_types(given)
+    fn = _lowered(callee, names, tuple((g.type, None if g.type else _Known(g.value)) for g in typed))
+    if isinstance(fn, IrFunction):
+        return fn, typed
+    if typed != given:
+        fn = _lowered(callee, names, tuple((g.type, None if g.type else _Known(g.value)) for g in given))
+    if isinstance(fn, IrFunction):
+        return fn, given
+    raise TypeError(fn)
+
+
+def _with_types(given: list[Given]) -> list[Given]:
+    scalars = [element(g.type) for g in given if g.type is not None]
+    common = next((s for s in scalars if isinstance(s, Scalar) and s.kind != "bool"), None)
+    return [Given(_literal_type(g.value, common), g.value) if g.type is None else g for g in given]
+
+
+def _literal_type(value: Any, common: Scalar | None) -> Scalar | None:
+    if type(value) not in (int, float):
+        return None
+    if common is not None and semantics.fits(value, common):
+        return common
+    return I32 if isinstance(value, int) else F32
+
+
+class _Known:
+    """A compile-time argument as part of a key: by value where it has one, else by identity."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any):
+        self.value = value
+        self.key = (type(value), repr(value)) if isinstance(value, (int, float, str, type(None))) else id(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Known) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@lru_cache(maxsize=1024)
+def _lowered(
+    callee: Any, names: tuple[str | None, ...], given: tuple[tuple[Type | None, _Known | None], ...]
+) -> IrFunction | str:
+    """`return callee(arguments)` as IR, or why there is none."""
+    params = [f"a{i}" for i, (t, _) in enumerate(given) if t is not None]
+    passed = [f"{name}=a{i}" if name else f"a{i}" for i, name in enumerate(names)]
+    text = f"def {callee.name}({', '.join(params)}):\n    return callee({', '.join(passed)})\n"
+    file = f"<call {next(_serial)} of {callee.name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    space = {"callee": callee, **{f"a{i}": k.value for i, (_, k) in enumerate(given) if k is not None}}
+    exec(compile(text, file, "exec"), space)
+    python = space[callee.name]
+    python.__annotations__ = {f"a{i}": t for i, (t, _) in enumerate(given) if t is not None}
+    try:
+        return lower_function(Function(python))
+    except CompileError as why:
+        return _refusal(callee, why)
+    finally:
+        del linecache.cache[file]
+
+
+def _refusal(callee: Any, why: CompileError) -> str:
+    first = why.diagnostics[0]
+    lines = [f"wp.{callee.name}: {first.message}", *(f"    {c}" for c in first.candidates)]
+    return "\n".join(lines + ([first.help] if first.help else []))
+
+
+def _to_ir(given: Given) -> Any:
+    t = given.type
+    if isinstance(t, Array):
+        cells = ArrayCells.of(given.value, t)
+        return memory.MemArray(t.dtype, [int(n) for n in cells.shape], _Elements(cells))  # type: ignore[arg-type]
+    assert t is not None
+    return memory.unflatten(to_leaves(given.value, t), t)
+
+
+def _from_ir(value: Any, t: Type) -> Any:
+    return from_leaves(t, memory.flatten(value, t))
+
+
+class _Elements:
+    """The memory of an array as the interpreter's flat list of elements."""
+
+    def __init__(self, cells: ArrayCells):
+        self.cells, self.extents = cells, [int(n) for n in cells.shape]
+        self.type = cells.__wc_type__.dtype
+
+    def _indices(self, flat: int) -> tuple[int, ...]:
+        out: list[int] = []
+        for n in reversed(self.extents):
+            out.insert(0, flat % n)
+            flat //= n
+        return tuple(out)
+
+    def __len__(self) -> int:
+        return math.prod(self.extents)
+
+    def __getitem__(self, flat: int) -> Any:
+        return memory.unflatten(to_leaves(self.cells[self._indices(flat)], self.type), self.type)
+
+    def __setitem__(self, flat: int, value: Any) -> None:
+        self.cells[self._indices(flat)] = _from_ir(value, self.type)
+
+
+registry.hooks.call = call

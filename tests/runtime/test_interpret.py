@@ -1,0 +1,291 @@
+"""Interpreted kernels: the user's Python, thread by thread, with the kernel language's meaning, under a debugger."""
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+
+def interpret(kernel, dim, *args):
+    wp.launch(kernel, dim, list(args), interpret=True)
+
+
+def scalar_result(kernel, dtype, *args):
+    out = np.zeros(1, dtype)
+    interpret(kernel, 1, out, *args)
+    return out[0]
+
+
+@wp.func
+def twice(x: float):
+    return 2.0 * x
+
+
+@wp.func
+def bump(v: wp.vec3):
+    v[0] += 1.0
+    return v
+
+
+@wp.func
+def scaled(x: float, by: float = 3.0):
+    return x * by
+
+
+@wp.func
+def kind(x: int):
+    return 1
+
+
+@wp.func
+def kind(x: float):  # noqa: F811
+    return 2
+
+
+@wp.kernel
+def literals(out: wp.array(dtype=float)):
+    s = 0.0
+    s += 1 / 2 + 7 // 2 - 7 % -4
+    out[0] = s
+
+
+def test_literals_divide_as_integers():
+    # C: 1/2 = 0, 7//2 = 3, 7 % -4 = 3
+    assert scalar_result(literals, np.float32) == 0.0
+
+
+@wp.kernel
+def integers(out: wp.array(dtype=wp.int32), x: int, y: int):
+    i = wp.tid()
+    h = 2147483647
+    h = h + x
+    out[i] = h * 31 + x / y - x % y
+
+
+def test_integers_wrap_and_truncate():
+    for x, y in [(5, 3), (-5, 3), (7, -2), (123456789, 7)]:
+        wrapped = np.int64(2147483647 + x) * 31
+        exact = int(wrapped) + int(x / y) - int(np.fmod(x, y))
+        assert scalar_result(integers, np.int32, x, y) == np.int64(exact).astype(np.int32)
+
+
+@wp.kernel
+def floats(out: wp.array(dtype=float), n: int):
+    s = 0.0
+    for i in range(n):
+        s = s + 1.0 / float(i + 1)
+    out[0] = twice(s)
+
+
+def test_floats_round_to_their_own_width():
+    s = np.float32(0)
+    for i in range(20):
+        s = s + np.float32(1) / np.float32(i + 1)
+    assert scalar_result(floats, np.float32, 20) == np.float32(2) * s
+
+
+@wp.kernel
+def values(v: wp.array(dtype=wp.vec3), m: wp.array(dtype=wp.mat22)):
+    i = wp.tid()
+    a = v[i]
+    b = a
+    b[1] = 9.0
+    c = bump(a)
+    v[i] = a + c
+    v[i].z = b[1]
+    v[i][0] -= 0.5
+    x, v[i].y = 1.0, b.y
+    m[i][0, 1] = x
+    m[i][1, 0] += 4.0
+
+
+def test_vectors_are_values_and_nested_places_are_written():
+    v = np.array([[1, 2, 3]], np.float32)
+    m = np.ones((1, 2, 2), np.float32)
+    interpret(values, 1, v, m)
+    # a stays (1, 2, 3): b and the argument of bump are copies; c = (2, 2, 3)
+    assert v.tolist() == [[2.5, 9.0, 9.0]]
+    assert m.tolist() == [[[1.0, 1.0], [5.0, 1.0]]]
+
+
+@wp.kernel
+def indices(out: wp.array2d(dtype=int), flat: wp.array(dtype=int)):
+    i, j = wp.tid()
+    k = wp.tid()
+    out[i, j] = 10 * i + j
+    flat[k] = i
+    row = out[i]
+    row[j] = row[j] + 100 * row.shape[0]
+
+
+def test_thread_indices_in_two_dimensions():
+    out, flat = np.zeros((2, 3), np.int32), np.zeros(6, np.int32)
+    interpret(indices, (2, 3), out, flat)
+    assert out.tolist() == [[300, 301, 302], [310, 311, 312]]
+    assert flat.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_strided_numpy_arrays_are_used_in_place():
+    base = np.zeros((4, 6), np.int32)
+    interpret(indices, (2, 3), base[::2, ::2], np.zeros(6, np.int32))
+    assert base[::2, ::2].tolist() == [[300, 301, 302], [310, 311, 312]]
+    assert base[1::2].sum() == 0
+
+
+@wp.kernel
+def atomics(total: wp.array(dtype=int), top: wp.array(dtype=float), seen: wp.array(dtype=int)):
+    i = wp.tid()
+    seen[i] = wp.atomic_add(total, 0, i)
+    wp.atomic_max(top, 0, float(i))
+    wp.atomic_min(top, 1, -float(i))
+
+
+def test_atomics_return_what_was_there():
+    total, top, seen = np.zeros(1, np.int32), np.zeros(2, np.float32), np.zeros(5, np.int32)
+    interpret(atomics, 5, total, top, seen)
+    assert total[0] == 10
+    assert top.tolist() == [4.0, -4.0]
+    assert seen.tolist() == [0, 0, 1, 3, 6]
+
+
+@wp.kernel
+def overloads(out: wp.array(dtype=int), x: float, i: int):
+    out[0] = kind(x)
+    out[1] = kind(i)
+    out[2] = int(scaled(x)) + int(scaled(x, by=10.0))
+
+
+def test_functions_overloads_and_defaults():
+    out = np.zeros(3, np.int32)
+    interpret(overloads, 1, out, 2.0, 1)
+    assert out.tolist() == [2, 1, 26]
+
+
+@wp.struct
+class Body:
+    mass: float
+    position: wp.vec3
+
+
+@wp.kernel
+def structs(bodies: wp.array(dtype=Body), extra: Body):
+    i = wp.tid()
+    b = bodies[i]
+    b.mass += extra.mass
+    b.position.x = 7.0
+    bodies[i] = b
+    bodies[i].position[2] = b.mass
+
+
+def test_structs_are_copied_and_written_in_place():
+    extra = Body()
+    extra.mass = 2.5
+    bodies = wp.zeros(2, dtype=Body)
+    interpret(structs, 2, bodies, extra)
+    assert bodies.numpy()["mass"].tolist() == [2.5, 2.5]
+    assert bodies.numpy()["position"].tolist() == [[7.0, 0.0, 2.5]] * 2
+    assert extra.position[0] == 0.0
+
+
+@wp.kernel
+def python_flow(out: wp.array(dtype=int)):
+    total = 0
+    for i in range(10):
+        if i == 2:
+            continue
+        if i == 6:
+            break
+        total += i
+    else:
+        total = -1
+    n = 3
+    while n > 0:
+        n -= 1
+        total += 100
+    for k, v in enumerate((5, 6)):
+        total += k * v
+    out[0] = total if 0 < total < 1000 else 0
+
+
+def test_control_flow_is_pythons_own():
+    out = np.zeros(1, np.int32)
+    interpret(python_flow, 1, out)
+    assert out[0] == 0 + 1 + 3 + 4 + 5 + 300 + 6
+
+
+@wp.kernel
+def out_of_range(a: wp.array(dtype=float)):
+    i = wp.tid()
+    a[i + 3] = 1.0
+
+
+def test_an_index_out_of_range_is_an_error_at_the_users_line():
+    with pytest.raises(IndexError, match=r"index \(4\) is out of range for an array of shape \(4,\)") as caught:
+        interpret(out_of_range, 4, np.zeros(4, np.float32))
+    lines = [entry for entry in caught.traceback if str(entry.path) == __file__]
+    assert str(lines[-1].statement).strip() == "a[i + 3] = 1.0"
+
+
+def test_arguments_are_checked():
+    with pytest.raises(TypeError, match=r"takes 1 arguments \(a\), got 2"):
+        interpret(out_of_range, 1, np.zeros(4, np.float32), 2)
+    with pytest.raises(TypeError, match="argument `a`"):
+        interpret(out_of_range, 1, np.zeros((4, 2), np.float32))
+    with pytest.raises(ValueError, match="not between 0 and"):
+        interpret(out_of_range, -1, np.zeros(4, np.float32))
+    interpret(out_of_range, 0, np.zeros(4, np.float32))
+
+
+def test_the_mode_option_interprets_every_launch(monkeypatch):
+    monkeypatch.setattr(wp.config, "mode", "interpret")
+    out = np.zeros(1, np.int32)
+    wp.launch(python_flow, 1, [out])
+    assert out[0] == 319
+
+
+def test_pdb_stops_on_the_users_line(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(
+        textwrap.dedent(
+            """\
+            import numpy as np
+            import omni.warp_core as wp
+
+            @wp.func
+            def square(x: float):
+                y = x * x
+                return y
+
+            @wp.kernel
+            def k(a: wp.array(dtype=float)):
+                i = wp.tid()
+                v = wp.vec3(1.0, 2.0, 3.0)
+                a[i] = square(a[i]) + v.x
+
+            a = np.array([1, 2, 3], np.float32)
+            wp.launch(k, 3, [a], interpret=True)
+            print("result", a.tolist())
+            """
+        )
+    )
+    commands = [f"b {script}:13", "c", "p 'thread', i", "p v", "c", "p 'thread', i", f"b {script}:7", "c", "p y", "w"]
+    commands += ["cl 1 2", "c", "q"]
+    run = subprocess.run(
+        [sys.executable, "-m", "pdb", str(script)],
+        input="\n".join(commands) + "\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "('thread', int32(0))" in run.stdout
+    assert "('thread', int32(1))" in run.stdout
+    assert "vec3f([" in run.stdout
+    assert "float32(4.0)" in run.stdout  # y of thread 1
+    assert f"> {script}(7)square()" in run.stdout
+    assert "-> return y" in run.stdout
+    assert f"{script}(13)k()" in run.stdout  # the kernel is below it on the stack
+    assert "result [2.0, 5.0, 10.0]" in run.stdout
