@@ -170,7 +170,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     written = _stage("passes.effects").written_params(fn)
     watch.lap("passes")
     emit = _stage("codegen.emit")
-    options = emit.EmitOptions(request.lanes, request.inner_contiguous, request.debug)
+    options = emit.EmitOptions(request.lanes or 0, request.inner_contiguous)
     made["llvm"] = unit = emit.emit_cpu(fn, request.target, options)
     watch.lap("emit")
     toolchain = _stage("codegen.toolchain")
