@@ -187,7 +187,7 @@ class Components:
         return _combine("mul", self, other, reverse=True)
 
     def __matmul__(self, other: Any) -> Any:
-        if Mat not in (self._kind, getattr(other, "_kind", None)):
+        if not isinstance(other, Components) or Mat not in (self._kind, other._kind):
             return NotImplemented
         return self * other
 

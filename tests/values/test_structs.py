@@ -1,0 +1,186 @@
+"""Struct types: layout as C and NumPy have it, field checks, values stored by value."""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+from omni.warp_core.lang.types import leaves
+from omni.warp_core.lang.values import from_leaves, to_leaves
+
+
+@wp.struct
+class Inner:
+    flag: wp.bool
+    position: wp.vec3
+
+
+@wp.struct
+class Outer:
+    small: wp.int8
+    inner: Inner
+    wide: wp.float64
+    half: wp.vec3h
+    brain: wp.bfloat16
+    frame: wp.mat22
+    data: wp.array(dtype=float)
+    count: int = 7
+
+    def doubled(self) -> int:
+        return 2 * self.count
+
+
+class CInner(ctypes.Structure):
+    _fields_ = [("flag", ctypes.c_bool), ("position", ctypes.c_float * 3)]
+
+
+class CArray(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("grad", ctypes.c_void_p),
+        ("shape", ctypes.c_int64 * 4),
+        ("strides", ctypes.c_int64 * 4),
+    ]
+
+
+class COuter(ctypes.Structure):
+    _fields_ = [
+        ("small", ctypes.c_int8),
+        ("inner", CInner),
+        ("wide", ctypes.c_double),
+        ("half", ctypes.c_uint16 * 3),
+        ("brain", ctypes.c_uint16),
+        ("frame", ctypes.c_float * 4),
+        ("data", CArray),
+        ("count", ctypes.c_int32),
+    ]
+
+
+def sample() -> Outer:
+    made = Outer(small=-3, wide=0.1, half=(1, 2, 3), brain=1.1, frame=[[1, 2], [3, 4]])
+    made.inner = Inner(True, (4, 5, 6))
+    return made
+
+
+def test_the_layout_is_cs():
+    t = Outer.__wc_type__
+    assert t.size == ctypes.sizeof(COuter) and t.align == ctypes.alignment(COuter)
+    assert t.offsets == tuple(getattr(COuter, name).offset for name in t.index)
+    dtype = np.dtype(Outer.numpy_dtype())
+    assert dtype.itemsize == t.size
+    assert tuple(dtype.fields[name][1] for name in t.index) == t.offsets
+
+
+def test_the_packed_form_is_read_back_by_c_and_numpy():
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    made = sample()
+    made.data = wp.array(values, dtype=float)[:, 1]
+    packed = made._wc_pack()
+    c = COuter.from_buffer_copy(packed)
+    assert (c.small, c.wide, c.count, c.inner.flag, list(c.inner.position)) == (-3, 0.1, 7, True, [4, 5, 6])
+    assert list(c.frame) == [1, 2, 3, 4]
+    assert (c.data.data, list(c.data.shape), list(c.data.strides)) == (made.data.ptr, [2, 1, 1, 1], [12, 0, 0, 0])
+    record = np.frombuffer(packed, np.dtype(Outer.numpy_dtype()))[0]
+    assert record["half"].tolist() == [1, 2, 3] and record["brain"] == np.float32(1.1015625).view(np.uint32) >> 16
+    again = np.array([made.numpy_value()], Outer.numpy_dtype())[0]
+    for name in again.dtype.names:
+        np.testing.assert_array_equal(again[name], record[name])
+
+
+def test_instances_start_at_zero_and_at_their_defaults():
+    s = Outer()
+    assert (s.small.value, s.wide.value, s.count, s.data) == (0, 0.0, 7, None)
+    assert s.inner.position == wp.vec3() and s.inner.flag is False and s.frame == wp.mat22()
+    assert Outer(count=9).doubled() == 18
+
+
+def test_structs_and_vectors_are_stored_by_value():
+    inner = Inner(position=(1, 2, 3))
+    outer = Outer(inner=inner)
+    inner.position = (9, 9, 9)
+    assert outer.inner.position == wp.vec3(1, 2, 3)
+    outer.inner.position.x = 5.0
+    outer.inner.position[1] = 6.0
+    assert outer.inner.position == wp.vec3(5, 6, 3)
+    v = wp.vec3(1, 1, 1)
+    inner.position = v
+    v.x = 0.0
+    assert inner.position == wp.vec3(1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "name, value, error, words",
+    [
+        ("count", "x", TypeError, "field 'count' of struct Outer: expected int32, got str"),
+        ("count", 1.5, TypeError, "the float 1.5"),
+        ("count", 2**40, ValueError, "out of range for int32"),
+        ("count", None, TypeError, "NoneType"),
+        ("frame", 1.0, TypeError, "expected mat22f, got float"),
+        ("frame", [1, 2], ValueError, "4 components, got 2"),
+        ("half", wp.vec3(), TypeError, "expected vec3h, got vec3f"),
+        ("inner", 5, TypeError, "expected Inner, got int"),
+        ("data", 3, TypeError, "expected 1-d array of float32 or None, got int"),
+        ("data", np.zeros(3), TypeError, "got ndarray"),
+    ],
+)
+def test_a_wrong_value_names_field_and_struct(name, value, error, words):
+    s = Outer()
+    with pytest.raises(error, match=words):
+        setattr(s, name, value)
+
+
+def test_array_fields_check_dtype_and_dimensions():
+    s = Outer()
+    with pytest.raises(TypeError, match="got 1-d array of int32"):
+        s.data = wp.zeros(3, dtype=int)
+    with pytest.raises(TypeError, match="got 2-d array of float32"):
+        s.data = wp.zeros((3, 3))
+    s.data = a = wp.zeros(3)
+    assert s.data is a
+    s.data = None
+    assert s.data is None
+
+
+def test_unknown_fields_are_refused():
+    with pytest.raises(AttributeError):
+        Outer().other = 1
+    with pytest.raises(TypeError, match="unexpected or repeated field 'other'; fields are flag, position"):
+        Inner(other=1)
+    with pytest.raises(TypeError, match="repeated"):
+        Inner(True, flag=True)
+    with pytest.raises(TypeError, match="2 fields, got 3"):
+        Inner(True, (1, 2, 3), 4)
+    with pytest.raises(TypeError, match="field 'x' of struct Bad"):
+        wp.struct(type("Bad", (), {"__annotations__": {"x": dict}}))
+
+
+def test_leaves_round_trip():
+    made = sample()
+    t = Outer.__wc_type__
+    flat = to_leaves(made, t)
+    assert len(flat) == len(leaves(t))
+    assert from_leaves(t, flat)._wc_pack() == made._wc_pack()
+    with pytest.raises(TypeError, match="expected Outer, got Inner"):
+        to_leaves(Inner(), t)
+
+
+def test_pickling_and_text():
+    made = sample()
+    assert pickle.loads(pickle.dumps(made))._wc_pack() == made._wc_pack()
+    # as observed in warp-lang
+    assert repr(Inner()) == "Inner(\n\tflag=False,\n\tposition=vec3f([0.0, 0.0, 0.0]),\n)"
+    assert str(Inner()) == "Inner(\n\tflag=False,\n\tposition=[0.0, 0.0, 0.0],\n)"
+
+
+def test_annotations_may_name_what_the_enclosing_function_knows():
+    number = wp.float64
+
+    @wp.struct
+    class Local:
+        x: number
+
+    assert Local.__wc_type__.fields == (("x", wp.float64.__wc_type__),)
