@@ -3,7 +3,7 @@
 `prepare(name, inputs)` returns a function that runs the program once on the device's arrays, and those arrays.
 """
 
-# ruff: noqa: UP018  (warp-lang wants float(0.0) for a variable that a loop changes)
+# ruff: noqa: UP018, RUF046  (warp-lang wants float(0.0) and int(0) for variables that a loop changes)
 
 import importlib
 import sys
