@@ -1,0 +1,223 @@
+"""The `omni-warp` command: play the graphs of a USD scene, draw a stage, tell about this machine.
+
+Every sub-command is a function that returns an exit code of `EXIT_CODES`; `main` dispatches. What needs usd-core, rich
+or Pillow is imported by the sub-command that needs it, since those are optional.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+import signal
+import sys
+import warnings
+from types import FrameType, ModuleType
+from typing import NoReturn
+
+from . import config
+
+OK, INTERNAL, USAGE, INPUT, CONSENT, NODES, OUTPUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
+EXIT_CODES = {
+    OK: "done",
+    INTERNAL: "a mistake of this program; please report it",
+    USAGE: "the command line asks for something that is not possible",
+    INPUT: "the scene is missing, cannot be read, or holds nothing to do",
+    CONSENT: "the scene contains code nobody has agreed to run; nothing was run",
+    NODES: "played, but some nodes failed; the results of the others are written",
+    OUTPUT: "the result cannot be written",
+    INTERRUPTED: "interrupted; no result was written",
+}
+_CODES_TEXT = "exit codes:\n" + "\n".join(f"  {code:<4} {text}" for code, text in EXIT_CODES.items())
+
+
+class _Stop(Exception):
+    """Ends the command with a message and an exit code."""
+
+    def __init__(self, code: int, text: str):
+        super().__init__(text)
+        self.code = code
+
+
+def _load(name: str) -> ModuleType:
+    """A module of this package that needs one of the optional packages."""
+    try:
+        return importlib.import_module(f"{__package__}.{name}")
+    except ModuleNotFoundError as error:
+        package = {"pxr": "usd-core", "PIL": "pillow"}.get(error.name or "", error.name)
+        text = f"this command needs {package}; install it with: pip install 'omni-warp-core[usd]'"
+        raise _Stop(INPUT, text) from error
+
+
+def _frames(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(-?\d{1,9})(?::(-?\d{1,9}))?", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a frame range such as 1:48")
+    start = int(match[1])
+    end = int(match[2]) if match[2] else start
+    if end < start:
+        raise argparse.ArgumentTypeError(f"{text!r}: the last frame comes before the first")
+    return start, end
+
+
+def _size(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
+    if not match or not all(1 <= int(n) <= 8192 for n in match.groups()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 960x540 (at most 8192x8192)")
+    return int(match[1]), int(match[2])
+
+
+def _value(text: str) -> tuple[str, str]:
+    path, equals, value = text.partition("=")
+    if not equals or "." not in path:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form /Graph/node.inputs:x=VALUE")
+    return path, value
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "omni-warp", description=__doc__.splitlines()[0], epilog=_CODES_TEXT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=config.version)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(name: str, about: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name, help=about, description=about, epilog=_CODES_TEXT,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+
+    play = add("play", "play the OmniGraph graphs of a scene and write the results as time samples over it")
+    play.add_argument("scene", metavar="SCENE", help="USD file with the graphs; it is never changed")
+    play.add_argument("-o", "--output", required=True, metavar="OUT.usdc", help="layer to write, over the scene")
+    play.add_argument("--frames", type=_frames, metavar="A:B", help="first and last frame (default: the scene's range)")
+    play.add_argument("--fps", type=float, metavar="F", help="frames per second (default: the scene's)")
+    play.add_argument("--device", default="cpu", help="where kernels run (default: cpu)")
+    play.add_argument(
+        "--set", type=_value, action="append", default=[], metavar="PATH=VALUE", dest="values",
+        help="set an attribute, as in /Graph/node.inputs:x=1.5; may be given several times",
+    )  # fmt: skip
+    play.add_argument("--trust", action="store_true", help="run the code in the scene, this time")
+    play.add_argument("--remember", action="store_true", help="run it, and whenever it comes again unchanged")
+    play.add_argument("--debug", action="store_true", help="check bounds, divisors, asserts and NaN in kernels")
+    play.set_defaults(run=_play)
+
+    preview = add("preview", "draw the meshes and points of a stage")
+    preview.add_argument("stage", metavar="STAGE", help="USD file to draw")
+    preview.add_argument(
+        "-o", "--output", required=True, metavar="IMAGE", help="*.png, *.jpg; *.gif, *.webp for --frames"
+    )
+    which = preview.add_mutually_exclusive_group()
+    which.add_argument("--frame", type=float, metavar="N", help="the frame to draw (default: the first)")
+    which.add_argument("--frames", type=_frames, metavar="A:B", help="draw an animation")
+    preview.add_argument("--size", type=_size, default=(960, 540), metavar="WxH", help="pixels (default: 960x540)")
+    preview.add_argument(
+        "--camera", metavar="PATH", help="camera to look through (default: the stage's first, or fitted)"
+    )
+    preview.set_defaults(run=_preview)
+
+    add("info", "tell about devices, the kernel cache and versions").set_defaults(run=_info)
+    return parser
+
+
+def _play(options: argparse.Namespace) -> int:
+    report = _load("nodes.report")
+    play, consent = _load("nodes.play"), _load("nodes.consent")
+    graph, stage, output = _load("nodes.graph"), _load("usd.stage"), _load("usd.output")
+    _check_device(options.device)
+    if options.debug:
+        config.mode = "debug"
+    warnings.showwarning = lambda message, *rest, **more: report.complain(f"warning: {message}")
+    settings = play.Settings(options.frames, options.fps, options.device, options.values)
+    try:
+        player = play.Player.open(options.scene, settings, graph.Log(report.complain))
+        output.check_target(options.output, player.stage)
+        if options.remember:
+            _remember(consent, player.codes)
+        elif not options.trust and consent.missing(player.codes):
+            report.ask_consent(options.scene, consent.missing(player.codes))
+            return CONSENT
+        with report.progress() as bar:
+            task = bar.add_task("playing", total=player.end - player.start + 1)
+            outcome = player.run(options.output, lambda frame: bar.advance(task))
+    except stage.StageError as error:
+        raise _Stop(INPUT, str(error)) from None
+    except play.SettingsError as error:
+        raise _Stop(USAGE, str(error)) from None
+    except output.OutputError as error:
+        raise _Stop(OUTPUT, str(error)) from None
+    report.summary(outcome)
+    if not outcome.written:
+        report.complain(f"error: no node wrote anything, so {options.output} was not written")
+        return NODES
+    what = f"{outcome.samples} time samples of {', '.join(outcome.written[:4])}"
+    report.out.print(
+        f"wrote {options.output}: {what}" + (" and more" if len(outcome.written) > 4 else ""), markup=False
+    )
+    return NODES if outcome.failed else OK
+
+
+def _check_device(name: str) -> None:
+    try:
+        importlib.import_module(f"{__package__}.runtime.device").get_device(name)
+    except (ValueError, RuntimeError, TypeError) as error:
+        raise _Stop(USAGE, f"--device {name}: {error}") from None
+
+
+def _remember(consent: ModuleType, codes: list) -> None:
+    try:
+        consent.remember(codes)
+    except OSError as error:
+        raise _Stop(OUTPUT, f"the consent cannot be remembered: {error}") from None
+
+
+def _preview(options: argparse.Namespace) -> int:
+    preview, stage = _load("usd.preview"), _load("usd.stage")
+    request = preview.Request(
+        options.stage, options.output, options.frame, options.frames, options.size, options.camera
+    )
+    try:
+        drawn = preview.preview(request)
+    except stage.StageError as error:
+        raise _Stop(INPUT, str(error)) from None
+    except preview.RequestError as error:
+        raise _Stop(USAGE, str(error)) from None
+    except OSError as error:
+        raise _Stop(OUTPUT, f"{options.output}: cannot be written: {error.strerror or error}") from None
+    print(f"wrote {options.output}: {drawn}")
+    return OK
+
+
+def _info(options: argparse.Namespace) -> int:
+    device = importlib.import_module(f"{__package__}.runtime.device")
+    print(f"omni-warp-core {config.version}, Python {sys.version.split()[0]}")
+    for found in device.get_devices():
+        print(f"device {found}")
+    print(f"kernel cache: {config.kernel_cache_dir or 'none'}")
+    print(f"settings: {config.settings_dir or 'none'}")
+    return OK
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; returns an exit code of `EXIT_CODES`. Argument errors leave through SystemExit(2)."""
+    options = _parser().parse_args(arguments)
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return options.run(options)
+    except _Stop as stop:
+        print(f"error: {stop}", file=sys.stderr)
+        return stop.code
+    except KeyboardInterrupt:
+        print("interrupted; no result was written", file=sys.stderr)
+        return INTERRUPTED
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
