@@ -59,6 +59,7 @@ DYNAMIC = {
     "lang/registry.py": "so are builtins",
     "compiler.py": "a kernel that is in the cache needs neither the front end nor LLVM",
     "cli.py": "a command loads what it needs",
+    "nodes/kernel_node.py": "the text of a kernel imports what it likes, with warp meaning this package",
 }
 # Parts that nodes may use besides the public package.
 NODE_IMPORTS = ("omni.warp_core", "omni.warp_core.nodes")
