@@ -102,6 +102,13 @@ class _Line:
         if not self.done:
             self.fail(f"unexpected {self.peek()!r}")
 
+    def string(self) -> str:
+        text = self.take("string")
+        try:
+            return json.loads(text)
+        except ValueError:
+            return self.fail(f"bad string {text}")
+
     def integer(self) -> int:
         return int(self.take("number"))
 
@@ -134,7 +141,7 @@ class _Parser:
 
     def _struct(self, line: _Line) -> None:
         alias = line.take("word")
-        name = json.loads(line.take()) if line.kind() == "string" else alias
+        name = line.string() if line.kind() == "string" else alias
 
         def field() -> tuple[str, Type]:
             word = line.take("word")
@@ -168,7 +175,7 @@ class _Parser:
 
     def _symbol(self, line: _Line) -> tuple[str, str]:
         line.expect("@")
-        name = json.loads(line.take()) if line.kind() == "string" else line.take("word")
+        name = line.string() if line.kind() == "string" else line.take("word")
         return (f"{name}#{line.integer()}" if line.accept("#") else name), name
 
     # -- operations ---------------------------------------------------------------------------------------------
@@ -248,7 +255,7 @@ class _Parser:
     def _atom(self, line: _Line) -> Any:
         kind, token = line.kind(), line.peek()
         if kind == "string":
-            return json.loads(line.take())
+            return line.string()
         if kind == "number":
             line.take()
             return int(token) if token.lstrip("-").isdigit() else float(token)
@@ -290,7 +297,7 @@ class _Parser:
         return loc
 
     def _span(self, line: _Line) -> tuple:
-        file = json.loads(line.take("string"))
+        file = line.string()
         line.expect(":")
         row = line.integer()
         line.expect(":")

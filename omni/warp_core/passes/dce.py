@@ -47,6 +47,7 @@ class _Marker:
         # Of each breakable operation: the terminators that end an iteration, and those that leave.
         self.continues: dict[Operation, list[Operation]] = {}
         self.breaks: dict[Operation, list[Operation]] = {}
+        self._effects: set[Operation] = set()
         self._must: set[Operation] = set()
         self._owner: dict[Value, Operation] = {}
         self._nest: list[Operation] = []
@@ -64,6 +65,7 @@ class _Marker:
             if OPS[op.code].terminator:
                 return self._scan_terminator(op)
             if op.code not in _REMOVABLE and not (op.code == "call" and self._is_pure(op.attr)):
+                self._effects.add(op)
                 self._must.add(op)
             return -1
         breakable = op.code in BREAKABLE
@@ -79,7 +81,9 @@ class _Marker:
         if breakable:
             self._nest.pop()
             reach -= 1
-        if reach >= 0 or any(inner in self._must for region in op.regions for inner in region.ops):
+        if any(inner in self._effects for region in op.regions for inner in region.ops):
+            self._effects.add(op)
+        if reach >= 0 or op in self._effects:
             self._must.add(op)
         return max(reach, -1)
 

@@ -1,0 +1,87 @@
+"""What the pipeline promises besides keeping results: copies, sharing of callees, source positions."""
+
+from __future__ import annotations
+
+from omni.warp_core.ir import parser, printer
+from omni.warp_core.ir.builder import Builder
+from omni.warp_core.ir.nodes import Function, Loc, Value
+from omni.warp_core.lang.types import F32, I32
+from omni.warp_core.passes.pipeline import PassOptions, run
+
+
+def calls(function: Function) -> list[Function]:
+    return [op.attr for op in function.body.walk() if op.code == "call"]
+
+
+def square(loc: Loc | None) -> Function:
+    x = Value(F32, name="x")
+    f = Function("square", [x], (F32,))
+    b = Builder(f)
+    b.loc = loc
+    b.terminate("return", [b.op("mul", x, x)])
+    return f
+
+
+def user(callee: Function) -> Function:
+    x = Value(F32, name="x")
+    f = Function("user", [x], (F32,))
+    b = Builder(f)
+    b.loc = Loc("user.py", 7, 4)
+    b.terminate("return", list(b.emit("call", [x], callee, results=callee.results)))
+    return f
+
+
+def test_positions_keep_the_chain_of_calls():
+    inner = square(Loc("lib.py", 3, 8, inlined=Loc("lib.py", 9)))
+    (op,) = (op for op in run(user(inner)).body.walk() if op.code == "mul")
+    assert op.loc == Loc("lib.py", 3, 8, inlined=Loc("lib.py", 9, inlined=Loc("user.py", 7, 4)))
+
+
+def test_operations_without_position_get_the_place_of_the_call():
+    (op,) = (op for op in run(user(square(None))).body.walk() if op.code == "mul")
+    assert op.loc == Loc("user.py", 7, 4)
+
+
+def test_large_callees_are_finished_once_and_shared():
+    inner = square(None)
+    options = PassOptions(inline_limit=1)
+    first, second = (calls(run(user(inner), options)) for _ in range(2))
+    assert first == second and first != [inner]
+    assert not calls(run(user(inner)))
+
+
+def test_value_names_survive():
+    text = """
+    func @f(%speed: f32) -> (f32) {
+      %twice: f32 = add %speed, %speed
+      return %twice
+    }
+    """
+    out = printer.print_function(run(parser.parse(text)[0]))
+    assert "%twice: f32 = add %speed, %speed" in out
+
+
+def test_asserts_are_gone_in_release_and_reported_in_debug():
+    text = """
+    func @f(%x: i32) -> (i32) {
+      %z: i32 = const[0]
+      %ok: bool = gt %x, %z
+      assert["positive"] %ok
+      return %x
+    }
+    """
+    (f,) = parser.parse(text)
+    assert {op.code for op in run(f).body.walk()} == {"return"}
+    debug = {op.code for op in run(f, PassOptions(debug=True)).body.walk()}
+    assert "fail" in debug and "assert" not in debug
+
+
+def test_the_builder_folds_exactly():
+    b = Builder(Function("f", [x := Value(F32), n := Value(I32)]))
+    zero, one = b.f32(0.0), b.f32(1.0)
+    assert b.op("mul", x, one) is x and b.op("sub", x, zero) is x
+    assert b.op("add", x, zero) is not x  # -0.0 + 0.0 is 0.0
+    assert b.op("add", n, b.i32(0)) is n
+    assert b.f32(-0.0) is not zero and b.f32(float("nan")) is b.f32(float("nan"))
+    assert b.op("add", x, one) is b.op("add", x, one)
+    assert b.op("div", b.i32(7), b.i32(-2)).const == -3
