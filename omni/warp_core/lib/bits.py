@@ -1,0 +1,26 @@
+"""Bit operations beyond the operators."""
+
+from __future__ import annotations
+
+from ..lang import prim
+from ..lang.generics import Int
+from ..lang.registry import builtin
+from ..lang.scalars import int32
+
+
+@builtin
+def bit_count(x: Int) -> int32:
+    """How many bits of `x` are set.
+
+    Args:
+        x: an integer; negative ones count in two's complement.
+
+    Returns:
+        The count, an int32.
+
+    Derivative: none.
+
+    >>> wp.bit_count(255)
+    8
+    """
+    return int32(prim.popcount(x))

@@ -1,0 +1,32 @@
+"""Which library module has which builtin; the only file of the library that is read to answer whether a name exists.
+
+A name with overloads in several modules stands with the last of them, which imports the others.
+"""
+
+from __future__ import annotations
+
+_MODULES = {
+    "trigonometry": "sin cos tan asin acos atan atan2",
+    "exponentials": "exp exp2 log log2 log10 pow sinh cosh tanh cbrt",
+    "special": "erf",
+    "scalars": """
+        clamp floor ceil trunc rint round frac sqrt degrees radians step nonzero smoothstep copysign
+        div_approx inverse_approx
+    """,
+    "vectors": """
+        abs sign min max lerp isfinite isnan isinf dot length_sq length normalize cross outer skew cw_mul
+        cw_div argmin argmax
+    """,
+    "matrices": "transpose trace ddot diag get_diag determinant inverse",
+    "quaternions": """
+        quat_identity quat_from_axis_angle quat_to_axis_angle quat_inverse quat_rotate quat_rotate_inv
+        quat_to_matrix quat_from_matrix quat_rpy quat_to_rpy quat_slerp quat_between_vectors
+    """,
+    "transforms": """
+        mul transform_identity transform_get_translation transform_get_rotation transform_multiply
+        transform_point transform_vector transform_inverse
+    """,
+    "bits": "bit_count",
+}
+
+INDEX: dict[str, str] = {name: module for module, names in _MODULES.items() for name in names.split()}
