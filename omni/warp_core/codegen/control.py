@@ -150,9 +150,16 @@ class Control:
                 ends.append(self.mask)
         if len(sides) == 2:
             self.sets(op.results, [self.lanes.select(cond, a, b) for a, b in zip(*sides)])
+            self.keep_same(op)
         elif sides:
             self.sets(op.results, sides[0])
         self.mask = entry if op not in self.facts.leaky else self.merged(ends)
+
+    def keep_same(self, op: Operation) -> None:
+        """A result that is one and the same value on both sides needs no selecting, and stays uniform if it is."""
+        for result, a, b in zip(op.results, *(r.terminator.args for r in op.regions)):
+            if a is b:
+                self.values[result] = self.values[a]
 
     def merged(self, masks: list[str | None]) -> str:
         """The lanes that came through the sides of an `if`."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -58,9 +57,10 @@ def x86(name: str) -> Target:
 
 def _cpu_flags() -> set[str]:
     try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("flags"):
-                return set(line.partition(":")[2].split())
+        with open("/proc/cpuinfo") as lines:
+            for line in lines:
+                if line.startswith("flags"):
+                    return set(line.partition(":")[2].split())
     except OSError:
         pass
     return set()
