@@ -16,16 +16,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-import sys
-import tempfile
 import time
-import traceback
-from dataclasses import dataclass, field, fields
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
-from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import config
 from .codegen.target import Target
@@ -35,8 +30,7 @@ from .lang.kernel import Kernel
 from .lang.types import Type
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(NamedTuple):
     """A place in the user's source where a debug build may stop a thread, and what to tell then.
 
     `operands` holds the type key of each value that the failure reports.
@@ -50,8 +44,7 @@ class Site:
     operands: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Artifact:
+class Artifact(NamedTuple):
     """A compiled kernel. `symbol` is its entry in `code`, `params` the type keys of its parameters in order, `written`
     which of them it may write through, `arity` how many launch indices it asks for, `sites` where debug code may stop,
     `milliseconds` how long each stage of the compiler took.
@@ -65,11 +58,10 @@ class Artifact:
     lanes: int
     code: bytes
     sites: tuple[Site, ...] = ()
-    milliseconds: dict[str, float] = field(default_factory=dict)
+    milliseconds: dict[str, float] = {}  # noqa: RUF012 - never changed
 
 
-@dataclass(frozen=True)
-class CompileRequest:
+class CompileRequest(NamedTuple):
     """What to compile, for which machine, with which options.
 
     Attributes:
@@ -92,11 +84,10 @@ class CompileRequest:
     contract: bool = True
     max_unroll: int = 16
 
-    @cached_property
     def key(self) -> str:
         """Hash of everything that the artifact depends on, in hexadecimal."""
         content = _stage("front.digest").digest(self.kernel)
-        options = [(f.name, repr(getattr(self, f.name))) for f in fields(self) if f.name != "kernel"]
+        options = {name: value for name, value in self._asdict().items() if name != "kernel"}
         return blake2b(repr((content, options, compiler_version())).encode(), digest_size=20).hexdigest()
 
 
@@ -119,15 +110,16 @@ def compiler_version() -> str:
     Sources are told apart by size and time of change: a release has fixed ones, and an edit of the compiler shows.
     """
     h = blake2b(config.version.encode(), digest_size=16)
-    here = Path(__file__).parent
+    here = os.path.dirname(__file__)
     for folder in _COMPILER:
-        for entry in sorted(os.scandir(here / folder), key=lambda e: e.name):
+        for entry in sorted(os.scandir(os.path.join(here, folder)), key=lambda e: e.name):
             if entry.is_file():
                 stat = entry.stat()
                 h.update(f"{folder}/{entry.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     spec = importlib.util.find_spec("llvmlite")
     if spec and spec.origin:
-        h.update(Path(spec.origin).with_name("_version.py").read_bytes())
+        with open(os.path.join(os.path.dirname(spec.origin), "_version.py"), "rb") as f:
+            h.update(f.read())
     return h.hexdigest()
 
 
@@ -157,7 +149,7 @@ def compile(request: CompileRequest) -> Artifact:
     except CompileError:
         raise
     except Exception as why:
-        dump = _write_dump(request, made)
+        dump = _stage("dump").write(request, made)
         raise InternalError(f"{type(why).__name__}: {why} (details in {dump})", request.kernel.name) from why
 
 
@@ -192,23 +184,3 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
 
 def _site(kind: str, message: str, operands: list[str], loc: Loc | None) -> Site:
     return Site(kind, message, *(loc[:3] if loc else ()), operands=tuple(operands))
-
-
-def _write_dump(request: CompileRequest, made: dict[str, Any]) -> str:
-    """Write what is known about a failed compilation to a new file and return its name."""
-    parts = [f"omni.warp_core {config.version}, Python {sys.version}", repr(request), traceback.format_exc()]
-    parts.append("".join(request.kernel.source.block()))
-    if "ir" in made:
-        try:
-            parts.append(_stage("ir.printer").print_function(made["ir"]))
-        except Exception as why:  # the IR may be what is broken
-            parts.append(f"the IR cannot be printed: {why!r}")
-    if "llvm" in made:
-        parts.append(made["llvm"].text)
-    try:
-        handle, name = tempfile.mkstemp(prefix=f"omni-warp-core-{request.kernel.name}-", suffix=".txt")
-        with os.fdopen(handle, "w") as f:
-            f.write("\n\n".join(parts))
-    except OSError as why:
-        return f"no file: {why}"
-    return name

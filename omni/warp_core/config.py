@@ -12,7 +12,6 @@ import difflib
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -71,7 +70,7 @@ def _default_cache_dir() -> str | None:
     if named is not None:
         return _directory(named) if named else None
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return str(Path(base, "omni-warp-core")) if os.path.isabs(base) else None
+    return os.path.join(base, "omni-warp-core") if os.path.isabs(base) else None
 
 
 def _default_settings_dir() -> str | None:
@@ -80,7 +79,7 @@ def _default_settings_dir() -> str | None:
     if named is not None:
         return _directory(named) if named else None
     base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return str(Path(base, "omni-warp-core")) if os.path.isabs(base) else None
+    return os.path.join(base, "omni-warp-core") if os.path.isabs(base) else None
 
 
 def _default_threads() -> int:

@@ -4,6 +4,8 @@ import errno
 import multiprocessing
 import os
 import random
+import resource
+import signal
 import stat
 import warnings
 from pathlib import Path
@@ -122,10 +124,10 @@ def test_an_entry_that_cannot_be_read_is_missing(directory):
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES])
 def test_a_directory_that_cannot_be_made_costs_one_warning(directory, monkeypatch, code):
-    def refuse(self, *args, **kwargs):
+    def refuse(*args, **kwargs):
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(Path, "mkdir", refuse)
+    monkeypatch.setattr(os, "makedirs", refuse)
     with pytest.warns(RuntimeWarning, match="cannot be written"):
         assert not cache.store(KEY, make())
     with warnings.catch_warnings():
@@ -140,16 +142,16 @@ def test_a_cache_below_a_file_costs_one_warning(directory, monkeypatch):
     assert cache.load(KEY) is None
 
 
-def test_a_full_disk_leaves_nothing_behind(directory, monkeypatch):
-    write = Path.write_bytes
-
-    def fill_up(self, data):
-        write(self, data[:10])
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, "write_bytes", fill_up)
-    with pytest.warns(RuntimeWarning, match="No space left"):
-        assert not cache.store(KEY, make())
+def test_a_full_disk_leaves_nothing_behind(directory):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # a write beyond it fails, as on a full disk
+    previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        with pytest.warns(RuntimeWarning, match="cannot be written"):
+            assert not cache.store(KEY, make(b"x" * 10_000))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, previous)
     assert entries(directory) == []
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import asdict
 from hashlib import blake2b
 
 from ..compiler import Artifact, Site
@@ -27,7 +26,7 @@ class DamagedArtifact(ValueError):
 
 def to_bytes(artifact: Artifact) -> bytes:
     """The file image of `artifact`."""
-    facts = {k: v for k, v in asdict(artifact).items() if k != "code"}
+    facts = {k: v for k, v in artifact._asdict().items() if k != "code"}
     meta = json.dumps(facts, separators=(",", ":")).encode()
     lengths = struct.pack("<II", len(meta), len(artifact.code))
     digest = blake2b(lengths + meta + artifact.code, digest_size=32).digest()
@@ -48,7 +47,7 @@ def from_bytes(data: bytes) -> Artifact:
     body = _HEADER.size + meta_length
     try:
         facts = json.loads(data[_HEADER.size : body])
-        facts["sites"] = tuple(Site(**{**s, "operands": tuple(s["operands"])}) for s in facts["sites"])
+        facts["sites"] = tuple(Site(*s[:-1], operands=tuple(s[-1])) for s in facts["sites"])
         facts["params"], facts["written"] = tuple(facts["params"]), tuple(facts["written"])
         return Artifact(**facts, code=data[body:])
     except (ValueError, TypeError, KeyError) as e:

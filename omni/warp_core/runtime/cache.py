@@ -12,7 +12,6 @@ import itertools
 import os
 import time
 import warnings
-from pathlib import Path
 
 from .. import config
 from ..compiler import Artifact
@@ -26,12 +25,12 @@ _warned: set[str] = set()
 _trimmed: set[str] = set()
 
 
-def _directory() -> Path | None:
-    return Path(config.kernel_cache_dir) if config.cache_kernels and config.kernel_cache_dir else None
+def _directory() -> str | None:
+    return config.kernel_cache_dir if config.cache_kernels and config.kernel_cache_dir else None
 
 
-def _entry(directory: Path, key: str) -> Path:
-    return directory / key[:2] / f"{key}{SUFFIX}"
+def _entry(directory: str, key: str) -> str:
+    return os.path.join(directory, key[:2], key + SUFFIX)
 
 
 def load(key: str) -> Artifact | None:
@@ -41,7 +40,8 @@ def load(key: str) -> Artifact | None:
         return None
     path = _entry(directory, key)
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as f:
+            data = f.read()
     except OSError:
         return None
     try:
@@ -49,14 +49,9 @@ def load(key: str) -> Artifact | None:
     except DamagedArtifact as why:
         config.log(config.LOG_INFO, f"kernel cache: {path} is damaged ({why}); compiling again")
         return None
-    _touch(path)
+    with contextlib.suppress(OSError):  # a cache that others own stays as it is
+        os.utime(path)  # for `_trim`
     return artifact
-
-
-def _touch(path: Path) -> None:
-    """Mark an entry as used, for `_trim`; a cache that others own stays as it is."""
-    with contextlib.suppress(OSError):
-        os.utime(path)
 
 
 def store(key: str, artifact: Artifact) -> bool:
@@ -65,33 +60,34 @@ def store(key: str, artifact: Artifact) -> bool:
     if directory is None:
         return False
     path = _entry(directory, key)
-    temporary = path.with_name(f"{key}.{os.getpid()}.{next(_serial)}{_TEMPORARY}")
     try:
         # What lies here is run as code: nobody else may write it.
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        _write_then_rename(temporary, path, to_bytes(artifact))
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        _write_then_rename(path, to_bytes(artifact))
     except OSError as why:
         _warn_once(directory, why)
         return False
-    if str(directory) not in _trimmed:
-        _trimmed.add(str(directory))
+    if directory not in _trimmed:
+        _trimmed.add(directory)
         _trim(directory, config.kernel_cache_size)
     return True
 
 
-def _write_then_rename(temporary: Path, path: Path, data: bytes) -> None:
+def _write_then_rename(path: str, data: bytes) -> None:
+    temporary = f"{path.removesuffix(SUFFIX)}.{os.getpid()}.{next(_serial)}{_TEMPORARY}"
     try:
-        temporary.write_bytes(data)
+        with open(temporary, "xb") as f:
+            f.write(data)
         os.replace(temporary, path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        _remove(temporary)
         raise
 
 
-def _warn_once(directory: Path, why: OSError) -> None:
-    if config.verbose_warnings or str(directory) not in _warned:
-        _warned.add(str(directory))
+def _warn_once(directory: str, why: OSError) -> None:
+    if config.verbose_warnings or directory not in _warned:
+        _warned.add(directory)
         warnings.warn(
             f"the kernel cache {directory} cannot be written ({why.strerror or why}); kernels are compiled in memory "
             "and not kept. Set wp.config.kernel_cache_dir or OMNI_WARP_CACHE_DIR to a directory that can be written.",
@@ -100,38 +96,43 @@ def _warn_once(directory: Path, why: OSError) -> None:
         )
 
 
-def _files(directory: Path) -> list[Path]:
-    """The entries in `directory`, and the temporary files that processes left there when they died."""
-    old = time.time() - _ABANDONED_SECONDS
-    found = list(directory.glob(f"??/*{SUFFIX}"))
-    for path in directory.glob(f"??/*{_TEMPORARY}"):
-        with contextlib.suppress(OSError):
-            found += [path] if path.stat().st_mtime < old else []
+def _files(directory: str) -> list[tuple[float, int, str]]:
+    """(time of last use, size, path) of the entries, and of temporary files that processes left when they died."""
+    abandoned = time.time() - _ABANDONED_SECONDS
+    found = []
+    for folder in _scan(directory):
+        for entry in _scan(folder.path) if len(folder.name) == 2 and folder.is_dir() else ():
+            with contextlib.suppress(OSError):  # another process was faster
+                stat = entry.stat()
+                if entry.name.endswith(SUFFIX) or (entry.name.endswith(_TEMPORARY) and stat.st_mtime < abandoned):
+                    found.append((stat.st_mtime, stat.st_size, entry.path))
     return found
 
 
-def _trim(directory: Path, limit: int) -> None:
+def _scan(directory: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _trim(directory: str, limit: int) -> None:
     """Delete the entries that were used longest ago until the rest takes three quarters of `limit`."""
-    entries = []
-    for path in _files(directory):
-        try:
-            stat = path.stat()
-        except OSError:
-            continue  # another process was faster
-        entries.append((stat.st_mtime_ns, stat.st_size, path))
+    entries = sorted(_files(directory))
     total = sum(size for _, size, _ in entries)
     if total <= limit:
         return
-    for _, size, path in sorted(entries):
+    for _, size, path in entries:
         if total <= limit * 3 // 4:
             break
         _remove(path)
         total -= size
 
 
-def _remove(path: Path) -> bool:
+def _remove(path: str) -> bool:
     try:
-        path.unlink()
+        os.unlink(path)
     except OSError:
         return False
     return True
@@ -146,6 +147,5 @@ def clear_kernel_cache() -> int:
     >>> wp.clear_kernel_cache() >= 0
     True
     """
-    if not config.kernel_cache_dir:
-        return 0
-    return sum(_remove(path) for path in _files(Path(config.kernel_cache_dir)))
+    directory = config.kernel_cache_dir
+    return sum(_remove(path) for _, _, path in _files(directory)) if directory else 0

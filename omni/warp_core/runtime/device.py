@@ -100,7 +100,7 @@ def _memory(pages: str) -> int:
         return 0
 
 
-CPU = Device("cpu", platform.processor() or platform.machine() or "CPU", -1, 0)
+CPU = Device("cpu", platform.machine() or "CPU", -1, 0)
 _default = CPU
 
 

@@ -6,6 +6,7 @@ which native code calls with its own arguments. Importing this module attaches i
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -14,7 +15,6 @@ from typing import Any
 from .. import _native, config
 from ..lang.kernel import Kernel
 from ..lang.types import Array
-from . import interpret as interpreter
 from .device import Device, get_device
 from .plans import options_for, plan_for, shared_array
 
@@ -131,7 +131,8 @@ def _interpret(kernel: Kernel, dim: Any, args: list[Any], record_cmd: bool) -> N
         names = ", ".join(name for name, _ in params)
         raise TypeError(f"kernel `{kernel.name}` takes {len(params)} arguments ({names}), got {len(args)}")
     bound = [_shared(kernel, name, t, x) for (name, t), x in zip(params, args)]
-    interpreter.run(kernel, dimensions(kernel, dim), bound)
+    # The interpreter is for debugging; programs that never use it do not pay for loading it.
+    importlib.import_module(f"{__package__}.interpret").run(kernel, dimensions(kernel, dim), bound)
 
 
 def _shared(kernel: Kernel, name: str, t: Any, value: Any) -> Any:

@@ -88,15 +88,16 @@ def load(kernel: Kernel, options: Options, strided: bool = False) -> Loaded:
         kernel, types, target, kernel.lanes, not strided, options.debug, target.fma, options.max_unroll
     )
     with _lock:
-        found = _loaded.get(request.key)
+        key = request.key()
+        found = _loaded.get(key)
         if found is None:
-            found = _loaded[request.key] = _from_cache(request) or _compile(request)
+            found = _loaded[key] = _from_cache(request, key) or _compile(request, key)
         return found
 
 
-def _from_cache(request: CompileRequest) -> Loaded | None:
+def _from_cache(request: CompileRequest, key: str) -> Loaded | None:
     start = time.perf_counter()
-    artifact = cache.load(request.key)
+    artifact = cache.load(key)
     if artifact is None:
         return None
     try:
@@ -108,9 +109,9 @@ def _from_cache(request: CompileRequest) -> Loaded | None:
     return loaded
 
 
-def _compile(request: CompileRequest) -> Loaded:
+def _compile(request: CompileRequest, key: str) -> Loaded:
     artifact = compile(request)
-    cache.store(request.key, artifact)
+    cache.store(key, artifact)
     stages = ", ".join(f"{name} {ms:.1f}" for name, ms in artifact.milliseconds.items())
     _tell(request, f"compiled in {sum(artifact.milliseconds.values()):.1f} ms ({stages})")
     return Loaded(artifact)
