@@ -241,7 +241,7 @@ def test_products_of_transforms_compose():
         lambda: wp.vec3() + wp.vec2(),
         lambda: wp.vec3() * wp.vec3(),
         lambda: wp.vec3() / wp.vec3(),
-        lambda: wp.vec3() + (1, 2, 3),
+        lambda: wp.vec3() - (1, 2, 3),
         lambda: wp.vec3() + "x",
         lambda: wp.vec3i(1) * 1.5,
         lambda: wp.vec3(1) * True,

@@ -27,7 +27,7 @@ __all__ = ["array", "array1d", "array2d", "array3d", "array4d"]
 class _Memory:
     """What NumPy builds a view of `owner`'s memory from."""
 
-    __slots__ = ("__array_interface__", "owner")
+    __slots__ = ("__array_interface__", "__weakref__", "owner")
 
     def __init__(self, interface: dict[str, Any], owner: Any):
         self.__array_interface__, self.owner = interface, owner
@@ -167,8 +167,9 @@ class array(Reshaping, _native.ArrayBase):
             raise ValueError(f"ptr: there is no memory at 0 for shape={shape}")
         if capacity is not None and high > capacity:
             raise ValueError(f"capacity: shape={shape} of {element.name} needs {high} bytes, got {capacity}")
-        owner = _Memory({}, None)
+        owner = None
         if deleter is not None:
+            owner = _Memory({}, None)
             weakref.finalize(owner, deleter, ptr, high if capacity is None else capacity)
         self._init(element, ptr, shape, steps, owner)
 
