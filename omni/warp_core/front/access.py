@@ -44,7 +44,7 @@ def _attribute(cx: Context, node: ast.Attribute) -> Front:
     if isinstance(base, Static):
         return member(cx, base.obj, node.attr, node)
     if isinstance(base, (Lit, Tup)) or not isinstance(base, (Value, Ref)):
-        cx.fail("no-member", f"{spell_front(base)} has no member `{node.attr}`", node)
+        raise cx.error("no-member", f"{spell_front(base)} has no member `{node.attr}`", node)
     if isinstance(base.type, Array):
         return _array_member(cx, cx.materialise(base, node.value), node)
     return descend(cx, base, field_step(cx, base.type, node), node)
@@ -60,7 +60,7 @@ def _subscript(cx: Context, node: ast.Subscript) -> Front:
     if isinstance(base, Poison):
         raise AssertionError
     if not isinstance(base, (Value, Ref)):
-        cx.fail("type-mismatch", f"{spell_front(base)} cannot be indexed", node.value)
+        raise cx.error("type-mismatch", f"{spell_front(base)} cannot be indexed", node.value)
     if isinstance(base.type, Array):
         return element(cx, base, node)
     x: Value | Ref = base
@@ -74,10 +74,10 @@ def _tuple_item(cx: Context, base: Tup, node: ast.Subscript) -> Front:
         return Tup(base.items[_slice(cx, node.slice, len(base.items))])
     x = cx.rvalue(node.slice)
     if isinstance(x, Value) and not x.is_const:
-        cx.fail("index", "a tuple is indexed by a number known when the kernel compiles", node.slice)
+        raise cx.error("index", "a tuple is indexed by a number known when the kernel compiles", node.slice)
     i = cx.constant(x, node.slice, "the index of a tuple")
     if not isinstance(i, int) or not -len(base.items) <= i < len(base.items):
-        cx.fail("index", f"index {i} is out of range for a tuple of {len(base.items)}", node.slice)
+        raise cx.error("index", f"index {i} is out of range for a tuple of {len(base.items)}", node.slice)
     return base.items[i]
 
 
@@ -87,7 +87,7 @@ def _static_item(cx: Context, base: Static, node: ast.Subscript) -> Front:
     try:
         found = base.obj[index]
     except Exception as e:
-        cx.fail("index", f"{spell_front(base)} cannot be indexed with {index!r}: {e}", node)
+        raise cx.error("index", f"{spell_front(base)} cannot be indexed with {index!r}: {e}", node) from None
     return captured(cx, found, node)
 
 
@@ -107,7 +107,9 @@ def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:
     if node.attr == "dtype":
         return Static(t.dtype)
     names = ("shape", "size", "ndim", "dtype")
-    cx.fail("no-member", f"{spell(t)} has no member `{node.attr}`", node, candidates=nearest(node.attr, names) or names)
+    raise cx.error(
+        "no-member", f"{spell(t)} has no member `{node.attr}`", node, candidates=nearest(node.attr, names) or names
+    )
 
 
 def field_step(cx: Context, t: Type, node: ast.Attribute) -> Step:
@@ -119,34 +121,38 @@ def field_step(cx: Context, t: Type, node: ast.Attribute) -> Step:
             return Step(t.fields[i][1], i)
         names = [f for f, _ in t.fields]
         candidates = nearest(name, names) or names
-        cx.fail("no-member", f"struct {t.name} has no field `{name}`", node, candidates=candidates)
+        raise cx.error("no-member", f"struct {t.name} has no field `{name}`", node, candidates=candidates)
     if isinstance(t, (Vec, Quat)) and name in _LETTERS and _LETTERS[name] < t.count:
         return Step(t.scalar, _LETTERS[name])
     if isinstance(t, Transform) and name in ("p", "q"):
         return Step(Vec(3, t.scalar), 0, 3) if name == "p" else Step(Quat(t.scalar), 3, 4)
     if isinstance(t, (Vec, Quat)):
         letters = "`, `".join(list("xyzw")[: t.count])
-        cx.fail("no-member", f"{spell(t)} has no member `{name}`", node, help=f"components are `{letters}`, or [i]")
-    cx.fail("no-member", f"{spell(t)} has no member `{name}`", node)
+        raise cx.error(
+            "no-member", f"{spell(t)} has no member `{name}`", node, help=f"components are `{letters}`, or [i]"
+        )
+    raise cx.error("no-member", f"{spell(t)} has no member `{name}`", node)
 
 
 def index_steps(cx: Context, t: Type, node: ast.Subscript) -> list[Step]:
     """The steps of `[...]` on a packed type."""
     if not isinstance(t, Packed):
-        cx.fail("type-mismatch", f"{spell(t)} cannot be indexed", node.value)
+        raise cx.error("type-mismatch", f"{spell(t)} cannot be indexed", node.value)
     indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if isinstance(t, Mat) and len(indices) == 2:
         if isinstance(indices[0], ast.Slice) or isinstance(indices[1], ast.Slice):
             return _matrix_part(cx, t, indices, node)
         return [_cell(cx, t, indices)]
     if len(indices) != 1:
-        cx.fail("index", f"{spell(t)} takes {'one or two indices' if isinstance(t, Mat) else 'one index'}", node.slice)
+        raise cx.error(
+            "index", f"{spell(t)} takes {'one or two indices' if isinstance(t, Mat) else 'one index'}", node.slice
+        )
     if isinstance(t, Mat):
         return [_row_step(cx, t, indices[0])]
     if isinstance(indices[0], ast.Slice):
         picked = range(t.count)[_slice(cx, indices[0], t.count)]
         if not len(picked):
-            cx.fail("index", "the slice is empty", node.slice)
+            raise cx.error("index", "the slice is empty", node.slice)
         return [Step(Vec(len(picked), t.scalar), picked[0], len(picked), picked.step)]
     i = _component(cx, indices[0], t.count, spell(t))
     return [Step(t.scalar, i) if isinstance(i, int) else Step(t.scalar, dynamic=i)]
@@ -161,7 +167,7 @@ def _matrix_part(cx: Context, t: Mat, indices: list[ast.expr], node: ast.AST) ->
             return [Step(Vec(t.rows, t.scalar), j, t.rows, t.cols)]
     if whole == [False, True]:
         return [_row_step(cx, t, indices[0])]
-    cx.fail("unsupported", "of a matrix, m[i], m[i, :] and m[:, j] with a constant j can be taken", node)
+    raise cx.error("unsupported", "of a matrix, m[i], m[i, :] and m[:, j] with a constant j can be taken", node)
 
 
 def _row_step(cx: Context, t: Mat, node: ast.expr) -> Step:
@@ -186,13 +192,13 @@ def _cell(cx: Context, t: Mat, indices: list[ast.expr]) -> Step:
 def _component(cx: Context, node: ast.expr, count: int, what: str) -> int | Value:
     """A component index: a checked Python int where it is known, counted from the end when negative."""
     if isinstance(node, ast.Slice):
-        cx.fail("unsupported", "a slice cannot be used here", node)
+        raise cx.error("unsupported", "a slice cannot be used here", node)
     x = cx.rvalue(node)
     v = cx.index_value(x, node)
     if not v.is_const:
         return v
     if not -count <= v.const < count:
-        cx.fail("index", f"index {v.const} is out of range for {what} ({count} in all)", node)
+        raise cx.error("index", f"index {v.const} is out of range for {what} ({count} in all)", node)
     return v.const % count
 
 
@@ -262,10 +268,12 @@ def element(cx: Context, base: Value | Ref, node: ast.Subscript) -> Value | Ref:
     nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     for n in nodes:
         if isinstance(n, ast.Slice):
-            cx.fail("unsupported", "arrays cannot be sliced with `:` inside a kernel", n, help="index the rows: a[i]")
+            raise cx.error(
+                "unsupported", "arrays cannot be sliced with `:` inside a kernel", n, help="index the rows: a[i]"
+            )
     if len(nodes) > t.ndim:
         extra = nodes[t.ndim]
-        cx.fail("index", f"{spell(t)} takes {t.ndim} indices, not {len(nodes)}", extra, help=_too_many(t))
+        raise cx.error("index", f"{spell(t)} takes {t.ndim} indices, not {len(nodes)}", extra, help=_too_many(t))
     indices = [array_index(cx, array, d, n) for d, n in enumerate(nodes)]
     if array.op is not None and array.op.code == "slice":  # a[i][j] is a[i, j]
         indices = [*array.op.args[1:], *indices]

@@ -75,7 +75,7 @@ def _call(cx: Context, node: ast.Call) -> Front:
             done.nodes.append(a)
     for k in node.keywords:
         if k.arg is None:
-            cx.fail("unsupported", "`**` arguments cannot be used in a kernel", k.value)
+            raise cx.error("unsupported", "`**` arguments cannot be used in a kernel", k.value)
         done.kwargs[k.arg], done.kw_nodes[k.arg] = cx.expr(k.value), k.value
     return dispatch(cx, f, done, node.func)
 
@@ -85,7 +85,7 @@ def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
     if isinstance(f, Closure):
         return _inline(cx, f, c)
     if not isinstance(f, Static):
-        cx.fail("not-callable", f"{spell_front(f)} is not a function", func_node)
+        raise cx.error("not-callable", f"{spell_front(f)} is not a function", func_node)
     obj = f.obj
     if isinstance(obj, Intrinsic):
         return HANDLERS[obj.name](cx, c)
@@ -104,21 +104,25 @@ def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
     t = type_or_none(obj)
     if isinstance(t, Type):
         return CONSTRUCT[0](cx, t, c)
-    _not_callable(cx, obj, func_node)
+    raise _not_callable(cx, obj, func_node)
 
 
-def _not_callable(cx: Context, obj: Any, node: ast.AST) -> Any:
+def _not_callable(cx: Context, obj: Any, node: ast.AST) -> Refused:
     name = getattr(obj, "__name__", repr(obj))
     if isinstance(obj, Kernel):
-        cx.fail("not-callable", f"kernel `{name}` cannot be called", node, help="put the shared code into a @wp.func")
+        return cx.error(
+            "not-callable", f"kernel `{name}` cannot be called", node, help="put the shared code into a @wp.func"
+        )
     if isinstance(obj, type(ast)):
-        cx.fail("not-callable", f"module `{name}` is not a function", node)
+        return cx.error("not-callable", f"module `{name}` is not a function", node)
     if inspect.isfunction(obj) or isinstance(obj, type):
         kind = "function" if inspect.isfunction(obj) else "class"
         helps = "decorate it with @wp.func" if kind == "function" else "decorate it with @wp.struct"
-        cx.fail("not-callable", f"`{name}` is a plain Python {kind}, which kernels cannot call", node, help=helps)
+        return cx.error(
+            "not-callable", f"`{name}` is a plain Python {kind}, which kernels cannot call", node, help=helps
+        )
     helps = f"use `wp.{name}`" if cx.session.has_builtin(name) else ""
-    cx.fail("not-callable", f"`{name}` cannot be called in a kernel", node, help=helps)
+    return cx.error("not-callable", f"`{name}` cannot be called in a kernel", node, help=helps)
 
 
 # -- lambdas --------------------------------------------------------------------------------------------------------
@@ -133,10 +137,12 @@ def _inline(cx: Context, f: Closure, c: Call) -> Front:
         if p not in given:
             given[p] = f.home.expr(d)
     if a.vararg or a.kwarg or a.kwonlyargs or len(c.args) > len(names) or set(given) != set(names):
-        cx.fail("arguments", f"the lambda takes {len(names)} arguments, {len(c.args) + len(c.kwargs)} given", c.node)
+        raise cx.error(
+            "arguments", f"the lambda takes {len(names)} arguments, {len(c.args) + len(c.kwargs)} given", c.node
+        )
     bound = {n: cx.load(x, c.node) if isinstance(x, Ref) else x for n, x in given.items()}
     if cx.session.depth > 50:
-        cx.fail("recursion", "this lambda calls itself", c.node)
+        raise cx.error("recursion", "this lambda calls itself", c.node)
     if f.home is not cx:
         return cx.session.foreign(cx, f, bound, c.node)
     saved, local = {n: cx.env.get(n) for n in names}, cx.local_names
@@ -171,7 +177,7 @@ def _primitive(cx: Context, p: Prim, c: Call) -> Front:
     try:
         return cx.at(c.node).op(p.name, *values, attr=attr)
     except OpError as e:
-        cx.fail("type-mismatch", f"prim.{p.name}: {e}", c.node)
+        raise cx.error("type-mismatch", f"prim.{p.name}: {e}", c.node) from None
 
 
 def _prim_operand(cx: Context, a: Front, t: Type | None, node: ast.AST) -> Value:
@@ -276,7 +282,10 @@ def _fit_literal(m: Match, types: dict[str, Type], name: str, pattern: Any, x: L
     return ""
 
 
-def choose(cx: Context, name: str, forms: Sequence[tuple[Sequence[tuple[str, Any, Any]], str]], c: Call) -> tuple[int, Match]:
+Params = Sequence[tuple[str, Any, Any]]
+
+
+def choose(cx: Context, name: str, forms: Sequence[tuple[Params, str]], c: Call) -> tuple[int, Match]:
     """The overload that fits best and how; refuses with all forms as candidates when none does."""
     best: tuple[int, Match] | None = None
     reasons = []
@@ -292,8 +301,8 @@ def choose(cx: Context, name: str, forms: Sequence[tuple[Sequence[tuple[str, Any
     labels = [label for _, label in forms]
     if len(forms) == 1:
         node = _guilty(forms[0][0], reasons[0], c)
-        cx.fail("no-overload", f"{name} cannot be called with ({shown}): {reasons[0]}", node, candidates=labels)
-    cx.fail("no-overload", f"{name} has no form for ({shown})", c.node, candidates=labels)
+        raise cx.error("no-overload", f"{name} cannot be called with ({shown}): {reasons[0]}", node, candidates=labels)
+    raise cx.error("no-overload", f"{name} has no form for ({shown})", c.node, candidates=labels)
 
 
 def _guilty(params: Sequence[tuple[str, Any, Any]], reason: str, c: Call) -> ast.AST:
@@ -355,8 +364,9 @@ def _call_function(cx: Context, f: Function, c: Call) -> Front:
 def _check_captures(cx: Context, m: Match, c: Call) -> None:
     """A tuple of run-time values cannot be a compile-time argument."""
     for name, x in m.statics:
-        if isinstance(x, Tup) and any(isinstance(i, (Value, Ref)) and not getattr(i, "is_const", False) for i in x.items):
-            cx.fail("unsupported", f"a tuple cannot be passed to a function (parameter `{name}`)", c.node)
+        items = x.items if isinstance(x, Tup) else ()
+        if any(isinstance(i, (Value, Ref)) and not getattr(i, "is_const", False) for i in items):
+            raise cx.error("unsupported", f"a tuple cannot be passed to a function (parameter `{name}`)", c.node)
 
 
 def signature(name: str, params: Sequence[tuple[str, Any, Any]]) -> str:
@@ -366,5 +376,3 @@ def signature(name: str, params: Sequence[tuple[str, Any, Any]]) -> str:
         tail = "" if default is inspect.Parameter.empty else f" = {default!r}"
         parts.append(f"{p}: {spell_pattern(t)}{tail}")
     return f"{name}({', '.join(parts)})"
-
-

@@ -10,7 +10,7 @@ from ..lang.annotations import type_or_none
 from ..lang.generics import spell
 from ..lang.types import BOOL, F32, Array, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
 from .calls import CONSTRUCT, Call, handles
-from .context import Context
+from .context import Context, Refused
 from .values import Front, Lit, Ref, Tup, spell_front
 
 
@@ -20,10 +20,10 @@ def construct(cx: Context, t: Type, c: Call) -> Front:
     if isinstance(t, Struct):
         return _struct(cx, t, c)
     if isinstance(t, Array):
-        cx.fail("unsupported", "arrays cannot be made inside a kernel", c.node)
+        raise cx.error("unsupported", "arrays cannot be made inside a kernel", c.node)
     for k in c.kwargs:
         if k not in ("p", "q", "dtype"):
-            cx.fail("arguments", f"{spell(t)} has no parameter `{k}`", c.kw_nodes.get(k, c.node))
+            raise cx.error("arguments", f"{spell(t)} has no parameter `{k}`", c.kw_nodes.get(k, c.node))
     if isinstance(t, Scalar):
         return _scalar(cx, t, c)
     assert isinstance(t, Packed)
@@ -37,7 +37,7 @@ CONSTRUCT.append(construct)
 
 def _scalar(cx: Context, t: Scalar, c: Call) -> Front:
     if len(c.args) > 1:
-        cx.fail("arguments", f"{spell(t)} takes one argument, {len(c.args)} given", c.node)
+        raise cx.error("arguments", f"{spell(t)} takes one argument, {len(c.args)} given", c.node)
     if not c.args:
         return cx.at(c.node).const(0, t)
     x = c.args[0]
@@ -49,7 +49,7 @@ def _scalar(cx: Context, t: Scalar, c: Call) -> Front:
         return cx.at(c.node).const(x.value, t)
     if isinstance(x, Value) and isinstance(x.type, Scalar):
         return cx.at(c.node).op("cast", x, attr=t)
-    cx.fail("type-mismatch", f"{spell_front(x)} cannot be converted to {spell(t)}", c.arg_node(0))
+    raise cx.error("type-mismatch", f"{spell_front(x)} cannot be converted to {spell(t)}", c.arg_node(0))
 
 
 def component(cx: Context, x: Front, s: Scalar, node: ast.AST) -> Value:
@@ -73,7 +73,7 @@ def _packed(cx: Context, t: Packed, c: Call) -> Value:
     parts = _rows(cx, t, c) if isinstance(t, Mat) else _joined(cx, t, c) if isinstance(t, Quat) else None
     if parts is None:
         if len(args) != t.count:
-            _wrong_count(cx, t, c)
+            raise _wrong_count(cx, t, c)
         parts = [component(cx, x, t.scalar, c.arg_node(i)) for i, x in enumerate(args)]
     return cx.at(c.node).op("make", *parts, attr=t)
 
@@ -82,7 +82,7 @@ def _flat(x: Tup) -> list[Any]:
     return [leaf for i in x.items for leaf in (_flat(i) if isinstance(i, Tup) else [i])]
 
 
-def _wrong_count(cx: Context, t: Packed, c: Call) -> Any:
+def _wrong_count(cx: Context, t: Packed, c: Call) -> Refused:
     forms = {
         Vec: f"{spell(t)} takes no, 1 or {t.count} numbers, or a vector of {t.count}",
         Mat: f"{spell(t)} takes no, 1 or {t.count} numbers, or a matrix of its shape",
@@ -90,7 +90,9 @@ def _wrong_count(cx: Context, t: Packed, c: Call) -> Any:
         Transform: f"{spell(t)} takes no or 7 numbers, or a vector and a quaternion",
     }
     shown = ", ".join(map(spell_front, c.args))
-    cx.fail("arguments", f"{spell(t)} cannot be made of {len(c.args)} values ({shown})", c.node, help=forms[type(t)])
+    return cx.error(
+        "arguments", f"{spell(t)} cannot be made of {len(c.args)} values ({shown})", c.node, help=forms[type(t)]
+    )
 
 
 def _converted(cx: Context, t: Packed, x: Value, c: Call) -> Value:
@@ -99,7 +101,7 @@ def _converted(cx: Context, t: Packed, x: Value, c: Call) -> Value:
     if isinstance(t, Mat) and same:
         same = isinstance(x.type, Mat) and x.type.rows == t.rows
     if not same:
-        _wrong_count(cx, t, c)
+        raise _wrong_count(cx, t, c)
     return cx.at(c.node).op("cast", x, attr=t)
 
 
@@ -107,7 +109,7 @@ def _rows(cx: Context, t: Mat, c: Call) -> list[Value] | None:
     """The components of a matrix given by row vectors."""
     if not all(isinstance(x, Value) and isinstance(x.type, Vec) for x in c.args):
         return None
-    cx.fail(
+    raise cx.error(
         "arguments",
         f"{spell(t)} of vectors does not say whether they are rows or columns",
         c.node,
@@ -121,7 +123,7 @@ def _joined(cx: Context, t: Quat, c: Call) -> list[Value] | None:
         return None
     v, w = c.args
     if not isinstance(v, Value) or v.type is not Vec(3, t.scalar):
-        _wrong_count(cx, t, c)
+        raise _wrong_count(cx, t, c)
     return [*(cx.b.op("extract", v, attr=i) for i in range(3)), component(cx, w, t.scalar, c.arg_node(1))]
 
 
@@ -135,7 +137,7 @@ def _transform(cx: Context, t: Transform, c: Call) -> Value:
     p, q = args.get(0), args.get(1)
     right = isinstance(p, Value) and p.type is Vec(3, t.scalar) and isinstance(q, Value) and q.type is Quat(t.scalar)
     if not right:
-        _wrong_count(cx, t, c)
+        raise _wrong_count(cx, t, c)
     b = cx.at(c.node)
     parts = [*(b.op("extract", p, attr=i) for i in range(3)), *(b.op("extract", q, attr=i) for i in range(4))]
     return b.op("make", *parts, attr=t)
@@ -147,12 +149,12 @@ def _struct(cx: Context, t: Struct, c: Call) -> Value:
         return b.op("zero", attr=t)
     names = [n for n, _ in t.fields]
     if len(c.args) > len(names):
-        cx.fail("arguments", f"struct {t.name} has {len(names)} fields, {len(c.args)} values given", c.node)
+        raise cx.error("arguments", f"struct {t.name} has {len(names)} fields, {len(c.args)} values given", c.node)
     given = dict(zip(names, zip(c.args, c.nodes)))
     for k, x in c.kwargs.items():
         node = c.kw_nodes.get(k, c.node)
         if k not in t.index:
-            cx.fail("no-member", f"struct {t.name} has no field `{k}`", node, candidates=names)
+            raise cx.error("no-member", f"struct {t.name} has no field `{k}`", node, candidates=names)
         given[k] = (x, node)
     parts = []
     for name, ft in t.fields:
@@ -174,7 +176,7 @@ def _dtype(cx: Context, c: Call, fallback: Scalar = F32) -> Scalar:
         node = c.kw_nodes.get("dtype", c.node)
         t = type_or_none(cx.constant(c.kwargs["dtype"], node, "dtype"))
         if not isinstance(t, Scalar):
-            cx.fail("arguments", "dtype must be a scalar type", node)
+            raise cx.error("arguments", "dtype must be a scalar type", node)
         return t
     for x in c.args:
         if isinstance(x, (Value, Ref)) and isinstance(x.type, (Scalar, Packed)):
@@ -191,7 +193,7 @@ def _number(cx: Context, c: Call, name: str) -> int | None:
     node = c.kw_nodes.get(name, c.node)
     n = cx.constant(c.kwargs[name], node, f"`{name}`")
     if not isinstance(n, int) or n < 1:
-        cx.fail("arguments", f"`{name}` must be a positive integer", node)
+        raise cx.error("arguments", f"`{name}` must be a positive integer", node)
     return n
 
 
@@ -207,7 +209,7 @@ def _vector(cx: Context, c: Call) -> Front:
         single = c.args[0] if len(c.args) == 1 else None
         length = single.type.count if isinstance(single, (Value, Ref)) and isinstance(single.type, Vec) else len(c.args)
     if length == 0:
-        cx.fail("arguments", "wp.vector needs its components or `length=`", c.node)
+        raise cx.error("arguments", "wp.vector needs its components or `length=`", c.node)
     return construct(cx, Vec(length, s), _without(c, "length", "dtype"))
 
 
@@ -218,11 +220,11 @@ def _matrix(cx: Context, c: Call) -> Front:
         single = c.args[0] if len(c.args) == 1 else None
         if isinstance(single, (Value, Ref)) and isinstance(single.type, Mat):
             return construct(cx, Mat(single.type.rows, single.type.cols, s), _without(c, "dtype"))
-        cx.fail("arguments", "wp.matrix needs `shape=(rows, columns)`", c.node)
+        raise cx.error("arguments", "wp.matrix needs `shape=(rows, columns)`", c.node)
     node = c.kw_nodes.get("shape", c.node)
     shape = cx.constant(c.kwargs["shape"], node, "`shape`")
     if not (isinstance(shape, tuple) and len(shape) == 2 and all(isinstance(n, int) and n > 0 for n in shape)):
-        cx.fail("arguments", "shape must be (rows, columns)", node)
+        raise cx.error("arguments", "shape must be (rows, columns)", node)
     return construct(cx, Mat(*shape, s), _without(c, "shape", "dtype"))
 
 
@@ -242,7 +244,7 @@ def _identity(cx: Context, c: Call) -> Front:
         c = Call(c.node, [], [], {**c.kwargs, "n": c.args[0]}, c.kw_nodes)
     n = _number(cx, c, "n")
     if n is None:
-        cx.fail("arguments", "wp.identity needs `n=`", c.node)
+        raise cx.error("arguments", "wp.identity needs `n=`", c.node)
     ones = tuple(float(i == j) for i in range(n) for j in range(n))
     return cx.at(c.node).const(ones, Mat(n, n, _dtype(cx, c)))
 
@@ -253,7 +255,7 @@ def _vectors(cx: Context, c: Call, what: str) -> list[Value]:
         args = list(args[0].items)
     values = [cx.materialise(a, c.node) for a in args]
     if not values or not all(isinstance(v.type, Vec) and v.type is values[0].type for v in values):
-        cx.fail("arguments", f"{what} takes vectors of one type", c.node)
+        raise cx.error("arguments", f"{what} takes vectors of one type", c.node)
     return values
 
 
@@ -271,5 +273,3 @@ def _from_cols(cx: Context, c: Call) -> Front:
     n, s = vs[0].type.count, vs[0].type.scalar
     parts = [cx.b.op("extract", v, attr=i) for i in range(n) for v in vs]
     return cx.at(c.node).op("make", *parts, attr=Mat(n, len(vs), s))
-
-

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from ..ir.builder import Builder
 from ..ir.nodes import Function, Loc, Operation, Region, Value
@@ -20,13 +20,14 @@ from ..lang.semantics import convert
 from ..lang.source import Source
 from ..lang.types import BOOL, I32, Array, Scalar, Type
 from .liveness import Liveness
-from .values import POISON, Closure, Front, Lit, Poison, Ref, Static, Tup, Unset, spell_front
+from .values import POISON, Closure, Front, Guarded, Lit, Poison, Ref, Static, Tup, Unset, spell_front
 
 if TYPE_CHECKING:
     from .instances import Session
 
 EXPRESSIONS: dict[type, Callable[[Context, Any], Front]] = {}
 STATEMENTS: dict[type, Callable[[Context, Any], None]] = {}
+CONDITIONS: dict[type, Callable[[Context, Any], Value | bool]] = {}  # expressions with a shorter form as conditions
 
 
 def lowers(*kinds: type) -> Callable:
@@ -35,6 +36,16 @@ def lowers(*kinds: type) -> Callable:
     def enter(fn: Callable) -> Callable:
         for kind in kinds:
             (EXPRESSIONS if issubclass(kind, ast.expr) else STATEMENTS)[kind] = fn
+        return fn
+
+    return enter
+
+
+def conditions(kind: type) -> Callable:
+    """Decorator: the function lowers expressions of this kind where only their truth matters."""
+
+    def enter(fn: Callable) -> Callable:
+        CONDITIONS[kind] = fn
         return fn
 
     return enter
@@ -127,7 +138,7 @@ class Context:
         loc = where if isinstance(where, Loc) else self.loc(where)
         return self.source.place(Span(*loc[:5]))
 
-    def fail(
+    def error(
         self,
         code: str,
         message: str,
@@ -135,10 +146,14 @@ class Context:
         notes: Sequence[tuple[str, ast.AST | Loc]] = (),
         candidates: Sequence[str] = (),
         help: str = "",
-    ) -> NoReturn:
-        """Refuse the statement being lowered: a mistake of the user's at `node`."""
+    ) -> Refused:
+        """The exception that refuses the statement being lowered: a mistake of the user's at `node`."""
         placed = tuple((text, self.place(where)) for text, where in notes)
-        raise Refused(Diagnostic(code, message, self.place(node), placed, tuple(candidates), help))
+        return Refused(Diagnostic(code, message, self.place(node), placed, tuple(candidates), help))
+
+    def report(self, *args: Any, **kwargs: Any) -> None:
+        """Report a mistake (see `error`) and go on."""
+        self.session.report(self.error(*args, **kwargs).diagnostic)
 
     def warn(self, message: str, node: ast.AST) -> None:
         """Tell once per line where the documented meaning differs from Python's."""
@@ -162,7 +177,7 @@ class Context:
         handler = EXPRESSIONS.get(type(node))
         if handler is None:
             what = _NAMES.get(type(node), type(node).__name__)
-            self.fail("unsupported", f"{what} cannot be used in a kernel", node, help=_HELP.get(type(node), ""))
+            raise self.error("unsupported", f"{what} cannot be used in a kernel", node, help=_HELP.get(type(node), ""))
         return handler(self, node)
 
     def statements(self, body: Sequence[ast.stmt]) -> None:
@@ -177,7 +192,9 @@ class Context:
         try:
             if handler is None:
                 what = _NAMES.get(type(node), type(node).__name__)
-                self.fail("unsupported", f"{what} cannot be used in a kernel", node, help=_HELP.get(type(node), ""))
+                raise self.error(
+                    "unsupported", f"{what} cannot be used in a kernel", node, help=_HELP.get(type(node), "")
+                )
             self.b.loc = self.loc(node)
             handler(self, node)
         except Refused:
@@ -211,7 +228,7 @@ class Context:
         if isinstance(x, Poison):
             raise Refused
         where = f" as {what}" if what else " where a number or vector is needed"
-        self.fail("type-mismatch", f"{spell_front(x)} cannot be used{where}", node)
+        raise self.error("type-mismatch", f"{spell_front(x)} cannot be used{where}", node)
 
     def literal(self, x: Lit, t: Type, node: ast.AST) -> Value:
         """A literal as a constant of scalar type `t`."""
@@ -234,7 +251,7 @@ class Context:
             return self.b.const(x.value, t)
         if isinstance(x, (Value, Ref)) and x.type is t:
             return self.materialise(x, node)
-        self.fail(
+        raise self.error(
             "type-mismatch", f"{what} is {spell(t)}, but this is {spell_front(x)}", node, help=cast_help(x, t, node)
         )
 
@@ -248,7 +265,7 @@ class Context:
             return tuple(self.constant(i, node, what) for i in x.items)
         if isinstance(x, Value) and x.is_const:
             return x.const
-        self.fail("not-constant", f"{what} must be known when the kernel compiles", node)
+        raise self.error("not-constant", f"{what} must be known when the kernel compiles", node)
 
     def truth(self, x: Front, node: ast.AST) -> Value | bool:
         """A condition: an IR bool, or a Python bool where it is known."""
@@ -261,18 +278,21 @@ class Context:
         if isinstance(x, Static):
             return bool(x.obj)
         if not isinstance(x, Value):
-            self.fail("type-mismatch", f"{spell_front(x)} cannot be used as a condition", node)
+            raise self.error("type-mismatch", f"{spell_front(x)} cannot be used as a condition", node)
         if isinstance(x.type, Array):
             return self.at(node).op("not", self.at(node).op("is_null", x))
         if not isinstance(x.type, Scalar):
-            self.fail("type-mismatch", f"{spell(x.type)} cannot be used as a condition", node, help="compare a number")
+            raise self.error(
+                "type-mismatch", f"{spell(x.type)} cannot be used as a condition", node, help="compare a number"
+            )
         if x.type is not BOOL:
             x = self.at(node).op("ne", x, self.b.const(0, x.type))
         return bool(x.const) if x.is_const else x
 
     def condition(self, node: ast.expr) -> Value | bool:
         """Lower an expression as a condition."""
-        return self.truth(self.expr(node), node)
+        handler = CONDITIONS.get(type(node))
+        return handler(self, node) if handler else self.truth(self.expr(node), node)
 
     def as_bool(self, c: Value | bool) -> Value:
         """A condition as an IR value."""
@@ -284,7 +304,9 @@ class Context:
             return self.b.const(x.value, I32)
         if isinstance(x, (Value, Ref)) and isinstance(x.type, Scalar) and x.type.is_int:
             return self.materialise(x, node)
-        self.fail("type-mismatch", f"{what} must be an integer, not {spell_front(x)}", node, help="convert with int(...)")
+        raise self.error(
+            "type-mismatch", f"{what} must be an integer, not {spell_front(x)}", node, help="convert with int(...)"
+        )
 
     # -- locals -------------------------------------------------------------------------------------------------
 
@@ -292,14 +314,14 @@ class Context:
         """The binding of a local."""
         x = self.env.get(name)
         if x is None:
-            self._unassigned(name, node, None)
+            raise self._unassigned(name, node, None)
         if isinstance(x, Poison):
             raise Refused
         if isinstance(x, Unset):
-            self._unassigned(name, node, x)
+            raise self._unassigned(name, node, x)
         return x
 
-    def _unassigned(self, name: str, node: ast.AST, unset: Unset | None) -> NoReturn:
+    def _unassigned(self, name: str, node: ast.AST, unset: Unset | None) -> Refused:
         where = unset.where if unset else None
         notes = [(unset.why, where)] if unset and where else []
         if not notes:
@@ -307,7 +329,7 @@ class Context:
             if first is not None:
                 notes = [("it is assigned here", self.loc(first))]
         self.env[name] = POISON
-        self.fail(
+        return self.error(
             "unassigned",
             f"`{name}` may be read before it is assigned",
             node,
@@ -331,6 +353,12 @@ class Context:
                 return n
         return None
 
+    def known(self, condition: bool) -> None:
+        """From here on the condition just lowered is known: locals assigned inside it are or are not assigned."""
+        for name, x in self.env.items():
+            if type(x) is Guarded:
+                self.env[name] = x.value if x.when == condition else Unset(x.where, x.why)
+
     def bind(self, name: str, x: Any, node: ast.AST) -> None:
         """`name = x`: a local keeps the type of its first assignment."""
         if isinstance(x, Value):
@@ -338,7 +366,7 @@ class Context:
             if known is None:
                 self.local_types[name] = (x.type, node)
             elif known[0] is not x.type:
-                self.fail(
+                raise self.error(
                     "type-change",
                     f"`{name}` is {spell(known[0])} and cannot become {spell(x.type)}",
                     node,

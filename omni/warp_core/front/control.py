@@ -27,18 +27,23 @@ UNROLL_NODES = 2000  # syntax nodes after unrolling
 def _if(cx: Context, node: ast.If) -> None:
     cond = cx.attempt(lambda: cx.condition(node.test), None)
     if isinstance(cond, bool):
-        cx.statements(node.body if cond else node.orelse)
+        _arm(cx, cond, node.body if cond else node.orelse)
         return
     if cond is None:
         cond = cx.b.op("ne", *[cx.b.op("tid", attr=(0, 1))] * 2)  # refused: the kernel is lowered for its errors only
     conditional(
         cx,
         cond,
-        lambda: cx.statements(node.body),
-        lambda: cx.statements(node.orelse),
+        lambda: _arm(cx, True, node.body),
+        lambda: _arm(cx, False, node.orelse),
         lambda: assigned(cx, [node]) & cx.liveness.wanted(node),
         node,
     )
+
+
+def _arm(cx: Context, condition: bool, body: Sequence[ast.stmt]) -> None:
+    cx.known(condition)
+    cx.statements(body)
 
 
 def assigned(cx: Context, nodes: Sequence[ast.AST]) -> frozenset[str]:
@@ -218,7 +223,7 @@ class _Carried:
     def _differ(self, name: str) -> None:
         where = self.cx.assigned_within(name, self.node) or self.node
         text = f"`{name}` would change its type from one iteration to the next"
-        self.cx.attempt(lambda: self.cx.fail("branch-types", text, where), None)
+        self.cx.report("branch-types", text, where)
 
 
 def _run_time(cx: Context, node: ast.For, span: Span, not_empty: bool) -> None:
@@ -262,9 +267,7 @@ def _for_operation(cx: Context, node: ast.For, span: Span, not_empty: bool, bloc
             region.params.append(Value(t, name=name))
         for exit in exits:
             exit.op.args += flatten(exit.env[name])[1]
-    results = list(
-        cx.b.emit("for", [span.low, span.high, span.step, *init], regions=(region,), results=types)
-    )
+    results = list(cx.b.emit("for", [span.low, span.high, span.step, *init], regions=(region,), results=types))
     for name, shape in [*zip(carried.names, carried.shapes), *extra]:
         cx.env[name] = unflatten(shape, results)
     _forget(cx, node, {*carried.names, *(n for n, _ in extra)}, exits)
@@ -342,11 +345,12 @@ def _leave_unless(cx: Context, node: ast.While, cond: Value | bool, frame: Frame
     at_head.terminate("yield")
     stay = at_head.pop()
     at_head.push()
-    cx.statements(node.orelse)
+    _arm(cx, False, node.orelse)
     if not cx.dead:
         frame.breaks.append(terminate(cx, "break", _depth(cx, frame)))
     leave = at_head.pop()
     cx.env, cx.dead = env, False
+    cx.known(True)
     cx.at(node.test).emit("if", [condition], regions=(stay, leave))
 
 
@@ -376,7 +380,9 @@ def _continue(cx: Context, node: ast.Continue) -> None:
 def _return(cx: Context, node: ast.Return) -> None:
     value = cx.rvalue(node.value) if node.value else Static(None)
     if cx.function.is_kernel and not (isinstance(value, Static) and value.obj is None):
-        cx.fail("return-type", "a kernel returns nothing", node.value or node, help="write results into an array")
+        raise cx.error(
+            "return-type", "a kernel returns nothing", node.value or node, help="write results into an array"
+        )
     cx.returns.append(Returned(terminate(cx, "return"), value, node))
 
 
@@ -445,7 +451,7 @@ def _matches(cx: Context, pattern: ast.pattern, subject: Any) -> Value | bool:
         return result
     if isinstance(pattern, ast.MatchSequence) and isinstance(subject, Tup):
         return _sequence(cx, pattern, subject)
-    cx.fail("unsupported", "kernels match numbers, `|` of them, tuples and `_` only", pattern)
+    raise cx.error("unsupported", "kernels match numbers, `|` of them, tuples and `_` only", pattern)
 
 
 def _sequence(cx: Context, pattern: ast.MatchSequence, subject: Tup) -> Value | bool:

@@ -1,4 +1,7 @@
-"""Expressions that are neither names, operators, calls nor subscripts: literals, tuples, conditions, lambdas, strings."""
+"""Expressions that are neither names, operators, calls nor subscripts.
+
+Literals, tuples, comparisons, conditions, lambdas and strings.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ir.nodes import Value
-from ..lang.types import BOOL, F32
-from .context import Context, Exit, Refused, lowers
+from ..lang.types import BOOL, F32, Array, Struct
+from .context import Context, Exit, Refused, conditions, lowers
 from .iteration import comprehension, items_of
 from .joins import conditional
 from .operators import compare
-from .values import POISON, Closure, Front, Lit, Static, Tup, spell_front
+from .values import POISON, Closure, Front, Guarded, Lit, Static, Text, Tup, spell_front
 
 
 @lowers(ast.Constant)
@@ -22,7 +25,7 @@ def _constant(cx: Context, node: ast.Constant) -> Front:
         return Lit(v)
     if v is None or isinstance(v, str):
         return Static(v)
-    cx.fail("unsupported", f"{v!r} cannot be used in a kernel", node)
+    raise cx.error("unsupported", f"{v!r} cannot be used in a kernel", node)
 
 
 @lowers(ast.Tuple, ast.List)
@@ -69,16 +72,12 @@ def _joined(cx: Context, node: ast.JoinedStr) -> Front:
     return Static("".join(parts))
 
 
-class Text(Tup):
-    """An f-string with run-time parts: a tuple that prints without separators."""
-
-
 def _run_time_text(cx: Context, node: ast.JoinedStr) -> Front:
     items: list[Any] = []
     for v in node.values:
         if isinstance(v, ast.FormattedValue):
             if v.format_spec is not None or v.conversion != -1:
-                cx.fail("unsupported", "a format cannot be given here", v, help="use wp.printf")
+                raise cx.error("unsupported", "a format cannot be given here", v, help="use wp.printf")
             items.append(cx.rvalue(v.value))
         else:
             items.append(Static(v.value))  # type: ignore[attr-defined]
@@ -124,16 +123,58 @@ def _short(cx: Context, first: Value, rest: Callable[[], Value | bool], code: st
     def skip() -> Front:
         return cx.b.const(code == "or", BOOL)
 
-    then, other = (evaluate, skip) if code == "and" else (skip, evaluate)
-    found = alternative(cx, first, then, other, node)
+    before = dict(cx.env)
+    inner: dict[str, Any] = {}
+
+    def evaluate_and_note() -> Front:
+        x = evaluate()
+        for name, y in cx.env.items():
+            if name not in before:
+                inner[name] = y.value if isinstance(y, Guarded) and y.when == (code == "and") else y
+                cx.env[name] = inner[name]
+        return x
+
+    def skip_with_placeholders() -> Front:
+        for name, y in inner.items():
+            if isinstance(y, Value) and not isinstance(y.type, (Array, Struct)):
+                cx.env[name] = cx.b.const(0, y.type)
+        return skip()
+
+    found = alternative(cx, first, evaluate_and_note, skip_with_placeholders, node, swapped=code == "or")
+    for name in inner:
+        where = cx.assigned_within(name, node)
+        y = cx.env.get(name)
+        if isinstance(y, Value):
+            why = "it is assigned here, where the condition before it decides otherwise"
+            cx.env[name] = Guarded(cx.loc(where) if where else None, why, y, code == "and")
     assert isinstance(found, Value)
     return bool(found.const) if found.is_const else found
 
 
+@conditions(ast.BoolOp)
+def _condition(cx: Context, node: ast.BoolOp, i: int = 0) -> Value | bool:
+    """`a and b`, `a or b` where only their truth matters."""
+    code = "and" if isinstance(node.op, ast.And) else "or"
+    first = cx.condition(node.values[i])
+    if i + 1 == len(node.values) or (isinstance(first, bool) and first != (code == "and")):
+        return first
+    if isinstance(first, bool):
+        return _condition(cx, node, i + 1)
+    return _short(cx, first, lambda: _condition(cx, node, i + 1), code, node)
+
+
 def alternative(
-    cx: Context, cond: Value, then: Callable[[], Front], other: Callable[[], Front], node: ast.AST
+    cx: Context,
+    cond: Value,
+    then: Callable[[], Front],
+    other: Callable[[], Front],
+    node: ast.AST,
+    swapped: bool = False,
 ) -> Front:
-    """The value of one of two expressions; only the one chosen is evaluated if that can make a difference."""
+    """The value of one of two expressions; only the one chosen is evaluated if that can make a difference.
+
+    `then` is lowered first; with `swapped` it is the one for a false condition.
+    """
     before = dict(cx.env)
     seen: set[str] = {_RESULT}
 
@@ -145,7 +186,9 @@ def alternative(
 
         return run
 
-    conditional(cx, cond, arm(then), arm(other), lambda: seen, node, lambda exits: _settle(cx, exits, node))
+    conditional(
+        cx, cond, arm(then), arm(other), lambda: seen, node, settle=lambda exits: _settle(cx, exits, node), swapped=swapped
+    )
     x = cx.env.pop(_RESULT, POISON)
     if x is POISON:
         raise Refused
@@ -186,7 +229,7 @@ def _operands(cx: Context, node: ast.BoolOp, i: int) -> Front:
         if isinstance(x, Value) and isinstance(y, (Value, Static)) and getattr(y, "type", None) is not x.type:
             word = "and" if is_and else "or"
             text = f"`{word}` would give {spell_front(x)} on one side and {spell_front(y)} on the other"
-            cx.fail("branch-types", text, node, help="make both sides conditions, e.g. `x != 0`")
+            raise cx.error("branch-types", text, node, help="make both sides conditions, e.g. `x != 0`")
         return y
 
     def decided() -> Front:
@@ -202,4 +245,12 @@ def _ifexp(cx: Context, node: ast.IfExp) -> Front:
     cond = cx.condition(node.test)
     if isinstance(cond, bool):
         return cx.rvalue(node.body if cond else node.orelse)
-    return alternative(cx, cond, lambda: cx.rvalue(node.body), lambda: cx.rvalue(node.orelse), node)
+
+    def arm(value: bool, e: ast.expr) -> Callable[[], Front]:
+        def run() -> Front:
+            cx.known(value)
+            return cx.rvalue(e)
+
+        return run
+
+    return alternative(cx, cond, arm(True, node.body), arm(False, node.orelse), node)

@@ -7,6 +7,7 @@ A function is lowered once for each combination of argument types and compile-ti
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..lang.types import Type
 from .calls import Match
 from .context import Context, Refused, Returned
 from .iteration import Items, iterate
+from .joins import terminate
 from .liveness import Liveness
 from .values import Closure, Front, Lit, Static, Tup, flatten, spell_shape
 
@@ -40,13 +42,14 @@ NOTHING = flatten(Static(None))[0]
 class Session:
     """Everything shared while one kernel, or one library function, is lowered."""
 
-    def __init__(self, quiet: bool = False):
+    def __init__(self, instantiate: Callable[..., Instance], quiet: bool = False):
+        self._instantiate = instantiate
         self.diagnostics: list[Diagnostic] = []
         self.warnings: dict[tuple[str, int, str], str] = {}
         self.quiet = quiet
         self.depth = 0
         self._instances: dict[tuple, Instance | None] = {}
-        self._active: list[tuple] = []
+        self._active: dict[tuple, str] = {}  # being lowered now, outermost first
 
     # -- reports ------------------------------------------------------------------------------------------------
 
@@ -84,32 +87,29 @@ class Session:
 
     def builtin_instance(self, builtin: Builtin, index: int, m: Match, node: ast.AST) -> Instance:
         """The lowered form of a library function."""
-        from .library import instantiate
-
-        statics = {name: x for name, x in m.statics}
-        return instantiate(builtin, index, tuple(t for _, t, _ in m.values), m.bindings, statics)
+        return self._instantiate(builtin, index, tuple(t for _, t, _ in m.values), m.bindings, dict(m.statics))
 
     def instance(self, cx: Context, f: Function, m: Match, node: ast.AST) -> Instance:
         """The lowered form of a user function for the argument types of `m`."""
         key = (id(f), tuple(t.key for _, t, _ in m.values), tuple((n, _static_key(x)) for n, x in m.statics))
         if key in self._active:
-            chain = " -> ".join(k[-1] for k in self._names(key))
-            cx.fail(
+            chain = " -> ".join([*list(self._active.values())[list(self._active).index(key) :], f.name])
+            raise cx.error(
                 "recursion",
-                f"`{f.name}` calls itself ({chain})" if chain else f"`{f.name}` calls itself",
+                f"`{f.name}` calls itself ({chain})",
                 node,
                 help="kernels have no call stack: use a loop",
             )
         if key not in self._instances:
             self._instances[key] = None
-            self._active.append(key)
+            self._active[key] = f.name
             known = len(self.diagnostics)
             try:
                 self._instances[key] = self.lower(f, m, False)
             except Refused as refused:
                 self.report(refused.diagnostic)
             finally:
-                self._active.pop()
+                del self._active[key]
             note = ("called from here", cx.place(node))
             for i in range(known, len(self.diagnostics)):
                 d = self.diagnostics[i]
@@ -118,9 +118,6 @@ class Session:
         if found is None:
             raise Refused
         return found
-
-    def _names(self, key: tuple) -> list[tuple]:
-        return []
 
     def lower(self, f: Definition, m: Match, is_kernel: bool) -> Instance:
         """Lower the body of a definition for the types in `m`."""
@@ -181,8 +178,6 @@ class Session:
 
     def _finish(self, cx: Context, fn: IrFunction, tree: ast.FunctionDef) -> Any:
         """Close the body, and give all returns one shape."""
-        from .joins import terminate
-
         if not cx.dead:
             end = tree.body[-1]
             cx.b.loc = cx.loc(end)
@@ -208,27 +203,21 @@ class Session:
     def _missing_return(self, cx: Context, tree: ast.FunctionDef, end: ast.stmt, valued: list[Returned]) -> None:
         notes = [("a value is returned here", valued[0].node)] if valued else []
 
-        def refuse() -> None:
-            cx.fail(
-                "missing-return",
-                f"`{tree.name}` can end without returning a value",
-                end,
-                notes,
-                help="add a `return` at the end of the function",
-            )
-
-        cx.attempt(refuse, None)
+        cx.report(
+            "missing-return",
+            f"`{tree.name}` can end without returning a value",
+            end,
+            notes,
+            help="add a `return` at the end of the function",
+        )
 
     def _returns_differ(self, cx: Context, first: Any, other: Any, r: Returned) -> None:
-        def refuse() -> None:
-            cx.fail(
-                "return-type",
-                f"this returns {spell_shape(other)}, an earlier `return` gives {spell_shape(first)}",
-                getattr(r.node, "value", None) or r.node,
-                [("the earlier return", cx.returns[0].node)],
-            )
-
-        cx.attempt(refuse, None)
+        cx.report(
+            "return-type",
+            f"this returns {spell_shape(other)}, an earlier `return` gives {spell_shape(first)}",
+            getattr(r.node, "value", None) or r.node,
+            [("the earlier return", cx.returns[0].node)],
+        )
 
     # -- helpers of other modules -------------------------------------------------------------------------------
 
@@ -250,7 +239,7 @@ class Session:
                 env[name] = x
             else:
                 text = f"a lambda passed to a function cannot use the local `{name}`"
-                cx.fail("unsupported", text, node, help="pass it as an argument as well")
+                raise cx.error("unsupported", text, node, help="pass it as an argument as well")
         inner = Context(self, home.source, home.globals, home.cells, cx.function)
         inner.b, inner.frames, inner.liveness = cx.b, cx.frames, home.liveness
         inner.bindings = home.bindings
@@ -271,11 +260,11 @@ def _typed_return(cx: Context, r: Returned) -> tuple[Any, list[Value]]:
     items = r.value.items if isinstance(r.value, Tup) else (r.value,)
     if _is_none(r.value):
         if cx.expected:
-            _return_mismatch(cx, r, "nothing")
+            raise _return_mismatch(cx, r, "nothing")
         return NOTHING, []
     wanted = cx.expected if cx.expected is not None else _common(cx, len(items))
     if cx.expected is not None and len(cx.expected) != len(items):
-        _return_mismatch(cx, r, f"{len(items)} values")
+        raise _return_mismatch(cx, r, f"{len(items)} values")
     out: list[Any] = []
     for i, x in enumerate(items):
         t = wanted[i] if i < len(wanted) else None
@@ -284,9 +273,9 @@ def _typed_return(cx: Context, r: Returned) -> tuple[Any, list[Value]]:
         elif isinstance(x, Tup):
             x = Tup([r.exit.constant(y.value, y.type) if isinstance(y, Lit) else y for y in x.items])
         elif not isinstance(x, Value):
-            cx.fail("return-type", "only values can be returned", getattr(r.node, "value", None) or r.node)
+            raise cx.error("return-type", "only values can be returned", getattr(r.node, "value", None) or r.node)
         if cx.expected is not None and isinstance(x, Value) and x.type is not t:
-            _return_mismatch(cx, r, spell(x.type))
+            raise _return_mismatch(cx, r, spell(x.type))
         out.append(x)
     return flatten(Tup(out) if isinstance(r.value, Tup) else out[0])
 
@@ -306,11 +295,11 @@ def _common(cx: Context, count: int) -> list[Type | None]:
     return out
 
 
-def _return_mismatch(cx: Context, r: Returned, what: str) -> None:
+def _return_mismatch(cx: Context, r: Returned, what: str) -> Refused:
     wanted = ", ".join(map(spell, cx.expected)) or "nothing"
     tree = cx.source.tree()
     notes = [("the annotation", tree.returns)] if tree.returns else []
-    cx.fail(
+    return cx.error(
         "return-type",
         f"this returns {what}, but `{tree.name}` is annotated to return {wanted}",
         getattr(r.node, "value", None) or r.node,
@@ -340,5 +329,3 @@ def _cells(func: Any) -> dict[str, Any]:
         except ValueError:
             continue
     return out
-
-

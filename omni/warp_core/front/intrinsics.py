@@ -1,5 +1,6 @@
 """Functions the front end itself understands: thread index, memory, atomics, selection, printing, operators by name,
-and Python's own builtins (sum, min, len, ...). Each handler is one entry of the table in `calls`."""
+and Python's own builtins (sum, min, len, ...). Each handler is one entry of the table in `calls`.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +21,14 @@ from .context import Context
 from .iteration import items_of
 from .operators import any_of, binary, compare, unary
 from .resolve import captured
-from .values import Closure, Front, Lit, Ref, Static, Tup, spell_front
+from .values import Closure, Front, Lit, Ref, Static, Text, Tup, spell_front
 
 
 def _count(cx: Context, c: Call, low: int, high: int, name: str) -> None:
     if not low <= len(c.args) <= high or c.kwargs:
         takes = str(low) if low == high else f"{low} to {high}"
         given = len(c.args) + len(c.kwargs)
-        cx.fail("arguments", f"`{name}` takes {takes} arguments, {given} given", c.node)
+        raise cx.error("arguments", f"`{name}` takes {takes} arguments, {given} given", c.node)
 
 
 def _args(cx: Context, c: Call) -> list[Any]:
@@ -53,13 +54,13 @@ def unpacked_tid(cx: Context, node: ast.expr, count: int) -> Tup | None:
     if not (isinstance(f, Static) and f.obj is registry.INTRINSICS["tid"]):
         return None
     if count > 4:
-        cx.fail("arguments", f"a launch has at most 4 dimensions, not {count}", node)
+        raise cx.error("arguments", f"a launch has at most 4 dimensions, not {count}", node)
     return Tup([cx.at(node).op("tid", attr=(i, count)) for i in range(count)])
 
 
 @handles("block_dim")
 def _block_dim(cx: Context, c: Call) -> Front:
-    cx.fail("unsupported", "wp.block_dim() has no meaning on this device", c.node)
+    raise cx.error("unsupported", "wp.block_dim() has no meaning on this device", c.node)
 
 
 # -- memory ---------------------------------------------------------------------------------------------------------
@@ -70,12 +71,12 @@ def _element(cx: Context, c: Call, extra: int, name: str) -> Ref:
     array = cx.materialise(c.args[0], c.arg_node(0)) if c.args else None
     if array is None or not isinstance(array.type, Array):
         shown = spell_front(array) if array is not None else "nothing"
-        cx.fail("arguments", f"`{name}` works on an array, not on {shown}", c.arg_node(0))
+        raise cx.error("arguments", f"`{name}` works on an array, not on {shown}", c.arg_node(0))
     t = array.type
     given = len(c.args) - 1 - extra
     if given != t.ndim or c.kwargs:
         total = 1 + t.ndim + extra
-        cx.fail("arguments", f"`{name}` on {spell(t)} takes {total} arguments, {len(c.args)} given", c.node)
+        raise cx.error("arguments", f"`{name}` on {spell(t)} takes {total} arguments, {len(c.args)} given", c.node)
     indices = tuple(cx.index_value(x, c.arg_node(i + 1)) for i, x in enumerate(c.args[1 : 1 + given]))
     return Ref(array, indices, t.dtype)
 
@@ -95,7 +96,7 @@ def _store(cx: Context, c: Call) -> Front:
 
 @handles("address_of")
 def _address(cx: Context, c: Call) -> Front:
-    cx.fail("unsupported", "addresses cannot be taken in a kernel", c.node, help="pass the array and the index")
+    raise cx.error("unsupported", "addresses cannot be taken in a kernel", c.node, help="pass the array and the index")
 
 
 def _atomic(kind: str) -> Any:
@@ -106,15 +107,17 @@ def _atomic(kind: str) -> Any:
         ref = _element(cx, c, extra, name)
         first = len(c.args) - extra
         values = [
-            cx.convert(x, ref.type, c.arg_node(first + i), "the element") if not _fills(x, ref.type) else _fill(cx, x, ref)
+            cx.convert(x, ref.type, c.arg_node(first + i), "the element")
+            if not _fills(x, ref.type)
+            else _fill(cx, x, ref)
             for i, x in enumerate(c.args[first:])
         ]
         if isinstance(ref.type, Struct):
-            cx.fail("type-mismatch", f"`{name}` does not work on struct {spell(ref.type)}", c.node)
+            raise cx.error("type-mismatch", f"`{name}` does not work on struct {spell(ref.type)}", c.node)
         try:
             return cx.at(c.node).op("atomic", *ref.operands, *values, attr=(kind, ()))
         except OpError:
-            cx.fail("type-mismatch", f"`{name}` does not work on {spell(ref.type)}", c.node)
+            raise cx.error("type-mismatch", f"`{name}` does not work on {spell(ref.type)}", c.node) from None
 
     return handler
 
@@ -172,7 +175,7 @@ def same_type(cx: Context, xs: list[Any], nodes: list[ast.AST], node: ast.AST) -
             out.append(cx.materialise(x, n))
     for v, n in zip(out[1:], nodes[1:]):
         if v.type is not out[0].type:
-            cx.fail("type-mismatch", f"one value is {spell(out[0].type)}, the other {spell(v.type)}", n)
+            raise cx.error("type-mismatch", f"one value is {spell(out[0].type)}, the other {spell(v.type)}", n)
     return out
 
 
@@ -181,11 +184,13 @@ def _cast(cx: Context, c: Call) -> Front:
     _count(cx, c, 2, 2, "wp.cast")
     t = type_or_none(cx.constant(c.args[1], c.arg_node(1), "the type"))
     if not isinstance(t, Type):
-        cx.fail("arguments", "the second argument of wp.cast is a type", c.arg_node(1))
+        raise cx.error("arguments", "the second argument of wp.cast is a type", c.arg_node(1))
     v = cx.materialise(c.args[0], c.arg_node(0))
     if isinstance(v.type, Scalar) and isinstance(t, Scalar) and v.type.bits == t.bits:
         return cx.at(c.node).op("bitcast", v, attr=t)
-    cx.fail("type-mismatch", f"wp.cast reinterprets bits and needs equal sizes, not {spell(v.type)} and {spell(t)}", c.node)
+    raise cx.error(
+        "type-mismatch", f"wp.cast reinterprets bits and needs equal sizes, not {spell(v.type)} and {spell(t)}", c.node
+    )
 
 
 # -- compile time ---------------------------------------------------------------------------------------------------
@@ -194,7 +199,7 @@ def _cast(cx: Context, c: Call) -> Front:
 @handles("static")
 def _static(cx: Context, c: Call) -> Front:
     if len(c.nodes) != 1:
-        cx.fail("arguments", "wp.static takes one expression", c.node)
+        raise cx.error("arguments", "wp.static takes one expression", c.node)
     expression: Any = c.nodes[0]
     return captured(cx, evaluate_static(cx, expression), expression)
 
@@ -211,7 +216,9 @@ def evaluate_static(cx: Context, node: ast.expr) -> Any:
         code = compile(ast.Expression(node), cx.source.filename, "eval")
         return eval(code, cx.globals, names)  # the user's own expression, as Python would run it
     except Exception as e:
-        cx.fail("static", f"this expression raised {type(e).__name__}: {e}", node, help="wp.static runs in plain Python")
+        raise cx.error(
+            "static", f"this expression raised {type(e).__name__}: {e}", node, help="wp.static runs in plain Python"
+        ) from None
 
 
 @handles("constant", constant_function)
@@ -235,7 +242,8 @@ def _printed(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
         return str(x.obj).replace("%", "%%"), []
     if isinstance(x, Tup):
         parts = [_printed(cx, i, node) for i in x.items]
-        return f"({', '.join(p for p, _ in parts)})", [v for _, vs in parts for v in vs]
+        text = "".join(p for p, _ in parts) if isinstance(x, Text) else f"({', '.join(p for p, _ in parts)})"
+        return text, [v for _, vs in parts for v in vs]
     v = cx.materialise(x, node, "something to print")
     t = v.type
     if isinstance(t, Scalar):
@@ -244,7 +252,7 @@ def _printed(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
         types = [t.scalar] * t.count if isinstance(t, Packed) else [ft for _, ft in t.fields]
         parts = [_printed(cx, cx.at(node).op("extract", v, attr=i), node) for i in range(len(types))]
         return f"[{', '.join(p for p, _ in parts)}]", [w for _, ws in parts for w in ws]
-    cx.fail("type-mismatch", f"{spell(t)} cannot be printed", node, help="print its elements")
+    raise cx.error("type-mismatch", f"{spell(t)} cannot be printed", node, help="print its elements")
 
 
 @handles("print", builtins.print)
@@ -252,7 +260,7 @@ def _print(cx: Context, c: Call) -> Front:
     options = {"sep": " ", "end": "\n"}
     for k, x in c.kwargs.items():
         if k not in options:
-            cx.fail("unsupported", f"print in a kernel has no `{k}`", c.kw_nodes.get(k, c.node))
+            raise cx.error("unsupported", f"print in a kernel has no `{k}`", c.kw_nodes.get(k, c.node))
         options[k] = str(cx.constant(x, c.kw_nodes.get(k, c.node), f"`{k}`"))
     parts = [_printed(cx, x, n) for x, n in zip(c.args, c.nodes)]
     text = options["sep"].join(p for p, _ in parts) + options["end"]
@@ -268,15 +276,15 @@ _KINDS = {**dict.fromkeys("di", "int"), **dict.fromkeys("uxXo", "int"), **dict.f
 def _printf(cx: Context, c: Call) -> Front:
     text = cx.constant(c.args[0], c.arg_node(0), "the format") if c.args else None
     if not isinstance(text, str):
-        cx.fail("arguments", "wp.printf takes a compile-time format string first", c.node)
+        raise cx.error("arguments", "wp.printf takes a compile-time format string first", c.node)
     kinds = [m.group(1) for m in _FORMAT.finditer(text) if m.group(1)]
     args = _args(cx, c)[1:]
     if len(kinds) != len(args):
-        cx.fail("arguments", f"the format shows {len(kinds)} values, {len(args)} given", c.node)
+        raise cx.error("arguments", f"the format shows {len(kinds)} values, {len(args)} given", c.node)
     values = []
     for i, (kind, x) in enumerate(zip(kinds, args)):
         if isinstance(x, Static) and isinstance(x.obj, str) and kind == "s":
-            cx.fail("unsupported", "put strings into the format itself", c.arg_node(i + 1))
+            raise cx.error("unsupported", "put strings into the format itself", c.arg_node(i + 1))
         values.append(_checked(cx, kind, cx.materialise(x, c.arg_node(i + 1)), c.arg_node(i + 1)))
     cx.at(c.node).op("printf", *values, attr=text)
     return Static(None)
@@ -285,13 +293,15 @@ def _printf(cx: Context, c: Call) -> Front:
 def _checked(cx: Context, kind: str, v: Value, node: ast.AST) -> Value:
     wanted = _KINDS.get(kind)
     if wanted is None:
-        cx.fail("arguments", f"the format `%{kind}` is not supported", node, help="use %d, %u, %x, %f, %e, %g or %s")
+        raise cx.error(
+            "arguments", f"the format `%{kind}` is not supported", node, help="use %d, %u, %x, %f, %e, %g or %s"
+        )
     t = v.type
     fits = isinstance(t, Scalar) and (t.is_int if wanted == "int" else t.is_float if wanted == "float" else t is BOOL)
     if t is BOOL and wanted == "int":
         return cx.b.op("cast", v, attr=I32)
     if not fits:
-        cx.fail("type-mismatch", f"`%{kind}` shows {wanted} values, not {spell(t)}", node)
+        raise cx.error("type-mismatch", f"`%{kind}` shows {wanted} values, not {spell(t)}", node)
     return v
 
 
@@ -367,17 +377,19 @@ def _len(cx: Context, c: Call) -> Front:
         return cx.at(c.node).op("shape", cx.materialise(x, c.arg_node(0)), attr=0)
     if isinstance(t, Packed):
         return Lit(getattr(t, "rows", t.count))
-    cx.fail("type-mismatch", f"{spell_front(x)} has no length", c.arg_node(0))
+    raise cx.error("type-mismatch", f"{spell_front(x)} has no length", c.arg_node(0))
 
 
 def _items(cx: Context, c: Call, name: str) -> tuple[Any, ...]:
-    return items_of(cx, cx.load(c.args[0], c.node) if isinstance(c.args[0], Ref) else c.args[0], c.arg_node(0), f"`{name}`")
+    return items_of(
+        cx, cx.load(c.args[0], c.node) if isinstance(c.args[0], Ref) else c.args[0], c.arg_node(0), f"`{name}`"
+    )
 
 
 @handles(builtins.sum)
 def _sum(cx: Context, c: Call) -> Front:
     if not 1 <= len(c.args) <= 2:
-        cx.fail("arguments", "`sum` takes 1 or 2 arguments", c.node)
+        raise cx.error("arguments", "`sum` takes 1 or 2 arguments", c.node)
     items = list(_items(cx, c, "sum"))
     start = c.args[1] if len(c.args) == 2 else c.kwargs.get("start")
     total: Any = start if start is not None else Lit(0)
@@ -392,7 +404,11 @@ def _extreme(name: str, code: str) -> Any:
     def handler(cx: Context, c: Call) -> Front:
         items = _items(cx, c, name) if len(c.args) == 1 else tuple(_args(cx, c))
         if not items or c.kwargs:
-            cx.fail("arguments", f"`{name}` needs at least one value" if not items else f"`{name}` has no keywords here", c.node)
+            raise cx.error(
+                "arguments",
+                f"`{name}` needs at least one value" if not items else f"`{name}` has no keywords here",
+                c.node,
+            )
         best: Any = items[0]
         for x in items[1:]:
             best = _better(cx, name, code, best, x, c)
@@ -406,7 +422,7 @@ def _better(cx: Context, name: str, code: str, a: Any, b: Any, c: Call) -> Front
         return Lit(min(a.value, b.value) if code == "min" else max(a.value, b.value))
     x, y = same_type(cx, [a, b], [c.arg_node(0), c.node], c.node)
     if not isinstance(element(x.type), Scalar) or element(x.type) is BOOL:
-        cx.fail("type-mismatch", f"`{name}` does not work on {spell(x.type)}", c.node)
+        raise cx.error("type-mismatch", f"`{name}` does not work on {spell(x.type)}", c.node)
     return cx.at(c.node).op(code, x, y)
 
 
@@ -435,7 +451,7 @@ def _abs(cx: Context, c: Call) -> Front:
         return Lit(abs(x.value))
     v = cx.materialise(x, c.arg_node(0))
     if not isinstance(v.type, (Scalar, Vec)) or element(v.type) is BOOL:
-        cx.fail("type-mismatch", f"`abs` does not work on {spell(v.type)}", c.arg_node(0))
+        raise cx.error("type-mismatch", f"`abs` does not work on {spell(v.type)}", c.arg_node(0))
     return cx.at(c.node).op("abs", v)
 
 
@@ -448,7 +464,7 @@ def _round(cx: Context, c: Call) -> Front:
         return Lit(round(x.value))
     v = cx.materialise(x, c.arg_node(0))
     if not isinstance(v.type, Scalar) or v.type is BOOL:
-        cx.fail("type-mismatch", f"`round` does not work on {spell(v.type)}", c.arg_node(0))
+        raise cx.error("type-mismatch", f"`round` does not work on {spell(v.type)}", c.arg_node(0))
     if v.type.is_int:
         return v
     return cx.at(c.node).op("cast", cx.b.op("rint", v), attr=I32)
@@ -503,5 +519,3 @@ def _isinstance(cx: Context, c: Call) -> Front:
 def _type(cx: Context, c: Call) -> Front:
     _count(cx, c, 1, 1, "type")
     return Static(cx.materialise(c.args[0], c.arg_node(0)).type)
-
-

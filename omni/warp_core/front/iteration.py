@@ -1,5 +1,6 @@
 """What can be iterated: compile-time items (tuples, vectors, rows), ranges, arrays, and enumerate / zip / reversed of
-them. Start with `iterate`."""
+them. Start with `iterate`.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +83,7 @@ def of_value(cx: Context, x: Front, node: ast.AST) -> Items | Span:
             return _over_array(cx, x, node)
     if isinstance(x, Static) and isinstance(x.obj, range):
         return Items(tuple(Lit(i) for i in x.obj))
-    cx.fail(
+    raise cx.error(
         "type-mismatch",
         f"{spell_front(x)} cannot be iterated",
         node,
@@ -110,7 +111,7 @@ def items_of(cx: Context, x: Front | Items | Span, node: ast.AST, what: str) -> 
         return found.items
     trips = found.trips()
     if trips is None or trips > 4096:
-        cx.fail(
+        raise cx.error(
             "not-constant", f"{what} needs a length known when the kernel compiles", node, help="write a `for` loop"
         )
     return tuple(found.constants(cx, trips))
@@ -120,9 +121,7 @@ def comprehension(cx: Context, node: ast.GeneratorExp | ast.ListComp) -> tuple[A
     """The items of a comprehension; its conditions must be known when the kernel compiles."""
     out: list[Any] = []
     saved = dict(cx.env), cx.local_names, dict(cx.local_types)
-    targets = frozenset(
-        n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)
-    )
+    targets = frozenset(n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name))
     cx.local_names = cx.local_names | targets
     _generate(cx, node, 0, out)
     for name in targets:
@@ -143,7 +142,9 @@ def _generate(cx: Context, node: ast.GeneratorExp | ast.ListComp, depth: int, ou
         tests = [cx.condition(test) for test in g.ifs]
         for test, c in zip(g.ifs, tests):
             if not isinstance(c, bool):
-                cx.fail("not-constant", "the condition of a comprehension must be known when the kernel compiles", test)
+                raise cx.error(
+                    "not-constant", "the condition of a comprehension must be known when the kernel compiles", test
+                )
         if all(tests):
             _generate(cx, node, depth + 1, out)
 
@@ -156,7 +157,7 @@ def unpack(cx: Context, target: ast.expr, item: Any) -> None:
     assert isinstance(target, (ast.Tuple, ast.List))
     parts = items_of(cx, item, target, "unpacking")
     if len(parts) != len(target.elts):
-        cx.fail("unpack", f"{len(target.elts)} names for {len(parts)} values", target)
+        raise cx.error("unpack", f"{len(target.elts)} names for {len(parts)} values", target)
     for t, part in zip(target.elts, parts):
         unpack(cx, t, part)
 
@@ -166,7 +167,7 @@ def unpack(cx: Context, target: ast.expr, item: Any) -> None:
 
 def _range(cx: Context, node: ast.Call) -> Span:
     if node.keywords or not 1 <= len(node.args) <= 3:
-        cx.fail("arguments", "range takes 1 to 3 arguments", node)
+        raise cx.error("arguments", "range takes 1 to 3 arguments", node)
     args = [cx.rvalue(a) for a in node.args]
     typed = next((x.type for x in args if isinstance(x, Value)), I32)
     if not isinstance(typed, Scalar) or not typed.is_int:
@@ -177,7 +178,7 @@ def _range(cx: Context, node: ast.Call) -> Span:
     if len(values) == 2:
         values.append(cx.b.const(1, typed))
     if values[2].is_const and values[2].const == 0:
-        cx.fail("literal", "the step of range must not be zero", node.args[2])
+        raise cx.error("literal", "the step of range must not be zero", node.args[2])
     return Span(*values)
 
 
@@ -195,7 +196,7 @@ def _inner(cx: Context, node: ast.Call, at: int = 0) -> Items | Span:
 def _enumerate(cx: Context, node: ast.Call) -> Items | Span:
     extra = node.args[1] if len(node.args) == 2 else next((k.value for k in node.keywords if k.arg == "start"), None)
     if not node.args:
-        cx.fail("arguments", "enumerate takes something to iterate", node)
+        raise cx.error("arguments", "enumerate takes something to iterate", node)
     start = cx.rvalue(extra) if extra is not None else Lit(0)
     inner = _inner(cx, node)
     if isinstance(inner, Items):
@@ -211,7 +212,7 @@ def _numbered(cx: Context, inner: Span, start: Value, node: ast.Call) -> Span:
         return Tup((number, inner.item(cx, source)))
 
     if not (inner.step.is_const and inner.step.const == 1 and inner.low.type is I32 and start.type is I32):
-        cx.fail("unsupported", "enumerate needs a range of int32 with step 1", node)
+        raise cx.error("unsupported", "enumerate needs a range of int32 with step 1", node)
     b = cx.at(node)
     return Span(b.const(0, I32), b.op("sub", inner.high, inner.low), b.const(1, I32), element)
 
@@ -226,7 +227,7 @@ def _zip(cx: Context, node: ast.Call) -> Items | Span:
     known = [p.trips() for p in parts if isinstance(p, Span)]
     if length is not None or None not in known:
         if None in known:
-            cx.fail("not-constant", "zip of a tuple needs lengths known when the kernel compiles", node)
+            raise cx.error("not-constant", "zip of a tuple needs lengths known when the kernel compiles", node)
         count = min(n for n in [length, *known] if n is not None)
         columns = [p.items if isinstance(p, Items) else p.constants(cx, count) for p in parts]
         return Items(tuple(Tup(group) for group in zip(*columns)))
@@ -238,11 +239,9 @@ def _zip_spans(cx: Context, parts: list[Span], node: ast.Call) -> Span:
     high = parts[0].high
     for p in parts:
         if not (p.low.is_const and p.low.const == 0 and p.step.is_const and p.step.const == 1 and p.low.type is I32):
-            cx.fail("unsupported", "zip needs arrays, or ranges of int32 from 0 with step 1", node)
+            raise cx.error("unsupported", "zip needs arrays, or ranges of int32 from 0 with step 1", node)
         high = b.op("min", high, p.high)
-    return Span(
-        b.const(0, I32), high, b.const(1, I32), lambda cx, index: Tup([p.item(cx, index) for p in parts])
-    )
+    return Span(b.const(0, I32), high, b.const(1, I32), lambda cx, index: Tup([p.item(cx, index) for p in parts]))
 
 
 def _reversed(cx: Context, node: ast.Call) -> Items | Span:
@@ -253,7 +252,7 @@ def _reversed(cx: Context, node: ast.Call) -> Items | Span:
         b = cx.at(node)
         one = b.const(1, inner.low.type)
         return Span(b.op("sub", inner.high, one), b.op("sub", inner.low, one), b.op("neg", one), inner.element)
-    cx.fail("unsupported", "reversed needs a range with step 1", node)
+    raise cx.error("unsupported", "reversed needs a range with step 1", node)
 
 
 def _map(cx: Context, node: ast.Call) -> Items | Span:

@@ -51,11 +51,9 @@ class Join:
         if any(x is None or isinstance(x, Unset) for x in bindings):
             self.set[name] = self._unset(name, bindings)
             return
-        first = bindings[0]
-        if all(isinstance(x, Value) and x.is_const for x in bindings):
-            if all(x.type is first.type and repr(x.const) == repr(first.const) for x in bindings):
-                self.constants.append((name, first))
-                return
+        if _one_constant(bindings):
+            self.constants.append((name, bindings[0]))
+            return
         shapes = [flatten(x)[0] for x in bindings]
         if any(shape != shapes[0] for shape in shapes[1:]):
             self._differ(name, shapes)
@@ -77,10 +75,12 @@ class Join:
         self.set[name] = POISON
         kinds = list(dict.fromkeys(spell_shape(s) for s in shapes))
         shown = "the value" if name.startswith("<") else f"`{name}`"
-        text = f"{shown} would be {' on one path and '.join(kinds)} on the other" if len(kinds) > 1 else (
-            f"{shown} is a compile-time value and cannot differ between paths"
+        text = (
+            f"{shown} would be {' on one path and '.join(kinds)} on the other"
+            if len(kinds) > 1
+            else (f"{shown} is a compile-time value and cannot differ between paths")
         )
-        self.cx.attempt(lambda: self.cx.fail("branch-types", text, self.node), None)
+        self.cx.report("branch-types", text, self.node)
 
     def fill(self) -> None:
         """Give every exit its operands."""
@@ -102,6 +102,14 @@ class Join:
             env[name] = unflatten(shape, values)
 
 
+def _one_constant(bindings: list[Any]) -> bool:
+    """Whether all are the same constant (0.0 and -0.0 are two)."""
+    if not all(isinstance(x, Value) and x.is_const for x in bindings):
+        return False
+    first = bindings[0]
+    return all(x.type is first.type and repr(x.const) == repr(first.const) for x in bindings)
+
+
 def conditional(
     cx: Context,
     cond: Value,
@@ -110,8 +118,13 @@ def conditional(
     names: Callable[[], Iterable[str]],
     node: ast.AST,
     settle: Callable[[list[Exit]], None] | None = None,
+    swapped: bool = False,
 ) -> None:
-    """Lower two alternatives and merge `names`, asked for afterwards. Short pure alternatives become selects."""
+    """Lower two alternatives and merge `names`, asked for afterwards. Short pure alternatives become selects.
+
+    `then` is lowered first; with `swapped` it is the alternative for a false condition. `settle` may complete the
+    locals at the exits before they are merged.
+    """
     loc: Loc | None = cx.b.loc
     before, exits, regions = dict(cx.env), [], []
     for body in (then, other):
@@ -121,6 +134,9 @@ def conditional(
         if not cx.dead:
             exits.append(terminate(cx, "yield"))
         regions.append(cx.b.pop())
+    if swapped:
+        exits.reverse()
+        regions.reverse()
     cx.env = dict(before)
     cx.dead = not exits
     cx.b.loc = loc

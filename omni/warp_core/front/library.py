@@ -91,7 +91,7 @@ def _lower(
     m = Match(0, bound, [(name, t, None) for (name, _), t in zip(runtime, types)], list(statics.items()))
     if text in _active:
         raise InternalError(f"library function {text} calls itself")
-    session = Session(quiet=True)
+    session = Session(instantiate, quiet=True)
     _active.append(text)
     try:
         found = session.lower_body(text, overload.source, overload.func, _cells(overload.func), m, False)
@@ -102,5 +102,3 @@ def _lower(
     finally:
         _active.pop()
     return found
-
-

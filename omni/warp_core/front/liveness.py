@@ -26,35 +26,31 @@ class Liveness:
     def __init__(self, body: Sequence[ast.stmt]):
         self.after: dict[int, Names] = {}
         self.head: dict[int, Names] = {}
-        self._reads: dict[int, Names] = {}
-        self._writes: dict[int, Names] = {}
-        self._always = self._captured(body)
+        self._effects: dict[int, tuple[Names, Names]] = {}
+        self._always: set[str] = set()  # read inside lambdas: wanted wherever the lambda might be called
         self._block(body, NONE, NONE, NONE)
-
-    @staticmethod
-    def _captured(body: Sequence[ast.stmt]) -> Names:
-        """Names read inside lambdas: wanted wherever the lambda might be called."""
-        lambdas = [n for s in body for n in ast.walk(s) if isinstance(n, ast.Lambda)]
-        return frozenset(n.id for f in lambdas for n in ast.walk(f.body) if isinstance(n, ast.Name))
 
     def writes(self, nodes: Iterable[ast.AST]) -> Names:
         """Locals that the nodes assign, wholly or in part."""
-        out: set[str] = set()
-        for node in nodes:
-            found = self._writes.get(id(node))
-            if found is None:
-                found = self._writes[id(node)] = frozenset(_written(node))
-            out |= found
-        return frozenset(out)
+        return NONE.union(*[self._of(node)[1] for node in nodes])
 
     def reads(self, node: ast.AST | None) -> Names:
         """Locals (and globals) whose value the node may use."""
-        if node is None:
-            return NONE
-        found = self._reads.get(id(node))
+        return NONE if node is None else self._of(node)[0]
+
+    def _of(self, node: ast.AST) -> tuple[Names, Names]:
+        """(read, written) names of a node, computed once."""
+        found = self._effects.get(id(node))
         if found is None:
-            found = self._reads[id(node)] = frozenset(_read(node))
+            reads: set[str] = set()
+            writes: set[str] = set()
+            _scan(node, reads, writes, self)
+            found = self._effects[id(node)] = frozenset(reads), frozenset(writes)
         return found
+
+    def capture(self, names: Names) -> None:
+        """Names read inside a lambda."""
+        self._always |= names
 
     def wanted(self, node: ast.stmt) -> Names:
         """Locals that may be read after the statement."""
@@ -117,26 +113,49 @@ def _replaced(node: ast.stmt) -> Names:
     return frozenset(name for t in targets for name in _names_of(t))
 
 
-def _written(node: ast.AST) -> list[str]:
-    out = []
-    for n in ast.walk(node):
-        if isinstance(n, ast.Name):
-            if not isinstance(n.ctx, ast.Load):
-                out.append(n.id)
-        elif isinstance(n, (ast.Subscript, ast.Attribute)) and isinstance(n.ctx, ast.Store):
-            name = base_name(n)
+def _scan(root: ast.AST, reads: set[str], writes: set[str], results: Liveness) -> None:
+    """Add the names that `root` reads and writes; nested statements come from their own cached results."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        kind = type(node)
+        if kind is ast.Name:
+            (reads if type(node.ctx) is ast.Load else writes).add(node.id)  # type: ignore[attr-defined]
+            continue
+        if kind is ast.Constant:
+            continue
+        if node is not root and isinstance(node, ast.stmt):
+            inner = results._of(node)
+            reads |= inner[0]
+            writes |= inner[1]
+            continue
+        if kind is ast.AugAssign and type(node.target) is ast.Name:  # type: ignore[attr-defined]
+            reads.add(node.target.id)  # type: ignore[attr-defined]
+        elif (kind is ast.Subscript or kind is ast.Attribute) and type(node.ctx) is ast.Store:  # type: ignore[attr-defined]
+            name = base_name(node)  # type: ignore[arg-type]
             if name is not None:
-                out.append(name)
-        elif isinstance(n, ast.MatchAs) and n.name:
-            out.append(n.name)
-    return out
+                writes.add(name)
+        elif kind is ast.MatchAs and node.name:  # type: ignore[attr-defined]
+            writes.add(node.name)  # type: ignore[attr-defined]
+        elif kind is ast.Lambda:
+            results.capture(results._of(node.body)[0])  # type: ignore[attr-defined]
+        for name in _CHILDREN.get(kind) or _children(kind):
+            child = getattr(node, name, None)
+            if type(child) is list:
+                stack += child
+            elif child is not None:
+                stack.append(child)
 
 
-def _read(node: ast.AST) -> list[str]:
-    out = []
-    for n in ast.walk(node):
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
-            out.append(n.id)
-        elif isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name):
-            out.append(n.target.id)
-    return out
+_CHILDREN: dict[type, tuple[str, ...]] = {}
+# fields without expressions or statements in them
+_LEAVES = frozenset(
+    ("ctx", "op", "ops", "id", "attr", "name", "arg", "kind", "type_comment", "level", "conversion", "simple", "is_async")
+)
+
+
+def _children(kind: type) -> tuple[str, ...]:
+    """The fields of a kind of node that may hold expressions or statements."""
+    keep = [f for f in kind._fields if f not in _LEAVES]  # type: ignore[attr-defined]
+    found = _CHILDREN[kind] = tuple(f for f in keep if not (kind is ast.MatchSingleton and f == "value"))
+    return found

@@ -17,6 +17,7 @@ from . import constructors, control, expressions, intrinsics, statements  # noqa
 from .calls import Match
 from .context import Refused
 from .instances import Session
+from .library import instantiate
 
 
 def lower_kernel(kernel: Kernel) -> IrFunction:
@@ -35,7 +36,7 @@ def lower_function(function: Function, types: tuple[Type, ...] | None = None) ->
 
 
 def _lower(definition: Kernel | Function, types: tuple[Type, ...] | None, is_kernel: bool) -> IrFunction:
-    session = Session()
+    session = Session(instantiate)
     subject = f"{'kernel' if is_kernel else 'function'} `{definition.name}`"
     result = None
     try:

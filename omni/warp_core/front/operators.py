@@ -17,7 +17,7 @@ from ..lang.generics import spell
 from ..lang.semantics import int_range
 from ..lang.types import BOOL, Mat, Packed, Quat, Scalar, Transform, Type, Vec, element
 from .calls import call_builtin
-from .context import Context, lowers
+from .context import Context, Refused, lowers
 from .values import Front, Lit, Ref, Static, Tup, spell_front
 
 
@@ -99,9 +99,9 @@ def _literals(cx: Context, row: Row, left: Lit, right: Lit, node: ast.AST) -> Fr
             return Lit(a % b if a >= 0 and b > 0 else a - b * int(a / b))
         result = row.literal(a, b)
     except (ArithmeticError, TypeError, ValueError) as e:
-        cx.fail("literal", f"`{a} {row.symbol} {b}` cannot be computed: {e}", node)
+        raise cx.error("literal", f"`{a} {row.symbol} {b}` cannot be computed: {e}", node) from None
     if isinstance(result, complex):
-        cx.fail("literal", f"`{a} {row.symbol} {b}` is not a real number", node)
+        raise cx.error("literal", f"`{a} {row.symbol} {b}` is not a real number", node)
     return Lit(result)
 
 
@@ -113,13 +113,13 @@ def _compile_time(cx: Context, row: Row, left: Front, right: Front, node: ast.AS
         return Tup(left.items * cx.constant(right, node, "the number of repetitions"))
     if isinstance(left, Static) and isinstance(right, Static) and isinstance(left.obj, str) and row.symbol == "+":
         return Static(left.obj + str(right.obj))
-    _mismatch(cx, row.symbol, left, right, node)
+    raise _mismatch(cx, row.symbol, left, right, node)
 
 
 def _typed(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> Value:
     ta, tb = a.type, b.type
     build = cx.at(node)
-    if ta is tb and (isinstance(ta, Scalar) or isinstance(ta, row.same)):
+    if ta is tb and isinstance(ta, (Scalar, *row.same)):
         _check_kind(cx, row, ta, a, b, node)
         _warn(cx, row, a, b, node)
         return build.op(row.code, a, b)
@@ -128,18 +128,18 @@ def _typed(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> Value:
         return build.op(row.code, a, build.op("splat", b, attr=ta))
     if isinstance(tb, Packed) and ta is tb.scalar and "l" in row.scalar:
         if row.code == "div" and not isinstance(tb, Vec):
-            _mismatch(cx, row.symbol, a, b, node)
+            raise _mismatch(cx, row.symbol, a, b, node)
         return build.op(row.code, build.op("splat", a, attr=tb), b)
     if row.code == "mul" and isinstance(ta, Packed) and isinstance(tb, Packed):
         return _product(cx, row, a, b, node)
-    _mismatch(cx, row.symbol, a, b, node)
+    raise _mismatch(cx, row.symbol, a, b, node)
 
 
 def _product(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> Value:
     """The library's `mul`; vectors have no product of their own."""
     mul = registry.get("mul")
     if (isinstance(a.type, Vec) and isinstance(b.type, Vec)) or mul is None:
-        _mismatch(cx, row.symbol, a, b, node)
+        raise _mismatch(cx, row.symbol, a, b, node)
     return call_builtin(cx, mul, [a, b], {}, node, [node, node], shown=f"`{row.symbol}`")  # type: ignore[return-value]
 
 
@@ -147,14 +147,14 @@ def _check_kind(cx: Context, row: Row, t: Type, a: Value, b: Value, node: ast.AS
     s = element(t)
     assert isinstance(s, Scalar)
     if s is BOOL and "b" not in row.kinds:
-        cx.fail("type-mismatch", f"`{row.symbol}` does not work on bool", node, help="convert with int(...)")
+        raise cx.error("type-mismatch", f"`{row.symbol}` does not work on bool", node, help="convert with int(...)")
     if s.is_float and "n" not in row.kinds:
-        cx.fail(
+        raise cx.error(
             "type-mismatch", f"`{row.symbol}` works on integers, not on {spell(t)}", node, help="convert with int(...)"
         )
 
 
-def _mismatch(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST) -> Any:
+def _mismatch(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST) -> Refused:
     helps = ""
     ta, tb = getattr(left, "type", None), getattr(right, "type", None)
     if isinstance(ta, Scalar) and isinstance(tb, Scalar):
@@ -163,7 +163,7 @@ def _mismatch(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST
         helps = f"wp.{'cw_mul' if symbol == '*' else 'cw_div'}(a, b) is componentwise, wp.dot(a, b) the inner product"
     elif isinstance(ta, Packed) and isinstance(tb, Scalar) and symbol in "+-":
         helps = f"add the same number to every component with `{spell(ta)}(x)`"
-    cx.fail(
+    return cx.error(
         "type-mismatch", f"`{symbol}` cannot combine {spell_front(left)} and {spell_front(right)}", node, help=helps
     )
 
@@ -175,13 +175,19 @@ def _cast_name(t: Type) -> str:
 def _power(cx: Context, a: Value, b: Value, exponent: Front, node: ast.AST) -> Front:
     """Small constant integer exponents multiply; anything else is the library's `pow`."""
     n = exponent.value if isinstance(exponent, Lit) else b.const if b.is_const else None
-    if isinstance(a.type, Scalar) and isinstance(n, (int, float)) and n == int(n) and 0 <= n <= 4 and a.type is not BOOL:
+    if (
+        isinstance(a.type, Scalar)
+        and isinstance(n, (int, float))
+        and n == int(n)
+        and 0 <= n <= 4
+        and a.type is not BOOL
+    ):
         return _multiplied(cx, a, int(n), node)
     if isinstance(a.type, Scalar) and isinstance(n, int) and a.type.is_int and 0 <= n < a.type.bits:
         return _squared(cx, a, n, node)
     power = registry.get("pow")
     if power is None:
-        _mismatch(cx, "**", a, b, node)
+        raise _mismatch(cx, "**", a, b, node)
     return call_builtin(cx, power, [a, b], {}, node, [node, node], shown="`**`")
 
 
@@ -278,14 +284,16 @@ def unary(cx: Context, symbol: str, x: Front, node: ast.AST) -> Front:
     s = element(v.type)
     allowed = isinstance(s, Scalar) and (not s.is_float if symbol == "~" else s is not BOOL)
     if not allowed or (symbol == "~" and s is BOOL):
-        cx.fail("type-mismatch", f"`{symbol}` does not work on {spell_front(x)}", node)
+        raise cx.error("type-mismatch", f"`{symbol}` does not work on {spell_front(x)}", node)
     return v if symbol == "+" else cx.at(node).op("neg" if symbol == "-" else "not", v)
 
 
 # -- comparison -----------------------------------------------------------------------------------------------------
 
 
-def compare(cx: Context, kind: type, left: Front, right: Front, node: ast.AST, ln: ast.AST, rn: ast.AST) -> Value | bool:
+def compare(
+    cx: Context, kind: type, left: Front, right: Front, node: ast.AST, ln: ast.AST, rn: ast.AST
+) -> Value | bool:
     """`left kind right` as a condition."""
     if kind in (ast.Is, ast.IsNot):
         return _identity(cx, left, right, node) != (kind is ast.IsNot)
@@ -300,11 +308,11 @@ def compare(cx: Context, kind: type, left: Front, right: Front, node: ast.AST, l
         try:
             return bool(literal(known[0][0], known[1][0]))  # type: ignore[index]
         except TypeError:
-            _mismatch(cx, symbol, left, right, node)
+            raise _mismatch(cx, symbol, left, right, node) from None
     if isinstance(left, Tup) and isinstance(right, Tup):
         return _compare_tuples(cx, kind, left, right, node)
     if not all(isinstance(x, (Value, Lit, Ref)) for x in (left, right)):
-        _mismatch(cx, symbol, left, right, node)
+        raise _mismatch(cx, symbol, left, right, node)
     a, b = adapt(cx, left, right, ln, rn)
     return _compare_values(cx, symbol, code, a, b, node)
 
@@ -317,18 +325,20 @@ def _known(x: Front) -> tuple[Any] | None:
 
 def _compare_values(cx: Context, symbol: str, code: str, a: Value, b: Value, node: ast.AST) -> Value | bool:
     if a.type is not b.type or (not isinstance(a.type, Scalar) and code not in ("eq", "ne")):
-        _mismatch(cx, symbol, a, b, node)
+        raise _mismatch(cx, symbol, a, b, node)
     build = cx.at(node)
     if isinstance(a.type, Scalar):
         result = build.op(code, a, b)
     elif isinstance(a.type, Packed):
-        parts = [build.op("eq", build.op("extract", a, attr=i), build.op("extract", b, attr=i)) for i in range(a.type.count)]
+        parts = [
+            build.op("eq", build.op("extract", a, attr=i), build.op("extract", b, attr=i)) for i in range(a.type.count)
+        ]
         result = parts[0]
         for part in parts[1:]:
             result = build.op("and", result, part)
         result = result if code == "eq" else build.op("not", result)
     else:
-        _mismatch(cx, symbol, a, b, node)
+        raise _mismatch(cx, symbol, a, b, node)
     return bool(result.const) if result.is_const else result
 
 
@@ -338,7 +348,7 @@ def _identity(cx: Context, left: Front, right: Front, node: ast.AST) -> bool:
         return left.obj is right.obj
     if any(isinstance(x, Static) and x.obj is None for x in (left, right)):
         return False
-    cx.fail("unsupported", "`is` compares compile-time objects only", node, help="use `==`")
+    raise cx.error("unsupported", "`is` compares compile-time objects only", node, help="use `==`")
 
 
 def contains(cx: Context, x: Front, group: Front, node: ast.AST) -> Value | bool:
@@ -349,13 +359,13 @@ def contains(cx: Context, x: Front, group: Front, node: ast.AST) -> Value | bool
     if items is None and isinstance(group, Value) and isinstance(group.type, Vec):
         items = tuple(cx.at(node).op("extract", group, attr=i) for i in range(group.type.count))
     if items is None:
-        cx.fail("type-mismatch", f"`in` needs a tuple or vector, not {spell_front(group)}", node)
+        raise cx.error("type-mismatch", f"`in` needs a tuple or vector, not {spell_front(group)}", node)
     return any_of(cx, [compare(cx, ast.Eq, x, i, node, node, node) for i in items], "or", node)
 
 
 def _compare_tuples(cx: Context, kind: type, a: Tup, b: Tup, node: ast.AST) -> Value | bool:
     if kind not in (ast.Eq, ast.NotEq):
-        cx.fail("unsupported", "tuples compare with `==` and `!=` only", node)
+        raise cx.error("unsupported", "tuples compare with `==` and `!=` only", node)
     if len(a.items) != len(b.items):
         return kind is ast.NotEq
     same = any_of(cx, [compare(cx, ast.Eq, x, y, node, node, node) for x, y in zip(a.items, b.items)], "and", node)

@@ -23,6 +23,11 @@ from .values import Front, Lit, Static, Tup, spell_static
 
 PACKAGE = "omni.warp_core"
 _MISSING = object()
+# Python's builtins that kernels understand
+USABLE = (
+    *("abs", "all", "any", "bool", "enumerate", "float", "int", "len", "max", "min"),
+    *("pow", "print", "range", "reversed", "round", "sum", "tuple", "zip"),
+)
 
 
 @lowers(ast.Name)
@@ -32,9 +37,9 @@ def name(cx: Context, node: ast.Name) -> Front:
         return cx.read(node.id, node)
     found = lookup(cx, node.id)
     if found is _MISSING:
-        close = nearest(node.id, [*cx.env, *cx.globals, *cx.cells, *_usable_builtins()])
+        close = nearest(node.id, [*cx.env, *cx.globals, *cx.cells, *USABLE])
         public = f"wp.{node.id}" if registry.public(node.id) else ""
-        cx.fail(
+        raise cx.error(
             "undefined-name",
             f"`{node.id}` is not defined",
             node,
@@ -52,8 +57,6 @@ def lookup(cx: Context, name: str) -> Any:
     return getattr(builtins, name, _MISSING)
 
 
-def _usable_builtins() -> list[str]:
-    return "abs all any bool enumerate float int len max min pow print range round sum zip".split()
 
 
 def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
@@ -78,7 +81,7 @@ def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
         return cx.at(node).const(obj.item(), type_or_none(type(obj)))
     if callable(obj) or type_or_none(obj) is not None:
         return Static(obj)
-    cx.fail(
+    raise cx.error(
         "capture",
         f"{spell_static(obj)} cannot be captured by a kernel",
         node,
@@ -106,14 +109,10 @@ def _field(cx: Context, value: Any, t: Type, node: ast.AST) -> Any:
 
 def member(cx: Context, obj: Any, name: str, node: ast.AST) -> Front:
     """`obj.name` of a compile-time object."""
-    if isinstance(obj, pytypes.ModuleType) and obj.__name__ == PACKAGE:
-        found = registry.INTRINSICS.get(name) or registry.get(name)
-        if found is not None:
-            return Static(found)
     found = getattr(obj, name, _MISSING)
     if found is _MISSING:
         close = nearest(name, [n for n in dir(obj) if not n.startswith("_")])
         if isinstance(obj, pytypes.ModuleType) and obj.__name__ == PACKAGE:
             close = registry.suggestions(name) or close
-        cx.fail("no-member", f"{spell_static(obj)} has no member `{name}`", node, candidates=close)
+        raise cx.error("no-member", f"{spell_static(obj)} has no member `{name}`", node, candidates=close)
     return captured(cx, found, node)

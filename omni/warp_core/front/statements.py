@@ -9,7 +9,8 @@ from typing import Any
 from ..ir.nodes import Value
 from ..lang.annotations import type_or_none
 from ..lang.generics import spell
-from ..lang.types import Array, Packed, Scalar, Struct, Type, element as scalar_of
+from ..lang.types import Array, Packed, Scalar, Struct, Type
+from ..lang.types import element as scalar_of
 from .access import Step, descend, element, replace, single_steps, store, store_steps
 from .context import Context, cast_help, lowers
 from .intrinsics import unpacked_tid
@@ -40,7 +41,7 @@ def _annotated(cx: Context, node: ast.AnnAssign) -> None:
     t = wanted.obj if isinstance(wanted, Static) else None
     t = type_or_none(t)
     if not isinstance(t, Type):
-        cx.fail("annotation", "this is not a type that kernels know", node.annotation)
+        raise cx.error("annotation", "this is not a type that kernels know", node.annotation)
     if node.value is None:
         return
     what = f"`{ast.unparse(node.target)}`"
@@ -56,7 +57,7 @@ def assign(cx: Context, target: ast.expr, x: Front, node: ast.AST) -> None:
     elif isinstance(target, (ast.Subscript, ast.Attribute)):
         _store_into(cx, target, x, node)
     else:
-        cx.fail("unsupported", "this cannot be assigned to", target)
+        raise cx.error("unsupported", "this cannot be assigned to", target)
 
 
 def _unpack(cx: Context, target: ast.Tuple | ast.List, x: Front, node: ast.AST) -> None:
@@ -66,11 +67,11 @@ def _unpack(cx: Context, target: ast.Tuple | ast.List, x: Front, node: ast.AST) 
     if stars:
         i = stars[0]
         if len(items) < names - 1:
-            cx.fail("unpack", f"at least {names - 1} values needed, {len(items)} given", node)
+            raise cx.error("unpack", f"at least {names - 1} values needed, {len(items)} given", node)
         tail = len(items) - (names - i - 1)
         items = (*items[:i], Tup(items[i:tail]), *items[tail:])
     if len(items) != names:
-        cx.fail("unpack", f"{names} names for {len(items)} values", target)
+        raise cx.error("unpack", f"{names} names for {len(items)} values", target)
     # all values exist before the first name is bound: a, b = b, a swaps
     items = [cx.bindable(i, node) if not isinstance(i, Lit) else i for i in items]
     for t, item in zip(target.elts, items):
@@ -83,15 +84,17 @@ def _place(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | Ref
         x = cx.read(target.id, target) if target.id in cx.local_names else None
         if not isinstance(x, Value):
             shown = spell_front(x) if x is not None else f"`{target.id}`, which is not a local,"
-            cx.fail("unsupported", f"{shown} cannot be changed", target, help="make a new value, or use an array")
+            raise cx.error(
+                "unsupported", f"{shown} cannot be changed", target, help="make a new value, or use an array"
+            )
         return target.id, x, []
     if not isinstance(target, (ast.Attribute, ast.Subscript)):
-        cx.fail("unsupported", "only locals and array elements can be changed", target)
+        raise cx.error("unsupported", "only locals and array elements can be changed", target)
     base = _place(cx, target.value)
     t = base.type if not isinstance(base, tuple) else (base[2][-1].type if base[2] else base[1].type)
     if isinstance(t, Array):
         if not isinstance(target, ast.Subscript):
-            cx.fail("no-member", f"{spell(t)} has no member that can be assigned", target)
+            raise cx.error("no-member", f"{spell(t)} has no member that can be assigned", target)
         found = element(cx, _read_place(cx, base), target)
         if isinstance(found, Ref):
             return found
@@ -159,7 +162,9 @@ def _store_into(cx: Context, target: ast.Subscript | ast.Attribute, x: Front, no
         return
     name, whole, steps = place
     if not steps:
-        cx.fail("unsupported", "a view of an array cannot be assigned as a whole", target, help="assign its elements")
+        raise cx.error(
+            "unsupported", "a view of an array cannot be assigned as a whole", target, help="assign its elements"
+        )
     value = _fitting(cx, x, steps[-1].type, node, target)
     cx.env[name] = replace(cx, whole, steps, value, target)
 
@@ -180,7 +185,7 @@ def _fitting(cx: Context, x: Front, t: Type, node: ast.AST, target: ast.expr) ->
         return cx.materialise(x, node)
     if isinstance(x, Tup) and isinstance(t, Packed) and len(x.items) == t.count:
         return cx.at(node).op("make", *(cx.convert(i, t.scalar, node, "a component") for i in x.items), attr=t)
-    cx.fail(
+    raise cx.error(
         "type-mismatch",
         f"`{ast.unparse(target)}` holds {spell(t)}, but this is {spell_front(x)}",
         node,
@@ -201,7 +206,7 @@ def _augmented(cx: Context, node: ast.AugAssign) -> None:
         return
     name, whole, steps = place
     if not steps:
-        cx.fail("unsupported", "a view of an array cannot be changed as a whole", node.target)
+        raise cx.error("unsupported", "a view of an array cannot be changed as a whole", node.target)
     old = whole
     for step in steps:
         old = descend(cx, old, step, node.target)
@@ -237,7 +242,7 @@ def _operand(cx: Context, x: Front, place: Ref, node: ast.AugAssign) -> Value:
     if isinstance(x, (Value, Ref)) and x.type is place.type:
         return cx.materialise(x, node.value)
     symbol = TABLE[type(node.op)].symbol
-    cx.fail(
+    raise cx.error(
         "type-mismatch",
         f"`{symbol}=` cannot combine {spell(place.type)} and {spell_front(x)}",
         node,
@@ -259,7 +264,7 @@ def _assert(cx: Context, node: ast.Assert) -> None:
     if node.msg is not None:
         x = cx.rvalue(node.msg)
         if not (isinstance(x, Static) and isinstance(x.obj, str)):
-            cx.fail("not-constant", "the message of an assert must be a compile-time string", node.msg)
+            raise cx.error("not-constant", "the message of an assert must be a compile-time string", node.msg)
         message = x.obj
     if c is not True:
         cx.at(node).op("assert", cx.as_bool(c), attr=message)
@@ -274,5 +279,5 @@ def _pass(cx: Context, node: ast.Pass) -> None:
 def _delete(cx: Context, node: ast.Delete) -> None:
     for t in node.targets:
         if not isinstance(t, ast.Name):
-            cx.fail("unsupported", "only locals can be deleted", t)
+            raise cx.error("unsupported", "only locals can be deleted", t)
         cx.env.pop(t.id, None)

@@ -65,10 +65,15 @@ class Tup:
         self.items: tuple[Front, ...] = tuple(items)
 
 
+class Text(Tup):
+    """An f-string with run-time parts: a tuple that prints without separators."""
+
+
 @dataclass(slots=True)
 class Ref:
     """A place inside an array element, not loaded yet: `array[indices]` and members below it (`path`, with the values
-    of dynamic component indices in `dynamic`)."""
+    of dynamic component indices in `dynamic`).
+    """
 
     array: Value
     indices: tuple[Value, ...]
@@ -96,6 +101,14 @@ class Unset:
 
     where: Loc | None
     why: str
+
+
+@dataclass(slots=True)
+class Guarded(Unset):
+    """A local assigned inside `a and (x := b)`: it has its value where the condition is `when`, and none elsewhere."""
+
+    value: Any = None
+    when: bool = True
 
 
 class Poison:

@@ -91,7 +91,7 @@ _PYTHON = {int: types.I32, float: types.F32, bool: types.BOOL}
 
 
 def _apply(head: str, params: tuple):
-    params = params + (1,) if head == "Array" and len(params) == 1 else params
+    params = (*params, 1) if head == "Array" and len(params) == 1 else params
     params = tuple(getattr(p, "__wc_type__", _PYTHON.get(p, p) if isinstance(p, type) else p) for p in params)
     if any(isinstance(p, (TypeVar, Pattern)) for p in params):
         return Pattern(head, params)

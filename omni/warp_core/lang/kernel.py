@@ -34,6 +34,7 @@ class Definition:
 
     @property
     def module_name(self) -> str:
+        """The Python module that defines it."""
         return self.__module__
 
     @cached_property
@@ -79,7 +80,10 @@ class Kernel(Definition):
         return dict(self.params)
 
     def __call__(self, *args, **kwargs):
-        raise TypeError(f"kernel `{self.name}` is not called but launched: wp.launch({self.name}, dim=..., inputs=[...])")
+        """Refuse, and say how a kernel is run."""
+        raise TypeError(
+            f"kernel `{self.name}` is not called but launched: wp.launch({self.name}, dim=..., inputs=[...])"
+        )
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
@@ -107,6 +111,7 @@ class Function(Definition):
         return out
 
     def __call__(self, *args, **kwargs):
+        """Run it as the Python function it is."""
         return self.func(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -121,9 +126,9 @@ def kernel(func: Callable | None = None, **options: Any) -> Any:
 
     Args:
         func: the function; absent when options are given.
-        lanes: SIMD lanes to compile for; 1 where threads diverge so much that lanes do not pay.
-        enable_backward: whether gradients may be asked for.
-        module, launch_bounds, module_options, grid_stride: accepted for programs that set them; without effect here.
+        **options: `lanes`, the SIMD lanes to compile for (1 where threads diverge so much that lanes do not pay);
+            `enable_backward`, whether gradients may be asked for; `module`, `launch_bounds`, `module_options` and
+            `grid_stride` are accepted for programs that set them, without effect.
 
     Returns:
         The `Kernel`.

@@ -20,6 +20,7 @@ class Prim:
         self.name = self.__name__ = name
 
     def __call__(self, *args):
+        """Refuse: there is nothing to run here."""
         raise TypeError(f"prim.{self.name} works only inside kernels and library functions")
 
     def __repr__(self) -> str:

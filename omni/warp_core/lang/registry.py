@@ -54,6 +54,7 @@ class Overload:
 
     @cached_property
     def source(self) -> Source:
+        """The text of the body."""
         return Source.of(self.func)
 
     @cached_property
@@ -134,14 +135,13 @@ def suggestions(name: str) -> tuple[str, ...]:
     return nearest(name, (*index(), *_builtins, *INTRINSICS))
 
 
-_INTRINSIC_NAMES = """
-tid printf print load store address_of where select static constant cast len block_dim
-atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor atomic_exch atomic_cas
-vector matrix quaternion transformation identity matrix_from_rows matrix_from_cols
-add sub mul div mod floordiv neg pos unot invert bit_and bit_or bit_xor lshift rshift
-expect_eq
-""".split()
-INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for name in _INTRINSIC_NAMES}
+_INTRINSIC_GROUPS = (
+    "tid printf print load store address_of where select static constant cast len block_dim expect_eq",
+    "atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor atomic_exch atomic_cas",
+    "vector matrix quaternion transformation identity matrix_from_rows matrix_from_cols",
+    "add sub mul div mod floordiv neg pos unot invert bit_and bit_or bit_xor lshift rshift",
+)
+INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for group in _INTRINSIC_GROUPS for name in group.split()}
 
 
 def public(name: str) -> Builtin | Intrinsic | None:

@@ -1,0 +1,201 @@
+"""The content hash of a kernel: equal hashes mean equal IR, up to line numbers.
+
+It covers the text of the kernel and of every function it may call, the types of their parameters, and each value they
+capture; builtins count by name (the version of the library is part of the cache key elsewhere). Nothing is parsed: the
+names a function uses come from its compiled code, and more names than needed only make the hash more careful.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import re
+from collections.abc import Iterable
+from hashlib import blake2b
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from ..lang.annotations import evaluate, type_or_none
+from ..lang.kernel import Definition, Function, Kernel
+from ..lang.prim import Prim
+from ..lang.registry import Builtin, Intrinsic
+from ..lang.types import Type
+from ..lang.values import to_leaves
+from .resolve import PACKAGE
+
+_MISSING = object()
+_LOCAL_TYPE = re.compile(r"^\s+[A-Za-z_]\w*\s*:\s*([^=\n]+)=", re.MULTILINE)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def digest(kernel: Kernel) -> str:
+    """The hash of everything that can change what the kernel means, in hexadecimal.
+
+    Raises:
+        TypeError: a parameter has no type, or one that kernels do not know.
+    """
+    writer = _Writer()
+    writer.definition(kernel)
+    return blake2b("\0".join(writer.parts).encode(), digest_size=20).hexdigest()
+
+
+def names_of(code: CodeType) -> tuple[str, ...]:
+    """Every global, attribute and outer name that the code or code inside it mentions."""
+    found = [*code.co_names, *code.co_freevars]
+    for c in code.co_consts:
+        if isinstance(c, CodeType):
+            found += names_of(c)
+    return tuple(dict.fromkeys(found))
+
+
+def normal_text(block: Iterable[str]) -> str:
+    """The lines of a definition without blank and comment lines, and without their common indentation."""
+    lines = list(block)
+    if any('"""' in line or "'''" in line for line in lines):
+        return "".join(lines)
+    indent = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
+    kept = (line[indent:] if line[:indent].isspace() or not indent else line for line in lines)
+    return "".join(line.rstrip() + "\n" for line in kept if line.strip() and line.lstrip()[0] != "#")
+
+
+class _Writer:
+    """Collects the parts of the hash; each function and namespace once."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self._seen: set[Any] = set()
+
+    def definition(self, d: Definition) -> None:
+        """A kernel or function with everything it uses."""
+        if id(d) in self._seen:
+            self.parts.append(f"again {d.name}")
+            return
+        self._seen.add(id(d))
+        text = normal_text(d.source.block())
+        self.parts += [d.name, text]
+        self.parts += [f"{name}: {t!r}" for name, t in d.params]
+        for name, value in d.defaults.items():
+            self.value(name, value, ())
+        returns = d.func.__annotations__.get("return")
+        if returns is not None:
+            self.parts.append(self._return_type(d, returns))
+        names = names_of(d.func.__code__)
+        extra = [w for m in _LOCAL_TYPE.finditer(text) for w in _WORD.findall(m.group(1))]
+        if "static" in names:
+            self._statics(d)
+        self.captures(d.func, tuple(dict.fromkeys([*names, *extra])))
+
+    def _return_type(self, d: Definition, annotation: Any) -> str:
+        try:
+            found = evaluate(annotation, d.func, d.frame_locals)
+        except Exception:
+            return "?"
+        parts = getattr(found, "__args__", None) or (found,)
+        return f"-> {[repr(type_or_none(p)) for p in parts]}"
+
+    def captures(self, func: FunctionType | Any, names: tuple[str, ...]) -> None:
+        """The values that the names stand for where the function was defined."""
+        cells = dict(zip(func.__code__.co_freevars, func.__closure__ or ()))
+        for name in names:
+            if name in cells:
+                try:
+                    found = cells[name].cell_contents
+                except ValueError:
+                    found = _MISSING
+            else:
+                found = func.__globals__.get(name, _MISSING)
+            if found is not _MISSING:
+                self.value(name, found, names)
+            elif hasattr(builtins, name):
+                self.parts.append(f"builtin {name}")
+
+    def value(self, name: str, x: Any, names: tuple[str, ...]) -> None:
+        """A captured value under its name. `names` are the attributes that may be taken from it."""
+        if x is None or isinstance(x, (bool, int, float, str, bytes)):
+            number = x.value if isinstance(x, enum.Enum) else x
+            self.parts.append(f"{name} = {type(number).__name__} {number!r}")
+        elif isinstance(x, (tuple, list)):
+            self.parts.append(f"{name} = {len(x)} items")
+            for item in x:
+                self.value(name, item, names)
+        elif isinstance(x, Function):
+            self.parts.append(f"{name} = function")
+            for f in x.overloads:
+                self.definition(f)
+        elif isinstance(x, (Builtin, Intrinsic, Prim)):
+            self.parts.append(f"{name} = builtin {x.name}")
+        elif isinstance(x, ModuleType):
+            self._module(name, x, names)
+        else:
+            self._object(name, x, names)
+
+    def _module(self, name: str, module: ModuleType, names: tuple[str, ...]) -> None:
+        self.parts.append(f"{name} = module {module.__name__}")
+        if module.__name__.split(".")[:2] == PACKAGE.split(".") or module.__name__.startswith(PACKAGE):
+            return
+        self._members(name, vars(module), id(module), names)
+
+    def _members(self, name: str, members: Any, key: int, names: tuple[str, ...]) -> None:
+        if (key, names) in self._seen:
+            return
+        self._seen.add((key, names))
+        for n in names:
+            if n in members:
+                self.value(f"{name}.{n}", members[n], names)
+
+    def _object(self, name: str, x: Any, names: tuple[str, ...]) -> None:
+        t = type_or_none(x)
+        if t is not None:
+            self.parts.append(f"{name} = type {t!r}")
+        elif isinstance(getattr(type(x), "__wc_type__", None), Type) and not hasattr(x, "ndim"):
+            leaves = to_leaves(x, type(x).__wc_type__)
+            self.parts.append(f"{name} = {type(x).__wc_type__!r} {leaves!r}")
+        elif isinstance(x, enum.Enum):
+            self.value(name, x.value, names)
+        elif isinstance(x, FunctionType):
+            self._plain_function(name, x)
+        elif isinstance(x, type):
+            self.parts.append(f"{name} = class {x.__qualname__}")
+            for base in x.__mro__[:-1]:
+                self._members(name, vars(base), id(base), names)
+        elif getattr(x, "shape", None) == () and hasattr(x, "item"):
+            self.parts.append(f"{name} = {type(x).__name__} {x.item()!r}")
+        else:
+            self.parts.append(f"{name} = {type(x).__qualname__}")
+
+    def _plain_function(self, name: str, f: FunctionType) -> None:
+        """A Python function: it can matter to `wp.static` only, through what it computes."""
+        if id(f) in self._seen:
+            return
+        self._seen.add(id(f))
+        code = f.__code__
+        consts = [c for c in code.co_consts if not isinstance(c, CodeType)]
+        self.parts.append(f"{name} = python {code.co_code.hex()} {consts!r}")
+
+    def _statics(self, d: Definition) -> None:
+        """The values of `wp.static` expressions that can be computed here, and the functions they use."""
+        cells = {
+            n: c.cell_contents for n, c in zip(d.func.__code__.co_freevars, d.func.__closure__ or ()) if _filled(c)
+        }
+        for node in ast.walk(d.source.tree()):
+            if not (isinstance(node, ast.Call) and len(node.args) == 1):
+                continue
+            f = node.func
+            if (f.id if isinstance(f, ast.Name) else getattr(f, "attr", "")) != "static":
+                continue
+            try:
+                code = compile(ast.Expression(node.args[0]), d.source.filename, "eval")
+                found = eval(code, d.func.__globals__, cells)  # the user's own expression
+            except Exception as e:
+                self.parts.append(f"static {type(e).__name__}")
+                continue
+            self.value("static", found, ())
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
