@@ -38,8 +38,8 @@ class _Array(ctypes.Structure):
 class Machine:
     """A compiled kernel. `run` takes interpreter values and writes arrays back."""
 
-    def __init__(self, fn: Function, target: Target, lanes: int = 0, inner_contiguous: bool = True):
-        self.unit: Unit = emit_cpu(fn, target, EmitOptions(lanes, inner_contiguous))
+    def __init__(self, fn: Function, target: Target, lanes: int = 0, inner_contiguous: bool = True, flat: bool = False):
+        self.unit: Unit = emit_cpu(fn, target, EmitOptions(lanes, inner_contiguous, flat))
         self.failures: list[tuple[int, int, list[int]]] = []
         self.printed: list[str] = []
         self._callbacks()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -142,6 +143,27 @@ def test_transpose(t, lanes, inner_contiguous):
     b.op("store", out, j, i, b.op("load", x, i, j, attr=()), attr=())
     b.terminate("return")
     _compare(fn, [_array(t, (9, 21), 1), _array(t, (21, 9), 2)], (9, 21), lanes, inner_contiguous)
+
+
+@pytest.mark.parametrize("flat", [False, True])
+@pytest.mark.parametrize("lanes", _LANES)
+@pytest.mark.parametrize("dim", [(5, 3), (2, 3, 4), (2, 1, 3, 2), (1, 20)], ids=str)
+def test_launch_indices(dim, lanes, flat):
+    """Every thread writes its own index at its own place, whichever way the grid is cut."""
+    n = len(dim)
+    fn = Function("indices", [Value(Array(Vec(n, I32), n), name="out")], is_kernel=True)
+    (out,) = fn.params
+    b = Builder(fn)
+    ids = [b.op("tid", attr=(k, n)) for k in range(n)]
+    b.op("store", out, *ids, b.op("make", *ids, attr=Vec(n, I32)), attr=())
+    b.terminate("return")
+    for target in targets():
+        array = MemArray(Vec(n, I32), dim)
+        machine = Machine(fn, target, lanes, flat=flat)
+        total = len(array.data)
+        machine.run([array], dim, 0, total // 2 + 1)
+        machine.run([array], dim, total // 2 + 1, total)
+        assert array.data == list(itertools.product(*map(range, dim)))
 
 
 @pytest.mark.parametrize("lanes", _LANES)

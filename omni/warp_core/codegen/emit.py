@@ -76,7 +76,7 @@ class _KernelEmitter(FunctionEmitter):
     def emit(self) -> None:
         self.w.start("first")
         self.load_parameters()
-        if self.arity == 1:
+        if self.arity == 1 or self.shared.options.flat:
             self.row("%begin", "%end", "%begin", [])
         else:
             self.rows()
@@ -130,6 +130,15 @@ class _KernelEmitter(FunctionEmitter):
         place = self.w.inst(f"getelementptr i64, ptr %dims, i64 {k}")
         return self.w.inst(f"load i64, ptr {place}")
 
+    def unflatten(self, index: V) -> list[V]:
+        """The launch indices of flattened thread numbers, lane by lane."""
+        indices: list[V] = []
+        for k in range(self.arity - 1, 0, -1):
+            extent = V(I32, self.w.inst(f"trunc i64 {self.dim(k)} to i32"))
+            indices.insert(0, self.lanes.binary("rem", index, extent))
+            index = self.lanes.binary("div", index, extent)
+        return [index, *indices]
+
     def row(self, start: str, stop: str, flat: str, outer: list[str]) -> None:
         """Run columns [start, stop); `flat` is the flattened index of `start`."""
         w, n = self.w, self.lanes.lanes
@@ -169,7 +178,7 @@ class _KernelEmitter(FunctionEmitter):
         offset = w.inst(f"sub i64 {column}, {start}")
         self.thread = w.inst(f"add i64 {flat}, {offset}")
         whole = V(I32, w.inst(f"trunc i64 {self.thread} to i32"), first.stride)
-        indices = [V(I32, text) for text in outer] + [first]
+        indices = [V(I32, text) for text in outer] + [first] if outer or self.arity == 1 else self.unflatten(whole)
         self.tids = lambda k, count: indices[k] if count == self.arity else whole
         self.values = dict(self.params)
         self.returns = Join(self, "endbody", [])

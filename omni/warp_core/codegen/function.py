@@ -31,10 +31,16 @@ _PLAIN = (
 
 @dataclass(frozen=True)
 class EmitOptions:
-    """How to emit: lane count (0: the target's own); whether all array arguments have a contiguous last dimension."""
+    """How to emit a kernel.
+
+    lanes: lane count, 0 for the target's own. inner_contiguous: all array arguments have a contiguous last dimension.
+    flat: lanes run over the flattened launch grid rather than its last dimension, which is for launches whose last
+    dimension is shorter than a group of lanes; the grid must have less than 2**31 threads.
+    """
 
     lanes: int = 0
     inner_contiguous: bool = True
+    flat: bool = False
 
 
 @dataclass
