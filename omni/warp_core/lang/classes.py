@@ -9,7 +9,7 @@ from .annotations import type_of
 from .scalars import SCALAR_CLASSES
 from .types import Type
 
-_classes: dict[Type, Any] = dict(SCALAR_CLASSES)
+_classes: dict[Any, Any] = {**SCALAR_CLASSES}
 _makers: dict[type[Type], Callable[[Any], Any]] = {}
 
 

@@ -74,6 +74,12 @@ class Components:
     _parts: ClassVar[
         tuple[tuple[int, ...], ...]
     ] = ()  # lengths of sequence arguments that together give the components
+    _kind: ClassVar[type[Packed]]
+    _shape_: ClassVar[tuple[int, ...]]
+    # given by the storage class
+    _load: Callable[[Any], Any]
+    _save: Callable[[Any, Any], None]
+    _set: Callable[[Any], None]
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, *args: Any):

@@ -67,7 +67,7 @@ def scalar_type_of(value: Any) -> Scalar | None:
         return value.__wc_type__
     if isinstance(value, (int, float)):  # includes numpy.float64, which users write where they mean a literal
         return None
-    return _BY_NUMPY_NAME.get(getattr(getattr(value, "dtype", None), "name", None))
+    return _BY_NUMPY_NAME.get(getattr(getattr(value, "dtype", None), "name", ""))
 
 
 def operand(t: Scalar, value: Any) -> Number | None:

@@ -15,7 +15,7 @@ from typing import Any
 from . import semantics
 from .types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Scalar
 
-_CTYPES = {
+_CTYPES: dict[Scalar, Any] = {
     BOOL: ctypes.c_bool,
     I8: ctypes.c_int8,
     I16: ctypes.c_int16,
@@ -34,6 +34,7 @@ class Rounded:
     """Storage for 16-bit floats: a list of numbers of the type's precision."""
 
     __slots__ = ("_numbers",)
+    _numbers: list[float]
     _scalar: Scalar
     _length_: int
 
@@ -73,4 +74,5 @@ def storage_class(scalar: Scalar, count: int) -> type:
         return type("_Store", (Rounded,), {"__slots__": (), "_scalar": scalar, "_length_": count})
     base = _CTYPES[scalar] * count
     body = {"_load": ctypes.Array.__getitem__, "_save": ctypes.Array.__setitem__, "_set": _set_all}
-    return type(base)("_Store", (base,), body)
+    metaclass: Any = type(base)
+    return metaclass("_Store", (base,), body)

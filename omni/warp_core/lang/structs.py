@@ -195,10 +195,11 @@ def _numpy_value(t: Type, value: Any) -> Any:
     if isinstance(t, Scalar):
         return semantics.bits_of(value, t) if t is BF16 else value
     if isinstance(t, Array):
-        flat = _NULL_ARRAY if value is None else _descriptor(value)
-        return (*flat[:2], flat[2 : 2 + MAX_NDIM], flat[2 + MAX_NDIM :])
+        words = _NULL_ARRAY if value is None else _descriptor(value)
+        return (*words[:2], words[2 : 2 + MAX_NDIM], words[2 + MAX_NDIM :])
     if isinstance(t, Struct):
         return value.numpy_value()
+    assert isinstance(t, Packed)
     flat = [_numpy_value(t.scalar, x) for x in value._leaves()]
     return [flat[i : i + t.cols] for i in range(0, len(flat), t.cols)] if isinstance(t, Mat) else flat
 

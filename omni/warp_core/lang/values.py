@@ -185,7 +185,7 @@ def _named() -> dict[str, Type]:
         table |= {f"vec{n}{suffix}": Vec(n, s) for s, suffix in SUFFIXES.items()}
         table[f"vec{n}"] = Vec(n, F32)
     for s in (F32, F64, F16):
-        kinds = {f"mat{n}{n}": Mat(n, n, s) for n in (2, 3, 4)}
+        kinds: dict[str, Type] = {f"mat{n}{n}": Mat(n, n, s) for n in (2, 3, 4)}
         kinds |= {"quat": Quat(s), "transform": Transform(s)}
         kinds |= {"spatial_vector": Vec(6, s), "spatial_matrix": Mat(6, 6, s)}
         table |= {name + SUFFIXES[s]: t for name, t in kinds.items()}

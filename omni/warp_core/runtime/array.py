@@ -126,7 +126,10 @@ class array(Reshaping, _native.ArrayBase):
     def _init(
         self, element: Element | None, ptr: int, shape: tuple, strides: tuple | None, owner: Any = None, flags: int = 0
     ) -> None:
-        self._element, self._grad, self._refs, self._view = element, None, (), None
+        self._element = element
+        self._grad: array | None = None
+        self._refs: tuple[Any, ...] = ()  # arrays that structs among the elements point to
+        self._view: np.ndarray | None = None
         _native.ArrayBase.__init__(
             self, ptr, shape, strides, 0 if element is None else element.id, CPU.id, flags, owner
         )
@@ -334,7 +337,8 @@ class array(Reshaping, _native.ArrayBase):
             if found.shape != layout.shape:
                 raise ValueError(f"cannot assign shape {found.shape} to the selected shape {layout.shape}")
         self._check_writable()
-        memory.assign(self.numpy()[(*views.expand(key, self.ndim), ...)], numbers)
+        place = (*views.expand(key, self.ndim), ...)
+        memory.assign(self.numpy()[place], numbers)
         self._refs += refs
 
     def _member(self, t: Array, descriptor: tuple[int, ...]) -> array | None:

@@ -155,7 +155,9 @@ def _dtype_of(value: Any) -> Any:
     scalar = scalar_of_numpy(numbers.dtype)
     if scalar is None or not 1 <= numbers.ndim <= 2 or numbers.size == 0:
         raise TypeError(f"value: no dtype for {value!r}; give dtype")
-    return python_type(Vec(len(numbers), scalar) if numbers.ndim == 1 else Mat(*numbers.shape, scalar))
+    return python_type(
+        Vec(len(numbers), scalar) if numbers.ndim == 1 else Mat(numbers.shape[0], numbers.shape[1], scalar)
+    )
 
 
 def empty_like(
@@ -263,7 +265,7 @@ def from_numpy(
         raise TypeError(f"arr: expected a NumPy array, got {type(arr).__name__}")
     if dtype is None:
         scalar = dtype_from_numpy(arr.dtype).__wc_type__
-        kinds = {2: lambda: Vec(arr.shape[1], scalar), 3: lambda: Mat(*arr.shape[1:], scalar)}
+        kinds = {2: lambda: Vec(arr.shape[1], scalar), 3: lambda: Mat(arr.shape[1], arr.shape[2], scalar)}
         grouped = arr.ndim in kinds and 0 not in arr.shape[1:]
         dtype = python_type(kinds[arr.ndim]() if grouped else scalar)
     return array(arr, dtype=dtype, shape=shape, device=device, requires_grad=requires_grad)

@@ -66,6 +66,10 @@ def _scalar(wanted: Element) -> Any:
     return wanted.type.scalar if isinstance(wanted.type, Packed) else wanted.type
 
 
+def _is_array(data: Any) -> bool:
+    return isinstance(data, _native.ArrayBase)
+
+
 def _first(data: Any) -> Any:
     """The first leaf of nested lists and tuples."""
     while isinstance(data, (list, tuple)) and data:
@@ -75,14 +79,14 @@ def _first(data: Any) -> Any:
 
 def _typed_element(data: Any) -> Element | None:
     """The element type of lists of typed scalars or structs, which NumPy cannot tell, and of arrays of structs."""
-    if isinstance(data, _native.ArrayBase):
+    if _is_array(data):
         return data._element if isinstance(data._element.type, Struct) or _scalar(data._element) is BF16 else None
     first = _first(data)
     return element(first.__wc_type__) if isinstance(first, (ScalarValue, StructValue)) else None
 
 
 def _to_numpy(data: Any, wanted: Element | None) -> np.ndarray:
-    if isinstance(data, _native.ArrayBase):
+    if _is_array(data):
         return data.numpy()
     if isinstance(data, np.ndarray):
         return data.view(np.uint16) if data.dtype.name == "bfloat16" else data
@@ -125,7 +129,7 @@ def _outer_shape(shape: tuple[int, ...], wanted: Element) -> tuple[int, ...]:
 
 def _read_structs(data: Any, wanted: Element, shape: tuple[int, ...] | None) -> Data:
     refs: tuple[Any, ...] = ()
-    if isinstance(data, _native.ArrayBase):
+    if _is_array(data):
         refs = (data,)
         data = data.numpy()
     if isinstance(data, np.ndarray):
@@ -157,5 +161,5 @@ def _pack_structs(data: Sequence[Any], wanted: Element) -> tuple[np.ndarray, tup
         if getattr(item, "__wc_type__", None) is not wanted.type:
             raise TypeError(f"data[{i}]: expected {wanted.name}, got {type(item).__name__}")
         packed.append(item._wc_pack())
-        refs.extend(x for x in item._leaves() if isinstance(x, _native.ArrayBase))
+        refs.extend(x for x in item._leaves() if _is_array(x))
     return np.frombuffer(b"".join(packed), dtype=wanted.numpy), tuple(refs)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Reshaping:
-    """Mixed into `wp.array`. All results share the memory of the array, and its gradient's."""
+    """Mixed into `wp.array`, which `self` is. Results share the memory of the array, and that of its gradient."""
 
-    def reshape(self: array, shape: Any) -> array:
+    def reshape(self: Any, shape: Any) -> array:
         """A view of another shape with as many elements; one extent may be -1.
 
         Raises:
@@ -31,13 +31,13 @@ class Reshaping:
             raise ValueError(f"cannot reshape an array with strides {self.strides}; use .contiguous() first")
         return self._view_of(Layout(new, views.c_strides(new, self._require_element().type.size)))
 
-    def flatten(self: array) -> array:
+    def flatten(self: Any) -> array:
         """A view with one dimension. Raises ValueError if the elements are not evenly spaced."""
         if self.ndim == 1:
             return self
         return self.reshape(self.size)
 
-    def transpose(self: array, axes: Any = None) -> array:
+    def transpose(self: Any, axes: Any = None) -> array:
         """A view with dimensions in the order `axes`, reversed by default.
 
         >>> import omni.warp_core as wp
@@ -46,7 +46,7 @@ class Reshaping:
         """
         return self._view_of(views.transpose(self._layout(), axes))
 
-    def view(self: array, dtype: Any) -> array:
+    def view(self: Any, dtype: Any) -> array:
         """The same memory read as elements of `dtype`.
 
         Of the same size, the shape stays. From scalars to elements with components the last dimensions must hold
@@ -72,7 +72,7 @@ class Reshaping:
             f"cannot view {old.name} elements of {old.type.size} bytes as {new.name} of {new.type.size} bytes"
         )
 
-    def contiguous(self: array) -> array:
+    def contiguous(self: Any) -> array:
         """The array itself if its elements lie in C order without gaps, else a copy that does."""
         return self if self.is_contiguous else self._copied()
 
