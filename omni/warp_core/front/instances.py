@@ -131,7 +131,7 @@ class Session:
         tree = source.tree()
         loc = Loc(source.filename, tree.lineno + source.offset, tree.col_offset)
         params = [Value(t, name=p) for p, t, _ in m.values]
-        fn = IrFunction(name, params, is_kernel=is_kernel, loc=loc)
+        fn = IrFunction(name, params, is_kernel=is_kernel, loc=loc, is_library=self.quiet)
         cx = Context(self, source, func.__globals__, cells, fn)
         cx.bindings = m.bindings
         cx.liveness = Liveness(tree.body)
