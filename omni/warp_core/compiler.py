@@ -86,7 +86,7 @@ class CompileRequest(NamedTuple):
 
     def key(self) -> str:
         """Hash of everything that the artifact depends on, in hexadecimal."""
-        content = _stage("front.digest").digest(self.kernel)
+        content = _stage("front.digest").digest(self.kernel, positions=self.debug)
         options = {name: value for name, value in self._asdict().items() if name != "kernel"}
         return blake2b(repr((content, options, compiler_version())).encode(), digest_size=20).hexdigest()
 
@@ -146,11 +146,12 @@ def compile(request: CompileRequest) -> Artifact:
     made: dict[str, Any] = {}  # what each stage made, for the dump
     try:
         return _compile(request, made)
-    except CompileError:
+    except (CompileError, Warning):  # a program may have turned warnings into errors
         raise
     except Exception as why:
+        what = why.what if isinstance(why, InternalError) else f"{type(why).__name__}: {why}"
         dump = _stage("dump").write(request, made)
-        raise InternalError(f"{type(why).__name__}: {why} (details in {dump})", request.kernel.name) from why
+        raise InternalError(f"{what} (details in {dump})", f"kernel `{request.kernel.name}`") from why
 
 
 def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
@@ -182,5 +183,11 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     )
 
 
+_LIBRARY = os.path.join(os.path.dirname(__file__), "lib", "")
+
+
 def _site(kind: str, message: str, operands: list[str], loc: Loc | None) -> Site:
+    """A failure site at the user's line: that of the call, where library code was inlined."""
+    while loc is not None and loc.inlined is not None and loc.file.startswith(_LIBRARY):
+        loc = loc.inlined
     return Site(kind, message, *(loc[:3] if loc else ()), operands=tuple(operands))

@@ -22,20 +22,24 @@ from ..lang.prim import Prim
 from ..lang.registry import Builtin, Intrinsic
 from ..lang.types import Type
 from ..lang.values import to_leaves
-from .resolve import PACKAGE
 
+PACKAGE = __name__.rpartition(".front")[0]  # resolve has it too, but needs all of the front end
 _MISSING = object()
 _LOCAL_TYPE = re.compile(r"^\s+[A-Za-z_]\w*\s*:\s*([^=\n]+)=", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-def digest(kernel: Kernel) -> str:
+def digest(kernel: Kernel, positions: bool = False) -> str:
     """The hash of everything that can change what the kernel means, in hexadecimal.
+
+    Args:
+        kernel: the kernel.
+        positions: whether the lines where the code stands count too, for code that reports them.
 
     Raises:
         TypeError: a parameter has no type, or one that kernels do not know.
     """
-    writer = _Writer()
+    writer = _Writer(positions)
     writer.definition(kernel)
     return blake2b("\0".join(writer.parts).encode(), digest_size=20).hexdigest()
 
@@ -62,8 +66,9 @@ def normal_text(block: Iterable[str]) -> str:
 class _Writer:
     """Collects the parts of the hash; each function and namespace once."""
 
-    def __init__(self) -> None:
+    def __init__(self, positions: bool = False) -> None:
         self.parts: list[str] = []
+        self._positions = positions
         self._seen: set[Any] = set()
 
     def definition(self, d: Definition) -> None:
@@ -74,6 +79,8 @@ class _Writer:
         self._seen.add(id(d))
         text = normal_text(d.source.block())
         self.parts += [d.name, text]
+        if self._positions:
+            self.parts += [f"{d.source.filename}:{d.source.first_line}", *d.source.block()]
         self.parts += [f"{name}: {t!r}" for name, t in d.params]
         for name, value in d.defaults.items():
             self.value(name, value, ())

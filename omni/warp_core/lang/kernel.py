@@ -64,7 +64,8 @@ class Kernel(Definition):
 
     def __init__(self, func: Callable, frame: FrameType | None = None, **options: Any):
         super().__init__(func, frame)
-        self._plan: Any = None
+        self._plan: Any = None  # what native code launches; the plan of the options in force
+        self._plans: dict[Any, Any] = {}  # by options; runtime/plans.py fills it
         self.lanes: int | None = options.pop("lanes", None)
         self.enable_backward: bool | None = options.pop("enable_backward", None)
         self.options = options

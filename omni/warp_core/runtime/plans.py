@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Loaded:
         return self.code.address(self.artifact.symbol)
 
 
-_plans: WeakKeyDictionary[Kernel, dict[Options, Any]] = WeakKeyDictionary()
+_planned: WeakSet[Kernel] = WeakSet()
 _loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
 _lock = threading.RLock()
 
@@ -59,7 +59,7 @@ def options_for(kernel: Kernel) -> Options:
 
 def forget_current(_: object = None) -> None:
     """Make every kernel look for its plan again: the options have changed."""
-    for kernel in list(_plans):
+    for kernel in list(_planned):
         kernel._plan = None
 
 
@@ -69,15 +69,14 @@ def plan_for(kernel: Kernel, options: Options, strided: bool = False) -> Any:
     Raises:
         CompileError: the kernel has mistakes.
     """
-    plans = _plans.get(kernel)
-    plan = plans.get(options) if plans else None
+    plan = kernel._plans.get(options)
     if plan is not None:
         return plan
     with _lock:
-        plans = _plans.setdefault(kernel, {})
-        if options not in plans:
-            plans[options] = _Maker(kernel, options).make(strided)
-        return plans[options]
+        if options not in kernel._plans:
+            kernel._plans[options] = _Maker(kernel, options).make(strided)
+            _planned.add(kernel)
+        return kernel._plans[options]
 
 
 def load(kernel: Kernel, options: Options, strided: bool = False) -> Loaded:

@@ -1,0 +1,167 @@
+"""Debug mode: a failing thread becomes an exception that tells kernel, line, thread and values."""
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+pytestmark = pytest.mark.filterwarnings("ignore::omni.warp_core.KernelWarning")  # of `/` on integers
+
+
+@pytest.fixture(autouse=True)
+def debug(tmp_path, monkeypatch):
+    monkeypatch.setattr(wp.config, "kernel_cache_dir", str(tmp_path / "cache"))
+    monkeypatch.setattr(wp.config, "mode", "debug")
+
+
+@wp.kernel
+def shifted(a: wp.array(dtype=float)):
+    i = wp.tid()
+    a[i + 2] = 1.0  # shifted
+
+
+@wp.kernel
+def shifted_2d(a: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    a[i, j + 1] = 1.0
+
+
+@wp.kernel
+def divided(a: wp.array(dtype=int), b: wp.array(dtype=int)):
+    i = wp.tid()
+    a[i] = a[i] / b[i]  # divided
+
+
+@wp.kernel
+def rooted(a: wp.array(dtype=float)):
+    i = wp.tid()
+    a[i] = wp.sqrt(a[i])  # rooted
+
+
+@wp.kernel
+def asserted(a: wp.array(dtype=int)):
+    i = wp.tid()
+    assert a[i] < 10  # asserted
+    a[i] = a[i] + 1
+
+
+@wp.func
+def element(a: wp.array(dtype=float), k: int):
+    return a[k]  # element
+
+
+@wp.kernel
+def calls(a: wp.array(dtype=float)):
+    i = wp.tid()
+    a[i] = element(a, i * 5)
+
+
+def line_of(mark):
+    with open(__file__) as f:
+        return next(n for n, text in enumerate(f, 1) if text.rstrip().endswith(f"# {mark}"))
+
+
+def fail(kernel, dim, *args):
+    with pytest.raises(wp.KernelError) as caught:
+        wp.launch(kernel, dim, list(args))
+    return caught.value
+
+
+def test_an_index_out_of_range():
+    a = np.zeros(100, np.float32)
+    e = fail(shifted, 100, a)
+    assert isinstance(e, IndexError)
+    assert (e.kernel, e.kind, e.thread, e.values) == ("shifted", "bounds", (98,), (100, 100))
+    assert (e.file, e.line) == (__file__, line_of("shifted"))
+    text = str(e)
+    assert "kernel `shifted`, thread 98: index 100 is out of range for dimension 0 of array 'a' of length 100" in text
+    assert "a[i + 2] = 1.0" in text
+    assert (a[2:] == 1).all()  # the other threads ran
+
+
+def test_the_thread_index_has_the_launchs_dimensions():
+    e = fail(shifted_2d, (3, 4), np.zeros((3, 4), np.float32))
+    assert e.thread == (0, 3)
+    assert "thread (0, 3)" in str(e)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_the_first_failing_thread_is_told_whatever_the_number_of_threads(monkeypatch, threads):
+    monkeypatch.setattr(wp.config, "num_threads", threads)
+    a, b = np.ones(500_000, np.int32), np.ones(500_000, np.int32)
+    b[[123_457, 400_000]] = 0
+    for _ in range(3):
+        e = fail(divided, a.size, a, b)
+        assert e.thread == (123_457,)
+
+
+def test_division_by_zero():
+    e = fail(divided, 3, np.full(3, 7, np.int32), np.array([1, 1, 0], np.int32))
+    assert isinstance(e, ArithmeticError)
+    assert (e.kind, e.thread, e.values, e.line) == ("division", (2,), (7,), line_of("divided"))
+
+
+def test_nan_where_it_arises():
+    e = fail(rooted, 4, np.array([1, 4, -9, np.nan], np.float32))
+    assert (e.kind, e.thread, e.values, e.line) == ("nan", (2,), (-9.0,), line_of("rooted"))
+    wp.launch(rooted, 1, [np.array([np.nan], np.float32)])  # a NaN that was there before is no failure
+
+
+def test_assert():
+    a = np.array([1, 20, 3], np.int32)
+    e = fail(asserted, 3, a)
+    assert isinstance(e, AssertionError)
+    assert (e.kind, e.thread, e.line) == ("assert", (1,), line_of("asserted"))
+    assert a.tolist() == [2, 20, 4]  # the failing thread left at the assert
+
+
+def test_a_failure_inside_a_function_is_told_at_its_line():
+    e = fail(calls, 4, np.zeros(8, np.float32))
+    assert (e.thread, e.line) == ((2,), line_of("element"))
+
+
+def test_strided_arrays_fail_alike():
+    a = np.zeros(200, np.float32)[::2]
+    e = fail(shifted, 100, a)
+    assert (e.thread, e.line, e.values) == ((98,), line_of("shifted"), (100, 100))
+
+
+def test_recorded_launches_fail_too():
+    cmd = wp.launch(shifted, 4, [np.zeros(8, np.float32)], record_cmd=True)
+    cmd.launch()
+    cmd.set_dim(8)
+    with pytest.raises(wp.KernelError, match="thread 6"):
+        cmd.launch()
+
+
+def test_release_mode_checks_nothing(monkeypatch):
+    monkeypatch.setattr(wp.config, "mode", "release")
+    a = np.array([1, 20, 3], np.int32)
+    wp.launch(asserted, 3, [a])
+    assert a.tolist() == [2, 21, 4]
+    wp.launch(divided, 3, [a, np.zeros(3, np.int32)])
+    assert a.tolist() == [0, 0, 0]
+    monkeypatch.setattr(wp.config, "mode", "debug")
+    fail(asserted, 1, np.full(1, 11, np.int32))
+
+
+def test_one_kernel_may_ask_for_debug_mode(monkeypatch):
+    monkeypatch.setattr(wp.config, "mode", "release")
+
+    @wp.kernel(module_options={"mode": "debug"})
+    def careful(a: wp.array(dtype=int)):
+        a[wp.tid()] = 1
+
+    fail(careful, 2, np.zeros(1, np.int32))
+    with pytest.raises(wp.KernelError):
+        monkeypatch.setattr(wp.config, "verify_fp", True)
+        wp.launch(rooted, 1, [np.array([-1.0], np.float32)])
+
+
+def test_lines_follow_the_file_even_when_the_code_is_cached(tmp_path):
+    source = "import omni.warp_core as wp\n{}@wp.kernel\ndef k(a: wp.array(dtype=int)):\n    a[wp.tid() + 1] = 1\n"
+    lines = []
+    for i, space in enumerate(["", "\n\n\n"]):
+        kernel = wp.kernel_from_source(source.format(space), filename=f"<text {i}>")
+        lines.append(fail(kernel, 1, np.zeros(1, np.int32)).line)
+    assert lines == [4, 7]
