@@ -39,20 +39,21 @@ def wave(
     z = p[2]
     r = wp.sqrt(x * x + z * z)
 
-    y = 0.45 * swell(x, z, 0.35, 4.3, time)
-    y += 0.25 * swell(x, z, 1.45, 2.6, time)
-    y += 0.12 * swell(x, z, -0.70, 1.5, time)
-    y += 0.90 * wp.cos(4.2 * r - 6.0 * time) * wp.exp(-0.55 * r)
+    y = 0.40 * swell(x, z, 0.35, 4.3, time)
+    y += 0.24 * swell(x, z, 1.45, 2.6, time)
+    y += 0.13 * swell(x, z, -0.70, 1.5, time)
+    y += 0.06 * swell(x, z, 2.20, 0.8, time)
+    y += 0.85 * wp.cos(4.6 * r - 6.5 * time) * wp.exp(-0.22 * r * r)
 
     points[i] = wp.vec3(x, height * y, z)
 
-    s = wp.clamp(0.5 + 0.42 * y, 0.0, 1.0)
-    deep = wp.vec3(0.005, 0.060, 0.180)
-    clear = wp.vec3(0.050, 0.520, 0.600)
-    foam = wp.vec3(0.850, 0.950, 0.960)
-    f = wp.clamp(3.2 * s - 2.2, 0.0, 1.0)
+    s = wp.clamp(0.5 + 0.5 * y, 0.0, 1.0)
+    deep = wp.vec3(0.004, 0.022, 0.085)
+    clear = wp.vec3(0.020, 0.330, 0.400)
+    foam = wp.vec3(0.800, 0.920, 0.940)
+    f = wp.clamp(4.0 * s - 3.1, 0.0, 1.0)
     water = deep * (1.0 - s) + clear * s
-    colors[i] = water * (1.0 - f) + foam * f
+    colors[i] = water * (1.0 - f * f) + foam * (f * f)
 """
 
 TWIST = """\
@@ -101,8 +102,8 @@ def compute(inputs: Inputs, outputs: Outputs):
     c = wp.cos(a)
     s = wp.sin(a)
     outputs.points[i] = wp.vec3(c * p[0] - s * p[2], p[1], s * p[0] + c * p[2])
-    w = wp.exp(-0.9 * r)
-    outputs.colors[i] = wp.vec3(0.22, 0.38, 1.0) * (1.0 - w) + wp.vec3(1.0, 0.80, 0.45) * w
+    w = wp.exp(-0.55 * r * r)
+    outputs.colors[i] = wp.vec3(0.16, 0.34, 1.0) * (1.0 - w) + wp.vec3(1.0, 0.62, 0.24) * w
 """
 
 
@@ -225,14 +226,14 @@ def wave(folder: Path, size: int = 256) -> None:
     write_mesh(folder / "wave_grid.usdc", points, size, size, False)
     stage = new_stage(folder / "wave.usda", (1, 48))
     stage.DefinePrim("/World/Water").GetReferences().AddReference("./wave_grid.usdc")
-    add_camera(stage, (6.6, 4.6, 8.2), (0.0, -0.55, 0.35))
+    add_camera(stage, (7.0, 4.6, 9.2), (-0.25, -0.75, 0.0))
     graph = GraphWriter(stage, "/World/Graph")
     graph.node("tick", "omni.graph.action.OnTick", 2)
     graph.read("read", "/World/Water", "points")
     graph.node(
         "wave", "omni.warp_core.Kernel", 1,
         inputs__codeStr=("string", WAVE), inputs__dimSource=("token", "points"), inputs__time=("float", 0.0),
-        inputs__height=("float", 0.8), inputs__points=("point3f[]", None), outputs__points=("point3f[]", None),
+        inputs__height=("float", 0.62), inputs__points=("point3f[]", None), outputs__points=("point3f[]", None),
         outputs__colors=("color3f[]", None),
     )  # fmt: skip
     graph.connect("wave.inputs:execIn", "tick.outputs:tick")
@@ -253,7 +254,7 @@ def chain(folder: Path, columns: int = 96, rows: int = 160) -> None:
     write_mesh(folder / "chain_column.usdc", points, columns, rows, True)
     stage = new_stage(folder / "chain.usda", (1, 48))
     stage.DefinePrim("/World/Column").GetReferences().AddReference("./chain_column.usdc")
-    add_camera(stage, (4.2, 2.4, 7.4), (0.0, 0.0, 0.0))
+    add_camera(stage, (5.4, 3.6, 9.4), (0.0, -0.05, 0.0))
     graph = GraphWriter(stage, "/World/Graph")
     graph.node("tick", "omni.graph.action.OnPlaybackTick", 1)
     graph.node("turns", "omni.graph.nodes.ConstantFloat", 1, inputs__value=("float", 0.9))
@@ -288,8 +289,8 @@ def chain(folder: Path, columns: int = 96, rows: int = 160) -> None:
 def stars(count: int) -> np.ndarray:
     """Points of a flat disc with two arms and a thick middle."""
     random = np.random.default_rng(7)
-    r = 0.15 + 3.2 * random.random(count) ** 0.75
-    arm = math.pi * random.integers(0, 2, count) + 1.9 * np.log(r + 0.3) + random.normal(0, 0.28, count)
+    r = 0.12 + 3.5 * random.random(count) ** 1.15
+    arm = math.pi * random.integers(0, 2, count) + -2.3 * np.log(r + 0.3) + random.normal(0, 0.32, count)
     height = random.normal(0, 1, count) * (0.05 + 0.28 * np.exp(-2.2 * r))
     return np.stack([r * np.cos(arm), height, r * np.sin(arm)], -1)
 
@@ -300,7 +301,7 @@ def record(port: int, name: str, type_name: str, shape: int | None) -> dict:
     return {**base, "array_shape_source": shape, "optional": False}
 
 
-def galaxy(folder: Path, count: int = 6000) -> None:
+def galaxy(folder: Path, count: int = 9000) -> None:
     """Points moved by a kernel node as omni.warp wrote it: struct style, old names, double connected to float."""
     stage = new_stage(folder / "galaxy.usda", (1, 48))
     stars_path = folder / "galaxy_stars.usdc"
@@ -311,16 +312,16 @@ def galaxy(folder: Path, count: int = 6000) -> None:
     asset.SetDefaultPrim(points.GetPrim())
     positions = stars(count)
     points.CreatePointsAttr(Vt.Vec3fArray.FromNumpy(positions.astype(np.float32)))
-    sizes = 0.014 + 0.03 * np.random.default_rng(3).random(count) ** 4
+    sizes = 0.012 + 0.035 * np.random.default_rng(3).random(count) ** 5
     points.CreateWidthsAttr(Vt.FloatArray.FromNumpy(sizes.astype(np.float32)))
     add_colours(points)
     asset.Save()
     stage.DefinePrim("/World/Stars").GetReferences().AddReference("./galaxy_stars.usdc")
-    add_camera(stage, (0.0, 3.6, 6.4), (0.0, -0.25, 0.0))
+    add_camera(stage, (0.6, 3.9, 6.4), (0.0, -0.1, 0.0))
     graph = GraphWriter(stage, "/World/ActionGraph")
     graph.node("on_tick", "omni.graph.action_nodes.OnTick", 1)
     graph.read("read_prim_attribute", "/World/Stars", "points", timecode=0.0)
-    graph.node("speed", "omni.graph.nodes.ConstantFloat", 1, inputs__value=("float", 1.1))
+    graph.node("speed", "omni.graph.nodes.ConstantFloat", 1, inputs__value=("float", 0.55))
     records = [
         record(0, "points", "point3f", None),
         record(1, "points", "point3f", 0),

@@ -13,6 +13,7 @@ import time
 import traceback
 from dataclasses import dataclass, field
 from math import prod
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -328,7 +329,7 @@ def _launch(db: Any, state: KernelState, dims: tuple[int, ...], arguments: list[
     device = host.device if host is not None else db.inputs.device
     if not state.compiled:
         started = time.perf_counter()
-        wp.force_load(device, [state.kernel])
+        wp.force_load(device, [SimpleNamespace(kernel=state.kernel)])
         state.compiled = True
         _spend(db, compile_ms=(time.perf_counter() - started) * 1e3)
     if prod(dims) == 0:

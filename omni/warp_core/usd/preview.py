@@ -1,0 +1,118 @@
+"""Pictures and animations of a stage, as image files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image
+from pxr import Usd
+
+from .camera import fitted, stage_view, up_axis
+from .gather import Drawable, Gatherer
+from .render import Renderer
+from .stage import StageError, open_stage
+
+STILLS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
+MOVIES = (".gif", ".webp")
+
+
+class RequestError(Exception):
+    """A picture that cannot be made as asked."""
+
+
+@dataclass
+class Request:
+    """What to draw: `frame` (None: the first of the stage) or `frames`, at `size` (width, height) in pixels."""
+
+    stage: str
+    output: str
+    frame: float | None = None
+    frames: tuple[int, int] | None = None
+    size: tuple[int, int] = (960, 540)
+    camera: str | None = None
+
+
+def preview(request: Request) -> str:
+    """Draw what is asked for and say what was drawn.
+
+    Raises StageError when the stage cannot be used, RequestError for a wrong request, OSError when the file cannot be
+    written.
+    """
+    extension = os.path.splitext(request.output)[1].lower()
+    known = MOVIES if request.frames else STILLS
+    if extension not in known:
+        kind = "an animation" if request.frames else "a picture"
+        raise RequestError(f"{request.output}: {kind} must be called {', '.join('*' + e for e in known)}")
+    stage = open_stage(request.stage).stage
+    artist = _Artist(stage, request)
+    if request.frames is None:
+        frame = stage.GetStartTimeCode() if request.frame is None else request.frame
+        _save(request.output, extension, [artist.draw(frame)], 0)
+        return f"frame {frame:g}, {artist.described}"
+    first, last = request.frames
+    rate = stage.GetFramesPerSecond() if stage.HasAuthoredMetadata("framesPerSecond") else stage.GetTimeCodesPerSecond()
+    pictures = [artist.draw(frame) for frame in range(first, last + 1)]
+    _save(request.output, extension, pictures, rate)
+    return f"{len(pictures)} frames at {rate:g} per second, {artist.described}"
+
+
+class _Artist:
+    """Draws frames of one stage."""
+
+    def __init__(self, stage: Usd.Stage, request: Request):
+        self.stage, self.request = stage, request
+        self.gatherer = Gatherer(stage)
+        self.renderer = Renderer(*request.size, up_axis(stage))
+        self.described = ""
+        self._fitted: object = None
+
+    def draw(self, frame: float) -> np.ndarray:
+        time = Usd.TimeCode(frame)
+        scene = self.gatherer.at(time)
+        if scene.is_empty:
+            raise StageError(f"{self.request.stage}: has no visible meshes or points at frame {frame:g}")
+        bad = int(np.count_nonzero(~np.isfinite(scene.vertices))) + int(np.count_nonzero(~np.isfinite(scene.points)))
+        if bad:
+            raise StageError(f"{self.request.stage}: {bad} coordinates are infinite or NaN at frame {frame:g}")
+        width, height = self.request.size
+        self.described = f"{len(scene.triangles)} triangles, {len(scene.points)} points, {width}x{height}"
+        return self.renderer.draw(scene, self._view(time, scene, width / height))
+
+    def _view(self, time: Usd.TimeCode, scene: Drawable, aspect: float):
+        view = stage_view(self.stage, time, aspect, self.request.camera)
+        if view is not None:
+            return view
+        if self._fitted is None:  # fitted to the first frame, or the camera would follow what moves
+            self._fitted = fitted(*scene.bounds(), up_axis(self.stage), aspect)
+        return self._fitted
+
+
+def _save(path: str, extension: str, pictures: list[np.ndarray], rate: float) -> None:
+    folder, name = os.path.split(os.path.abspath(path))
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}.part{extension}")
+    images = [Image.fromarray(p) for p in pictures]
+    try:
+        if len(images) == 1 and not rate:
+            images[0].save(temporary)
+        else:
+            if extension == ".gif":
+                images = _with_one_palette(images)
+            duration = max(20, round(1000 / rate / 10) * 10)  # GIF counts hundredths of a second
+            images[0].save(temporary, save_all=True, append_images=images[1:], duration=duration, loop=0)
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(OSError):
+            os.remove(temporary)
+
+
+def _with_one_palette(images: list[Image.Image]) -> list[Image.Image]:
+    """The pictures in 256 colours that suit all of them, so that still parts do not flicker."""
+    chosen = images[:: max(1, len(images) // 6)]
+    sheet = Image.new("RGB", (images[0].width, images[0].height * len(chosen)))
+    for i, image in enumerate(chosen):
+        sheet.paste(image, (0, i * image.height))
+    palette = sheet.quantize(256, method=Image.Quantize.MEDIANCUT)
+    return [image.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG) for image in images]
