@@ -31,6 +31,7 @@ from report import ALONE, NUMBA, OURS, WARP, bandwidth_table, machine, programs_
 HERE = Path(__file__).resolve().parent
 SAMPLE_SECONDS = 0.05  # a sample is as many runs as fill this time
 SEED = 20
+QUIET = 0.97  # share of a core below which other work disturbed the run
 
 
 class Contender:
@@ -38,6 +39,8 @@ class Contender:
 
     def __init__(self, label: str, python: str, package: str, threads: int) -> None:
         self.label = label
+        self.threads = threads
+        self.wall = self.cpu = 0.0  # seconds sampled so far
         environment = {**os.environ, "PYTHONPATH": str(HERE.parent), "OMP_WAIT_POLICY": "passive"}
         command = [python, str(HERE / "worker.py"), package, str(threads)]
         self.process = subprocess.Popen(
@@ -53,7 +56,10 @@ class Contender:
             return {"error": "the process ended"}
 
     def sample(self, name: str, runs: int) -> float:
-        return self.ask("time", name=name, runs=runs)["seconds"] / runs
+        answer = self.ask("time", name=name, runs=runs)
+        self.wall += answer["seconds"]
+        self.cpu += answer["cpu_seconds"]
+        return answer["seconds"] / runs
 
     def close(self) -> None:
         self.process.terminate()
@@ -112,6 +118,12 @@ def copy_bandwidth(ours: Contender, rounds: int) -> dict[str, float]:
     return {name: 8 * STREAM / t for name, t in medians(sample_in_turns(timers, rounds)).items()}
 
 
+def share_of_a_core(contenders: list[Contender]) -> float:
+    """Processor time over elapsed time of the one-threaded processes: below 1 where other work disturbed them."""
+    alone = [c for c in contenders if c.threads == 1 and c.wall]
+    return sum(c.cpu for c in alone) / sum(c.wall for c in alone) if alone else 1.0
+
+
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=[p.name for p in PROGRAMS], help="programs to run (default: all)")
@@ -140,6 +152,7 @@ def main() -> int:
             if not options.only or p.name in options.only
         }
     record["copy"] = copy_bandwidth(contenders[0], options.rounds)
+    record["share_of_a_core"] = share_of_a_core(contenders)
     for contender in contenders:
         contender.close()
     print_report(record)
@@ -155,6 +168,9 @@ def print_report(record: dict[str, Any]) -> None:
     )
     for label, versions in record["versions"].items():
         print(f"  {label}: " + ", ".join(f"{name} {version}" for name, version in versions.items()))
+    share = record["share_of_a_core"]
+    if share < QUIET:
+        print(f"  the machine was busy: a one-threaded process got {share:.0%} of a core, so times are too long")
     print("\n" + bandwidth_table(record["programs"], record["copy"]))
     print("\n" + programs_table(record["programs"], record["threads"]))
 
