@@ -1,15 +1,18 @@
 """Replace calls of small functions by their bodies.
 
 In: any verified function, and a function that gives the finished form of a callee. Out: a new function in which only
-calls of finished functions with at least `limit` operations remain. A callee that returns early becomes a `block` that
-it breaks out of. Operations that came in point to their own place, inlined at the place of the call.
+calls of finished functions remain. A callee is small if it has fewer than `limit` operations, counting those of the
+small functions that it calls itself: the whole tree of small calls is spliced in one go. A callee that returns early
+becomes a `block` that it breaks out of. Operations that came in point to their own place, inlined at the place of the
+call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
-from ..ir.clone import Rewriter, op_count
+from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Loc, Operation, Region
 
 
@@ -18,21 +21,36 @@ def inline(function: Function, limit: int, finished: Callable[[Function], Functi
     return _Inliner(limit, finished).rewrite(function)
 
 
+_sizes: WeakKeyDictionary[Function, dict[int, int]] = WeakKeyDictionary()
+
+
+def inlined_size(function: Function, limit: int) -> int:
+    """Operations of `function`, without constants, when all small calls in it are replaced."""
+    known = _sizes.setdefault(function, {})
+    if limit not in known:
+        size = 0
+        for op in function.body.walk():
+            if op.code == "call":
+                inner = inlined_size(op.attr, limit)
+                size += inner if inner < limit else 1
+            elif op.code != "const":
+                size += 1
+        known[limit] = size
+    return known[limit]
+
+
 class _Inliner(Rewriter):
     def __init__(self, limit: int, finished: Callable[[Function], Function]):
         super().__init__()
         self._limit, self._finished = limit, finished
-        self._sizes: dict[Function, int] = {}
         self._return_level: int | None = None
         self._site: Loc | None = None
         self._places: dict[Loc | None, Loc | None] = {}
 
     def visit_call(self, op: Operation) -> None:
-        callee = self._finished(op.attr)
-        if callee not in self._sizes:
-            self._sizes[callee] = op_count(callee)
-        if self._sizes[callee] >= self._limit:
-            self.define(op, self.b.emit("call", self.args(op), callee, results=callee.results))
+        callee = op.attr
+        if inlined_size(callee, self._limit) >= self._limit:
+            self.define(op, self.b.emit("call", self.args(op), self._finished(callee), results=callee.results))
             return
         self.values.update(zip(callee.params, self.args(op)))
         saved = self._targets, self._return_level, self._places, self._site
@@ -75,4 +93,6 @@ def _inlined(loc: Loc | None, site: Loc) -> Loc:
 
 def _returns_last(body: Region) -> bool:
     """Whether the only `return` of a function is its last operation."""
-    return body.terminator.code == "return" and sum(op.code == "return" for op in body.walk()) == 1
+    return body.terminator.code == "return" and not any(
+        op.code == "return" for outer in body.ops for region in outer.regions for op in region.walk()
+    )
