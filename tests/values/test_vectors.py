@@ -265,7 +265,7 @@ def test_equality():
     assert v == wp.vec3(1, 2, 3) and (v != wp.vec3(1, 2, 3)) is False
     assert v == wp.vec3d(1, 2, 3) and v == (1, 2, 3) and v == [1, 2, 3] and v == np.array([1, 2, 3])  # observed
     assert v != wp.vec3(1, 2, 4) and v != wp.vec2(1, 2) and v != [1, 2] and v != 1 and v != None and v != "abc"  # noqa: E711
-    assert wp.vec2(math.nan, 0) != wp.vec2(math.nan, 0)
+    assert wp.vec2(math.nan, 0) != wp.vec2(math.nan, 0) and v != np.array(1.0) and v != {1, 2, 3}
 
 
 @pytest.mark.parametrize(

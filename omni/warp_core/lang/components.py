@@ -46,8 +46,14 @@ def _operators(name: str) -> tuple[Callable, Callable]:
     return forward, reverse
 
 
+def _is_sequence(value: Any) -> bool:
+    if isinstance(value, (str, bytes, dict)) or getattr(value, "shape", None) == ():
+        return False
+    return hasattr(value, "__len__") and hasattr(value, "__getitem__")
+
+
 def _equal(a: Any, b: Any) -> bool:
-    if hasattr(a, "__len__") and hasattr(b, "__len__"):
+    if _is_sequence(a) and _is_sequence(b):
         return len(a) == len(b) and all(_equal(x, y) for x, y in zip(a, b))
     return bool(a == b)
 
@@ -207,7 +213,7 @@ class Components:
     def __eq__(self, other: Any) -> bool:
         if isinstance(other, Components) and self._shape_ == other._shape_:
             return self._leaves() == other._leaves()
-        return hasattr(other, "__len__") and not isinstance(other, (str, bytes)) and _equal(self, other)
+        return _is_sequence(other) and _equal(self, other)
 
     def __ne__(self, other: Any) -> bool:
         return not self == other

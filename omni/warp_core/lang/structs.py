@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import struct as binary
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from . import semantics
@@ -33,6 +33,9 @@ class StructValue:
     __slots__ = ("_values",)
     __wc_type__: ClassVar[Struct]
     _defaults: ClassVar[dict[str, Any]]
+    _is_leaf: ClassVar[tuple[bool, ...]]  # per field: a number or array, not a value with leaves of its own
+    _packer: ClassVar[binary.Struct]
+    _encoded: ClassVar[tuple[Callable[[Any], tuple], ...]]  # per leaf, if some are not packed as they are
     _values: list[Any]
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -56,21 +59,19 @@ class StructValue:
 
     def _leaves(self) -> tuple[Any, ...]:
         flat: list[Any] = []
-        for (_, t), value in zip(self.__wc_type__.fields, self._values):
-            flat.extend((value,) if isinstance(t, (Scalar, Array)) else value._leaves())
+        for is_leaf, value in zip(self._is_leaf, self._values):
+            if is_leaf:
+                flat.append(value)
+            else:
+                flat.extend(value._leaves())
         return tuple(flat)
 
     def _wc_pack(self) -> bytes:
         """The struct's memory as kernels see it."""
-        numbers: list[Any] = []
-        for (_, t), value in zip(leaves(self.__wc_type__), self._leaves()):
-            if isinstance(t, Array):
-                numbers.extend(_NULL_ARRAY if value is None else _descriptor(value))
-            else:
-                numbers.append(semantics.bits_of(value, t) if t is BF16 else value)
-        return self._packer.pack(*numbers)
-
-    _packer: ClassVar[binary.Struct]
+        flat = self._leaves()
+        if self._encoded:
+            flat = tuple(x for value, encode in zip(flat, self._encoded) for x in encode(value))
+        return self._packer.pack(*flat)
 
     @classmethod
     def numpy_dtype(cls) -> dict[str, Any]:
@@ -123,6 +124,8 @@ def _take(t: Type, rest: Iterator[Any]) -> Any:
 
 
 def _descriptor(array: Any) -> tuple[int, ...]:
+    if array is None:
+        return _NULL_ARRAY
     missing = MAX_NDIM - array.ndim
     return (array.ptr or 0, array.grad_ptr, *array.shape, *(1,) * missing, *array.strides, *(0,) * missing)
 
@@ -171,6 +174,21 @@ def _format(t: Struct) -> str:
     return text + f"{t.size - at}x"
 
 
+def _encoders(t: Struct) -> tuple[Callable[[Any], tuple], ...]:
+    kinds = [leaf for _, leaf in leaves(t)]
+    if not any(leaf is BF16 or isinstance(leaf, Array) for leaf in kinds):
+        return ()
+    return tuple(_descriptor if isinstance(leaf, Array) else _bits if leaf is BF16 else _same for leaf in kinds)
+
+
+def _same(value: Any) -> tuple:
+    return (value,)
+
+
+def _bits(value: float) -> tuple:
+    return (semantics.bits_of(value, BF16),)
+
+
 _ARRAY_SPEC = {
     "names": ["data", "grad", "shape", "strides"],
     "formats": ["<u8", "<u8", f"{MAX_NDIM}<i8", f"{MAX_NDIM}<i8"],
@@ -195,7 +213,7 @@ def _numpy_value(t: Type, value: Any) -> Any:
     if isinstance(t, Scalar):
         return semantics.bits_of(value, t) if t is BF16 else value
     if isinstance(t, Array):
-        words = _NULL_ARRAY if value is None else _descriptor(value)
+        words = _descriptor(value)
         return (*words[:2], words[2 : 2 + MAX_NDIM], words[2 + MAX_NDIM :])
     if isinstance(t, Struct):
         return value.numpy_value()
@@ -207,7 +225,7 @@ def _numpy_value(t: Type, value: Any) -> Any:
 def _annotations(cls: type, depth: int) -> dict[str, Any]:
     """The class's annotations; those written as strings are evaluated where the class was written."""
     frame = sys._getframe(depth)
-    return inspect.get_annotations(cls, globals=frame.f_globals, locals=frame.f_locals | vars(cls), eval_str=True)
+    return inspect.get_annotations(cls, globals=frame.f_globals, locals={**frame.f_locals, **vars(cls)}, eval_str=True)
 
 
 _NOT_COPIED = frozenset(("__dict__", "__weakref__", "__annotations__", "__slots__"))
@@ -241,7 +259,9 @@ def struct(cls: type) -> Any:
         "__slots__": (),
         "__wc_type__": t,
         "_defaults": {name: kept[name] for name in t.index if name in kept},
+        "_is_leaf": tuple(isinstance(ft, (Scalar, Array)) for _, ft in fields),
         "_packer": binary.Struct(_format(t)),
+        "_encoded": _encoders(t),
     }
     body |= {name: _field(i, name, ft) for i, (name, ft) in enumerate(t.fields)}
     made = type(cls.__name__, (StructValue,), body)

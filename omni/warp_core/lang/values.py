@@ -115,6 +115,7 @@ def _define(t: Packed) -> Any:
     body: dict[str, Any] = {
         "__slots__": (),
         "__module__": __name__,
+        "__doc__": base.__doc__,
         "__wc_type__": t,
         "_kind": type(t),
         "_parts": _parts(t),
