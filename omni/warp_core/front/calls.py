@@ -23,8 +23,8 @@ from ..lang.prim import Prim
 from ..lang.registry import INTRINSICS, Builtin, Intrinsic
 from ..lang.types import F32, Packed, Scalar, Type, element
 from .context import Context, Refused, lowers
-from .resolve import captured
-from .values import Closure, Front, Lit, Ref, Static, Tup, spell_front, unflatten
+from .resolve import PACKAGE, captured
+from .values import Closure, Front, Lit, Ref, Static, Tup, spell_brief, spell_front, unflatten
 
 
 @dataclass
@@ -115,6 +115,8 @@ def _not_callable(cx: Context, obj: Any, node: ast.AST) -> Refused:
         )
     if isinstance(obj, type(ast)):
         return cx.error("not-callable", f"module `{name}` is not a function", node)
+    if (getattr(obj, "__module__", None) or "").startswith(PACKAGE):
+        return cx.error("not-callable", f"`{name}` can be used outside of kernels only", node)
     if inspect.isfunction(obj) or isinstance(obj, type):
         kind = "function" if inspect.isfunction(obj) else "class"
         helps = "decorate it with @wp.func" if kind == "function" else "decorate it with @wp.struct"
@@ -257,12 +259,16 @@ def _fit(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Any) -> s
         return "" if constant else f"`{name}` must be a compile-time value"
     if isinstance(x, (Value, Ref)):
         types[name] = x.type
-        return "" if unify(pattern, x.type, m.bindings) else f"`{name}` is {spell_front(x)}"
+        return "" if unify(pattern, x.type, m.bindings) else _misfit(m, name, pattern, x)
     if isinstance(x, Lit):
         return _fit_literal(m, types, name, pattern, x)
     if pattern is AnyType and isinstance(x, (Static, Closure, Tup)):
         return ""
-    return f"`{name}` is {spell_front(x)}"
+    return _misfit(m, name, pattern, x)
+
+
+def _misfit(m: Match, name: str, pattern: Any, x: Any) -> str:
+    return f"`{name}` takes {spell_pattern(substitute(pattern, m.bindings))}, not {spell_front(x)}"
 
 
 def _fit_literal(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Lit) -> str:
@@ -270,13 +276,13 @@ def _fit_literal(m: Match, types: dict[str, Type], name: str, pattern: Any, x: L
     if isinstance(t, TypeVar):
         t = x.type if t is AnyType or admits(t, x.type) else F32
         if not (t is x.type or (pattern.kind == "float" and x.fits(F32))):
-            return f"`{name}` is {spell_front(x)}"
+            return _misfit(m, name, pattern, x)
         if pattern is not AnyType:
             m.bindings[pattern.name] = t
     if isinstance(t, (Pattern, Packed)) or not x.fits(t):
         fits_later = isinstance(t, Scalar) and t is x.type  # out of range: warned of when it becomes a constant
         if not fits_later:
-            return f"`{name}` is {spell_front(x)}"
+            return _misfit(m, name, pattern, x)
     m.score += t is not x.type
     types[name] = t
     return ""
@@ -297,7 +303,7 @@ def choose(cx: Context, name: str, forms: Sequence[tuple[Params, str]], c: Call)
             best = i, found
     if best is not None:
         return best
-    shown = ", ".join([*map(spell_front, c.args), *(f"{k}={spell_front(x)}" for k, x in c.kwargs.items())])
+    shown = ", ".join([*map(spell_brief, c.args), *(f"{k}={spell_brief(x)}" for k, x in c.kwargs.items())])
     labels = [label for _, label in forms]
     if len(forms) == 1:
         node = _guilty(forms[0][0], reasons[0], c)
@@ -308,7 +314,7 @@ def choose(cx: Context, name: str, forms: Sequence[tuple[Params, str]], c: Call)
 def _guilty(params: Sequence[tuple[str, Any, Any]], reason: str, c: Call) -> ast.AST:
     """The argument a reason speaks of, else the whole call."""
     for i, (name, _, _) in enumerate(params):
-        if reason.startswith(f"`{name}` is ") and "missing" not in reason:
+        if reason.startswith((f"`{name}` takes ", f"`{name}` must ")):
             return c.kw_nodes.get(name) or (c.arg_node(i) if i < len(c.args) else c.node)
     return c.node
 

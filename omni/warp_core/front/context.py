@@ -198,8 +198,10 @@ class Context:
             self.b.loc = self.loc(node)
             handler(self, node)
         except Refused:
+            # Names bound before keep their type for the checks that follow; new ones are not asked about again.
             for name in self.liveness.writes([node]):
-                self.env[name] = POISON
+                if isinstance(self.env.get(name, POISON), Unset | Poison):
+                    self.env[name] = POISON
             raise
 
     # -- values -------------------------------------------------------------------------------------------------

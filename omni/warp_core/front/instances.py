@@ -136,7 +136,7 @@ class Session:
         cx.bindings = m.bindings
         cx.liveness = Liveness(tree.body)
         args = [a.arg for a in [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]]
-        cx.local_names = cx.liveness.writes(tree.body) | frozenset(args)
+        cx.local_names = frozenset((*cx.liveness.locals, *args))
         nodes = {a.arg: a for a in [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]}
         for p, value in zip(m.values, params):
             cx.env[p[0]] = value

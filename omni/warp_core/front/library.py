@@ -101,4 +101,5 @@ def _lower(
         raise InternalError(f"library function {text} does not compile:\n{problems}") from None
     finally:
         _active.pop()
+    found.function.is_library, found.function.is_cold = True, overload.cold
     return found

@@ -27,7 +27,9 @@ class Liveness:
         self.after: dict[int, Names] = {}
         self.head: dict[int, Names] = {}
         self._effects: dict[int, tuple[Names, Names]] = {}
+        self.locals: set[str] = set()  # names assigned as a whole, which makes them locals of the function
         self._always: set[str] = set()  # read inside lambdas: wanted wherever the lambda might be called
+        self.writes(body)
         self._block(body, NONE, NONE, NONE)
 
     def writes(self, nodes: Iterable[ast.AST]) -> Names:
@@ -120,7 +122,11 @@ def _scan(root: ast.AST, reads: set[str], writes: set[str], results: Liveness) -
         node = stack.pop()
         kind = type(node)
         if kind is ast.Name:
-            (reads if type(node.ctx) is ast.Load else writes).add(node.id)  # type: ignore[attr-defined]
+            if type(node.ctx) is ast.Load:  # type: ignore[attr-defined]
+                reads.add(node.id)  # type: ignore[attr-defined]
+            else:
+                writes.add(node.id)  # type: ignore[attr-defined]
+                results.locals.add(node.id)  # type: ignore[attr-defined]
             continue
         if kind is ast.Constant:
             continue
@@ -137,6 +143,10 @@ def _scan(root: ast.AST, reads: set[str], writes: set[str], results: Liveness) -
                 writes.add(name)
         elif kind is ast.MatchAs and node.name:  # type: ignore[attr-defined]
             writes.add(node.name)  # type: ignore[attr-defined]
+            results.locals.add(node.name)  # type: ignore[attr-defined]
+        elif kind is ast.comprehension:  # its targets are names of its own
+            stack += [node.iter, *node.ifs]  # type: ignore[attr-defined]
+            continue
         elif kind is ast.Lambda:
             results.capture(results._of(node.body)[0])  # type: ignore[attr-defined]
         for name in _CHILDREN.get(kind) or _children(kind):

@@ -158,7 +158,7 @@ def _mismatch(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST
     helps = ""
     ta, tb = getattr(left, "type", None), getattr(right, "type", None)
     if isinstance(ta, Scalar) and isinstance(tb, Scalar):
-        helps = f"no conversion is implicit: convert one side, e.g. `{_cast_name(ta)}(...)` or `{_cast_name(tb)}(...)`"
+        helps = _conversion(ta, tb, node)
     elif isinstance(ta, Vec) and isinstance(tb, Vec) and symbol in "*/":
         helps = f"wp.{'cw_mul' if symbol == '*' else 'cw_div'}(a, b) is componentwise, wp.dot(a, b) the inner product"
     elif isinstance(ta, Packed) and isinstance(tb, Scalar) and symbol in "+-":
@@ -166,6 +166,20 @@ def _mismatch(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST
     return cx.error(
         "type-mismatch", f"`{symbol}` cannot combine {spell_front(left)} and {spell_front(right)}", node, help=helps
     )
+
+
+def _conversion(ta: Scalar, tb: Scalar, node: ast.AST) -> str:
+    """The conversion of the narrower operand to the type of the wider."""
+    first = (ta.is_float, ta.bits) < (tb.is_float, tb.bits)
+    sides = None
+    if isinstance(node, ast.BinOp):
+        sides = node.left, node.right
+    elif isinstance(node, ast.Compare):
+        sides = node.left, node.comparators[0]
+    elif isinstance(node, ast.AugAssign):
+        sides = node.target, node.value
+    text = ast.unparse(sides[0 if first else 1]) if sides else "..."
+    return f"no conversion is implicit: write `{_cast_name(tb if first else ta)}({text})`"
 
 
 def _cast_name(t: Type) -> str:

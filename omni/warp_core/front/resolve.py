@@ -114,5 +114,10 @@ def member(cx: Context, obj: Any, name: str, node: ast.AST) -> Front:
         close = nearest(name, [n for n in dir(obj) if not n.startswith("_")])
         if isinstance(obj, pytypes.ModuleType) and obj.__name__ == PACKAGE:
             close = registry.suggestions(name) or close
-        raise cx.error("no-member", f"{spell_static(obj)} has no member `{name}`", node, candidates=close)
+        shown = spell_static(obj)
+        if isinstance(obj, pytypes.ModuleType) and isinstance(node, ast.Attribute):
+            shown = ast.unparse(node.value)
+            close = tuple(f"{shown}.{c}" for c in close)
+            shown = f"`{shown}`"
+        raise cx.error("no-member", f"{shown} has no member `{name}`", node, candidates=close)
     return captured(cx, found, node)

@@ -133,6 +133,11 @@ def spell_front(x: Any) -> str:
     return spell_static(x.obj)
 
 
+def spell_brief(x: Any) -> str:
+    """A front value in a list of arguments: literals as they are written, anything else by its type."""
+    return repr(x.value) if isinstance(x, Lit) else spell_front(x)
+
+
 def spell_static(obj: Any) -> str:
     """A compile-time object in an error."""
     if obj is None or isinstance(obj, str):

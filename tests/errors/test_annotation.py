@@ -1,0 +1,62 @@
+"""annotation: Parameters, returns and locals need types that kernels know."""
+
+import pytest
+
+from tests.errors.report import accepted, refused
+
+CASES = {
+    "missing": (
+        """\
+@wp.kernel
+def k(x, n: int):
+    pass
+""",
+        "x",
+        ["parameter `x` has no type annotation", "x: float"],
+    ),
+    "unknown_string": (
+        """\
+@wp.kernel
+def k(x: "flaot", n: int):
+    pass
+""",
+        '"flaot"',
+        ["flaot"],
+    ),
+    "python_class": (
+        """\
+@wp.kernel
+def k(x: dict):
+    pass
+""",
+        "dict",
+        ["`dict` is not a type that kernels know"],
+    ),
+    "local": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    y: str = 1
+""",
+        "str",
+        ["not a type that kernels know"],
+    ),
+}
+
+REPAIRED = """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    y: float = 1
+"""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_refused(case):
+    text, under, fragments = CASES[case]
+    refused(text, "annotation", under, *fragments)
+
+
+def test_repaired():
+    accepted(REPAIRED)

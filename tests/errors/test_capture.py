@@ -1,0 +1,55 @@
+"""capture: Objects that kernels cannot capture."""
+
+import pytest
+
+from tests.errors.report import accepted, refused
+
+CASES = {
+    "object": (
+        """\
+class Thing:
+    size = 3
+
+
+THING = Thing()
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    a = THING.size
+""",
+        "THING",
+        ["cannot be captured", "pass it as an argument"],
+    ),
+    "dict": (
+        """\
+D = {}
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    a = D
+""",
+        "D",
+        ["an object of type dict"],
+    ),
+}
+
+REPAIRED = """\
+SIZE = 3
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    a = SIZE
+"""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_refused(case):
+    text, under, fragments = CASES[case]
+    refused(text, "capture", under, *fragments)
+
+
+def test_repaired():
+    accepted(REPAIRED)

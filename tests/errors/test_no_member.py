@@ -1,0 +1,98 @@
+"""no-member: A field, component or module member that does not exist."""
+
+import pytest
+
+from tests.errors.report import accepted, refused
+
+CASES = {
+    "field": (
+        """\
+@wp.struct
+class S:
+    radius: float
+    mass: float
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int, s: S):
+    i = wp.tid()
+    x[i] = s.raduis
+""",
+        "s.raduis",
+        ["struct S has no field `raduis`", "radius"],
+    ),
+    "component": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    v = wp.vec3(1.0, 2.0, 3.0)
+    x[i] = v.w
+""",
+        "v.w",
+        ["vec3 has no member `w`", "`x`, `y`, `z`"],
+    ),
+    "module": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    v = wp.vec3(1.0, 2.0, 3.0)
+    x[i] = wp.lenght(v)
+""",
+        "wp.lenght",
+        ["`wp` has no member `lenght`", "wp.length"],
+    ),
+    "array": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    x[i] = float(x.shpe[0])
+""",
+        "x.shpe",
+        ["has no member `shpe`", "shape"],
+    ),
+    "number": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    x[i] = n.real
+""",
+        "n.real",
+        ["int32 has no member `real`"],
+    ),
+    "stored_field": (
+        """\
+@wp.struct
+class S:
+    radius: float
+    mass: float
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int, s: S):
+    i = wp.tid()
+    s.mas = 1.0
+""",
+        "s.mas",
+        ["mass"],
+    ),
+}
+
+REPAIRED = """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    v = wp.vec3(1.0, 2.0, 3.0)
+    x[i] = wp.length(v)
+"""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_refused(case):
+    text, under, fragments = CASES[case]
+    refused(text, "no-member", under, *fragments)
+
+
+def test_repaired():
+    accepted(REPAIRED)

@@ -1,0 +1,71 @@
+"""type-change: A local keeps the type of its first assignment."""
+
+import pytest
+
+from tests.errors.report import accepted, refused
+
+CASES = {
+    "number": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    s = 0
+    s = 1.5
+""",
+        "s",
+        ["`s` is int32 and cannot become float32", "`s` got its type here"],
+    ),
+    "augmented": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    s = 0
+    for j in range(n):
+        s = x[j]
+    x[i] = float(s)
+""",
+        "s",
+        ["cannot become float32"],
+    ),
+    "parameter": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    n = 2.0
+""",
+        "n",
+        ["`n` is int32"],
+    ),
+    "vector": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    v = wp.vec3(1.0, 2.0, 3.0)
+    v = v[0]
+""",
+        "v",
+        ["`v` is vec3 and cannot become float32"],
+    ),
+}
+
+REPAIRED = """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    s = 0.0
+    s = 1.5
+"""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_refused(case):
+    text, under, fragments = CASES[case]
+    refused(text, "type-change", under, *fragments)
+
+
+def test_repaired():
+    accepted(REPAIRED)

@@ -1,0 +1,189 @@
+"""type-mismatch: Operands, stored values and arguments of constructors must have fitting types."""
+
+import pytest
+
+from tests.errors.report import accepted, refused
+
+CASES = {
+    "operator": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    x[i] = x[i] * n
+""",
+        "x[i] * n",
+        ["`*` cannot combine float32 and int32", "float(n)"],
+    ),
+    "widths": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int, d: wp.float64):
+    i = wp.tid()
+    x[i] = x[i] + d
+""",
+        "x[i] + d",
+        ["float32 and float64"],
+    ),
+    "comparison": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    if x[i] < n:
+        x[i] = 0.0
+""",
+        "x[i] < n",
+        ["`<` cannot combine float32 and int32", "float(n)"],
+    ),
+    "vectors": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    a = wp.vec3(1.0, 2.0, 3.0)
+    b = a * a
+""",
+        "a * a",
+        ["wp.cw_mul", "wp.dot"],
+    ),
+    "vector_plus_number": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    a = wp.vec3(1.0, 2.0, 3.0) + 1.0
+""",
+        "wp.vec3(1.0, 2.0, 3.0) + 1.0",
+        ["`vec3(x)`"],
+    ),
+    "stored": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    x[i] = n
+""",
+        "n",
+        ["`x[i]` holds float32, but this is int32", "float(n)"],
+    ),
+    "component": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    a = wp.vec3(1.0, n, 2.0)
+""",
+        "n",
+        ["the component is float32", "float(n)"],
+    ),
+    "index": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    x[x[0]] = 1.0
+""",
+        "x[0]",
+        ["an index must be an integer, not float32", "int(...)"],
+    ),
+    "condition": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    if wp.vec3(1.0, 2.0, 3.0):
+        x[i] = 1.0
+""",
+        "wp.vec3(1.0, 2.0, 3.0)",
+        ["vec3 cannot be used as a condition"],
+    ),
+    "literal_fraction": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    a = n + 0.5
+""",
+        "n + 0.5",
+        ["int32 and float32"],
+    ),
+    "literal_negative": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int, u: wp.uint32):
+    i = wp.tid()
+    a = u + -1
+""",
+        "u + -1",
+        ["uint32 and int32"],
+    ),
+    "bitwise_float": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    a = x[i] & x[i]
+""",
+        "x[i] & x[i]",
+        ["works on integers"],
+    ),
+    "atomic_value": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    wp.atomic_add(x, i, n)
+""",
+        "n",
+        ["the element is float32"],
+    ),
+    "augmented_element": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    x[i] += n
+""",
+        "x[i] += n",
+        ["`+=` cannot combine float32 and int32"],
+    ),
+    "iterating_a_number": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    for j in n:
+        pass
+""",
+        "n",
+        ["int32 cannot be iterated", "range(...)"],
+    ),
+    "string": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    x[i] = "one"
+""",
+        '"one"',
+        ["holds float32, but this is 'one'"],
+    ),
+}
+
+REPAIRED = """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    x[i] = x[i] * float(n)
+"""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_refused(case):
+    text, under, fragments = CASES[case]
+    refused(text, "type-mismatch", under, *fragments)
+
+
+def test_repaired():
+    accepted(REPAIRED)

@@ -1,0 +1,133 @@
+"""unsupported: Python that kernels do not have."""
+
+import pytest
+
+from tests.errors.report import accepted, refused
+
+CASES = {
+    "dict": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    d = {1: 2}
+""",
+        "{1: 2}",
+        ["a dict cannot be used in a kernel"],
+    ),
+    "import": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    import os
+""",
+        "import os",
+        ["outside the kernel"],
+    ),
+    "nested_function": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    def f(a):
+        return a
+""",
+        "def f(a):",
+        ["a nested function", "@wp.func"],
+    ),
+    "try": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    try:
+        pass
+    except ValueError:
+        pass
+""",
+        "try:",
+        ["no exceptions"],
+    ),
+    "raise": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    raise ValueError
+""",
+        "raise ValueError",
+        ["assert"],
+    ),
+    "with": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    with x:
+        pass
+""",
+        "with x:",
+        ["`with` cannot be used"],
+    ),
+    "array_slice": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    a = x[1:3]
+""",
+        "1:3",
+        ["arrays cannot be sliced"],
+    ),
+    "changing_a_captured_constant": (
+        """\
+LIST = [1, 2]
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    LIST[0] = 1
+""",
+        "LIST",
+        ["not a local"],
+    ),
+    "is": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    if n is i:
+        pass
+""",
+        "n is i",
+        ["use `==`"],
+    ),
+    "complex": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    a = 1j
+""",
+        "1j",
+        ["cannot be used in a kernel"],
+    ),
+}
+
+REPAIRED = """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    a = (1, 2)
+"""
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_refused(case):
+    text, under, fragments = CASES[case]
+    refused(text, "unsupported", under, *fragments)
+
+
+def test_repaired():
+    accepted(REPAIRED)
