@@ -1,4 +1,4 @@
-"""How long a user waits (import, first compile, edit to result, a cached kernel, a launch), and how much memory it takes.
+"""How long a user waits (import, first compile, edit to result, cached kernel, launch), and how much memory it takes.
 
     python benchmarks/latency.py [--repeat N] [--json FILE]
 
