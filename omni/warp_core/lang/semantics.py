@@ -175,26 +175,33 @@ def _sqrt(t, a):
 def _fma(t, a, b, c):
     if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
         return convert(a * b + c, t)
+    if t is not F64:
+        return convert(_product_sum_to_odd(a * b, c), t)
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if exact == 0:
         return a * b + c  # keeps the sign that the hardware gives a zero
-    return _round_fraction(exact, t)
+    return _round_fraction(exact)
 
 
-def _round_fraction(x: Fraction, t: Scalar) -> float:
-    """The value of `t` nearest to `x`, ties to even, through a double rounded to odd."""
+def _product_sum_to_odd(product: float, c: float) -> float:
+    """The sum of an exact product and `c`, rounded to odd, so that rounding it again to a narrower type is exact."""
+    total = product + c
+    back = total - product
+    lost = (product - (total - back)) + (c - back)
+    if lost == 0.0:
+        return total
+    bits = struct.unpack("q", struct.pack("d", total))[0]
+    if not bits & 1:
+        bits += 1 if (lost > 0.0) == (total > 0.0) else -1
+    return struct.unpack("d", struct.pack("q", bits))[0]
+
+
+def _round_fraction(x: Fraction) -> float:
+    """The double nearest to `x`, ties to even."""
     try:
-        d = x.numerator / x.denominator
+        return x.numerator / x.denominator
     except OverflowError:
         return math.inf if x > 0 else -math.inf
-    if t is F64 or math.isinf(d):
-        return d
-    if Fraction(d) != x:
-        bits = struct.unpack("q", struct.pack("d", d))[0]
-        if not bits & 1:
-            bits += 1 if abs(Fraction(d)) < abs(x) else -1
-            d = struct.unpack("d", struct.pack("q", bits))[0]
-    return convert(d, t)
 
 
 def _bitwise(f: Callable[[int, int], int]):
