@@ -21,6 +21,7 @@ from ..lang.kernel import Function
 from ..lang.scalars import scalar_type_of
 from ..lang.types import F32, I32, Array, Scalar, Type, element
 from ..lang.values import from_leaves, to_leaves
+from ..passes import pipeline
 from .cells import ArrayCells
 from .intrinsics import TABLE
 
@@ -119,7 +120,7 @@ def _lowered(
     python = space[callee.name]
     python.__annotations__ = {f"a{i}": t for i, (t, _) in enumerate(given) if t is not None}
     try:
-        return lower_function(Function(python))
+        return pipeline.run(lower_function(Function(python)))  # as in kernels, so that results agree to the bit
     except CompileError as why:
         return _refusal(callee, why)
     finally:
