@@ -309,24 +309,47 @@ def test_wrong_data_for_structs(data, words):
         wp.array(data, dtype=Particle)
 
 
-def test_arrays_inside_structs_live_as_long_as_the_copies():
-    @wp.struct
-    class Holder:
-        data: wp.array(dtype=float)
-        more: wp.array2d[wp.vec3]
+@wp.struct
+class Holder:
+    data: wp.array(dtype=float)
+    more: wp.array2d[wp.vec3]
 
+
+def test_arrays_inside_structs_live_as_long_as_the_copies():
     held = wp.array([1, 2, 3], dtype=float, requires_grad=True)
-    ref = weakref.ref(held)
+    ref = weakref.ref(held.owner)
     a = wp.array([Holder(data=held[::2])], dtype=Holder)
     b, c = wp.clone(a), wp.zeros(2, dtype=Holder)
     c[1] = a[0]
     del held, a
-    gc.collect()
-    assert b[0].data.list() == c[1].data.list() == [1, 3] and b[0].data.grad.list() == [0, 0]
+    assert b[0].data.list() == c.list()[1].data.list() == [1, 3] and b[0].data.grad.list() == [0, 0]
     assert b[0].more is None and c[0].data is None
+    member = c[1].data
     del b, c
-    gc.collect()
+    assert ref() is not None and member.list() == [1, 3]
+    del member
     assert ref() is None
+
+
+@pytest.mark.parametrize(
+    "overwrite",
+    [
+        lambda a: a.zero_(),
+        lambda a: a[1:].fill_(Holder()),
+        lambda a: a.__setitem__(1, Holder()),
+        lambda a: a[::-1].__setitem__(slice(0, 1), [Holder()]),
+        lambda a: wp.copy(a, wp.zeros(1, dtype=Holder), dest_offset=1),
+        lambda a: wp.array(a, dtype=Holder, copy=False).assign([Holder(), Holder()]),
+    ],
+)
+def test_arrays_that_no_struct_points_to_any_more_are_freed(overwrite):
+    a = wp.zeros(2, dtype=Holder)
+    a[:].fill_(Holder(data=wp.ones(3)))
+    a[0] = Holder(data=wp.zeros(1))
+    ref = weakref.ref(a[1].data.owner[0].owner)
+    assert a[1].data.list() == [1.0] * 3
+    overwrite(a)
+    assert ref() is None and a[1].data is None
 
 
 def test_brain_floats_are_rounded_once_to_nearest_even():

@@ -15,7 +15,7 @@ import numpy as np
 from .. import _native
 from ..lang.arrays import ArrayAnnotation, check_ndim
 from ..lang.types import MAX_NDIM, Array, Struct
-from . import dtypes, elements, ingest, memory, views
+from . import dtypes, elements, ingest, memory, references, views
 from .device import CPU, Device, get_device
 from .dtypes import Element, element_of
 from .reshaping import Reshaping
@@ -128,7 +128,7 @@ class array(Reshaping, _native.ArrayBase):
     ) -> None:
         self._element = element
         self._grad: array | None = None
-        self._refs: tuple[Any, ...] = ()  # arrays that structs among the elements point to
+        self._refs: dict[int, tuple] | None = {} if element is not None and element.holds_arrays else None
         self._view: np.ndarray | None = None
         _native.ArrayBase.__init__(
             self, ptr, shape, strides, 0 if element is None else element.id, CPU.id, flags, owner
@@ -143,10 +143,12 @@ class array(Reshaping, _native.ArrayBase):
             flags = 0 if numbers.flags.writeable else _native.READONLY
             strides = numbers.strides[: numbers.ndim - inner]
             self._init(element, numbers.ctypes.data, found.shape, strides, numbers, flags)
+            if isinstance(data, array):
+                self._refs = data._refs
         else:
             self._allocate(element, found.shape)
             memory.assign(self.numpy(), numbers)
-        self._refs = found.refs
+            references.replace(self, self._layout(), found.refs)
 
     def _from_memory(
         self,
@@ -308,7 +310,7 @@ class array(Reshaping, _native.ArrayBase):
         >>> array([1.5, 2.5], dtype=float).list()
         [1.5, 2.5]
         """
-        return elements.to_list(self.numpy(), self._require_element(), self._member)
+        return elements.to_list(self.numpy(), self._require_element(), self._member, references.of(self))
 
     def __dlpack__(self, **options: Any) -> Any:
         return self.numpy().__dlpack__(**{k: v for k, v in options.items() if k != "stream"})
@@ -323,14 +325,17 @@ class array(Reshaping, _native.ArrayBase):
         layout = views.index(self._layout(), key)
         if layout.shape:
             return self._view_of(layout)
-        return elements.get(self.numpy()[views.expand(key, self.ndim)], self._require_element(), self._member)
+        raw = self.numpy()[views.expand(key, self.ndim)]
+        owner = self._refs.get(self.ptr + layout.offset) if self._refs else None
+        return elements.get(raw, self._require_element(), self._member, owner)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Assign an element, fill a view with one, or copy into a view an array or sequence of its shape."""
         layout = views.index(self._layout(), key)
         element = self._require_element()
         if not layout.shape or elements.is_single(value, element):
-            refs, numbers = elements.references(value), elements.item(value, element)
+            refs: references.Refs = (elements.references(value),)
+            numbers = elements.item(value, element)
         else:
             found = ingest.read(value, element)
             refs, numbers = found.refs, found.numbers
@@ -339,18 +344,19 @@ class array(Reshaping, _native.ArrayBase):
         self._check_writable()
         place = (*views.expand(key, self.ndim), ...)
         memory.assign(self.numpy()[place], numbers)
-        self._refs += refs
+        references.replace(self, layout, refs)
 
-    def _member(self, t: Array, descriptor: tuple[int, ...]) -> array | None:
+    @staticmethod
+    def _member(t: Array, descriptor: tuple[int, ...], owner: Any) -> array | None:
         """The array that a struct among the elements points to."""
         data, grad, *extents = descriptor
         if data == 0:
             return None
         shape, strides = tuple(extents[: t.ndim]), tuple(extents[MAX_NDIM : MAX_NDIM + t.ndim])
         made = array.__new__(array)
-        made._init(dtypes.element(t.dtype), data, shape, strides, self)
+        made._init(dtypes.element(t.dtype), data, shape, strides, owner)
         if grad:
-            made._set_grad(self._member(t, (grad, 0, *extents)))
+            made._set_grad(array._member(t, (grad, 0, *extents), owner))
         return made
 
     def _check_writable(self) -> None:
@@ -373,13 +379,14 @@ class array(Reshaping, _native.ArrayBase):
             pattern = elements.item(value, self._require_element()).tobytes()
         except (TypeError, ValueError) as e:
             raise type(e)(f"value: {e}") from None
-        self._refs += elements.references(value)
         memory.fill(self, pattern)
+        references.replace(self, self._layout(), (elements.references(value),))
 
     def zero_(self) -> None:
         """Set every element to zero."""
         self._check_writable()
         memory.fill(self, bytes(self._require_element().type.size))
+        references.replace(self, self._layout(), ((),))
 
     def assign(self, src: Any) -> None:
         """Copy `src`, an array or any data for one, into this array; `src` may be shorter."""

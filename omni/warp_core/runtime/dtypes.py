@@ -11,7 +11,7 @@ from ..lang import semantics
 from ..lang.classes import python_type, wc_type
 from ..lang.scalars import SCALAR_CLASSES
 from ..lang.structs import numpy_spec, spell
-from ..lang.types import BF16, SCALARS, Array, Mat, Packed, Scalar, Struct, Type
+from ..lang.types import BF16, SCALARS, Array, Mat, Packed, Scalar, Struct, Type, leaves
 
 __all__ = ["dtype_from_numpy", "dtype_to_numpy"]
 
@@ -24,6 +24,7 @@ class Element(NamedTuple):
     numpy: np.dtype
     inner: tuple[int, ...]
     id: int  # the native number of the type
+    holds_arrays: bool  # whether it is a struct with array fields
 
     @property
     def name(self) -> str:
@@ -48,7 +49,9 @@ def element(t: Type) -> Element:
         inner: tuple[int, ...] = ()
         if isinstance(t, Packed):
             inner = (t.rows, t.cols) if isinstance(t, Mat) else (t.count,)
-        made = Element(t, python_type(t), np.dtype(numpy_spec(scalar)), inner, _native.type_id(t.key, t.size))
+        holds_arrays = any(isinstance(leaf, Array) for _, leaf in leaves(t))
+        number = _native.type_id(t.key, t.size)
+        made = Element(t, python_type(t), np.dtype(numpy_spec(scalar)), inner, number, holds_arrays)
         found = _elements.setdefault(t, made)
     return found
 

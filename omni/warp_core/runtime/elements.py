@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -14,44 +15,46 @@ from ..lang.types import BF16, MAX_NDIM, Array, Packed, Scalar, Struct, leaves
 from ..lang.values import from_leaves, to_leaves
 from .dtypes import Element, bfloat16_numbers
 
-Member = Callable[[Array, tuple], Any]  # makes the array that a descriptor inside a struct stands for
+# Makes the array that a descriptor inside a struct stands for; the last argument is to be kept alive with it.
+Member = Callable[[Array, tuple, Any], Any]
 
 
-def get(raw: Any, element: Element, member: Member) -> Any:
-    """The Python value of one element; `raw` is what indexing the NumPy view gives."""
+def get(raw: Any, element: Element, member: Member, owner: Any) -> Any:
+    """The Python value of one element; `raw` is what indexing the NumPy view gives, `owner` what it points to."""
     t = element.type
     if isinstance(t, Scalar):
         number = raw.item()
         return component(t, semantics.from_bits(number, t) if t is BF16 else number)
     if isinstance(t, Packed):
         return from_leaves(t, _numbers(raw, t.scalar).ravel().tolist())
-    return _record(raw, element, member)
+    return _record(raw, element, member, owner)
 
 
-def to_list(view: np.ndarray, element: Element, member: Member) -> list[Any]:
-    """All elements in C order: plain numbers for scalars, values for the rest."""
+def to_list(view: np.ndarray, element: Element, member: Member, owners: Sequence[Any]) -> list[Any]:
+    """All elements in C order: plain numbers for scalars, values for the rest; `owners` per element or one for all."""
     t = element.type
     if isinstance(t, Scalar):
         return _numbers(view, t).ravel().tolist()
     if isinstance(t, Packed):
         cls = element.dtype
         return [cls._from(row) for row in _numbers(view, t.scalar).reshape(-1, t.count).tolist()]
-    return [_record(raw, element, member) for raw in view.ravel()]
+    each = repeat(owners[0]) if len(owners) == 1 else owners
+    return [_record(raw, element, member, owner) for raw, owner in zip(view.ravel(), each)]
 
 
 def _numbers(view: np.ndarray, scalar: Scalar) -> np.ndarray:
     return bfloat16_numbers(view) if scalar is BF16 else view
 
 
-def _record(raw: np.void, element: Element, member: Member) -> Any:
+def _record(raw: np.void, element: Element, member: Member, owner: Any) -> Any:
     numbers = iter(element.dtype._packer.unpack(raw.tobytes()))
-    flat = [_leaf(t, numbers, member) for _, t in leaves(element.type)]
+    flat = [_leaf(t, numbers, member, owner) for _, t in leaves(element.type)]
     return element.dtype._from(flat)
 
 
-def _leaf(t: Any, numbers: Iterator[Any], member: Member) -> Any:
+def _leaf(t: Any, numbers: Iterator[Any], member: Member, owner: Any) -> Any:
     if isinstance(t, Array):
-        return member(t, tuple(next(numbers) for _ in range(2 + 2 * MAX_NDIM)))
+        return member(t, tuple(next(numbers) for _ in range(2 + 2 * MAX_NDIM)), owner)
     number = next(numbers)
     return semantics.from_bits(number, t) if t is BF16 else number
 

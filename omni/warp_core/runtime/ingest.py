@@ -14,7 +14,10 @@ from .. import _native
 from ..lang.scalars import ScalarValue
 from ..lang.structs import StructValue
 from ..lang.types import BF16, MAX_NDIM, Packed, Struct
+from . import references
 from .dtypes import Element, bfloat16_bits, element, scalar_of_numpy
+from .elements import references as pointed_to
+from .references import Refs
 
 
 class Data(NamedTuple):
@@ -23,7 +26,7 @@ class Data(NamedTuple):
     numbers: np.ndarray
     element: Element
     shape: tuple[int, ...]
-    refs: tuple[Any, ...] = ()  # objects whose memory the items point into (arrays in structs)
+    refs: Refs = ((),)
 
 
 def read(data: Any, wanted: Element | None, shape: tuple[int, ...] | None = None) -> Data:
@@ -128,10 +131,9 @@ def _outer_shape(shape: tuple[int, ...], wanted: Element) -> tuple[int, ...]:
 
 
 def _read_structs(data: Any, wanted: Element, shape: tuple[int, ...] | None) -> Data:
-    refs: tuple[Any, ...] = ()
+    refs: Refs = ((),)
     if _is_array(data):
-        refs = (data,)
-        data = data.numpy()
+        refs, data = references.of(data), data.numpy()
     if isinstance(data, np.ndarray):
         records = _match_records(data, wanted)
     else:
@@ -152,8 +154,8 @@ def _match_records(data: np.ndarray, wanted: Element) -> np.ndarray:
     return data
 
 
-def _pack_structs(data: Sequence[Any], wanted: Element) -> tuple[np.ndarray, tuple[Any, ...]]:
-    refs: list[Any] = []
+def _pack_structs(data: Sequence[Any], wanted: Element) -> tuple[np.ndarray, Refs]:
+    refs = []
     packed = []
     for i, item in enumerate(data):
         if isinstance(item, tuple):
@@ -161,5 +163,5 @@ def _pack_structs(data: Sequence[Any], wanted: Element) -> tuple[np.ndarray, tup
         if getattr(item, "__wc_type__", None) is not wanted.type:
             raise TypeError(f"data[{i}]: expected {wanted.name}, got {type(item).__name__}")
         packed.append(item._wc_pack())
-        refs.extend(x for x in item._leaves() if _is_array(x))
-    return np.frombuffer(b"".join(packed), dtype=wanted.numpy), tuple(refs)
+        refs.append(pointed_to(item))
+    return np.frombuffer(b"".join(packed), dtype=wanted.numpy), refs

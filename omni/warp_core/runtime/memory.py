@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from . import references
 
 __all__ = ["copy"]
 
@@ -63,7 +64,6 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
     dest._check_writable()
     n = _range(dest, src, dest_offset, src_offset, count)
     _copy_elements(dest, src, dest_offset, src_offset, n)
-    dest._refs += src._refs
     if dest.grad is not None and src.grad is not None:
         _copy_elements(dest.grad, src.grad, dest_offset, src_offset, n)
 
@@ -93,6 +93,8 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
     size = src._element.type.size
     if n == 0:
         return
+    if dest._refs is not None:
+        _copy_references(dest, src, dest_offset, src_offset, n)
     if dest.is_contiguous and src.is_contiguous and not _overlap(dest, src):
         _native.copy(dest.ptr + dest_offset * size, src.ptr + src_offset * size, n * size)
         return
@@ -104,6 +106,13 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
     if _overlap(dest, src):
         src = src._copied()
     _native.copy_strided(dest.ptr, dest.strides, src.ptr, src.strides, dest.shape, size)
+
+
+def _copy_references(dest: Any, src: Any, dest_offset: int, src_offset: int, n: int) -> None:
+    if dest.shape != src.shape or n != src.size:
+        dest = dest.flatten()[dest_offset : dest_offset + n]
+        src = src.flatten()[src_offset : src_offset + n]
+    references.replace(dest, dest._layout(), references.of(src))
 
 
 def _overlap(a: Any, b: Any) -> bool:

@@ -1,0 +1,45 @@
+"""The arrays that structs inside an array point to, kept alive for as long as an element refers to them.
+
+An array whose elements hold arrays has a dict `_refs`, shared by its views: address of an element -> the arrays it
+points to. Every write from Python replaces the entries of the elements it writes. Other arrays have None there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from .views import Layout
+
+Refs = Sequence[tuple[Any, ...]]  # per element in C order, or one for all
+
+
+def addresses(base: int, layout: Layout) -> list[int]:
+    """The addresses of the elements of a view in C order."""
+    grid = np.zeros(layout.shape, np.int64) + (base + layout.offset)
+    for axis, (extent, stride) in enumerate(zip(layout.shape, layout.strides)):
+        shape = [extent if i == axis else 1 for i in range(len(layout.shape))]
+        grid += (np.arange(extent) * stride).reshape(shape)
+    return grid.ravel().tolist()
+
+
+def replace(target: Any, layout: Layout, refs: Refs) -> None:
+    """Note that the elements of `target` in `layout` now point to `refs`."""
+    if target._refs is None:
+        return
+    each = repeat(refs[0]) if len(refs) == 1 else refs
+    for address, arrays in zip(addresses(target.ptr, layout), each):
+        if arrays:
+            target._refs[address] = arrays
+        else:
+            target._refs.pop(address, None)
+
+
+def of(source: Any) -> Refs:
+    """What the elements of array `source` point to, in C order."""
+    if not source._refs:
+        return ((),)
+    return [source._refs.get(address, ()) for address in addresses(source.ptr, source._layout())]
