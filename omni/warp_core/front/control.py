@@ -15,6 +15,7 @@ from ..lang.types import Array, Struct, Type
 from .context import Context, Exit, Frame, PyLoop, Returned, lowers
 from .iteration import Items, Span, iterate
 from .joins import Join, conditional, terminate
+from .liveness import base_name
 from .operators import compare
 from .statements import assign
 from .values import POISON, Lit, Poison, Static, Tup, Unset, flatten, shape_types, unflatten
@@ -47,14 +48,36 @@ def _arm(cx: Context, condition: bool, body: Sequence[ast.stmt]) -> None:
 
 
 def assigned(cx: Context, nodes: Sequence[ast.AST]) -> frozenset[str]:
-    """Locals the nodes assign; stores into arrays assign nothing."""
-    written = cx.liveness.writes(nodes)
-    return frozenset(n for n in written if not _is_array(cx.env.get(n)))
+    """Locals the nodes assign; stores into arrays, and into arrays that are fields of structs, assign nothing."""
+    return frozenset(n for n in cx.liveness.writes(nodes) if _changes(cx.env.get(n), n, nodes))
 
 
-def _is_array(x: Any) -> bool:
-    """Arrays, and structs whose members are all arrays: component stores into them do not change the local."""
-    return isinstance(x, Value) and isinstance(x.type, Array)
+def _changes(x: Any, name: str, nodes: Sequence[ast.AST]) -> bool:
+    if not isinstance(x, Value) or not isinstance(x.type, (Array, Struct)):
+        return True
+    return isinstance(x.type, Struct) and any(
+        _reaches(x.type, n) for root in nodes for n in ast.walk(root) if _is_store(n) and base_name(n) == name
+    )
+
+
+def _is_store(n: ast.AST) -> bool:
+    return isinstance(n, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(n.ctx, ast.Store)
+
+
+def _reaches(t: Type, target: ast.AST) -> bool:
+    """Whether a store to `target` below a struct of type `t` meets no array on its way."""
+    steps = []
+    while isinstance(target, (ast.Attribute, ast.Subscript)):
+        steps.append(target)
+        target = target.value
+    for step in reversed(steps):
+        if isinstance(t, Array):
+            return False
+        if isinstance(t, Struct) and isinstance(step, ast.Attribute) and step.attr in t.index:
+            t = t.fields[t.index[step.attr]][1]
+        else:
+            return True
+    return True
 
 
 # -- loops ----------------------------------------------------------------------------------------------------------

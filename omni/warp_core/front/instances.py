@@ -48,6 +48,7 @@ class Session:
         self.warnings: dict[tuple[str, int, str], str] = {}
         self.quiet = quiet
         self.depth = 0
+        self._named: dict[str, int] = {}
         self._instances: dict[tuple, Instance | None] = {}
         self._active: dict[tuple, str] = {}  # being lowered now, outermost first
 
@@ -131,7 +132,7 @@ class Session:
         tree = source.tree()
         loc = Loc(source.filename, tree.lineno + source.offset, tree.col_offset)
         params = [Value(t, name=p) for p, t, _ in m.values]
-        fn = IrFunction(name, params, is_kernel=is_kernel, loc=loc, is_library=self.quiet)
+        fn = IrFunction(self._unique(name), params, is_kernel=is_kernel, loc=loc, is_library=self.quiet)
         cx = Context(self, source, func.__globals__, cells, fn)
         cx.bindings = m.bindings
         cx.liveness = Liveness(tree.body)
@@ -151,6 +152,12 @@ class Session:
         if len(self.diagnostics) > before:
             raise Refused
         return Instance(fn, shape)
+
+    def _unique(self, name: str) -> str:
+        """Instances of one name are told apart by a number."""
+        count = self._named.get(name, 0)
+        self._named[name] = count + 1
+        return f"{name}.{count}" if count else name
 
     def _expected(self, cx: Context, func: Any, annotation: Any, frame_locals: Any, tree: ast.FunctionDef) -> Any:
         """The types a return annotation asks for: None (nothing said), or a tuple of types."""

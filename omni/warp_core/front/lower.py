@@ -11,6 +11,7 @@ import warnings
 
 from ..ir.nodes import Function as IrFunction
 from ..lang.errors import CompileError, InternalError, KernelWarning, compile_error
+from ..lang.generics import is_generic
 from ..lang.kernel import Function, Kernel
 from ..lang.types import Type
 from . import constructors, control, expressions, intrinsics, statements  # noqa: F401 - they fill the tables
@@ -67,4 +68,9 @@ def _match(session: Session, definition: Kernel | Function, types: tuple[Type, .
         session.annotation_error(definition.source, definition.name, str(e))
         raise Refused from None
     found = types or tuple(t for _, t in params)
+    for (name, _), t in zip(params, found):
+        if is_generic(t):
+            what = f"the type of parameter `{name}` is left open"
+            session.annotation_error(definition.source, definition.name, what)
+            raise Refused
     return Match(0, {}, [(name, t, None) for (name, _), t in zip(params, found)], [])

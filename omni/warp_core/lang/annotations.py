@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import collections.abc
 import inspect
 import typing
 from collections.abc import Callable, Mapping
 from typing import Any as AnyObject
 
 from . import types
-from .generics import Pattern, TypeVar, from_typing
+from .generics import Constant, Pattern, TypeVar, from_typing
 from .types import Type
 
 _PYTHON: dict[object, Type] = {int: types.I32, float: types.F32, bool: types.BOOL}
@@ -18,6 +19,9 @@ _NUMPY = {
     "bool_": "bool",
     "bool": "bool",
 }
+
+# Parameters annotated so take compile-time arguments: functions, lambdas, strings.
+_COMPILE_TIME = (str, typing.Callable, collections.abc.Callable)
 
 
 def type_or_none(annotation: AnyObject) -> AnyObject:
@@ -34,6 +38,8 @@ def type_or_none(annotation: AnyObject) -> AnyObject:
             return types.SCALAR_BY_KEY[_NUMPY[annotation.__name__]]
     if annotation is typing.Any:
         return from_typing(annotation)
+    if annotation in _COMPILE_TIME or typing.get_origin(annotation) is collections.abc.Callable:
+        return Constant
     return None
 
 
