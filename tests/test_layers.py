@@ -30,7 +30,7 @@ RANKS = (
     ("geometry",),
     ("interop", "usd"),
     ("nodes",),
-    ("cli",),
+    ("cli", "extension"),
 )
 RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}
 LIB_IMPORTS = {"lang", "lib"}

@@ -23,6 +23,7 @@ class RuntimeAttribute:
     """An attribute whose type is found out at run time: `value`, and `type` once it is resolved."""
 
     __slots__ = ("_attribute",)
+    _attribute: Attribute
 
     def __init__(self, attribute: Attribute):
         object.__setattr__(self, "_attribute", attribute)
@@ -62,6 +63,8 @@ class Ports:
     """One side of a node: `db.inputs`, `db.outputs` or `db.state`."""
 
     __slots__ = ("_node", "_port")
+    _node: Node
+    _port: str
 
     def __init__(self, node: Node, port: str):
         object.__setattr__(self, "_node", node)

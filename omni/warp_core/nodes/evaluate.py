@@ -63,11 +63,10 @@ class Evaluator:
             for attribute in node.on("inputs"):
                 for source in attribute.sources if attribute.type.is_execution else ():
                     self._targets.setdefault(source, []).append(node)
-        for source, target in back:
-            if source is not target:
-                graph.host.log.warning(
-                    target.path, f"data cycle: {source.path} also depends on this node; it reads the frame before"
-                )
+        for first, last in back:
+            if first is not last:
+                text = f"data cycle: {first.path} also depends on this node; it reads the frame before"
+                graph.host.log.warning(last.path, text)
         self._warn_unreachable()
 
     def _warn_unreachable(self) -> None:

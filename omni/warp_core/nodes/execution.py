@@ -17,7 +17,7 @@ def enable(db: Any, name: str) -> None:
         db.set_execution_enabled(f"outputs:{name}")
         return
     try:
-        from omni.graph.action import get_interface  # only inside Kit
+        from omni.graph.action import get_interface  # type: ignore[import-not-found]
     except ImportError:
         setattr(db.outputs, name, ENABLED)
     else:

@@ -163,7 +163,7 @@ class Timing:
 class NodeType:
     """A registered node type: its description and the class that computes."""
 
-    def __init__(self, spec: NodeSpec, cls: type, reads_stage: bool = False, uses_time: bool = False):
+    def __init__(self, spec: NodeSpec, cls: Any, reads_stage: bool = False, uses_time: bool = False):
         self.spec, self.cls = spec, cls
         self.reads_stage, self.uses_time = reads_stage, uses_time
 

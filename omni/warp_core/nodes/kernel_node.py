@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import builtins
 import json
+import math
 import time
 import traceback
 from dataclasses import dataclass, field
-from math import prod
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,9 +47,14 @@ class Binding:
     buffer: np.ndarray | None = None
 
     @property
-    def is_array(self) -> bool:
-        """Whether the kernel sees an array."""
-        return isinstance(self.type, kt.Array)
+    def rank(self) -> int:
+        """Dimensions of the array that the kernel sees, 0 for a plain value."""
+        return self.type.ndim if isinstance(self.type, kt.Array) else 0
+
+    @property
+    def element(self) -> kt.Type:
+        """The type of one element of that array, or of the plain value."""
+        return self.type.dtype if isinstance(self.type, kt.Array) else self.type
 
 
 @dataclass
@@ -293,9 +298,7 @@ def _field_element(attribute: str, given: AttributeType, mentioned: bool) -> kt.
 
 def _struct(name: str, bindings: list[Binding]) -> Any:
     annotations = {
-        b.name: wp.array(dtype=python_type(b.type.dtype), ndim=b.type.ndim)
-        if isinstance(b.type, kt.Array)
-        else python_type(b.type)
+        b.name: wp.array(dtype=python_type(b.element), ndim=b.rank) if b.rank else python_type(b.element)
         for b in bindings
     }
     return wp.struct(type(name, (), {"__annotations__": annotations, "__module__": __name__}))()
@@ -332,7 +335,7 @@ def _launch(db: Any, state: KernelState, dims: tuple[int, ...], arguments: list[
         wp.force_load(device, [SimpleNamespace(kernel=state.kernel)])
         state.compiled = True
         _spend(db, compile_ms=(time.perf_counter() - started) * 1e3)
-    if prod(dims) == 0:
+    if math.prod(dims) == 0:
         return
     started = time.perf_counter()
     wp.launch(state.kernel, dim=dims, inputs=arguments, device=device)
@@ -348,17 +351,17 @@ def _spend(db: Any, **amounts: float) -> None:
 def _input(db: Any, binding: Binding, dims: tuple[int, ...]) -> Any:
     """The argument for an input."""
     value = _value(db, "inputs", binding.source)
-    if not binding.is_array:
+    if not binding.rank:
         return as_scalar(value, binding.attribute, binding.type)
     numbers = as_numbers(value, binding.attribute)
-    if len(numbers) == 0 and not binding.optional and prod(dims) and _is_unconnected(db, binding.source):
+    if len(numbers) == 0 and not binding.optional and math.prod(dims) and _is_unconnected(db, binding.source):
         raise GraphError(
             f"inputs:{binding.source} is empty and nothing is connected to it; connect it, give it a value, "
             "or mark it as optional"
         )
     if binding.private:
         numbers = numbers.copy()
-    return as_array(numbers, binding.type.dtype, _view_shape(binding, len(numbers), dims))
+    return as_array(numbers, binding.element, _view_shape(binding, len(numbers), dims))
 
 
 def _is_unconnected(db: Any, name: str) -> bool:
@@ -367,10 +370,10 @@ def _is_unconnected(db: Any, name: str) -> bool:
 
 def _view_shape(binding: Binding, count: int, dims: tuple[int, ...]) -> tuple[int, ...]:
     """The shape in which the kernel sees `count` elements."""
-    rank = binding.type.ndim
+    rank = binding.rank
     if rank == 1:
         return (count,)
-    if rank == len(dims) and prod(dims) == count:
+    if rank == len(dims) and math.prod(dims) == count:
         return dims
     raise GraphError(
         f"`{binding.name}` has {rank} dimensions in the kernel; its {count} elements do not fill the launch of {dims}"
@@ -382,16 +385,16 @@ def _output(db: Any, binding: Binding, dims: tuple[int, ...]) -> Any:
     kind = binding.attribute
     like = as_numbers(_value(db, "inputs", binding.like), kind) if binding.like else None
     if not kind.is_array:
-        count, shape = 1, (1,) * binding.type.ndim
+        count, shape = 1, (1,) * binding.rank
     else:
-        count = len(like) if like is not None else prod(dims)
+        count = len(like) if like is not None else math.prod(dims)
         shape = _view_shape(binding, count, dims)
     binding.buffer = _buffer(db, binding, (count, *kind.shape))
     if binding.source and like is not None:
         binding.buffer[:] = like.reshape(binding.buffer.shape)
     else:
         binding.buffer[...] = 0
-    return as_array(binding.buffer, binding.type.dtype, shape)
+    return as_array(binding.buffer, binding.element, shape)
 
 
 def _buffer(db: Any, binding: Binding, shape: tuple[int, ...]) -> np.ndarray:

@@ -185,7 +185,7 @@ def take(attribute: Attribute, prop: Usd.Attribute, time: Usd.TimeCode) -> None:
     if value is None:
         return
     convert = converter(authored, attribute.type) if authored else None
-    if convert is None:
+    if authored is None or convert is None:
         text = f"holds a {prop.GetTypeName()} but the node wants {attribute.type}; the default is used"
         log.warning(attribute.path, text)
         return

@@ -9,11 +9,12 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Any
 
 from ..lang.errors import nearest
 from . import stock
 from .graph import NodeType
-from .ogn import NodeSpec, OgnError, read
+from .ogn import OgnError, read
 
 EXTENSION = "omni.warp_core"
 PACKAGE = Path(__file__).parents[1]
@@ -43,10 +44,10 @@ class Registry:
         """Register every node below `folder`. Raises OgnError for the first that cannot be used."""
         for path in sorted(folder.rglob("*.ogn")):
             spec = read(path, EXTENSION)
-            self.add(NodeType(spec, load_class(path, spec)))
+            self.add(NodeType(spec, load_class(path)))
 
 
-def load_class(path: Path, spec: NodeSpec) -> type:
+def load_class(path: Path) -> Any:
     """The class that goes with the `.ogn` file at `path`. Raises OgnError when it is not there or has no `compute`."""
     source = path.with_suffix(".py")
     name = f"{EXTENSION}.ogn.{path.stem}"

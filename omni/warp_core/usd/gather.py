@@ -214,4 +214,4 @@ def _transformed(points: np.ndarray, matrix: Gf.Matrix4d) -> np.ndarray:
 
 
 def _stack(parts: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.zeros((0, 3), np.float32)
+    return np.ascontiguousarray(np.concatenate(parts)) if parts else np.zeros((0, 3), np.float32)

@@ -12,44 +12,49 @@ import omni.warp_core as wp
 NEARNESS_BITS = wp.constant(4294967040.0)  # the largest float32 below 2**32
 
 
+@wp.struct
+class Lens:
+    """A camera (see camera.View), the depths it tells apart, and the size of its picture in pixels."""
+
+    eye: wp.vec3
+    right: wp.vec3
+    up: wp.vec3
+    forward: wp.vec3
+    scale: float
+    perspective: int
+    near: float
+    far: float
+    width: int
+    height: int
+
+
 @wp.func
-def to_camera(p: wp.vec3, eye: wp.vec3, right: wp.vec3, up: wp.vec3, forward: wp.vec3) -> wp.vec3:
-    """A point in camera coordinates: right, up, forward."""
-    d = p - eye
-    return wp.vec3(wp.dot(d, right), wp.dot(d, up), wp.dot(d, forward))
-
-
-@wp.kernel
-def project(
-    points: wp.array(dtype=wp.vec3),
-    eye: wp.vec3,
-    right: wp.vec3,
-    up: wp.vec3,
-    forward: wp.vec3,
-    scale: float,
-    perspective: int,
-    near: float,
-    far: float,
-    width: int,
-    height: int,
-    screen: wp.array(dtype=wp.vec3),
-):
-    """Pixel x and y and nearness of every point; nearness is negative for points that are not in front of the eye."""
-    i = wp.tid()
-    c = to_camera(points[i], eye, right, up, forward)
-    s = scale * float(width)
-    nearness = (far - c[2]) / (far - near)
-    if perspective != 0:
-        z = wp.max(c[2], 0.000001)
-        s = s / z
-        nearness = near / z
-    if c[2] < near * 0.999:
+def to_screen(p: wp.vec3, lens: Lens) -> wp.vec3:
+    """Pixel x and y and nearness of a point; nearness is negative where the point is not in front of the eye."""
+    d = p - lens.eye
+    z = wp.dot(d, lens.forward)
+    s = lens.scale * float(lens.width)
+    nearness = (lens.far - z) / (lens.far - lens.near)
+    if lens.perspective != 0:
+        front = wp.max(z, 0.000001)
+        s = s / front
+        nearness = lens.near / front
+    if z < lens.near * 0.999:
         nearness = -1.0
-    screen[i] = wp.vec3(0.5 * float(width) + s * c[0], 0.5 * float(height) - s * c[1], nearness)
+    x = 0.5 * float(lens.width) + s * wp.dot(d, lens.right)
+    y = 0.5 * float(lens.height) - s * wp.dot(d, lens.up)
+    return wp.vec3(x, y, nearness)
 
 
 @wp.kernel
-def clear(cells: wp.array(dtype=wp.uint64)):
+def project(points: wp.array[wp.vec3], lens: Lens, screen: wp.array[wp.vec3]):
+    """Where every point is on the screen."""
+    i = wp.tid()
+    screen[i] = to_screen(points[i], lens)
+
+
+@wp.kernel
+def clear(cells: wp.array[wp.uint64]):
     """Empty the z-buffer."""
     cells[wp.tid()] = wp.uint64(0)
 
@@ -68,13 +73,7 @@ def cell(nearness: float, number: int) -> wp.uint64:
 
 
 @wp.kernel
-def draw_triangles(
-    screen: wp.array(dtype=wp.vec3),
-    triangles: wp.array2d(dtype=int),
-    width: int,
-    height: int,
-    cells: wp.array(dtype=wp.uint64),
-):
+def draw_triangles(screen: wp.array[wp.vec3], triangles: wp.array2d[int], lens: Lens, cells: wp.array[wp.uint64]):
     """One thread a triangle: every pixel whose centre it covers."""
     t = wp.tid()
     a = screen[triangles[t, 0]]
@@ -85,9 +84,9 @@ def draw_triangles(
         return
     inverse = 1.0 / area
     x0 = wp.max(int(wp.ceil(wp.min(a[0], wp.min(b[0], c[0])) - 0.5)), 0)
-    x1 = wp.min(int(wp.floor(wp.max(a[0], wp.max(b[0], c[0])) - 0.5)), width - 1)
+    x1 = wp.min(int(wp.floor(wp.max(a[0], wp.max(b[0], c[0])) - 0.5)), lens.width - 1)
     y0 = wp.max(int(wp.ceil(wp.min(a[1], wp.min(b[1], c[1])) - 0.5)), 0)
-    y1 = wp.min(int(wp.floor(wp.max(a[1], wp.max(b[1], c[1])) - 0.5)), height - 1)
+    y1 = wp.min(int(wp.floor(wp.max(a[1], wp.max(b[1], c[1])) - 0.5)), lens.height - 1)
     for y in range(y0, y1 + 1):
         for x in range(x0, x1 + 1):
             px = float(x) + 0.5
@@ -96,50 +95,40 @@ def draw_triangles(
             v = edge(c, a, px, py) * inverse
             w = 1.0 - u - v
             if u >= 0.0 and v >= 0.0 and w >= 0.0:
-                wp.atomic_max(cells, y * width + x, cell(u * a[2] + v * b[2] + w * c[2], t + 1))
+                wp.atomic_max(cells, y * lens.width + x, cell(u * a[2] + v * b[2] + w * c[2], t + 1))
 
 
 @wp.kernel
-def draw_points(
-    screen: wp.array(dtype=wp.vec3),
-    radii: wp.array(dtype=float),
-    scale: float,
-    perspective: int,
-    near: float,
-    first: int,
-    width: int,
-    height: int,
-    cells: wp.array(dtype=wp.uint64),
-):
+def draw_points(screen: wp.array[wp.vec3], radii: wp.array[float], first: int, lens: Lens, cells: wp.array[wp.uint64]):
     """One thread a point: a disc that faces the eye, at least about a pixel wide."""
     i = wp.tid()
     p = screen[i]
     if p[2] < 0.0:
         return
-    r = disc_radius(radii[i], p[2], scale, perspective, near, width)
+    r = disc_radius(radii[i], p[2], lens)
     x0 = wp.max(int(wp.ceil(p[0] - r - 0.5)), 0)
-    x1 = wp.min(int(wp.floor(p[0] + r - 0.5)), width - 1)
+    x1 = wp.min(int(wp.floor(p[0] + r - 0.5)), lens.width - 1)
     y0 = wp.max(int(wp.ceil(p[1] - r - 0.5)), 0)
-    y1 = wp.min(int(wp.floor(p[1] + r - 0.5)), height - 1)
+    y1 = wp.min(int(wp.floor(p[1] + r - 0.5)), lens.height - 1)
     for y in range(y0, y1 + 1):
         for x in range(x0, x1 + 1):
             dx = float(x) + 0.5 - p[0]
             dy = float(y) + 0.5 - p[1]
             if dx * dx + dy * dy <= r * r:
-                wp.atomic_max(cells, y * width + x, cell(p[2], first + i + 1))
+                wp.atomic_max(cells, y * lens.width + x, cell(p[2], first + i + 1))
 
 
 @wp.func
-def disc_radius(radius: float, nearness: float, scale: float, perspective: int, near: float, width: int) -> float:
+def disc_radius(radius: float, nearness: float, lens: Lens) -> float:
     """Radius of a point in pixels."""
-    r = radius * scale * float(width)
-    if perspective != 0:
-        r = r * nearness / near
+    r = radius * lens.scale * float(lens.width)
+    if lens.perspective != 0:
+        r = r * nearness / lens.near
     return wp.max(r, 0.75)
 
 
 @wp.kernel
-def face_normals(points: wp.array(dtype=wp.vec3), triangles: wp.array2d(dtype=int), normals: wp.array(dtype=wp.vec3)):
+def face_normals(points: wp.array[wp.vec3], triangles: wp.array2d[int], normals: wp.array[wp.vec3]):
     """Cross products: directions with the length of twice the area."""
     t = wp.tid()
     a = points[triangles[t, 0]]
@@ -148,10 +137,10 @@ def face_normals(points: wp.array(dtype=wp.vec3), triangles: wp.array2d(dtype=in
 
 @wp.kernel
 def vertex_normals(
-    faces: wp.array(dtype=wp.vec3),
-    starts: wp.array(dtype=int),
-    around: wp.array(dtype=int),
-    normals: wp.array(dtype=wp.vec3),
+    faces: wp.array[wp.vec3],
+    starts: wp.array[int],
+    around: wp.array[int],
+    normals: wp.array[wp.vec3],
 ):
     """Mean over the triangles around each vertex, weighted by area."""
     i = wp.tid()
@@ -170,148 +159,56 @@ def sky(direction: wp.vec3, up: wp.vec3) -> wp.vec3:
 
 @wp.func
 def lit(
-    color: wp.vec3, normal: wp.vec3, to_eye: wp.vec3, to_light: wp.vec3, world_up: wp.vec3, shadow: float
+    color: wp.vec3, normal: wp.vec3, position: wp.vec3, lens: Lens, light: Lens, shadow: float, world_up: wp.vec3
 ) -> wp.vec3:
-    """Ambient, key light, a soft highlight and a rim; linear RGB."""
-    key = wp.max(wp.dot(normal, to_light), 0.0) * shadow
-    diffuse = sky(normal, world_up) * 0.50 + wp.vec3(1.0, 0.93, 0.82) * (1.45 * key)
-    half = wp.normalize(to_light + to_eye)
-    shine = wp.max(wp.dot(normal, half), 0.0)
-    shine = shine * shine
-    shine = shine * shine
-    shine = shine * shine
-    shine = shine * shine
-    shine = shine * shine
-    shine = shine * shine
-    facing = 1.0 - wp.max(wp.dot(normal, to_eye), 0.0)
+    """Ambient, key light, a soft highlight and a rim; linear RGB. Both sides of a surface look the same."""
+    to_eye = lens.forward * (-1.0)
+    if lens.perspective != 0:
+        to_eye = wp.normalize(lens.eye - position)
+    n = normal
+    if wp.dot(n, to_eye) < 0.0:
+        n = n * (-1.0)
+    to_light = light.forward * (-1.0)
+    key = wp.max(wp.dot(n, to_light), 0.0) * shadow
+    diffuse = sky(n, world_up) * 0.50 + wp.vec3(1.0, 0.93, 0.82) * (1.45 * key)
+    shine = wp.max(wp.dot(n, wp.normalize(to_light + to_eye)), 0.0)
+    for _ in range(6):
+        shine = shine * shine
+    facing = 1.0 - wp.max(wp.dot(n, to_eye), 0.0)
     rim = facing * facing * facing * facing
-    out = wp.cw_mul(color, diffuse)
-    out += wp.vec3(1.0, 0.95, 0.88) * (0.35 * shine * shadow)
-    return out + sky(normal, world_up) * (0.22 * rim)
+    highlight = wp.vec3(1.0, 0.95, 0.88) * (0.35 * shine * shadow)
+    return wp.cw_mul(color, diffuse) + highlight + sky(n, world_up) * (0.22 * rim)
 
 
 @wp.func
-def light_reaches(
-    p: wp.vec3,
-    eye: wp.vec3,
-    right: wp.vec3,
-    up: wp.vec3,
-    forward: wp.vec3,
-    scale: float,
-    near: float,
-    far: float,
-    size: int,
-    cells: wp.array(dtype=wp.uint64),
-) -> float:
+def light_reaches(p: wp.vec3, light: Lens, cells: wp.array[wp.uint64]) -> float:
     """Part of the key light that arrives at a point: 5 x 5 comparisons in the z-buffer seen from the light."""
-    c = to_camera(p, eye, right, up, forward)
-    s = scale * float(size)
-    x = int(wp.floor(0.5 * float(size) + s * c[0]))
-    y = int(wp.floor(0.5 * float(size) - s * c[1]))
-    nearness = (far - c[2]) / (far - near) + 0.004
+    at = to_screen(p, light)
+    x = int(wp.floor(at[0]))
+    y = int(wp.floor(at[1]))
     seen = 0.0
     for j in range(-2, 3):
         for i in range(-2, 3):
-            u = wp.clamp(x + i, 0, size - 1)
-            v = wp.clamp(y + j, 0, size - 1)
-            stored = float(cells[v * size + u] >> wp.uint64(32)) / NEARNESS_BITS
-            if stored <= nearness:
+            u = wp.clamp(x + i, 0, light.width - 1)
+            v = wp.clamp(y + j, 0, light.height - 1)
+            stored = float(cells[v * light.width + u] >> wp.uint64(32)) / NEARNESS_BITS
+            if stored <= at[2] + 0.004:
                 seen += 1.0
     return seen / 25.0
 
 
-@wp.kernel
-def shade(
-    cells: wp.array(dtype=wp.uint64),
-    width: int,
-    height: int,
-    screen: wp.array(dtype=wp.vec3),
-    vertices: wp.array(dtype=wp.vec3),
-    triangles: wp.array2d(dtype=int),
-    faces: wp.array(dtype=wp.vec3),
-    normals: wp.array(dtype=wp.vec3),
-    colors: wp.array(dtype=wp.vec3),
-    point_screen: wp.array(dtype=wp.vec3),
-    points: wp.array(dtype=wp.vec3),
-    point_colors: wp.array(dtype=wp.vec3),
-    radii: wp.array(dtype=float),
-    eye: wp.vec3,
-    right: wp.vec3,
-    up: wp.vec3,
-    forward: wp.vec3,
-    scale: float,
-    perspective: int,
-    near: float,
-    light_eye: wp.vec3,
-    light_right: wp.vec3,
-    light_up: wp.vec3,
-    light_forward: wp.vec3,
-    light_scale: float,
-    light_near: float,
-    light_far: float,
-    light_size: int,
-    light_cells: wp.array(dtype=wp.uint64),
-    world_up: wp.vec3,
-    image: wp.array(dtype=wp.vec3),
-):
-    """Linear colour of every pixel."""
-    y, x = wp.tid()
-    px = float(x) + 0.5
-    py = float(y) + 0.5
-    stored = cells[y * width + x]
-    number = int(stored & wp.uint64(4294967295)) - 1
-    count = triangles.shape[0]
-    if number < 0:
-        image[y * width + x] = backdrop(px / float(width), py / float(height), float(width) / float(height))
-        return
-    position = wp.vec3(0.0, 0.0, 0.0)
-    normal = wp.vec3(0.0, 0.0, 1.0)
-    color = wp.vec3(0.0, 0.0, 0.0)
-    if number < count:
-        ia = triangles[number, 0]
-        ib = triangles[number, 1]
-        ic = triangles[number, 2]
-        a = screen[ia]
-        b = screen[ib]
-        c = screen[ic]
-        inverse = 1.0 / edge(a, b, c[0], c[1])
-        u = edge(b, c, px, py) * inverse
-        v = edge(c, a, px, py) * inverse
-        w = 1.0 - u - v
-        if perspective != 0:
-            u = u * a[2]
-            v = v * b[2]
-            w = w * c[2]
-            total = u + v + w
-            u = u / total
-            v = v / total
-            w = w / total
-        position = vertices[ia] * u + vertices[ib] * v + vertices[ic] * w
-        color = colors[ia] * u + colors[ib] * v + colors[ic] * w
-        face = wp.normalize(faces[number])
-        normal = smooth(normals[ia], face) * u + smooth(normals[ib], face) * v + smooth(normals[ic], face) * w
-        normal = wp.normalize(normal)
-    else:
-        i = number - count
-        p = point_screen[i]
-        r = disc_radius(radii[i], p[2], scale, perspective, near, width)
-        dx = (px - p[0]) / r
-        dy = (p[1] - py) / r
-        dz = wp.sqrt(wp.max(1.0 - dx * dx - dy * dy, 0.0))
-        normal = right * dx + up * dy - forward * dz
-        position = points[i] + normal * radii[i]
-        color = point_colors[i]
-    to_eye = wp.vec3(0.0, 0.0, 0.0) - forward
+@wp.func
+def corner_weights(a: wp.vec3, b: wp.vec3, c: wp.vec3, x: float, y: float, perspective: int) -> wp.vec3:
+    """Barycentric weights at a pixel, corrected for perspective; nearness is proportional to 1 / depth there."""
+    inverse = 1.0 / edge(a, b, c[0], c[1])
+    u = edge(b, c, x, y) * inverse
+    v = edge(c, a, x, y) * inverse
+    w = 1.0 - u - v
     if perspective != 0:
-        to_eye = wp.normalize(eye - position)
-    if wp.dot(normal, to_eye) < 0.0:
-        normal = wp.vec3(0.0, 0.0, 0.0) - normal
-    shadow = light_reaches(
-        position, light_eye, light_right, light_up, light_forward, light_scale, light_near, light_far, light_size,
-        light_cells,
-    )  # fmt: skip
-    to_light = wp.vec3(0.0, 0.0, 0.0) - light_forward
-    image[y * width + x] = lit(color, normal, to_eye, to_light, world_up, shadow)
+        u = u * a[2]
+        v = v * b[2]
+        w = w * c[2]
+    return wp.vec3(u, v, w) / (u + v + w)
 
 
 @wp.func
@@ -332,6 +229,78 @@ def backdrop(x: float, y: float, aspect: float) -> wp.vec3:
     return wp.vec3(0.006, 0.007, 0.011) * (1.0 - fall) + wp.vec3(0.045, 0.058, 0.082) * fall
 
 
+@wp.kernel
+def shade_triangles(
+    cells: wp.array[wp.uint64],
+    lens: Lens,
+    screen: wp.array[wp.vec3],
+    vertices: wp.array[wp.vec3],
+    triangles: wp.array2d[int],
+    faces: wp.array[wp.vec3],
+    normals: wp.array[wp.vec3],
+    colors: wp.array[wp.vec3],
+    light: Lens,
+    light_cells: wp.array[wp.uint64],
+    world_up: wp.vec3,
+    image: wp.array[wp.vec3],
+):
+    """Linear colour of the pixels where a triangle is seen, and of those where nothing is."""
+    y, x = wp.tid()
+    at = y * lens.width + x
+    px = float(x) + 0.5
+    py = float(y) + 0.5
+    t = int(cells[at] & wp.uint64(4294967295)) - 1
+    if t < 0:
+        image[at] = backdrop(px / float(lens.width), py / float(lens.height), float(lens.width) / float(lens.height))
+        return
+    if t >= triangles.shape[0]:
+        return
+    ia = triangles[t, 0]
+    ib = triangles[t, 1]
+    ic = triangles[t, 2]
+    weights = corner_weights(screen[ia], screen[ib], screen[ic], px, py, lens.perspective)
+    u = weights[0]
+    v = weights[1]
+    w = weights[2]
+    face = wp.normalize(faces[t])
+    normal = smooth(normals[ia], face) * u + smooth(normals[ib], face) * v + smooth(normals[ic], face) * w
+    position = vertices[ia] * u + vertices[ib] * v + vertices[ic] * w
+    color = colors[ia] * u + colors[ib] * v + colors[ic] * w
+    image[at] = lit(
+        color, wp.normalize(normal), position, lens, light, light_reaches(position, light, light_cells), world_up
+    )
+
+
+@wp.kernel
+def shade_points(
+    cells: wp.array[wp.uint64],
+    first: int,
+    lens: Lens,
+    screen: wp.array[wp.vec3],
+    points: wp.array[wp.vec3],
+    colors: wp.array[wp.vec3],
+    radii: wp.array[float],
+    light: Lens,
+    light_cells: wp.array[wp.uint64],
+    world_up: wp.vec3,
+    image: wp.array[wp.vec3],
+):
+    """Linear colour of the pixels where a point is seen, shaded as a ball."""
+    y, x = wp.tid()
+    at = y * lens.width + x
+    i = int(cells[at] & wp.uint64(4294967295)) - 1 - first
+    if i < 0:
+        return
+    p = screen[i]
+    r = disc_radius(radii[i], p[2], lens)
+    dx = (float(x) + 0.5 - p[0]) / r
+    dy = (p[1] - float(y) - 0.5) / r
+    dz = wp.sqrt(wp.max(1.0 - dx * dx - dy * dy, 0.0))
+    normal = lens.right * dx + lens.up * dy - lens.forward * dz
+    position = points[i] + normal * radii[i]
+    image[at] = lit(colors[i], normal, position, lens, light, light_reaches(position, light, light_cells), world_up)
+
+
 @wp.func
 def film(x: float) -> float:
     """Tone curve that bends highlights over instead of cutting them, then the gamma of sRGB."""
@@ -343,7 +312,7 @@ def film(x: float) -> float:
 
 
 @wp.kernel
-def resolve(image: wp.array(dtype=wp.vec3), width: int, factor: int, pixels: wp.array3d(dtype=wp.uint8)):
+def resolve(image: wp.array[wp.vec3], width: int, factor: int, pixels: wp.array3d[wp.uint8]):
     """Mean of factor x factor samples, then eight bits."""
     y, x = wp.tid()
     r = 0.0

@@ -16,8 +16,14 @@ SUPERSAMPLING = 2
 SHADOW_SIZE = 2048
 
 
-def _axes(view: View) -> list[Any]:
-    return [wp.vec3(*map(float, v)) for v in (view.eye, view.right, view.up, view.forward)]
+def _lens(view: View, depths: tuple[float, float], width: int, height: int) -> Any:
+    lens = raster.Lens()
+    for name in ("eye", "right", "up", "forward"):
+        setattr(lens, name, wp.vec3(*map(float, getattr(view, name))))
+    lens.scale, lens.perspective = view.scale, int(view.perspective)
+    lens.near, lens.far = depths
+    lens.width, lens.height = width, height
+    return lens
 
 
 class Renderer:
@@ -34,46 +40,42 @@ class Renderer:
     def draw(self, scene: Drawable, view: View) -> np.ndarray:
         """A picture of shape (height, width, 3), uint8."""
         width, height = self._fine
-        depths = self._depths(scene, view)
-        screen, point_screen = self._fill(scene, view, depths, width, height, self._cells)
-        light = self._light(scene, view)
-        light_depths = self._depths(scene, light)
-        self._fill(scene, light, light_depths, SHADOW_SIZE, SHADOW_SIZE, self._light_cells)
-        faces = np.zeros((len(scene.triangles), 3), np.float32)
-        normals = np.zeros((len(scene.vertices), 3), np.float32)
-        wp.launch(raster.face_normals, len(faces), [scene.vertices, scene.triangles, faces])
-        wp.launch(raster.vertex_normals, len(normals), [faces, scene.starts, scene.around, normals])
-        wp.launch(
-            raster.shade,
-            (height, width),
-            [
-                *(self._cells, width, height, screen, scene.vertices, scene.triangles, faces, normals),
-                *(np.ascontiguousarray(scene.colors), point_screen, scene.points),
-                *(np.ascontiguousarray(scene.point_colors), scene.radii),
-                *(*_axes(view), view.scale, int(view.perspective), depths[0]),
-                *(*_axes(light), light.scale, *light_depths, SHADOW_SIZE, self._light_cells),
-                wp.vec3(*map(float, self.up)),
-                self._image,
-            ],
-        )
+        key = self._light(scene, view)
+        lens = _lens(view, self._depths(scene, view), width, height)
+        light = _lens(key, self._depths(scene, key), SHADOW_SIZE, SHADOW_SIZE)
+        screen, point_screen = self._fill(scene, lens, self._cells)
+        self._fill(scene, light, self._light_cells)
+        faces, normals = self._normals(scene)
+        lights = [light, self._light_cells, wp.vec3(*map(float, self.up)), self._image]
+        surface = [screen, scene.vertices, scene.triangles, faces, normals, scene.colors]
+        wp.launch(raster.shade_triangles, (height, width), [self._cells, lens, *surface, *lights])
+        if len(scene.points):
+            discs = [len(scene.triangles), lens, point_screen, scene.points, scene.point_colors, scene.radii]
+            wp.launch(raster.shade_points, (height, width), [self._cells, *discs, *lights])
         pixels = np.zeros((self.height, self.width, 3), np.uint8)
         wp.launch(raster.resolve, (self.height, self.width), [self._image, width, SUPERSAMPLING, pixels])
         return pixels
 
-    def _fill(
-        self, scene: Drawable, view: View, depths: tuple[float, float], width: int, height: int, cells: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _fill(self, scene: Drawable, lens: Any, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Draw everything into a z-buffer; returns where vertices and points are on the screen."""
         wp.launch(raster.clear, len(cells), [cells])
-        screen = np.zeros((len(scene.vertices), 3), np.float32)
-        point_screen = np.zeros((len(scene.points), 3), np.float32)
-        lens = [view.scale, int(view.perspective), *depths, width, height]
-        wp.launch(raster.project, len(screen), [scene.vertices, *_axes(view), *lens, screen])
-        wp.launch(raster.project, len(point_screen), [scene.points, *_axes(view), *lens, point_screen])
-        wp.launch(raster.draw_triangles, len(scene.triangles), [screen, scene.triangles, width, height, cells])
-        disc = [view.scale, int(view.perspective), depths[0], len(scene.triangles), width, height]
-        wp.launch(raster.draw_points, len(scene.points), [point_screen, scene.radii, *disc, cells])
+        screen, point_screen = np.zeros_like(scene.vertices), np.zeros_like(scene.points)
+        wp.launch(raster.project, len(screen), [scene.vertices, lens, screen])
+        wp.launch(raster.draw_triangles, len(scene.triangles), [screen, scene.triangles, lens, cells])
+        if len(scene.points):
+            wp.launch(raster.project, len(point_screen), [scene.points, lens, point_screen])
+            wp.launch(
+                raster.draw_points, len(scene.points), [point_screen, scene.radii, len(scene.triangles), lens, cells]
+            )
         return screen, point_screen
+
+    def _normals(self, scene: Drawable) -> tuple[np.ndarray, np.ndarray]:
+        """Normals of triangles (not normalised) and of vertices."""
+        faces = np.zeros((len(scene.triangles), 3), np.float32)
+        normals = np.zeros_like(scene.vertices)
+        wp.launch(raster.face_normals, len(faces), [scene.vertices, scene.triangles, faces])
+        wp.launch(raster.vertex_normals, len(normals), [faces, scene.starts, scene.around, normals])
+        return faces, normals
 
     def _depths(self, scene: Drawable, view: View) -> tuple[float, float]:
         """Nearest and farthest distance along the view of what is drawn, with some air."""
