@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "plan.h"
 
@@ -35,7 +36,7 @@ constexpr const char* kSlotNames[kSlots] = {"kernel",      "dim",        "inputs
 struct Module {
     std::array<PyObject*, kSlots> names;
     PyObject* plan = PyUnicode_InternFromString("_plan");
-    PyObject* device_id = PyUnicode_InternFromString("device_id");
+    PyObject* id = PyUnicode_InternFromString("id");
     nb::object slow_launch = nb::none();
     bool fast = true;
     int default_device = 0;
@@ -93,7 +94,7 @@ bool everyday(const Slots& s) {
 int device_of(PyObject* device) {
     if (!device || device == Py_None) return module().default_device;
     if (PyUnicode_CheckExact(device)) return PyUnicode_CompareWithASCIIString(device, "cpu") == 0 ? 0 : -1;
-    nb::object id = nb::steal(PyObject_GetAttr(device, module().device_id));
+    nb::object id = nb::steal(PyObject_GetAttr(device, module().id));
     if (!id.is_valid() || !PyLong_CheckExact(id.ptr())) {
         PyErr_Clear();
         return -1;
@@ -303,7 +304,9 @@ void bind_launch(nb::module_& m) {
         .def_ro("kernel", &Launch::kernel)
         .def_ro("dim", &Launch::dim)
         .def_ro("plan", &Launch::plan_object);
-    m.def("set_slow_launch", [](nb::object f) { module().slow_launch = std::move(f); }, nb::arg("function").none());
+    m.def(
+        "set_slow_launch", [](nb::object f) { return std::exchange(module().slow_launch, std::move(f)); },
+        nb::arg("function").none());
     m.def("set_fast_launch", [](bool enabled) { module().fast = enabled; }, nb::arg("enabled"));
     m.def("set_default_device", [](int id) { module().default_device = id; }, nb::arg("device_id"));
     m.attr("launch") = nb::steal(PyCFunction_NewEx(&launch_def, nullptr, nb::str("omni.warp_core._native").ptr()));

@@ -91,28 +91,29 @@ class Flattener {
   public:
     Flattener(const Dtype& dtype, std::byte* to) : dtype_(dtype), to_(to), left_(dtype.shape[0] * dtype.shape[1]) {}
 
-    bool add(PyObject* value, int depth, std::string& why) {
+    // As pack_scalar.
+    PyObject* add(PyObject* value, int depth, std::string& why) {
         if (depth == 0 || PyFloat_Check(value) || PyLong_Check(value) || !PySequence_Check(value))
             return number(value, why);
         nb::object items = nb::steal(PySequence_Fast(value, ""));
         if (!items.is_valid()) {
             PyErr_Clear();
             why = "got " + describe(value);
-            return false;
+            return PyExc_TypeError;
         }
         for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.ptr()); ++i)
-            if (!add(PySequence_Fast_GET_ITEM(items.ptr(), i), depth - 1, why)) return false;
-        return true;
+            if (PyObject* error = add(PySequence_Fast_GET_ITEM(items.ptr(), i), depth - 1, why)) return error;
+        return nullptr;
     }
 
     int64_t left() const { return left_; }
 
   private:
-    bool number(PyObject* value, std::string& why) {
-        if (--left_ < 0) return true;
-        if (!pack_scalar(dtype_.scalar, scalar_words(dtype_.scalar), value, to_, why)) return false;
+    PyObject* number(PyObject* value, std::string& why) {
+        if (--left_ < 0) return nullptr;
+        PyObject* error = pack_scalar(dtype_.scalar, scalar_words(dtype_.scalar), value, to_, why);
         to_ += dtype_.scalar.size;
-        return true;
+        return error;
     }
 
     const Dtype& dtype_;
@@ -142,7 +143,8 @@ void Plan::pack(size_t index, PyObject* value, std::byte* block, Pins& pins, boo
         case ArgKind::Struct:
             return pack_struct(index, value, to, pins);
         case ArgKind::Scalar:
-            if (!pack_scalar(p.dtype->scalar, p.dtype->display, value, to, why)) refuse(PyExc_TypeError, index, why);
+            if (PyObject* error = pack_scalar(p.dtype->scalar, p.dtype->display, value, to, why))
+                refuse(error, index, why);
     }
 }
 
@@ -219,8 +221,8 @@ void Plan::pack_packed(size_t index, PyObject* value, std::byte* to) const {
     Flattener flat(*p.dtype, to);
     if (!PySequence_Check(value))
         refuse(PyExc_TypeError, index, "expects " + p.dtype->display + ", got " + describe(value));
-    if (!flat.add(value, 2, why))
-        refuse(PyExc_TypeError, index, "expects " + p.dtype->display + "; a component " + why);
+    if (PyObject* error = flat.add(value, 2, why))
+        refuse(error, index, "expects " + p.dtype->display + "; a component " + why);
     if (flat.left() != 0) {
         int64_t count = p.dtype->shape[0] * p.dtype->shape[1];
         refuse(PyExc_ValueError, index,
@@ -246,7 +248,13 @@ void Plan::pack_struct(size_t index, PyObject* value, std::byte* to, Pins& pins)
 // Lets Python turn the value into something this file understands; false if it does not want to.
 bool Plan::pack_converted(size_t index, PyObject* value, std::byte* block, Pins& pins, bool& strided) const {
     if (convert.is_none()) return false;
-    nb::object replacement = convert(index, nb::borrow(value));
+    nb::object replacement;
+    try {
+        replacement = convert(index, nb::borrow(value));
+    } catch (nb::python_error& e) {
+        if (!e.matches(PyExc_TypeError) && !e.matches(PyExc_ValueError)) throw;
+        refuse(e.type().ptr(), index, std::string("cannot be used: ") + nb::str(e.value()).c_str());
+    }
     if (replacement.is(nb::borrow(Py_NotImplemented)) || replacement.is(nb::borrow(value))) return false;
     if (params[index].kind == ArgKind::Array && !as_array(replacement.ptr())) return false;
     pack(index, replacement.ptr(), block, pins, strided);

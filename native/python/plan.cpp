@@ -305,9 +305,9 @@ void bind_plans(nb::module_& m) {
         .def_ro("device_id", &Plan::device_id)
         .def_ro("block_size", &Plan::block_size)
         .def_prop_ro("layout", &layout)
-        .def_rw("on_missing", &Plan::on_missing)
-        .def_rw("on_failure", &Plan::on_failure)
-        .def_rw("convert", &Plan::convert);
+        .def_rw("on_missing", &Plan::on_missing, nb::for_setter(nb::arg("value").none()))
+        .def_rw("on_failure", &Plan::on_failure, nb::for_setter(nb::arg("value").none()))
+        .def_rw("convert", &Plan::convert, nb::for_setter(nb::arg("value").none()));
     plan_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
 }
 

@@ -103,7 +103,8 @@ extern PyTypeObject* plan_type;
 // What a person would call a value in an error message: "an array of float32 with 2 dimensions", "str".
 std::string describe(PyObject* value);
 
-// Writes `value` as a scalar; returns false with `why` set if it is not one or does not fit.
-bool pack_scalar(const Scalar& scalar, const std::string& display, PyObject* value, std::byte* to, std::string& why);
+// Writes `value` as a scalar. Returns null, or the exception to raise with what is wrong in `why`.
+PyObject* pack_scalar(const Scalar& scalar, const std::string& display, PyObject* value, std::byte* to,
+                      std::string& why);
 
 }  // namespace wc

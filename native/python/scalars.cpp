@@ -37,37 +37,37 @@ bool integer_bits(PyObject* integer, const Scalar& s, uint64_t& bits) {
     return !overflow && value >= 0 && bits << shift >> shift == bits;
 }
 
-bool pack_integer(const Scalar& s, const std::string& display, PyObject* value, std::byte* to, std::string& why) {
+PyObject* pack_integer(const Scalar& s, const std::string& display, PyObject* value, std::byte* to, std::string& why) {
     nb::object integer;
     if (PyLong_Check(value)) {
         integer = nb::borrow(value);
     } else if (PyFloat_Check(value) || !PyIndex_Check(value)) {
         why = "expects " + display + ", got " + describe(value);
         if (PyFloat_Check(value)) why += "; convert it with int(...)";
-        return false;
+        return PyExc_TypeError;
     } else {
         integer = nb::steal(PyNumber_Index(value));
         if (!integer.is_valid()) {
             PyErr_Clear();
             why = "expects " + display + ", got " + describe(value);
-            return false;
+            return PyExc_TypeError;
         }
     }
     uint64_t bits;
     if (!integer_bits(integer.ptr(), s, bits)) {
         why = std::string(nb::str(integer).c_str()) + " is out of range for " + display + " (" + limits(s) + ")";
-        return false;
+        return PyExc_ValueError;
     }
     put_integer(to, s.size, bits);
-    return true;
+    return nullptr;
 }
 
-bool pack_float(const Scalar& s, const std::string& display, PyObject* value, std::byte* to, std::string& why) {
+PyObject* pack_float(const Scalar& s, const std::string& display, PyObject* value, std::byte* to, std::string& why) {
     double x = PyFloat_AsDouble(value);
     if (x == -1.0 && PyErr_Occurred()) {
         PyErr_Clear();
         why = "expects " + display + ", got " + describe(value);
-        return false;
+        return PyExc_TypeError;
     }
     if (s.kind == Kind::Bfloat) {
         put(to, to_bfloat(x));
@@ -78,23 +78,23 @@ bool pack_float(const Scalar& s, const std::string& display, PyObject* value, st
     } else {
         put(to, x);
     }
-    return true;
+    return nullptr;
 }
 
-bool pack_bool(const std::string& display, PyObject* value, std::byte* to, std::string& why) {
-    int truth = PyNumber_Check(value) || Py_TYPE(value)->tp_as_number ? PyObject_IsTrue(value) : -1;
-    if (truth < 0 || PySequence_Check(value)) {
+PyObject* pack_bool(const std::string& display, PyObject* value, std::byte* to, std::string& why) {
+    int truth = PyNumber_Check(value) && !PySequence_Check(value) ? PyObject_IsTrue(value) : -1;
+    if (truth < 0) {
         PyErr_Clear();
         why = "expects " + display + ", got " + describe(value);
-        return false;
+        return PyExc_TypeError;
     }
     put(to, static_cast<uint8_t>(truth));
-    return true;
+    return nullptr;
 }
 
 }  // namespace
 
-bool pack_scalar(const Scalar& s, const std::string& display, PyObject* value, std::byte* to, std::string& why) {
+PyObject* pack_scalar(const Scalar& s, const std::string& display, PyObject* value, std::byte* to, std::string& why) {
     switch (s.kind) {
         case Kind::Bool:
             return pack_bool(display, value, to, why);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <vector>
@@ -91,6 +92,7 @@ class Loader {
         auto* first = reinterpret_cast<const char*>(bytes(strings.sh_offset, at, strings.sh_size - at));
         size_t length = strnlen(first, strings.sh_size - at);
         if (length == strings.sh_size - at) bad("a name has no end");
+        if (!std::all_of(first, first + length, [](char c) { return c > ' ' && c <= '~'; })) bad("a name is not ASCII");
         return {first, length};
     }
 

@@ -208,11 +208,11 @@ def launch(
     block_dim: int = 256,
     interpret: bool = False,
 ) -> Launch | None:
-    """Launch a kernel. Native if `kernel._plan` is a Plan for the device (None, "cpu", or an object with an int
-    `device_id`) and nothing unusual is asked for; else a call of the function set by `set_slow_launch`."""
+    """Launch a kernel. Native if `kernel._plan` is a Plan for the device (None, "cpu", or an object with an
+    int `id`) and nothing unusual is asked for; else a call of the function set by `set_slow_launch`."""
 
-def set_slow_launch(function: Callable[..., Any] | None) -> None:
-    """The function that `launch` falls back to, with the arguments as given."""
+def set_slow_launch(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """Set the function that `launch` falls back to, with the arguments as given. Returns the previous one."""
 
 def set_fast_launch(enabled: bool) -> None:
     """False sends every launch to the slow path (tapes, interpret mode, printing of launches)."""
