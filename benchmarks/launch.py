@@ -1,0 +1,58 @@
+"""Cost of a launch from Python: a kernel that does nothing, so that what remains is the runtime.
+
+    python benchmarks/launch.py
+
+Prints the median and the best of many rounds, in nanoseconds for one launch.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import omni.warp_core as wp
+
+ROUNDS, PER_ROUND = 200, 2000
+
+
+@wp.kernel
+def nothing(a: wp.array(dtype=float), b: wp.array(dtype=wp.vec3), c: wp.array(dtype=int), s: float, n: int, v: wp.vec3):
+    i = wp.tid()
+    if i > n:
+        a[i] = s
+
+
+def measure(run: Callable[[], object]) -> tuple[float, float]:
+    """Median and minimum over the rounds of the time for one call, in nanoseconds."""
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter_ns()
+        for _ in range(PER_ROUND):
+            run()
+        times.append((time.perf_counter_ns() - start) / PER_ROUND)
+    return statistics.median(times), min(times)
+
+
+def main() -> None:
+    """Measure the ways to launch and print a line for each."""
+    arrays = [wp.zeros(8, dtype=float), wp.zeros(8, dtype=wp.vec3), wp.zeros(8, dtype=int)]
+    numpy_arrays = [np.zeros(8, np.float32), np.zeros((8, 3), np.float32), np.zeros(8, np.int32)]
+    scalars = [1.0, 100, wp.vec3(1.0, 2.0, 3.0)]
+    inputs, numpy_inputs = arrays + scalars, numpy_arrays + scalars
+    recorded = wp.launch(nothing, dim=8, inputs=inputs, record_cmd=True)
+    cases: dict[str, Callable[[], object]] = {
+        "an empty call": lambda: None,
+        "launch, 6 arguments": lambda: wp.launch(nothing, dim=8, inputs=inputs),
+        "launch, 6 arguments, device named": lambda: wp.launch(nothing, dim=8, inputs=inputs, device="cpu"),
+        "launch, 6 arguments, 3 of them NumPy arrays": lambda: wp.launch(nothing, dim=8, inputs=numpy_inputs),
+        "recorded launch": lambda: recorded.launch(),
+        "recorded launch, one argument changed": lambda: (recorded.set_param_at_index(3, 2.0), recorded.launch()),
+    }
+    for name, run in cases.items():
+        median, best = measure(run)
+        print(f"{name:<45} median {median:7.0f} ns   best {best:7.0f} ns")
+
+
+if __name__ == "__main__":
+    main()
