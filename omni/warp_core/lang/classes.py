@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .annotations import type_of
+from .annotations import describe, type_of
 from .scalars import SCALAR_CLASSES
 from .types import Type
 
@@ -36,12 +36,12 @@ def python_type(t: Type) -> Any:
 
 
 def wc_type(dtype: Any) -> Type:
-    """The type that a dtype names; unlike an annotation, a dtype must be a concrete type.
+    """The type that a dtype names; unlike an annotation of a parameter it must be the type of a value.
 
     Raises:
-        TypeError: If `dtype` names no concrete type of the language.
+        TypeError: If `dtype` names no type of the language.
     """
     t = type_of(dtype)
     if not isinstance(t, Type):
-        raise TypeError(f"dtype {dtype!r} is generic; give a concrete type")
+        raise TypeError(f"{describe(dtype)} is not a type that a value can have")
     return t

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from . import semantics
-from .annotations import type_of
-from .classes import python_type, register
+from .classes import python_type, register, wc_type
 from .scalars import SCALAR_CLASSES, component
 from .types import BF16, BOOL, MAX_NDIM, Array, Mat, Packed, Scalar, Struct, Type, leaves
 from .values import from_leaves, to_leaves
@@ -250,7 +249,7 @@ def struct(cls: type) -> Any:
     fields = []
     for name, annotation in _annotations(cls, 2).items():
         try:
-            fields.append((name, type_of(annotation)))
+            fields.append((name, wc_type(annotation)))
         except TypeError as e:
             raise TypeError(f"field {name!r} of struct {cls.__name__}: {e}") from None
     t = Struct(cls.__name__, tuple(fields))
