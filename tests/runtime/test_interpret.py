@@ -289,3 +289,60 @@ def test_pdb_stops_on_the_users_line(tmp_path):
     assert "-> return y" in run.stdout
     assert f"{script}(13)k()" in run.stdout  # the kernel is below it on the stack
     assert "result [2.0, 5.0, 10.0]" in run.stdout
+
+
+@wp.kernel
+def swarm(
+    x: wp.array(dtype=wp.vec3), v: wp.array(dtype=wp.vec3), hits: wp.array(dtype=int), n: int, seed: int, dt: float
+):
+    i = wp.tid()
+    p = x[i]
+    f = wp.vec3()
+    h = i * 747796405 + seed
+    for j in range(n):
+        d = x[j] - p
+        r = wp.dot(d, d) + 0.01
+        if r > 4.0:
+            continue
+        f += d / (wp.sqrt(r) * r)
+        h = (h ^ (h >> 7)) * 31 + j
+        wp.atomic_add(hits, j, 1 if h % 3 == 0 else 2)
+    q = v[i] + f * dt
+    v[i] = q
+    if wp.length(q) > 1.0:
+        v[i] = wp.normalize(q)
+
+
+@pytest.mark.filterwarnings("ignore::omni.warp_core.KernelWarning")
+def test_results_agree_with_compiled_code():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(12, 3)).astype(np.float32)
+    v = rng.normal(size=(12, 3)).astype(np.float32)
+    compiled, interpreted = [(x.copy(), v.copy(), np.zeros(12, np.int32)) for _ in range(2)]
+    wp.launch(swarm, 12, [*compiled, 12, 1234567, 0.1])
+    interpret(swarm, 12, *interpreted, 12, 1234567, 0.1)
+    assert np.array_equal(compiled[2], interpreted[2])  # integers: bit for bit
+    assert compiled[1] == pytest.approx(interpreted[1], rel=2e-6, abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "dim", "make"),
+    [
+        (integers, 1, lambda: [np.zeros(1, np.int32), -1234567, 89]),
+        (floats, 1, lambda: [np.zeros(1, np.float32), 33]),
+        (values, 1, lambda: [np.array([[1, 2, 3]], np.float32), np.ones((1, 2, 2), np.float32)]),
+        (indices, (2, 3), lambda: [np.zeros((2, 3), np.int32), np.zeros(6, np.int32)]),
+        (atomics, 1, lambda: [np.zeros(1, np.int32), np.zeros(2, np.float32), np.zeros(5, np.int32)]),
+        (overloads, 1, lambda: [np.zeros(3, np.int32), 2.25, -4]),
+        (python_flow, 1, lambda: [np.zeros(1, np.int32)]),
+        (literals, 1, lambda: [np.zeros(1, np.float32)]),
+    ],
+    ids=lambda x: getattr(x, "name", None),
+)
+@pytest.mark.filterwarnings("ignore::omni.warp_core.KernelWarning")
+def test_every_kernel_here_agrees_with_compiled_code(kernel, dim, make):
+    compiled, interpreted = make(), make()
+    wp.launch(kernel, dim, compiled)
+    interpret(kernel, dim, *interpreted)
+    for a, b in zip(compiled, interpreted):
+        assert np.array_equal(a, b)

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
 from typing import Any
 
+from ..front.lower import lower_function
 from ..lang import registry
 from ..lang.kernel import Definition, Function, Kernel
-from ..lang.scalars import SCALAR_CLASSES, ScalarValue, float32, int32, scalar_type_of, typed_components
+from ..lang.scalars import SCALAR_CLASSES, scalar_type_of, typed_components
 from ..lang.structs import StructValue, spell
 from ..lang.types import Array, Scalar, Struct, Type, leaves
 from ..lang.values import Components, from_leaves, to_leaves
 from .cells import ArrayCells
 from .intrinsics import TABLE, Grid, grid, tid, typed
+from .pythonic import REPLACED
 from .rewrite import Meaning, rewrite
 
 
@@ -47,12 +48,17 @@ def run(kernel: Kernel, dims: tuple[int, ...], args: list[Any]) -> None:
         typed_components.reset(at_components)
 
 
+def python_function(function: Function) -> Callable:
+    """The Python function that computes what a user function means, on typed values."""
+    return _Run().function(function)
+
+
 class _Run:
     """One interpreted launch: the functions rewritten for it."""
 
     def __init__(self) -> None:
         self.functions: dict[Definition, Callable] = {}
-        self.meaning = Meaning(self.substitute, value, convert, items, tid, literal)
+        self.meaning = Meaning(self.substitute, value, convert, items, tid, literal, like, result_types)
 
     def substitute(self, obj: Any) -> Any:
         """What stands for a captured object."""
@@ -63,7 +69,7 @@ class _Run:
         if getattr(obj, "shape", None) == () and scalar_type_of(obj) is not None:
             return SCALAR_CLASSES[scalar_type_of(obj)](obj)  # type: ignore[index]
         try:
-            return _PYTHON.get(obj, obj)
+            return REPLACED.get(obj, obj)
         except TypeError:  # not hashable
             return obj
 
@@ -161,48 +167,23 @@ def items(iterable: Iterable) -> Iterator[Any]:
     return map(value, iterable)
 
 
+def like(number: int | float, other: Callable[[], Any]) -> Any:
+    """A literal as a value of the type that `other()` has, the alternative that was not taken."""
+    try:
+        t = _type(other())
+    except Exception:  # what the condition guarded against
+        t = None
+    return SCALAR_CLASSES[t](number) if isinstance(t, Scalar) and _takes(number, t) else typed(number)
+
+
+def result_types(definition: Definition) -> tuple[Type, ...]:
+    """The types that a function returns, which only the whole of it tells where it returns literals."""
+    return lower_function(definition).results if isinstance(definition, Function) else ()
+
+
 def literal(operation: Callable, a: Any, b: Any) -> Any:
     """An operator on two literals: a literal, with the kernel language's division on integers."""
     if isinstance(a, int) and isinstance(b, int) and operation.__name__ in ("truediv", "mod"):
         quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
         return quotient if operation.__name__ == "truediv" else a - b * quotient
     return operation(a, b)
-
-
-# -- Python's own functions -------------------------------------------------------------------------------------------
-
-
-def _range(*bounds: Any) -> Iterator[Any]:
-    of = next((type(b) for b in bounds if isinstance(b, ScalarValue)), int32)
-    numbers = [b.__index__() for b in bounds]
-    if len(numbers) == 3 and numbers[2] == 0:
-        return iter(())
-    return map(of._make, range(*numbers))
-
-
-def _enumerate(iterable: Iterable, start: Any = 0) -> Iterator[tuple]:
-    return ((int32(i), x) for i, x in enumerate(iterable, int(start)))
-
-
-def _extreme(name: str) -> Callable:
-    python = {"min": min, "max": max}[name]
-
-    def pick(*args: Any) -> Any:
-        candidates = list(args[0]) if len(args) == 1 else args
-        if all(isinstance(x, (int, float)) for x in candidates):
-            return python(candidates)
-        return reduce(lambda a, b: registry.get(name)(a, b), candidates)  # type: ignore[misc]
-
-    pick.__name__ = name
-    return pick
-
-
-_PYTHON: dict[Any, Any] = {
-    int: int32,
-    float: float32,
-    range: _range,
-    enumerate: _enumerate,
-    len: TABLE["len"],
-    min: _extreme("min"),
-    max: _extreme("max"),
-}

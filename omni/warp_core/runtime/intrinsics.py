@@ -106,7 +106,7 @@ def _printf(text: str, *args: Any) -> None:
     print(text % numbers, end="", flush=True)
 
 
-def _same_type(a: Any, b: Any) -> tuple[Any, Any]:
+def same_type(a: Any, b: Any) -> tuple[Any, Any]:
     """Two alternatives of one type: a literal takes that of the other."""
     if isinstance(a, ScalarValue) and not isinstance(b, ScalarValue):
         return a, a._make(operand(a.__wc_type__, b))
@@ -116,7 +116,7 @@ def _same_type(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _where(condition: Any, if_true: Any, if_false: Any) -> Any:
-    a, b = _same_type(if_true, if_false)
+    a, b = same_type(if_true, if_false)
     return a if condition else b
 
 

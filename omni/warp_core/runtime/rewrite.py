@@ -15,13 +15,16 @@ import copy
 import enum
 import operator
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..lang.annotations import evaluate, type_of
+from ..lang.annotations import type_of
 from ..lang.kernel import Definition
+from ..lang.registry import Builtin
 from ..lang.types import Type
 
 _MISSING = object()
+_PURE = (abs, min, max, len, round)
 
 _AUGMENTED = {
     ast.Add: operator.add,
@@ -50,6 +53,8 @@ class Meaning(NamedTuple):
         items: the values a `for` over an object that is no range goes through.
         tid: the thread's indices, as many as asked for.
         literal: the result of an operator on two literals.
+        like: a literal as a value of the type that a function without arguments would return.
+        result_types: the types of what a function returns.
     """
 
     substitute: Callable[[Any], Any]
@@ -58,6 +63,8 @@ class Meaning(NamedTuple):
     items: Callable[[Any], Any]
     tid: Callable[[int], Any]
     literal: Callable[[Callable, Any, Any], Any]
+    like: Callable[[Any, Callable], Any]
+    result_types: Callable[[Definition], tuple[Type, ...]]
 
 
 def rewrite(definition: Definition, meaning: Meaning, converts_arguments: bool) -> Callable:
@@ -99,8 +106,6 @@ class _Rewriter(ast.NodeTransformer):
         stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
         self.locals = stored | {a.arg for a in ast.walk(tree) if isinstance(a, ast.arg)}
         self._serial = 0
-        annotation = evaluate(func.__annotations__.get("return"), func, definition.frame_locals)
-        self.result = None if annotation is None or isinstance(annotation, tuple) else _type_or_none(annotation)
 
     # -- making code --------------------------------------------------------------------------------------------
 
@@ -191,6 +196,24 @@ class _Rewriter(ast.NodeTransformer):
             )
         return node
 
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        """`x if c else 0`: the literal takes the type of the other alternative, if that may be asked for its type."""
+        may_ask = [self._is_pure(e) for e in (node.body, node.orelse)]
+        self.generic_visit(node)
+        for this, other, ask in (("body", node.orelse, may_ask[1]), ("orelse", node.body, may_ask[0])):
+            number = getattr(node, this)
+            if _is_literal(number) and not _is_literal(other) and ask:
+                empty = ast.arguments([], [], None, [], [], None, [])
+                thunk = _at(ast.Lambda(empty, copy.deepcopy(other)), node)
+                setattr(node, this, self.call(self.meaning.like, [number, thunk], node))
+        return node
+
+    def _is_pure(self, node: ast.expr) -> bool:
+        """Whether evaluating an expression surely changes nothing: it calls types and builtins at most."""
+        calls = [self.static(n.func) for n in ast.walk(node) if isinstance(n, ast.Call)]
+        named = any(isinstance(n, ast.NamedExpr) for n in ast.walk(node))
+        return not named and all(isinstance(c, (type, Builtin)) or c in _PURE for c in calls)
+
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
         node.value = self.value(self.visit(node.value))
         return node
@@ -272,10 +295,21 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.stmt:
-        if node.value is not None:
-            value = self.visit(node.value)
-            node.value = self.converted(value, self.result) if self.result is not None else self.value(value)
+        if node.value is None:
+            return node
+        value = self.visit(node.value)
+        parts = value.elts if isinstance(value, ast.Tuple) else [value]
+        if any(map(_is_literal, parts)):
+            for i, (part, t) in enumerate(zip(parts, self.result_types)):
+                parts[i] = self.converted(part, t)
+            value = value if isinstance(value, ast.Tuple) else parts[0]
+        node.value = self.value(value)
         return node
+
+    @cached_property
+    def result_types(self) -> tuple[Type, ...]:
+        """What the function returns, part by part."""
+        return self.meaning.result_types(self.definition)
 
 
 def _at(node: Any, where: ast.AST) -> Any:
