@@ -122,7 +122,9 @@ TABLES: list[Table] = [
     odd("tan", mp.tan, 0.7875, 7),
     Table("exp", lambda x: (mp.exp(x) - 1 - x) / x**2, -0.3470, 0.3470, range(5), lambda x: x**2 / mp.exp(x)),
     Table("exp2", lambda x: (2**x - 1) / x, -0.5, 0.5, range(6), lambda x: x / 2**x),
-    Table("log", lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3, -0.2930, 0.4143, range(8), lambda f: f**3 / mp.log1p(f)),
+    Table(
+        "log", lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3, -0.2930, 0.4143, range(8), lambda f: f**3 / mp.log1p(f)
+    ),
     odd("asin, to 1/2", mp.asin, 0.5, 5),
     odd("atan", mp.atan, 1.0, 9),
     odd("tanh", mp.tanh, 0.65, 5),
@@ -134,6 +136,7 @@ TABLES: list[Table] = [
 
 
 def main() -> None:
+    """Print the tables named on the command line, or all."""
     wanted = sys.argv[1:]
     for t in TABLES:
         if wanted and t.name.split(",")[0] not in wanted:

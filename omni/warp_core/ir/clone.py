@@ -24,9 +24,8 @@ def copy_function(function: Function) -> Function:
 
 
 def _like(function: Function, params: list[Value]) -> Function:
-    return Function(
-        function.name, params, function.results, function.is_kernel, function.loc, is_library=function.is_library
-    )
+    f = function
+    return Function(f.name, params, f.results, f.is_kernel, f.loc, f.is_library, f.is_cold)
 
 
 def _copy_region(region: Region, values: dict[Value, Value]) -> Region:
@@ -68,11 +67,7 @@ class Rewriter:
         self._level = 0
         self._visitors: dict[str, Callable[[Operation], None]] = {}
         for code, row in OPS.items():
-            default = self._effect if row.rule is not None else None
-            if row.pure:
-                default = self._pure
-            if row.terminator:
-                default = self._terminator
+            default = self._terminator if row.terminator else self._copy
             self._visitors[code] = getattr(self, f"visit_{code}", default)
 
     def rewrite(self, function: Function) -> Function:
@@ -140,10 +135,8 @@ class Rewriter:
 
     # -- defaults -----------------------------------------------------------------------------------------------
 
-    def _pure(self, op: Operation) -> None:
+    def _copy(self, op: Operation) -> None:
         self.define(op, (self.b.op(op.code, *self.args(op), attr=op.attr),))
-
-    _effect = _pure
 
     def _terminator(self, op: Operation) -> None:
         self.b.terminate(op.code, self.args(op), op.attr)

@@ -39,6 +39,12 @@ class Value:
 
     __slots__ = ("index", "name", "op", "type")
 
+    # Any kind of type: which one follows from the operations that use the value, which a type checker cannot see.
+    type: Any
+    op: Operation | None
+    index: int
+    name: str
+
     def __init__(self, type: Type, op: Operation | None = None, index: int = 0, name: str = ""):
         self.type, self.op, self.index, self.name = type, op, index, name
 
@@ -99,10 +105,11 @@ class Region:
 class Function:
     """A kernel or a device function: typed parameters, result types, a body whose region parameters are its own.
 
-    `is_library` marks functions of the builtin library: debug checks treat a call of one as a single operation.
+    `is_library` marks functions of the builtin library: debug checks treat a call of one as a single operation. A call
+    of an `is_cold` function is rarely reached and stays a call, so that its callers stay small.
     """
 
-    __slots__ = ("__weakref__", "body", "is_kernel", "is_library", "loc", "name", "results")
+    __slots__ = ("__weakref__", "body", "is_cold", "is_kernel", "is_library", "loc", "name", "results")
 
     def __init__(
         self,
@@ -112,9 +119,10 @@ class Function:
         is_kernel: bool = False,
         loc: Loc | None = None,
         is_library: bool = False,
+        is_cold: bool = False,
     ):
         self.name, self.results, self.is_kernel, self.loc = name, tuple(results), is_kernel, loc
-        self.is_library = is_library
+        self.is_library, self.is_cold = is_library, is_cold
         self.body = Region(params)
 
     @property

@@ -33,7 +33,7 @@ _VERSION = 1
 _HEADER = struct.Struct("<8sIIIIII")  # magic, version, records, strings, string bytes, constants, CRC of the tables
 _RECORD = struct.Struct("<QIIII")  # name hash, name, offset of the stream, its size, words in it
 _MAX_WORDS = 1 << 24
-_KERNEL, _LIBRARY = 1, 2
+_KERNEL, _LIBRARY, _COLD = 1, 2, 4
 # What reading damaged words can run into.
 _DAMAGE = (IndexError, KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, zlib.error)
 
@@ -115,7 +115,7 @@ class _Encoder:
         self._words = array("I")
 
     def function(self, function: Function) -> array:
-        flags = _KERNEL * function.is_kernel | _LIBRARY * function.is_library
+        flags = _KERNEL * function.is_kernel | _LIBRARY * function.is_library | _COLD * function.is_cold
         self._file = function.loc.file if function.loc else ""
         place = _relative(self._file)
         string = self._tables.string
@@ -318,7 +318,8 @@ class _Decoder:
         take, string = self._next, self._pack.string
         name, flags, self._file, line = string(take()), take(), string(take()), take()
         results = tuple([self._pack.type(take()) for _ in range(take())])
-        function = Function(name, [], results, bool(flags & _KERNEL), self._loc(line), bool(flags & _LIBRARY))
+        kernel, library, cold = (bool(flags & bit) for bit in (_KERNEL, _LIBRARY, _COLD))
+        function = Function(name, [], results, kernel, self._loc(line), library, cold)
         function.body = self._region()
         return function
 

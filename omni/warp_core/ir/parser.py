@@ -47,14 +47,17 @@ class _Line:
         while at < end:
             m = _TOKEN.match(text, at)
             if m is None:
-                self.fail(f"unexpected {text[at:].strip()[:10]!r}")
+                raise self.error(f"unexpected {text[at:].strip()[:10]!r}")
             if m.lastgroup is not None:
                 tokens.append((m.lastgroup, m[m.lastgroup]))
             at = m.end()
         return tokens
 
+    def error(self, what: str) -> ParseError:
+        return ParseError(f"line {self.number}: {what}: {self._text.strip()}")
+
     def fail(self, what: str) -> Any:
-        raise ParseError(f"line {self.number}: {what}: {self._text.strip()}")
+        raise self.error(what)
 
     @property
     def empty(self) -> bool:
@@ -153,7 +156,7 @@ class _Parser:
         line.finish()
 
     def _function(self, line: _Line) -> None:
-        is_library = line.accept("library")
+        is_cold, is_library = line.accept("cold"), line.accept("library")
         kind = line.take("word")
         if kind not in ("kernel", "func"):
             line.fail(f"expected 'kernel', 'func' or 'struct', found {kind!r}")
@@ -168,7 +171,7 @@ class _Parser:
             line.expect("(")
             results = line.listing(lambda: self._type(line), ")")
         line.expect("{")
-        function = Function(name, params, tuple(results), kind == "kernel", self._loc(line), is_library)
+        function = Function(name, params, tuple(results), kind == "kernel", self._loc(line), is_library, is_cold)
         line.finish()
         self._region(function.body).finish()
         self._functions[symbol] = function
@@ -292,11 +295,11 @@ class _Parser:
         while line.accept("<-"):
             spans.append(self._span(line))
         loc = None
-        for file, *numbers in reversed(spans):
-            loc = Loc(file, *numbers, inlined=loc)
+        for span in reversed(spans):
+            loc = Loc(*span, loc)
         return loc
 
-    def _span(self, line: _Line) -> tuple:
+    def _span(self, line: _Line) -> tuple[str, int, int, int, int]:
         file = line.string()
         line.expect(":")
         row = line.integer()

@@ -87,7 +87,7 @@ class _Printer:
     def _function(self, function: Function) -> None:
         self._names, self._unique, self._count = {}, _Unique("."), 0
         kind = "kernel" if function.is_kernel else "func"
-        prefix = "library " if function.is_library else ""
+        prefix = "cold " * function.is_cold + "library " * function.is_library
         results = f" -> ({', '.join(map(self._type, function.results))})" if function.results else ""
         head = f"{prefix}{kind} {self._symbols[function]}({self._define(function.params)}){results}"
         self._lines += ["", head + " {" + self._loc(function.loc)]

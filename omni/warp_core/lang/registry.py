@@ -47,10 +47,13 @@ def _python_call(callee: Any, args: tuple, kwargs: dict) -> Any:
 
 
 class Overload:
-    """One signature of a builtin and its body. Everything is computed on first use."""
+    """One signature of a builtin and its body. Everything is computed on first use.
 
-    def __init__(self, name: str, func: Callable):
-        self.name, self.func = name, func
+    A `cold` one is reached rarely and is called rather than inlined.
+    """
+
+    def __init__(self, name: str, func: Callable, cold: bool = False):
+        self.name, self.func, self.cold = name, func, cold
 
     @cached_property
     def source(self) -> Source:
@@ -100,13 +103,13 @@ class Intrinsic:
         return f"<builtin {self.name}>"
 
 
-def builtin(func: Callable | None = None, *, name: str = "") -> Any:
+def builtin(func: Callable | None = None, *, name: str = "", cold: bool = False) -> Any:
     """Decorator: add `func` to the overload set of its name (or of `name`) and return the set."""
     if func is None:
-        return lambda f: builtin(f, name=name)
+        return lambda f: builtin(f, name=name, cold=cold)
     key = name or func.__name__
     found = _builtins.setdefault(key, Builtin(key))
-    found.overloads.append(Overload(key, func))
+    found.overloads.append(Overload(key, func, cold))
     if found.__doc__ is None:
         found.__doc__ = func.__doc__
     return found

@@ -1,9 +1,9 @@
 """Trigonometric functions: sin, cos, tan and their inverses.
 
 The single-precision versions are polynomials without branches, so that all lanes take one path; only arguments beyond
-65536 take a second one, an exact reduction in integers, behind an `if` that is skipped while no lane needs it. Sine,
-cosine and tangent of one argument share their reduction. Coefficients come from `tools/minimax.py`. Double precision
-calls the C library; half precisions compute in single and round. Start with `_quarter`.
+FAR take a second one, an exact reduction in integers, in a function that is not called while no lane needs it. Sine and
+cosine of one argument share everything but the last select. Coefficients come from `tools/minimax.py`. Double precision
+calls the C library; half precisions compute in single and round. Start with `_reduce`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ..lang.scalars import float32, float64, int32, int64, uint32, uint64
 
 INF, NAN = float("inf"), float("nan")
 SIGN = 0x80000000
+FAR = 65536.0
 ROUND = 12582912.0  # 1.5 * 2**23: adding it leaves the nearest integer in the low bits of the sum
 PI, PI_LOW = 3.1415927410125732, -8.742277657347586e-08
 HALF_PI, HALF_PI_LOW, HALF_PI_LOWEST = 1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15
@@ -28,7 +29,7 @@ def _with_sign(magnitude: float32, sign: float32) -> float32:
 
 @builtin
 def _turns(a: float32) -> uint64:
-    """The fraction of a / (2 pi) in units of 2**-64, for finite a >= 65536.
+    """The fraction of a / (2 pi) in units of 2**-64, for finite a >= FAR.
 
     `a` is m * 2**n with a 24-bit integer m. The bits of 1 / (2 pi) that matter to the fraction are a window of 96 bits
     starting at bit n; everything before them makes whole turns. The constants are 1 / (512 pi) cut into 32-bit steps.
@@ -48,41 +49,49 @@ def _turns(a: float32) -> uint64:
 
 
 @builtin
-def _quarter(x: float32) -> tuple[float32, uint32]:
-    """(r, q) with |x| = r + q * pi/2, |r| <= pi/4 and q modulo 4; r is NaN for infinities and NaN.
+def _reduce(a: float32) -> tuple[float32, uint32]:
+    """(r, q) with a = r + q * pi/2 and |r| <= pi/4, for 0 <= a <= FAR.
 
     Three fused steps subtract q * pi/2 in parts; the first is exact as r's leading bits cancel. One rounding of r, at
     half its last place, is most of the error of the functions below.
     """
-    a = prim.abs(x)
     shifted = prim.fma(a, 0.63661977, ROUND)
     k = shifted - ROUND
     r = prim.fma(k, -HALF_PI, a)
     r = prim.fma(k, -HALF_PI_LOW, r)
-    r = prim.fma(k, -HALF_PI_LOWEST, r)
-    q = prim.bitcast(shifted, uint32)
-    if a > 65536.0:
-        turns = _turns(a)
-        q = uint32((turns + 0x2000000000000000) >> 62)
-        quarters = float64(prim.bitcast(turns << 2, int64))
-        r = prim.select(a < INF, float32(quarters * 8.515303950216386e-20), NAN)  # pi / 2 / 2**64
-    return r, q
+    return prim.fma(k, -HALF_PI_LOWEST, r), prim.bitcast(shifted, uint32)
 
 
 @builtin
-def _sin_polynomial(r: float32, z: float32) -> float32:
+def _reduce_far(a: float32) -> tuple[float32, uint32]:
+    """(r, q modulo 4) with a = r + q * pi/2 and |r| <= pi/4, for a >= FAR; r is NaN for infinity."""
+    turns = _turns(a)
+    q = uint32((turns + 0x2000000000000000) >> 62)
+    quarters = float64(prim.bitcast(turns << 2, int64))
+    return prim.select(a < INF, float32(quarters * 8.515303950216386e-20), NAN), q  # pi / 2 / 2**64
+
+
+@builtin
+def _sine(r: float32, q: uint32) -> float32:
+    """sin(r + q * pi/2) for |r| <= pi/4."""
+    z = r * r
     p = prim.fma(z, 2.8323618e-06, -0.00019853057)
     p = prim.fma(z, p, 0.008333379)
     p = prim.fma(z, p, -0.16666667)
-    return prim.fma(r * z, p, r)
-
-
-@builtin
-def _cos_polynomial(z: float32) -> float32:
+    sine = prim.fma(r * z, p, r)
     p = prim.fma(z, 2.443067e-05, -0.0013887301)
     p = prim.fma(z, p, 0.041666646)
     p = prim.fma(z, p, -0.5)
-    return prim.fma(z, p, 1.0)
+    cosine = prim.fma(z, p, 1.0)
+    y = prim.select((q & 1) == 0, sine, cosine)
+    return prim.bitcast(prim.bitcast(y, uint32) ^ ((q << 30) & SIGN), float32)
+
+
+@builtin(cold=True)
+def _sine_far(a: float32, q: uint32) -> float32:
+    """sin(a + q * pi/2) for a >= FAR."""
+    r, quarters = _reduce_far(a)
+    return _sine(r, quarters + q)
 
 
 @builtin
@@ -95,17 +104,18 @@ def sin(x: float32) -> float32:
     Returns:
         sin(x), of the type of `x`; NaN for infinities.
 
-    Error: float32 1.48 ULP over all arguments; float64 as the C library.
+    Error: float32 1.5 ULP over all arguments; float64 as the C library.
     Derivative: cos(x).
 
     >>> round(wp.sin(0.5), 6)
     0.479426
     """
-    r, q = _quarter(x)
-    z = r * r
-    y = prim.select((q & 1) == 0, _sin_polynomial(r, z), _cos_polynomial(z))
-    flip = (q << 30) ^ prim.bitcast(x, uint32)
-    return prim.bitcast(prim.bitcast(y, uint32) ^ (flip & SIGN), float32)
+    a = prim.abs(x)
+    r, q = _reduce(a)
+    y = _sine(r, q)
+    if a > FAR:
+        y = _sine_far(a, uint32(0))
+    return prim.bitcast(prim.bitcast(y, uint32) ^ (prim.bitcast(x, uint32) & SIGN), float32)
 
 
 @builtin(name="sin")
@@ -128,17 +138,18 @@ def cos(x: float32) -> float32:
     Returns:
         cos(x), of the type of `x`; NaN for infinities.
 
-    Error: float32 1.48 ULP over all arguments; float64 as the C library.
+    Error: float32 1.5 ULP over all arguments; float64 as the C library.
     Derivative: -sin(x).
 
     >>> round(wp.cos(0.5), 6)
     0.877583
     """
-    r, q = _quarter(x)
-    z = r * r
-    y = prim.select((q & 1) == 0, _cos_polynomial(z), _sin_polynomial(r, z))
-    flip = (q + 1) << 30
-    return prim.bitcast(prim.bitcast(y, uint32) ^ (flip & SIGN), float32)
+    a = prim.abs(x)
+    r, q = _reduce(a)
+    y = _sine(r, q + 1)
+    if a > FAR:
+        y = _sine_far(a, uint32(1))
+    return y
 
 
 @builtin(name="cos")
@@ -152,6 +163,30 @@ def _cos_half(x: F) -> F:
 
 
 @builtin
+def _tangent(r: float32, q: uint32) -> float32:
+    """tan(r + q * pi/2) for |r| <= pi/4."""
+    z = r * r
+    p = prim.fma(z, 0.0043924223, 6.130875e-05)
+    p = prim.fma(z, p, 0.010853719)
+    p = prim.fma(z, p, 0.02127744)
+    p = prim.fma(z, p, 0.05406026)
+    p = prim.fma(z, p, 0.13332668)
+    p = prim.fma(z, p, 0.3333335)
+    tail = (r * z) * p
+    y = r + tail
+    c = -1.0 / y
+    c = prim.fma(c, prim.fma(c, (r - y) + tail, prim.fma(c, y, 1.0)), c)  # with what y = r + tail rounded away
+    return prim.select((q & 1) == 0, y, c)
+
+
+@builtin(cold=True)
+def _tangent_far(a: float32) -> float32:
+    """tan(a) for a >= FAR."""
+    r, q = _reduce_far(a)
+    return _tangent(r, q)
+
+
+@builtin
 def tan(x: float32) -> float32:
     """Tangent of `x`.
 
@@ -161,25 +196,17 @@ def tan(x: float32) -> float32:
     Returns:
         tan(x), of the type of `x`; NaN for infinities.
 
-    Error: float32 1.96 ULP over all arguments; float64 as the C library.
+    Error: float32 2.2 ULP over all arguments; float64 as the C library.
     Derivative: 1 + tan(x)**2.
 
     >>> round(wp.tan(0.5), 6)
     0.546302
     """
-    r, q = _quarter(x)
-    z = r * r
-    p = prim.fma(z, 0.0043924223, 6.130875e-05)
-    p = prim.fma(z, p, 0.010853719)
-    p = prim.fma(z, p, 0.02127744)
-    p = prim.fma(z, p, 0.05406026)
-    p = prim.fma(z, p, 0.13332668)
-    p = prim.fma(z, p, 0.3333335)
-    d = (r * z) * p
-    y = r + d
-    c = -1.0 / y
-    c = prim.fma(c, prim.fma(c, (r - y) + d, prim.fma(c, y, 1.0)), c)  # with what y = r + d rounded away
-    y = prim.select((q & 1) == 0, y, c)
+    a = prim.abs(x)
+    r, q = _reduce(a)
+    y = _tangent(r, q)
+    if a > FAR:
+        y = _tangent_far(a)
     return prim.bitcast(prim.bitcast(y, uint32) ^ (prim.bitcast(x, uint32) & SIGN), float32)
 
 

@@ -2,7 +2,7 @@
 
 In: any verified function, and a function that gives the finished form of a callee. Out: a new function in which only
 calls of finished functions remain. A callee is small if it has fewer than `limit` operations, counting those of the
-small functions that it calls itself: the whole tree of small calls is spliced in one go. A callee that returns early
+small functions that it calls itself: the whole tree of small calls is spliced in one go. Cold ones stay calls. A callee that returns early
 becomes a `block` that it breaks out of. Operations that came in point to their own place, inlined at the place of the
 call.
 """
@@ -31,12 +31,16 @@ def inlined_size(function: Function, limit: int) -> int:
         size = 0
         for op in function.body.walk():
             if op.code == "call":
-                inner = inlined_size(op.attr, limit)
-                size += inner if inner < limit else 1
+                size += inlined_size(op.attr, limit) if is_spliced(op.attr, limit) else 1
             elif op.code != "const":
                 size += 1
         known[limit] = size
     return known[limit]
+
+
+def is_spliced(callee: Function, limit: int) -> bool:
+    """Whether calls of `callee` are replaced by its body."""
+    return not callee.is_cold and inlined_size(callee, limit) < limit
 
 
 class _Inliner(Rewriter):
@@ -49,7 +53,7 @@ class _Inliner(Rewriter):
 
     def visit_call(self, op: Operation) -> None:
         callee = op.attr
-        if inlined_size(callee, self._limit) >= self._limit:
+        if not is_spliced(callee, self._limit):
             self.define(op, self.b.emit("call", self.args(op), self._finished(callee), results=callee.results))
             return
         self.values.update(zip(callee.params, self.args(op)))

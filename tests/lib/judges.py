@@ -1,0 +1,98 @@
+"""What the library is measured against: double-precision functions, mpmath, and the spacing of floating point."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from scipy import special
+
+# Good to about one unit of double precision, so they judge single precision to 2e-9 ULP.
+UNARY = {
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "cbrt": np.cbrt,
+    "erf": special.erf,
+    "sqrt": np.sqrt,
+}
+BINARY = {"pow": np.power, "atan2": np.arctan2}
+
+_FORMATS = {np.float32: (24, -149, 128), np.float16: (11, -24, 16)}
+
+
+def spacing(exact: np.ndarray, dtype: type) -> np.ndarray:
+    """The unit in the last place of `dtype` at the double `exact`."""
+    bits, lowest, highest = _FORMATS[dtype]
+    _, exponent = np.frexp(exact)
+    return np.ldexp(1.0, np.clip(exponent, None, highest) - bits).clip(2.0**lowest)
+
+
+def ulp_errors(found: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    """Errors of `found` in units in the last place.
+
+    An infinity counts as the first number beyond the range, so that overflow a little early or late is a small error.
+    Disagreement about NaN, or about the sign of a zero, is an infinite error.
+    """
+    dtype = found.dtype.type
+    with np.errstate(all="ignore"):
+        limit = 2.0 ** _FORMATS[dtype][2]
+        y = found.astype(np.float64)
+        y = np.where(np.isinf(y), np.copysign(limit, y), y)
+        want = np.where(np.abs(exact) > limit, np.copysign(limit, exact), exact)
+        errors = np.abs(y - want) / spacing(want, dtype)
+    errors[np.isnan(found) & np.isnan(exact)] = 0.0
+    errors[np.isnan(found) != np.isnan(exact)] = np.inf
+    zeros = (found == 0.0) & (exact == 0.0)
+    errors[zeros & (np.signbit(found) != np.signbit(exact))] = np.inf
+    return errors
+
+
+def stated_bound(doc: str) -> float:
+    """The single-precision bound that a docstring gives, in ULP."""
+    if "Error: correctly rounded" in doc:
+        return 0.5
+    found = re.search(r"Error: float32 ([0-9.]+) ULP", doc)
+    assert found, f"no float32 bound in {doc!r}"
+    return float(found.group(1))
+
+
+def reference(function, *args: np.ndarray) -> np.ndarray:
+    """`function` of the arguments as doubles, silently."""
+    with np.errstate(all="ignore"):
+        return function(*(a.astype(np.float64) for a in args))
+
+
+def dense_floats(count: int, seed: int = 7) -> np.ndarray:
+    """Single-precision numbers of every magnitude and sign, then the special ones."""
+    rng = np.random.default_rng(seed)
+    patterns = rng.integers(0, 2**32, count, dtype=np.uint32).view(np.float32)
+    near = np.concatenate(
+        [rng.uniform(-r, r, count // 8).astype(np.float32) for r in (0.7, 1.2, 5.0, 40.0, 110.0, 7e4)]
+    )
+    ones = (np.array([0x3F800000], np.uint32) + np.arange(-2000, 2000, dtype=np.int64).astype(np.uint32)).view(
+        np.float32
+    )
+    turns = (np.arange(1, 4000) * (np.pi / 2)).astype(np.float32)
+    powers = np.ldexp(np.float32(1.0), np.arange(-149, 128))
+    return np.concatenate([patterns, near, ones, -ones, turns, powers, SPECIAL])
+
+
+TINY = np.float32(1e-45)
+HUGE = np.finfo(np.float32).max
+SPECIAL = np.array(
+    [0.0, -0.0, TINY, -TINY, 1.1754944e-38, -1.1754944e-38, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 2.5, -2.5, 1e10]
+    + [65536.0, 65536.004, -1e10, 1e30, 16777215.0, 16777216.0, -16777217.0, HUGE, -HUGE, np.inf, -np.inf, np.nan],
+    dtype=np.float32,
+)
