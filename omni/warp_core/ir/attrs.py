@@ -64,7 +64,7 @@ def decode(code: str, atoms: tuple[Atom, ...], result: Type | None) -> Any:
 
 
 def _decode_value(atoms: tuple[Atom, ...], t: Type | None) -> Any:
-    s = element(t) if t is not None else None
+    s: Any = element(t) if t is not None else None
     _expect(isinstance(s, Scalar), f"no constants of type {t}")
     _expect(all(isinstance(a, (bool, int, float)) for a in atoms), f"constant {atoms}")
     leaves = tuple(_exact(a, s) for a in atoms)

@@ -46,7 +46,9 @@ class OpError(TypeError):
     """An operation was built with operands it does not take: a mistake of the compiler, not of the user."""
 
 
-Rule = Callable[[Sequence[Type], Any], Type]
+# Operand types of any kind: rules narrow them with `_need`, which a type checker cannot follow.
+Types = Sequence[Any]
+Rule = Callable[[Types, Any], Type]
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def _need(ok: bool, what: str) -> None:
         raise OpError(what)
 
 
-def _same_numeric(types: Sequence[Type], attr: Any) -> Type:
+def _same_numeric(types: Types, attr: Any) -> Type:
     t = types[0]
     _need(all(u is t for u in types), f"operands differ: {list(types)}")
     s = element(t)
@@ -77,13 +79,13 @@ def _same_numeric(types: Sequence[Type], attr: Any) -> Type:
     return t
 
 
-def _same_float(types: Sequence[Type], attr: Any) -> Type:
+def _same_float(types: Types, attr: Any) -> Type:
     t = _same_numeric(types, attr)
     _need(element(t).is_float, f"not floating point: {t}")
     return t
 
 
-def _same_bits(types: Sequence[Type], attr: Any) -> Type:
+def _same_bits(types: Types, attr: Any) -> Type:
     t = types[0]
     s = element(t)
     _need(all(u is t for u in types), f"operands differ: {list(types)}")
@@ -91,27 +93,27 @@ def _same_bits(types: Sequence[Type], attr: Any) -> Type:
     return t
 
 
-def _same_int(types: Sequence[Type], attr: Any) -> Type:
+def _same_int(types: Types, attr: Any) -> Type:
     t = _same_bits(types, attr)
     _need(element(t) is not BOOL, "not integer: bool")
     return t
 
 
-def _compare(types: Sequence[Type], attr: Any) -> Type:
+def _compare(types: Types, attr: Any) -> Type:
     _need(types[0] is types[1] and isinstance(types[0], Scalar), f"cannot compare {list(types)}")
     return BOOL
 
 
-def _select(types: Sequence[Type], attr: Any) -> Type:
+def _select(types: Types, attr: Any) -> Type:
     _need(types[0] is BOOL and types[1] is types[2], f"select on {list(types)}")
     return types[1]
 
 
-def _to_attr(types: Sequence[Type], attr: Any) -> Type:
+def _to_attr(types: Types, attr: Any) -> Type:
     return attr
 
 
-def _cast(types: Sequence[Type], attr: Type) -> Type:
+def _cast(types: Types, attr: Type) -> Type:
     src = types[0]
     same_shape = isinstance(src, Scalar) == isinstance(attr, Scalar)
     if isinstance(src, Packed):
@@ -120,29 +122,30 @@ def _cast(types: Sequence[Type], attr: Type) -> Type:
     return attr
 
 
-def _bitcast(types: Sequence[Type], attr: Type) -> Type:
-    _need(isinstance(attr, Scalar) and isinstance(types[0], Scalar), "bitcast works on scalars")
-    _need(types[0].bits == attr.bits, f"bitcast {types[0]} to {attr}")
+def _bitcast(types: Types, attr: Any) -> Type:
+    source = types[0]
+    _need(isinstance(attr, Scalar) and isinstance(source, Scalar), "bitcast works on scalars")
+    _need(source.bits == attr.bits, f"bitcast {source} to {attr}")
     return attr
 
 
-def _make(types: Sequence[Type], attr: Type) -> Type:
+def _make(types: Types, attr: Type) -> Type:
     _need(tuple(types) == members(attr), f"make {attr} from {list(types)}")
     return attr
 
 
-def _splat(types: Sequence[Type], attr: Type) -> Type:
+def _splat(types: Types, attr: Type) -> Type:
     _need(isinstance(attr, Packed) and types[0] is attr.scalar, f"splat {types[0]} to {attr}")
     return attr
 
 
-def _extract(types: Sequence[Type], attr: int) -> Type:
+def _extract(types: Types, attr: int) -> Type:
     m = members(types[0])
     _need(0 <= attr < len(m), f"member {attr} of {types[0]}")
     return m[attr]
 
 
-def _insert(types: Sequence[Type], attr: int) -> Type:
+def _insert(types: Types, attr: int) -> Type:
     _need(types[1] is _extract(types[:1], attr), f"insert {types[1]} at {attr} of {types[0]}")
     return types[0]
 
@@ -151,18 +154,19 @@ def _is_index(t: Type) -> bool:
     return isinstance(t, Scalar) and t.is_int
 
 
-def _extract_dyn(types: Sequence[Type], attr: Any) -> Type:
-    _need(isinstance(types[0], Packed) and _is_index(types[1]), f"extract_dyn on {list(types)}")
-    return types[0].scalar
+def _extract_dyn(types: Types, attr: Any) -> Type:
+    t, index = types
+    _need(isinstance(t, Packed) and _is_index(index), f"extract_dyn on {list(types)}")
+    return t.scalar
 
 
-def _insert_dyn(types: Sequence[Type], attr: Any) -> Type:
+def _insert_dyn(types: Types, attr: Any) -> Type:
     t, value, index = types
     _need(isinstance(t, Packed) and value is t.scalar and _is_index(index), f"insert_dyn on {list(types)}")
     return t
 
 
-def path_type(t: Type, path: Sequence[int]) -> Type:
+def path_type(t: Any, path: Sequence[int]) -> Type:
     """The type reached from an element of type `t` along `path`."""
     for step in path:
         _need(step != -1 or isinstance(t, Packed), f"dynamic member of {t}")
@@ -175,7 +179,7 @@ def index_count(array: Array, path: Sequence[int]) -> int:
     return array.ndim + sum(step == -1 for step in path)
 
 
-def _target(types: Sequence[Type], path: Sequence[int], extra: int) -> Type:
+def _target(types: Types, path: Sequence[int], extra: int) -> Type:
     array = types[0]
     _need(isinstance(array, Array), f"not an array: {array}")
     n = index_count(array, path)
@@ -184,17 +188,17 @@ def _target(types: Sequence[Type], path: Sequence[int], extra: int) -> Type:
     return path_type(array.dtype, path)
 
 
-def _load(types: Sequence[Type], path: Sequence[int]) -> Type:
+def _load(types: Types, path: Sequence[int]) -> Type:
     return _target(types, path, 0)
 
 
-def _store(types: Sequence[Type], path: Sequence[int]) -> Type:
+def _store(types: Types, path: Sequence[int]) -> Type:
     t = _target(types, path, 1)
     _need(types[-1] is t, f"store {types[-1]} into {t}")
     return VOID
 
 
-def _atomic(types: Sequence[Type], attr: tuple[str, Sequence[int]]) -> Type:
+def _atomic(types: Types, attr: tuple[str, Sequence[int]]) -> Type:
     kind, path = attr
     _need(kind in ATOMIC_KINDS, f"atomic kind {kind!r}")
     extra = 2 if kind == "cas" else 1
@@ -205,43 +209,43 @@ def _atomic(types: Sequence[Type], attr: tuple[str, Sequence[int]]) -> Type:
     return t
 
 
-def _shape(types: Sequence[Type], attr: int) -> Type:
+def _shape(types: Types, attr: int) -> Type:
     _need(isinstance(types[0], Array) and 0 <= attr < types[0].ndim, f"shape[{attr}] of {types[0]}")
     return I32
 
 
-def _slice(types: Sequence[Type], attr: Any) -> Type:
+def _slice(types: Types, attr: Any) -> Type:
     array = types[0]
     _need(isinstance(array, Array) and len(types) - 1 < array.ndim, f"slice {list(types)}")
     _need(all(_is_index(t) for t in types[1:]), f"index types {list(types[1:])}")
     return Array(array.dtype, array.ndim - len(types) + 1)
 
 
-def _tid(types: Sequence[Type], attr: tuple[int, int]) -> Type:
+def _tid(types: Types, attr: tuple[int, int]) -> Type:
     _need(0 <= attr[0] < attr[1] <= 4, f"tid {attr}")
     return I32
 
 
-def _libm(types: Sequence[Type], attr: str) -> Type:
+def _libm(types: Types, attr: str) -> Type:
     _need(attr in LIBM, f"libm has no {attr!r}")
     return _same_float(types, attr)
 
 
-def _is_array(types: Sequence[Type], attr: Any) -> Type:
+def _is_array(types: Types, attr: Any) -> Type:
     _need(isinstance(types[0], Array), f"not an array: {types[0]}")
     return BOOL
 
 
-def _void(types: Sequence[Type], attr: Any) -> Type:
+def _void(types: Types, attr: Any) -> Type:
     return VOID
 
 
-def _one_bool(types: Sequence[Type], attr: Any) -> Type:
+def _one_bool(types: Types, attr: Any) -> Type:
     _need(types[0] is BOOL, f"condition of type {types[0]}")
     return VOID
 
 
-def _zero(types: Sequence[Type], attr: Type) -> Type:
+def _zero(types: Types, attr: Type) -> Type:
     _need(isinstance(attr, (Struct, Array)), f"zero is for structs and arrays, not {attr}")
     return attr
 
@@ -293,7 +297,7 @@ ELEMENTWISE = frozenset(row.name for row in _ROWS if row.rule in (_same_numeric,
 COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
 
-def result_type(name: str, types: Sequence[Type], attr: Any) -> Type:
+def result_type(name: str, types: Types, attr: Any) -> Type:
     """The type of the single result of `name` on operands of these types."""
     row = OPS[name]
     _need(row.arity is None or row.arity == len(types), f"{name} takes {row.arity} operands, got {len(types)}")

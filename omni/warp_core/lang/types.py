@@ -7,6 +7,8 @@ return the one interned instance. Memory layout (size, alignment, offsets) is C-
 
 from __future__ import annotations
 
+from typing import Any
+
 _interned: dict[tuple, Type] = {}
 
 
@@ -215,8 +217,11 @@ def leaves(t: Type) -> tuple[tuple[int, Type], ...]:
     return ((0, t),)
 
 
-def element(t: Type) -> Type:
-    """The scalar that arithmetic on `t` works on: itself for scalars, the component type for packed types."""
+def element(t: Type) -> Any:
+    """The scalar that arithmetic on `t` works on: itself for scalars, the component type for packed types.
+
+    Types without arithmetic are given back too; callers that may meet them look.
+    """
     return t.scalar if isinstance(t, Packed) else t
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 
 from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Operation, Region, Value
-from ..lang.types import BOOL, U32, U64, Packed, Scalar, Type, element
+from ..lang.types import BOOL, U32, U64, Packed, Scalar, Type, element, members
 
 MAX_VALUES = 8
 _NAN_MAKERS = ["add", "sub", "mul", "div", "rem", "floordiv", "fma", "sqrt", "libm"]
@@ -112,7 +112,7 @@ class _Checker(Rewriter):
                 assert isinstance(t, Packed)
                 self._component(next(rest), t)
                 return
-            t = t.scalar if isinstance(t, Packed) else t.fields[step][1]
+            t = members(t)[step]
 
     def _component(self, index: Value, t: Packed) -> None:
         if not (index.is_const and 0 <= index.const < t.count):
@@ -124,19 +124,19 @@ class _Checker(Rewriter):
         self._array_indices(array, rest[:count])
         if op.code != "slice":
             self._path_indices(array.type.dtype, op.attr or (), rest[count:])
-        self._pure(op)
+        self._copy(op)
 
     def visit_atomic(self, op: Operation) -> None:
         array, *rest = self.args(op)
         count = array.type.ndim
         self._array_indices(array, rest[:count])
         self._path_indices(array.type.dtype, op.attr[1], rest[count:])
-        self._pure(op)
+        self._copy(op)
 
     def visit_extract_dyn(self, op: Operation) -> None:
         x, *_, index = self.args(op)
         self._component(index, x.type)
-        self._pure(op)
+        self._copy(op)
 
     visit_insert_dyn = visit_extract_dyn
 
@@ -146,7 +146,7 @@ class _Checker(Rewriter):
         s = element(op.args[0].type)
         if not s.is_float and op.code in _DIVISIONS:
             self._nonzero(op)
-        self._pure(op)
+        self._copy(op)
         if s.is_float:
             self._not_nan(self.values[op.results[0]], self.args(op), op.attr if op.code == "libm" else op.code)
 
@@ -161,10 +161,9 @@ class _Checker(Rewriter):
 
     def visit_call(self, op: Operation) -> None:
         callee = self._checked(op.attr)
-        results = self.b.emit("call", self.args(op), callee, results=callee.results)
+        results = list(self.b.emit("call", self.args(op), callee, results=callee.results))
         if callee is not op.attr:
-            *results, ok = results
-            self._leave_unless(ok)
+            self._leave_unless(results.pop())
         self.define(op, results)
         if callee.is_library:
             for result in results:

@@ -2,9 +2,9 @@
 
 In: any verified function, and a function that gives the finished form of a callee. Out: a new function in which only
 calls of finished functions remain. A callee is small if it has fewer than `limit` operations, counting those of the
-small functions that it calls itself: the whole tree of small calls is spliced in one go. Cold ones stay calls. A callee that returns early
-becomes a `block` that it breaks out of. Operations that came in point to their own place, inlined at the place of the
-call.
+small functions that it calls itself: the whole tree of small calls is spliced in one go. Cold callees stay calls. A
+callee that returns early becomes a `block` that it breaks out of. Operations that came in point to their own place,
+inlined at the place of the call.
 """
 
 from __future__ import annotations

@@ -90,13 +90,13 @@ class _Simplifier(Rewriter):
             self._emit(op, (region,))
             return
         self._targets.append(-1)  # nothing names an unrolled loop
+        given: list[Value] | None = carried
         for i in trips:
-            carried = self.splice(op.regions[0], [self.b.const(i, low.type), *carried])
-            if carried is None:
-                break
+            if given is not None:
+                given = self.splice(op.regions[0], [self.b.const(i, low.type), *given])
         self._targets.pop()
-        if carried is not None:
-            self.define(op, carried)
+        if given is not None:
+            self.define(op, given)
 
     def visit_loop(self, op: Operation) -> None:
         region = self.breakable(op)
