@@ -5,6 +5,15 @@ import pytest
 from tests.errors.report import accepted, refused
 
 CASES = {
+    "literal_out_of_range": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=int)):
+    x[0] = 3000000000
+""",
+        "3000000000",
+        ["`x[0]` holds int32, whose range does not include 3000000000"],
+    ),
     "operator": (
         """\
 @wp.kernel

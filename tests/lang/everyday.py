@@ -62,7 +62,7 @@ def int_literals_adapt(x: float):
 
 
 def negations(a: int, x: float):
-    return -a, +a, -x, - -x
+    return -a, +a, -x, --x
 
 
 def power_int(a: int):

@@ -253,9 +253,7 @@ class Context:
             return self.b.const(x.value, t)
         if isinstance(x, (Value, Ref)) and x.type is t:
             return self.materialise(x, node)
-        raise self.error(
-            "type-mismatch", f"{what} is {spell(t)}, but this is {spell_front(x)}", node, help=cast_help(x, t, node)
-        )
+        raise self.error("type-mismatch", f"{what} is {spell(t)}, {misfit(x, t)}", node, help=cast_help(x, t, node))
 
     def constant(self, x: Front, node: ast.AST, what: str) -> Any:
         """The Python value of something that must be known at compile time."""
@@ -376,6 +374,13 @@ class Context:
                     help=f"use another name, or convert: `{spell(known[0])}(...)`",
                 )
         self.env[name] = x
+
+
+def misfit(x: Any, t: Type) -> str:
+    """Why `x` cannot stand where type `t` is needed, after a comma."""
+    if isinstance(x, Lit) and isinstance(x.value, int) and isinstance(t, Scalar) and t.is_int:
+        return f"whose range does not include {x.value}"
+    return f"but this is {spell_front(x)}"
 
 
 def cast_help(x: Any, t: Type, node: ast.AST) -> str:

@@ -153,11 +153,11 @@ class _Writer:
 
     def _object(self, name: str, x: Any, names: tuple[str, ...]) -> None:
         t = type_or_none(x)
-        if t is not None:
-            self.parts.append(f"{name} = type {t!r}")
-        elif isinstance(getattr(type(x), "__wc_type__", None), Type) and not hasattr(x, "ndim"):
+        if isinstance(getattr(type(x), "__wc_type__", None), Type) and not hasattr(x, "ndim"):
             leaves = to_leaves(x, type(x).__wc_type__)
             self.parts.append(f"{name} = {type(x).__wc_type__!r} {leaves!r}")
+        elif t is not None:
+            self.parts.append(f"{name} = type {t!r}")
         elif isinstance(x, enum.Enum):
             self.value(name, x.value, names)
         elif isinstance(x, FunctionType):

@@ -187,7 +187,14 @@ def alternative(
         return run
 
     conditional(
-        cx, cond, arm(then), arm(other), lambda: seen, node, settle=lambda exits: _settle(cx, exits, node), swapped=swapped
+        cx,
+        cond,
+        arm(then),
+        arm(other),
+        lambda: seen,
+        node,
+        settle=lambda exits: _settle(cx, exits, node),
+        swapped=swapped,
     )
     x = cx.env.pop(_RESULT, POISON)
     if x is POISON:

@@ -160,7 +160,21 @@ def _scan(root: ast.AST, reads: set[str], writes: set[str], results: Liveness) -
 _CHILDREN: dict[type, tuple[str, ...]] = {}
 # fields without expressions or statements in them
 _LEAVES = frozenset(
-    ("ctx", "op", "ops", "id", "attr", "name", "arg", "kind", "type_comment", "level", "conversion", "simple", "is_async")
+    (
+        "ctx",
+        "op",
+        "ops",
+        "id",
+        "attr",
+        "name",
+        "arg",
+        "kind",
+        "type_comment",
+        "level",
+        "conversion",
+        "simple",
+        "is_async",
+    )
 )
 
 

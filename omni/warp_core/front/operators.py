@@ -249,7 +249,7 @@ def _warn_wrap(cx: Context, row: Row, a: Value, b: Value, s: Scalar, node: ast.A
         cx.warn(f"wrap-around: {a.const} {row.symbol} {b.const} does not fit {spell(s)}", node)
 
 
-_KEEPS_SIGN = frozenset(("rem", "div", "floordiv", "and", "or", "add", "mul", "shr", "min", "max"))
+_KEEPS_SIGN = frozenset(("rem", "div", "floordiv", "or", "add", "mul", "shr", "min", "max"))
 
 
 def not_negative(v: Value, depth: int = 6) -> bool:
@@ -263,6 +263,8 @@ def not_negative(v: Value, depth: int = 6) -> bool:
         return all(x >= 0 for x in (v.const if isinstance(v.const, tuple) else (v.const,)))
     if code in ("tid", "shape", "popcount"):
         return True
+    if code == "and":
+        return any(not_negative(a, depth - 1) for a in v.op.args)
     if code in _KEEPS_SIGN:
         return all(not_negative(a, depth - 1) for a in v.op.args)
     if code == "cast":

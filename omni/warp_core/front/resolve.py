@@ -57,8 +57,6 @@ def lookup(cx: Context, name: str) -> Any:
     return getattr(builtins, name, _MISSING)
 
 
-
-
 def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
     """A Python object as a front value."""
     if isinstance(obj, enum.Enum) and isinstance(obj.value, (int, float)):

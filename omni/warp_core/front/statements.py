@@ -12,7 +12,7 @@ from ..lang.generics import spell
 from ..lang.types import Array, Packed, Scalar, Struct, Type
 from ..lang.types import element as scalar_of
 from .access import Step, descend, element, replace, single_steps, store, store_steps
-from .context import Context, cast_help, lowers
+from .context import Context, cast_help, lowers, misfit
 from .intrinsics import unpacked_tid
 from .iteration import items_of
 from .operators import TABLE, binary
@@ -187,7 +187,7 @@ def _fitting(cx: Context, x: Front, t: Type, node: ast.AST, target: ast.expr) ->
         return cx.at(node).op("make", *(cx.convert(i, t.scalar, node, "a component") for i in x.items), attr=t)
     raise cx.error(
         "type-mismatch",
-        f"`{ast.unparse(target)}` holds {spell(t)}, but this is {spell_front(x)}",
+        f"`{ast.unparse(target)}` holds {spell(t)}, {misfit(x, t)}",
         node,
         help=cast_help(x, t, node),
     )

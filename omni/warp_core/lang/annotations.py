@@ -29,8 +29,8 @@ def type_or_none(annotation: AnyObject) -> AnyObject:
     if isinstance(annotation, (Type, TypeVar, Pattern)):
         return annotation
     found = getattr(annotation, "__wc_type__", None)
-    if found is not None:
-        return found
+    if found is not None:  # a value of a type is not a type
+        return None if getattr(type(annotation), "__wc_type__", None) is found else found
     if isinstance(annotation, type):
         if annotation in _PYTHON:
             return _PYTHON[annotation]
