@@ -106,6 +106,10 @@ def odd(name: str, f: Real, high: float, count: int) -> Table:
     return Table(name, _odd(f), 0.0, high * high, range(count), _odd_weight(f))
 
 
+def _log_tail(f: mpf) -> mpf:
+    return (mp.log1p(f) - f + f**2 / 2) / f**3
+
+
 def _pow_tail(z: mpf) -> mpf:
     """(2 / ln 2) * (atanh(s) - s - s**3 / 3) / s**5 with z = s**2."""
     s = mp.sqrt(z)

@@ -26,7 +26,7 @@ SQRT_HALF_BITS = 0x3F3504F3
 
 @builtin
 def _scale(y: float32, shifted: float32) -> float32:
-    """y * 2**k for shifted = ROUND + k, |k| < 250, in two steps that overflow and round to denormals as they should."""
+    """Multiply y by 2**k for shifted = ROUND + k, |k| < 250, in two steps so that the result may be denormal or inf."""
     n = prim.bitcast(shifted, int32) - (ROUND_BITS - 254)
     half = n >> 1
     return (y * prim.bitcast(half << 23, float32)) * prim.bitcast((n - half) << 23, float32)
@@ -54,7 +54,7 @@ def _exp_parts(x: float32) -> tuple[float32, float32]:
 
 @builtin
 def exp(x: float32) -> float32:
-    """e to the power `x`.
+    """Exponential of `x`: the number e to the power `x`.
 
     Args:
         x: any number.

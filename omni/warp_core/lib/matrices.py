@@ -30,17 +30,17 @@ def mul(a: Mat[M, N, T], b: Vec[N, T]) -> Vec[M, T]:
     >>> wp.mul(wp.mat22(1.0, 2.0, 3.0, 4.0), wp.vec2(1.0, 1.0))
     vec2(3.0, 7.0)
     """
-    return Vec[M, T]([sum([a[i, j] * b[j] for j in range(N)]) for i in range(M)])
+    return Vec[M, T]([sum(a[i, j] * b[j] for j in range(N)) for i in range(M)])
 
 
 @builtin(name="mul")
 def _mul_vector_matrix(a: Vec[M, T], b: Mat[M, N, T]) -> Vec[N, T]:
-    return Vec[N, T]([sum([a[i] * b[i, j] for i in range(M)]) for j in range(N)])
+    return Vec[N, T]([sum(a[i] * b[i, j] for i in range(M)) for j in range(N)])
 
 
 @builtin(name="mul")
 def _mul_matrices(a: Mat[M, N, T], b: Mat[N, K, T]) -> Mat[M, K, T]:
-    return Mat[M, K, T]([sum([a[i, j] * b[j, k] for j in range(N)]) for i in range(M) for k in range(K)])
+    return Mat[M, K, T]([sum(a[i, j] * b[j, k] for j in range(N)) for i in range(M) for k in range(K)])
 
 
 @builtin
@@ -78,7 +78,7 @@ def trace(a: Mat[N, N, T]) -> T:
     >>> wp.trace(wp.mat22(1.0, 2.0, 3.0, 4.0))
     5.0
     """
-    return sum([a[i, i] for i in range(N)])
+    return sum(a[i, i] for i in range(N))
 
 
 @builtin
@@ -86,7 +86,8 @@ def ddot(a: Mat[M, N, T], b: Mat[M, N, T]) -> T:
     """Inner product of matrices, component by component.
 
     Args:
-        a, b: matrices of one type.
+        a: a matrix.
+        b: another of the same type.
 
     Returns:
         The sum of a[i, j] * b[i, j], a scalar.
@@ -97,7 +98,7 @@ def ddot(a: Mat[M, N, T], b: Mat[M, N, T]) -> T:
     >>> wp.ddot(wp.mat22(1.0, 2.0, 3.0, 4.0), wp.mat22(1.0, 1.0, 1.0, 1.0))
     10.0
     """
-    return sum([a[i, j] * b[i, j] for i in range(M) for j in range(N)])
+    return sum(a[i, j] * b[i, j] for i in range(M) for j in range(N))
 
 
 @builtin

@@ -290,7 +290,8 @@ def quat_between_vectors(a: Vec[3, F], b: Vec[3, F]) -> Quat[F]:
     """Shortest rotation that turns one direction into another.
 
     Args:
-        a, b: vectors of any length but zero.
+        a: a vector of any length but zero.
+        b: another.
 
     Returns:
         The unit quaternion; the identity where the directions are opposite or a vector is zero.

@@ -58,8 +58,8 @@ def min(a: T, b: T) -> T:
     """Smaller of two numbers.
 
     Args:
-        a, b: numbers or vectors of one type; vectors are compared componentwise. One vector alone gives its smallest
-            component.
+        a: a number, or a vector (componentwise). A vector alone gives its smallest component.
+        b: another of the same type.
 
     Returns:
         `a` if it is less than `b`, else `b`.
@@ -78,8 +78,8 @@ def max(a: T, b: T) -> T:
     """Larger of two numbers.
 
     Args:
-        a, b: numbers or vectors of one type; vectors are compared componentwise. One vector alone gives its largest
-            component.
+        a: a number, or a vector (componentwise). A vector alone gives its largest component.
+        b: another of the same type.
 
     Returns:
         `a` if it is greater than `b`, else `b`.

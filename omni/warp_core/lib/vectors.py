@@ -19,7 +19,8 @@ def dot(a: Vec[N, T], b: Vec[N, T]) -> T:
     """Inner product.
 
     Args:
-        a, b: vectors or quaternions of one type.
+        a: a vector or quaternion.
+        b: another of the same type.
 
     Returns:
         The sum of a[i] * b[i], a scalar.
@@ -123,7 +124,8 @@ def cross(a: Vec[3, T], b: Vec[3, T]) -> Vec[3, T]:
     """Cross product.
 
     Args:
-        a, b: vectors of three components.
+        a: a vector of three components.
+        b: another.
 
     Returns:
         The vector at right angles to both, with the area they span as its length.
@@ -182,7 +184,8 @@ def cw_mul(a: Vec[N, T], b: Vec[N, T]) -> Vec[N, T]:
     """Componentwise product.
 
     Args:
-        a, b: vectors or matrices of one type.
+        a: a vector or matrix.
+        b: another of the same type.
 
     Returns:
         The components a[i] * b[i].
@@ -206,7 +209,8 @@ def cw_div(a: Vec[N, T], b: Vec[N, T]) -> Vec[N, T]:
     """Componentwise quotient.
 
     Args:
-        a, b: vectors or matrices of one type.
+        a: a vector or matrix.
+        b: another of the same type.
 
     Returns:
         The components a[i] / b[i].
@@ -322,44 +326,44 @@ def _lerp_quat(a: Quat[F], b: Quat[F], t: F) -> Quat[F]:
 
 @builtin(name="isfinite")
 def _isfinite_vector(x: Vec[N, F]) -> boolean:
-    return all([isfinite(x[i]) for i in range(N)])
+    return all(isfinite(x[i]) for i in range(N))
 
 
 @builtin(name="isfinite")
 def _isfinite_quat(x: Quat[F]) -> boolean:
-    return all([isfinite(x[i]) for i in range(4)])
+    return all(isfinite(x[i]) for i in range(4))
 
 
 @builtin(name="isfinite")
 def _isfinite_matrix(x: Mat[M, N, F]) -> boolean:
-    return all([isfinite(x[i, j]) for i in range(M) for j in range(N)])
+    return all(isfinite(x[i, j]) for i in range(M) for j in range(N))
 
 
 @builtin(name="isnan")
 def _isnan_vector(x: Vec[N, F]) -> boolean:
-    return any([isnan(x[i]) for i in range(N)])
+    return any(isnan(x[i]) for i in range(N))
 
 
 @builtin(name="isnan")
 def _isnan_quat(x: Quat[F]) -> boolean:
-    return any([isnan(x[i]) for i in range(4)])
+    return any(isnan(x[i]) for i in range(4))
 
 
 @builtin(name="isnan")
 def _isnan_matrix(x: Mat[M, N, F]) -> boolean:
-    return any([isnan(x[i, j]) for i in range(M) for j in range(N)])
+    return any(isnan(x[i, j]) for i in range(M) for j in range(N))
 
 
 @builtin(name="isinf")
 def _isinf_vector(x: Vec[N, F]) -> boolean:
-    return any([isinf(x[i]) for i in range(N)])
+    return any(isinf(x[i]) for i in range(N))
 
 
 @builtin(name="isinf")
 def _isinf_quat(x: Quat[F]) -> boolean:
-    return any([isinf(x[i]) for i in range(4)])
+    return any(isinf(x[i]) for i in range(4))
 
 
 @builtin(name="isinf")
 def _isinf_matrix(x: Mat[M, N, F]) -> boolean:
-    return any([isinf(x[i, j]) for i in range(M) for j in range(N)])
+    return any(isinf(x[i, j]) for i in range(M) for j in range(N))
