@@ -50,6 +50,12 @@ def test_large_callees_are_finished_once_and_shared():
     assert not calls(run(user(inner)))
 
 
+def test_cold_callees_stay_calls():
+    inner = square(None)
+    inner.is_cold = True
+    assert [f.name for f in calls(run(user(inner)))] == ["square"]
+
+
 def test_value_names_survive():
     text = """
     func @f(%speed: f32) -> (f32) {

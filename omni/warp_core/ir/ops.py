@@ -66,30 +66,30 @@ class Op:
 ATOMIC_KINDS = ("add", "sub", "min", "max", "and", "or", "xor", "exch", "cas")
 
 
-def _need(ok: bool, what: str) -> None:
+def _need(ok: bool, what: str, *values: Any) -> None:
     if not ok:
-        raise OpError(what)
+        raise OpError(what.format(*values))
 
 
 def _same_numeric(types: Types, attr: Any) -> Type:
     t = types[0]
-    _need(all(u is t for u in types), f"operands differ: {list(types)}")
+    _need(types.count(t) == len(types), "operands differ: {}", types)
     s = element(t)
-    _need(isinstance(s, Scalar) and s is not BOOL, f"not numeric: {t}")
+    _need(isinstance(s, Scalar) and s is not BOOL, "not numeric: {}", t)
     return t
 
 
 def _same_float(types: Types, attr: Any) -> Type:
     t = _same_numeric(types, attr)
-    _need(element(t).is_float, f"not floating point: {t}")
+    _need(element(t).is_float, "not floating point: {}", t)
     return t
 
 
 def _same_bits(types: Types, attr: Any) -> Type:
     t = types[0]
     s = element(t)
-    _need(all(u is t for u in types), f"operands differ: {list(types)}")
-    _need(isinstance(s, Scalar) and not s.is_float, f"not integer or bool: {t}")
+    _need(types.count(t) == len(types), "operands differ: {}", types)
+    _need(isinstance(s, Scalar) and not s.is_float, "not integer or bool: {}", t)
     return t
 
 
@@ -100,12 +100,12 @@ def _same_int(types: Types, attr: Any) -> Type:
 
 
 def _compare(types: Types, attr: Any) -> Type:
-    _need(types[0] is types[1] and isinstance(types[0], Scalar), f"cannot compare {list(types)}")
+    _need(types[0] is types[1] and isinstance(types[0], Scalar), "cannot compare {}", types)
     return BOOL
 
 
 def _select(types: Types, attr: Any) -> Type:
-    _need(types[0] is BOOL and types[1] is types[2], f"select on {list(types)}")
+    _need(types[0] is BOOL and types[1] is types[2], "select on {}", types)
     return types[1]
 
 
@@ -118,35 +118,35 @@ def _cast(types: Types, attr: Type) -> Type:
     same_shape = isinstance(src, Scalar) == isinstance(attr, Scalar)
     if isinstance(src, Packed):
         same_shape = isinstance(attr, Packed) and type(src) is type(attr) and src.count == attr.count
-    _need(same_shape and isinstance(element(attr), Scalar), f"cast {src} to {attr}")
+    _need(same_shape and isinstance(element(attr), Scalar), "cast {} to {}", src, attr)
     return attr
 
 
 def _bitcast(types: Types, attr: Any) -> Type:
     source = types[0]
     _need(isinstance(attr, Scalar) and isinstance(source, Scalar), "bitcast works on scalars")
-    _need(source.bits == attr.bits, f"bitcast {source} to {attr}")
+    _need(source.bits == attr.bits, "bitcast {} to {}", source, attr)
     return attr
 
 
 def _make(types: Types, attr: Type) -> Type:
-    _need(tuple(types) == members(attr), f"make {attr} from {list(types)}")
+    _need(tuple(types) == members(attr), "make {} from {}", attr, types)
     return attr
 
 
 def _splat(types: Types, attr: Type) -> Type:
-    _need(isinstance(attr, Packed) and types[0] is attr.scalar, f"splat {types[0]} to {attr}")
+    _need(isinstance(attr, Packed) and types[0] is attr.scalar, "splat {} to {}", types[0], attr)
     return attr
 
 
 def _extract(types: Types, attr: int) -> Type:
     m = members(types[0])
-    _need(0 <= attr < len(m), f"member {attr} of {types[0]}")
+    _need(0 <= attr < len(m), "member {} of {}", attr, types[0])
     return m[attr]
 
 
 def _insert(types: Types, attr: int) -> Type:
-    _need(types[1] is _extract(types[:1], attr), f"insert {types[1]} at {attr} of {types[0]}")
+    _need(types[1] is _extract(types[:1], attr), "insert {} at {} of {}", types[1], attr, types[0])
     return types[0]
 
 
@@ -156,20 +156,20 @@ def _is_index(t: Type) -> bool:
 
 def _extract_dyn(types: Types, attr: Any) -> Type:
     t, index = types
-    _need(isinstance(t, Packed) and _is_index(index), f"extract_dyn on {list(types)}")
+    _need(isinstance(t, Packed) and _is_index(index), "extract_dyn on {}", types)
     return t.scalar
 
 
 def _insert_dyn(types: Types, attr: Any) -> Type:
     t, value, index = types
-    _need(isinstance(t, Packed) and value is t.scalar and _is_index(index), f"insert_dyn on {list(types)}")
+    _need(isinstance(t, Packed) and value is t.scalar and _is_index(index), "insert_dyn on {}", types)
     return t
 
 
 def path_type(t: Any, path: Sequence[int]) -> Type:
     """The type reached from an element of type `t` along `path`."""
     for step in path:
-        _need(step != -1 or isinstance(t, Packed), f"dynamic member of {t}")
+        _need(step != -1 or isinstance(t, Packed), "dynamic member of {}", t)
         t = t.scalar if step == -1 else _extract((t,), step)
     return t
 
@@ -181,10 +181,10 @@ def index_count(array: Array, path: Sequence[int]) -> int:
 
 def _target(types: Types, path: Sequence[int], extra: int) -> Type:
     array = types[0]
-    _need(isinstance(array, Array), f"not an array: {array}")
+    _need(isinstance(array, Array), "not an array: {}", array)
     n = index_count(array, path)
-    _need(len(types) == 1 + n + extra, f"{array} along {path} takes {n} indices, operands {list(types)}")
-    _need(all(_is_index(t) for t in types[1 : 1 + n]), f"index types {list(types[1 : 1 + n])}")
+    _need(len(types) == 1 + n + extra, "{} along {} takes {} indices, operands {}", array, path, n, types)
+    _need(all(_is_index(t) for t in types[1 : 1 + n]), "index types {}", types[1 : 1 + n])
     return path_type(array.dtype, path)
 
 
@@ -194,45 +194,45 @@ def _load(types: Types, path: Sequence[int]) -> Type:
 
 def _store(types: Types, path: Sequence[int]) -> Type:
     t = _target(types, path, 1)
-    _need(types[-1] is t, f"store {types[-1]} into {t}")
+    _need(types[-1] is t, "store {} into {}", types[-1], t)
     return VOID
 
 
 def _atomic(types: Types, attr: tuple[str, Sequence[int]]) -> Type:
     kind, path = attr
-    _need(kind in ATOMIC_KINDS, f"atomic kind {kind!r}")
+    _need(kind in ATOMIC_KINDS, "atomic kind {!r}", kind)
     extra = 2 if kind == "cas" else 1
     t = _target(types, path, extra)
-    _need(all(u is t for u in types[-extra:]), f"atomic {kind} of {list(types[-extra:])} on {t}")
-    _need(isinstance(element(t), Scalar), f"atomic on {t}")
-    _need(kind not in ("and", "or", "xor") or not element(t).is_float, f"atomic {kind} on {t}")
+    _need(all(u is t for u in types[-extra:]), "atomic {} of {} on {}", kind, types[-extra:], t)
+    _need(isinstance(element(t), Scalar), "atomic on {}", t)
+    _need(kind not in ("and", "or", "xor") or not element(t).is_float, "atomic {} on {}", kind, t)
     return t
 
 
 def _shape(types: Types, attr: int) -> Type:
-    _need(isinstance(types[0], Array) and 0 <= attr < types[0].ndim, f"shape[{attr}] of {types[0]}")
+    _need(isinstance(types[0], Array) and 0 <= attr < types[0].ndim, "shape[{}] of {}", attr, types[0])
     return I32
 
 
 def _slice(types: Types, attr: Any) -> Type:
     array = types[0]
-    _need(isinstance(array, Array) and len(types) - 1 < array.ndim, f"slice {list(types)}")
-    _need(all(_is_index(t) for t in types[1:]), f"index types {list(types[1:])}")
+    _need(isinstance(array, Array) and len(types) - 1 < array.ndim, "slice {}", types)
+    _need(all(_is_index(t) for t in types[1:]), "index types {}", types[1:])
     return Array(array.dtype, array.ndim - len(types) + 1)
 
 
 def _tid(types: Types, attr: tuple[int, int]) -> Type:
-    _need(0 <= attr[0] < attr[1] <= 4, f"tid {attr}")
+    _need(0 <= attr[0] < attr[1] <= 4, "tid {}", attr)
     return I32
 
 
 def _libm(types: Types, attr: str) -> Type:
-    _need(attr in LIBM, f"libm has no {attr!r}")
+    _need(attr in LIBM, "libm has no {!r}", attr)
     return _same_float(types, attr)
 
 
 def _is_array(types: Types, attr: Any) -> Type:
-    _need(isinstance(types[0], Array), f"not an array: {types[0]}")
+    _need(isinstance(types[0], Array), "not an array: {}", types[0])
     return BOOL
 
 
@@ -241,12 +241,12 @@ def _void(types: Types, attr: Any) -> Type:
 
 
 def _one_bool(types: Types, attr: Any) -> Type:
-    _need(types[0] is BOOL, f"condition of type {types[0]}")
+    _need(types[0] is BOOL, "condition of type {}", types[0])
     return VOID
 
 
 def _zero(types: Types, attr: Type) -> Type:
-    _need(isinstance(attr, (Struct, Array)), f"zero is for structs and arrays, not {attr}")
+    _need(isinstance(attr, (Struct, Array)), "zero is for structs and arrays, not {}", attr)
     return attr
 
 
@@ -300,6 +300,6 @@ COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 def result_type(name: str, types: Types, attr: Any) -> Type:
     """The type of the single result of `name` on operands of these types."""
     row = OPS[name]
-    _need(row.arity is None or row.arity == len(types), f"{name} takes {row.arity} operands, got {len(types)}")
+    _need(row.arity is None or row.arity == len(types), "{} takes {} operands, got {}", name, row.arity, len(types))
     assert row.rule is not None
     return row.rule(types, attr)
