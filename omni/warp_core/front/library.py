@@ -1,7 +1,7 @@
 """Instances of library functions: taken from the pack of pre-lowered IR if it has them, else lowered from source.
 
-Instances live as long as the process; library code captures nothing that changes. `pack_lookup` is set by whoever
-loads the pack: it gets the text key of an instance and returns its function, or None.
+Instances live as long as the process; library code captures nothing that changes. `pack_lookup` gets the text key of
+an instance and returns its function, or None; it is unset while a pack is made.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from ..lang.errors import InternalError
 from ..lang.generics import unify
 from ..lang.registry import Builtin
 from ..lang.types import Type
+from . import packed
 from .calls import Match
 from .context import Refused
 from .instances import Instance, Session, _cells, _static_key
 from .values import Static, flatten
 
-pack_lookup: Callable[[str], Function | None] | None = None
+pack_lookup: Callable[[str], Function | None] | None = packed.lookup
 
 _instances: dict[tuple, Instance] = {}
 
@@ -60,8 +61,8 @@ def instantiate(
     found = _instances.get(key)
     if found is None:
         text = instance_key(builtin, index, types, statics)
-        packed = pack_lookup(text) if pack_lookup else None
-        found = _unpacked(packed) if packed is not None else _lower(builtin, index, types, bindings, statics, text)
+        ready = pack_lookup(text) if pack_lookup else None
+        found = _unpacked(ready) if ready is not None else _lower(builtin, index, types, bindings, statics, text)
         _instances[key] = found
     return found
 

@@ -1,0 +1,46 @@
+"""The pack of library functions that were lowered when the package was built; `packing.py` writes it.
+
+A pack counts only while it comes from the sources at hand: it begins with their digest. Without one, or with a stale or
+damaged one, functions are lowered from source, which takes longer and gives the same. Start with `lookup`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+
+from ..ir.nodes import Function
+from ..ir.pack import Pack, PackError
+
+PACKAGE = Path(__file__).resolve().parent.parent
+PATH = PACKAGE / "lib" / "library.pack"
+SOURCES = ("lang", "ir", "front", "passes", "lib")
+DIGEST_SIZE = 20
+
+
+def source_digest() -> bytes:
+    """The hash of every file that can change what a library function is lowered to."""
+    h = blake2b(digest_size=DIGEST_SIZE)
+    for folder in SOURCES:
+        for path in sorted((PACKAGE / folder).glob("*.py")):
+            h.update(f"{folder}/{path.name}\n".encode() + path.read_bytes())
+    return h.digest()
+
+
+@lru_cache(maxsize=1)
+def _pack() -> Pack | None:
+    try:
+        data = PATH.read_bytes()
+        return Pack(data[DIGEST_SIZE:]) if data[:DIGEST_SIZE] == source_digest() else None
+    except (OSError, PackError):
+        return None
+
+
+def lookup(key: str) -> Function | None:
+    """The function of this instance key, or None if the pack does not have it."""
+    pack = _pack()
+    try:
+        return pack.load(key) if pack is not None and key in pack else None
+    except PackError:
+        return None
