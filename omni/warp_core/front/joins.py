@@ -38,7 +38,7 @@ class Join:
         self.constants: list[tuple[str, Value]] = []
         self.merged: list[tuple[str, Any]] = []
         self.types: list[Type] = []
-        for name in sorted(names):
+        for name in sorted(names) if exits else ():
             self._add(name, [e.env.get(name) for e in exits], before.get(name))
 
     def _add(self, name: str, bindings: list[Any], before: Any) -> None:
