@@ -167,7 +167,7 @@ class _Checker(Rewriter):
         self.define(op, results)
         if callee.is_library:
             for result in results:
-                self._not_nan(result, self.args(op), callee.name)
+                self._not_nan(result, self.args(op), callee.name.partition("#")[0])
 
     def _leave_unless(self, ok: Value) -> None:
         """Leave without a report of its own: the callee made one."""
