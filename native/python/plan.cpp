@@ -17,7 +17,9 @@ constexpr double kInlineNs = 20'000;  // less work than this stays on the callin
 constexpr double kChunkNs = 10'000;   // no chunk should be shorter
 constexpr int64_t kGrain = 64;        // chunks are multiples of this many threads
 constexpr int64_t kChunksPerThread = 8;
-constexpr uint32_t kSampleEvery = 16;  // tiny launches are timed this often: reading the clock costs as much as they do
+constexpr double kTinyNs = 500;        // below this, reading the clock costs as much as the work,
+constexpr uint32_t kSampleEvery = 16;  // so only one launch of these is timed
+constexpr int kFlatGroups = 64;        // a launch of fewer groups of lanes is not worth compiling the flat variant for
 constexpr size_t kStackBlock = 2048;
 
 nb::object attribute(const nb::object& type, const char* name) { return nb::object(type.attr(name)); }
@@ -119,10 +121,11 @@ int Pins::traverse(visitproc visit, void* arg) const {
 }
 
 Plan::Plan(std::string name_, nb::sequence specs, int arity_, int device_id_, nb::object on_missing_,
-           nb::object on_failure_, nb::object convert_)
+           nb::object on_failure_, nb::object convert_, int flat_below_)
     : name(std::move(name_)),
       arity(arity_),
       device_id(device_id_),
+      flat_below(flat_below_),
       on_missing(std::move(on_missing_)),
       on_failure(std::move(on_failure_)),
       convert(std::move(convert_)) {
@@ -178,13 +181,19 @@ Grid Plan::grid(PyObject* dim) const {
 }
 
 void Plan::set_entry(int variant, uintptr_t address, nb::object owner) {
-    if (variant < 0 || variant >= kVariants) throw nb::value_error("variant is 0 (inner) or 1 (strided)");
+    if (variant < 0 || variant >= kVariants) throw nb::value_error("variant is a sum of 1 (strided) and 2 (flat)");
     entries_[variant] = reinterpret_cast<wc_kernel>(address);
     owners[variant] = std::move(owner);
 }
 
-wc_kernel Plan::entry(Variant variant) {
-    if (!entries_[variant] && !on_missing.is_none()) on_missing(static_cast<int>(variant));
+int Plan::variant(const Grid& g, bool strided) const {
+    bool flat = arity > 1 && g.dims[arity - 1] < flat_below && g.threads >= int64_t{kFlatGroups} * flat_below &&
+                g.threads < int64_t{1} << 31;
+    return (strided ? kStrided : kInner) | (flat ? kFlat : kInner);
+}
+
+wc_kernel Plan::entry(int variant) {
+    if (!entries_[variant] && !on_missing.is_none()) on_missing(variant);
     if (!entries_[variant])
         raise(PyExc_RuntimeError, "kernel `" + name + "` has no code for variant " + std::to_string(variant));
     return entries_[variant];
@@ -207,7 +216,7 @@ void Plan::launch(PyObject* dim, PyObject* const* values, size_t count) {
 }
 
 void Plan::run(const std::byte* block, const Grid& g, bool strided) {
-    wc_kernel kernel = entry(strided ? kStrided : kInner);
+    wc_kernel kernel = entry(variant(g, strided));
     wc_context context;
     execute(kernel, block, g, context);
     if (!context.printed.empty()) print(context);
@@ -216,24 +225,24 @@ void Plan::run(const std::byte* block, const Grid& g, bool strided) {
 
 void Plan::execute(wc_kernel kernel, const std::byte* block, const Grid& g, wc_context& context) {
     if (g.threads == 0) return;
-    double ns_per_thread = ns_per_thread_.load(std::memory_order_relaxed);
-    double work_ns = ns_per_thread * static_cast<double>(g.threads);
-    bool known = ns_per_thread > 0;
-    if (known && work_ns < kInlineNs && work_ns < kInlineNs / 40 && ++launches_ % kSampleEvery != 0) {
+    double known = ns_per_thread_.load(std::memory_order_relaxed);  // 0 before the first launch
+    double work_ns = known * static_cast<double>(g.threads);
+    bool small = known > 0 && work_ns < kInlineNs;
+    if (small && work_ns < kTinyNs && ++launches_ % kSampleEvery != 0) {
         kernel(block, g.dims, 0, g.threads, &context);
         return;
     }
     Task task{kernel, block, g.dims, &context};
     bool finished = true;
-    if (known && work_ns < kInlineNs) {
+    if (small) {
         run_part(&task, 0, g.threads);
     } else {
         nb::gil_scoped_release release;
-        finished = parallel_for(g.threads, chunk_size(g.threads, ns_per_thread), run_part, &task, no_signal);
+        finished = parallel_for(g.threads, chunk_size(g.threads, known), run_part, &task, no_signal);
     }
     if (!finished) throw nb::python_error();
     double measured = std::max(1e-3, static_cast<double>(task.busy_ns.load()) / static_cast<double>(g.threads));
-    ns_per_thread_.store(known ? (ns_per_thread + measured) / 2 : measured, std::memory_order_relaxed);
+    ns_per_thread_.store(known > 0 ? (known + measured) / 2 : measured, std::memory_order_relaxed);
 }
 
 void Plan::report(const wc_context& context, const Grid& g) {
@@ -287,9 +296,10 @@ void bind_plans(nb::module_& m) {
         .def_ro("writable", &ParamSpec::writable);
 
     auto cls = nb::class_<Plan>(m, "Plan", nb::type_slots(slots), nb::is_weak_referenceable());
-    cls.def(nb::init<std::string, nb::sequence, int, int, nb::object, nb::object, nb::object>(), nb::arg("kernel_name"),
-            nb::arg("params"), nb::arg("arity"), nb::arg("device_id") = 0, nb::arg("on_missing").none() = nb::none(),
-            nb::arg("on_failure").none() = nb::none(), nb::arg("convert").none() = nb::none())
+    cls.def(nb::init<std::string, nb::sequence, int, int, nb::object, nb::object, nb::object, int>(),
+            nb::arg("kernel_name"), nb::arg("params"), nb::arg("arity"), nb::arg("device_id") = 0,
+            nb::arg("on_missing").none() = nb::none(), nb::arg("on_failure").none() = nb::none(),
+            nb::arg("convert").none() = nb::none(), nb::arg("flat_below") = 0)
         .def("set_entry", &Plan::set_entry, nb::arg("variant"), nb::arg("address"), nb::arg("owner").none())
         .def(
             "launch",

@@ -35,8 +35,9 @@ struct Grid {
     int ndim = 1;
 };
 
-// Two compilations of one kernel: arrays with contiguous inner dimension, and arrays with any strides.
-enum Variant : int { kInner = 0, kStrided = 1, kVariants = 2 };
+// The compilations of one kernel, a sum of bits. Without kStrided every array has a contiguous inner dimension. With
+// kFlat lanes run over the flattened grid instead of its last dimension.
+enum Variant : int { kInner = 0, kStrided = 1, kFlat = 2, kVariants = 4 };
 
 // Keeps alive what an argument block points into.
 class Pins {
@@ -58,7 +59,7 @@ class Pins {
 class Plan {
   public:
     Plan(std::string name, nb::sequence params, int arity, int device_id, nb::object on_missing, nb::object on_failure,
-         nb::object convert);
+         nb::object convert, int flat_below);
 
     // Checks and packs one argument into `block`; `strided` is set if it needs the strided variant.
     void pack(size_t index, PyObject* value, std::byte* block, Pins& pins, bool& strided) const;
@@ -77,11 +78,13 @@ class Plan {
     size_t block_size = 0;
     int arity;
     int device_id;
+    int flat_below;  // last dimensions shorter than this waste lanes: long launches with one use the flat variant
     nb::object on_missing, on_failure, convert;
     nb::object owners[kVariants];
 
   private:
-    wc_kernel entry(Variant variant);
+    int variant(const Grid& grid, bool strided) const;
+    wc_kernel entry(int variant);
     void execute(wc_kernel kernel, const std::byte* block, const Grid& grid, wc_context& context);
     void report(const wc_context& context, const Grid& grid);
 

@@ -129,12 +129,14 @@ class Plan:
         arity: number of values the kernel takes from `wp.tid()`, 0 if it does not call it. A kernel of arity 1 gets
             the flattened index of any launch, one of arity 0 does not care; else arity and launch dimensions agree.
         device_id: 0 is the CPU.
-        on_missing: called with a variant (0: arrays with contiguous inner dimension, 1: any strides) that is needed
-            for the first time; must `set_entry` it or raise.
+        on_missing: called with a variant that is needed for the first time; must `set_entry` it or raise. Variants are
+            sums: 1 for arrays of any strides (else inner dimensions are contiguous), 2 for code whose lanes run over
+            the flattened grid (else over its last dimension).
         on_failure: called with (thread, site, values: list of 64-bit ints, launch dimensions as the kernel indexes
             them) after a launch reported a failure; raises.
         convert: called with (index, value) for array and struct arguments of unknown kind; returns an ArrayBase or a
             struct instance to use instead, or NotImplemented.
+        flat_below: launches of two or more indices whose last dimension is shorter use a flat variant; 0: none does.
     """
 
     def __init__(
@@ -146,6 +148,7 @@ class Plan:
         on_missing: Callable[[int], object] | None = None,
         on_failure: Callable[[int, int, list[int], tuple[int, ...]], object] | None = None,
         convert: Callable[[int, Any], Any] | None = None,
+        flat_below: int = 0,
     ) -> None: ...
     def set_entry(self, variant: int, address: int, owner: object) -> None:
         """Set the code of a variant: a `wc_kernel` of abi.h, and what keeps it loaded."""

@@ -70,9 +70,9 @@ class CompileRequest(NamedTuple):
         target: the machine.
         lanes: threads that share a SIMD register; 1 compiles plain scalar code, None lets the code generator choose.
         inner_contiguous: whether every array argument has its innermost elements side by side.
+        flat: whether lanes run over the flattened grid rather than its last dimension.
         debug: whether bounds, divisors, asserts and NaN are checked.
         contract: whether a*b + c may become one fused operation.
-        max_unroll: iteration count up to which loops with compile-time bounds may be unrolled.
     """
 
     kernel: Kernel
@@ -80,9 +80,9 @@ class CompileRequest(NamedTuple):
     target: Target
     lanes: int | None = None
     inner_contiguous: bool = True
+    flat: bool = False
     debug: bool = False
     contract: bool = True
-    max_unroll: int = 16
 
     def key(self) -> str:
         """Hash of everything that the artifact depends on, in hexadecimal."""
@@ -163,7 +163,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     written = _stage("passes.effects").written_params(fn)
     watch.lap("passes")
     emit = _stage("codegen.emit")
-    options = emit.EmitOptions(request.lanes or 0, request.inner_contiguous)
+    options = emit.EmitOptions(request.lanes or 0, request.inner_contiguous, request.flat)
     made["llvm"] = unit = emit.emit_cpu(fn, request.target, options)
     watch.lap("emit")
     toolchain = _stage("codegen.toolchain")

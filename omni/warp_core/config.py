@@ -15,8 +15,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
-version = "0.1.0"
-
 LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR = 10, 20, 30, 40
 
 
@@ -118,7 +116,6 @@ OPTIONS: dict[str, Option] = {
     "cache_kernels": Option(True, _bool, "Whether compiled kernels are read from and written to the disk cache."),
     "print_launches": Option(False, _bool, "Print a line for every launch: kernel, dimensions, device."),
     "verify_fp": Option(False, _bool, "Raise when a kernel produces NaN or infinity; runs kernels in debug mode."),
-    "max_unroll": Option(16, _count(0, 4096), "Loops with compile-time bounds up to this count may be unrolled."),
     "enable_backward": Option(True, _bool, "Whether kernels may be differentiated; adjoints are only built on demand."),
     "log_level": Option(
         LOG_WARNING,
@@ -132,14 +129,14 @@ OPTIONS: dict[str, Option] = {
 
 # Options of other tools in this field that choose how their compiler or CUDA driver does its work. Programs set them;
 # nothing here depends on them, so any value is taken.
-WITHOUT_EFFECT = """
+_ELSEWHERE = """
 compile_time_trace cpu_compiler_flags cuda_arch_suffix cuda_output default_grid_stride enable_cpu_blocks
 enable_graph_capture_module_load_by_default enable_mathdx_fft enable_mathdx_gemm enable_mathdx_solver
 enable_mempools_at_init enable_tiles_in_stack_memory enable_vector_component_overwrites legacy_cpu_linker
-legacy_scalar_return_types line_directives lineinfo llvm_cuda load_module_max_workers optimization_level
+legacy_scalar_return_types line_directives lineinfo llvm_cuda load_module_max_workers max_unroll optimization_level
 ptx_target_arch track_memory use_precompiled_headers verify_cuda
-""".split()
-OPTIONS |= {name: Option(None, _anything, "Accepted; has no effect.") for name in WITHOUT_EFFECT}
+"""
+OPTIONS |= {name: Option(None, _anything, "Accepted; has no effect.") for name in _ELSEWHERE.split()}
 
 _watchers: dict[str, list[Callable[[Any], None]]] = {}
 

@@ -56,10 +56,10 @@ def test_options_of_other_compilers_are_accepted():
 
 def test_watchers_hear_of_changes():
     heard = []
-    config.watch("max_unroll", heard.append)
-    wp.config.max_unroll = 4
+    config.watch("kernel_cache_size", heard.append)
+    wp.config.kernel_cache_size = 4
     with pytest.raises(ValueError):
-        wp.config.max_unroll = -1
+        wp.config.kernel_cache_size = -1
     assert heard == [4]
 
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -55,3 +56,9 @@ def test_an_unknown_name_suggests_the_nearest():
 def test_init_may_be_called_again():
     wp.init()
     wp.init()
+
+
+def test_one_version_everywhere():
+    pyproject = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    assert f'version = "{wp.__version__}"' in pyproject
+    assert wp.config.version == wp.__version__

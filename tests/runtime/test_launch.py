@@ -106,6 +106,34 @@ def test_wrong_dimensions(kernel, dim, error, message):
         wp.launch(kernel, dim=dim, inputs=[out])
 
 
+@wp.kernel
+def cells(out: wp.array3d(dtype=int)):
+    i, j, k = wp.tid()
+    out[i, j, k] = 100 * i + 10 * j + k
+
+
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("shape", [(500, 5, 1), (300, 7, 3), (3000, 1, 2), (40, 40, 40), (1, 1, 5000)])
+def test_grids_with_a_short_last_dimension(shape, step):
+    base = np.full((*shape[:2], shape[2] * step), -1, np.int32)
+    wp.launch(cells, shape, [base[:, :, ::step]])
+    i, j, k = np.indices(shape)
+    assert np.array_equal(base[:, :, ::step], 100 * i + 10 * j + k)
+    assert step == 1 or (base[:, :, 1::2] == -1).all()
+
+
+def test_each_variant_is_compiled_when_it_is_needed(monkeypatch):
+    monkeypatch.setattr(cells, "_plans", {})
+    monkeypatch.setattr(cells, "_plan", None)
+    monkeypatch.setattr(plans, "_loaded", weakref.WeakValueDictionary())
+    calls = count_compiles(monkeypatch)
+    for shape in [(2, 2, 2), (64, 64, 64), (5000, 3, 2), (2, 3, 4)]:
+        wp.launch(cells, shape, [np.zeros(shape, np.int32)])
+    assert [(c.inner_contiguous, c.flat) for c in calls] == [(True, False), (True, True)]
+    wp.launch(cells, (2, 2, 2), [np.zeros((2, 2, 4), np.int32)[:, :, ::2]])
+    assert [(c.inner_contiguous, c.flat) for c in calls[2:]] == [(False, False)]
+
+
 # -- arguments ------------------------------------------------------------------------------------------------------
 
 
@@ -363,14 +391,14 @@ def test_a_failure_of_the_compiler_names_a_dump(monkeypatch, tmp_path):
 
 def test_load_module_compiles_ahead(monkeypatch):
     monkeypatch.setattr(plans, "_loaded", weakref.WeakValueDictionary())
-    for kernel in (saxpy, flat, pairs, first, with_struct):
+    for kernel in (saxpy, flat, pairs, first, with_struct, cells):
         monkeypatch.setattr(kernel, "_plans", {})
     calls = count_compiles(monkeypatch)
     wp.load_module(__name__)
-    assert {c.kernel.name for c in calls} == {"saxpy", "flat", "pairs", "first", "with_struct"}
+    assert {c.kernel.name for c in calls} == {"saxpy", "flat", "pairs", "first", "with_struct", "cells"}
     wp.load_module(sys.modules[__name__])
     wp.force_load(modules=[sys.modules[__name__]])
-    assert len(calls) == 5
+    assert len(calls) == 6
 
 
 def test_a_cached_kernel_runs_in_a_fresh_process_without_llvm(tmp_path):

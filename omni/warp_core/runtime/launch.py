@@ -16,7 +16,7 @@ from .. import _native, config
 from ..lang.kernel import Kernel
 from ..lang.types import Array
 from .device import Device, get_device
-from .plans import options_for, plan_for, shared_array
+from .plans import STRIDED, options_for, plan_for, shared_array
 
 __all__ = ["Launch", "force_load", "init", "launch", "load_module"]
 
@@ -90,7 +90,7 @@ def _launch(
         print(f"kernel: {kernel.key} dim: {dim} device: {where}")
     if interpret or config.mode == "interpret":
         return _interpret(kernel, dim, args, record_cmd)
-    plan = plan_for(kernel, options_for(kernel), any(map(_is_strided, args)))
+    plan = plan_for(kernel, options_for(kernel), STRIDED if any(map(_is_strided, args)) else 0)
     kernel._plan = plan
     if record_cmd:
         return Launch(kernel, plan, dim, args)

@@ -1,7 +1,8 @@
 """Kernels ready to run: compiled or taken from the cache, loaded, and held by a native plan.
 
-`plan_for` gives the plan of a kernel under the current options. A plan has code for two variants, arrays with
-contiguous rows and arrays with any strides; the second is compiled when a launch first needs it.
+`plan_for` gives the plan of a kernel under the current options. A plan has code for up to four variants, each compiled
+when a launch first needs it: STRIDED for arrays whose inner dimension is not contiguous, FLAT for grids whose last
+dimension is shorter than a group of lanes, and their combinations.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from ..lang.values import python_type
 from . import cache, debug
 from .array import array
 
+STRIDED, FLAT = 1, 2  # bits of a variant, as native/python/plan.h has them
+
 
 class Options(NamedTuple):
     """The options in force that make a difference to compiled code."""
 
     debug: bool
-    max_unroll: int
 
 
 class Loaded:
@@ -54,7 +56,7 @@ _lock = threading.RLock()
 def options_for(kernel: Kernel) -> Options:
     """The options that a launch of `kernel` runs with now."""
     mode = (kernel.options.get("module_options") or {}).get("mode", config.mode)
-    return Options(mode == "debug" or config.verify_fp, config.max_unroll)
+    return Options(mode == "debug" or config.verify_fp)
 
 
 def forget_current(_: object = None) -> None:
@@ -63,8 +65,8 @@ def forget_current(_: object = None) -> None:
         kernel._plan = None
 
 
-def plan_for(kernel: Kernel, options: Options, strided: bool = False) -> Any:
-    """The native plan of `kernel`, made on the first call. `strided` says which variant is needed first.
+def plan_for(kernel: Kernel, options: Options, variant: int = 0) -> Any:
+    """The native plan of `kernel`, made on the first call. `variant` is the one that is needed first.
 
     Raises:
         CompileError: the kernel has mistakes.
@@ -74,17 +76,23 @@ def plan_for(kernel: Kernel, options: Options, strided: bool = False) -> Any:
         return plan
     with _lock:
         if options not in kernel._plans:
-            kernel._plans[options] = _Maker(kernel, options).make(strided)
+            kernel._plans[options] = _Maker(kernel, options).make(variant)
             _planned.add(kernel)
         return kernel._plans[options]
 
 
-def load(kernel: Kernel, options: Options, strided: bool = False) -> Loaded:
+def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
     """The code of one variant of `kernel`: in memory already, from the cache, or compiled now."""
-    types = tuple(t for _, t in kernel.params)
     target = host()
     request = CompileRequest(
-        kernel, types, target, kernel.lanes, not strided, options.debug, target.fma, options.max_unroll
+        kernel,
+        types=tuple(t for _, t in kernel.params),
+        target=target,
+        lanes=kernel.lanes,
+        inner_contiguous=not variant & STRIDED,
+        flat=bool(variant & FLAT),
+        debug=options.debug,
+        contract=target.fma,
     )
     with _lock:
         key = request.key()
@@ -118,7 +126,15 @@ def _compile(request: CompileRequest, key: str) -> Loaded:
 
 def _tell(request: CompileRequest, what: str) -> None:
     if config.threshold() <= config.LOG_INFO:
-        kind = ("debug " if request.debug else "") + ("" if request.inner_contiguous else "strided ")
+        kind = "".join(
+            f"{word} "
+            for word, applies in (
+                ("debug", request.debug),
+                ("strided", not request.inner_contiguous),
+                ("flat", request.flat),
+            )
+            if applies
+        )
         config.log(config.LOG_INFO, f"kernel `{request.kernel.name}` ({kind}{request.target.name}) {what}")
 
 
@@ -130,25 +146,30 @@ class _Maker:
         self.types: list[Type] = [t for _, t in kernel.params]
         self.artifact: Artifact
 
-    def make(self, strided: bool) -> Any:
-        loaded = load(self.kernel, self.options, strided)
-        self.artifact = loaded.artifact
+    def make(self, variant: int) -> Any:
+        loaded = load(self.kernel, self.options, variant)
+        self.artifact = artifact = loaded.artifact
         params = [
-            _native.ParamSpec(name, t, written)
-            for (name, t), written in zip(self.kernel.params, loaded.artifact.written)
+            _native.ParamSpec(name, t, written) for (name, t), written in zip(self.kernel.params, artifact.written)
         ]
         self.plan = _native.Plan(
-            self.kernel.name, params, self.artifact.arity, 0, self.on_missing, self.on_failure, self.convert
+            self.kernel.name,
+            params,
+            artifact.arity,
+            on_missing=self.on_missing,
+            on_failure=self.on_failure,
+            convert=self.convert,
+            flat_below=artifact.lanes,
         )
-        self.plan.set_entry(int(strided), loaded.address, loaded)
+        self.plan.set_entry(variant, loaded.address, loaded)
         return self.plan
 
     def on_missing(self, variant: int) -> None:
-        loaded = load(self.kernel, self.options, strided=bool(variant))
+        loaded = load(self.kernel, self.options, variant)
         self.plan.set_entry(variant, loaded.address, loaded)
 
     def on_failure(self, thread: int, site: int, values: list[int], dims: tuple[int, ...]) -> None:
-        # The IR alone decides the sites, so both variants number them alike.
+        # The IR alone decides the sites, so all variants number them alike.
         raise debug.error(self.kernel.name, self.artifact.sites[site], thread, dims, values)
 
     def convert(self, index: int, value: Any) -> Any:
@@ -178,5 +199,5 @@ def shared_array(value: Any, t: Array) -> Any:
     return made
 
 
-for _name in ("mode", "verify_fp", "max_unroll"):
+for _name in ("mode", "verify_fp"):
     config.watch(_name, forget_current)
