@@ -20,11 +20,10 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_VECTORS = " ".join(f"vec{n}{suffix}" for n in (2, 3, 4) for suffix in ("", *"h f d b s i l ub us ui ul".split()))
-_FLOATS = " ".join(
-    f"{name}{suffix}" for name in "mat22 mat33 mat44 quat transform spatial_vector spatial_matrix".split()
-    for suffix in ("", "h", "f", "d")
-)  # fmt: skip
+_SUFFIXES = "h f d b s i l ub us ui ul"
+_PACKED = "mat22 mat33 mat44 quat transform spatial_vector spatial_matrix"
+_VECTORS = " ".join(f"vec{n}{suffix}" for n in (2, 3, 4) for suffix in ("", *_SUFFIXES.split()))
+_FLOATS = " ".join(f"{name}{suffix}" for name in _PACKED.split() for suffix in ("", "h", "f", "d"))
 
 # Module -> the public names it defines.
 _HOMES = {

@@ -15,6 +15,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from . import __version__
+
+version = __version__
 LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR = 10, 20, 30, 40
 
 
