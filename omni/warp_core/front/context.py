@@ -21,6 +21,7 @@ from ..lang.source import Source
 from ..lang.types import BOOL, I32, Array, Scalar, Type
 from .liveness import Liveness
 from .values import POISON, Closure, Front, Guarded, Lit, Poison, Ref, Static, Tup, Unset, spell_front
+from .wording import ADVICE, WORDS
 
 if TYPE_CHECKING:
     from .instances import Session
@@ -176,8 +177,8 @@ class Context:
         """Lower an expression to a front value; array elements are not loaded yet."""
         handler = EXPRESSIONS.get(type(node))
         if handler is None:
-            what = _NAMES.get(type(node), type(node).__name__)
-            raise self.error("unsupported", f"{what} cannot be used in a kernel", node, help=_HELP.get(type(node), ""))
+            what = WORDS.get(type(node), type(node).__name__)
+            raise self.error("unsupported", f"{what} cannot be used in a kernel", node, help=ADVICE.get(type(node), ""))
         return handler(self, node)
 
     def statements(self, body: Sequence[ast.stmt]) -> None:
@@ -191,9 +192,9 @@ class Context:
         handler = STATEMENTS.get(type(node))
         try:
             if handler is None:
-                what = _NAMES.get(type(node), type(node).__name__)
+                what = WORDS.get(type(node), type(node).__name__)
                 raise self.error(
-                    "unsupported", f"{what} cannot be used in a kernel", node, help=_HELP.get(type(node), "")
+                    "unsupported", f"{what} cannot be used in a kernel", node, help=ADVICE.get(type(node), "")
                 )
             self.b.loc = self.loc(node)
             handler(self, node)
@@ -389,40 +390,3 @@ def cast_help(x: Any, t: Type, node: ast.AST) -> str:
         short = {"int32": "int", "float32": "float", "bool": "bool"}.get(spell(t), f"wp.{spell(t)}")
         return f"convert it: `{short}({ast.unparse(node)})`" if isinstance(node, ast.expr) else f"use `{short}(...)`"
     return ""
-
-
-_NAMES: dict[type, str] = {
-    ast.Dict: "a dict",
-    ast.Set: "a set",
-    ast.DictComp: "a dict comprehension",
-    ast.SetComp: "a set comprehension",
-    ast.Await: "`await`",
-    ast.Yield: "`yield`",
-    ast.YieldFrom: "`yield from`",
-    ast.Starred: "`*` unpacking",
-    ast.Try: "`try`",
-    ast.Raise: "`raise`",
-    ast.With: "`with`",
-    ast.Import: "`import`",
-    ast.ImportFrom: "`import`",
-    ast.Global: "`global`",
-    ast.Nonlocal: "`nonlocal`",
-    ast.FunctionDef: "a nested function",
-    ast.ClassDef: "a class",
-    ast.Delete: "`del`",
-    ast.Slice: "a slice",
-    ast.AsyncFor: "`async for`",
-    ast.AsyncWith: "`async with`",
-    ast.AsyncFunctionDef: "an async function",
-}
-_HELP: dict[type, str] = {
-    ast.FunctionDef: "define it outside and decorate it with @wp.func, or use a lambda",
-    ast.Import: "import outside the kernel",
-    ast.ImportFrom: "import outside the kernel",
-    ast.Raise: "use `assert` (checked in debug mode), or write an error code to an array",
-    ast.Try: "kernels have no exceptions: test for the condition instead",
-    ast.Dict: "use a @wp.struct, or an array",
-    ast.Set: "use bit operations or an array",
-    ast.Global: "kernels only read globals, as compile-time constants",
-    ast.Nonlocal: "kernels only read outer names, as compile-time constants",
-}

@@ -1,4 +1,4 @@
-"""Branches and loops: if, for, while, match, break, continue, return.
+"""Branches and loops: if, for, while, break, continue, return.
 
 Loops carry the locals that they assign and that are wanted at their head or after them. `break` and `continue` are
 exits whose operands are filled in when the loop is complete. Loops over a few compile-time items are unrolled.
@@ -16,9 +16,8 @@ from .context import Context, Exit, Frame, PyLoop, Returned, lowers
 from .iteration import Items, Span, iterate
 from .joins import Join, conditional, terminate
 from .liveness import base_name
-from .operators import compare
 from .statements import assign
-from .values import POISON, Lit, Poison, Static, Tup, Unset, flatten, shape_types, unflatten
+from .values import POISON, Poison, Static, Unset, flatten, shape_types, unflatten
 
 UNROLL_TRIPS = 16
 UNROLL_NODES = 2000  # syntax nodes after unrolling
@@ -407,94 +406,3 @@ def _return(cx: Context, node: ast.Return) -> None:
             "return-type", "a kernel returns nothing", node.value or node, help="write results into an array"
         )
     cx.returns.append(Returned(terminate(cx, "return"), value, node))
-
-
-# -- match ----------------------------------------------------------------------------------------------------------
-
-
-@lowers(ast.Match)
-def _match(cx: Context, node: ast.Match) -> None:
-    subject = cx.bindable(cx.rvalue(node.subject), node.subject)
-    _cases(cx, node, subject, list(node.cases))
-
-
-def _cases(cx: Context, node: ast.Match, subject: Any, cases: list[ast.match_case]) -> None:
-    if not cases:
-        return
-    case = cases[0]
-    cond = cx.attempt(lambda: _matches(cx, case.pattern, subject), True)
-    if case.guard is not None and cond is not False:
-        _bind_pattern(cx, case.pattern, subject)
-        cond = _guarded(cx, cond, case.guard)
-    if isinstance(cond, bool):
-        if cond:
-            _bind_pattern(cx, case.pattern, subject)
-            cx.statements(case.body)
-        else:
-            _cases(cx, node, subject, cases[1:])
-        return
-
-    def taken() -> None:
-        _bind_pattern(cx, case.pattern, subject)
-        cx.statements(case.body)
-
-    conditional(
-        cx,
-        cond,
-        taken,
-        lambda: _cases(cx, node, subject, cases[1:]),
-        lambda: assigned(cx, [node]) & cx.liveness.wanted(node),
-        node,
-    )
-
-
-def _guarded(cx: Context, cond: Value | bool, guard: ast.expr) -> Value | bool:
-    held = cx.condition(guard)
-    if isinstance(held, bool) or isinstance(cond, bool):
-        return held if cond is True else cond if held is True else False
-    return cx.at(guard).op("and", cond, held)
-
-
-def _matches(cx: Context, pattern: ast.pattern, subject: Any) -> Value | bool:
-    if isinstance(pattern, ast.MatchAs):
-        return True if pattern.pattern is None else _matches(cx, pattern.pattern, subject)
-    if isinstance(pattern, ast.MatchValue):
-        return compare(cx, ast.Eq, subject, cx.rvalue(pattern.value), pattern, pattern, pattern)
-    if isinstance(pattern, ast.MatchSingleton):
-        known = Static(None) if pattern.value is None else Lit(pattern.value)
-        return compare(cx, ast.Eq, subject, known, pattern, pattern, pattern)
-    if isinstance(pattern, ast.MatchOr):
-        result: Value | bool = False
-        for part in pattern.patterns:
-            c = _matches(cx, part, subject)
-            if isinstance(c, bool) or isinstance(result, bool):
-                result = True if True in (c, result) else (c if result is False else result)
-            else:
-                result = cx.at(pattern).op("or", result, c)
-        return result
-    if isinstance(pattern, ast.MatchSequence) and isinstance(subject, Tup):
-        return _sequence(cx, pattern, subject)
-    raise cx.error("unsupported", "kernels match numbers, `|` of them, tuples and `_` only", pattern)
-
-
-def _sequence(cx: Context, pattern: ast.MatchSequence, subject: Tup) -> Value | bool:
-    if len(pattern.patterns) != len(subject.items):
-        return False
-    result: Value | bool = True
-    for part, item in zip(pattern.patterns, subject.items):
-        c = _matches(cx, part, item)
-        if isinstance(c, bool) or isinstance(result, bool):
-            result = False if False in (c, result) else (c if result is True else result)
-        else:
-            result = cx.at(pattern).op("and", result, c)
-    return result
-
-
-def _bind_pattern(cx: Context, pattern: ast.pattern, subject: Any) -> None:
-    if isinstance(pattern, ast.MatchAs) and pattern.name:
-        cx.bind(pattern.name, subject, pattern)
-    if isinstance(pattern, ast.MatchAs) and pattern.pattern:
-        _bind_pattern(cx, pattern.pattern, subject)
-    if isinstance(pattern, ast.MatchSequence) and isinstance(subject, Tup):
-        for part, item in zip(pattern.patterns, subject.items):
-            _bind_pattern(cx, part, item)

@@ -11,10 +11,10 @@ from typing import Any
 
 from ..ir.nodes import Value
 from ..lang.types import BOOL, F32, Array, Struct
+from .comparison import compare
 from .context import Context, Exit, Refused, conditions, lowers
 from .iteration import comprehension, items_of
 from .joins import conditional
-from .operators import compare
 from .values import POISON, Closure, Front, Guarded, Lit, Static, Text, Tup, spell_front
 
 

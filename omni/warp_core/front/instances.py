@@ -20,11 +20,11 @@ from ..lang.kernel import Definition, Function
 from ..lang.registry import Builtin, is_builtin
 from ..lang.source import Source
 from ..lang.types import Type
-from .calls import Match
 from .context import Context, Refused, Returned
 from .iteration import Items, iterate
 from .joins import terminate
 from .liveness import Liveness
+from .overloads import Match
 from .values import Closure, Front, Lit, Static, Tup, flatten, spell_shape
 
 

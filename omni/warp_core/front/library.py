@@ -15,9 +15,9 @@ from ..lang.generics import unify
 from ..lang.registry import Builtin
 from ..lang.types import Type
 from . import packed
-from .calls import Match
 from .context import Refused
 from .instances import Instance, Session, _cells, _static_key
+from .overloads import Match
 from .values import Static, flatten
 
 pack_lookup: Callable[[str], Function | None] | None = packed.lookup

@@ -1,8 +1,9 @@
 """Lowering: from a decorated Python function to structured SSA. Start here.
 
 The package in reading order: `context` (state of lowering one function), `values` (what expressions can be), `resolve`
-(names), `expressions`, `operators`, `access` (members, indices, stores), `calls` with `intrinsics` and `constructors`,
-`statements`, `control` (branches and loops) with `joins` and `liveness`, `instances` (functions called), `library`.
+(names), `expressions`, `operators`, `comparison`, `access` (members, indices, stores), `calls` with `intrinsics`,
+`printing`, `python_builtins` and `constructors`, `statements`, `control` (branches and loops) with `joins`, `liveness`
+and `matching`, `instances` (functions called), `library`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,20 @@ from ..lang.errors import CompileError, InternalError, KernelWarning, compile_er
 from ..lang.generics import is_generic
 from ..lang.kernel import Function, Kernel
 from ..lang.types import Type
-from . import constructors, control, expressions, intrinsics, statements  # noqa: F401 - they fill the tables
-from .calls import Match
+from . import (  # noqa: F401 - they fill the tables
+    constructors,
+    control,
+    expressions,
+    intrinsics,
+    matching,
+    printing,
+    python_builtins,
+    statements,
+)
 from .context import Refused
 from .instances import Session
 from .library import instantiate
+from .overloads import Match
 
 
 def lower_kernel(kernel: Kernel) -> IrFunction:

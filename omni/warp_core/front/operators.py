@@ -1,4 +1,4 @@
-"""Arithmetic, comparison and bit operators on literals, scalars and packed types.
+"""Arithmetic and bit operators on literals, scalars and packed types.
 
 Componentwise operations are IR operations; products with a meaning of their own (matrix-vector, quaternion, ...) are
 the library's overload set `mul`. `TABLE` has a row for each operator. Start with `binary`.
@@ -18,7 +18,7 @@ from ..lang.semantics import int_range
 from ..lang.types import BOOL, Mat, Packed, Quat, Scalar, Transform, Type, Vec, element
 from .calls import call_builtin
 from .context import Context, Refused, lowers
-from .values import Front, Lit, Ref, Static, Tup, spell_front
+from .values import Front, Lit, Static, Tup, spell_front
 
 
 class Row(NamedTuple):
@@ -47,14 +47,6 @@ TABLE: dict[type, Row] = {
     ast.BitXor: Row("^", "xor", operator.xor, "ib", (Vec,)),
     ast.LShift: Row("<<", "shl", operator.lshift, "i", (Vec,)),
     ast.RShift: Row(">>", "shr", operator.rshift, "i", (Vec,)),
-}
-_COMPARE = {
-    ast.Eq: ("==", "eq", operator.eq),
-    ast.NotEq: ("!=", "ne", operator.ne),
-    ast.Lt: ("<", "lt", operator.lt),
-    ast.LtE: ("<=", "le", operator.le),
-    ast.Gt: (">", "gt", operator.gt),
-    ast.GtE: (">=", "ge", operator.ge),
 }
 
 
@@ -113,7 +105,7 @@ def _compile_time(cx: Context, row: Row, left: Front, right: Front, node: ast.AS
         return Tup(left.items * cx.constant(right, node, "the number of repetitions"))
     if isinstance(left, Static) and isinstance(right, Static) and isinstance(left.obj, str) and row.symbol == "+":
         return Static(left.obj + str(right.obj))
-    raise _mismatch(cx, row.symbol, left, right, node)
+    raise mismatch(cx, row.symbol, left, right, node)
 
 
 def _typed(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> Value:
@@ -128,18 +120,18 @@ def _typed(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> Value:
         return build.op(row.code, a, build.op("splat", b, attr=ta))
     if isinstance(tb, Packed) and ta is tb.scalar and "l" in row.scalar:
         if row.code == "div" and not isinstance(tb, Vec):
-            raise _mismatch(cx, row.symbol, a, b, node)
+            raise mismatch(cx, row.symbol, a, b, node)
         return build.op(row.code, build.op("splat", a, attr=tb), b)
     if row.code == "mul" and isinstance(ta, Packed) and isinstance(tb, Packed):
         return _product(cx, row, a, b, node)
-    raise _mismatch(cx, row.symbol, a, b, node)
+    raise mismatch(cx, row.symbol, a, b, node)
 
 
 def _product(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> Value:
     """The library's `mul`; vectors have no product of their own."""
     mul = registry.get("mul")
     if (isinstance(a.type, Vec) and isinstance(b.type, Vec)) or mul is None:
-        raise _mismatch(cx, row.symbol, a, b, node)
+        raise mismatch(cx, row.symbol, a, b, node)
     return call_builtin(cx, mul, [a, b], {}, node, [node, node], shown=f"`{row.symbol}`")  # type: ignore[return-value]
 
 
@@ -154,7 +146,8 @@ def _check_kind(cx: Context, row: Row, t: Type, a: Value, b: Value, node: ast.AS
         )
 
 
-def _mismatch(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST) -> Refused:
+def mismatch(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST) -> Refused:
+    """The exception for two operands that do not go together."""
     helps = ""
     ta, tb = getattr(left, "type", None), getattr(right, "type", None)
     if isinstance(ta, Scalar) and isinstance(tb, Scalar):
@@ -201,7 +194,7 @@ def _power(cx: Context, a: Value, b: Value, exponent: Front, node: ast.AST) -> F
         return _squared(cx, a, n, node)
     power = registry.get("pow")
     if power is None:
-        raise _mismatch(cx, "**", a, b, node)
+        raise mismatch(cx, "**", a, b, node)
     return call_builtin(cx, power, [a, b], {}, node, [node, node], shown="`**`")
 
 
@@ -302,101 +295,3 @@ def unary(cx: Context, symbol: str, x: Front, node: ast.AST) -> Front:
     if not allowed or (symbol == "~" and s is BOOL):
         raise cx.error("type-mismatch", f"`{symbol}` does not work on {spell_front(x)}", node)
     return v if symbol == "+" else cx.at(node).op("neg" if symbol == "-" else "not", v)
-
-
-# -- comparison -----------------------------------------------------------------------------------------------------
-
-
-def compare(
-    cx: Context, kind: type, left: Front, right: Front, node: ast.AST, ln: ast.AST, rn: ast.AST
-) -> Value | bool:
-    """`left kind right` as a condition."""
-    if kind in (ast.Is, ast.IsNot):
-        return _identity(cx, left, right, node) != (kind is ast.IsNot)
-    if kind in (ast.In, ast.NotIn):
-        found = contains(cx, left, right, node)
-        if kind is ast.In:
-            return found
-        return (not found) if isinstance(found, bool) else cx.at(node).op("not", found)
-    symbol, code, literal = _COMPARE[kind]
-    known = _known(left), _known(right)
-    if None not in known:
-        try:
-            return bool(literal(known[0][0], known[1][0]))  # type: ignore[index]
-        except TypeError:
-            raise _mismatch(cx, symbol, left, right, node) from None
-    if isinstance(left, Tup) and isinstance(right, Tup):
-        return _compare_tuples(cx, kind, left, right, node)
-    if not all(isinstance(x, (Value, Lit, Ref)) for x in (left, right)):
-        raise _mismatch(cx, symbol, left, right, node)
-    a, b = adapt(cx, left, right, ln, rn)
-    return _compare_values(cx, symbol, code, a, b, node)
-
-
-def _known(x: Front) -> tuple[Any] | None:
-    if isinstance(x, Lit):
-        return (x.value,)
-    return (x.obj,) if isinstance(x, Static) else None
-
-
-def _compare_values(cx: Context, symbol: str, code: str, a: Value, b: Value, node: ast.AST) -> Value | bool:
-    if a.type is not b.type or (not isinstance(a.type, Scalar) and code not in ("eq", "ne")):
-        raise _mismatch(cx, symbol, a, b, node)
-    build = cx.at(node)
-    if isinstance(a.type, Scalar):
-        result = build.op(code, a, b)
-    elif isinstance(a.type, Packed):
-        parts = [
-            build.op("eq", build.op("extract", a, attr=i), build.op("extract", b, attr=i)) for i in range(a.type.count)
-        ]
-        result = parts[0]
-        for part in parts[1:]:
-            result = build.op("and", result, part)
-        result = result if code == "eq" else build.op("not", result)
-    else:
-        raise _mismatch(cx, symbol, a, b, node)
-    return bool(result.const) if result.is_const else result
-
-
-def _identity(cx: Context, left: Front, right: Front, node: ast.AST) -> bool:
-    """`is` compares compile-time objects only; nothing typed is None."""
-    if isinstance(left, Static) and isinstance(right, Static):
-        return left.obj is right.obj
-    if any(isinstance(x, Static) and x.obj is None for x in (left, right)):
-        return False
-    raise cx.error("unsupported", "`is` compares compile-time objects only", node, help="use `==`")
-
-
-def contains(cx: Context, x: Front, group: Front, node: ast.AST) -> Value | bool:
-    """`x in group` for tuples and vectors."""
-    items = group.items if isinstance(group, Tup) else None
-    if isinstance(group, Static) and isinstance(group.obj, str) and isinstance(x, Static):
-        return x.obj in group.obj
-    if items is None and isinstance(group, Value) and isinstance(group.type, Vec):
-        items = tuple(cx.at(node).op("extract", group, attr=i) for i in range(group.type.count))
-    if items is None:
-        raise cx.error("type-mismatch", f"`in` needs a tuple or vector, not {spell_front(group)}", node)
-    return any_of(cx, [compare(cx, ast.Eq, x, i, node, node, node) for i in items], "or", node)
-
-
-def _compare_tuples(cx: Context, kind: type, a: Tup, b: Tup, node: ast.AST) -> Value | bool:
-    if kind not in (ast.Eq, ast.NotEq):
-        raise cx.error("unsupported", "tuples compare with `==` and `!=` only", node)
-    if len(a.items) != len(b.items):
-        return kind is ast.NotEq
-    same = any_of(cx, [compare(cx, ast.Eq, x, y, node, node, node) for x, y in zip(a.items, b.items)], "and", node)
-    if kind is ast.Eq:
-        return same
-    return (not same) if isinstance(same, bool) else cx.at(node).op("not", same)
-
-
-def any_of(cx: Context, conditions: list[Value | bool], code: str, node: ast.AST) -> Value | bool:
-    """Conditions joined by `and` or `or`, all of them evaluated already."""
-    result: Value | bool = code == "and"
-    for c in conditions:
-        if isinstance(c, bool) or isinstance(result, bool):
-            known, other = (c, result) if isinstance(c, bool) else (result, c)
-            result = other if known == (code == "and") else known
-        else:
-            result = cx.at(node).op(code, result, c)
-    return result

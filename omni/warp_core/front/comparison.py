@@ -1,0 +1,117 @@
+"""Comparison, identity and membership, giving conditions: IR bools, or Python bools where the answer is known."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from typing import Any
+
+from ..ir.nodes import Value
+from ..lang.types import Packed, Scalar, Vec
+from .context import Context
+from .operators import adapt, mismatch
+from .values import Front, Lit, Ref, Static, Tup, spell_front
+
+_COMPARE = {
+    ast.Eq: ("==", "eq", operator.eq),
+    ast.NotEq: ("!=", "ne", operator.ne),
+    ast.Lt: ("<", "lt", operator.lt),
+    ast.LtE: ("<=", "le", operator.le),
+    ast.Gt: (">", "gt", operator.gt),
+    ast.GtE: (">=", "ge", operator.ge),
+}
+
+
+def compare(
+    cx: Context, kind: type, left: Front, right: Front, node: ast.AST, ln: ast.AST, rn: ast.AST
+) -> Value | bool:
+    """`left kind right` as a condition."""
+    if kind in (ast.Is, ast.IsNot):
+        return _identity(cx, left, right, node) != (kind is ast.IsNot)
+    if kind in (ast.In, ast.NotIn):
+        found = contains(cx, left, right, node)
+        if kind is ast.In:
+            return found
+        return (not found) if isinstance(found, bool) else cx.at(node).op("not", found)
+    symbol, code, literal = _COMPARE[kind]
+    known = _known(left), _known(right)
+    if None not in known:
+        try:
+            return bool(literal(known[0][0], known[1][0]))  # type: ignore[index]
+        except TypeError:
+            raise mismatch(cx, symbol, left, right, node) from None
+    if isinstance(left, Tup) and isinstance(right, Tup):
+        return _compare_tuples(cx, kind, left, right, node)
+    if not all(isinstance(x, (Value, Lit, Ref)) for x in (left, right)):
+        raise mismatch(cx, symbol, left, right, node)
+    a, b = adapt(cx, left, right, ln, rn)
+    return _compare_values(cx, symbol, code, a, b, node)
+
+
+def _known(x: Front) -> tuple[Any] | None:
+    if isinstance(x, Lit):
+        return (x.value,)
+    return (x.obj,) if isinstance(x, Static) else None
+
+
+def _compare_values(cx: Context, symbol: str, code: str, a: Value, b: Value, node: ast.AST) -> Value | bool:
+    if a.type is not b.type or (not isinstance(a.type, Scalar) and code not in ("eq", "ne")):
+        raise mismatch(cx, symbol, a, b, node)
+    build = cx.at(node)
+    if isinstance(a.type, Scalar):
+        result = build.op(code, a, b)
+    elif isinstance(a.type, Packed):
+        parts = [
+            build.op("eq", build.op("extract", a, attr=i), build.op("extract", b, attr=i)) for i in range(a.type.count)
+        ]
+        result = parts[0]
+        for part in parts[1:]:
+            result = build.op("and", result, part)
+        result = result if code == "eq" else build.op("not", result)
+    else:
+        raise mismatch(cx, symbol, a, b, node)
+    return bool(result.const) if result.is_const else result
+
+
+def _identity(cx: Context, left: Front, right: Front, node: ast.AST) -> bool:
+    """`is` compares compile-time objects only; nothing typed is None."""
+    if isinstance(left, Static) and isinstance(right, Static):
+        return left.obj is right.obj
+    if any(isinstance(x, Static) and x.obj is None for x in (left, right)):
+        return False
+    raise cx.error("unsupported", "`is` compares compile-time objects only", node, help="use `==`")
+
+
+def contains(cx: Context, x: Front, group: Front, node: ast.AST) -> Value | bool:
+    """`x in group` for tuples and vectors."""
+    items = group.items if isinstance(group, Tup) else None
+    if isinstance(group, Static) and isinstance(group.obj, str) and isinstance(x, Static):
+        return x.obj in group.obj
+    if items is None and isinstance(group, Value) and isinstance(group.type, Vec):
+        items = tuple(cx.at(node).op("extract", group, attr=i) for i in range(group.type.count))
+    if items is None:
+        raise cx.error("type-mismatch", f"`in` needs a tuple or vector, not {spell_front(group)}", node)
+    return any_of(cx, [compare(cx, ast.Eq, x, i, node, node, node) for i in items], "or", node)
+
+
+def _compare_tuples(cx: Context, kind: type, a: Tup, b: Tup, node: ast.AST) -> Value | bool:
+    if kind not in (ast.Eq, ast.NotEq):
+        raise cx.error("unsupported", "tuples compare with `==` and `!=` only", node)
+    if len(a.items) != len(b.items):
+        return kind is ast.NotEq
+    same = any_of(cx, [compare(cx, ast.Eq, x, y, node, node, node) for x, y in zip(a.items, b.items)], "and", node)
+    if kind is ast.Eq:
+        return same
+    return (not same) if isinstance(same, bool) else cx.at(node).op("not", same)
+
+
+def any_of(cx: Context, conditions: list[Value | bool], code: str, node: ast.AST) -> Value | bool:
+    """Conditions joined by `and` or `or`, all of them evaluated already."""
+    result: Value | bool = code == "and"
+    for c in conditions:
+        if isinstance(c, bool) or isinstance(result, bool):
+            known, other = (c, result) if isinstance(c, bool) else (result, c)
+            result = other if known == (code == "and") else known
+        else:
+            result = cx.at(node).op(code, result, c)
+    return result

@@ -1,0 +1,90 @@
+"""print and printf: format text with one operand for each shown number."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from typing import Any
+
+from ..ir.nodes import Value
+from ..lang.generics import spell
+from ..lang.types import BOOL, I32, Packed, Scalar, Struct
+from .calls import Call, handles, loaded
+from .context import Context
+from .values import Front, Static, Text, Tup
+
+
+def _spec(t: Scalar) -> str:
+    if t is BOOL:
+        return "%s"
+    return "%g" if t.is_float else "%d" if t.kind == "int" else "%u"
+
+
+def _printed(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
+    """Format text and operands that show a value as Python does."""
+    if isinstance(x, Static):
+        return str(x.obj).replace("%", "%%"), []
+    if isinstance(x, Tup):
+        parts = [_printed(cx, i, node) for i in x.items]
+        text = "".join(p for p, _ in parts) if isinstance(x, Text) else f"({', '.join(p for p, _ in parts)})"
+        return text, [v for _, vs in parts for v in vs]
+    v = cx.materialise(x, node, "something to print")
+    t = v.type
+    if isinstance(t, Scalar):
+        return _spec(t), [v]
+    if isinstance(t, (Packed, Struct)):
+        types = [t.scalar] * t.count if isinstance(t, Packed) else [ft for _, ft in t.fields]
+        parts = [_printed(cx, cx.at(node).op("extract", v, attr=i), node) for i in range(len(types))]
+        return f"[{', '.join(p for p, _ in parts)}]", [w for _, ws in parts for w in ws]
+    raise cx.error("type-mismatch", f"{spell(t)} cannot be printed", node, help="print its elements")
+
+
+@handles("print", builtins.print)
+def _print(cx: Context, c: Call) -> Front:
+    options = {"sep": " ", "end": "\n"}
+    for k, x in c.kwargs.items():
+        if k not in options:
+            raise cx.error("unsupported", f"print in a kernel has no `{k}`", c.kw_nodes.get(k, c.node))
+        options[k] = str(cx.constant(x, c.kw_nodes.get(k, c.node), f"`{k}`"))
+    parts = [_printed(cx, x, n) for x, n in zip(c.args, c.nodes)]
+    text = options["sep"].join(p for p, _ in parts) + options["end"]
+    cx.at(c.node).op("printf", *(v for _, vs in parts for v in vs), attr=text)
+    return Static(None)
+
+
+_FORMAT = re.compile(r"%(?:%|[-+ 0#]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?([a-zA-Z]))")
+_KINDS = {**dict.fromkeys("di", "int"), **dict.fromkeys("uxXo", "int"), **dict.fromkeys("feEgG", "float"), "s": "bool"}
+
+
+@handles("printf")
+def _printf(cx: Context, c: Call) -> Front:
+    text = cx.constant(c.args[0], c.arg_node(0), "the format") if c.args else None
+    if not isinstance(text, str):
+        raise cx.error("arguments", "wp.printf takes a compile-time format string first", c.node)
+    kinds = [m.group(1) for m in _FORMAT.finditer(text) if m.group(1)]
+    args = loaded(cx, c)[1:]
+    if len(kinds) != len(args):
+        raise cx.error("arguments", f"the format shows {len(kinds)} values, {len(args)} given", c.node)
+    values = []
+    for i, (kind, x) in enumerate(zip(kinds, args)):
+        if isinstance(x, Static) and isinstance(x.obj, str) and kind == "s":
+            raise cx.error("unsupported", "put strings into the format itself", c.arg_node(i + 1))
+        values.append(_checked(cx, kind, cx.materialise(x, c.arg_node(i + 1)), c.arg_node(i + 1)))
+    cx.at(c.node).op("printf", *values, attr=text)
+    return Static(None)
+
+
+def _checked(cx: Context, kind: str, v: Value, node: ast.AST) -> Value:
+    wanted = _KINDS.get(kind)
+    if wanted is None:
+        raise cx.error(
+            "arguments", f"the format `%{kind}` is not supported", node, help="use %d, %u, %x, %f, %e, %g or %s"
+        )
+    t = v.type
+    fits = isinstance(t, Scalar) and (t.is_int if wanted == "int" else t.is_float if wanted == "float" else t is BOOL)
+    if t is BOOL and wanted == "int":
+        return cx.b.op("cast", v, attr=I32)
+    if not fits:
+        raise cx.error("type-mismatch", f"`%{kind}` shows {wanted} values, not {spell(t)}", node)
+    return v
