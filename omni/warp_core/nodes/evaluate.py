@@ -183,7 +183,7 @@ class Evaluator:
             for attribute in node.on("inputs"):
                 attribute.pull()
             reset_execution(node)
-            if node.type.cls.compute(self._databases[node]) is False:
+            if node.type.cls.compute(self._databases[node]) is False and not node.failed:
                 node.fail("compute gave no result")
         except Exception as error:
             node.fail(_explain(error))

@@ -94,6 +94,8 @@ def compute(db: Any) -> bool:
     except CompileError as error:
         state.error = str(error)
         raise GraphError(state.error) from None
+    except (wp.KernelError, wp.InternalError, TypeError, ValueError) as error:
+        raise GraphError(str(error)) from None
     return True
 
 
@@ -242,8 +244,8 @@ def _bind_parameters(db: Any, kernel: Any, info: TextInfo) -> list[Binding]:
 def _mismatch(attribute: str, given: AttributeType, name: str, wanted: kt.Type, port: str) -> str:
     """Why an attribute cannot be a parameter of type `wanted`, "" when it can."""
     element = element_type(given)
-    if element is None:
-        return f"{attribute} is {given}, which kernels cannot take"
+    if element is None or (port == "outputs" and given.base == "token"):
+        return f"{attribute} is {given}, which kernels cannot {'take' if port == 'inputs' else 'make'}"
     if isinstance(wanted, kt.Array):
         if (given.is_array or port == "outputs") and fits(element, wanted.dtype):
             return ""
@@ -278,14 +280,16 @@ def _make_structs(db: Any, state: KernelState, info: TextInfo, rank: int) -> tup
         element = _field_element(f"outputs:{name}", given, ("outputs", name) in info.mentioned)
         if element is None:
             continue
+        if given.base == "token":
+            raise GraphError(f"outputs:{name} is {given}; kernels can read tokens but not make them")
         if not given.is_array:
             raise GraphError(f"outputs:{name} is {given}; outputs of this style must be arrays")
         like_kernel = records.get((1, name), {}).get("array_shape_source") == 1
         like = name if not like_kernel and name in inputs and inputs[name].is_array else ""
         ndim = info.ranks.get(("outputs", name), 1 if like else rank)
         state.bindings.append(Binding(name, kt.Array(element, ndim), given, "", name, like=like))
-    return tuple(_struct(word, [b for b in state.bindings if bool(b.target) == (word == "Outputs")])
-                 for word in ("Inputs", "Outputs"))  # fmt: skip
+    fields = [b for b in state.bindings if not b.target], [b for b in state.bindings if b.target]
+    return _struct("Inputs", fields[0]), _struct("Outputs", fields[1])
 
 
 def _field_element(attribute: str, given: AttributeType, mentioned: bool) -> kt.Type | None:
@@ -322,9 +326,8 @@ def _run(db: Any, state: KernelState, dims: tuple[int, ...]) -> None:
     _launch(db, state, dims, list(state.structs) if state.structs else arguments)
     for binding in results:
         assert binding.buffer is not None
-        plain = not binding.attribute.is_array
-        value = binding.buffer[0] if plain else binding.buffer
-        setattr(db.outputs, binding.target, value.item() if plain and not binding.attribute.shape else value)
+        made = binding.buffer.view(np.uint8) != 0 if binding.attribute.base == "bool" else binding.buffer
+        setattr(db.outputs, binding.target, made if binding.attribute.is_array else made[0])
 
 
 def _launch(db: Any, state: KernelState, dims: tuple[int, ...], arguments: list[Any]) -> None:
@@ -335,7 +338,7 @@ def _launch(db: Any, state: KernelState, dims: tuple[int, ...], arguments: list[
         wp.force_load(device, [SimpleNamespace(kernel=state.kernel)])
         state.compiled = True
         _spend(db, compile_ms=(time.perf_counter() - started) * 1e3)
-    if math.prod(dims) == 0:
+    if 0 in dims:
         return
     started = time.perf_counter()
     wp.launch(state.kernel, dim=dims, inputs=arguments, device=device)
@@ -350,22 +353,23 @@ def _spend(db: Any, **amounts: float) -> None:
 
 def _input(db: Any, binding: Binding, dims: tuple[int, ...]) -> Any:
     """The argument for an input."""
-    value = _value(db, "inputs", binding.source)
     if not binding.rank:
-        return as_scalar(value, binding.attribute, binding.type)
-    numbers = as_numbers(value, binding.attribute)
-    if len(numbers) == 0 and not binding.optional and math.prod(dims) and _is_unconnected(db, binding.source):
-        raise GraphError(
-            f"inputs:{binding.source} is empty and nothing is connected to it; connect it, give it a value, "
-            "or mark it as optional"
-        )
+        return as_scalar(_value(db, "inputs", binding.source), binding.attribute, binding.type)
+    numbers = _numbers(db, binding.source, binding, dims)
     if binding.private:
         numbers = numbers.copy()
     return as_array(numbers, binding.element, _view_shape(binding, len(numbers), dims))
 
 
-def _is_unconnected(db: Any, name: str) -> bool:
-    return db.node.get_attribute(f"inputs:{name}").get_upstream_connection_count() == 0
+def _numbers(db: Any, name: str, binding: Binding, dims: tuple[int, ...]) -> np.ndarray:
+    """The elements of an input array. Raises GraphError where nobody gives it any and the launch would read them."""
+    numbers = as_numbers(_value(db, "inputs", name), binding.attribute)
+    if len(numbers) or binding.optional or 0 in dims:
+        return numbers
+    if db.node.get_attribute(f"inputs:{name}").get_upstream_connection_count() == 0:
+        text = "is empty and nothing is connected to it; connect it, give it a value, or mark it as optional"
+        raise GraphError(f"inputs:{name} {text}")
+    return numbers
 
 
 def _view_shape(binding: Binding, count: int, dims: tuple[int, ...]) -> tuple[int, ...]:
@@ -383,15 +387,15 @@ def _view_shape(binding: Binding, count: int, dims: tuple[int, ...]) -> tuple[in
 def _output(db: Any, binding: Binding, dims: tuple[int, ...]) -> Any:
     """The array an output is written to: zeros, or a copy of the input of the same name in plain style."""
     kind = binding.attribute
-    like = as_numbers(_value(db, "inputs", binding.like), kind) if binding.like else None
+    like = _numbers(db, binding.like, binding, dims) if binding.like and kind.is_array else None
     if not kind.is_array:
         count, shape = 1, (1,) * binding.rank
     else:
         count = len(like) if like is not None else math.prod(dims)
         shape = _view_shape(binding, count, dims)
     binding.buffer = _buffer(db, binding, (count, *kind.shape))
-    if binding.source and like is not None:
-        binding.buffer[:] = like.reshape(binding.buffer.shape)
+    if binding.source:
+        binding.buffer[...] = _value(db, "inputs", binding.source) if like is None else like
     else:
         binding.buffer[...] = 0
     return as_array(binding.buffer, binding.element, shape)

@@ -17,7 +17,8 @@ from .play import Outcome
 SHOWN_LINES = 30
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
-out = Console(file=None, highlight=False, soft_wrap=True)
+_WIDE = None if sys.stdout.isatty() else 200  # in a pipe nothing has to be cut
+out = Console(highlight=False, soft_wrap=True, width=_WIDE)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
