@@ -28,7 +28,7 @@ def mul(a: Mat[M, N, T], b: Vec[N, T]) -> Vec[M, T]:
     Derivative: g * transpose(b) in `a`, transpose(a) * g in `b`, for the gradient g of the result.
 
     >>> wp.mul(wp.mat22(1.0, 2.0, 3.0, 4.0), wp.vec2(1.0, 1.0))
-    vec2(3.0, 7.0)
+    vec2f([3.0, 7.0])
     """
     return Vec[M, T]([sum(a[i, j] * b[j] for j in range(N)) for i in range(M)])
 
@@ -57,7 +57,8 @@ def transpose(a: Mat[M, N, T]) -> Mat[N, M, T]:
     Derivative: transpose(g), for the gradient g of the result.
 
     >>> wp.transpose(wp.mat22(1.0, 2.0, 3.0, 4.0))
-    mat22(1.0, 3.0, 2.0, 4.0)
+    mat22f([[1.0, 3.0],
+     [2.0, 4.0]])
     """
     return Mat[N, M, T]([a[i, j] for j in range(N) for i in range(M)])
 
@@ -115,7 +116,8 @@ def diag(a: Vec[N, T]) -> Mat[N, N, T]:
     Derivative: get_diag(g), for the gradient g of the result.
 
     >>> wp.diag(wp.vec2(1.0, 2.0))
-    mat22(1.0, 0.0, 0.0, 2.0)
+    mat22f([[1.0, 0.0],
+     [0.0, 2.0]])
     """
     return Mat[N, N, T]([a[i] if i == j else T(0) for i in range(N) for j in range(N)])
 
@@ -134,7 +136,7 @@ def get_diag(a: Mat[N, N, T]) -> Vec[N, T]:
     Derivative: diag(g), for the gradient g of the result.
 
     >>> wp.get_diag(wp.mat22(1.0, 2.0, 3.0, 4.0))
-    vec2(1.0, 4.0)
+    vec2f([1.0, 4.0])
     """
     return Vec[N, T]([a[i, i] for i in range(N)])
 
@@ -209,7 +211,8 @@ def inverse(a: Mat[2, 2, F]) -> Mat[2, 2, F]:
     Derivative: -transpose(b) * g * transpose(b), for the result b and its gradient g.
 
     >>> wp.inverse(wp.mat22(2.0, 0.0, 0.0, 4.0))
-    mat22(0.5, 0.0, 0.0, 0.25)
+    mat22f([[0.5, 0.0],
+     [0.0, 0.25]])
     """
     r = _reciprocal(determinant(a))
     return Mat[2, 2, F](a[1, 1], F(0.0) - a[0, 1], F(0.0) - a[1, 0], a[0, 0]) * r

@@ -35,7 +35,7 @@ def quat_identity() -> Quat[float32]:
     Derivative: none.
 
     >>> wp.quat_identity()
-    quat(0.0, 0.0, 0.0, 1.0)
+    quatf([0.0, 0.0, 0.0, 1.0])
     """
     return Quat[float32](0.0, 0.0, 0.0, 1.0)
 
@@ -60,7 +60,7 @@ def quat_from_axis_angle(axis: Vec[3, F], angle: F) -> Quat[F]:
     Derivative: that of the formula.
 
     >>> wp.quat_from_axis_angle(wp.vec3(0.0, 0.0, 1.0), 0.0)
-    quat(0.0, 0.0, 0.0, 1.0)
+    quatf([0.0, 0.0, 0.0, 1.0])
     """
     half = angle * F(0.5)
     return Quat[F](axis * sin(half), cos(half))
@@ -81,7 +81,7 @@ def quat_to_axis_angle(q: Quat[F]) -> tuple[Vec[3, F], F]:
     Derivative: that of the formula; none at the identity.
 
     >>> wp.quat_to_axis_angle(wp.quat(0.0, 0.0, 1.0, 0.0))[0]
-    vec3(0.0, 0.0, 1.0)
+    vec3f([0.0, 0.0, 1.0])
     """
     v = _imaginary(q)
     size = length(v)
@@ -103,7 +103,7 @@ def quat_inverse(q: Quat[F]) -> Quat[F]:
     Derivative: the conjugate of the gradient.
 
     >>> wp.quat_inverse(wp.quat(1.0, 0.0, 0.0, 0.0))
-    quat(-1.0, -0.0, -0.0, 0.0)
+    quatf([-1.0, -0.0, -0.0, 0.0])
     """
     return Quat[F](prim.neg(q[0]), prim.neg(q[1]), prim.neg(q[2]), q[3])
 
@@ -123,7 +123,7 @@ def quat_rotate(q: Quat[F], x: Vec[3, F]) -> Vec[3, F]:
     Derivative: quat_rotate_inv(q, g) in `x`; that of the formula in `q`.
 
     >>> wp.quat_rotate(wp.quat(0.0, 0.0, 1.0, 0.0), wp.vec3(1.0, 2.0, 3.0))
-    vec3(-1.0, -2.0, 3.0)
+    vec3f([-1.0, -2.0, 3.0])
     """
     v, w = _imaginary(q), q[3]
     return x * (F(2.0) * w * w - F(1.0)) + cross(v, x) * (F(2.0) * w) + v * (F(2.0) * dot(v, x))
@@ -144,7 +144,7 @@ def quat_rotate_inv(q: Quat[F], x: Vec[3, F]) -> Vec[3, F]:
     Derivative: quat_rotate(q, g) in `x`; that of the formula in `q`.
 
     >>> wp.quat_rotate_inv(wp.quat(0.0, 0.0, 1.0, 0.0), wp.vec3(1.0, 2.0, 3.0))
-    vec3(-1.0, -2.0, 3.0)
+    vec3f([-1.0, -2.0, 3.0])
     """
     v, w = _imaginary(q), q[3]
     return x * (F(2.0) * w * w - F(1.0)) - cross(v, x) * (F(2.0) * w) + v * (F(2.0) * dot(v, x))
@@ -164,7 +164,7 @@ def quat_to_matrix(q: Quat[F]) -> Mat[3, 3, F]:
     Derivative: that of the formula.
 
     >>> wp.quat_to_matrix(wp.quat(0.0, 0.0, 1.0, 0.0)) * wp.vec3(1.0, 0.0, 0.0)
-    vec3(-1.0, 0.0, 0.0)
+    vec3f([-1.0, 0.0, 0.0])
     """
     x, y, z, w = q[0], q[1], q[2], q[3]
     two = F(2.0)
@@ -196,7 +196,7 @@ def quat_from_matrix(m: Mat[3, 3, F]) -> Quat[F]:
     Derivative: that of the branch taken.
 
     >>> wp.quat_from_matrix(wp.mat33(1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0))
-    quat(1.0, 0.0, 0.0, 0.0)
+    quatf([1.0, 0.0, 0.0, 0.0])
     """
     one = F(1.0)
     a, b, c = m[0, 0], m[1, 1], m[2, 2]
@@ -226,7 +226,7 @@ def quat_rpy(roll: F, pitch: F, yaw: F) -> Quat[F]:
     Derivative: that of the formula.
 
     >>> wp.quat_rpy(0.0, 0.0, 0.0)
-    quat(0.0, 0.0, 0.0, 1.0)
+    quatf([0.0, 0.0, 0.0, 1.0])
     """
     half = F(0.5)
     sr, sp, sy = sin(roll * half), sin(pitch * half), sin(yaw * half)
@@ -253,7 +253,7 @@ def quat_to_rpy(q: Quat[F]) -> Vec[3, F]:
     Derivative: that of the formula.
 
     >>> wp.quat_to_rpy(wp.quat(0.0, 0.0, 0.0, 1.0))
-    vec3(0.0, 0.0, 0.0)
+    vec3f([0.0, 0.0, 0.0])
     """
     x, y, z, w = q[0], q[1], q[2], q[3]
     one, two = F(1.0), F(2.0)
@@ -279,7 +279,7 @@ def quat_slerp(a: Quat[F], b: Quat[F], t: F) -> Quat[F]:
     Derivative: that of the formula.
 
     >>> wp.quat_slerp(wp.quat_identity(), wp.quat(0.0, 0.0, 1.0, 0.0), 0.0)
-    quat(0.0, 0.0, 0.0, 1.0)
+    quatf([0.0, 0.0, 0.0, 1.0])
     """
     axis, angle = quat_to_axis_angle(quat_inverse(a) * b)
     return a * quat_from_axis_angle(axis, t * angle)
@@ -300,7 +300,7 @@ def quat_between_vectors(a: Vec[3, F], b: Vec[3, F]) -> Quat[F]:
     Derivative: that of the formula.
 
     >>> wp.quat_between_vectors(wp.vec3(1.0, 0.0, 0.0), wp.vec3(2.0, 0.0, 0.0))
-    quat(0.0, 0.0, 0.0, 1.0)
+    quatf([0.0, 0.0, 0.0, 1.0])
     """
     u, v = normalize(a), normalize(b)
     return normalize(Quat[F](cross(u, v), F(1.0) + dot(u, v)))

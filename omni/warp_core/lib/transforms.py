@@ -22,7 +22,7 @@ def transform_identity() -> Transform[float32]:
     Derivative: none.
 
     >>> wp.transform_get_rotation(wp.transform_identity())
-    quat(0.0, 0.0, 0.0, 1.0)
+    quatf([0.0, 0.0, 0.0, 1.0])
     """
     return Transform[float32](0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
@@ -41,7 +41,7 @@ def transform_get_translation(xform: Transform[F]) -> Vec[3, F]:
     Derivative: 1.
 
     >>> wp.transform_get_translation(wp.transform_identity())
-    vec3(0.0, 0.0, 0.0)
+    vec3f([0.0, 0.0, 0.0])
     """
     return Vec[3, F](xform[0], xform[1], xform[2])
 
@@ -60,7 +60,7 @@ def transform_get_rotation(xform: Transform[F]) -> Quat[F]:
     Derivative: 1.
 
     >>> wp.transform_get_rotation(wp.transform_identity())
-    quat(0.0, 0.0, 0.0, 1.0)
+    quatf([0.0, 0.0, 0.0, 1.0])
     """
     return Quat[F](xform[3], xform[4], xform[5], xform[6])
 
@@ -107,7 +107,7 @@ def transform_point(xform: Transform[F], point: Vec[3, F]) -> Vec[3, F]:
     Derivative: quat_rotate_inv(rotation, g) in `point`; that of the formula in `xform`.
 
     >>> wp.transform_point(wp.transform_identity(), wp.vec3(1.0, 2.0, 3.0))
-    vec3(1.0, 2.0, 3.0)
+    vec3f([1.0, 2.0, 3.0])
     """
     return transform_get_translation(xform) + quat_rotate(transform_get_rotation(xform), point)
 
@@ -134,7 +134,7 @@ def transform_vector(xform: Transform[F], vector: Vec[3, F]) -> Vec[3, F]:
     Derivative: quat_rotate_inv(rotation, g) in `vector`; that of the formula in `xform`.
 
     >>> wp.transform_vector(wp.transform_identity(), wp.vec3(1.0, 2.0, 3.0))
-    vec3(1.0, 2.0, 3.0)
+    vec3f([1.0, 2.0, 3.0])
     """
     return quat_rotate(transform_get_rotation(xform), vector)
 
@@ -158,7 +158,7 @@ def transform_inverse(xform: Transform[F]) -> Transform[F]:
     Derivative: that of the formula.
 
     >>> wp.transform_get_translation(wp.transform_inverse(wp.transform_identity()))
-    vec3(-0.0, -0.0, -0.0)
+    vec3f([-0.0, -0.0, -0.0])
     """
     back = quat_inverse(transform_get_rotation(xform))
     return Transform[F](prim.neg(quat_rotate(back, transform_get_translation(xform))), back)

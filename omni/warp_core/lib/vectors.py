@@ -104,7 +104,7 @@ def normalize(a: Vec[N, F]) -> Vec[N, F]:
     Derivative: (identity - n * transpose(n)) / length(a) with n the result; 0 for the zero vector.
 
     >>> wp.normalize(wp.vec2(3.0, 0.0))
-    vec2(1.0, 0.0)
+    vec2f([1.0, 0.0])
     """
     size = length(a)
     inside = size > F(0.0)
@@ -134,7 +134,7 @@ def cross(a: Vec[3, T], b: Vec[3, T]) -> Vec[3, T]:
     Derivative: cross(b, g) in `a`, cross(g, a) in `b`, for the gradient g of the result.
 
     >>> wp.cross(wp.vec3(1.0, 0.0, 0.0), wp.vec3(0.0, 1.0, 0.0))
-    vec3(0.0, 0.0, 1.0)
+    vec3f([0.0, 0.0, 1.0])
     """
     return Vec[3, T](a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
@@ -154,7 +154,8 @@ def outer(a: Vec[M, T], b: Vec[N, T]) -> Mat[M, N, T]:
     Derivative: g * b in `a`, a * g in `b`, for the gradient g of the result.
 
     >>> wp.outer(wp.vec2(1.0, 2.0), wp.vec2(3.0, 4.0))
-    mat22(3.0, 4.0, 6.0, 8.0)
+    mat22f([[3.0, 4.0],
+     [6.0, 8.0]])
     """
     return Mat[M, N, T]([a[i] * b[j] for i in range(M) for j in range(N)])
 
@@ -173,7 +174,7 @@ def skew(a: Vec[3, T]) -> Mat[3, 3, T]:
     Derivative: linear in `a`.
 
     >>> wp.skew(wp.vec3(1.0, 2.0, 3.0)) * wp.vec3(0.0, 0.0, 1.0)
-    vec3(2.0, -1.0, 0.0)
+    vec3f([2.0, -1.0, 0.0])
     """
     zero = T(0)
     return Mat[3, 3, T](zero, prim.neg(a[2]), a[1], a[2], zero, prim.neg(a[0]), prim.neg(a[1]), a[0], zero)
@@ -194,7 +195,7 @@ def cw_mul(a: Vec[N, T], b: Vec[N, T]) -> Vec[N, T]:
     Derivative: `b` in `a`, `a` in `b`, componentwise.
 
     >>> wp.cw_mul(wp.vec2(1.0, 2.0), wp.vec2(3.0, 4.0))
-    vec2(3.0, 8.0)
+    vec2f([3.0, 8.0])
     """
     return prim.mul(a, b)
 
@@ -219,7 +220,7 @@ def cw_div(a: Vec[N, T], b: Vec[N, T]) -> Vec[N, T]:
     Derivative: 1 / b in `a`, -a / b**2 in `b`, componentwise.
 
     >>> wp.cw_div(wp.vec2(1.0, 6.0), wp.vec2(2.0, 3.0))
-    vec2(0.5, 2.0)
+    vec2f([0.5, 2.0])
     """
     return prim.div(a, b)
 

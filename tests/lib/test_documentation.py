@@ -1,0 +1,71 @@
+"""The library's index and docstrings: complete, in one form, with examples that run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import omni.warp_core as wp
+from omni.warp_core.lang import registry
+from omni.warp_core.lib.index import INDEX
+
+LIBRARY = Path(wp.__file__).parent / "lib"
+DEFINITION = re.compile(r"^@builtin(?:\((?:name=\"(\w+)\")?[^)]*\))?\ndef (\w+)", re.MULTILINE)
+FLOAT_FREE = {"isfinite", "isnan", "isinf", "argmin", "argmax", "bit_count", "div_approx", "inverse_approx"}
+
+
+def definitions() -> dict[str, list[str]]:
+    """Name of builtin -> modules that define overloads of it."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(LIBRARY.glob("*.py")):
+        for name, function in DEFINITION.findall(path.read_text()):
+            if not (name or function).startswith("_"):
+                found.setdefault(name or function, []).append(path.stem)
+    return found
+
+
+def test_the_index_lists_what_the_modules_define():
+    found = definitions()
+    assert set(INDEX) == set(found)
+    for name, module in INDEX.items():
+        assert module in found[name]
+
+
+@pytest.mark.parametrize("name", [n for n, modules in definitions().items() if len(set(modules)) > 1])
+def test_the_module_of_a_name_brings_all_its_overloads(name):
+    """A name with overloads in several modules stands in the index with one that imports the others."""
+    module = importlib.import_module(f"omni.warp_core.lib.{INDEX[name]}")
+    others = {m for m in definitions()[name] if m != INDEX[name]}
+    text, seen = "", [module.__name__.rpartition(".")[2]]
+    for stem in seen:
+        text = (LIBRARY / f"{stem}.py").read_text()
+        seen += [m for m in re.findall(r"^from \.(\w+) import|^from \. import (\w+)", text, re.MULTILINE) for m in m if m]
+        if others <= set(seen):
+            return
+    pytest.fail(f"{INDEX[name]} does not import {others - set(seen)}")
+
+
+@pytest.mark.parametrize("name", INDEX)
+def test_docstrings_have_every_section(name):
+    builtin = registry.get(name)
+    doc = builtin.__doc__
+    parameters = [p for p, _, _ in builtin.overloads[0].params]
+    assert doc.splitlines()[0].endswith("."), name
+    assert "\n    Returns:\n" in doc
+    assert "\n    Derivative: " in doc or name in FLOAT_FREE
+    assert "\n    Error: " in doc or name in FLOAT_FREE or not parameters
+    assert "\n    >>> " in doc
+    for p in parameters:
+        assert re.search(rf"^ {{8}}{p}: ", doc, re.MULTILINE), f"{name} does not describe {p}"
+
+
+@pytest.mark.parametrize("name", INDEX)
+def test_examples_run_at_python_scope(name):
+    test = doctest.DocTestParser().get_doctest(registry.get(name).__doc__, {"wp": wp}, name, None, None)
+    result = doctest.DocTestRunner(verbose=False).run(test)
+    assert result.attempted
+    assert not result.failed
