@@ -7,7 +7,8 @@ component. Components of locals are replaced functionally, along a chain of `Ste
 from __future__ import annotations
 
 import ast
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from ..ir.nodes import Value
 from ..lang.errors import nearest
@@ -20,7 +21,8 @@ from .values import Front, Lit, Poison, Ref, Static, Tup, spell_front
 _LETTERS = {"x": 0, "y": 1, "z": 2, "w": 3}
 
 
-class Step(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Step:
     """One move down from an aggregate: a member index, a run of components, or a dynamic component."""
 
     type: Type

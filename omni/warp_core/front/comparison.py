@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from ..ir.nodes import Value
@@ -12,7 +13,7 @@ from .context import Context
 from .operators import adapt, mismatch
 from .values import Front, Lit, Ref, Static, Tup, spell_front
 
-_COMPARE = {
+_COMPARE: dict[type, tuple[str, str, Callable[[Any, Any], Any]]] = {
     ast.Eq: ("==", "eq", operator.eq),
     ast.NotEq: ("!=", "ne", operator.ne),
     ast.Lt: ("<", "lt", operator.lt),

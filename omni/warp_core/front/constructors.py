@@ -135,8 +135,9 @@ def _transform(cx: Context, t: Transform, c: Call) -> Value:
     if len(args) != 2:
         return _packed(cx, t, c)
     p, q = args.get(0), args.get(1)
-    right = isinstance(p, Value) and p.type is Vec(3, t.scalar) and isinstance(q, Value) and q.type is Quat(t.scalar)
-    if not right:
+    if not (isinstance(p, Value) and isinstance(q, Value)):
+        raise _wrong_count(cx, t, c)
+    if p.type is not Vec(3, t.scalar) or q.type is not Quat(t.scalar):
         raise _wrong_count(cx, t, c)
     b = cx.at(c.node)
     parts = [*(b.op("extract", p, attr=i) for i in range(3)), *(b.op("extract", q, attr=i) for i in range(4))]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..ir.builder import Builder
@@ -186,7 +187,7 @@ class Context:
         for node in body:
             if self.dead:
                 return
-            self.attempt(lambda node=node: self._statement(node), None)
+            self.attempt(partial(self._statement, node), None)
 
     def _statement(self, node: ast.stmt) -> None:
         handler = STATEMENTS.get(type(node))

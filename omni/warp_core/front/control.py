@@ -7,7 +7,7 @@ exits whose operands are filled in when the loop is complete. Loops over a few c
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..ir.nodes import Value
@@ -54,16 +54,18 @@ def assigned(cx: Context, nodes: Sequence[ast.AST]) -> frozenset[str]:
 def _changes(x: Any, name: str, nodes: Sequence[ast.AST]) -> bool:
     if not isinstance(x, Value) or not isinstance(x.type, (Array, Struct)):
         return True
-    return isinstance(x.type, Struct) and any(
-        _reaches(x.type, n) for root in nodes for n in ast.walk(root) if _is_store(n) and base_name(n) == name
-    )
+    t = x.type
+    return isinstance(t, Struct) and any(_reaches(t, n) for n in _stores(nodes) if base_name(n) == name)
 
 
-def _is_store(n: ast.AST) -> bool:
-    return isinstance(n, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(n.ctx, ast.Store)
+def _stores(nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
+    for root in nodes:
+        for n in ast.walk(root):
+            if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(n.ctx, ast.Store):
+                yield n
 
 
-def _reaches(t: Type, target: ast.AST) -> bool:
+def _reaches(t: Type, target: ast.expr) -> bool:
     """Whether a store to `target` below a struct of type `t` meets no array on its way."""
     steps = []
     while isinstance(target, (ast.Attribute, ast.Subscript)):

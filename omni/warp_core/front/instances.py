@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ..ir.nodes import Function as IrFunction
@@ -196,7 +197,7 @@ class Session:
         shape = NOTHING
         if cx.returns and not self.diagnostics:
             for r in cx.returns:
-                outcome = cx.attempt(lambda r=r: _typed_return(cx, r), None)
+                outcome = cx.attempt(partial(_typed_return, cx, r), None)
                 if outcome is None:
                     continue
                 if r is cx.returns[0]:
@@ -303,7 +304,7 @@ def _common(cx: Context, count: int) -> list[Type | None]:
 
 
 def _return_mismatch(cx: Context, r: Returned, what: str) -> Refused:
-    wanted = ", ".join(map(spell, cx.expected)) or "nothing"
+    wanted = ", ".join(map(spell, cx.expected or ())) or "nothing"
     tree = cx.source.tree()
     notes = [("the annotation", tree.returns)] if tree.returns else []
     return cx.error(

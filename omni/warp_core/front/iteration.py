@@ -179,7 +179,8 @@ def _range(cx: Context, node: ast.Call) -> Span:
         values.append(cx.b.const(1, typed))
     if values[2].is_const and values[2].const == 0:
         raise cx.error("literal", "the step of range must not be zero", node.args[2])
-    return Span(*values)
+    low, high, step = values
+    return Span(low, high, step)
 
 
 def _bound(cx: Context, x: Front, t: Scalar, node: ast.AST) -> Value:

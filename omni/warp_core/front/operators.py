@@ -112,7 +112,7 @@ def _typed(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> Value:
     ta, tb = a.type, b.type
     build = cx.at(node)
     if ta is tb and isinstance(ta, (Scalar, *row.same)):
-        _check_kind(cx, row, ta, a, b, node)
+        _check_kind(cx, row, a.type, a, b, node)
         _warn(cx, row, a, b, node)
         return build.op(row.code, a, b)
     if isinstance(ta, Packed) and tb is ta.scalar and "r" in row.scalar:
@@ -269,7 +269,7 @@ def not_negative(v: Value, depth: int = 6) -> bool:
 # -- unary ----------------------------------------------------------------------------------------------------------
 
 _UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
-_UNARY_LITERAL = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+_UNARY_LITERAL: dict[str, Callable[[Any], Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 
 
 @lowers(ast.UnaryOp)

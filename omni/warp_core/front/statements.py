@@ -73,7 +73,7 @@ def _unpack(cx: Context, target: ast.Tuple | ast.List, x: Front, node: ast.AST) 
     if len(items) != names:
         raise cx.error("unpack", f"{names} names for {len(items)} values", target)
     # all values exist before the first name is bound: a, b = b, a swaps
-    items = [cx.bindable(i, node) if not isinstance(i, Lit) else i for i in items]
+    items = tuple(cx.bindable(i, node) if not isinstance(i, Lit) else i for i in items)
     for t, item in zip(target.elts, items):
         assign(cx, t.value if isinstance(t, ast.Starred) else t, item, node)
 
@@ -196,7 +196,7 @@ def _fitting(cx: Context, x: Front, t: Type, node: ast.AST, target: ast.expr) ->
 @lowers(ast.AugAssign)
 def _augmented(cx: Context, node: ast.AugAssign) -> None:
     if isinstance(node.target, ast.Name):
-        old = cx.read(node.target.id, node.target) if node.target.id in cx.local_names else None
+        old = cx.read(node.target.id, node.target)
         new = binary(cx, type(node.op), old, cx.rvalue(node.value), node, node.target, node.value)
         assign(cx, node.target, new, node)
         return

@@ -11,6 +11,7 @@ it was bound to, so `T(0)` and `range(N)` mean what they say. A pattern without 
 from __future__ import annotations
 
 import typing
+from collections.abc import Callable
 
 from . import types
 from .types import Type
@@ -73,14 +74,14 @@ class Pattern:
         return hash((self.head, self.params))
 
 
-_BUILD = {
+_BUILD: dict[str, Callable[..., Type]] = {
     "Vec": types.Vec,
     "Mat": types.Mat,
     "Quat": types.Quat,
     "Transform": types.Transform,
     "Array": lambda dtype, ndim=1: types.Array(dtype, ndim),
 }
-_PARTS = {
+_PARTS: dict[type, tuple[str, Callable]] = {
     types.Vec: ("Vec", lambda t: (t.count, t.scalar)),
     types.Mat: ("Mat", lambda t: (t.rows, t.cols, t.scalar)),
     types.Quat: ("Quat", lambda t: (t.scalar,)),
@@ -148,7 +149,7 @@ def unify(pattern, t, bindings: dict[str, object]) -> bool:
         bound = bindings.setdefault(pattern.name, t)
         return bound is t or (bound == t and isinstance(t, int)) if _ADMITS[pattern.kind](t) else False
     if isinstance(pattern, Pattern):
-        head, parts = _PARTS.get(type(t), ("", None))
+        head, parts = _PARTS.get(type(t), ("", tuple))
         return head == pattern.head and all(unify(p, x, bindings) for p, x in zip(pattern.params, parts(t)))
     return pattern is t or (pattern == t and isinstance(t, int))
 
