@@ -24,7 +24,8 @@ RANKS = (
     ("lang",),
     ("ir", "lib"),
     ("front", "passes", "codegen"),
-    ("compiler",),
+    ("compiler", "packing"),
+    ("dump",),
     ("runtime",),
     ("algo", "types"),
     ("geometry",),
@@ -58,6 +59,7 @@ DYNAMIC = {
     "__init__.py": "public names are loaded when first used",
     "lang/registry.py": "so are builtins",
     "compiler.py": "a kernel that is in the cache needs neither the front end nor LLVM",
+    "runtime/launch.py": "only interpreted launches need the interpreter",
     "cli.py": "a command loads what it needs",
     "nodes/kernel_node.py": "the text of a kernel imports what it likes, with warp meaning this package",
 }
