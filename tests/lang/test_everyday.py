@@ -12,9 +12,9 @@ from omni.warp_core.front.lower import lower_function
 from omni.warp_core.ir import interp
 from omni.warp_core.ir.verifier import verify
 from omni.warp_core.lang.kernel import Function
-from tests.lang import everyday
+from tests.lang import everyday, everyday_values
 
-CASES = [f for _, f in inspect.getmembers(everyday, inspect.isfunction)]
+CASES = [f for m in (everyday, everyday_values) for _, f in inspect.getmembers(m, inspect.isfunction)]
 TRIALS = 30
 
 
