@@ -38,6 +38,7 @@ struct Module {
     PyObject* plan = PyUnicode_InternFromString("_plan");
     PyObject* id = PyUnicode_InternFromString("id");
     nb::object slow_launch = nb::none();
+    std::string doc;
     bool fast = true;
     int default_device = 0;
 
@@ -307,6 +308,13 @@ void bind_launch(nb::module_& m) {
     m.def(
         "set_slow_launch", [](nb::object f) { return std::exchange(module().slow_launch, std::move(f)); },
         nb::arg("function").none());
+    m.def(
+        "set_launch_doc",
+        [](std::string doc) {
+            module().doc = std::move(doc);
+            launch_def.ml_doc = module().doc.c_str();
+        },
+        nb::arg("doc"));
     m.def("set_fast_launch", [](bool enabled) { module().fast = enabled; }, nb::arg("enabled"));
     m.def("set_default_device", [](int id) { module().default_device = id; }, nb::arg("device_id"));
     m.attr("launch") = nb::steal(PyCFunction_NewEx(&launch_def, nullptr, nb::str("omni.warp_core._native").ptr()));

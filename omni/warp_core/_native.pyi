@@ -217,6 +217,9 @@ def launch(
 def set_slow_launch(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
     """Set the function that `launch` falls back to, with the arguments as given. Returns the previous one."""
 
+def set_launch_doc(doc: str) -> None:
+    """Set what `help(launch)` shows: signature, a line of two dashes, an empty line, docstring."""
+
 def set_fast_launch(enabled: bool) -> None:
     """False sends every launch to the slow path (tapes, interpret mode, printing of launches)."""
 

@@ -190,4 +190,5 @@ def _site(kind: str, message: str, operands: list[str], loc: Loc | None) -> Site
     """A failure site at the user's line: that of the call, where library code was inlined."""
     while loc is not None and loc.inlined is not None and loc.file.startswith(_LIBRARY):
         loc = loc.inlined
-    return Site(kind, message, *(loc[:3] if loc else ()), operands=tuple(operands))
+    file, line, col = loc[:3] if loc else ("", 0, 0)
+    return Site(kind, message, file, line, col, tuple(operands))

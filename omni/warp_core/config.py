@@ -194,5 +194,19 @@ class _Config(ModuleType):
         return [*OPTIONS, "version"]
 
 
+# For readers and type checkers; the values are the defaults of `OPTIONS`.
+mode: str
+num_threads: int
+kernel_cache_dir: str | None
+kernel_cache_size: int
+cache_kernels: bool
+print_launches: bool
+verify_fp: bool
+enable_backward: bool
+log_level: int
+verbose: bool
+quiet: bool
+verbose_warnings: bool
+
 globals().update({name: option.default for name, option in OPTIONS.items()})
 sys.modules[__name__].__class__ = _Config

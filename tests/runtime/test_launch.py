@@ -1,6 +1,7 @@
 """Launches: dimensions, arguments, errors, recorded launches, variants, caching, threads."""
 
 import gc
+import inspect
 import os
 import subprocess
 import sys
@@ -237,6 +238,13 @@ def test_wrong_options():
         run_saxpy(device="cuda:0")
     with pytest.raises(NotImplementedError, match="gradients"):
         run_saxpy(adjoint=True)
+
+
+def test_help_shows_the_signature():
+    names = list(inspect.signature(wp.launch).parameters)
+    assert names[:4] == ["kernel", "dim", "inputs", "outputs"]
+    assert names[-1] == "interpret"
+    assert "Run a kernel once for every index of a grid." in wp.launch.__doc__
 
 
 def test_a_launch_from_the_seeds_takes_all_its_keywords():

@@ -47,7 +47,7 @@ def from_bytes(data: bytes) -> Artifact:
     body = _HEADER.size + meta_length
     try:
         facts = json.loads(data[_HEADER.size : body])
-        facts["sites"] = tuple(Site(*s[:-1], operands=tuple(s[-1])) for s in facts["sites"])
+        facts["sites"] = tuple(Site(*s)._replace(operands=tuple(s[-1])) for s in facts["sites"])
         facts["params"], facts["written"] = tuple(facts["params"]), tuple(facts["written"])
         return Artifact(**facts, code=data[body:])
     except (ValueError, TypeError, KeyError) as e:

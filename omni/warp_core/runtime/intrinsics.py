@@ -109,10 +109,17 @@ def _printf(text: str, *args: Any) -> None:
 def same_type(a: Any, b: Any) -> tuple[Any, Any]:
     """Two alternatives of one type: a literal takes that of the other."""
     if isinstance(a, ScalarValue) and not isinstance(b, ScalarValue):
-        return a, a._make(operand(a.__wc_type__, b))
+        return a, _adapted(b, a)
     if isinstance(b, ScalarValue) and not isinstance(a, ScalarValue):
-        return b._make(operand(b.__wc_type__, a)), b
+        return _adapted(a, b), b
     return typed(a), typed(b)
+
+
+def _adapted(x: Any, to: ScalarValue) -> Any:
+    number = operand(to.__wc_type__, x)
+    if number is None:
+        raise TypeError(f"expected {type(to).__name__}, got {type(x).__name__}")
+    return to._make(number)
 
 
 def _where(condition: Any, if_true: Any, if_false: Any) -> Any:

@@ -7,6 +7,7 @@ which native code calls with its own arguments. Importing this module attaches i
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -203,6 +204,12 @@ def _compile_all(kernels: list[Kernel]) -> None:
         raise problems[0]
 
 
+def _signature() -> str:
+    """The signature of `launch` in the form that `help` and `inspect` read from native functions."""
+    params = inspect.signature(_launch).parameters.values()
+    return f"launch({', '.join(p.name if p.default is p.empty else f'{p.name}={p.default!r}' for p in params)})"
+
+
 def _attach(_: object = None) -> None:
     """Let native code run launches by itself, unless every launch must come here."""
     _native.set_fast_launch(not config.print_launches and config.mode != "interpret")
@@ -217,6 +224,7 @@ def _set_threads(count: int) -> None:
 
 _launch.__qualname__ = "wp.launch"  # what Python's own messages about arguments name
 _native.set_slow_launch(_launch)
+_native.set_launch_doc(f"{_signature()}\n--\n\n{inspect.cleandoc(_launch.__doc__ or '')}")
 for _name in ("mode", "print_launches"):
     config.watch(_name, _attach)
 config.watch("num_threads", _set_threads)

@@ -165,7 +165,7 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(obj, enum.Enum) and isinstance(obj.value, (int, float)):
             obj = obj.value
         if type(obj) in (int, float):
-            return ast.copy_location(ast.Constant(obj), node)
+            return _at(ast.Constant(obj), node)  # type: ignore[arg-type]
         if obj is not _MISSING:
             substitute = self.meaning.substitute(obj)
             if substitute is not obj:
@@ -240,7 +240,8 @@ class _Rewriter(ast.NodeTransformer):
     def _assign(self, target: ast.expr, value: ast.expr, at: ast.stmt) -> list[ast.stmt]:
         """Statements for `target = value`, with value rewritten already."""
         if isinstance(target, ast.Name) or _is_shallow(target):
-            return [_at(ast.Assign([self.generic_visit(target)], self.value(value)), at)]
+            place: Any = self.generic_visit(target)
+            return [_at(ast.Assign([place], self.value(value)), at)]
         if isinstance(target, (ast.Tuple, ast.List)):
             names = [self.fresh("part") for _ in target.elts]
             parts = [_at(ast.Name(n, ast.Store()), at) for n in names]
@@ -257,7 +258,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def _path(self, target: ast.expr) -> tuple[ast.expr, str, ast.expr]:
         """The object a nested target starts from, and the members ("a") and indices ("i") that lead to the place."""
-        kinds, steps, node = "", [], target
+        kinds, node = "", target
+        steps: list[ast.expr] = []
         while isinstance(node, (ast.Attribute, ast.Subscript)):
             if isinstance(node, ast.Attribute):
                 kinds, step = "a" + kinds, _at(ast.Constant(node.attr), node)
