@@ -250,13 +250,14 @@ def test_only_the_agreed_text_runs(make_scene, play, tmp_path):
     connected = nodes.replace('custom string inputs:codeStr = ""', "custom string inputs:codeStr.connect = </G/{}>")
     result = play(make_scene(connected.replace("{}", "c.inputs:value")))
     assert not result.log.errors and [code.text for code in result.player.codes] == [PLAIN]
-    result = play(make_scene(connected.replace("{}", "kernel.outputs:out").replace("point3f[] outputs:out", "string outputs:out")))
+    computed = connected.replace("{}", "kernel.outputs:out").replace("point3f[] outputs:out", "string outputs:out")
+    result = play(make_scene(computed, name="computed.usda"))
     assert "code must stand in the scene" in result.log.errors[0]
 
 
 MISTAKES = [
     ("@wp.kernel\ndef k(:\n    pass\n", "", ["/G/kernel.inputs:codeStr:2", "syntax"]),
-    ("x = 1\n", "", ["no kernel", "@wp.kernel"]),
+    ("x = 1\n", "", ["defines 0 kernels", "@wp.kernel"]),
     ("\n\nraise ValueError('boo')\n", "", ["ValueError: boo", "/G/kernel.inputs:codeStr:3"]),
     ("import nothing_of_that_name\n", "", ["ModuleNotFoundError", "codeStr:1"]),
     ("@wp.kernel\ndef a():\n    pass\n\n@wp.kernel\ndef b():\n    pass\n", "", ["several kernels (a, b)", "`compute`"]),

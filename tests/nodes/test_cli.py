@@ -1,0 +1,251 @@
+"""The command line: exit codes, messages, consent, results that are whole or absent."""
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pxr import Usd
+
+from omni.warp_core import cli, config
+from omni.warp_core.nodes import report
+
+SCENES = Path(__file__).parents[2] / "data" / "scenes"
+
+TIME = """
+def OmniGraphNode "time" {
+    token node:type = "omni.graph.nodes.ReadTime"
+}
+def OmniGraphNode "write" {
+    token node:type = "omni.graph.nodes.WritePrimAttribute"
+    custom rel inputs:prim = </World/Mesh>
+    custom token inputs:name = "height"
+    custom token inputs:value.connect = </G/time.outputs:frame>
+}
+"""
+BAD = """
+def OmniGraphNode "bad" {
+    token node:type = "omni.graph.nodes.ReadPrimAttribute"
+    custom rel inputs:prim = </World/Gone>
+    custom token inputs:name = "points"
+}
+"""
+KERNEL = """
+def OmniGraphNode "kernel" {
+    token node:type = "omni.warp_core.Kernel"
+    custom string inputs:codeStr = "@wp.kernel\\ndef k(y: wp.array(dtype=float)):\\n    y[wp.tid()] = 3.0\\n"
+    custom float outputs:y
+}
+def OmniGraphNode "writeKernel" {
+    token node:type = "omni.graph.nodes.WritePrimAttribute"
+    custom rel inputs:prim = </World/Mesh>
+    custom token inputs:name = "scale"
+    custom token inputs:value.connect = </G/kernel.outputs:y>
+}
+"""
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """run(*arguments) -> (exit code, stdout, stderr) of the command in this process."""
+
+    def call(*arguments):
+        try:
+            code = cli.main([str(a) for a in arguments])
+        except SystemExit as stop:
+            code = stop.code
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "omni.warp_core.cli", *map(str, arguments)]
+
+
+def leftovers(folder):
+    return sorted(p.name for p in folder.iterdir() if ".part" in p.name)
+
+
+def test_a_play_says_what_it_did(make_scene, run, tmp_path):
+    out = tmp_path / "out.usdc"
+    code, text, err = run("play", make_scene(TIME), "-o", out, "--frames", "0:9")
+    assert (code, err) == (cli.OK, "") and out.is_file() and not leftovers(tmp_path)
+    assert re.search(r"/G/time +omni.graph.nodes.ReadTime .*ok", text)
+    assert "10 frames in" in text and f"wrote {out}: 10 time samples of /World/Mesh.height" in text
+
+
+def test_in_a_process_of_its_own(make_scene, tmp_path):
+    made = subprocess.run(command("play", make_scene(TIME), "-o", tmp_path / "o.usda"), capture_output=True, text=True)
+    assert (made.returncode, made.stderr) == (0, "") and (tmp_path / "o.usda").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["play", "{scene}"], cli.USAGE, "-o"),
+        (["play", "{scene}", "-o", "{out}", "--frames", "9:1"], cli.USAGE, "comes before the first"),
+        (["play", "{scene}", "-o", "{out}", "--frames", "a:b"], cli.USAGE, "not a frame range"),
+        (["play", "{scene}", "-o", "{out}", "--fps", "0"], cli.USAGE, "frame rate"),
+        (["play", "{scene}", "-o", "{out}", "--set", "nonsense"], cli.USAGE, "not of the form"),
+        (["play", "{scene}", "-o", "{out}", "--set", "/G/no.inputs:x=1"], cli.USAGE, "there is no node /G/no"),
+        (["play", "{scene}", "-o", "{out}", "--device", "gpu"], cli.USAGE, "--device gpu"),
+        (["play", "{folder}/gone.usda", "-o", "{out}"], cli.INPUT, "there is no such file"),
+        (["play", "{folder}/empty.usda", "-o", "{out}"], cli.INPUT, "no OmniGraph"),
+        (["play", "{folder}/broken.usda", "-o", "{out}"], cli.INPUT, "broken.usda: not a USD stage that can be read: line 2"),
+        (["play", "{folder}", "-o", "{out}"], cli.INPUT, "not a file"),
+        (["play", "{scene}", "-o", "{scene}"], cli.OUTPUT, "never changed"),
+        (["play", "{scene}", "-o", "{folder}/missing/o.usdc"], cli.OUTPUT, "there is no folder"),
+        (["play", "{scene}", "-o", "{folder}/o.obj"], cli.OUTPUT, "must be called"),
+        (["play", "{scene}", "-o", "{folder}/dir.usdc"], cli.OUTPUT, "is a folder"),
+        (["preview", "{folder}/gone.usda", "-o", "{folder}/o.png"], cli.INPUT, "there is no such file"),
+        (["preview", "{folder}/empty.usda", "-o", "{folder}/o.png"], cli.INPUT, "no visible meshes"),
+        (["preview", "{scene}", "-o", "{folder}/o.xyz"], cli.USAGE, "*.png"),
+        (["preview", "{scene}", "-o", "{folder}/o.png", "--frames", "1:2"], cli.USAGE, "*.gif"),
+        (["preview", "{scene}", "-o", "{folder}/o.png", "--size", "0x9"], cli.USAGE, "not a size"),
+        (["preview", "{scene}", "-o", "{folder}/o.png", "--camera", "/World"], cli.INPUT, "there is no camera /World"),
+        (["preview", "{scene}", "-o", "{folder}/missing/o.png", "--size", "8x8"], cli.OUTPUT, "cannot be written"),
+        (["dance"], cli.USAGE, "invalid choice"),
+    ],
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else None,
+)
+def test_exit_codes_and_messages(make_scene, run, tmp_path, arguments, code, words):
+    (tmp_path / "empty.usda").write_text("#usda 1.0\n")
+    (tmp_path / "broken.usda").write_text("#usda 1.0\ndef {\n")
+    (tmp_path / "dir.usdc").mkdir()
+    names = {"scene": make_scene(TIME), "out": tmp_path / "out.usdc", "folder": tmp_path}
+    before = sorted(p.name for p in tmp_path.iterdir())
+    got, out, err = run(*(a.format(**names) for a in arguments))
+    assert got == code and words in err and "Traceback" not in err, err
+    assert sorted(p.name for p in tmp_path.iterdir()) == before, "nothing is left"
+
+
+def test_exit_codes_are_documented(run):
+    for name in ("play", "preview", "info"):
+        code, out, _ = run(name, "--help")
+        assert code == 0 and all(text.split(";")[0] in out for text in cli.EXIT_CODES.values())
+
+
+def test_failing_nodes_leave_the_others_results(make_scene, run, tmp_path):
+    out = tmp_path / "out.usdc"
+    code, text, err = run("play", make_scene(BAD + TIME), "-o", out)
+    assert code == cli.NODES and err.count("/World/Gone") == 1 and "/G/bad" in err
+    assert re.search(r"/G/bad .*failed", text) and re.search(r"/G/write .*ok", text)
+    stage = Usd.Stage.Open(str(out))
+    assert stage.GetAttributeAtPath("/World/Mesh.height").Get(2) == 2
+
+
+def test_no_results_no_file(make_scene, run, tmp_path):
+    out = tmp_path / "out.usdc"
+    out.write_text("what was there before")
+    code, _, err = run("play", make_scene(BAD), "-o", out)
+    assert code == cli.NODES and "was not written" in err and out.read_text() == "what was there before"
+
+
+def test_set_is_typed_by_the_attribute(make_scene, run, tmp_path):
+    out = tmp_path / "out.usda"
+    code, *_ = run("play", make_scene(TIME), "-o", out, "--set", "/G/write.inputs:name=scale")
+    assert code == cli.OK and "scale.timeSamples" in out.read_text()
+
+
+def test_info(run):
+    code, out, _ = run("info")
+    assert code == 0 and config.version in out and "device cpu" in out
+
+
+# -- consent ----------------------------------------------------------------------------------------------------------
+
+
+def test_code_runs_only_with_consent(make_scene, run, tmp_path, settings_dir):
+    scene, out = make_scene(KERNEL), tmp_path / "out.usdc"
+    code, text, err = run("play", scene, "-o", out)
+    assert code == cli.CONSENT and not out.exists() and text == ""
+    assert "/G/kernel" in err and "y[wp.tid()] = 3.0" in err and "--trust" in err
+    assert run("play", scene, "-o", out, "--trust")[0] == cli.OK
+    out.unlink()
+    assert run("play", scene, "-o", out)[0] == cli.CONSENT, "--trust is for one time"
+    assert run("play", scene, "-o", out, "--remember")[0] == cli.OK
+    assert run("play", scene, "-o", out)[0] == cli.OK, "remembered for exactly this text"
+    assert [p.name for p in settings_dir.iterdir()] == ["consented-code"]
+
+
+def test_consent_is_for_exactly_one_content(make_scene, run, tmp_path):
+    scene, out = make_scene(KERNEL), tmp_path / "out.usdc"
+    assert run("play", scene, "-o", out, "--remember")[0] == cli.OK
+    changed = make_scene(KERNEL.replace("3.0", "4.0"), name="changed.usda")
+    assert run("play", changed, "-o", out)[0] == cli.CONSENT
+    code = "/G/kernel.inputs:codeStr=@wp.kernel\ndef k(y: wp.array(dtype=float)):\n    y[0] = 5.0\n"
+    assert run("play", scene, "-o", out, "--set", code)[0] == cli.CONSENT, "also when it comes from --set"
+
+
+def test_code_files_are_part_of_the_content(make_scene, run, tmp_path):
+    nodes = KERNEL.replace("custom string", 'custom token inputs:codeProvider = "file"\n custom token inputs:codeFile = "k.py"\n custom string')
+    (tmp_path / "k.py").write_text("@wp.kernel\ndef k(y: wp.array(dtype=float)):\n    y[0] = 1.0\n")
+    scene, out = make_scene(nodes), tmp_path / "out.usdc"
+    assert run("play", scene, "-o", out, "--remember")[0] == cli.OK and run("play", scene, "-o", out)[0] == cli.OK
+    (tmp_path / "k.py").write_text("@wp.kernel\ndef k(y: wp.array(dtype=float)):\n    y[0] = 2.0\n")
+    assert run("play", scene, "-o", out)[0] == cli.CONSENT
+
+
+def test_damaged_or_unwritable_settings(make_scene, run, tmp_path, settings_dir):
+    settings_dir.mkdir()
+    (settings_dir / "consented-code").write_bytes(b"\xff\x00damaged")
+    scene, out = make_scene(KERNEL), tmp_path / "out.usdc"
+    assert run("play", scene, "-o", out)[0] == cli.CONSENT
+    config.settings_dir = str(tmp_path / "scene.usda" / "below-a-file")
+    code, _, err = run("play", scene, "-o", out, "--remember")
+    assert code == cli.OUTPUT and "cannot be remembered" in err and not out.exists()
+    config.settings_dir = None
+    assert run("play", scene, "-o", out, "--remember")[0] == cli.OUTPUT
+
+
+def test_code_cannot_hide_itself_in_the_terminal():
+    assert report.harmless("a\x1b[2Jb\rc\u202ed\n\te") == "a\\x1b[2Jb\\x0dc\\u202ed\n\te"
+
+
+# -- interruptions ----------------------------------------------------------------------------------------------------
+
+
+def start_long_play(make_scene, tmp_path):
+    """A play of many frames, once it has begun to write."""
+    arguments = ("play", make_scene(TIME), "-o", tmp_path / "out.usdc", "--frames", "0:900000")
+    process = subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not leftovers(tmp_path):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    return process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_plays_leave_nothing(make_scene, tmp_path, number):
+    process = start_long_play(make_scene, tmp_path)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == cli.INTERRUPTED and "interrupted" in err and "Traceback" not in err
+    assert not (tmp_path / "out.usdc").exists() and not leftovers(tmp_path)
+
+
+def test_killed_plays_leave_no_result(make_scene, tmp_path):
+    process = start_long_play(make_scene, tmp_path)
+    process.kill()
+    process.communicate(timeout=60)
+    assert not (tmp_path / "out.usdc").exists()
+
+
+def test_a_full_disk(make_scene, tmp_path):
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    (tmp_path / "out.usda").write_text("before")
+    arguments = command("play", make_scene(TIME), "-o", tmp_path / "out.usda", "--frames", "0:5000")
+    made = subprocess.run(arguments, capture_output=True, text=True, preexec_fn=limit, env={**os.environ})
+    assert made.returncode == cli.OUTPUT and "cannot be written" in made.stderr and "Traceback" not in made.stderr
+    assert (tmp_path / "out.usda").read_text() == "before" and not leftovers(tmp_path)
