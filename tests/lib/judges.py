@@ -89,8 +89,8 @@ def dense_floats(count: int, seed: int = 7) -> np.ndarray:
     return np.concatenate([patterns, near, ones, -ones, turns, powers, SPECIAL])
 
 
-SPECIAL = np.array(
-    """0 -0 0.5 -0.5 1 -1 2 -2 3 -3 2.5 -2.5 65536 65536.004 1e10 -1e10 1e30 16777215 16777216 -16777217
-    1.1754944e-38 -1.1754944e-38 1e-45 -1e-45 3.4028235e38 -3.4028235e38 inf -inf nan""".split(),
-    dtype=np.float32,
-)
+_SPECIAL = """
+0 -0 0.5 -0.5 1 -1 2 -2 3 -3 2.5 -2.5 65536 65536.004 1e10 -1e10 1e30 16777215 16777216 -16777217
+1.1754944e-38 -1.1754944e-38 1e-45 -1e-45 3.4028235e38 -3.4028235e38 inf -inf nan
+"""
+SPECIAL = np.array(_SPECIAL.split(), dtype=np.float32)

@@ -43,7 +43,9 @@ def test_the_module_of_a_name_brings_all_its_overloads(name):
     text, seen = "", [module.__name__.rpartition(".")[2]]
     for stem in seen:
         text = (LIBRARY / f"{stem}.py").read_text()
-        seen += [m for m in re.findall(r"^from \.(\w+) import|^from \. import (\w+)", text, re.MULTILINE) for m in m if m]
+        seen += [
+            m for m in re.findall(r"^from \.(\w+) import|^from \. import (\w+)", text, re.MULTILINE) for m in m if m
+        ]
         if others <= set(seen):
             return
     pytest.fail(f"{INDEX[name]} does not import {others - set(seen)}")

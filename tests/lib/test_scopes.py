@@ -1,0 +1,101 @@
+"""One answer everywhere: compiled kernels, the IR interpreter and the pack give the same bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+from omni.warp_core import packing
+from omni.warp_core.front import library, packed
+from omni.warp_core.ir import interp, pack, verifier
+from omni.warp_core.ir.printer import print_function
+from omni.warp_core.lang import registry
+from omni.warp_core.lang.types import F32
+from omni.warp_core.passes import pipeline
+from tests.lib.judges import BINARY, SPECIAL, UNARY
+from tests.lib.test_accuracy import binary_kernel, run, unary_kernel
+
+
+def sample() -> np.ndarray:
+    rng = np.random.default_rng(17)
+    patterns = rng.integers(0, 2**32, 150, dtype=np.uint32).view(np.float32)
+    return np.concatenate([SPECIAL, patterns, rng.uniform(-20, 20, 150).astype(np.float32)])
+
+
+def interpreted(name: str, *inputs: np.ndarray) -> np.ndarray:
+    types = (F32,) * len(inputs)
+    fn = pipeline.run(library.instantiate(registry.get(name), 0, types).function)
+    rows = zip(*(x.tolist() for x in inputs))
+    return np.array([interp.call(fn, list(row))[0] for row in rows], dtype=np.float32)
+
+
+def assert_same_bits(found: np.ndarray, expected: np.ndarray) -> None:
+    both_nan = np.isnan(found) & np.isnan(expected)
+    same = both_nan | (found.view(np.uint32) == expected.view(np.uint32))
+    assert same.all(), (found[~same][:5], expected[~same][:5])
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_compiled_maths_equals_the_interpreter(name):
+    x = sample()
+    assert_same_bits(run(unary_kernel(getattr(wp, name)), x), interpreted(name, x))
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_compiled_maths_of_two_arguments_equals_the_interpreter(name):
+    a = sample()
+    b = np.roll(a, 7)
+    assert_same_bits(run(binary_kernel(getattr(wp, name)), a, b), interpreted(name, a, b))
+
+
+@pytest.fixture(scope="module")
+def built() -> pack.Pack:
+    saved, library.pack_lookup = library.pack_lookup, None
+    try:
+        data = packing.build()
+    finally:
+        library.pack_lookup = saved
+    assert data[: packed.DIGEST_SIZE] == packed.source_digest()
+    return pack.Pack(data[packed.DIGEST_SIZE :])
+
+
+def test_the_pack_has_the_common_instances_and_they_verify(built):
+    wanted = [
+        "sin#0(f32)",
+        "pow#1(f64, f64)",
+        "dot#0(vec3<f32>, vec3<f32>)",
+        "inverse#2(mat4x4<f64>)",
+        "mul#3(quat<f32>, quat<f32>)",
+    ]
+    for name in wanted:
+        assert name in built
+    for name in built.names():
+        verifier.verify(built.load(name))
+
+
+def test_packed_functions_compute_what_their_source_does(built):
+    x = sample()[::5].tolist()
+    for name in ("sin", "tan", "exp", "log", "atan", "cbrt"):
+        from_source = pipeline.run(library.instantiate(registry.get(name), 0, (F32,)).function)
+        from_pack = pipeline.run(built.load(f"{name}#0(f32)"))
+        for v in x:
+            a, b = interp.call(from_source, [v])[0], interp.call(from_pack, [v])[0]
+            assert a == b or (a != a and b != b), (name, v)
+
+
+def test_a_pack_of_other_sources_is_not_used(tmp_path, monkeypatch, built):
+    path = tmp_path / "library.pack"
+    monkeypatch.setattr(packed, "PATH", path)
+    good = packed.source_digest()
+    for data in (b"", b"short", bytes(packed.DIGEST_SIZE) + b"x" * 100, good + b"damaged"):
+        path.write_bytes(data)
+        packed._pack.cache_clear()
+        assert packed.lookup("sin#0(f32)") is None
+    path.write_bytes(good + pack.write({"sin#0(f32)": built.load("sin#0(f32)")}))
+    packed._pack.cache_clear()
+    found = packed.lookup("sin#0(f32)")
+    assert found is not None
+    assert found.is_library
+    assert print_function(found).count("call") == 1  # the reduction of huge arguments
+    packed._pack.cache_clear()
