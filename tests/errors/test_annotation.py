@@ -5,6 +5,15 @@ import pytest
 from tests.errors.report import accepted, refused
 
 CASES = {
+    "any_number_of_arguments": (
+        """\
+@wp.kernel
+def k(*x: int):
+    pass
+""",
+        "int",
+        ["`x` stands for any number of arguments"],
+    ),
     "missing": (
         """\
 @wp.kernel

@@ -5,6 +5,23 @@ import pytest
 from tests.errors.report import accepted, refused
 
 CASES = {
+    "ever_new_types": (
+        """\
+import typing
+
+
+@wp.func
+def f(a: typing.Any):
+    return f(wp.vector(a[0], length=len(a) + 1))
+
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    x[0] = f(wp.vec2(1.0, 2.0))
+""",
+        "f(wp.vector(a[0], length=len(a) + 1))",
+        ["nested more than 64 deep"],
+    ),
     "direct": (
         """\
 @wp.func

@@ -448,3 +448,46 @@ def test_every_operation_has_its_place():
     line = k.source.line(add.loc.line)
     assert line[add.loc.col : add.loc.end_col] == "x[i] + 1.0"
     assert add.loc.file == __file__
+
+
+def test_arrays_may_be_none():
+    @wp.kernel
+    def k(x: wp.array(dtype=float), out: wp.array(dtype=int)):
+        if x is None:
+            out[0] = 1
+        if x:
+            out[0] = 2
+        if x is not None and len(x) == 2:
+            out[1] = 3
+
+    out = interp.MemArray(I32, (2,))
+    run(k, 1, interp.MemArray.null(F32, 1), out)
+    assert out.values() == [1, 0]
+    run(k, 1, floats([1, 2]), out)
+    assert out.values() == [2, 3]
+
+
+def test_swapped_elements():
+    @wp.kernel
+    def k(x: wp.array(dtype=float), i: int, j: int):
+        x[i], x[j] = x[j], x[i]
+
+    x = floats([1, 2, 3])
+    run(k, 1, x, 0, 2)
+    assert x.values() == [3.0, 2.0, 1.0]
+
+
+def test_remainders_of_literals_are_those_of_values():
+    @wp.kernel
+    def k(out: wp.array(dtype=float), a: float, n: int):
+        out[0] = -7.5 % 2.0
+        out[1] = a % 2.0
+        out[2] = float(-7 % 3) + float(7 % -3)
+        out[3] = float(n % 3) + float(7 % (n + 4))
+
+    out = floats(np.zeros(4))
+    with pytest.warns(wp.KernelWarning):
+        fn = lower_kernel(k)
+    interp.run_kernel(fn, [out, -7.5, -7], 1)
+    assert out.values()[0] == out.values()[1] == -1.5
+    assert out.values()[2] == out.values()[3] == 0.0

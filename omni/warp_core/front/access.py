@@ -292,9 +292,10 @@ def _too_many(t: Array) -> str:
 
 
 def array_index(cx: Context, array: Value, dimension: int, node: ast.expr) -> Value:
-    """An index operand; a constant below zero counts from the end."""
-    v = cx.index_value(cx.rvalue(node), node)
-    if v.is_const and v.const < 0:
+    """An index operand; a literal below zero counts from the end."""
+    x = cx.rvalue(node)
+    v = cx.index_value(x, node)
+    if isinstance(x, Lit) and v.const < 0:
         size = cx.at(node).op("shape", array, attr=dimension)
         return cx.b.op("add", size, cx.b.const(v.const, I32))
     return v

@@ -54,12 +54,12 @@ def _call(cx: Context, node: ast.Call) -> Front:
             done.args += items.items
             done.nodes += [a] * len(items.items)
         else:
-            done.args.append(cx.expr(a))
+            done.args.append(cx.rvalue(a))
             done.nodes.append(a)
     for k in node.keywords:
         if k.arg is None:
             raise cx.error("unsupported", "`**` arguments cannot be used in a kernel", k.value)
-        done.kwargs[k.arg], done.kw_nodes[k.arg] = cx.expr(k.value), k.value
+        done.kwargs[k.arg], done.kw_nodes[k.arg] = cx.rvalue(k.value), k.value
     return dispatch(cx, f, done, node.func)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ir.nodes import Value
-from ..lang.types import Packed, Scalar, Vec
+from ..lang.types import Array, Packed, Scalar, Vec
 from .context import Context
 from .operators import adapt, mismatch
 from .values import Front, Lit, Ref, Static, Tup, spell_front
@@ -28,7 +28,10 @@ def compare(
 ) -> Value | bool:
     """`left kind right` as a condition."""
     if kind in (ast.Is, ast.IsNot):
-        return _identity(cx, left, right, node) != (kind is ast.IsNot)
+        same = _identity(cx, left, right, node)
+        if kind is ast.Is:
+            return same
+        return (not same) if isinstance(same, bool) else cx.at(node).op("not", same)
     if kind in (ast.In, ast.NotIn):
         found = contains(cx, left, right, node)
         if kind is ast.In:
@@ -74,8 +77,11 @@ def _compare_values(cx: Context, symbol: str, code: str, a: Value, b: Value, nod
     return bool(result.const) if result.is_const else result
 
 
-def _identity(cx: Context, left: Front, right: Front, node: ast.AST) -> bool:
-    """`is` compares compile-time objects only; nothing typed is None."""
+def _identity(cx: Context, left: Front, right: Front, node: ast.AST) -> Value | bool:
+    """`is` compares compile-time objects; of typed values only an array can be None."""
+    for x, other in ((left, right), (right, left)):
+        if isinstance(x, Value) and isinstance(x.type, Array) and isinstance(other, Static) and other.obj is None:
+            return cx.at(node).op("is_null", x)
     if isinstance(left, Static) and isinstance(right, Static):
         return left.obj is right.obj
     if any(isinstance(x, Static) and x.obj is None for x in (left, right)):

@@ -37,6 +37,8 @@ class Instance:
     shape: Any
 
 
+MAX_DEPTH = 64  # functions that call each other with ever new argument types would never end
+
 NOTHING = flatten(Static(None))[0]
 
 
@@ -68,7 +70,8 @@ class Session:
     def annotation_error(self, source: Source, name: str, message: str) -> None:
         """A parameter whose type is missing or unknown."""
         node = source.tree()
-        for arg in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
+        starred = [a for a in (node.args.vararg, node.args.kwarg) if a]
+        for arg in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, *starred]:
             if f"`{arg.arg}`" in message:
                 at: Any = arg.annotation or arg
                 break
@@ -102,6 +105,8 @@ class Session:
                 node,
                 help="kernels have no call stack: use a loop",
             )
+        if len(self._active) > MAX_DEPTH:
+            raise cx.error("recursion", f"calls are nested more than {MAX_DEPTH} deep here", node)
         if key not in self._instances:
             self._instances[key] = None
             self._active[key] = f.name

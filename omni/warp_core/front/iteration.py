@@ -249,11 +249,12 @@ def _reversed(cx: Context, node: ast.Call) -> Items | Span:
     inner = _inner(cx, node)
     if isinstance(inner, Items):
         return Items(inner.items[::-1])
-    if inner.step.is_const and inner.step.const == 1:
+    t = inner.low.type
+    if inner.step.is_const and inner.step.const == 1 and isinstance(t, Scalar) and t.is_signed:
         b = cx.at(node)
         one = b.const(1, inner.low.type)
         return Span(b.op("sub", inner.high, one), b.op("sub", inner.low, one), b.op("neg", one), inner.element)
-    raise cx.error("unsupported", "reversed needs a range with step 1", node)
+    raise cx.error("unsupported", "reversed needs a range of signed integers with step 1", node)
 
 
 def _map(cx: Context, node: ast.Call) -> Items | Span:

@@ -7,6 +7,7 @@ the library's overload set `mul`. `TABLE` has a row for each operator. Start wit
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -88,8 +89,12 @@ def _literals(cx: Context, row: Row, left: Lit, right: Lit, node: ast.AST) -> Fr
             _warn_division(cx, node)
             return Lit(int(a / b) if abs(a) < 2**53 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1))
         if row.code == "rem" and ints:
-            return Lit(a % b if a >= 0 and b > 0 else a - b * int(a / b))
-        result = row.literal(a, b)
+            if (a < 0) != (b < 0):
+                cx.warn(_REMAINDER, node)
+            return Lit(abs(a) % abs(b) * (-1 if a < 0 else 1))
+        result = math.fmod(a, b) if row.code == "rem" else row.literal(a, b)
+        if row.code == "rem" and result != a % b:
+            cx.warn(_REMAINDER, node)
     except (ArithmeticError, TypeError, ValueError) as e:
         raise cx.error("literal", f"`{a} {row.symbol} {b}` cannot be computed: {e}", node) from None
     if isinstance(result, complex):
@@ -217,6 +222,9 @@ def _squared(cx: Context, a: Value, n: int, node: ast.AST) -> Value:
 # -- warnings: where the documented meaning is not Python's ---------------------------------------------------------
 
 
+_REMAINDER = "`%` takes the sign of the dividend here; in Python it takes that of the divisor"
+
+
 def _warn(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> None:
     if cx.session.quiet:
         return
@@ -225,7 +233,7 @@ def _warn(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> None:
     if s.is_int and row.code == "div":
         _warn_division(cx, node)
     elif row.code == "rem" and not (not_negative(a) and not_negative(b)):
-        cx.warn("`%` takes the sign of the dividend here; in Python it takes that of the divisor", node)
+        cx.warn(_REMAINDER, node)
     elif s.is_int and row.code in ("add", "sub", "mul", "shl") and a.is_const and b.is_const and isinstance(s, Scalar):
         _warn_wrap(cx, row, a, b, s, node)
 

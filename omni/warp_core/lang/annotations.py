@@ -88,6 +88,8 @@ def parameters(func: Callable, frame_locals: Mapping | None = None) -> list[tupl
     """The parameters of a function with their types. Raises TypeError naming the parameter that has none."""
     out = []
     for p in inspect.signature(func).parameters.values():
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            raise TypeError(f"`{p.name}` stands for any number of arguments, which kernels do not have")
         if p.annotation is inspect.Parameter.empty:
             raise TypeError(f"parameter `{p.name}` has no type annotation")
         try:
