@@ -1,5 +1,6 @@
 """Launches: dimensions, arguments, errors, recorded launches, variants, caching, threads."""
 
+import doctest
 import gc
 import inspect
 import os
@@ -244,7 +245,9 @@ def test_help_shows_the_signature():
     names = list(inspect.signature(wp.launch).parameters)
     assert names[:4] == ["kernel", "dim", "inputs", "outputs"]
     assert names[-1] == "interpret"
-    assert "Run a kernel once for every index of a grid." in wp.launch.__doc__
+    example = doctest.DocTestParser().get_doctest(wp.launch.__doc__, {}, "launch", None, None)
+    assert len(example.examples) >= 5
+    assert doctest.DocTestRunner(verbose=False).run(example).failed == 0
 
 
 def test_a_launch_from_the_seeds_takes_all_its_keywords():
