@@ -7,6 +7,7 @@ finished code. Other types are lowered from source when they are met. Needs neit
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from itertools import product
@@ -80,7 +81,9 @@ def main() -> None:
     """Write the pack to the file named on the command line, or to its place in the package."""
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else packed.PATH
     data = build()
-    out.write_bytes(data)
+    fresh = out.with_suffix(f".{os.getpid()}")
+    fresh.write_bytes(data)
+    fresh.replace(out)
     print(f"{out}: {len(data) / 1024:.0f} kB")
 
 
