@@ -1,6 +1,7 @@
 """Kernels for tests of the native runtime, written in LLVM assembly so that they depend on nothing but the ABI."""
 
 import importlib
+import struct
 from functools import lru_cache
 
 import llvmlite.binding as llvm
@@ -101,6 +102,13 @@ def array(data: np.ndarray, t: Type = F32, ndim: int | None = None, **options):
     return native.ArrayBase(
         data.ctypes.data, data.shape[:ndim], data.strides[:ndim], native.type_id(t.key, t.size), owner=data, **options
     )
+
+
+def descriptor(data: np.ndarray, ndim: int, grad: int = 0) -> bytes:
+    """The `wc_array` of the first `ndim` dimensions of `data`."""
+    strides = list(data.strides[:ndim]) + [0] * (4 - ndim)
+    shape = list(data.shape[:ndim]) + [1] * (4 - ndim)
+    return struct.pack("10q", data.ctypes.data, grad, *shape, *strides)
 
 
 class Kernel:
