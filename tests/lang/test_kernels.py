@@ -491,3 +491,36 @@ def test_remainders_of_literals_are_those_of_values():
     interp.run_kernel(fn, [out, -7.5, -7], 1)
     assert out.values()[0] == out.values()[1] == -1.5
     assert out.values()[2] == out.values()[3] == 0.0
+
+
+def test_constant_locals_as_compile_time_arguments():
+    @wp.func
+    def table(values: typing.Callable, i: int):
+        return values(i)
+
+    @wp.func
+    def length_of(t: typing.Any):
+        return len(t)
+
+    @wp.kernel
+    def k(out: wp.array(dtype=int)):
+        n = 3
+        f = lambda i: i * n  # noqa: E731
+        out[0] = table(f, 5) + length_of((1, n))
+
+    out = interp.MemArray(I32, (1,))
+    run(k, 1, out)
+    assert out.values() == [17]
+
+
+def test_threads_may_lower_at_once():
+    from concurrent.futures import ThreadPoolExecutor
+
+    @wp.kernel
+    def k(x: wp.array(dtype=wp.vec4), m: wp.mat44):
+        i = wp.tid()
+        x[i] = m * wp.normalize(x[i]) * wp.sin(x[i][0])
+
+    with ThreadPoolExecutor(8) as pool:
+        for fn in pool.map(lower_kernel, [k] * 32):
+            verify(fn)

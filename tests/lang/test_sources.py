@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import textwrap
 
 import pytest
 
@@ -38,13 +37,6 @@ def test_prompt_without_history_says_what_to_do():
     assert "wp.kernel_from_source" in done.stderr
 
 
-def test_executed_string_says_what_to_do():
-    space = {"__name__": "space"}
-    exec(compile(textwrap.dedent(PROGRAM).split("print")[0], "<nowhere>", "exec"), space)
-    with pytest.raises(wp.CompileError, match="source of `k` is not available"):
-        lower_kernel(space["k"])
-
-
 def test_notebook_cell(tmp_path):
     """A cell is a file name known to linecache only, like IPython's."""
     import linecache
@@ -63,25 +55,6 @@ def test_text_reports_lines_of_the_text():
     (found,) = caught.value.diagnostics
     assert (found.place.span.file, found.place.span.line) == ("/Graph/node", 14)
     assert "--> /Graph/node:14:9" in str(caught.value)
-
-
-def test_text_with_a_syntax_error():
-    with pytest.raises(wp.CompileError) as caught:
-        wp.kernel_from_source("def k(:\n    pass\n", filename="node")
-    (found,) = caught.value.diagnostics
-    assert found.code == "syntax" and found.place.span.line == 1
-
-
-def test_text_without_a_kernel():
-    with pytest.raises(wp.CompileError, match="0 kernels instead of one"):
-        wp.kernel_from_source("x = 1\n")
-
-
-def test_text_with_two_kernels_needs_a_name():
-    text = "import omni.warp_core as wp\n@wp.kernel\ndef a():\n    pass\n@wp.kernel\ndef b():\n    pass\n"
-    with pytest.raises(wp.CompileError, match="2 kernels"):
-        wp.kernel_from_source(text)
-    assert wp.kernel_from_source(text, name="b").name == "b"
 
 
 def test_later_edits_of_the_file_change_nothing(tmp_path, monkeypatch):

@@ -149,7 +149,7 @@ class Session:
             cx.env[p[0]] = value
             cx.local_types[p[0]] = (value.type, nodes[p[0]])
         for p_name, x in m.statics:
-            cx.env[p_name] = x
+            cx.env[p_name] = _own(cx, x)
         returns = func.__annotations__.get("return")
         cx.expected = self._expected(cx, func, returns, frame_locals, tree)
         before = len(self.diagnostics)
@@ -262,6 +262,13 @@ class Session:
             return inner.rvalue(f.node.body)
         finally:
             self.depth -= 1
+
+
+def _own(cx: Context, x: Any) -> Any:
+    """A compile-time argument with the caller's constants made again in this function."""
+    if isinstance(x, Value):
+        return cx.b.const(x.const, x.type)
+    return Tup([_own(cx, i) for i in x.items]) if isinstance(x, Tup) else x
 
 
 def _is_none(x: Any) -> bool:

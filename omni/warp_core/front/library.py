@@ -7,6 +7,7 @@ an instance and returns its function, or None; it is unset while a pack is made.
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import RLock
 from typing import Any
 
 from ..ir.nodes import Function
@@ -23,6 +24,7 @@ from .values import Static, flatten
 pack_lookup: Callable[[str], Function | None] | None = packed.lookup
 
 _instances: dict[tuple, Instance] = {}
+_lock = RLock()  # kernels may be lowered by several threads at once
 
 
 def instance_key(builtin: Builtin, index: int, types: tuple[Type, ...], statics: dict[str, Any]) -> str:
@@ -59,12 +61,15 @@ def instantiate(
     statics = statics or {}
     key = (builtin.name, index, types, tuple((n, _static_key(x)) for n, x in sorted(statics.items())))
     found = _instances.get(key)
-    if found is None:
-        text = instance_key(builtin, index, types, statics)
-        ready = pack_lookup(text) if pack_lookup else None
-        found = _unpacked(ready) if ready is not None else _lower(builtin, index, types, bindings, statics, text)
-        _instances[key] = found
-    return found
+    if found is not None:
+        return found
+    with _lock:
+        if key not in _instances:
+            text = instance_key(builtin, index, types, statics)
+            ready = pack_lookup(text) if pack_lookup else None
+            found = _unpacked(ready) if ready is not None else _lower(builtin, index, types, bindings, statics, text)
+            _instances[key] = found
+        return _instances[key]
 
 
 def _unpacked(fn: Function) -> Instance:
