@@ -34,6 +34,8 @@ test: build
 
 bench: build
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/latency.py
+	$(BIN)/python benchmarks/launch.py
 
 lint: build
 	$(BIN)/ruff check .

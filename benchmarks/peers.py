@@ -20,6 +20,9 @@ def python() -> Path:
     if not installed.exists() or installed.read_text() != wanted:
         print(f"Setting up the peers in {ENVIRONMENT.name}/ (once)", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
-        subprocess.run([str(interpreter), "-m", "pip", "install", "-q", "-r", str(REQUIREMENTS)], check=True)
+        subprocess.run(
+            [str(interpreter), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", str(REQUIREMENTS)],
+            check=True,
+        )
         installed.write_text(wanted)
     return interpreter

@@ -29,7 +29,7 @@ from programs import PROGRAMS, STREAM, Program
 from report import ALONE, NUMBA, OURS, WARP, bandwidth_table, machine, programs_table
 
 HERE = Path(__file__).resolve().parent
-SAMPLE_SECONDS = 0.05  # a sample is as many runs as fill this time
+SAMPLE_SECONDS = 0.2  # a sample is as many runs as fill this time
 SEED = 20
 QUIET = 0.97  # share of a core below which other work disturbed the run
 
