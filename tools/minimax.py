@@ -120,6 +120,12 @@ def _erf_over_x(z: mpf) -> mpf:
     return mp.erf(mp.sqrt(z)) / mp.sqrt(z)
 
 
+def _erfc_tail(u: mpf) -> mpf:
+    """Scaled complementary error function over u, for u = 3 / (3 + x)."""
+    x = 3 * (1 - u) / u
+    return mp.exp(x * x) * mp.erfc(x) / u
+
+
 TABLES: list[Table] = [
     odd("sin", mp.sin, 0.7875, 4),
     Table("cos", lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, 0.0, 0.7875**2, range(3), lambda z: z**2),
@@ -136,6 +142,7 @@ TABLES: list[Table] = [
     Table("pow, tail of log2", _pow_tail, 0.0, 0.02945, range(3), lambda z: z**2),
     Table("erf", lambda z: _erf_over_x(z) - 1, 0.0, 0.9**2, range(6), lambda z: 1 / _erf_over_x(z)),
     Table("erf, tail", lambda x: mp.log(mp.erfc(x), 2), 0.9, 4.0, range(7), mp.erfc),
+    Table("erfc", _erfc_tail, 3 / 13.1, 1.0, range(10), lambda u: 1 / _erfc_tail(u)),
 ]
 
 

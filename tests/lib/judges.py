@@ -25,6 +25,7 @@ UNARY = {
     "tanh": np.tanh,
     "cbrt": np.cbrt,
     "erf": special.erf,
+    "erfc": special.erfc,
     "sqrt": np.sqrt,
 }
 BINARY = {"pow": np.power, "atan2": np.arctan2}

@@ -8,7 +8,7 @@ from __future__ import annotations
 _MODULES = {
     "trigonometry": "sin cos tan asin acos atan atan2",
     "exponentials": "exp exp2 log log2 log10 pow sinh cosh tanh cbrt",
-    "special": "erf",
+    "special": "erf erfc",
     "scalars": """
         clamp floor ceil trunc rint round frac sqrt degrees radians step nonzero smoothstep copysign
         div_approx inverse_approx
