@@ -98,7 +98,11 @@ def test_in_a_process_of_its_own(make_scene, tmp_path):
         (["play", "{scene}", "-o", "{out}", "--device", "gpu"], cli.USAGE, "--device gpu"),
         (["play", "{folder}/gone.usda", "-o", "{out}"], cli.INPUT, "there is no such file"),
         (["play", "{folder}/empty.usda", "-o", "{out}"], cli.INPUT, "no OmniGraph"),
-        (["play", "{folder}/broken.usda", "-o", "{out}"], cli.INPUT, "broken.usda: not a USD stage that can be read: line 2"),
+        (
+            ["play", "{folder}/broken.usda", "-o", "{out}"],
+            cli.INPUT,
+            "broken.usda: not a USD stage that can be read: line 2",
+        ),
         (["play", "{folder}", "-o", "{out}"], cli.INPUT, "not a file"),
         (["play", "{scene}", "-o", "{scene}"], cli.OUTPUT, "never changed"),
         (["play", "{scene}", "-o", "{folder}/missing/o.usdc"], cli.OUTPUT, "there is no folder"),
@@ -121,7 +125,7 @@ def test_exit_codes_and_messages(make_scene, run, tmp_path, arguments, code, wor
     (tmp_path / "dir.usdc").mkdir()
     names = {"scene": make_scene(TIME), "out": tmp_path / "out.usdc", "folder": tmp_path}
     before = sorted(p.name for p in tmp_path.iterdir())
-    got, out, err = run(*(a.format(**names) for a in arguments))
+    got, _, err = run(*(a.format(**names) for a in arguments))
     assert got == code and words in err and "Traceback" not in err, err
     assert sorted(p.name for p in tmp_path.iterdir()) == before, "nothing is left"
 
@@ -185,7 +189,10 @@ def test_consent_is_for_exactly_one_content(make_scene, run, tmp_path):
 
 
 def test_code_files_are_part_of_the_content(make_scene, run, tmp_path):
-    nodes = KERNEL.replace("custom string", 'custom token inputs:codeProvider = "file"\n custom token inputs:codeFile = "k.py"\n custom string')
+    nodes = KERNEL.replace(
+        "custom string",
+        'custom token inputs:codeProvider = "file"\n custom token inputs:codeFile = "k.py"\n custom string',
+    )
     (tmp_path / "k.py").write_text("@wp.kernel\ndef k(y: wp.array(dtype=float)):\n    y[0] = 1.0\n")
     scene, out = make_scene(nodes), tmp_path / "out.usdc"
     assert run("play", scene, "-o", out, "--remember")[0] == cli.OK and run("play", scene, "-o", out)[0] == cli.OK

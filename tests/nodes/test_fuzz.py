@@ -3,9 +3,13 @@
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
+from pxr import Sdf
 
 from omni.warp_core import cli
+from omni.warp_core.nodes import registry
+from omni.warp_core.usd.convert import to_usd
 
 SEEDS = range(12)
 MUTATIONS_PER_SEED = 8
@@ -44,7 +48,7 @@ def OmniGraph "G"
     def OmniGraphNode "kernel"
     {
         token node:type = "omni.warp_core.Kernel"
-        custom string inputs:codeStr = "@wp.kernel\\ndef k(a: wp.array(dtype=wp.vec3), s: float, b: wp.array(dtype=wp.vec3)):\\n    i = wp.tid()\\n    b[i] = a[i] * s\\n"
+        custom string inputs:codeStr = "CODE"
         custom token inputs:dimSource = "a"
         custom int inputs:dimCount = 1
         custom int inputs:dim1 = 4
@@ -64,11 +68,47 @@ def OmniGraph "G"
     }
 }
 """
+BASE = BASE.replace(
+    "CODE",
+    "@wp.kernel\\ndef k(a: wp.array(dtype=wp.vec3), s: float, b: wp.array(dtype=wp.vec3)):"
+    "\\n    i = wp.tid()\\n    b[i] = a[i] * s\\n",
+)
 TOKENS = [
-    "token", "float", "point3f[]", "string", "int", "uint", "double", "matrix4d", "rel", "custom", "inputs:a", "inputs:s", "outputs:b",
-    "</G/tick.outputs:time>", "</G/kernel.outputs:b>", "</Mesh>", "</G>", "points", "height", "nan", "-1", "1e39", "[]", '""', '"push"',
-    '"dirty_push"', '"omni.graph.nodes.ReadTime"', '"omni.warp.WarpKernel"', '"explicit"', "3", "inputs:dimCount", ".connect", "wp.vec3", "float",
-]  # fmt: skip
+    "token",
+    "float",
+    "point3f[]",
+    "string",
+    "int",
+    "uint",
+    "double",
+    "matrix4d",
+    "rel",
+    "custom",
+    "inputs:a",
+    "inputs:s",
+    "outputs:b",
+    "</G/tick.outputs:time>",
+    "</G/kernel.outputs:b>",
+    "</Mesh>",
+    "</G>",
+    "points",
+    "height",
+    "nan",
+    "-1",
+    "1e39",
+    "[]",
+    '""',
+    '"push"',
+    '"dirty_push"',
+    '"omni.graph.nodes.ReadTime"',
+    '"omni.warp.WarpKernel"',
+    '"explicit"',
+    "3",
+    "inputs:dimCount",
+    ".connect",
+    "wp.vec3",
+    "float",
+]
 
 
 def mutated(text: str, rng: random.Random) -> str:
@@ -90,18 +130,119 @@ def mutated(text: str, rng: random.Random) -> str:
     return "\n".join(lines)
 
 
+# -- scenes that USD can read and OmniGraph would never write ----------------------------------------------------------
+
+CODE = (
+    "@wp.kernel\ndef compute(inputs: Inputs, outputs: Outputs):\n    i = wp.tid()\n    outputs.b[i] = inputs.a[i]\n",
+    "@wp.kernel\ndef k(a: wp.array(dtype=wp.vec3), s: float, b: wp.array(dtype=wp.vec3)):\n    b[0] = a[0] * s\n",
+    "@wp.kernel\ndef k():\n    pass\n",
+    "def (",
+    "",
+)
+VALUES = {
+    "token": ["", "points", "height", "explicit", "a", "embedded", "file", "/Mesh", "not a path"],
+    "string": [*CODE, "[]", '[{"port_type": 1, "base_name": "b", "array_shape_source": 1}]', "{", "null", "[3]"],
+    "float": [0.0, 1.5, float("nan"), float("inf")],
+    "double": [0.0, -2.0, float("nan"), 1e300],
+    "int": [0, 1, 3, -1, 5000],
+    "uint": [0, 1, 2**32 - 1],
+    "bool": [True, False],
+    "point3f[]": [[(0, 0, 0)], [], [(float("nan"), 0, 1)] * 3],
+    "float[]": [[], [1.0, 2.0]],
+    "matrix4d": [None],
+    "quatf": [None],
+    "int3": [(1, 2, 3)],
+    "half3[]": [[(1, 2, 3)]],
+    "asset": [None],
+    "token[]": [["a", "b"], []],
+    "timecode": [None],
+    "double3": [(1, 2, 3)],
+    "opaque": [None],
+}
+MESH_ATTRIBUTES = ("points", "height", "primvars:displayColor", "faceVertexCounts", "gone")
+NAMES = ["inputs:a", "inputs:s", "outputs:b", "outputs:c:d", "inputs:", "state:x", "inputs:class"]
+
+
+class RandomScene:
+    """A readable scene with a graph of random nodes, attributes, types, values and connections."""
+
+    def __init__(self, path: Path, rng: random.Random):
+        self.rng, self.paths = rng, []
+        self.layer = Sdf.Layer.CreateNew(str(path))
+        self.layer.ImportFromString(BASE)
+        self.types = list(registry.standard()._types.values())
+        graph = self.layer.GetPrimAtPath("/G")
+        graph.attributes["evaluator:type"].default = rng.choice(["execution", "push", "dirty_push", "other"])
+        for i in range(rng.randint(1, 6)):
+            self.node(Sdf.PrimSpec(graph, f"n{i}", Sdf.SpecifierDef, "OmniGraphNode"))
+        self.connect(graph)
+        self.layer.Save()
+
+    def node(self, prim) -> None:
+        kind = self.rng.choice(self.types)
+        name = kind.spec.name if self.rng.random() < 0.95 else "omni.warp.WarpKernel"
+        Sdf.AttributeSpec(prim, "node:type", Sdf.ValueTypeNames.Token).default = name
+        for declared in kind.spec.attributes.values():
+            if self.rng.random() < 0.7:
+                same = self.rng.random() < 0.6
+                self.attribute(prim, declared.name, declared.type.sdf if same else self.rng.choice(list(VALUES)))
+        for name in NAMES:
+            if self.rng.random() < 0.3:
+                self.attribute(prim, name, self.rng.choice([*VALUES, "point3f[]", "rel"]))
+
+    def attribute(self, prim, name: str, kind: str) -> None:
+        if not Sdf.Path.IsValidNamespacedIdentifier(name) or name in prim.properties:
+            return
+        if kind == "rel":
+            relationship = Sdf.RelationshipSpec(prim, name)
+            for _ in range(self.rng.choice([0, 1, 1, 1, 2])):
+                relationship.targetPathList.Prepend(self.rng.choice(["/Mesh", "/G", "/gone", "/G/n0.outputs:b"]))
+            return
+        made = Sdf.AttributeSpec(prim, name, Sdf.ValueTypeNames.Find(kind))
+        self.paths.append(made.path)
+        named = name == "inputs:name" and kind == "token"
+        value = self.rng.choice(MESH_ATTRIBUTES if named else VALUES.get(kind, [None]))
+        if value is not None and self.rng.random() < 0.8:
+            made.default = to_usd(np.asarray(value), kind) if isinstance(value, tuple) else value
+        if self.rng.random() < 0.1:
+            made.customData = {
+                "omni": {"graph": {"resolvedType": self.rng.choice(["pointf[3][]", "float", "junk"]), "attrValue": 1.5}}
+            }
+
+    def connect(self, graph) -> None:
+        paths = self.paths + [
+            Sdf.Path(p) for p in ("/G/tick.outputs:tick", "/G/read.outputs:value", "/Mesh.points", "/G/x.y")
+        ]
+        for path in self.paths:
+            for _ in range(self.rng.choice([0, 0, 1, 1, 2])):
+                self.layer.GetAttributeAtPath(path).connectionPathList.Append(self.rng.choice(paths))
+
+
+def check(scene, folder, capsys) -> int:
+    code = cli.main(["play", str(scene), "-o", str(folder / "out.usdc"), "--trust", "--frames", "0:2"])
+    captured = capsys.readouterr()
+    assert code in CODES, captured.err
+    assert (code == cli.OK) == ("error: " not in captured.err), captured.err
+    assert "Traceback" not in captured.err
+    assert not [p.name for p in folder.iterdir() if ".part" in p.name]
+    return code
+
+
 @pytest.mark.parametrize("seed", SEEDS)
-def test_damaged_scenes(tmp_path, capsys, seed):
+def test_damaged_text(tmp_path, capsys, seed):
     rng = random.Random(seed)
     for i in range(MUTATIONS_PER_SEED):
         scene = tmp_path / f"scene{i}.usda"
         scene.write_text(mutated(BASE, rng))
-        code = cli.main(["play", str(scene), "-o", str(tmp_path / "out.usdc"), "--trust", "--frames", "0:2"])
-        captured = capsys.readouterr()
-        assert code in CODES, (scene.read_text(), captured.err)
-        assert code == cli.OK or "error: " in captured.err
-        assert "Traceback" not in captured.err
-        assert not [p.name for p in tmp_path.iterdir() if ".part" in p.name]
+        check(scene, tmp_path, capsys)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_graphs(tmp_path, capsys, seed):
+    rng = random.Random(seed)
+    for i in range(MUTATIONS_PER_SEED):
+        RandomScene(tmp_path / f"scene{i}.usda", rng)
+        check(tmp_path / f"scene{i}.usda", tmp_path, capsys)
 
 
 def test_damaged_binary_scenes(tmp_path, capsys):
@@ -115,6 +256,4 @@ def test_damaged_binary_scenes(tmp_path, capsys):
         path = tmp_path / f"{i}.usdc"
         path.write_bytes(data)
         (tmp_path / f"{i}.usda").write_text((SCENES / "chain.usda").read_text().replace("chain_column.usdc", path.name))
-        code = cli.main(["play", str(tmp_path / f"{i}.usda"), "-o", str(tmp_path / "o.usdc"), "--trust", "--frames", "1:2"])
-        captured = capsys.readouterr()
-        assert code in CODES and "Traceback" not in captured.err, captured.err
+        check(tmp_path / f"{i}.usda", tmp_path, capsys)

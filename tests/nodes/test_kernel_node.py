@@ -70,7 +70,7 @@ def test_plain_style(make_scene, play):
     stage = Usd.Stage.Open(str(result.target))
     for frame in range(4):
         got = np.asarray(stage.GetAttributeAtPath("/World/Mesh.points").Get(frame), np.float64)
-        assert np.array_equal(got, POINTS + [0, 0, 0.5 * frame])
+        assert np.array_equal(got, POINTS + np.array([0, 0, 0.5 * frame]))
     timing = {node.path: node.timing for node in result.outcome.nodes}["/G/kernel"]
     assert timing.launches == 4 and timing.compile_ms > 0 and timing.kernel_ms > 0
 
@@ -139,18 +139,35 @@ def test_struct_style_of_omni_warp(make_scene, play, line_end):
 
 # USD type, authored value, what the kernel computes from `inputs.x` (or one element of it), the result
 TYPE_MAP = [
-    ("bool", "1", "float(inputs.x)", 1), ("uchar", "200", "float(inputs.x)", 200), ("int", "-3", "float(inputs.x)", -3),
-    ("uint", "3", "float(inputs.x)", 3), ("int64", "-4", "float(inputs.x)", -4), ("uint64", "5", "float(inputs.x)", 5),
-    ("float", "1.5", "inputs.x", 1.5), ("double", "2.5", "float(inputs.x)", 2.5), ("timecode", "3", "float(inputs.x)", 3),
-    ("float2", "(1, 2)", "inputs.x[1]", 2), ("texCoord2f", "(1, 2)", "inputs.x[1]", 2), ("point3f", "(1, 2, 3)", "inputs.x[2]", 3),
-    ("color4f", "(1, 2, 3, 4)", "inputs.x[3]", 4), ("quatf", "(4, 1, 2, 3)", "inputs.x[3]", 4),
-    ("matrix2d", "((1, 2), (3, 4))", "float(inputs.x[1, 0])", 3), ("matrix4d", "((1,0,0,0),(0,1,0,0),(0,0,1,0),(7,8,9,1))", "float(inputs.x[3, 1])", 8),
-    ("half", "0.5", "float(inputs.x)", 0.5), ("int3", "(1, 2, 3)", "float(inputs.x[2])", 3), ("double3", "(1, 2, 3)", "float(inputs.x[1])", 2),
-    ("float[]", "[1, 2]", "inputs.x[1]", 2), ("int[]", "[1, 2]", "float(inputs.x[1])", 2), ("bool[]", "[0, 1]", "float(inputs.x[1])", 1),
-    ("point3f[]", "[(1, 2, 3)]", "inputs.x[0][1]", 2), ("quatf[]", "[(4, 1, 2, 3)]", "inputs.x[0][0]", 1),
-    ("matrix3d[]", "[((1,2,3),(4,5,6),(7,8,9))]", "float(inputs.x[0][2, 0])", 7), ("color3f[]", "[(1, 2, 3)]", "inputs.x[0][2]", 3),
-    ("uint64[]", "[7]", "float(inputs.x[0])", 7), ("half3[]", "[(1, 2, 3)]", "float(inputs.x[0][0])", 1),
-]  # fmt: skip
+    ("bool", "1", "float(inputs.x)", 1),
+    ("uchar", "200", "float(inputs.x)", 200),
+    ("int", "-3", "float(inputs.x)", -3),
+    ("uint", "3", "float(inputs.x)", 3),
+    ("int64", "-4", "float(inputs.x)", -4),
+    ("uint64", "5", "float(inputs.x)", 5),
+    ("float", "1.5", "inputs.x", 1.5),
+    ("double", "2.5", "float(inputs.x)", 2.5),
+    ("timecode", "3", "float(inputs.x)", 3),
+    ("float2", "(1, 2)", "inputs.x[1]", 2),
+    ("texCoord2f", "(1, 2)", "inputs.x[1]", 2),
+    ("point3f", "(1, 2, 3)", "inputs.x[2]", 3),
+    ("color4f", "(1, 2, 3, 4)", "inputs.x[3]", 4),
+    ("quatf", "(4, 1, 2, 3)", "inputs.x[3]", 4),
+    ("matrix2d", "((1, 2), (3, 4))", "float(inputs.x[1, 0])", 3),
+    ("matrix4d", "((1,0,0,0),(0,1,0,0),(0,0,1,0),(7,8,9,1))", "float(inputs.x[3, 1])", 8),
+    ("half", "0.5", "float(inputs.x)", 0.5),
+    ("int3", "(1, 2, 3)", "float(inputs.x[2])", 3),
+    ("double3", "(1, 2, 3)", "float(inputs.x[1])", 2),
+    ("float[]", "[1, 2]", "inputs.x[1]", 2),
+    ("int[]", "[1, 2]", "float(inputs.x[1])", 2),
+    ("bool[]", "[0, 1]", "float(inputs.x[1])", 1),
+    ("point3f[]", "[(1, 2, 3)]", "inputs.x[0][1]", 2),
+    ("quatf[]", "[(4, 1, 2, 3)]", "inputs.x[0][0]", 1),
+    ("matrix3d[]", "[((1,2,3),(4,5,6),(7,8,9))]", "float(inputs.x[0][2, 0])", 7),
+    ("color3f[]", "[(1, 2, 3)]", "inputs.x[0][2]", 3),
+    ("uint64[]", "[7]", "float(inputs.x[0])", 7),
+    ("half3[]", "[(1, 2, 3)]", "float(inputs.x[0][0])", 1),
+]
 
 
 def test_type_map(make_scene, play):
@@ -207,7 +224,9 @@ def test_output_sizes_follow_the_like_named_input_or_the_kernel(make_scene, play
 def test_single_values_as_results(make_scene, play):
     code = "@wp.kernel\ndef k(x: wp.array(dtype=float), total: wp.array(dtype=float)):\n"
     code += "    wp.atomic_add(total, 0, x[wp.tid()])\n"
-    attributes = 'custom token inputs:dimSource = "x"\ncustom float[] inputs:x = [1, 2, 3.5]\ncustom float outputs:total'
+    attributes = (
+        'custom token inputs:dimSource = "x"\ncustom float[] inputs:x = [1, 2, 3.5]\ncustom float outputs:total'
+    )
     result = play(make_scene(kernel(code, attributes)))
     assert not result.log.errors and value(result, "/G/kernel.outputs:total") == 6.5, "results start at zero each frame"
 
@@ -232,7 +251,10 @@ def test_a_connection_to_itself_carries_a_state(make_scene, play):
 def test_code_from_a_file_beside_the_layer_that_names_it(make_scene, play, tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "lift.py").write_text(PLAIN)
-    body = READ + kernel("", PLAIN_ATTRIBUTES + 'custom token inputs:codeProvider = "file"\n    custom token inputs:codeFile = "./lift.py"')
+    body = READ + kernel(
+        "",
+        PLAIN_ATTRIBUTES + 'custom token inputs:codeProvider = "file"\n    custom token inputs:codeFile = "./lift.py"',
+    )
     inner = make_scene(body, name="sub/inner.usda")
     layer = Sdf.Layer.CreateNew(str(tmp_path / "outer.usda"))
     layer.subLayerPaths = ["./sub/inner.usda"]
@@ -240,12 +262,14 @@ def test_code_from_a_file_beside_the_layer_that_names_it(make_scene, play, tmp_p
     layer.Save()
     result = play(str(tmp_path / "outer.usda"))
     assert inner and not result.log.errors
-    assert np.array_equal(value(result, "/G/kernel.outputs:out"), POINTS + [0, 0, 1.5])
+    assert np.array_equal(value(result, "/G/kernel.outputs:out"), POINTS + np.array([0, 0, 1.5]))
 
 
 def test_only_the_agreed_text_runs(make_scene, play, tmp_path):
     """A text computed by another node could change after the user agreed to it."""
-    maker = 'def OmniGraphNode "c" {\n token node:type = "omni.graph.nodes.ConstantString"\n custom string inputs:value = '
+    maker = (
+        'def OmniGraphNode "c" {\n token node:type = "omni.graph.nodes.ConstantString"\n custom string inputs:value = '
+    )
     nodes = READ + maker + json.dumps(PLAIN) + "\n}\n" + kernel("", PLAIN_ATTRIBUTES)
     connected = nodes.replace('custom string inputs:codeStr = ""', "custom string inputs:codeStr.connect = </G/{}>")
     result = play(make_scene(connected.replace("{}", "c.inputs:value")))
@@ -255,30 +279,65 @@ def test_only_the_agreed_text_runs(make_scene, play, tmp_path):
     assert "code must stand in the scene" in result.log.errors[0]
 
 
+REST = "custom float inputs:time\ncustom float3 inputs:up\ncustom point3f[] outputs:out"
 MISTAKES = [
     ("@wp.kernel\ndef k(:\n    pass\n", "", ["/G/kernel.inputs:codeStr:2", "syntax"]),
     ("x = 1\n", "", ["defines 0 kernels", "@wp.kernel"]),
     ("\n\nraise ValueError('boo')\n", "", ["ValueError: boo", "/G/kernel.inputs:codeStr:3"]),
     ("import nothing_of_that_name\n", "", ["ModuleNotFoundError", "codeStr:1"]),
     ("@wp.kernel\ndef a():\n    pass\n\n@wp.kernel\ndef b():\n    pass\n", "", ["several kernels (a, b)", "`compute`"]),
-    ("@wp.kernel\ndef k(x: float):\n    i = wp.tid()\n    y = x + nothing\n", "custom float inputs:x", ["codeStr:4", "nothing"]),
-    ("@wp.kernel\ndef k(speed: float):\n    pass\n", "custom float inputs:sped", ["`speed` (float32) has no attribute", "did you mean sped"]),
+    (
+        "@wp.kernel\ndef k(x: float):\n    i = wp.tid()\n    y = x + nothing\n",
+        "custom float inputs:x",
+        ["codeStr:4", "nothing"],
+    ),
+    (
+        "@wp.kernel\ndef k(speed: float):\n    pass\n",
+        "custom float inputs:sped",
+        ["`speed` (float32) has no attribute", "did you mean sped"],
+    ),
     ("@wp.kernel\ndef k(y):\n    pass\n", "custom float inputs:y", ["`y` has no type annotation"]),
-    (PLAIN, "custom point3d[] inputs:points = [(0,0,0)]\ncustom float inputs:time\ncustom float3 inputs:up\ncustom point3f[] outputs:out", ["parameter `points`", "vec3d", "pointd[3][]"]),
-    (PLAIN, "custom point3f[] inputs:points\ncustom float inputs:time\ncustom float3 inputs:up\ncustom point3f[] outputs:out", ["inputs:points is empty and nothing is connected"]),
-    (PLAIN, 'custom token inputs:dimSource = "point"\ncustom point3f[] inputs:points', ["inputs:dimSource is 'point'", "points"]),
+    (
+        PLAIN,
+        "custom point3d[] inputs:points = [(0,0,0)]\n" + REST,
+        ["parameter `points`", "vec3d", "pointd[3][]"],
+    ),
+    (
+        PLAIN,
+        "custom point3f[] inputs:points\n" + REST,
+        ["inputs:points is empty and nothing is connected"],
+    ),
+    (
+        PLAIN,
+        'custom token inputs:dimSource = "point"\ncustom point3f[] inputs:points',
+        ["inputs:dimSource is 'point'", "points"],
+    ),
     (PLAIN, "custom int inputs:dimCount = 9", ["1 to 4 dimensions"]),
     ("@wp.kernel\ndef k(x: float):\n    pass\n", "custom float outputs:x", ["must be an array"]),
     ("@wp.kernel\ndef k(x: float):\n    pass\n", "custom string inputs:x", ["string, which kernels cannot take"]),
-    ("@wp.kernel\ndef compute(inputs: Inputs, outputs: Outputs):\n    outputs.x[0] = 1.0\n", "custom float outputs:x", ["must be arrays"]),
-    ("@wp.kernel\ndef compute(inputs: Inputs, outputs: Outputs):\n    i = wp.tid()\n    a = inputs.gone\n", "custom float inputs:x", ["codeStr:4", "gone"]),
-    (PLAIN, 'custom token inputs:codeProvider = "file"\n    custom token inputs:codeFile = "gone.py"', ["gone.py", "No such file"]),
+    (
+        "@wp.kernel\ndef compute(inputs: Inputs, outputs: Outputs):\n    outputs.x[0] = 1.0\n",
+        "custom float outputs:x",
+        ["must be arrays"],
+    ),
+    (
+        "@wp.kernel\ndef compute(inputs: Inputs, outputs: Outputs):\n    i = wp.tid()\n    a = inputs.gone\n",
+        "custom float inputs:x",
+        ["codeStr:4", "gone"],
+    ),
+    (
+        PLAIN,
+        'custom token inputs:codeProvider = "file"\n    custom token inputs:codeFile = "gone.py"',
+        ["gone.py", "No such file"],
+    ),
     (PLAIN, 'custom token inputs:codeProvider = "web"', ["'web'", "'embedded' or 'file'"]),
     ("wp = 3\n\n@wp.kernel\ndef k():\n    pass\n", "", ["codeStr:3", "AttributeError"]),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("code", "attributes", "words"), MISTAKES, ids=[" ".join(words)[:40] for _, _, words in MISTAKES])
+@pytest.mark.parametrize(
+    ("code", "attributes", "words"), MISTAKES, ids=[" ".join(words)[:40] for _, _, words in MISTAKES]
+)
 def test_mistakes_are_told_once_with_the_line_in_the_node(make_scene, play, code, attributes, words):
     good = kernel(
         "@wp.kernel\ndef k(y: wp.array(dtype=float)):\n    y[wp.tid()] = 4.0\n", "custom float[] outputs:y", "good"

@@ -46,8 +46,13 @@ def test_a_description():
     assert spec.scheduling == ("usd-read", "threadsafe") and spec.tokens == {"fast": "Fast!", "slow": "Slow!"}
     assert spec.metadata == {"a": "b", "list": "x,y"}
     assert list(spec.attributes) == [
-        "inputs:radius", "inputs:mode", "inputs:image", "inputs:any:thing", "inputs:special", "outputs:execOut",
-    ]  # fmt: skip
+        "inputs:radius",
+        "inputs:mode",
+        "inputs:image",
+        "inputs:any:thing",
+        "inputs:special",
+        "outputs:execOut",
+    ]
     assert spec.attributes["inputs:mode"].default == "B" and spec.attributes["inputs:radius"].default == 1.5
     assert spec.attributes["inputs:special"].default == float("-inf")
     assert spec.attributes["inputs:image"].type == parse("colorf[4][]") and spec.attributes["inputs:image"].optional
@@ -102,9 +107,12 @@ MISTAKES = [
     (attribute(allowedTokens="a,b"), "only for tokens"),
     (attribute(type="token", allowedTokens="a,b", default="c"), "not among the allowed tokens"),
     (attribute(type="token", allowedTokens="a", metadata={"allowedTokens": "a"}), "give it once"),
-    ({}, "one key"), ({"A": {}, "B": {}}, "it has 2"), ([], "one key"), ({"N": 3}, "must be an object"),
+    ({}, "one key"),
+    ({"A": {}, "B": {}}, "it has 2"),
+    ([], "one key"),
+    ({"N": 3}, "must be an object"),
     ({"bad name": {"description": "x", "language": "Python"}}, "not a node name"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("content", "words"), MISTAKES, ids=[words for _, words in MISTAKES])
@@ -147,10 +155,13 @@ def test_our_nodes_are_all_right():
 @pytest.mark.parametrize(
     ("python", "words"),
     [
-        (None, "OgnThing.py is missing"), ("class OgnOther: pass", "needs a class OgnThing"),
-        ("class OgnThing: pass", "compute(db)"), ("1 / 0", "ZeroDivisionError"), ("def (", "SyntaxError"),
+        (None, "OgnThing.py is missing"),
+        ("class OgnOther: pass", "needs a class OgnThing"),
+        ("class OgnThing: pass", "compute(db)"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("def (", "SyntaxError"),
     ],
-)  # fmt: skip
+)
 def test_node_folders_with_mistakes(tmp_path, python, words):
     (tmp_path / "OgnThing.ogn").write_text(json.dumps({"Thing": {"description": "x", "language": "Python"}}))
     if python is not None:

@@ -70,10 +70,11 @@ def test_evaluators_agree_where_all_is_connected(make_scene, play, evaluator):
 @pytest.mark.parametrize(
     ("node", "frames"),
     [
-        ("omni.graph.action_nodes.OnTick", [0, 1, 2, 3, 4, 5]), ("omni.graph.action.OnPlaybackTick", [0, 1, 2, 3, 4, 5]),
+        ("omni.graph.action_nodes.OnTick", [0, 1, 2, 3, 4, 5]),
+        ("omni.graph.action.OnPlaybackTick", [0, 1, 2, 3, 4, 5]),
         ("omni.graph.action_nodes.OnLoaded", [0]),
     ],
-)  # fmt: skip
+)
 def test_event_nodes_under_all_their_names(make_scene, play, node, frames):
     output = "outputs:execOut" if "OnLoaded" in node else "outputs:tick"
     nodes = f'def OmniGraphNode "on" {{\n token node:type = "{node}"\n }}\n'
@@ -85,7 +86,9 @@ def test_event_nodes_under_all_their_names(make_scene, play, node, frames):
 
 def test_frame_period_skips_frames_and_values_are_held_between(make_scene, play):
     tick = TICK.replace("\n }", "\n custom uint inputs:framePeriod = 2\n }")
-    scene = make_scene(tick + write("write", "height", "/G/tick.outputs:frame", "/G/tick.outputs:tick"), "execution", "0:7")
+    scene = make_scene(
+        tick + write("write", "height", "/G/tick.outputs:frame", "/G/tick.outputs:tick"), "execution", "0:7"
+    )
     assert values(play(scene), frames=range(8)) == [0, 0, 0, 3, 3, 3, 6, 6]
 
 
@@ -163,14 +166,17 @@ PROBLEMS = [
     (TIME + write("w", "points", "/G/time.outputs:time"), "is pointf[3][] and cannot take a value of type double"),
     (TIME + write("w", "label", "/G/time.outputs:time"), "is string and cannot take a value of type double"),
     (write("w", "height", "/G/gone.outputs:x"), "is connected to /G/gone.outputs:x, which is not there"),
-    ('def OmniGraphNode "n" {\n token node:type = "omni.graph.nodes.ReadTim"\n }', "did you mean omni.graph.nodes.ReadTime"),
+    (
+        'def OmniGraphNode "n" {\n token node:type = "omni.graph.nodes.ReadTim"\n }',
+        "did you mean omni.graph.nodes.ReadTime",
+    ),
     ('def OmniGraphNode "n" {\n}', "node:type is not set"),
     (
         TIME + 'def OmniGraphNode "n" {\n token node:type = "omni.graph.action.OnTick"\n'
         "custom uint inputs:framePeriod.connect = </G/time.outputs:x>\n}",
         "/G/time.outputs:x, which is not there",
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("nodes", "words"), PROBLEMS, ids=[words for _, words in PROBLEMS])
@@ -203,11 +209,14 @@ def test_inputs_connected_in_a_ring_do_not_hang(make_scene, play):
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("/G/tick.inputs:framePeriod", "x", "uint needs one number"), ("/G/tik.inputs:framePeriod", "1", "there is no node /G/tik; did you mean /G/tick"),
-        ("/G/tick.inputs:framePeriot", "1", "did you mean inputs:framePeriod"), ("/G/w.inputs:value", "x", "double needs"),
-        ("/G/w.inputs:execIn", "1", "cannot be set"), ("/G/tick.inputs:onlyPlayback", "2", "true or false"),
+        ("/G/tick.inputs:framePeriod", "x", "uint needs one number"),
+        ("/G/tik.inputs:framePeriod", "1", "there is no node /G/tik; did you mean /G/tick"),
+        ("/G/tick.inputs:framePeriot", "1", "did you mean inputs:framePeriod"),
+        ("/G/w.inputs:value", "x", "double needs"),
+        ("/G/w.inputs:execIn", "1", "cannot be set"),
+        ("/G/tick.inputs:onlyPlayback", "2", "true or false"),
     ],
-)  # fmt: skip
+)
 def test_set_mistakes(make_scene, name, text, words):
     nodes = TICK + write("w", "height", "/G/tick.outputs:frame", "/G/tick.outputs:tick")
     scene = make_scene(nodes)
@@ -217,8 +226,11 @@ def test_set_mistakes(make_scene, name, text, words):
 
 
 def test_set_goes_before_connections(make_scene, play):
-    nodes = 'def OmniGraphNode "c" {\n token node:type = "omni.graph.nodes.ConstantToken"\n custom token inputs:value = "height"\n }\n'
-    nodes += TIME + write("w", "x", "/G/time.outputs:frame").replace('inputs:name = "x"', "inputs:name.connect = </G/c.inputs:value>")
+    nodes = 'def OmniGraphNode "c" {\n token node:type = "omni.graph.nodes.ConstantToken"\n'
+    nodes += ' custom token inputs:value = "height"\n }\n'
+    nodes += TIME + write("w", "x", "/G/time.outputs:frame").replace(
+        'inputs:name = "x"', "inputs:name.connect = </G/c.inputs:value>"
+    )
     assert play(make_scene(nodes)).outcome.written == ["/World/Mesh.height"]
     assert play(make_scene(nodes), values=[("/G/w.inputs:name", "scale")]).outcome.written == ["/World/Mesh.scale"]
 
@@ -228,7 +240,9 @@ def test_frame_ranges(make_scene, play, tmp_path):
     result = play(make_scene(nodes), frames=(-2, 1))
     assert values(result, frames=range(-2, 2)) == [-2, -1, 0, 1]
     scene = tmp_path / "timeless.usda"
-    scene.write_text(Path(make_scene(nodes)).read_text().replace("startTimeCode = 0", "").replace("endTimeCode = 3", ""))
+    scene.write_text(
+        Path(make_scene(nodes)).read_text().replace("startTimeCode = 0", "").replace("endTimeCode = 3", "")
+    )
     with pytest.raises(SettingsError, match="--frames A:B"):
         Player.open(str(scene), Settings())
     for wrong in ({"fps": 0.0}, {"fps": float("nan")}, {"frames": (0, 10**8)}):
@@ -251,7 +265,7 @@ def test_nothing_to_play(make_scene, tmp_path):
     with pytest.raises(StageError, match="line 2"):
         Player.open(str(tmp_path / "bad.usda"), Settings())
     (tmp_path / "bad.usdc").write_bytes(b"PXR-USDC" + b"\0" * 50)
-    with pytest.raises(StageError, match="cannot be read|not a USD stage"):
+    with pytest.raises(StageError, match=r"not a USD stage"):
         Player.open(str(tmp_path / "bad.usdc"), Settings())
     with pytest.raises(StageError, match="not a file"):
         Player.open(str(tmp_path), Settings())
@@ -260,7 +274,11 @@ def test_nothing_to_play(make_scene, tmp_path):
 def test_missing_references_are_told_by_path(make_scene, play):
     nodes = TIME + write("w", "height", "/G/time.outputs:frame")
     scene = make_scene(nodes)
-    text = Path(scene).read_text().replace('def Xform "World"', 'def "Lost" (references = @./lost.usd@) {}\ndef Xform "World"')
+    text = (
+        Path(scene)
+        .read_text()
+        .replace('def Xform "World"', 'def "Lost" (references = @./lost.usd@) {}\ndef Xform "World"')
+    )
     Path(scene).write_text(text)
     result = play(scene)
     assert any("lost.usd" in text for text in result.log.warnings) and values(result) == [0, 1, 2, 3]

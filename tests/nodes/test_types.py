@@ -8,18 +8,32 @@ from omni.warp_core.nodes.types import BASES, UNION_GROUPS, TypeNameError, from_
 
 # name, USD name, NumPy dtype, shape of one element: table 2.3 of the format, row by row
 TABLE = [
-    ("bool", "bool", "bool", ()), ("uchar", "uchar", "uint8", ()), ("int", "int", "int32", ()),
-    ("int[3]", "int3", "int32", (3,)), ("int64", "int64", "int64", ()), ("uint", "uint", "uint32", ()),
-    ("uint64", "uint64", "uint64", ()), ("half[3]", "half3", "float16", (3,)), ("float[2]", "float2", "float32", (2,)),
-    ("double[4]", "double4", "float64", (4,)), ("timecode", "timecode", "float64", ()),
-    ("objectId", "uint64", "uint64", ()), ("colorf[3]", "color3f", "float32", (3,)),
-    ("colord[4]", "color4d", "float64", (4,)), ("colorh[3]", "color3h", "float16", (3,)),
-    ("normalf[3]", "normal3f", "float32", (3,)), ("pointf[3]", "point3f", "float32", (3,)),
-    ("vectord[3]", "vector3d", "float64", (3,)), ("texcoordf[2]", "texCoord2f", "float32", (2,)),
-    ("texcoordf[3]", "texCoord3f", "float32", (3,)), ("quatf[4]", "quatf", "float32", (4,)),
-    ("quatd[4]", "quatd", "float64", (4,)), ("matrixd[2]", "matrix2d", "float64", (2, 2)),
-    ("matrixd[4]", "matrix4d", "float64", (4, 4)), ("frame[4]", "frame4d", "float64", (4, 4)),
-]  # fmt: skip
+    ("bool", "bool", "bool", ()),
+    ("uchar", "uchar", "uint8", ()),
+    ("int", "int", "int32", ()),
+    ("int[3]", "int3", "int32", (3,)),
+    ("int64", "int64", "int64", ()),
+    ("uint", "uint", "uint32", ()),
+    ("uint64", "uint64", "uint64", ()),
+    ("half[3]", "half3", "float16", (3,)),
+    ("float[2]", "float2", "float32", (2,)),
+    ("double[4]", "double4", "float64", (4,)),
+    ("timecode", "timecode", "float64", ()),
+    ("objectId", "uint64", "uint64", ()),
+    ("colorf[3]", "color3f", "float32", (3,)),
+    ("colord[4]", "color4d", "float64", (4,)),
+    ("colorh[3]", "color3h", "float16", (3,)),
+    ("normalf[3]", "normal3f", "float32", (3,)),
+    ("pointf[3]", "point3f", "float32", (3,)),
+    ("vectord[3]", "vector3d", "float64", (3,)),
+    ("texcoordf[2]", "texCoord2f", "float32", (2,)),
+    ("texcoordf[3]", "texCoord3f", "float32", (3,)),
+    ("quatf[4]", "quatf", "float32", (4,)),
+    ("quatd[4]", "quatd", "float64", (4,)),
+    ("matrixd[2]", "matrix2d", "float64", (2, 2)),
+    ("matrixd[4]", "matrix4d", "float64", (4, 4)),
+    ("frame[4]", "frame4d", "float64", (4, 4)),
+]
 
 
 @pytest.mark.parametrize(("name", "sdf", "dtype", "shape"), TABLE, ids=[row[0] for row in TABLE])
@@ -47,11 +61,17 @@ def test_types_without_numbers(name):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("colour", "no attribute type"), ("matrixd", "matrixd[2], matrixd[3], matrixd[4]"), ("pointf[2]", "size"),
-        ("string[]", "cannot be an array"), ("bundle[]", "cannot be an array"), ("int[5]", "no such size"),
-        ("int[][]", "no attribute type"), ("", "no attribute type"), ("int[0]", "no such size"),
+        ("colour", "no attribute type"),
+        ("matrixd", "matrixd[2], matrixd[3], matrixd[4]"),
+        ("pointf[2]", "size"),
+        ("string[]", "cannot be an array"),
+        ("bundle[]", "cannot be an array"),
+        ("int[5]", "no such size"),
+        ("int[][]", "no attribute type"),
+        ("", "no attribute type"),
+        ("int[0]", "no such size"),
     ],
-)  # fmt: skip
+)
 def test_wrong_names(name, words):
     with pytest.raises(TypeNameError) as error:
         parse(name)

@@ -14,13 +14,24 @@ from omni.warp_core.nodes.values import ValueTypeError, coerce, converter, from_
 @pytest.mark.parametrize(
     ("text", "name", "wanted"),
     [
-        ("1.5", "float", 1.5), ("-3", "int", -3), ("true", "bool", True), ("0", "bool", False), ("True", "bool", True),
-        ("inf", "double", math.inf), ("-inf", "float", -math.inf), ("two words", "token", "two words"),
-        ("[1, 2, 3]", "pointf[3]", [1, 2, 3]), ("(1, 2)", "int[2]", [1, 2]), ("[]", "float[]", np.zeros(0)),
-        ("[[1,0],[0,1]]", "matrixd[2]", [[1, 0], [0, 1]]), ("[1,0,0,1]", "matrixd[2]", [[1, 0], [0, 1]]),
-        ("[[1,2,3]]", "pointf[3][]", [[1, 2, 3]]), ('["a","b"]', "token[]", ("a", "b")), ("7", "string", "7"),
+        ("1.5", "float", 1.5),
+        ("-3", "int", -3),
+        ("true", "bool", True),
+        ("0", "bool", False),
+        ("True", "bool", True),
+        ("inf", "double", math.inf),
+        ("-inf", "float", -math.inf),
+        ("two words", "token", "two words"),
+        ("[1, 2, 3]", "pointf[3]", [1, 2, 3]),
+        ("(1, 2)", "int[2]", [1, 2]),
+        ("[]", "float[]", np.zeros(0)),
+        ("[[1,0],[0,1]]", "matrixd[2]", [[1, 0], [0, 1]]),
+        ("[1,0,0,1]", "matrixd[2]", [[1, 0], [0, 1]]),
+        ("[[1,2,3]]", "pointf[3][]", [[1, 2, 3]]),
+        ('["a","b"]', "token[]", ("a", "b")),
+        ("7", "string", "7"),
     ],
-)  # fmt: skip
+)
 def test_command_line_values(text, name, wanted):
     value = from_text(text, parse(name))
     if isinstance(wanted, (list, np.ndarray)):
@@ -32,12 +43,22 @@ def test_command_line_values(text, name, wanted):
 @pytest.mark.parametrize(
     ("value", "name", "words"),
     [
-        (1.5, "int", "whole numbers"), (300, "uchar", "0 to 255"), (-1, "uint", "0 to 4294967295"), ("x", "float", "one number"),
-        ([1, 2], "float", "one number"), (2, "bool", "true or false"), (1, "token", "a text"), ([1, 2], "pointf[3]", "3 numbers"),
-        ([[1, 2]], "pointf[3][]", "list of elements"), (10**30, "int64", "one number"), (None, "float", "one number"),
-        ({"a": 1}, "float", "one number"), ([1, [2]], "float[]", "list of elements"), ("ab", "token[]", "list of texts"),
+        (1.5, "int", "whole numbers"),
+        (300, "uchar", "0 to 255"),
+        (-1, "uint", "0 to 4294967295"),
+        ("x", "float", "one number"),
+        ([1, 2], "float", "one number"),
+        (2, "bool", "true or false"),
+        (1, "token", "a text"),
+        ([1, 2], "pointf[3]", "3 numbers"),
+        ([[1, 2]], "pointf[3][]", "list of elements"),
+        (10**30, "int64", "one number"),
+        (None, "float", "one number"),
+        ({"a": 1}, "float", "one number"),
+        ([1, [2]], "float[]", "list of elements"),
+        ("ab", "token[]", "list of texts"),
     ],
-)  # fmt: skip
+)
 def test_wrong_values(value, name, words):
     with pytest.raises(ValueTypeError) as error:
         coerce(value, parse(name))
@@ -54,13 +75,28 @@ def test_zeros():
 @pytest.mark.parametrize(
     ("source", "target", "connects"),
     [
-        ("double", "float", True), ("pointd[3]", "vectorf[3]", True), ("int", "double", True), ("bool", "int", True),
-        ("token", "string", True), ("float[]", "double[]", True), ("float", "float[]", False), ("float[]", "float", False),
-        ("float[2]", "float[3]", False), ("string", "float", False), ("matrixd[4]", "frame[4]", True), ("matrixd[3]", "matrixd[4]", False),
-        ("execution", "execution", True), ("execution", "float", False), ("target", "target", True), ("target", "token", False),
-        ("any", "pointf[3][]", True), ("pointf[3][]", "any", True), ("colorf[3][]", "pointd[3][]", True), ("quatf[4]", "float[4]", True),
+        ("double", "float", True),
+        ("pointd[3]", "vectorf[3]", True),
+        ("int", "double", True),
+        ("bool", "int", True),
+        ("token", "string", True),
+        ("float[]", "double[]", True),
+        ("float", "float[]", False),
+        ("float[]", "float", False),
+        ("float[2]", "float[3]", False),
+        ("string", "float", False),
+        ("matrixd[4]", "frame[4]", True),
+        ("matrixd[3]", "matrixd[4]", False),
+        ("execution", "execution", True),
+        ("execution", "float", False),
+        ("target", "target", True),
+        ("target", "token", False),
+        ("any", "pointf[3][]", True),
+        ("pointf[3][]", "any", True),
+        ("colorf[3][]", "pointd[3][]", True),
+        ("quatf[4]", "float[4]", True),
     ],
-)  # fmt: skip
+)
 def test_what_connects(source, target, connects):
     assert (converter(parse(source), parse(target)) is not None) == connects
 
@@ -68,12 +104,20 @@ def test_what_connects(source, target, connects):
 @pytest.mark.parametrize(
     ("value", "source", "target", "wanted"),
     [
-        (2.9, "double", "int", 2), (-2.9, "double", "int", -2), (1e20, "double", "int", 2**31 - 1),
-        (-1e20, "double", "int64", -(2**63)), (1e20, "double", "uint64", 2**64 - 1), (math.nan, "double", "int", 0),
-        (-5, "int", "uint", 0), (2**40, "int64", "int", 2**31 - 1), (2**64 - 1, "uint64", "int64", 2**63 - 1),
-        (1e300, "double", "float", math.inf), (3, "int", "bool", True), (0.0, "float", "bool", False),
+        (2.9, "double", "int", 2),
+        (-2.9, "double", "int", -2),
+        (1e20, "double", "int", 2**31 - 1),
+        (-1e20, "double", "int64", -(2**63)),
+        (1e20, "double", "uint64", 2**64 - 1),
+        (math.nan, "double", "int", 0),
+        (-5, "int", "uint", 0),
+        (2**40, "int64", "int", 2**31 - 1),
+        (2**64 - 1, "uint64", "int64", 2**63 - 1),
+        (1e300, "double", "float", math.inf),
+        (3, "int", "bool", True),
+        (0.0, "float", "bool", False),
     ],
-)  # fmt: skip
+)
 def test_numeric_conversion(value, source, target, wanted):
     got = converter(parse(source), parse(target))(value)
     assert got == wanted and isinstance(got, type(wanted))
@@ -96,7 +140,24 @@ json_values = st.recursive(
 
 
 @settings(max_examples=300, deadline=None)
-@given(json_values, st.sampled_from("bool int uchar half float[3] pointf[3][] matrixd[4] token token[] quatf[4] target".split()))
+@given(
+    json_values,
+    st.sampled_from(
+        [
+            "bool",
+            "int",
+            "uchar",
+            "half",
+            "float[3]",
+            "pointf[3][]",
+            "matrixd[4]",
+            "token",
+            "token[]",
+            "quatf[4]",
+            "target",
+        ]
+    ),
+)
 def test_any_json_is_taken_or_refused(value, name):
     t = parse(name)
     try:
