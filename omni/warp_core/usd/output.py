@@ -12,7 +12,7 @@ from typing import Any
 
 from pxr import Sdf, Tf, Usd
 
-from .stage import layer_file
+from .stage import layer_file, reason
 
 FORMATS = (".usdc", ".usda", ".usd")
 FLUSH_BYTES = 256 << 20  # samples are moved from memory to the temporary file whenever this much has gathered
@@ -41,7 +41,9 @@ def check_target(path: str, stage: Usd.Stage) -> None:
 
 
 class OutputLayer:
-    """Time samples in the making. Use as a context manager: leaving without `commit` leaves nothing behind."""
+    """Time samples in the making. A context manager: leaving it without `commit` leaves nothing behind."""
+
+    _layer: Sdf.Layer
 
     def __init__(self, path: str, stage: Usd.Stage, start: int, end: int, fps: float):
         check_target(path, stage)
@@ -52,14 +54,10 @@ class OutputLayer:
         self.samples = 0
         self._pending = 0
         self._attributes: set[Sdf.Path] = set()
-        try:
-            self._layer = Sdf.Layer.CreateNew(self._temporary)
-        except Tf.ErrorException as error:
-            raise OutputError(f"{path}: cannot be written: {' '.join(str(error).split())[-200:]}") from None
-        self._describe(stage, start, end, fps)
+        self._stage, self._range, self._fps = stage, (start, end), fps
 
-    def _describe(self, stage: Usd.Stage, start: int, end: int, fps: float) -> None:
-        source = stage.GetRootLayer()
+    def _describe(self) -> None:
+        source = self._stage.GetRootLayer()
         for key in source.pseudoRoot.ListInfoKeys():
             if key not in _NOT_COPIED:
                 self._layer.pseudoRoot.SetInfo(key, source.pseudoRoot.GetInfo(key))
@@ -68,10 +66,18 @@ class OutputLayer:
         same_drive = os.path.splitdrive(scene)[0] == os.path.splitdrive(folder)[0]
         relative = os.path.relpath(scene, folder).replace(os.sep, "/") if same_drive else scene
         self._layer.subLayerPaths = [relative if relative.startswith("..") or not same_drive else f"./{relative}"]
-        self._layer.startTimeCode, self._layer.endTimeCode = start, end
-        self._layer.timeCodesPerSecond = self._layer.framesPerSecond = fps
+        self._layer.startTimeCode, self._layer.endTimeCode = self._range
+        self._layer.timeCodesPerSecond = self._layer.framesPerSecond = self._fps
 
     def __enter__(self) -> OutputLayer:
+        try:
+            self._layer = Sdf.Layer.CreateNew(self._temporary)
+            self._describe()
+        except Tf.ErrorException as error:
+            raise OutputError(f"{self.path}: cannot be written: {reason(error)}") from None
+        except BaseException:  # Ctrl-C above all
+            self.discard()
+            raise
         return self
 
     def __exit__(self, *details: object) -> None:
@@ -95,7 +101,7 @@ class OutputLayer:
         try:
             saved = self._layer.Save()
         except Tf.ErrorException as error:
-            raise OutputError(f"{self.path}: cannot be written: {' '.join(str(error).split())[-200:]}") from None
+            raise OutputError(f"{self.path}: cannot be written: {reason(error)}") from None
         if not saved:
             raise OutputError(f"{self.path}: cannot be written")
 

@@ -36,7 +36,7 @@ def quiet() -> Iterator[UsdUtils.CoalescingDiagnosticDelegate]:
         delegate.TakeUncoalescedDiagnostics()
 
 
-def _reason(error: Tf.ErrorException) -> str:
+def reason(error: Tf.ErrorException) -> str:
     """The part of a USD error that helps somebody who edits the file."""
     text = str(error)
     positions = [f"line {m['line']}, column {m['column']}: {m['what']}" for m in _POSITION.finditer(text)]
@@ -54,7 +54,7 @@ def open_stage(path: str) -> Opened:
         try:
             stage = Usd.Stage.Open(os.path.abspath(path))
         except Tf.ErrorException as error:
-            raise StageError(f"{path}: not a USD stage that can be read: {_reason(error)}") from None
+            raise StageError(f"{path}: not a USD stage that can be read: {reason(error)}") from None
         if stage is None:
             raise StageError(f"{path}: not a USD stage that can be read")
         return Opened(stage, _complaints(stage))
