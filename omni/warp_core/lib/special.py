@@ -36,7 +36,7 @@ def erf(x: float32) -> float32:
     Returns:
         2 / sqrt(pi) times the integral of exp(-t**2) from 0 to `x`, of the type of `x`.
 
-    Error: float32 1.25 ULP over all arguments; float64 as the C library.
+    Error: float32 1.3 ULP over all arguments; float64 as the C library.
     Derivative: 2 / sqrt(pi) * exp(-x**2).
 
     >>> round(wp.erf(0.5), 6)
