@@ -198,6 +198,7 @@ class _Config(ModuleType):
 mode: str
 num_threads: int
 kernel_cache_dir: str | None
+settings_dir: str | None
 kernel_cache_size: int
 cache_kernels: bool
 print_launches: bool

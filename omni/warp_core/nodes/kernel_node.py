@@ -8,7 +8,6 @@ once and not compiled again in every frame.
 from __future__ import annotations
 
 import builtins
-import json
 import math
 import time
 import traceback
@@ -20,41 +19,11 @@ import numpy as np
 
 import omni.warp_core as wp
 
-from ..lang import types as kt
-from ..lang.classes import python_type
-from ..lang.errors import CompileError, nearest
+from ..lang.errors import CompileError
 from .graph import GraphError
+from .kernel_bind import Binding, bind_parameters, dynamic, make_structs, records_text, signature
 from .kernel_text import TextInfo, inspect, normalized
-from .kernel_types import as_array, as_numbers, as_scalar, element_type, fits, spelled, struct_element_type
-from .types import AttributeType, parse
-
-
-@dataclass
-class Binding:
-    """How one parameter, or one field of `Inputs` or `Outputs`, gets its value.
-
-    `source` and `target` are attribute base names, "" for none; an output that has both starts as a copy of its input.
-    """
-
-    name: str
-    type: kt.Type
-    attribute: AttributeType
-    source: str = ""
-    target: str = ""
-    private: bool = False
-    optional: bool = False
-    like: str = ""
-    buffer: np.ndarray | None = None
-
-    @property
-    def rank(self) -> int:
-        """Dimensions of the array that the kernel sees, 0 for a plain value."""
-        return self.type.ndim if isinstance(self.type, kt.Array) else 0
-
-    @property
-    def element(self) -> kt.Type:
-        """The type of one element of that array, or of the plain value."""
-        return self.type.dtype if isinstance(self.type, kt.Array) else self.type
+from .kernel_types import as_array, as_numbers, as_scalar
 
 
 @dataclass
@@ -79,7 +48,7 @@ def compute(db: Any) -> bool:
     state = db.per_instance_state
     text = _text(db)
     dims = _dims(db)
-    key = (text, len(dims), _signature(db), _records_text(db))
+    key = (text, len(dims), signature(db), records_text(db))
     if key != state.key:
         state.__init__()
         state.key = key
@@ -112,35 +81,6 @@ def _text(db: Any) -> str:
     return normalized(db.inputs.codeStr)
 
 
-def _dynamic(db: Any, port: str) -> dict[str, AttributeType]:
-    """The user's attributes on one port: base name -> type."""
-    found = {}
-    for attribute in db.node.get_attributes():
-        name = attribute.get_name()
-        if attribute.is_dynamic() and name.startswith(f"{port}:"):
-            kind = parse(attribute.get_resolved_type().get_ogn_type_name())
-            if not kind.is_execution:
-                found[name.partition(":")[2].replace(":", "_")] = kind
-    return found
-
-
-def _signature(db: Any) -> tuple:
-    return tuple((port, name, str(kind)) for port in ("inputs", "outputs") for name, kind in _dynamic(db, port).items())
-
-
-def _records_text(db: Any) -> str:
-    return getattr(db.state, "userAttrDescs", "") or ""
-
-
-def _records(db: Any) -> dict[tuple[int, str], dict]:
-    """What the attribute editor of omni.warp noted of each attribute: (port, base name) -> record."""
-    try:
-        records = json.loads(_records_text(db) or "[]")
-        return {(r["port_type"], r["base_name"]): r for r in records if isinstance(r, dict)}
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return {}
-
-
 def _dims(db: Any) -> tuple[int, ...]:
     """The launch dimensions: explicit, or the length of an input array."""
     source = db.inputs.dimSource
@@ -149,7 +89,7 @@ def _dims(db: Any) -> tuple[int, ...]:
         if not 1 <= count <= 4:
             raise GraphError(f"inputs:dimCount is {count}; a launch has 1 to 4 dimensions")
         return tuple(max(0, getattr(db.inputs, f"dim{i + 1}")) for i in range(count))
-    inputs = _dynamic(db, "inputs")
+    inputs = dynamic(db, "inputs")
     if source not in inputs or not inputs[source].is_array:
         arrays = ", ".join(n for n, t in inputs.items() if t.is_array) or "none"
         raise GraphError(
@@ -173,12 +113,12 @@ def _prepare(db: Any, state: KernelState, text: str, rank: int) -> None:
         raise GraphError(f"the text has several kernels ({', '.join(info.kernels)}); call the one to run `compute`")
     namespace = _namespace()
     if info.is_struct:
-        state.structs = _make_structs(db, state, info, rank)
+        state.bindings, state.structs = make_structs(db, info, rank)
         namespace["Inputs"], namespace["Outputs"] = (type(s) for s in state.structs)
     started = time.perf_counter()
     state.kernel = _make_kernel(db, text, info, namespace)
     if not info.is_struct:
-        state.bindings = _bind_parameters(db, state.kernel, info)
+        state.bindings = bind_parameters(db, state.kernel, info)
     _spend(db, compile_ms=(time.perf_counter() - started) * 1e3)
 
 
@@ -203,109 +143,6 @@ def _make_kernel(db: Any, text: str, info: TextInfo, namespace: dict[str, Any]) 
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
         where = f"{file}:{lines[-1]}" if lines else file
         raise GraphError(f"{type(error).__name__}: {error}\n --> {where}") from None
-
-
-def _bind_parameters(db: Any, kernel: Any, info: TextInfo) -> list[Binding]:
-    """Plain style: parameters by attribute names. Raises GraphError listing every parameter that has no match."""
-    inputs, outputs = _dynamic(db, "inputs"), _dynamic(db, "outputs")
-    problems: list[str] = []
-    bindings = []
-    try:
-        params = kernel.params
-    except TypeError as error:
-        raise GraphError(str(error)) from None
-    for name, wanted in params:
-        given = outputs.get(name) or inputs.get(name)
-        if given is None:
-            near = nearest(name, {*inputs, *outputs})
-            hint = f"; did you mean {' or '.join(near)}?" if near else ""
-            problems.append(
-                f"parameter `{name}` ({spelled(wanted)}) has no attribute inputs:{name} or outputs:{name}{hint}"
-            )
-            continue
-        port = "outputs" if name in outputs else "inputs"
-        wrong = _mismatch(f"{port}:{name}", given, name, wanted, port)
-        if not wrong and name in outputs and name in inputs and inputs[name] != given:
-            wrong = f"inputs:{name} is {inputs[name]} but outputs:{name} is {given}; make them the same"
-        if wrong:
-            problems.append(wrong)
-            continue
-        source, target = name if name in inputs else "", name if name in outputs else ""
-        private = bool(source and not target and ("", name) in info.touched)
-        bindings.append(Binding(name, wanted, given, source, target, private, like=source))
-    if problems:
-        raise GraphError(f"kernel `{kernel.name}` does not fit the attributes:\n  " + "\n  ".join(problems))
-    unused = [n for n in outputs if n not in {b.name for b in bindings}]
-    if unused:
-        db.log_warning(f"no parameter of `{kernel.name}` writes outputs:{', outputs:'.join(unused)}")
-    return bindings
-
-
-def _mismatch(attribute: str, given: AttributeType, name: str, wanted: kt.Type, port: str) -> str:
-    """Why an attribute cannot be a parameter of type `wanted`, "" when it can."""
-    element = element_type(given)
-    if element is None or (port == "outputs" and given.base == "token"):
-        return f"{attribute} is {given}, which kernels cannot {'take' if port == 'inputs' else 'make'}"
-    if isinstance(wanted, kt.Array):
-        if (given.is_array or port == "outputs") and fits(element, wanted.dtype):
-            return ""
-        kind = "an array" if given.is_array else "one value"
-        return f"parameter `{name}` is a {spelled(wanted)} but {attribute} is {given}: {kind} of {spelled(element)}"
-    if port == "outputs":
-        return f"parameter `{name}` is written to outputs:{name}, so it must be an array, not {spelled(wanted)}"
-    plain = isinstance(wanted, kt.Scalar) and isinstance(element, kt.Scalar)
-    if not given.is_array and (plain or fits(element, wanted) or _same_shape(element, wanted)):
-        return ""
-    kind = "an array of " if given.is_array else ""
-    return f"parameter `{name}` is {spelled(wanted)} but {attribute} is {given}: {kind}{spelled(element)}"
-
-
-def _same_shape(a: kt.Type, b: kt.Type) -> bool:
-    """Whether only the precision differs: vec3f and vec3d, quatf and quatd."""
-    return isinstance(a, kt.Packed) and type(a) is type(b) and isinstance(b, kt.Packed) and a.count == b.count
-
-
-def _make_structs(db: Any, state: KernelState, info: TextInfo, rank: int) -> tuple[Any, Any]:
-    """Struct style: an `Inputs` and an `Outputs` made of the attributes, and the bindings of their fields."""
-    records = _records(db)
-    inputs, outputs = _dynamic(db, "inputs"), _dynamic(db, "outputs")
-    for name, given in inputs.items():
-        element = _field_element(f"inputs:{name}", given, ("inputs", name) in info.mentioned)
-        if element is not None:
-            optional = bool(records.get((0, name), {}).get("optional"))
-            private = ("inputs", name) in info.touched
-            kind = kt.Array(element, 1) if given.is_array else element
-            state.bindings.append(Binding(name, kind, given, name, "", private, optional))
-    for name, given in outputs.items():
-        element = _field_element(f"outputs:{name}", given, ("outputs", name) in info.mentioned)
-        if element is None:
-            continue
-        if given.base == "token":
-            raise GraphError(f"outputs:{name} is {given}; kernels can read tokens but not make them")
-        if not given.is_array:
-            raise GraphError(f"outputs:{name} is {given}; outputs of this style must be arrays")
-        like_kernel = records.get((1, name), {}).get("array_shape_source") == 1
-        like = name if not like_kernel and name in inputs and inputs[name].is_array else ""
-        ndim = info.ranks.get(("outputs", name), 1 if like else rank)
-        state.bindings.append(Binding(name, kt.Array(element, ndim), given, "", name, like=like))
-    fields = [b for b in state.bindings if not b.target], [b for b in state.bindings if b.target]
-    return _struct("Inputs", fields[0]), _struct("Outputs", fields[1])
-
-
-def _field_element(attribute: str, given: AttributeType, mentioned: bool) -> kt.Type | None:
-    """The type of a field's element; None for leftovers of types that kernels do not know and the text does not use."""
-    element = struct_element_type(given)
-    if element is None and mentioned:
-        raise GraphError(f"{attribute} is {given}, which kernels cannot take")
-    return element
-
-
-def _struct(name: str, bindings: list[Binding]) -> Any:
-    annotations = {
-        b.name: wp.array(dtype=python_type(b.element), ndim=b.rank) if b.rank else python_type(b.element)
-        for b in bindings
-    }
-    return wp.struct(type(name, (), {"__annotations__": annotations, "__module__": __name__}))()
 
 
 # -- running ----------------------------------------------------------------------------------------------------------
@@ -412,5 +249,5 @@ def _buffer(db: Any, binding: Binding, shape: tuple[int, ...]) -> np.ndarray:
 
 def _is_read(db: Any, buffer: np.ndarray) -> bool:
     """Whether an input of the node is that very memory, as on a cycle that carries a state."""
-    values = (_value(db, "inputs", name) for name, kind in _dynamic(db, "inputs").items() if kind.is_array)
+    values = (_value(db, "inputs", name) for name, kind in dynamic(db, "inputs").items() if kind.is_array)
     return any(isinstance(v, np.ndarray) and np.may_share_memory(v, buffer) for v in values)

@@ -1,7 +1,7 @@
 """Reading and checking `.ogn` files: the JSON that describes a node type.
 
 `read` gives the `NodeSpec` of a file or raises `OgnError` with every problem found, each with the path of its key. Keys
-starting with `$` are comments at every level. What a key may hold is a row of `NODE_KEYS` or `ATTRIBUTE_KEYS`.
+starting with `$` are comments at every level. The tables of keys are in ogn_keys.py.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import keyword
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import categories
+from .ogn_keys import ATTRIBUTE_KEYS, HINTS, LANGUAGES, NODE_KEYS, texts
 from .types import AttributeType, TypeNameError, parse, parse_union
 from .values import Value, ValueTypeError, coerce, zero
 
@@ -24,13 +25,6 @@ PORTS = ("inputs", "outputs", "state")
 NODE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 ATTRIBUTE_NAME = re.compile(r"(?:(?:inputs|outputs|state):)?(?P<name>[A-Za-z_][A-Za-z0-9_:.]*)")
 TOKEN_NAME = re.compile(r"[A-Za-z_]\w*")
-COLOUR = re.compile(r"#[0-9A-Fa-f]{8}")
-EXCLUDES = ("c++", "docs", "icon", "python", "template", "tests", "usd")
-LANGUAGES = {"C++": "C++", "c++": "C++", "cpp": "C++", "Python": "Python", "python": "Python", "py": "Python"}
-HINTS = frozenset(
-    [f"{family}{kind}" for family in ("global", "static", "topology", "usd") for kind in ("", "-read", "-write")]
-    + ["threadsafe", "pure", "compute-default", "compute-on-request"]
-)
 
 
 class OgnError(ValueError):
@@ -85,93 +79,6 @@ class NodeSpec:
         """Whether nodes of this type start a chain: execution outputs, no execution input, named On..."""
         ports = {a.port for a in self.attributes.values() if a.type.is_execution}
         return ports == {"outputs"} and self.name.rpartition(".")[2].startswith("On")
-
-
-def _kind(*types: type) -> Callable[[Any], str | None]:
-    words = {str: "a text", list: "a list", dict: "an object", bool: "true or false", int: "a whole number"}
-
-    def check(value: Any) -> str | None:
-        ok = isinstance(value, types) and not (isinstance(value, bool) and bool not in types)
-        return None if ok else "must be " + " or ".join(words[t] for t in types)
-
-    return check
-
-
-def _one_of(*allowed: str) -> Callable[[Any], str | None]:
-    def check(value: Any) -> str | None:
-        return None if isinstance(value, str) and value in allowed else f"must be one of {', '.join(allowed)}"
-
-    return check
-
-
-def _texts(value: Any) -> str | None:
-    if isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value)):
-        return None
-    return "must be a text or a list of texts"
-
-
-def _ui_name(value: Any) -> str | None:
-    return "must be a text without quotes" if not isinstance(value, str) or set("\"'") & set(value) else None
-
-
-def _version(value: Any) -> str | None:
-    ok = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-    return None if ok else "must be a whole number of at least 1"
-
-
-def _exclude(value: Any) -> str | None:
-    ok = isinstance(value, list) and all(isinstance(v, str) and v in EXCLUDES for v in value)
-    return None if ok else f"must be a list of {', '.join(EXCLUDES)}"
-
-
-def _icon(value: Any) -> str | None:
-    if not isinstance(value, dict):
-        return _kind(str, dict)(value)
-    for key in ("color", "backgroundColor", "borderColor"):
-        colour = value.get(key, "#00000000")
-        listed = isinstance(colour, list) and len(colour) == 4 and all(type(c) is int and 0 <= c <= 255 for c in colour)
-        if not listed and not (isinstance(colour, str) and COLOUR.fullmatch(colour)):
-            return f'{key} must be "#AABBGGRR" or four numbers from 0 to 255'
-    return None
-
-
-NODE_KEYS: dict[str, Callable[[Any], str | None]] = {
-    "description": _texts,
-    "version": _version,
-    "language": _one_of(*LANGUAGES),
-    "uiName": _ui_name,
-    "categories": _kind(str, list, dict),
-    "categoryDefinitions": _kind(str, list, dict),
-    "metadata": _kind(dict),
-    "memoryType": _one_of("cpu", "cuda", "any"),
-    "cudaPointers": _one_of("cpu", "cuda", "na"),
-    "scheduling": _texts,
-    "singleton": _kind(bool),
-    "tags": _texts,
-    "tokens": _kind(str, list, dict),
-    "icon": _icon,
-    "exclude": _exclude,
-    "extras": _kind(list),
-    "typeDefinitions": _kind(str, dict),
-    "inputs": _kind(dict),
-    "outputs": _kind(dict),
-    "state": _kind(dict),
-    "tests": _kind(list),
-}
-ATTRIBUTE_KEYS: dict[str, Callable[[Any], str | None]] = {
-    "type": _kind(str, list),
-    "description": _texts,
-    "default": lambda value: None,
-    "minimum": lambda value: None,
-    "maximum": lambda value: None,
-    "optional": _kind(bool),
-    "unvalidated": _kind(bool),
-    "memoryType": _one_of("cpu", "cuda", "any"),
-    "uiName": _ui_name,
-    "allowedTokens": _kind(str, list, dict),
-    "deprecated": _texts,
-    "metadata": _kind(dict),
-}
 
 
 def _items(mapping: dict) -> Iterator[tuple[str, Any]]:
@@ -252,7 +159,7 @@ class _Reader:
         )
 
     def scheduling(self, name: str, value: Any) -> tuple[str, ...]:
-        if _texts(value):
+        if texts(value):
             return ()
         hints = tuple(word.lower() for word in _words(value))
         where = f"{name}.scheduling"

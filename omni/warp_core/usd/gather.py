@@ -7,6 +7,7 @@ keeps what does not change from frame to frame (triangulation, neighbourhoods).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from pxr import Gf, Usd, UsdGeom
@@ -36,14 +37,14 @@ class Drawable:
         """Whether there is nothing to draw."""
         return not (len(self.triangles) or len(self.points))
 
+    @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest corner of everything."""
         corners = []
-        if len(self.vertices):
-            corners += [self.vertices.min(0), self.vertices.max(0)]
-        if len(self.points):
-            reach = self.radii[:, None]
-            corners += [(self.points - reach).min(0), (self.points + reach).max(0)]
+        for positions, reach in ((self.vertices, 0.0), (self.points, self.radii)):
+            if len(positions):
+                columns = np.ascontiguousarray(positions.T)  # NumPy reduces along rows much faster than across them
+                corners += [(columns - reach).min(1), (columns + reach).max(1)]
         return np.min(corners, 0), np.max(corners, 0)
 
 

@@ -86,7 +86,7 @@ class _Artist:
         if view is not None:
             return view
         if self._fitted is None:  # fitted to the first frame, or the camera would follow what moves
-            self._fitted = fitted(*scene.bounds(), up_axis(self.stage), aspect)
+            self._fitted = fitted(*scene.bounds, up_axis(self.stage), aspect)
         return self._fitted
 
 

@@ -79,7 +79,7 @@ class Renderer:
 
     def _depths(self, scene: Drawable, view: View) -> tuple[float, float]:
         """Nearest and farthest distance along the view of what is drawn, with some air."""
-        low, high = scene.bounds()
+        low, high = scene.bounds
         corners = np.stack(np.meshgrid(*zip(low, high), indexing="ij"), -1).reshape(-1, 3)
         depths = (corners - view.eye) @ view.forward
         reach = max(float(depths.max() - depths.min()), 1e-6)
@@ -90,7 +90,7 @@ class Renderer:
 
     def _light(self, scene: Drawable, view: View) -> View:
         """The key light as a camera: from over the viewer's left shoulder, seeing everything."""
-        low, high = scene.bounds()
+        low, high = scene.bounds
         centre, radius = (low + high) / 2, max(float(np.linalg.norm(high - low)) / 2, 1e-6)
         flat = view.forward - (view.forward @ self.up) * self.up
         flat = flat / max(np.linalg.norm(flat), 1e-6)
