@@ -252,7 +252,7 @@ def test_a_full_disk(make_scene, tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
     (tmp_path / "out.usda").write_text("before")
-    arguments = command("play", make_scene(TIME), "-o", tmp_path / "out.usda", "--frames", "0:5000")
+    arguments = command("play", make_scene(TIME), "-o", tmp_path / "out.usda", "--frames", "0:500")
     made = subprocess.run(arguments, capture_output=True, text=True, preexec_fn=limit, env={**os.environ})
     assert made.returncode == cli.OUTPUT and "cannot be written" in made.stderr and "Traceback" not in made.stderr
     assert (tmp_path / "out.usda").read_text() == "before" and not leftovers(tmp_path)
