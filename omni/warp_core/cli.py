@@ -16,6 +16,7 @@ from types import FrameType, ModuleType
 from typing import NoReturn
 
 from . import config
+from .lang.errors import InternalError
 
 OK, INTERNAL, USAGE, INPUT, CONSENT, NODES, OUTPUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
 EXIT_CODES = {
@@ -212,6 +213,9 @@ def main(arguments: list[str] | None = None) -> int:
     except _Stop as stop:
         print(f"error: {stop}", file=sys.stderr)
         return stop.code
+    except InternalError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return INTERNAL
     except KeyboardInterrupt:
         print("interrupted; no result was written", file=sys.stderr)
         return INTERRUPTED

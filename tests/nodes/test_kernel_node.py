@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pxr import Sdf, Usd
 
+import omni.warp_core as wp
 from omni.warp_core import config
 from omni.warp_core.nodes.kernel_text import inspect, normalized
 
@@ -347,6 +348,18 @@ def test_mistakes_are_told_once_with_the_line_in_the_node(make_scene, play, code
     told = result.log.errors[0]
     assert told.startswith("/G/kernel: ") and not [word for word in words if word not in told], told
     assert result.outcome.failed and value(result, "/G/good.outputs:y").tolist() == [4.0]
+
+
+def test_a_mistake_of_the_compiler_is_told_once(make_scene, play, monkeypatch):
+    """Its message names another dump file each time."""
+    dumps = iter(range(100))
+
+    def fail(device, modules):
+        raise wp.InternalError(f"details in dump {next(dumps)}", "kernel `k`")
+
+    monkeypatch.setattr(wp, "force_load", fail)
+    result = play(make_scene(READ + kernel(PLAIN, PLAIN_ATTRIBUTES)))
+    assert len(result.log.errors) == 1 and "dump 0" in result.log.errors[0]
 
 
 def test_every_missing_parameter_is_listed(make_scene, play):

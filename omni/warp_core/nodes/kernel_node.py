@@ -19,7 +19,7 @@ import numpy as np
 
 import omni.warp_core as wp
 
-from ..lang.errors import CompileError
+from ..lang.errors import CompileError, InternalError
 from .graph import GraphError
 from .kernel_bind import Binding, bind_parameters, dynamic, make_structs, records_text, signature
 from .kernel_text import TextInfo, inspect, normalized
@@ -60,10 +60,10 @@ def compute(db: Any) -> bool:
         raise GraphError(state.error)
     try:
         _run(db, state, dims)
-    except CompileError as error:
+    except (CompileError, InternalError) as error:  # neither gets better by trying again
         state.error = str(error)
         raise GraphError(state.error) from None
-    except (wp.KernelError, wp.InternalError, TypeError, ValueError) as error:
+    except (wp.KernelError, TypeError, ValueError) as error:
         raise GraphError(str(error)) from None
     return True
 
