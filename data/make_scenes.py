@@ -30,11 +30,12 @@ def swell(x: float, z: float, angle: float, length: float, t: float) -> float:
 def wave(
     time: float,
     height: float,
+    rest: wp.array(dtype=wp.vec3),
     points: wp.array(dtype=wp.vec3),
     colors: wp.array(dtype=wp.vec3),
 ):
     i = wp.tid()
-    p = points[i]
+    p = rest[i]
     x = p[0]
     z = p[2]
     r = wp.sqrt(x * x + z * z)
