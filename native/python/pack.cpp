@@ -141,7 +141,7 @@ void Plan::pack(size_t index, PyObject* value, std::byte* block, Pins& pins, boo
         case ArgKind::Packed:
             return pack_packed(index, value, to);
         case ArgKind::Struct:
-            return pack_struct(index, value, to, pins);
+            return pack_struct(index, value, to, pins, strided);
         case ArgKind::Scalar:
             if (PyObject* error = pack_scalar(p.dtype->scalar, p.dtype->display, value, to, why))
                 refuse(error, index, why);
@@ -231,17 +231,17 @@ void Plan::pack_packed(size_t index, PyObject* value, std::byte* to) const {
     }
 }
 
-void Plan::pack_struct(size_t index, PyObject* value, std::byte* to, Pins& pins) const {
+void Plan::pack_struct(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const {
     const ParamSpec& p = params[index];
-    bool unused = false;
     if (!attribute(value, names().type).is(p.type)) {
-        if (pack_converted(index, value, to - p.offset, pins, unused)) return;
+        if (pack_converted(index, value, to - p.offset, pins, strided)) return;
         refuse(PyExc_TypeError, index, "expects struct " + p.dtype->display + ", got " + describe(value));
     }
     nb::object bytes = nb::borrow(value).attr(names().pack)();
     if (!PyBytes_Check(bytes.ptr()) || PyBytes_GET_SIZE(bytes.ptr()) != p.size)
         refuse(PyExc_TypeError, index, "has a _wc_pack() that does not give " + std::to_string(p.size) + " bytes");
     std::memcpy(to, PyBytes_AS_STRING(bytes.ptr()), p.size);
+    for (const ArrayField& field : p.arrays) strided |= !field.inner_contiguous(to);
     pins.add(nb::borrow(value));
 }
 

@@ -1,6 +1,8 @@
 #include "plan.h"
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstring>
@@ -85,7 +87,14 @@ void raise(PyObject* exception, const std::string& message) {
     throw nb::python_error();
 }
 
-ParamSpec::ParamSpec(std::string name_, nb::object type_, bool writable_)
+bool ArrayField::inner_contiguous(const std::byte* block) const {
+    wc_array array;
+    std::memcpy(&array, block + offset, sizeof array);
+    return array.shape[ndim - 1] <= 1 || array.strides[ndim - 1] == itemsize;
+}
+
+ParamSpec::ParamSpec(std::string name_, nb::object type_, bool writable_,
+                     const std::vector<std::array<int64_t, 3>>& arrays_)
     : name(std::move(name_)), type(std::move(type_)), writable(writable_) {
     size = nb::cast<uint32_t>(attribute(type, "size"));
     align = nb::cast<uint32_t>(attribute(type, "align"));
@@ -99,6 +108,11 @@ ParamSpec::ParamSpec(std::string name_, nb::object type_, bool writable_)
         if (ndim < 1 || ndim > kMaxNdim || size != sizeof(wc_array)) throw nb::value_error("bad array type");
     } else {
         kind = dtype->scalar.kind == Kind::None ? ArgKind::Struct : dtype->rank ? ArgKind::Packed : ArgKind::Scalar;
+    }
+    for (auto [at, dims, itemsize] : arrays_) {
+        if (kind != ArgKind::Struct || at < 0 || at + sizeof(wc_array) > size || dims < 1 || dims > kMaxNdim)
+            throw nb::value_error("no such array in the struct");
+        arrays.push_back({static_cast<uint32_t>(at), static_cast<int>(dims), itemsize});
     }
 }
 
@@ -290,7 +304,8 @@ PyType_Slot slots[] = {
 
 void bind_plans(nb::module_& m) {
     nb::class_<ParamSpec>(m, "ParamSpec")
-        .def(nb::init<std::string, nb::object, bool>(), nb::arg("name"), nb::arg("type"), nb::arg("writable") = true)
+        .def(nb::init<std::string, nb::object, bool, const std::vector<std::array<int64_t, 3>>&>(), nb::arg("name"),
+             nb::arg("type"), nb::arg("writable") = true, nb::arg("arrays") = std::vector<std::array<int64_t, 3>>())
         .def_ro("name", &ParamSpec::name)
         .def_ro("type", &ParamSpec::type)
         .def_ro("writable", &ParamSpec::writable);

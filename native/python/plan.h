@@ -1,6 +1,7 @@
 // A plan: everything a launch of one kernel with one signature needs, prepared once. Packing turns Python arguments
 // into the argument block of abi.h; running spreads the launch over the pool. Start with Plan::launch in plan.cpp.
 #pragma once
+#include <array>
 #include <atomic>
 #include <string>
 #include <vector>
@@ -13,9 +14,19 @@ namespace wc {
 
 enum class ArgKind : uint8_t { Array, Scalar, Packed, Struct };
 
-// One kernel parameter, described by a Type of lang/types.py.
+// An array inside a struct parameter.
+struct ArrayField {
+    uint32_t offset;
+    int ndim;
+    int64_t itemsize;
+
+    bool inner_contiguous(const std::byte* block) const;
+};
+
+// One kernel parameter, described by a Type of lang/types.py. `arrays` gives (byte offset, dimensions, element size) of
+// the arrays inside a struct.
 struct ParamSpec {
-    ParamSpec(std::string name, nb::object type, bool writable);
+    ParamSpec(std::string name, nb::object type, bool writable, const std::vector<std::array<int64_t, 3>>& arrays);
 
     std::string name;
     nb::object type;
@@ -26,6 +37,7 @@ struct ParamSpec {
     int dtype_id;  // of an array's elements, else of the value itself
     const Dtype* dtype;
     uint32_t offset = 0;  // in the argument block
+    std::vector<ArrayField> arrays;
 };
 
 // Launch dimensions as kernels see them, and their product.
@@ -91,7 +103,7 @@ class Plan {
     void pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
     void pack_buffer(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
     void pack_packed(size_t index, PyObject* value, std::byte* to) const;
-    void pack_struct(size_t index, PyObject* value, std::byte* to, Pins& pins) const;
+    void pack_struct(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
     bool pack_converted(size_t index, PyObject* value, std::byte* block, Pins& pins, bool& strided) const;
 
     wc_kernel entries_[kVariants] = {};

@@ -110,9 +110,12 @@ class Code:
     def symbols(self) -> dict[str, int]: ...
 
 class ParamSpec:
-    """A kernel parameter. `writable` (arrays): the kernel writes it, so read-only memory is refused."""
+    """A kernel parameter. `writable` (arrays): the kernel writes it, so read-only memory is refused. `arrays` (structs):
+    (byte offset, dimensions, element size) of each array inside."""
 
-    def __init__(self, name: str, type: Type, writable: bool = True) -> None: ...
+    def __init__(
+        self, name: str, type: Type, writable: bool = True, arrays: Sequence[tuple[int, int, int]] = ()
+    ) -> None: ...
     @property
     def name(self) -> str: ...
     @property

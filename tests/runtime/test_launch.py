@@ -174,6 +174,14 @@ def test_strided_arrays_are_used_in_place():
     assert np.array_equal(backwards, x)
 
 
+def test_strided_arrays_in_structs_are_used_in_place():
+    out, base = wp.zeros(3, dtype=float), np.arange(12, dtype=np.float32).reshape(3, 4)
+    p = Params()
+    p.scale, p.offset, p.data = 2.0, wp.vec3(0.0, 5.0, 0.0), wp.array(base, dtype=float, copy=False)[:, 1]
+    wp.launch(with_struct, 3, [p], [out])
+    assert out.numpy().tolist() == (2.0 * base[:, 1] + 5.0).tolist()
+
+
 class Foreign:
     """An array of another library: memory behind the array interface or DLPack."""
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir.nodes import Function, Value
-from ..lang.types import I32, I64, Type
+from ..lang.types import I32, I64, Array, Type
 from .exits import Accumulator, Join
 from .function import EmitOptions, FunctionEmitter, Shared
 from .lanes import V
-from .memory import memory_leaves
+from .memory import memory_leaves, with_inner_strides
 from .target import Target
 from .uniformity import analyze
 from .writer import PTR, llvm_type, sequence
@@ -92,7 +92,9 @@ class _KernelEmitter(FunctionEmitter):
         for param in self.fn.params:
             t = param.type
             at = -(-at // t.align) * t.align
-            self.params[param] = self.memory.load(self.memory.displace(block, at), t, 0, len(memory_leaves(t)), None)
+            values = self.memory.load(self.memory.displace(block, at), t, 0, len(memory_leaves(t)), None)
+            inner = self.shared.options.inner_contiguous
+            self.params[param] = with_inner_strides(values, t) if inner else values
             at += t.size
 
     # -- the launch grid ----------------------------------------------------------------------------------------
@@ -190,10 +192,11 @@ def _emit_call(caller: FunctionEmitter, fn: Function, varying: tuple[bool, ...],
     """Call `fn` for the active lanes, emitting it first if this is the first such call."""
     shared, lanes = caller.shared, caller.lanes.lanes
     facts = analyze(fn, varying, lanes, shared.facts)
-    key = (fn, varying)
+    known = _known_strides(caller, args)
+    key = (fn, varying, tuple(known.items()))
     if key not in shared.names:
         shared.names[key] = f"f{len(shared.names)}"
-        _FunctionBody(shared, fn, varying, shared.names[key]).emit()
+        _FunctionBody(shared, fn, varying, shared.names[key]).emit(known)
     operands = []
     for arg, is_varying in zip(args, varying):
         for v in caller.get(arg):
@@ -211,6 +214,18 @@ def _emit_call(caller: FunctionEmitter, fn: Function, varying: tuple[bool, ...],
     whole = caller.w.inst(call)
     parts = [caller.w.inst(f"extractvalue {result} {whole}, {i}") for i in range(len(slots))]
     return [V(leaf, text, None if v else 0) for (leaf, v), text in zip(slots, parts)]
+
+
+def _known_strides(caller: FunctionEmitter, args: list[Value]) -> dict[tuple[int, int], str]:
+    """(argument, leaf) of the array strides that are literals: the callee is emitted for them."""
+    found = {}
+    for i, arg in enumerate(args):
+        if isinstance(arg.type, Array):
+            last = len(memory_leaves(arg.type)) - 1
+            stride = caller.get(arg)[last]
+            if stride.literal_int is not None:
+                found[i, last] = stride.text
+    return found
 
 
 def _result_slots(fn: Function, varying: tuple[bool, ...]):
@@ -231,14 +246,18 @@ class _FunctionBody(FunctionEmitter):
         super().__init__(shared, facts)
         self.fn, self.varying, self.name = fn, varying, name
 
-    def emit(self) -> None:
+    def emit(self, known: dict[tuple[int, int], str]) -> None:
+        """Write the function. `known` are (argument, leaf) that are literals in all calls of this copy."""
         lanes, w = self.lanes.lanes, self.w
         signature = []
-        for param, is_varying in zip(self.fn.params, self.varying):
+        for i, (param, is_varying) in enumerate(zip(self.fn.params, self.varying)):
             names = [w.name() for _ in memory_leaves(param.type)]
             kinds = [leaf for _, leaf in memory_leaves(param.type)]
             signature += [f"{llvm_type(k, lanes if is_varying else 1)} {n}" for k, n in zip(kinds, names)]
-            self.values[param] = [V(k, n, None if is_varying else 0) for k, n in zip(kinds, names)]
+            self.values[param] = [
+                V(k, known[i, j]) if (i, j) in known else V(k, n, None if is_varying else 0)
+                for j, (k, n) in enumerate(zip(kinds, names))
+            ]
         if lanes > 1:
             signature.append(f"<{lanes} x i1> %mask")
             self.mask = "%mask"

@@ -52,7 +52,7 @@ class Shared:
     lanes: int
     declarations: dict[str, None] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
-    names: dict[tuple[Function, tuple[bool, ...]], str] = field(default_factory=dict)
+    names: dict[tuple, str] = field(default_factory=dict)
     facts: Cache = field(default_factory=dict)
     sites: dict[Operation, dict[str, Any]] = field(default_factory=dict)
     emit_callee: Callable[..., str] | None = None
@@ -181,8 +181,7 @@ class FunctionEmitter(Control):
         array = op.args[0].type
         assert isinstance(array, Array)
         indices = [self.get(a)[0] for a in op.args[1 : 1 + array.ndim]]
-        contiguous = self.shared.options.inner_contiguous
-        address = self.memory.element(self.get(op.args[0]), array, indices, contiguous)
+        address = self.memory.element(self.get(op.args[0]), array, indices)
         offset, start, end, t = path_range(array.dtype, path)
         if -1 not in path:
             return address, array.dtype, start, end
@@ -221,7 +220,7 @@ class FunctionEmitter(Control):
         assert isinstance(t, Array)
         array, taken = self.get(op.args[0]), len(op.args) - 1
         indices = [self.get(a)[0] for a in op.args[1:]]
-        address = self.memory.element(array, t, indices, False)
+        address = self.memory.element(array, t, indices)
         shape, strides = array[2 + taken : 2 + t.ndim], array[2 + t.ndim + taken :]
         self.one(op, [address, V(PTR, "null"), *shape, *strides])
 

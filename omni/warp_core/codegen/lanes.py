@@ -7,7 +7,7 @@ Arithmetic stays in the cheapest form that holds the result; `Lanes.vector` make
 
 from __future__ import annotations
 
-from ..lang.types import BF16, BOOL, F16, F32, F64, I16, I32, Scalar
+from ..lang.types import BF16, BOOL, F16, F32, F64, I16, I32, I64, Scalar
 from .target import Target
 from .writer import NARROW, PTR, Leaf, Writer, constant, literal, llvm_scalar, llvm_type, sequence, shuffle_mask
 
@@ -263,14 +263,32 @@ class Lanes:
         return self.intrinsic(f"llvm.{name}.{self.suffix(t, n)}", ty, (ty, x))
 
     def multiply_add(self, a: V, b: V, c: V) -> V:
-        """a*b + c, rounded once where the target can."""
+        """a*b + c, rounded once."""
         t, n = a.type, self.width(a, b, c)
         if t in NARROW:
             return self.cast(self.multiply_add(*(self.cast(v, F64) for v in (a, b, c))), t)
+        if not self.target.fma:
+            return self._soft_multiply_add(a, b, c) if t is F32 else self.libm("fma", t, [a, b, c])
         ty = llvm_type(t, n)
         args = [(ty, self.operand(v, n)) for v in (a, b, c)]
-        name = "fma" if self.target.fma else "fmuladd"
-        return self.result(t, self.intrinsic(f"llvm.{name}.{self.suffix(t, n)}", ty, *args), n)
+        return self.result(t, self.intrinsic(f"llvm.fma.{self.suffix(t, n)}", ty, *args), n)
+
+    def _soft_multiply_add(self, a: V, b: V, c: V) -> V:
+        """In double, where the product is exact; the sum is rounded to odd, so that the last rounding is the only one."""
+        a, b, c = (self.cast(v, F64) for v in (a, b, c))
+        product = self.binary("mul", a, b)
+        total = self.binary("add", product, c)
+        high = self.binary("sub", total, c)  # the error of the sum, after Knuth
+        low = self.binary("sub", total, high)
+        error = self.binary("add", self.binary("sub", product, high), self.binary("sub", c, low))
+        n = self.width(total, error)
+        bits, sign = self.bitcast(total, I64), self.bitcast(error, I64)
+        even = self.binary("eq", self.binary("and", bits, V(I64, "1")), V(I64, "0"))
+        inexact = V(BOOL, self._inst("fcmp one", F64, n, self.operand(error, n), constant(0.0, F64, n)), total.stride)
+        away = self.binary("ge", self.binary("xor", bits, sign), V(I64, "0"))
+        step = self.select(away, V(I64, "1"), V(I64, "-1"))
+        odd = self.select(self.binary("and", even, inexact), self.binary("add", bits, step), bits)
+        return self.cast(self.bitcast(odd, F64), F32)
 
     def select(self, cond: V, a: V, b: V) -> V:
         if a.same(b):

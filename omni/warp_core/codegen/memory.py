@@ -63,6 +63,18 @@ def memory_type(t: Leaf) -> str:
     return "i8" if t is BOOL else llvm_scalar(t)
 
 
+def with_inner_strides(values: list[V], t: Type) -> list[V]:
+    """Leaves of a value of `t` with the last stride of each array in it replaced by the size of its elements."""
+    values, at = list(values), 0
+    for _, leaf in leaves(t):
+        if isinstance(leaf, Array):
+            at += 2 + 2 * leaf.ndim
+            values[at - 1] = V(I64, str(leaf.dtype.size))
+        else:
+            at += 1
+    return values
+
+
 class Memory:
     """Emits accesses through a `Lanes`."""
 
@@ -85,13 +97,11 @@ class Memory:
     def displace(self, address: V, offset: int) -> V:
         return self.advance(address, V(I64, str(offset)))
 
-    def element(self, array: list[V], t: Array, indices: list[V], inner_contiguous: bool) -> V:
+    def element(self, array: list[V], t: Array, indices: list[V]) -> V:
         """The address of an element, or of the sub-array that fewer indices name."""
         address = array[0]
         for k, index in enumerate(indices):
             stride = array[2 + t.ndim + k]
-            if inner_contiguous and k == t.ndim - 1:
-                stride = V(I64, str(t.dtype.size))
             offset = self.lanes.binary("mul", self.lanes.cast(index, I64), stride)
             address = self.advance(address, offset)
         return address

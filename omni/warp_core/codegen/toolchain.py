@@ -17,7 +17,7 @@ from .target import Target
 LLVM_VERSION = ".".join(map(str, llvm.llvm_version_info))
 
 # Only intrinsics with these names may be emitted: LLVM ends the process on one it cannot select.
-_NAMES = "abs ceil ctlz ctpop fabs floor fma fmuladd fptosi fptoui masked rint sqrt trunc vector"
+_NAMES = "abs ceil ctlz ctpop fabs floor fma fptosi fptoui masked rint sqrt trunc vector"
 INTRINSICS = frozenset(_NAMES.split())
 _lock = threading.Lock()
 

@@ -19,7 +19,7 @@ from ..codegen.target import host
 from ..compiler import Artifact, CompileRequest, compile
 from ..lang.kernel import Kernel
 from ..lang.structs import spell
-from ..lang.types import Array, Type
+from ..lang.types import Array, Type, leaves
 from ..lang.values import python_type
 from . import cache, debug
 from .array import array
@@ -138,6 +138,13 @@ def _tell(request: CompileRequest, what: str) -> None:
         config.log(config.LOG_INFO, f"kernel `{request.kernel.name}` ({kind}{request.target.name}) {what}")
 
 
+def _inner_arrays(t: Type) -> list[tuple[int, int, int]]:
+    """(byte offset, dimensions, element size) of the arrays inside a struct."""
+    if isinstance(t, Array):
+        return []
+    return [(at, leaf.ndim, leaf.dtype.size) for at, leaf in leaves(t) if isinstance(leaf, Array)]
+
+
 class _Maker:
     """Makes one plan and serves its callbacks."""
 
@@ -150,7 +157,8 @@ class _Maker:
         loaded = load(self.kernel, self.options, variant)
         self.artifact = artifact = loaded.artifact
         params = [
-            _native.ParamSpec(name, t, written) for (name, t), written in zip(self.kernel.params, artifact.written)
+            _native.ParamSpec(name, t, written, _inner_arrays(t))
+            for (name, t), written in zip(self.kernel.params, artifact.written)
         ]
         self.plan = _native.Plan(
             self.kernel.name,
