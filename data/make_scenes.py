@@ -234,13 +234,13 @@ def wave(folder: Path, size: int = 256) -> None:
     graph.read("read", "/World/Water", "points")
     graph.node(
         "wave", "omni.warp_core.Kernel", 1,
-        inputs__codeStr=("string", WAVE), inputs__dimSource=("token", "points"), inputs__time=("float", 0.0),
-        inputs__height=("float", 0.62), inputs__points=("point3f[]", None), outputs__points=("point3f[]", None),
+        inputs__codeStr=("string", WAVE), inputs__dimSource=("token", "rest"), inputs__time=("float", 0.0),
+        inputs__height=("float", 0.62), inputs__rest=("point3f[]", None), outputs__points=("point3f[]", None),
         outputs__colors=("color3f[]", None),
     )  # fmt: skip
     graph.connect("wave.inputs:execIn", "tick.outputs:tick")
     graph.connect("wave.inputs:time", "tick.outputs:time")
-    graph.connect("wave.inputs:points", "read.outputs:value")
+    graph.connect("wave.inputs:rest", "read.outputs:value")
     graph.write("writePoints", "/World/Water", "points", "wave.outputs:points", "wave.outputs:execOut")
     graph.write(
         "writeColors", "/World/Water", "primvars:displayColor", "wave.outputs:colors", "writePoints.outputs:execOut"

@@ -76,6 +76,20 @@ def test_plain_style(make_scene, play):
     assert timing.launches == 4 and timing.compile_ms > 0 and timing.kernel_ms > 0
 
 
+def test_points_reach_the_kernel_without_a_copy(make_scene, play, monkeypatch):
+    seen = []
+    launch = wp.launch
+
+    def watch(kernel, dim, inputs, device):
+        seen.append(inputs[0].ptr)
+        launch(kernel, dim=dim, inputs=inputs, device=device)
+
+    monkeypatch.setattr(wp, "launch", watch)
+    result = play(make_scene(READ + kernel(PLAIN, PLAIN_ATTRIBUTES)))
+    memory = value(result, "/G/read.outputs:value")
+    assert not memory.flags.owndata and seen == [memory.ctypes.data] * 4
+
+
 def test_an_input_and_output_of_one_name_is_worked_on_in_place(make_scene, play):
     code = "@wp.kernel\ndef k(points: wp.array(dtype=wp.vec3)):\n    i = wp.tid()\n    points[i] = points[i] * 2.0\n"
     attributes = """
