@@ -23,6 +23,7 @@ Fall = Join | Accumulator
 
 # A varying `if` whose two sides cost no more than this runs both and selects; the unit is about one instruction.
 _SPECULATION_LIMIT = 16
+_COHERENT_LIMIT = 60
 _COSTLY = {"libm": 100, "div": 4, "rem": 8, "floordiv": 8, "sqrt": 4}
 
 
@@ -181,6 +182,8 @@ class Control:
         assert self.mask is not None
         inside, skip = self.w.label("side"), self.w.label("skip")
         join = Join(self, "endside", self.slots(end.args) if end.code == "yield" else [])
+        if gains_without_mask(region):
+            self.coherent(region, join)
         self.w.cond_br(self.lanes.any(self.mask), inside, skip)
         self.w.start(inside)
         self.region(region, join)
@@ -188,6 +191,18 @@ class Control:
         join.bail()
         values = join.finish()
         return values if end.code == "yield" else None
+
+    def coherent(self, region: Region, join: Join) -> None:
+        """A copy of the region without masks, for when all lanes are active; goes on in the block for the others."""
+        mask = self.mask
+        assert mask is not None
+        whole, some = self.w.label("whole"), self.w.label("partial")
+        self.w.cond_br(self.lanes.all(mask), whole, some)
+        self.w.start(whole)
+        self.mask = None
+        self.region(region, join)
+        self.w.start(some)
+        self.mask = mask
 
     # -- loops --------------------------------------------------------------------------------------------------
 
@@ -373,6 +388,15 @@ class Head:
             back = f", [ {self.back[1][i]}, %{self.back[0]} ]" if self.back else ""
             lines.append(f"  {name} = phi {ty} [ {start}, %{self.entry} ]{back}")
         self.w.lines[self.at : self.at] = lines
+
+
+def gains_without_mask(region: Region) -> bool:
+    """Whether a second copy of the region, for all lanes, pays: it is small, no lane leaves it early, and it goes to
+    memory, where wide accesses are several times faster than masked ones."""
+    ops = list(region.walk())
+    if len(ops) > _COHERENT_LIMIT or any(op.code in ("break", "continue", "return") for op in ops):
+        return False
+    return any(op.code in ("load", "store") for op in ops)
 
 
 def speculatable(region: Region) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ir.nodes import Function, Operation, Value
+from ..ir.nodes import Operation, Value
 from ..ir.ops import ATOMIC_KINDS, COMPARISONS, ELEMENTWISE
 from ..lang.types import BOOL, F64, I32, I64, Array, Packed, Scalar, element
 from .atomics import Atomics

@@ -274,7 +274,7 @@ class Lanes:
         return self.result(t, self.intrinsic(f"llvm.fma.{self.suffix(t, n)}", ty, *args), n)
 
     def _soft_multiply_add(self, a: V, b: V, c: V) -> V:
-        """In double, where the product is exact; the sum is rounded to odd, so that the last rounding is the only one."""
+        """In double, where the product is exact; the sum is rounded to odd, so that only the last rounding counts."""
         a, b, c = (self.cast(v, F64) for v in (a, b, c))
         product = self.binary("mul", a, b)
         total = self.binary("add", product, c)
@@ -452,6 +452,10 @@ class Lanes:
     def any(self, mask: str) -> str:
         """Whether a mask has a lane set, as an i1."""
         return self._inst("icmp ne", _bits(self.lanes), 1, self.mask_bits(mask), "0")
+
+    def all(self, mask: str) -> str:
+        """Whether a mask has every lane set, as an i1."""
+        return self._inst("icmp eq", _bits(self.lanes), 1, self.mask_bits(mask), "-1")
 
     def mask_bits(self, mask: str) -> str:
         return self.w.inst(f"bitcast <{self.lanes} x i1> {mask} to i{self.lanes}")
