@@ -29,7 +29,7 @@ from omni.warp_core.ir import interp, parser, printer, verifier
 from omni.warp_core.ir.clone import copy_function
 from omni.warp_core.ir.memory import MemArray
 from omni.warp_core.ir.nodes import Function
-from omni.warp_core.passes import checks, contract, dce, licm, private, simplify
+from omni.warp_core.passes import checks, contract, dce, licm, loads, private, simplify
 from omni.warp_core.passes.inline import inline
 from omni.warp_core.passes.pipeline import PassOptions, run
 from tests.ir.generate import same
@@ -52,6 +52,7 @@ PASSES = {
     "licm": in_place(licm.licm),
     "contract": in_place(contract.contract),
     "dce": in_place(dce.dce),
+    "loads": in_place(loads.merge_loads),
     "privatise": in_place(private.privatise),
     "checks": checks.insert_checks,
     "asserts": in_place(checks.drop_asserts),

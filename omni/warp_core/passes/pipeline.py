@@ -15,6 +15,7 @@ from .contract import contract
 from .dce import dce
 from .inline import inline
 from .licm import licm
+from .loads import merge_loads
 from .private import privatise
 from .simplify import simplify
 
@@ -47,6 +48,7 @@ def _optimise(function: Function, options: PassOptions) -> Function:
     new = inline(function, options.inline_limit, lambda callee: _finish(callee, options))
     drop_asserts(new)
     new = simplify(new)
+    merge_loads(new)
     privatise(new)
     licm(new)
     if options.contract:
