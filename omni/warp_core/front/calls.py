@@ -23,6 +23,7 @@ from ..lang.types import Scalar, Type, element
 from .context import Context, Refused, lowers
 from .overloads import Call, Match, adapt_values, choose
 from .resolve import PACKAGE
+from .updates import write_back
 from .values import Closure, Front, Lit, Ref, Static, Tup, spell_front, unflatten
 
 Handler = Callable[[Context, Call], Front]
@@ -191,7 +192,12 @@ def call_builtin(
     values = adapt_values(cx, m, c)
     instance = cx.session.builtin_instance(builtin, i, m, node)
     results = cx.at(node).emit("call", values, attr=instance.function, results=instance.function.results)
-    return unflatten(instance.shape, list(results))
+    found = unflatten(instance.shape, list(results))
+    if not builtin.updates:
+        return found
+    *kept, new = found.items
+    write_back(cx, builtin, node, new)
+    return kept[0] if len(kept) == 1 else Tup(kept)
 
 
 def _call_function(cx: Context, f: Function, c: Call) -> Front:

@@ -26,6 +26,7 @@ from .iteration import Items, iterate
 from .joins import terminate
 from .liveness import Liveness
 from .overloads import Match
+from .updates import recogniser
 from .values import Closure, Front, Lit, Static, Tup, flatten, spell_shape
 
 
@@ -141,7 +142,8 @@ class Session:
         fn = IrFunction(self._unique(name), params, is_kernel=is_kernel, loc=loc, is_library=self.quiet)
         cx = Context(self, source, func.__globals__, cells, fn)
         cx.bindings = m.bindings
-        cx.liveness = Liveness(tree.body)
+        statics = {name: x.obj for name, x in m.statics if isinstance(x, Static)}
+        cx.liveness = Liveness(tree.body, recogniser(func.__globals__, {**cells, **statics}))
         args = [a.arg for a in [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]]
         cx.local_names = frozenset((*cx.liveness.locals, *args))
         nodes = {a.arg: a for a in [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]}

@@ -1,13 +1,14 @@
 """Which locals a statement assigns, and which are still wanted after it: decides what loops and branches carry.
 
-`analyse` runs once per function over the syntax tree. Component stores (`v[0] = x`, `s.field = x`) count as
-assignments of their base name, since values are updated functionally; the lowering drops arrays from them.
+`Liveness` runs once per function over the syntax tree. Component stores (`v[0] = x`, `s.field = x`) count as
+assignments of their base name, since values are updated functionally; the lowering drops arrays from them. So do calls
+that update their first argument (`wp.randf(state)`).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 Names = frozenset[str]
 NONE: Names = frozenset()
@@ -20,10 +21,21 @@ def base_name(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-class Liveness:
-    """The results: live names after each statement and at the head of each loop, and assigned names per node."""
+def updated_name(call: ast.Call) -> str | None:
+    """The local that a call takes as its first argument; builtins that assign that argument name it `state`."""
+    first = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "state"), None)
+    return first.id if isinstance(first, ast.Name) else None
 
-    def __init__(self, body: Sequence[ast.stmt]):
+
+class Liveness:
+    """The results: live names after each statement and at the head of each loop, and assigned names per node.
+
+    `updates` tells whether a call assigns its first argument.
+    """
+
+    def __init__(self, body: Sequence[ast.stmt], updates: Callable[[ast.Call], bool]):
+        self.calls_updates = updates
+        self.updating: set[ast.Call] = set()  # calls known to assign their first argument, outside of lambdas
         self.after: dict[int, Names] = {}
         self.head: dict[int, Names] = {}
         self._effects: dict[int, tuple[Names, Names]] = {}
@@ -147,8 +159,17 @@ def _scan(root: ast.AST, reads: set[str], writes: set[str], results: Liveness) -
         elif kind is ast.comprehension:  # its targets are names of its own
             stack += [node.iter, *node.ifs]  # type: ignore[attr-defined]
             continue
+        elif kind is ast.Call and results.calls_updates(node):  # type: ignore[arg-type]
+            writes.add(updated_name(node))  # type: ignore[arg-type]
+            results.updating.add(node)  # type: ignore[arg-type]
         elif kind is ast.Lambda:
-            results.capture(results._of(node.body)[0])  # type: ignore[attr-defined]
+            inner = results._of(node.body)  # type: ignore[attr-defined]
+            results.capture(inner[0])
+            results.updating.difference_update(ast.walk(node))  # type: ignore[arg-type]
+            reads |= inner[0]
+            writes |= inner[1]
+            stack.append(node.args)  # type: ignore[attr-defined]
+            continue
         for name in _CHILDREN.get(kind) or _children(kind):
             child = getattr(node, name, None)
             if type(child) is list:

@@ -2,8 +2,8 @@
 
 The package in reading order: `context` (state of lowering one function), `values` (what expressions can be), `resolve`
 (names), `expressions`, `operators`, `comparison`, `access` (members, indices, stores), `calls` with `intrinsics`,
-`printing`, `python_builtins` and `constructors`, `statements`, `control` (branches and loops) with `joins`, `liveness`
-and `matching`, `instances` (functions called), `library`.
+`printing`, `python_builtins` and `constructors`, `statements`, `control` (branches and loops) with `joins`, `liveness`,
+`updates` and `matching`, `instances` (functions called), `library`.
 """
 
 from __future__ import annotations

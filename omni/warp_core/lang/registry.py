@@ -74,11 +74,16 @@ class Overload:
 
 
 class Builtin:
-    """A function of the library: overloads tried in the order they were written."""
+    """A function of the library: overloads tried in the order they were written.
+
+    One that `updates` its first argument returns the new value of that argument after its result. In a kernel the
+    local passed there takes it; any other argument, and a call at Python scope, leaves the argument as it was.
+    """
 
     def __init__(self, name: str):
         self.name = self.__name__ = name
         self.overloads: list[Overload] = []
+        self.updates = False
         self.__doc__ = None
 
     def __call__(self, *args, **kwargs):
@@ -103,12 +108,16 @@ class Intrinsic:
         return f"<builtin {self.name}>"
 
 
-def builtin(func: Callable | None = None, *, name: str = "", cold: bool = False) -> Any:
-    """Decorator: add `func` to the overload set of its name (or of `name`) and return the set."""
+def builtin(func: Callable | None = None, *, name: str = "", cold: bool = False, updates: bool = False) -> Any:
+    """Decorator: add `func` to the overload set of its name (or of `name`) and return the set.
+
+    `cold` is described at `Overload`, `updates` at `Builtin`.
+    """
     if func is None:
-        return lambda f: builtin(f, name=name, cold=cold)
+        return lambda f: builtin(f, name=name, cold=cold, updates=updates)
     key = name or func.__name__
     found = _builtins.setdefault(key, Builtin(key))
+    found.updates |= updates
     found.overloads.append(Overload(key, func, cold))
     if found.__doc__ is None:
         found.__doc__ = func.__doc__

@@ -27,6 +27,13 @@ _MODULES = {
         transform_point transform_vector transform_inverse
     """,
     "bits": "bit_count",
+    "random": """
+        rand_init randi randu randf randn poisson sample_cdf sample_triangle sample_unit_ring sample_unit_disk
+        sample_unit_sphere_surface sample_unit_sphere sample_unit_hemisphere_surface sample_unit_hemisphere
+        sample_unit_square sample_unit_cube
+    """,
+    "noise": "noise pnoise curlnoise",
+    "search": "lower_bound",
 }
 
 INDEX: dict[str, str] = {name: module for module, names in _MODULES.items() for name in names.split()}
