@@ -392,7 +392,8 @@ class Head:
 
 def gains_without_mask(region: Region) -> bool:
     """Whether a second copy of the region, for all lanes, pays: it is small, no lane leaves it early, and it goes to
-    memory, where wide accesses are several times faster than masked ones."""
+    memory, where wide accesses are several times faster than masked ones.
+    """
     ops = list(region.walk())
     if len(ops) > _COHERENT_LIMIT or any(op.code in ("break", "continue", "return") for op in ops):
         return False

@@ -33,9 +33,9 @@ _PLAIN = (
 class EmitOptions:
     """How to emit a kernel.
 
-    lanes: lane count, 0 for the target's own. inner_contiguous: all array arguments have a contiguous last dimension.
-    flat: lanes run over the flattened launch grid rather than its last dimension, which is for launches whose last
-    dimension is shorter than a group of lanes; the grid must have less than 2**31 threads.
+    lanes: lane count, 0 for what suits kernel and target. inner_contiguous: all array arguments have a contiguous last
+    dimension. flat: lanes run over the flattened launch grid rather than its last dimension, which is for launches
+    whose last dimension is shorter than a group of lanes; the grid must have less than 2**31 threads.
     """
 
     lanes: int = 0

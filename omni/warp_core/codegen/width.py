@@ -1,0 +1,67 @@
+"""How many lanes a kernel runs best with on a target.
+
+One register of lanes is the rule. Kernels that compute in long dependent chains (polynomials, iterations that lanes
+leave at different times) but hold few values at a time run on two registers: two chains in flight hide each other's
+latency. What decides is how many varying values are alive at once, for past the register file the second group only
+makes spills.
+"""
+
+from __future__ import annotations
+
+from ..ir.nodes import Function, Region, Value
+from ..ir.ops import ELEMENTWISE
+from .memory import memory_leaves
+from .target import Target
+from .uniformity import analyze
+
+_LARGE = 300  # operations; beyond it the wider code takes too long to compile
+_SMALL = 16  # arithmetic operations; below it there is nothing to overlap
+_SPARE = 6  # registers left for masks' operands, constants and addresses
+
+
+def preferred_lanes(fn: Function, target: Target) -> int:
+    """The lane count for kernel `fn`."""
+    facts = analyze(fn, (False,) * len(fn.params), target.lanes, {})
+    ops = list(fn.body.walk())
+    iterates = any(op.code in ("for", "loop") for op in facts.masked)
+    if not iterates and sum(op.code in ELEMENTWISE for op in ops) < _SMALL:
+        return target.lanes
+    return 2 * target.lanes if _fits_twice(fn, facts.varying, target) else target.lanes
+
+
+def _fits_twice(fn: Function, varying: set[Value], target: Target) -> bool:
+    """Whether two groups of lanes find room in the registers, in `fn` and in what it often calls."""
+    ops = list(fn.body.walk())
+    registers = 32 if target.vector_bits == 512 else 16
+    if len(ops) > _LARGE or 2 * _Pressure(varying).peak(fn.body) > registers - _SPARE:
+        return False
+    callees = {op.attr for op in ops if op.code == "call" and not op.attr.is_cold}
+    for callee in callees:
+        facts = analyze(callee, (True,) * len(callee.params), target.lanes, {})
+        if not _fits_twice(callee, facts.varying, target):
+            return False
+    return True
+
+
+class _Pressure:
+    """Counts the registers that varying values alive at the same time take, for one group of lanes."""
+
+    def __init__(self, varying: set[Value]):
+        self.varying, self.most = varying, 0
+
+    def peak(self, body: Region) -> int:
+        self._before(body, set())
+        return self.most
+
+    def _before(self, region: Region, live: set[Value]) -> set[Value]:
+        """The values alive before `region`, given those alive after it."""
+        for op in reversed(region.ops):
+            live = live - set(op.results)
+            inside = [self._before(inner, live) - set(inner.params) for inner in op.regions]
+            live = live.union(*inside, (a for a in op.args if a in self.varying and not a.is_const))
+            self.most = max(self.most, sum(map(_registers, live)))
+        return live
+
+
+def _registers(value: Value) -> float:
+    return sum(max(leaf.bits, 32) / 32 for _, leaf in memory_leaves(value.type))

@@ -1,0 +1,43 @@
+"""Kernels that fit twice into the registers, and gain from it, get two registers of lanes; others one."""
+
+from __future__ import annotations
+
+import pytest
+
+from omni.warp_core.codegen.target import x86
+from omni.warp_core.codegen.width import preferred_lanes
+from omni.warp_core.ir.builder import Builder
+from omni.warp_core.ir.nodes import Function, Value
+from omni.warp_core.lang.types import F32, Array
+
+_TARGET = x86("avx512")
+
+
+def _chains(count: int, length: int) -> Function:
+    """`count` values, each squared `length` times, summed at the end: all alive throughout."""
+    fn = Function("chains", [Value(Array(F32), name="x")], is_kernel=True)
+    (x,) = fn.params
+    b = Builder(fn)
+    i = b.op("tid", attr=(0, 1))
+    values = [b.op("load", x, b.op("add", i, b.i32(k)), attr=()) for k in range(count)]
+    for _ in range(length):
+        values = [b.op("mul", v, v) for v in values]
+    total = values[0]
+    for v in values[1:]:
+        total = b.op("add", total, v)
+    b.op("store", x, i, total, attr=())
+    b.terminate("return")
+    return fn
+
+
+@pytest.mark.parametrize(
+    ("count", "length", "lanes"),
+    [
+        (4, 10, 32),  # long chains of few values
+        (1, 3, 16),  # nothing to overlap
+        (30, 10, 16),  # the registers are full with one group
+        (4, 200, 16),  # too large to compile twice as wide
+    ],
+)
+def test_lanes(count, length, lanes):
+    assert preferred_lanes(_chains(count, length), _TARGET) == lanes
