@@ -163,30 +163,32 @@ class Launch {
 
     void set_params(PyObject* const* values, size_t count) {
         plan_.check_count(count);
-        for (size_t i = 0; i < count; ++i) set_param(i, values[i]);
+        for (size_t i = 0; i < count; ++i) set_param(static_cast<int64_t>(i), values[i]);
     }
 
-    void set_param(size_t index, PyObject* value) {
-        if (index >= params_.size())
+    void set_param(int64_t at, PyObject* value) {
+        auto index = static_cast<size_t>(at);
+        if (at < 0 || index >= params_.size())
             raise(PyExc_IndexError, "kernel `" + plan_.name + "` has " + std::to_string(params_.size()) +
-                                        " parameters, there is no index " + std::to_string(index));
+                                        " parameters, there is no index " + std::to_string(at));
         Param fresh;
         std::vector<Line> block = block_;  // a refused value leaves the launch as it was
         plan_.pack(index, value, block.data()->bytes, fresh.pins, fresh.strided);
         fresh.pins.add(nb::borrow(value));
         std::swap(block_, block);
         std::swap(params_[index], fresh);
+        if (running_) retired_.push_back(std::move(fresh.pins));
         strided_ = std::any_of(params_.begin(), params_.end(), [](const Param& p) { return p.strided; });
     }
 
     void set_param_by_name(const std::string& name, PyObject* value) {
         for (size_t i = 0; i < plan_.params.size(); ++i)
-            if (plan_.params[i].name == name) return set_param(i, value);
+            if (plan_.params[i].name == name) return set_param(static_cast<int64_t>(i), value);
         raise(PyExc_ValueError, "kernel `" + plan_.name + "` has no parameter `" + name + "`");
     }
 
     void run() {
-        nb::object alive = plan_object;
+        Running running(*this);
         std::vector<Line> copy;
         std::array<Line, 32> small;
         Line* block = small.data();
@@ -205,6 +207,8 @@ class Launch {
         Py_VISIT(dim.ptr());
         for (const Param& p : params_)
             if (int stop = p.pins.traverse(visit, arg)) return stop;
+        for (const Pins& p : retired_)
+            if (int stop = p.traverse(visit, arg)) return stop;
         return 0;
     }
 
@@ -219,10 +223,21 @@ class Launch {
         bool strided = false;
     };
 
+    // While a launch runs, another thread or a signal handler may set parameters: what they replace is kept.
+    struct Running {
+        explicit Running(Launch& l) : launch(l) { ++launch.running_; }
+        ~Running() {
+            if (--launch.running_ == 0) std::exchange(launch.retired_, {}).clear();
+        }
+        Launch& launch;
+    };
+
     Plan& plan_;
     Grid grid_;
     std::vector<Line> block_;
     std::vector<Param> params_;
+    std::vector<Pins> retired_;
+    int running_ = 0;
     bool strided_ = false;
 };
 
@@ -285,7 +300,7 @@ void bind_launch(nb::module_& m) {
             },
             nb::arg("kernel").none(), nb::arg("plan"), nb::arg("dim"), nb::arg("args"))
         .def(
-            "set_param_at_index", [](Launch& l, size_t index, nb::handle value) { l.set_param(index, value.ptr()); },
+            "set_param_at_index", [](Launch& l, int64_t index, nb::handle value) { l.set_param(index, value.ptr()); },
             nb::arg("index"), nb::arg("value").none())
         .def(
             "set_param_by_name",

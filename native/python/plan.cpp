@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "gil.h"
 #include "warp_core/pool.h"
 
 namespace wc {
@@ -44,7 +45,7 @@ void run_part(void* data, int64_t begin, int64_t end) {
 
 // Called between chunks on the launching thread, whose Python state is saved. Leaves the exception set.
 bool no_signal() {
-    PyGILState_STATE state = PyGILState_Ensure();
+    PyGILState_STATE state = take_gil(PyGILState_Ensure);
     bool fine = PyErr_CheckSignals() == 0;
     PyGILState_Release(state);
     return fine;
@@ -251,8 +252,8 @@ void Plan::execute(wc_kernel kernel, const std::byte* block, const Grid& g, wc_c
     if (small) {
         run_part(&task, 0, g.threads);
     } else {
-        nb::gil_scoped_release release;
-        finished = parallel_for(g.threads, chunk_size(g.threads, known), run_part, &task, no_signal);
+        int64_t chunk = chunk_size(g.threads, known);
+        without_gil([&] { finished = parallel_for(g.threads, chunk, run_part, &task, no_signal); });
     }
     if (!finished) throw nb::python_error();
     double measured = std::max(1e-3, static_cast<double>(task.busy_ns.load()) / static_cast<double>(g.threads));

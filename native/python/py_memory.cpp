@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "gil.h"
 #include "py_array.h"
 #include "warp_core/memory.h"
 #include "warp_core/pool.h"
@@ -23,8 +24,7 @@ struct Buffer {
 template <class F>
 void without_gil_if_large(int64_t nbytes, F&& f) {
     if (nbytes < kParallelBytes) return f();
-    nb::gil_scoped_release release;
-    f();
+    without_gil(f);
 }
 
 void* pointer(uintptr_t p) { return reinterpret_cast<void*>(p); }

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -79,10 +80,18 @@ class Pool {
   private:
     void open(Job& job, int helpers) {
         std::lock_guard lock(mutex_);
+        start_workers();
         jobs_.push_back(&job);
         posted_.fetch_add(1, std::memory_order_release);
-        for (; alive_ < target_ - 1; ++alive_) std::thread([this] { work(); }).detach();
         for (int i = 0; i < helpers; ++i) wake_.notify_one();
+    }
+
+    // Where the system refuses more threads, those there are do the work, at least the caller.
+    void start_workers() {
+        try {
+            for (; alive_ < target_ - 1; ++alive_) std::thread([this] { work(); }).detach();
+        } catch (const std::system_error&) {
+        }
     }
 
     template <class Poll>

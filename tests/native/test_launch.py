@@ -297,6 +297,8 @@ def test_recorded_launches():
     assert block() == (3.0, descriptor(first, 1))
     with pytest.raises(IndexError, match="no index 3"):
         launch.set_param_at_index(3, 1.0)
+    with pytest.raises(IndexError, match="no index -1"):
+        launch.set_param_at_index(-1, 1.0)
     with pytest.raises(ValueError, match="no parameter `c`"):
         launch.set_param_by_name("c", 1.0)
 

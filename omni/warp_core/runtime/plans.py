@@ -7,6 +7,7 @@ dimension is shorter than a group of lanes, and their combinations.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from typing import Any, NamedTuple
@@ -51,6 +52,8 @@ class Loaded:
 _planned: WeakSet[Kernel] = WeakSet()
 _loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
 _lock = threading.RLock()
+# A child of fork has one thread: a compilation that another one was at would never end, nor give its locks back.
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def options_for(kernel: Kernel) -> Options:
