@@ -32,6 +32,7 @@ _MODULES = {
         sample_unit_sphere_surface sample_unit_sphere sample_unit_hemisphere_surface sample_unit_hemisphere
         sample_unit_square sample_unit_cube
     """,
+    "decompositions": "svd2 svd3 qr3 eig3",
     "noise": "noise pnoise curlnoise",
     "search": "lower_bound",
 }
