@@ -28,7 +28,7 @@ RANKS = (
     ("dump",),
     ("runtime",),
     ("algo", "types"),
-    ("geometry",),
+    ("geometry", "utils"),
     ("interop", "usd"),
     ("nodes",),
     ("cli", "extension"),

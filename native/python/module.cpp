@@ -5,6 +5,7 @@ NB_MODULE(_native, m) {
     nanobind::set_leak_warnings(false);  // class objects of a module live until the process ends
     wc::bind_arrays(m);
     wc::bind_memory(m);
+    wc::bind_algorithms(m);
     wc::bind_loader(m);
     wc::bind_plans(m);
     wc::bind_launch(m);

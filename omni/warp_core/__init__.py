@@ -43,12 +43,13 @@ _HOMES = {
         get_devices get_preferred_device is_cpu_available is_cuda_available is_device_available set_device""",
     "runtime.stream": "synchronize synchronize_device synchronize_event synchronize_stream",
     "runtime.timer": "ScopedTimer",
-    "runtime.launch": "launch Launch init force_load load_module",
+    "runtime.launch": "launch Launch init",
+    "runtime.modules": "force_load get_module_options load_module set_module_options",
     "runtime.cache": "clear_kernel_cache",
     "runtime.debug": "KernelError",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = ("config", "types")
+_MODULES = ("config", "types", "utils")
 
 
 def __getattr__(name: str) -> Any:

@@ -93,6 +93,30 @@ def copy_strided(
 def fill_strided(ptr: int, strides: tuple[int, ...], shape: tuple[int, ...], pattern: bytes) -> None:
     """Set every item to `pattern`, whose length is the item size."""
 
+def radix_sort_pairs(keys: ArrayBase, values: ArrayBase, count: int, begin_bit: int, end_bit: int) -> None:
+    """Sort `count` pairs by bits [begin_bit, end_bit) of the keys; as many elements above them are scratch.
+
+    This and the functions below raise ValueError where the arrays could not be used safely: too small, not contiguous,
+    of types that do not fit. They run in parallel, and without the GIL unless that costs more than it gives.
+    """
+
+def segmented_sort_pairs(
+    keys: ArrayBase, values: ArrayBase, count: int, begins: ArrayBase, ends: ArrayBase | None
+) -> None:
+    """Sort each segment. Raises ValueError, with nothing sorted, if one is not within `count` or two overlap."""
+
+def scan(input: ArrayBase, output: ArrayBase, inclusive: bool) -> None:
+    """Write the running sums of `input`; `output` may be the same memory."""
+
+def runlength_encode(values: ArrayBase, count: int, run_values: ArrayBase, run_lengths: ArrayBase) -> int:
+    """Write the runs of equal integers among the first `count`; returns how many there are."""
+
+def reduce(out: ArrayBase, a: ArrayBase, b: ArrayBase | None, outer: int, length: int, inner: int) -> None:
+    """Sum `a`, seen as outer x length x inner elements, over `length`; with `b` the products, over components too."""
+
+def cast(input: ArrayBase, output: ArrayBase, count: int) -> None:
+    """Convert the first `count` numbers, components counted one by one."""
+
 def get_num_threads() -> int:
     """Threads that share a launch, the calling one included."""
 

@@ -1,0 +1,85 @@
+#include <limits>
+
+#include "short_floats.h"
+#include "visit.h"
+#include "warp_core/algorithms.h"
+
+namespace wc {
+namespace {
+
+constexpr int64_t kChunk = 1 << 15;
+
+// The number itself, 16-bit floats as float.
+template <class T>
+auto number(T x) {
+    if constexpr (std::is_same_v<T, Half>) {
+        return half_number(x.bits);
+    } else if constexpr (std::is_same_v<T, Bfloat>) {
+        return bfloat_number(x.bits);
+    } else {
+        return x;
+    }
+}
+
+// Towards zero. Where double holds all of To, without branches.
+template <class To, class From>
+To saturate(From x) {
+    using Limits = std::numeric_limits<To>;
+    if constexpr (sizeof(To) <= 4) {
+        constexpr double lower = Limits::min(), upper = Limits::max();
+        double y = x;
+        y = y > lower ? y : lower;
+        y = y < upper ? y : upper;
+        y = x == x ? y : 0.0;
+        return static_cast<To>(static_cast<std::conditional_t<sizeof(To) == 4, To, int32_t>>(y));
+    } else {
+        constexpr From above = static_cast<From>(Limits::max() / 2 + 1) * 2;  // exact, unlike the largest To
+        if (x >= above) return Limits::max();
+        if (x > static_cast<From>(Limits::min())) return static_cast<To>(x);
+        return x != x ? To{0} : Limits::min();
+    }
+}
+
+// A float that rounds to a 16-bit one like x does.
+template <class From>
+float for_rounding(From x) {
+    if constexpr (std::is_same_v<From, float>) return x;
+    if constexpr (std::is_integral_v<From> && sizeof(From) == 8) {
+        // Double would round; what is below its reach only matters by being there.
+        constexpr From low = 0xfff;
+        From top = x >> 52;
+        if (top != 0 && top != static_cast<From>(-1)) x = static_cast<From>((x & ~low) | (x & low ? 0x800 : 0));
+    }
+    return round_to_odd(static_cast<double>(x));
+}
+
+template <class To, class From>
+To convert(From x) {
+    if constexpr (std::is_same_v<To, Half>) {
+        return {half_bits(for_rounding(x))};
+    } else if constexpr (std::is_same_v<To, Bfloat>) {
+        return {bfloat_bits(for_rounding(x))};
+    } else if constexpr (std::is_same_v<To, bool>) {
+        return x != From{0};
+    } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+        return saturate<To>(x);
+    } else {
+        return static_cast<To>(x);
+    }
+}
+
+}  // namespace
+
+void cast(Scalar to, void* out, Scalar from, const void* in, int64_t n) {
+    visit_scalar(from, [&](auto source) {
+        visit_scalar(to, [&](auto target) {
+            auto* read = static_cast<const decltype(source)*>(in);
+            auto* write = static_cast<decltype(target)*>(out);
+            parallel(n, kChunk, [=](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) write[i] = convert<decltype(target)>(number(read[i]));
+            });
+        });
+    });
+}
+
+}  // namespace wc

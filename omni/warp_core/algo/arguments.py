@@ -1,0 +1,109 @@
+"""Checks of what users pass to the algorithms, and arrays in the layout that native code takes.
+
+Every check names the argument, says what is wrong with it and what would be right.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ..lang.structs import spell
+from ..lang.types import F32, F64, I32, I64, U32, U64, Packed, Scalar, Type
+from ..runtime.array import array
+
+INTEGERS = (I32, U32, I64, U64)
+NUMBERS = (*INTEGERS, F32, F64)
+
+
+def require_arrays(**arrays: Any) -> None:
+    """Raise TypeError for what is no array with a dtype."""
+    for name, a in arrays.items():
+        if not isinstance(a, array):
+            raise TypeError(f"{name}: expected an array, got {type(a).__name__}")
+        a._require_element()
+
+
+def element_type(a: array) -> Type:
+    """The type of the elements."""
+    return a._require_element().type
+
+
+def scalar_of(a: array) -> Type:
+    """The type of the components of the elements; a struct is its own."""
+    t = element_type(a)
+    return t.scalar if isinstance(t, Packed) else t
+
+
+def components(a: array) -> int:
+    """How many numbers an element has."""
+    t = element_type(a)
+    return t.count if isinstance(t, Packed) else 1
+
+
+def require_scalar(name: str, a: array, allowed: tuple[Scalar, ...], packed: bool = False) -> None:
+    """Raise TypeError unless the elements are of an allowed type, or made of one where `packed`."""
+    t = scalar_of(a) if packed else element_type(a)
+    if t not in allowed:
+        *most, last = [spell(s) for s in allowed]
+        words = f"{', '.join(most)} or {last}" if most else last
+        made = " or vectors and matrices of these" if packed else ""
+        raise TypeError(f"{name}: expected elements of {words}{made}, got {a._require_element().name}")
+
+
+def require_same_type(name: str, a: array, other_name: str, other: array) -> None:
+    """Raise TypeError unless two arrays have one element type."""
+    if element_type(a) is not element_type(other):
+        mine, theirs = a._require_element().name, other._require_element().name
+        raise TypeError(f"{name}: expected {theirs} elements like {other_name}, got {mine}")
+
+
+def require_contiguous(name: str, a: array) -> None:
+    """Raise ValueError for an array with gaps."""
+    if not a.is_contiguous:
+        raise ValueError(f"{name}: expected a contiguous array, got strides {a.strides}; pass {name}.contiguous()")
+
+
+def require_writable(name: str, a: array) -> None:
+    """Raise ValueError for read-only memory."""
+    if a.readonly:
+        raise ValueError(f"{name}: the array is read-only: it shares the memory of a read-only NumPy array")
+
+
+def require_apart(name: str, a: array, other_name: str, other: array) -> None:
+    """Raise ValueError if two contiguous arrays share memory."""
+    if overlap(a, other):
+        raise ValueError(f"{name}: shares memory with {other_name}")
+
+
+def overlap(a: array, b: array) -> bool:
+    """Whether the memory of two contiguous arrays meets."""
+    return bool(a.size and b.size) and a.ptr < b.ptr + b.capacity and b.ptr < a.ptr + a.capacity
+
+
+def integer(name: str, value: Any) -> int:
+    """`value` as an int. Raises TypeError for what is none, a bool among them."""
+    if isinstance(value, bool):
+        raise TypeError(f"{name}: expected an integer, got {value}")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, got {type(value).__name__}") from None
+
+
+def check_count(name: str, value: Any, most: int, reason: str) -> int:
+    """`value` as an int from 0 to `most`. Raises TypeError or ValueError, which ends with the reason for the limit."""
+    count = integer(name, value)
+    if count < 0:
+        raise ValueError(f"{name}: must not be negative, got {count}")
+    if count > most:
+        raise ValueError(f"{name}: got {count}, but {reason}")
+    return count
+
+
+def check_axis(value: Any, a: array) -> int:
+    """An axis of `a`, negative ones counted from the last. Raises TypeError, IndexError."""
+    axis = integer("axis", value)
+    if not -a.ndim <= axis < a.ndim:
+        raise IndexError(f"axis: {axis} is no dimension of an array with {a.ndim}")
+    return axis % a.ndim

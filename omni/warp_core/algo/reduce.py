@@ -1,0 +1,127 @@
+"""Sums and inner products of arrays, whole or along an axis. The algorithm is in native/src/reduce.cpp."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import _native
+from ..runtime.array import array
+from ..runtime.create import empty
+from ..runtime.dtypes import element
+from .arguments import (
+    NUMBERS,
+    check_axis,
+    check_count,
+    overlap,
+    require_arrays,
+    require_contiguous,
+    require_same_type,
+    require_scalar,
+    require_writable,
+    scalar_of,
+)
+
+__all__ = ["array_inner", "array_sum"]
+
+
+def array_sum(values: array, out: array | None = None, value_count: int | None = None, axis: int | None = None) -> Any:
+    """The sum of the elements, component by component.
+
+    Args:
+        values: Of int32, uint32, int64, uint64, float32, float64, or of vectors, matrices, quaternions or transforms of
+            these.
+        out: Gets the result: the same type, contiguous, shape (1,), or with `axis` the shape of `values` with 1 there.
+        value_count: Sum the first elements only: of the array in C order, or along the axis. All if left out.
+        axis: The dimension to sum over, negative ones counted from the last; all elements if left out.
+
+    Returns:
+        `out` if given; else with `axis` an array like it, without `axis` a NumPy scalar, or array of the components.
+
+    Floats are added in float64 and rounded once, integers wrap. The result does not depend on the number of threads.
+
+    Raises:
+        TypeError: If an element type is none of those, or that of `out` differs.
+        ValueError: If `out` has another shape, is not contiguous or read-only, or `value_count` is out of range.
+        IndexError: If there is no such axis.
+
+    >>> import omni.warp_core as wp
+    >>> x = wp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=float)
+    >>> float(wp.utils.array_sum(x))
+    21.0
+    >>> wp.utils.array_sum(x, axis=1).numpy().tolist()
+    [[6.0], [15.0]]
+    """
+    require_arrays(values=values)
+    require_scalar("values", values, NUMBERS, packed=True)
+    return _reduce(values, None, out, values.dtype, "value_count", value_count, axis)
+
+
+def array_inner(
+    a: array, b: array, out: array | None = None, count: int | None = None, axis: int | None = None
+) -> Any:  # fmt: skip
+    """The sum of the products of two arrays' elements; the product of two vectors is their dot product.
+
+    Args:
+        a: As `values` of `array_sum`.
+        b: The same type and shape.
+        out: As for `array_sum`, but of the scalar type.
+        count: As `value_count` of `array_sum`.
+        axis: As for `array_sum`.
+
+    Returns:
+        As `array_sum`.
+
+    Products of float32 and all sums of floats are computed in float64 and rounded once.
+
+    Raises:
+        TypeError, ValueError, IndexError: As for `array_sum`; or if types or shapes of `a` and `b` differ.
+
+    >>> import omni.warp_core as wp
+    >>> x = wp.array([1.0, 2.0, 3.0], dtype=float)
+    >>> float(wp.utils.array_inner(x, x))
+    14.0
+    """
+    require_arrays(a=a, b=b)
+    require_scalar("a", a, NUMBERS, packed=True)
+    require_same_type("b", b, "a", a)
+    if a.shape != b.shape:
+        raise ValueError(f"b: expected shape {a.shape} like a, got {b.shape}")
+    return _reduce(a, b, out, element(scalar_of(a)).dtype, "count", count, axis)
+
+
+def _reduce(a: array, b: array | None, out: Any, dtype: Any, count_name: str, count: Any, axis: Any) -> Any:
+    if axis is None:
+        shape: tuple[int, ...] = (1,)
+        outer, length, inner = 1, a.size, 1
+    else:
+        axis = check_axis(axis, a)
+        shape = (*a.shape[:axis], 1, *a.shape[axis + 1 :])
+        outer, length, inner = math.prod(a.shape[:axis]), a.shape[axis], math.prod(a.shape[axis + 1 :])
+    if count is not None:
+        whole, length = length, check_count(count_name, count, length, f"there are {length} elements")
+        if axis is not None and length < whole:  # what takes part is not contiguous any more
+            a, b = _first(a, axis, length), b and _first(b, axis, length)
+    sums = empty(shape, dtype) if out is None else _check_out(out, shape, dtype)
+    a, b = a.contiguous(), b if b is None else b.contiguous()
+    target = sums
+    if out is not None and any(overlap(out, x) for x in (a, b) if x is not None):
+        target = empty(shape, dtype)
+    _native.reduce(target, a, b, outer, length, inner)
+    if target is not sums:
+        sums.assign(target)
+    return sums if out is not None or axis is not None else sums.numpy()[0]
+
+
+def _first(a: array, axis: int, length: int) -> array:
+    return a[(slice(None),) * axis + (slice(0, length),)]
+
+
+def _check_out(out: Any, shape: tuple[int, ...], dtype: Any) -> array:
+    require_arrays(out=out)
+    require_same_type("out", out, "the result", empty(0, dtype))
+    if out.shape != shape:
+        raise ValueError(f"out: expected shape {shape}, got {out.shape}")
+    require_contiguous("out", out)
+    require_writable("out", out)
+    return out
