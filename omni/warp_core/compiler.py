@@ -161,7 +161,8 @@ def compile(request: CompileRequest) -> Artifact:
 @contextmanager
 def _without_collector() -> Iterator[None]:
     """A compilation makes many small objects and frees them all at once: looking for cycles meanwhile is a tenth of
-    its time for nothing."""
+    its time for nothing.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
