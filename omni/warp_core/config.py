@@ -118,7 +118,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "cache_kernels": Option(True, _bool, "Whether compiled kernels are read from and written to the disk cache."),
     "print_launches": Option(False, _bool, "Print a line for every launch: kernel, dimensions, device."),
-    "verify_fp": Option(False, _bool, "Raise when a kernel produces NaN or infinity; runs kernels in debug mode."),
+    "verify_fp": Option(False, _bool, "Raise when a kernel makes a NaN of numbers; runs kernels in debug mode."),
     "enable_backward": Option(True, _bool, "Whether kernels may be differentiated; adjoints are only built on demand."),
     "log_level": Option(
         LOG_WARNING,
@@ -133,11 +133,12 @@ OPTIONS: dict[str, Option] = {
 # Options of other tools in this field that choose how their compiler or CUDA driver does its work. Programs set them;
 # nothing here depends on them, so any value is taken.
 _ELSEWHERE = """
-compile_time_trace cpu_compiler_flags cuda_arch_suffix cuda_output default_grid_stride enable_cpu_blocks
-enable_graph_capture_module_load_by_default enable_mathdx_fft enable_mathdx_gemm enable_mathdx_solver
-enable_mempools_at_init enable_tiles_in_stack_memory enable_vector_component_overwrites legacy_cpu_linker
-legacy_scalar_return_types line_directives lineinfo llvm_cuda load_module_max_workers max_unroll optimization_level
-ptx_target_arch track_memory use_precompiled_headers verify_cuda
+compile_time_trace cpu_compiler_flags cuda_arch_suffix cuda_output default_grid_stride deterministic
+deterministic_debug deterministic_max_records enable_cpu_blocks enable_graph_capture_module_load_by_default
+enable_mathdx_fft enable_mathdx_gemm enable_mathdx_solver enable_mempools_at_init enable_tiles_in_stack_memory
+enable_vector_component_overwrites fast_math launch_array_access_mode legacy_cpu_linker legacy_scalar_return_types
+line_directives lineinfo llvm_cuda load_module_max_workers max_unroll optimization_level ptx_target_arch track_memory
+use_precompiled_headers verify_autograd_array_access verify_cuda
 """
 OPTIONS |= {name: Option(None, _anything, "Accepted; has no effect.") for name in _ELSEWHERE.split()}
 

@@ -44,6 +44,8 @@ def test_defaults():
         (wp.vec3(1, 2, 3), wp.vec3, [1, 2, 3]),
         ((1, 2, 3), wp.vec3l, [1, 2, 3]),  # observed in warp-lang
         ([[1.0, 2.0], [3.0, 4.0]], wp.mat22d, [[1, 2], [3, 4]]),
+        (np.array([[1.0, 2.0], [3.0, 4.0]]), wp.mat22d, [[1, 2], [3, 4]]),
+        (np.arange(3, dtype=np.int64), wp.vec3l, [0, 1, 2]),
         (Pair(1, 2), Pair, None),
     ],
 )
@@ -257,6 +259,8 @@ def test_numpy_sees_arrays_without_a_copy():
     seen[0] = 9
     assert v[0] == wp.vec3(9)
     assert np.array(v).base is None and np.asarray(v, dtype=np.float64).dtype == np.float64
+    with pytest.raises(ValueError, match="copy=False forbids"):
+        v.__array__(np.float64, copy=False)
     assert np.asarray(wp.zeros((0, 3))).shape == (0, 3)
     assert float(np.sum(v)) == 27 + sum(range(3, 12))
 
@@ -274,6 +278,10 @@ def test_dlpack():
     assert wp.from_dlpack(a) is a
     numbers.flags.writeable = False
     assert wp.to_dlpack(a) is not None
+    shared = wp.from_dlpack(wp.to_dlpack(b))
+    assert shared.ptr == b.ptr and shared.shape == (2, 3)
+    with pytest.raises(TypeError, match="or a capsule, got list"):
+        wp.from_dlpack([1.0])
 
 
 def test_dtype_conversions():

@@ -242,3 +242,28 @@ def test_text():
     assert repr(a) == "array(shape=(3, 4), dtype=float32)" and str(a) == str(NUMBERS[0])
     assert repr(wp.zeros(2, dtype=wp.mat33d)) == "array(shape=(2,), dtype=mat33d)"
     assert (a.size, a.ndim, a.capacity, str(a.device), a.pinned) == (12, 2, 48, "cpu", False)
+
+
+@pytest.mark.parametrize("a, b", [((2, 3), (3, 4)), ((2, 3), (3,)), ((3,), (3, 2))])
+def test_matrix_products_are_numpys(a, b):
+    rng = np.random.default_rng(3)
+    x, y = (rng.integers(-9, 9, shape).astype(np.float32) for shape in (a, b))
+    product = wp.array(x) @ wp.array(y)
+    assert product.dtype is wp.float32
+    np.testing.assert_array_equal(product.numpy(), x @ y)
+    np.testing.assert_array_equal((wp.array(y).transpose() @ wp.array(x).transpose()).numpy(), y.T @ x.T)
+
+
+@pytest.mark.parametrize(
+    "product, error, words",
+    [
+        (lambda: wp.zeros((2, 3)) @ wp.zeros((2, 3)), ValueError, r"multiply shapes \(2, 3\) and \(2, 3\)"),
+        (lambda: wp.zeros(3) @ wp.zeros(3), ValueError, "multiply shapes"),
+        (lambda: wp.zeros((2, 2)) @ wp.zeros((2, 2), dtype=int), TypeError, "one type, got float32 and int32"),
+        (lambda: wp.zeros((2, 2), dtype=wp.vec2) @ wp.zeros((2, 2), dtype=wp.vec2), TypeError, "one type, got vec2f"),
+        (lambda: wp.zeros((2, 2)) @ 2.0, TypeError, "unsupported operand"),
+    ],
+)
+def test_products_that_cannot_be(product, error, words):
+    with pytest.raises(error, match=words):
+        product()

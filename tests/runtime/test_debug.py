@@ -158,6 +158,26 @@ def test_one_kernel_may_ask_for_debug_mode(monkeypatch):
         wp.launch(rooted, 1, [np.array([-1.0], np.float32)])
 
 
+def test_a_module_may_ask_for_debug_mode(monkeypatch):
+    monkeypatch.setattr(wp.config, "mode", "release")
+    a = np.ones(2, np.int32)
+    wp.launch(divided, 2, [a, np.zeros(2, np.int32)])
+    assert wp.get_module_options()["mode"] is None
+    wp.set_module_options({"mode": "debug", "enable_backward": False})
+    try:
+        fail(divided, 2, a, np.zeros(2, np.int32))
+        assert wp.get_module_options(__name__)["enable_backward"] is False
+        assert wp.get_module_options("numpy")["mode"] is None
+    finally:
+        wp.set_module_options({"mode": None})
+    wp.launch(divided, 2, [a, np.zeros(2, np.int32)])
+    for options, words in (({"modes": "debug"}, "did you mean 'mode'"), ({"mode": "interpret"}, "one of None, 'rel")):
+        with pytest.raises(ValueError, match=words):
+            wp.set_module_options(options)
+    with pytest.raises(ValueError, match="no module 'nowhere'"):
+        wp.get_module_options("nowhere")
+
+
 def test_lines_follow_the_file_even_when_the_code_is_cached(tmp_path):
     source = "import omni.warp_core as wp\n{}@wp.kernel\ndef k(a: wp.array(dtype=int)):\n    a[wp.tid() + 1] = 1\n"
     lines = []

@@ -67,6 +67,8 @@ def scalar_type_of(value: Any) -> Scalar | None:
         return value.__wc_type__
     if isinstance(value, (int, float)):  # includes numpy.float64, which users write where they mean a literal
         return None
+    if getattr(value, "shape", None) != ():
+        return None
     return _BY_NUMPY_NAME.get(getattr(getattr(value, "dtype", None), "name", ""))
 
 

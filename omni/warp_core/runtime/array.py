@@ -1,7 +1,8 @@
 """`wp.array`: a view of device memory with a shape, byte strides and an element type.
 
 The native base class holds what launches need (pointer, shape, strides, flags); this file adds construction, views and
-access from Python. Functions that make and copy arrays are in `create`. Start with `array.__init__`.
+access from Python; `reshaping` and `exchange` add methods. Functions that make and copy arrays are in `create`. Start
+with `array.__init__`.
 """
 
 from __future__ import annotations
@@ -10,27 +11,17 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from .. import _native
 from ..lang.arrays import ArrayAnnotation, check_ndim
-from ..lang.types import MAX_NDIM, Array, Struct
-from . import dtypes, elements, ingest, memory, references, views
+from ..lang.types import Array
+from . import elements, ingest, memory, references, views
 from .device import CPU, Device, get_device
 from .dtypes import Element, element_of
+from .exchange import Exchange, Memory
 from .reshaping import Reshaping
 from .views import Layout
 
 __all__ = ["array", "array1d", "array2d", "array3d", "array4d"]
-
-
-class _Memory:
-    """What NumPy builds a view of `owner`'s memory from."""
-
-    __slots__ = ("__array_interface__", "__weakref__", "owner")
-
-    def __init__(self, interface: dict[str, Any], owner: Any):
-        self.__array_interface__, self.owner = interface, owner
 
 
 class _ArrayType:
@@ -42,7 +33,14 @@ class _ArrayType:
         return Array(instance._require_element().type, instance.ndim)
 
 
-class array(Reshaping, _native.ArrayBase):
+def _buffer(element: Element, shape: tuple, nbytes: int) -> Any:
+    try:
+        return _native.Buffer(min(nbytes, 1 << 62))
+    except MemoryError:
+        raise MemoryError(f"no memory for shape={shape} of {element.name}: it takes {nbytes} bytes") from None
+
+
+class array(Exchange, Reshaping, _native.ArrayBase):
     """An array of scalars, vectors, matrices, quaternions, transforms or structs.
 
     Args:
@@ -129,7 +127,7 @@ class array(Reshaping, _native.ArrayBase):
         self._element = element
         self._grad: array | None = None
         self._refs: dict[int, tuple] | None = {} if element is not None and element.holds_arrays else None
-        self._view: np.ndarray | None = None
+        self._view = None
         _native.ArrayBase.__init__(
             self, ptr, shape, strides, 0 if element is None else element.id, CPU.id, flags, owner
         )
@@ -165,7 +163,7 @@ class array(Reshaping, _native.ArrayBase):
         steps = views.c_strides(shape, size) if strides is None else tuple(strides)
         low, high = views.span(shape, steps, size)
         if ptr is None:
-            buffer = _native.Buffer(high - low)
+            buffer = _buffer(element, shape, high - low)
             self._init(element, buffer.ptr - low, shape, steps, buffer)
             return
         if ptr == 0 and high > low:
@@ -174,13 +172,13 @@ class array(Reshaping, _native.ArrayBase):
             raise ValueError(f"capacity: shape={shape} of {element.name} needs {high} bytes, got {capacity}")
         owner = None
         if deleter is not None:
-            owner = _Memory({}, None)
+            owner = Memory({}, None)
             weakref.finalize(owner, deleter, ptr, high if capacity is None else capacity)
         self._init(element, ptr, shape, steps, owner)
 
     def _allocate(self, element: Element, shape: tuple) -> None:
         strides = views.c_strides(shape, element.type.size)
-        buffer = _native.Buffer(views.span(shape, strides, element.type.size)[1])
+        buffer = _buffer(element, shape, views.span(shape, strides, element.type.size)[1])
         self._init(element, buffer.ptr, shape, strides, buffer)
 
     @classmethod
@@ -265,59 +263,6 @@ class array(Reshaping, _native.ArrayBase):
             grad.zero_()
             self._set_grad(grad)
 
-    # -- NumPy ------------------------------------------------------------------------------------------------------
-
-    def _interface(self) -> dict[str, Any]:
-        element = self._require_element()
-        return {
-            "data": (self.ptr, self.readonly),
-            "shape": self.shape + element.inner,
-            "strides": self.strides + element.inner_strides,
-            "typestr": element.numpy.str,
-            "version": 3,
-        }
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        if isinstance(self._require_element().type, Struct):
-            raise AttributeError("arrays of structs offer __array__ instead")  # this protocol loses field offsets
-        return self._interface()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        view = self.numpy()
-        return view.astype(dtype or view.dtype) if copy or dtype not in (None, view.dtype) else view
-
-    def numpy(self) -> np.ndarray:
-        """The elements as a NumPy array that shares the memory.
-
-        Components become trailing dimensions, structs a structured dtype, bfloat16 its bits as uint16.
-
-        >>> array([1.5, 2.5], dtype=float).numpy()
-        array([1.5, 2.5], dtype=float32)
-        """
-        if self._view is None:
-            element = self._require_element()
-            if self.size == 0:
-                self._view = np.empty(self.shape + element.inner, element.numpy)
-            else:
-                view = np.asarray(_Memory(self._interface(), self.owner))
-                self._view = view.view(element.numpy) if element.numpy.names else view
-        return self._view
-
-    def list(self) -> list[Any]:
-        """The elements in C order: Python numbers for scalars, values for the rest.
-
-        >>> array([1.5, 2.5], dtype=float).list()
-        [1.5, 2.5]
-        """
-        return elements.to_list(self.numpy(), self._require_element(), self._member, references.of(self))
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.numpy().__dlpack__(**{k: v for k, v in options.items() if k != "stream"})
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0  # kDLCPU
-
     # -- access -----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
@@ -345,19 +290,6 @@ class array(Reshaping, _native.ArrayBase):
         place = (*views.expand(key, self.ndim), ...)
         memory.assign(self.numpy()[place], numbers)
         references.replace(self, layout, refs)
-
-    @staticmethod
-    def _member(t: Array, descriptor: tuple[int, ...], owner: Any) -> array | None:
-        """The array that a struct among the elements points to."""
-        data, grad, *extents = descriptor
-        if data == 0:
-            return None
-        shape, strides = tuple(extents[: t.ndim]), tuple(extents[MAX_NDIM : MAX_NDIM + t.ndim])
-        made = array.__new__(array)
-        made._init(dtypes.element(t.dtype), data, shape, strides, owner)
-        if grad:
-            made._set_grad(array._member(t, (grad, 0, *extents), owner))
-        return made
 
     def _check_writable(self) -> None:
         if self.readonly:

@@ -276,11 +276,24 @@ def from_ptr(ptr: int, length: int, dtype: Any = None, shape: Any = None, device
     return array(ptr=ptr, shape=length if shape is None else shape, dtype=dtype, device=device)
 
 
+class _Capsule:
+    """A bare DLPack capsule as the object that offers it."""
+
+    def __init__(self, capsule: Any):
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0  # kDLCPU; NumPy looks at the capsule's own word too
+
+
 def from_dlpack(source: Any, dtype: Any = None) -> array:
     """An array that shares the memory of an object with the DLPack protocol.
 
     Args:
-        source: The object; its memory must be on the CPU.
+        source: The object, or a capsule of `to_dlpack`; its memory must be on the CPU.
         dtype: The element type; trailing dimensions become components.
 
     Raises:
@@ -289,14 +302,18 @@ def from_dlpack(source: Any, dtype: Any = None) -> array:
     >>> from_dlpack(np.arange(3.0)).list()
     [0.0, 1.0, 2.0]
     """
+    if type(source).__name__ == "PyCapsule":
+        source = _Capsule(source)
     if not hasattr(source, "__dlpack__"):
-        raise TypeError(f"source: expected an object with __dlpack__, got {type(source).__name__}")
+        raise TypeError(f"source: expected an object with __dlpack__ or a capsule, got {type(source).__name__}")
     if isinstance(source, array):
         return source if dtype is None else source.view(dtype)
     made = array(np.from_dlpack(source), dtype=dtype, copy=False)
     writable = not isinstance(source, np.ndarray) or source.flags.writeable
     if made.readonly and writable:  # older NumPy marks all DLPack memory read-only
-        made._init(made._element, made.ptr, made.shape, made.strides, made.owner)
+        shared = array.__new__(array)
+        shared._init(made._element, made.ptr, made.shape, made.strides, made.owner)
+        return shared
     return made
 
 

@@ -52,7 +52,7 @@ class KernelAssertionError(KernelError, AssertionError):
 
 
 class KernelArithmeticError(KernelError, ArithmeticError):
-    """A NaN or infinity arose, or an integer was divided by zero."""
+    """A NaN arose from numbers, or an integer was divided by zero."""
 
 
 _CLASSES = {

@@ -91,6 +91,8 @@ def _typed_element(data: Any) -> Element | None:
 def _to_numpy(data: Any, wanted: Element | None) -> np.ndarray:
     if _is_array(data):
         return data.numpy()
+    if isinstance(data, np.ndarray) and data.dtype == object:
+        data = data.tolist()
     if isinstance(data, np.ndarray):
         return data.view(np.uint16) if data.dtype.name == "bfloat16" else data
     if hasattr(data, "__cuda_array_interface__") and not hasattr(data, "__array_interface__"):

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 from .. import _native, config
@@ -19,7 +17,7 @@ from ..lang.types import Array
 from .device import Device, get_device
 from .plans import STRIDED, options_for, plan_for, shared_array
 
-__all__ = ["Launch", "force_load", "init", "launch", "load_module"]
+__all__ = ["Launch", "init", "launch"]
 
 launch = _native.launch
 Launch = _native.Launch
@@ -159,49 +157,7 @@ def dimensions(kernel: Kernel, dim: Any) -> tuple[int, ...]:
     return tuple(n.__index__() for n in items)
 
 
-# -- compiling ahead --------------------------------------------------------------------------------------------------
-
-
-def load_module(module: ModuleType | str | None = None, device: Any = None, recursive: bool = False) -> None:
-    """Compile the kernels of a module now rather than at their first launch.
-
-    Args:
-        module: a module or its name; the caller's module if left out.
-        device: where they will run.
-        recursive: whether modules inside the named one count too.
-
-    Raises:
-        CompileError: a kernel has mistakes; the others are compiled.
-    """
-    get_device(device)
-    name = module.__name__ if isinstance(module, ModuleType) else module
-    if name is None:
-        name = sys._getframe(1).f_globals["__name__"]
-    if name not in sys.modules:
-        raise ValueError(f"no module {name!r} has been imported")
-    names = [n for n in list(sys.modules) if n == name or (recursive and n.startswith(f"{name}."))]
-    _compile_all([k for n in names for k in _kernels_of(sys.modules[n])])
-
-
-def force_load(device: Any = None, modules: Sequence[ModuleType] | None = None) -> None:
-    """Compile the kernels of all modules (or those given) now rather than at their first launch."""
-    get_device(device)
-    _compile_all([k for m in (modules or list(sys.modules.values())) for k in _kernels_of(m)])
-
-
-def _kernels_of(module: ModuleType) -> list[Kernel]:
-    return [k for k in list(vars(module).values()) if isinstance(k, Kernel)]
-
-
-def _compile_all(kernels: list[Kernel]) -> None:
-    problems = []
-    for kernel in dict.fromkeys(kernels):
-        try:
-            plan_for(kernel, options_for(kernel))
-        except Exception as why:
-            problems.append(why)
-    if problems:
-        raise problems[0]
+# -- what native code is told ----------------------------------------------------------------------------------------
 
 
 def _signature() -> str:

@@ -25,6 +25,7 @@ from ..lang.values import python_type
 from . import cache, debug
 from .array import array
 
+MODULE_OPTIONS = "__warp_core_options__"  # the global name under which a module keeps its options
 STRIDED, FLAT = 1, 2  # bits of a variant, as native/python/plan.h has them
 
 
@@ -58,7 +59,8 @@ os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_i
 
 def options_for(kernel: Kernel) -> Options:
     """The options that a launch of `kernel` runs with now."""
-    mode = (kernel.options.get("module_options") or {}).get("mode", config.mode)
+    own, module = kernel.options.get("module_options") or {}, kernel.func.__globals__.get(MODULE_OPTIONS, {})
+    mode = own.get("mode") or module.get("mode") or config.mode
     return Options(mode == "debug" or config.verify_fp)
 
 

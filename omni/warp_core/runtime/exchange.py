@@ -1,0 +1,111 @@
+"""The methods of `wp.array` that hand its elements to others: NumPy, Python lists, DLPack, products by NumPy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..lang.types import BF16, MAX_NDIM, Array, Scalar, Struct
+from . import dtypes, elements, references
+
+if TYPE_CHECKING:
+    from .array import array
+
+
+class Memory:
+    """What NumPy builds a view of `owner`'s memory from."""
+
+    __slots__ = ("__array_interface__", "__weakref__", "owner")
+
+    def __init__(self, interface: dict[str, Any], owner: Any):
+        self.__array_interface__, self.owner = interface, owner
+
+
+class Exchange:
+    """Mixed into `wp.array`, which `self` is."""
+
+    _view: np.ndarray | None
+
+    def _interface(self: Any) -> dict[str, Any]:
+        element = self._require_element()
+        return {
+            "data": (self.ptr, self.readonly),
+            "shape": self.shape + element.inner,
+            "strides": self.strides + element.inner_strides,
+            "typestr": element.numpy.str,
+            "version": 3,
+        }
+
+    @property
+    def __array_interface__(self: Any) -> dict[str, Any]:
+        if isinstance(self._require_element().type, Struct):
+            raise AttributeError("arrays of structs offer __array__ instead")  # this protocol loses field offsets
+        return self._interface()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        view = self.numpy()
+        converted = dtype not in (None, view.dtype)
+        if converted and copy is False:
+            raise ValueError(
+                f"elements of {view.dtype} become {np.dtype(dtype)} only in a copy, which copy=False forbids"
+            )
+        return view.astype(dtype or view.dtype) if copy or converted else view
+
+    def numpy(self: Any) -> np.ndarray:
+        """The elements as a NumPy array that shares the memory.
+
+        Components become trailing dimensions, structs a structured dtype, bfloat16 its bits as uint16.
+
+        >>> import omni.warp_core as wp
+        >>> wp.array([1.5, 2.5], dtype=float).numpy()
+        array([1.5, 2.5], dtype=float32)
+        """
+        if self._view is None:
+            element = self._require_element()
+            if self.size == 0:
+                self._view = np.empty(self.shape + element.inner, element.numpy)
+            else:
+                view = np.asarray(Memory(self._interface(), self.owner))
+                self._view = view.view(element.numpy) if element.numpy.names else view
+        return self._view
+
+    def list(self: Any) -> list[Any]:
+        """The elements in C order: Python numbers for scalars, values for the rest.
+
+        >>> import omni.warp_core as wp
+        >>> wp.array([1.5, 2.5], dtype=float).list()
+        [1.5, 2.5]
+        """
+        return elements.to_list(self.numpy(), self._require_element(), self._member, references.of(self))
+
+    @classmethod
+    def _member(cls: Any, t: Array, descriptor: tuple[int, ...], owner: Any) -> array | None:
+        """The array that a struct among the elements points to."""
+        data, grad, *extents = descriptor
+        if data == 0:
+            return None
+        shape, strides = tuple(extents[: t.ndim]), tuple(extents[MAX_NDIM : MAX_NDIM + t.ndim])
+        made = cls.__new__(cls)
+        made._init(dtypes.element(t.dtype), data, shape, strides, owner)
+        if grad:
+            made._set_grad(cls._member(t, (grad, 0, *extents), owner))
+        return made
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.numpy().__dlpack__(**{k: v for k, v in options.items() if k != "stream"})
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0  # kDLCPU
+
+    def __matmul__(self: Any, other: Any) -> array:
+        """The product of two matrices, or of a matrix and a vector, of scalars of one type."""
+        if not isinstance(other, Exchange):
+            return NotImplemented
+        t, u = self._require_element(), other._require_element()  # type: ignore[attr-defined]
+        if t.type is not u.type or not isinstance(t.type, Scalar) or t.type is BF16:
+            raise TypeError(f"`@` multiplies arrays of scalars of one type, got {t.name} and {u.name}")
+        a, b = self.numpy(), other.numpy()
+        if a.ndim > 2 or b.ndim > 2 or a.ndim + b.ndim < 3 or a.shape[-1] != b.shape[0]:
+            raise ValueError(f"`@` cannot multiply shapes {a.shape} and {b.shape}")
+        return type(self)(a @ b, dtype=t.dtype)

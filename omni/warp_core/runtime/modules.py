@@ -1,0 +1,123 @@
+"""What a Python module says about all its kernels: options in force for them, compiling them ahead of time.
+
+The options of a module are kept in its own namespace, where `plans.options_for` finds those of a kernel.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+from ..lang.errors import nearest
+from ..lang.kernel import Kernel
+from .device import get_device
+from .plans import MODULE_OPTIONS, forget_current, options_for, plan_for
+
+__all__ = ["force_load", "get_module_options", "load_module", "set_module_options"]
+
+# `mode` counts here; the others choose how other compilers work. Programs set them, and any value is taken.
+_DEFAULTS: dict[str, Any] = {
+    "mode": None,
+    "enable_backward": True,
+    "max_unroll": 16,
+    "fast_math": False,
+    "fuse_fp": True,
+    "lineinfo": False,
+    "block_dim": 256,
+    "optimization_level": None,
+    "cuda_output": None,
+    "cpu_compiler_flags": None,
+    "compile_time_trace": False,
+    "strip_hash": False,
+    "extra_build_options": None,
+    "enable_mathdx_gemm": None,
+    "enable_mathdx_solver": None,
+    "enable_mathdx_fft": None,
+    "deterministic": None,
+    "deterministic_max_records": 0,
+    "default_grid_stride": None,
+}
+_MODES = (None, "release", "debug")
+
+
+def set_module_options(options: dict[str, Any], module: ModuleType | str | None = None) -> None:
+    """Set options for the kernels of one module, in place of those in `wp.config`.
+
+    Args:
+        options: `mode` ("debug", "release", or None for that of `wp.config`); options that direct other compilers are
+            accepted and have no effect.
+        module: a module or its name; the caller's module if left out.
+
+    Raises:
+        ValueError: there is no such option, mode or module.
+
+    >>> set_module_options({"mode": "debug"})
+    >>> get_module_options()["mode"]
+    'debug'
+    >>> set_module_options({"mode": None})
+    """
+    for name in options:
+        if name not in _DEFAULTS:
+            close = nearest(name, _DEFAULTS)
+            hint = f"did you mean {close[0]!r}?" if close else f"options are {', '.join(_DEFAULTS)}"
+            raise ValueError(f"modules have no option {name!r}; {hint}")
+    if options.get("mode") not in _MODES:
+        raise ValueError(f"module option mode = {options['mode']!r}: it must be one of {', '.join(map(repr, _MODES))}")
+    _namespace(module, sys._getframe(1).f_globals).setdefault(MODULE_OPTIONS, {}).update(options)
+    forget_current()
+
+
+def get_module_options(module: ModuleType | str | None = None) -> dict[str, Any]:
+    """The options of a module (by default the caller's), those never set at their defaults."""
+    return _DEFAULTS | _namespace(module, sys._getframe(1).f_globals).get(MODULE_OPTIONS, {})
+
+
+def load_module(module: ModuleType | str | None = None, device: Any = None, recursive: bool = False) -> None:
+    """Compile the kernels of a module now rather than at their first launch.
+
+    Args:
+        module: a module or its name; the caller's module if left out.
+        device: where they will run.
+        recursive: whether modules inside the named one count too.
+
+    Raises:
+        CompileError: a kernel has mistakes; the others are compiled.
+        ValueError: there is no such module.
+    """
+    get_device(device)
+    namespace = _namespace(module, sys._getframe(1).f_globals)
+    inside = f"{namespace['__name__']}."
+    more = [m for name, m in list(sys.modules.items()) if recursive and name.startswith(inside)]
+    _compile_all([k for n in (namespace, *map(vars, more)) for k in _kernels_of(n)])
+
+
+def force_load(device: Any = None, modules: Sequence[ModuleType] | None = None) -> None:
+    """Compile the kernels of all modules (or those given) now rather than at their first launch."""
+    get_device(device)
+    _compile_all([k for m in (modules or list(sys.modules.values())) for k in _kernels_of(vars(m))])
+
+
+def _namespace(module: ModuleType | str | None, callers: dict[str, Any]) -> dict[str, Any]:
+    if module is None:
+        return callers
+    found = sys.modules.get(module) if isinstance(module, str) else module
+    if not isinstance(found, ModuleType):
+        raise ValueError(f"no module {module!r} has been imported")
+    return vars(found)
+
+
+def _kernels_of(namespace: dict[str, Any]) -> list[Kernel]:
+    return [k for k in list(namespace.values()) if isinstance(k, Kernel)]
+
+
+def _compile_all(kernels: list[Kernel]) -> None:
+    problems = []
+    for kernel in dict.fromkeys(kernels):
+        try:
+            plan_for(kernel, options_for(kernel))
+        except Exception as why:
+            problems.append(why)
+    if problems:
+        raise problems[0]
