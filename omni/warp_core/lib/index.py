@@ -35,6 +35,14 @@ _MODULES = {
     "decompositions": "svd2 svd3 qr3 eig3",
     "noise": "noise pnoise curlnoise",
     "search": "lower_bound",
+    "spatial": """
+        spatial_top spatial_bottom spatial_dot spatial_cross spatial_cross_dual spatial_adjoint transform_twist
+        transform_wrench velocity_at_point
+    """,
+    "angles": "quat_from_euler quat_to_euler quat_twist quat_twist_angle quat_twist_angle_signed",
+    "affine": "transform_compose transform_decompose transform_from_matrix transform_to_matrix",
+    "norms": "norm_l1 norm_l2 norm_huber norm_pseudo_huber smooth_normalize",
+    "intersection": "closest_point_edge_edge intersect_tri_tri",
 }
 
 INDEX: dict[str, str] = {name: module for module, names in _MODULES.items() for name in names.split()}

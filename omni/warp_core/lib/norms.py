@@ -1,0 +1,111 @@
+"""Norms of vectors, among them those that grow like a square near zero and like a length far away."""
+
+from __future__ import annotations
+
+from ..lang import prim
+from ..lang.generics import F, N, Vec
+from ..lang.registry import builtin
+from .scalars import sqrt
+from .vectors import dot, length
+
+
+@builtin
+def norm_l1(v: Vec[N, F]) -> F:
+    """Sum of magnitudes.
+
+    Args:
+        v: a vector.
+
+    Returns:
+        The sum of abs(v[i]), a scalar.
+
+    Error: one rounding for each term.
+    Derivative: the signs of the components.
+
+    >>> wp.norm_l1(wp.vec2(3.0, -4.0))
+    7.0
+    """
+    total = prim.abs(v[0])
+    for i in range(1, N):
+        total += prim.abs(v[i])
+    return total
+
+
+@builtin
+def norm_l2(v: Vec[N, F]) -> F:
+    """Length of a vector; the same as `length`.
+
+    Args:
+        v: a vector.
+
+    Returns:
+        sqrt(dot(v, v)), a scalar.
+
+    Error: float32 2 ULP, as `length`.
+    Derivative: normalize(v).
+
+    >>> wp.norm_l2(wp.vec2(3.0, -4.0))
+    5.0
+    """
+    return length(v)
+
+
+@builtin
+def norm_huber(v: Vec[N, F], delta: F = 1.0) -> F:
+    """Huber norm: quadratic near zero, linear far away.
+
+    Args:
+        v: a vector.
+        delta: the length at which the two parts meet, positive.
+
+    Returns:
+        dot(v, v) / 2 up to length `delta`, else delta * (length(v) - delta / 2).
+
+    Error: float32 4 ULP.
+    Derivative: `v` up to length `delta`, else delta * normalize(v).
+
+    >>> wp.norm_huber(wp.vec2(3.0, -4.0))
+    4.5
+    """
+    square = dot(v, v)
+    return prim.select(square <= delta * delta, F(0.5) * square, delta * (sqrt(square) - F(0.5) * delta))
+
+
+@builtin
+def norm_pseudo_huber(v: Vec[N, F], delta: F = 1.0) -> F:
+    """Smooth relative of the length that does not vanish.
+
+    Args:
+        v: a vector.
+        delta: the value at zero, positive.
+
+    Returns:
+        delta * sqrt(1 + dot(v, v) / delta**2).
+
+    Error: float32 4 ULP.
+    Derivative: v / norm_pseudo_huber(v, delta).
+
+    >>> wp.norm_pseudo_huber(wp.vec2(0.0, 0.0), 2.0)
+    2.0
+    """
+    return delta * sqrt(F(1.0) + dot(v, v) / (delta * delta))
+
+
+@builtin
+def smooth_normalize(v: Vec[N, F], delta: F = 1.0) -> Vec[N, F]:
+    """Direction of a vector, fading out smoothly towards zero.
+
+    Args:
+        v: a vector.
+        delta: the length at which fading out begins, positive.
+
+    Returns:
+        v / norm_pseudo_huber(v, delta).
+
+    Error: float32 5 ULP.
+    Derivative: that of the formula; continuous.
+
+    >>> wp.smooth_normalize(wp.vec2(0.0, 0.0))
+    vec2f([0.0, 0.0])
+    """
+    return v / norm_pseudo_huber(v, delta)
