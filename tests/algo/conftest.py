@@ -1,0 +1,12 @@
+import pytest
+
+from tests.native.objects import native
+
+
+@pytest.fixture(params=[1, 2, 3, 4])
+def threads(request):
+    """Runs a test with each of these numbers of threads."""
+    before = native.get_num_threads()
+    native.set_num_threads(request.param)
+    yield request.param
+    native.set_num_threads(before)
