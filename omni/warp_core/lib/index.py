@@ -34,6 +34,7 @@ _MODULES = {
     """,
     "decompositions": "svd2 svd3 qr3 eig3",
     "noise": "noise pnoise curlnoise",
+    "quantiles": "erfinv erfcinv",
     "search": "lower_bound",
     "spatial": """
         spatial_top spatial_bottom spatial_dot spatial_cross spatial_cross_dual spatial_adjoint transform_twist
