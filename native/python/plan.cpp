@@ -18,6 +18,8 @@ namespace {
 
 constexpr double kInlineNs = 20'000;  // less work than this stays on the calling thread, with the GIL held
 constexpr double kChunkNs = 10'000;   // no chunk should be shorter
+constexpr double kLongChunkNs = 2e6;  // nor longer: Ctrl-C is seen between chunks
+constexpr double kFirstChunk = 8192;  // threads, while the time per thread is not known
 constexpr int64_t kGrain = 64;        // chunks are multiples of this many threads
 constexpr int64_t kChunksPerThread = 8;
 constexpr double kTinyNs = 500;        // below this, reading the clock costs as much as the work,
@@ -52,9 +54,12 @@ bool no_signal() {
 }
 
 int64_t chunk_size(int64_t threads, double ns_per_thread) {
-    double shortest = ns_per_thread > 0 ? kChunkNs / ns_per_thread : 1;
+    bool known = ns_per_thread > 0;
+    double shortest = known ? kChunkNs / ns_per_thread : 1;
+    double longest = known ? kLongChunkNs / ns_per_thread : kFirstChunk;
     double even = static_cast<double>(threads) / static_cast<double>(num_threads() * kChunksPerThread);
-    auto chunk = static_cast<int64_t>(std::min(std::max(shortest, even), static_cast<double>(threads)));
+    auto chunk =
+        static_cast<int64_t>(std::min(std::max(shortest, std::min(even, longest)), static_cast<double>(threads)));
     return (chunk + kGrain) / kGrain * kGrain;
 }
 
