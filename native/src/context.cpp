@@ -2,51 +2,47 @@
 
 #include <algorithm>
 #include <bit>
-#include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace {
 
 constexpr size_t kMaxPrinted = 64 << 20;
 
-void append_slot(std::string& out, char conversion, uint64_t slot) {
-    char text[400];
+// One operand in the form of `spec`: a conversion with its flags, width and precision.
+void append_slot(std::string& out, const std::string& spec, char conversion, uint64_t slot) {
+    char text[4000];
     int n = 0;
-    switch (conversion) {
-        case 'd':
-            n = std::snprintf(text, sizeof text, "%" PRId64, static_cast<int64_t>(slot));
-            break;
-        case 'u':
-            n = std::snprintf(text, sizeof text, "%" PRIu64, slot);
-            break;
-        case 'f':
-            n = std::snprintf(text, sizeof text, "%f", std::bit_cast<double>(slot));
-            break;
-        case 'g':
-            n = std::snprintf(text, sizeof text, "%g", std::bit_cast<double>(slot));
-            break;
-        case 's':
-            n = std::snprintf(text, sizeof text, "%s", slot ? "True" : "False");
-            break;
-        default:
-            return;
+    auto form = [&](const char* length) { return spec + length + conversion; };
+    if (std::strchr("di", conversion)) {
+        n = std::snprintf(text, sizeof text, form("ll").c_str(), static_cast<long long>(slot));
+    } else if (std::strchr("uxXo", conversion)) {
+        n = std::snprintf(text, sizeof text, form("ll").c_str(), static_cast<unsigned long long>(slot));
+    } else if (std::strchr("feEgG", conversion)) {
+        n = std::snprintf(text, sizeof text, form("").c_str(), std::bit_cast<double>(slot));
+    } else if (conversion == 's') {
+        n = std::snprintf(text, sizeof text, form("").c_str(), slot ? "True" : "False");
     }
     out.append(text, static_cast<size_t>(std::clamp<int>(n, 0, sizeof text - 1)));
 }
 
-void append_formatted(std::string& out, const char* format, const uint64_t* slots) {
-    for (const char* c = format; *c; ++c) {
-        if (*c != '%') {
-            out.push_back(*c);
-        } else if (*++c == '%') {
+void append_formatted(std::string& out, std::string_view format, const uint64_t* slots) {
+    while (!format.empty()) {
+        size_t plain = std::min(format.find('%'), format.size());
+        out.append(format.substr(0, plain));
+        format.remove_prefix(plain);
+        if (format.empty()) return;
+        size_t flags = std::min(format.find_first_not_of("-+ 0#.123456789", 1), format.size());
+        size_t at = std::min(format.find_first_not_of("hlz", flags), format.size());
+        if (at == format.size()) return;
+        if (format[at] == '%') {
             out.push_back('%');
-        } else if (*c) {
-            append_slot(out, *c, *slots++);
         } else {
-            return;
+            append_slot(out, std::string(format.substr(0, flags)), format[at], *slots++);
         }
+        format.remove_prefix(at + 1);
     }
 }
 

@@ -24,6 +24,7 @@ _SUFFIXES = "h f d b s i l ub us ui ul"
 _PACKED = "mat22 mat33 mat44 quat transform spatial_vector spatial_matrix"
 _VECTORS = " ".join(f"vec{n}{suffix}" for n in (2, 3, 4) for suffix in ("", *_SUFFIXES.split()))
 _FLOATS = " ".join(f"{name}{suffix}" for name in _PACKED.split() for suffix in ("", "h", "f", "d"))
+_CONSTANTS = "E PI TAU HALF_PI PHI LN2 LN10 LOG2E LOG10E INF NAN"
 
 # Module -> the public names it defines.
 _HOMES = {
@@ -31,6 +32,7 @@ _HOMES = {
     "lang.scalars": "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64",
     "lang.values": f"{_VECTORS} {_FLOATS}",
     "lang.structs": "struct",
+    "lang.constants": f"{_CONSTANTS} {_CONSTANTS.lower()}",
     "lang.kernel": "Kernel Function kernel func constant static kernel_from_source",
     "lang.errors": """CompileError InternalError KernelWarning WarpCodegenError WarpCodegenTypeError
         WarpCodegenValueError WarpCodegenKeyError WarpCodegenAttributeError WarpCodegenIndexError""",

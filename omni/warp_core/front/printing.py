@@ -9,7 +9,7 @@ from typing import Any
 
 from ..ir.nodes import Value
 from ..lang.generics import spell
-from ..lang.types import BOOL, I32, Packed, Scalar, Struct
+from ..lang.types import BOOL, I32, SCALAR_BY_KEY, Packed, Scalar, Struct
 from .calls import Call, handles, loaded
 from .context import Context
 from .values import Front, Static, Text, Tup
@@ -87,4 +87,6 @@ def _checked(cx: Context, kind: str, v: Value, node: ast.AST) -> Value:
         return cx.b.op("cast", v, attr=I32)
     if not fits:
         raise cx.error("type-mismatch", f"`%{kind}` shows {wanted} values, not {spell(t)}", node)
+    if kind in "uxXo" and t.kind == "int":
+        return cx.b.op("cast", v, attr=SCALAR_BY_KEY[f"u{t.bits}"])
     return v

@@ -92,6 +92,8 @@ class ArrayCells:
         indices = key if isinstance(key, tuple) else (key,)
         if len(indices) != len(self._shape):
             raise IndexError(f"{len(indices)} indices assign to an array of {len(self._shape)} dimensions")
+        if getattr(self.owner, "readonly", False):
+            raise ValueError("the array is read-only, but the kernel writes it; pass a copy")
         write(self.__wc_type__.dtype, self.address(indices), value)
 
     # -- addresses ----------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from .cells import ArrayCells
 from .intrinsics import TABLE, Grid, grid, tid, typed
 from .pythonic import REPLACED
 from .rewrite import Meaning, rewrite
+from .scope import updated
 
 
 def run(kernel: Kernel, dims: tuple[int, ...], args: list[Any]) -> None:
@@ -39,13 +40,24 @@ def run(kernel: Kernel, dims: tuple[int, ...], args: list[Any]) -> None:
     here = Grid(dims)
     at_grid, at_components = grid.set(here), typed_components.set(True)
     try:
-        values = [convert(x, t) for x, (_, t) in zip(args, kernel.params)]
+        values = [_argument(kernel, name, t, x) for x, (name, t) in zip(args, kernel.params)]
         python = rewrite(kernel, _Run().meaning, converts_arguments=False)
         for here.index in itertools.product(*map(range, dims)):
             python(*map(value, values))
+    except Exception as why:
+        if here.index and hasattr(why, "add_note"):  # from Python 3.11 on
+            why.add_note(f"in kernel `{kernel.name}`, thread {here.index if len(dims) > 1 else here.index[0]}")
+        raise
     finally:
         grid.reset(at_grid)
         typed_components.reset(at_components)
+
+
+def _argument(kernel: Kernel, name: str, t: Type, x: Any) -> Any:
+    try:
+        return convert(x, t)
+    except (TypeError, ValueError) as why:
+        raise type(why)(f"kernel `{kernel.name}`: argument `{name}`: {why}") from None
 
 
 def python_function(function: Function) -> Callable:
@@ -58,7 +70,7 @@ class _Run:
 
     def __init__(self) -> None:
         self.functions: dict[Definition, Callable] = {}
-        self.meaning = Meaning(self.substitute, value, convert, items, tid, literal, like, result_types)
+        self.meaning = Meaning(self.substitute, value, convert, items, tid, literal, like, result_types, updated)
 
     def substitute(self, obj: Any) -> Any:
         """What stands for a captured object."""
@@ -156,10 +168,9 @@ def convert(x: Any, t: Type) -> Any:
 
 
 def _array(x: Any, t: Array) -> ArrayCells:
-    cells = ArrayCells.of(x, t) if x is None or hasattr(x, "strides") else x
-    if _type(cells) is not t:
+    if x is not None and _type(x) is not t:
         raise TypeError(f"expected {spell(t)}, got {describe(x)}")
-    return cells
+    return ArrayCells.of(x, t)
 
 
 def items(iterable: Iterable) -> Iterator[Any]:

@@ -6,6 +6,7 @@ work on `ArrayCells`, so outside a kernel they say that they belong in one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -101,9 +102,23 @@ def _address_of(array: Any, *indices: Any) -> Any:
     return SCALAR_CLASSES[U64](cells.address(indices))
 
 
+_SPEC = re.compile(r"%([-+ 0#]*\d*(?:\.\d+)?)(?:hh|h|ll|l|z)?([a-zA-Z%])")
+
+
 def _printf(text: str, *args: Any) -> None:
-    numbers = tuple(x if isinstance(x, str) else plain_number(x) for x in args)
-    print(text % numbers, end="", flush=True)
+    rest = iter(args)
+
+    def show(spec: re.Match) -> str:
+        return "%" if spec[2] == "%" else f"%{spec[1]}{spec[2]}" % (_shown(next(rest), spec[2]),)
+
+    print(_SPEC.sub(show, text), end="", flush=True)
+
+
+def _shown(x: Any, conversion: str) -> Any:
+    """An operand as C shows it: `%u` and the like take the bits of a negative number."""
+    if conversion in "uxXo" and isinstance(x, ScalarValue):
+        return x.value % (1 << x.__wc_type__.bits)
+    return x if isinstance(x, str) else plain_number(x)
 
 
 def same_type(a: Any, b: Any) -> tuple[Any, Any]:

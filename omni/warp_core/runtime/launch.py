@@ -88,7 +88,8 @@ def _launch(
     if config.print_launches:
         print(f"kernel: {kernel.key} dim: {dim} device: {where}")
     if interpret or config.mode == "interpret":
-        return _interpret(kernel, dim, args, record_cmd)
+        interpreted = InterpretedLaunch(kernel, dim, args)
+        return interpreted if record_cmd else interpreted.launch()
     plan = plan_for(kernel, options_for(kernel), STRIDED if any(map(_is_strided, args)) else 0)
     kernel._plan = plan
     if record_cmd:
@@ -122,16 +123,44 @@ def _is_strided(value: Any) -> bool:
 # -- interpreted launches ---------------------------------------------------------------------------------------------
 
 
-def _interpret(kernel: Kernel, dim: Any, args: list[Any], record_cmd: bool) -> None:
-    if record_cmd:
-        raise ValueError(f"kernel `{kernel.name}`: an interpreted launch cannot be recorded")
-    params = kernel.params
-    if len(args) != len(params):
-        names = ", ".join(name for name, _ in params)
-        raise TypeError(f"kernel `{kernel.name}` takes {len(params)} arguments ({names}), got {len(args)}")
-    bound = [_shared(kernel, name, t, x) for (name, t), x in zip(params, args)]
-    # The interpreter is for debugging; programs that never use it do not pay for loading it.
-    importlib.import_module(f"{__package__}.interpret").run(kernel, dimensions(kernel, dim), bound)
+class InterpretedLaunch:
+    """What `record_cmd` gives for an interpreted launch: a `Launch` that interprets."""
+
+    def __init__(self, kernel: Kernel, dim: Any, args: Sequence[Any]):
+        self.kernel = kernel
+        self.set_dim(dim)
+        self.set_params(args)
+
+    def set_dim(self, dim: Any) -> None:
+        """Set the launch dimensions."""
+        self._dims, self.dim = dimensions(self.kernel, dim), dim
+
+    def set_params(self, params: Sequence[Any]) -> None:
+        """Set all arguments, in the order of the kernel's parameters."""
+        names = [name for name, _ in self.kernel.params]
+        if len(params) != len(names):
+            given = f"takes {len(names)} arguments ({', '.join(names)}), but inputs and outputs give {len(params)}"
+            raise TypeError(f"kernel `{self.kernel.name}` {given}")
+        self._args = [_shared(self.kernel, name, t, x) for (name, t), x in zip(self.kernel.params, params)]
+
+    def set_param_at_index(self, index: int, value: Any) -> None:
+        """Set the argument of that index."""
+        if not 0 <= index < len(self._args):
+            count = len(self._args)
+            raise IndexError(f"kernel `{self.kernel.name}` has {count} parameters, there is no index {index}")
+        self._args[index] = _shared(self.kernel, *self.kernel.params[index], value)
+
+    def set_param_by_name(self, name: str, value: Any) -> None:
+        """Set the argument of that name."""
+        names = [n for n, _ in self.kernel.params]
+        if name not in names:
+            raise ValueError(f"kernel `{self.kernel.name}` has no parameter `{name}`")
+        self.set_param_at_index(names.index(name), value)
+
+    def launch(self, stream: Any = None) -> None:
+        """Run it."""
+        # The interpreter is for debugging; programs that never use it do not pay for loading it.
+        importlib.import_module(f"{__package__}.interpret").run(self.kernel, self._dims, self._args)
 
 
 def _shared(kernel: Kernel, name: str, t: Any, value: Any) -> Any:

@@ -55,6 +55,7 @@ class Meaning(NamedTuple):
         literal: the result of an operator on two literals.
         like: a literal as a value of the type that a function without arguments would return.
         result_types: the types of what a function returns.
+        updated: what a builtin that assigns its first argument returns, and the value to assign.
     """
 
     substitute: Callable[[Any], Any]
@@ -65,6 +66,7 @@ class Meaning(NamedTuple):
     literal: Callable[[Callable, Any, Any], Any]
     like: Callable[[Any, Callable], Any]
     result_types: Callable[[Definition], tuple[Type, ...]]
+    updated: Callable[..., tuple[Any, Any]]
 
 
 def rewrite(definition: Definition, meaning: Meaning, converts_arguments: bool) -> Callable:
@@ -180,7 +182,30 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if self._is_tid(node):
             return self._tid(node, 1)
+        callee = self.static(node.func)
+        if isinstance(callee, Builtin) and callee.updates:
+            return self._updating(node, callee)
         return self.generic_visit(node)  # type: ignore[return-value]
+
+    def _updating(self, node: ast.Call, callee: Builtin) -> ast.expr:
+        """A call that assigns the local it takes first, as `(both := updated(f, x), x := both[1], both[0])[2]`."""
+        named = [k for k in node.keywords if k.arg == "state"]
+        if named and not node.args:
+            node.args.append(named[0].value)
+            node.keywords.remove(named[0])
+        first = node.args[0] if node.args else None
+        if not isinstance(first, ast.Name) or first.id not in self.locals:
+            return self.generic_visit(node)  # type: ignore[return-value]
+        node.args = [self.bind(callee, node, callee.name), *map(self.visit, node.args)]
+        node.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        node.func = self.bind(self.meaning.updated, node, "updated")
+        both = self.fresh("both")
+        steps = [
+            ast.NamedExpr(ast.Name(both, ast.Store()), node),
+            ast.NamedExpr(ast.Name(first.id, ast.Store()), _part(ast.Name(both, ast.Load()), 1)),
+            _part(ast.Name(both, ast.Load()), 0),
+        ]
+        return _at(_part(ast.Tuple(steps, ast.Load()), 2), node)
 
     def _is_tid(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Call) and getattr(self.static(node.func), "name", None) == "tid"
@@ -316,6 +341,10 @@ class _Rewriter(ast.NodeTransformer):
 
 def _at(node: Any, where: ast.AST) -> Any:
     return ast.copy_location(node, where)
+
+
+def _part(node: ast.expr, index: int) -> ast.expr:
+    return ast.Subscript(node, ast.Constant(index), ast.Load())
 
 
 def _is_filled(cell: Any) -> bool:

@@ -43,12 +43,29 @@ def call(callee: registry.Builtin | registry.Intrinsic, args: tuple, kwargs: dic
     """
     if isinstance(callee, registry.Intrinsic) and callee.name in TABLE:
         return TABLE[callee.name](*args, **kwargs)
+    out = _run(Callee(callee), args, kwargs)
+    return out[0] if len(out) == 1 else out or None
+
+
+def updated(builtin: registry.Builtin, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """Run a builtin that assigns its first argument: its result, and what that argument is then."""
+    result, new = _run(Callee(builtin, updates=True), args, kwargs)
+    return result, new
+
+
+class Callee(NamedTuple):
+    """What is called. With `updates` the new value of the first argument is returned too."""
+
+    function: registry.Builtin | registry.Intrinsic
+    updates: bool = False
+
+
+def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]:
     names = (*(None for _ in args), *kwargs)
     values = (*args, *kwargs.values())
     fn, given = _lower(callee, names, [_given(v) for v in values])
     results = interp.call(fn, [_to_ir(g) for g in given if g.type is not None])
-    out = tuple(_from_ir(x, t) for x, t in zip(results, fn.results))
-    return out[0] if len(out) == 1 else out or None
+    return tuple(_from_ir(x, t) for x, t in zip(results, fn.results))
 
 
 def _given(value: Any) -> Given:
@@ -58,7 +75,7 @@ def _given(value: Any) -> Given:
     return Given(scalar_type_of(value), value)
 
 
-def _lower(callee: Any, names: tuple[str | None, ...], given: list[Given]) -> tuple[IrFunction, list[Given]]:
+def _lower(callee: Callee, names: tuple[str | None, ...], given: list[Given]) -> tuple[IrFunction, list[Given]]:
     """The IR of the call, and its arguments as that takes them.
 
     Bare numbers are first given the type they most likely take, so that one function serves all numbers. Where no
@@ -107,29 +124,31 @@ class _Known:
 
 @lru_cache(maxsize=1024)
 def _lowered(
-    callee: Any, names: tuple[str | None, ...], given: tuple[tuple[Type | None, _Known | None], ...]
+    callee: Callee, names: tuple[str | None, ...], given: tuple[tuple[Type | None, _Known | None], ...]
 ) -> IrFunction | str:
     """`return callee(arguments)` as IR, or why there is none."""
     params = [f"a{i}" for i, (t, _) in enumerate(given) if t is not None]
     passed = [f"{name}=a{i}" if name else f"a{i}" for i, name in enumerate(names)]
-    text = f"def {callee.name}({', '.join(params)}):\n    return callee({', '.join(passed)})\n"
-    file = f"<call {next(_serial)} of {callee.name}>"
+    name = callee.function.name
+    results = f"callee({', '.join(passed)})" + (", a0" if callee.updates else "")
+    text = f"def {name}({', '.join(params)}):\n    return {results}\n"
+    file = f"<call {next(_serial)} of {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    space = {"callee": callee, **{f"a{i}": k.value for i, (_, k) in enumerate(given) if k is not None}}
+    space = {"callee": callee.function, **{f"a{i}": k.value for i, (_, k) in enumerate(given) if k is not None}}
     exec(compile(text, file, "exec"), space)
-    python = space[callee.name]
+    python = space[name]
     python.__annotations__ = {f"a{i}": t for i, (t, _) in enumerate(given) if t is not None}
     try:
         return pipeline.run(lower_function(Function(python)))  # as in kernels, so that results agree to the bit
     except CompileError as why:
-        return _refusal(callee, why)
+        return _refusal(name, why)
     finally:
         del linecache.cache[file]
 
 
-def _refusal(callee: Any, why: CompileError) -> str:
+def _refusal(name: str, why: CompileError) -> str:
     first = why.diagnostics[0]
-    lines = [f"wp.{callee.name}: {first.message}", *(f"    {c}" for c in first.candidates)]
+    lines = [f"wp.{name}: {first.message}", *(f"    {c}" for c in first.candidates)]
     return "\n".join(lines + ([first.help] if first.help else []))
 
 
