@@ -162,7 +162,7 @@ class Control:
             if a is b:
                 self.values[result] = self.values[a]
 
-    def merged(self, masks: list[str | None]) -> str:
+    def merged(self, masks: Sequence[str | None]) -> str:
         """The lanes that came through the sides of an `if`."""
         if not masks:
             return "zeroinitializer"

@@ -113,7 +113,7 @@ class _KernelEmitter(FunctionEmitter):
         w.start(inside)
         column = w.inst(f"urem i64 {flat}, {dims[-1]}")
         index = w.inst(f"udiv i64 {flat}, {dims[-1]}")
-        outer = []
+        outer: list[str] = []
         for k in range(self.arity - 2, 0, -1):
             outer.insert(0, w.inst(f"urem i64 {index}, {dims[k]}"))
             index = w.inst(f"udiv i64 {index}, {dims[k]}")

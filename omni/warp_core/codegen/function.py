@@ -55,7 +55,7 @@ class Shared:
     names: dict[tuple, str] = field(default_factory=dict)
     facts: Cache = field(default_factory=dict)
     sites: dict[Operation, dict[str, Any]] = field(default_factory=dict)
-    emit_callee: Callable[..., str] | None = None
+    emit_callee: Callable[..., list[V]] | None = None
 
     def declare(self, text: str) -> None:
         self.declarations[text] = None

@@ -7,6 +7,8 @@ Arithmetic stays in the cheapest form that holds the result; `Lanes.vector` make
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..lang.types import BF16, BOOL, F16, F32, F64, I16, I32, I64, Scalar
 from .target import Target
 from .writer import NARROW, PTR, Leaf, Writer, constant, literal, llvm_scalar, llvm_type, sequence, shuffle_mask
@@ -16,6 +18,9 @@ class V:
     """One leaf value. `text` is the register or literal: the vector when varying, else the (base) scalar."""
 
     __slots__ = ("stride", "text", "type")
+    type: Any  # a Scalar, or PTR for addresses; arithmetic asks for the former only
+    text: str
+    stride: int | None
 
     def __init__(self, type: Leaf, text: str, stride: int | None = 0):
         self.type, self.text, self.stride = type, text, stride
@@ -123,15 +128,10 @@ class Lanes:
         t = a.type
         if not t.is_int or t.bits < 32 or code not in ("add", "sub", "mul"):
             return None
+        stride: int | None = a.stride + b.stride if code == "add" else a.stride - b.stride
         if code == "mul":
-            if b.literal_int is None:
-                a, b = b, a
-            if b.literal_int is None or a.stride == 0:
-                return None
-            stride = a.stride * b.literal_int
-        else:
-            stride = a.stride + b.stride if code == "add" else a.stride - b.stride
-        if abs(stride) > _MAX_STRIDE:
+            stride = _scaled(a, b) or _scaled(b, a)
+        if stride is None or abs(stride) > _MAX_STRIDE:
             return None
         return V(t, self._inst(_INT_OPS[code], t, 1, a.text, b.text), stride)
 
@@ -478,6 +478,11 @@ class Lanes:
     def shuffle(self, t: Leaf, n: int, a: str, b: str, indices) -> str:
         ty = llvm_type(t, n)
         return self.w.inst(f"shufflevector {ty} {a}, {ty} {b}, {shuffle_mask(indices)}")
+
+
+def _scaled(a: V, b: V) -> int | None:
+    """The stride of linear `a` times literal `b`."""
+    return a.stride * b.literal_int if a.stride and b.literal_int is not None else None
 
 
 class _Bits:

@@ -47,9 +47,9 @@ class _Pressure:
     """Counts the registers that varying values alive at the same time take, for one group of lanes."""
 
     def __init__(self, varying: set[Value]):
-        self.varying, self.most = varying, 0
+        self.varying, self.most = varying, 0.0
 
-    def peak(self, body: Region) -> int:
+    def peak(self, body: Region) -> float:
         self._before(body, set())
         return self.most
 
