@@ -140,8 +140,13 @@ def test_indexing_and_slicing():
     assert list(v) == [1.0, 2.0, 3.0, 4.0] and tuple(wp.vec2i(5, 6)) == (5, 6) and sum(v) == 10.0
     assert wp.quat(1, 2, 3, 4)[0:3] == wp.vec3(1, 2, 3)
     for bad in (4, -5):
-        with pytest.raises(IndexError):
-            v[bad]
+        for vector in (v, wp.vec4h(v)):
+            with pytest.raises(IndexError, match=f"component {bad} is out of range for vec4. with 4"):
+                vector[bad]
+            with pytest.raises(IndexError, match=f"component {bad} is out of range for vec4. with 4"):
+                vector[bad] = 1.0
+    with pytest.raises(TypeError, match="vec3f.. takes numbers or sequences of them, got str: 'a'"):
+        wp.vec3("a", 0, 0)
     with pytest.raises(AttributeError):
         wp.vec3().w
 

@@ -52,6 +52,10 @@ def _is_sequence(value: Any) -> bool:
     return hasattr(value, "__len__") and hasattr(value, "__getitem__")
 
 
+def _is_sized(value: Any) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, (str, bytes))
+
+
 def _equal(a: Any, b: Any) -> bool:
     if _is_sequence(a) and _is_sequence(b):
         return len(a) == len(b) and all(_equal(x, y) for x, y in zip(a, b))
@@ -120,7 +124,7 @@ class Components:
             args *= n
         elif len(args) == 1 and (n != 1 or hasattr(args[0], "__len__")):
             args = cls._split(args[0])
-        lengths = tuple(0 if is_number(a) else len(a) if hasattr(a, "__len__") else -1 for a in args)
+        lengths = tuple(0 if is_number(a) else len(a) if _is_sized(a) else -1 for a in args)
         if lengths != (0,) * n and (lengths in cls._parts):
             args = tuple(x for a, length in zip(args, lengths) for x in (a if length else (a,)))
         elif -1 in lengths:
@@ -134,7 +138,7 @@ class Components:
     @classmethod
     def _split(cls, value: Any) -> tuple[Any, ...]:
         """A single sequence argument as separate arguments."""
-        if not hasattr(value, "__len__") or isinstance(value, (str, bytes)):
+        if not _is_sized(value):
             kind = type(value).__name__
             raise TypeError(f"{cls.__name__}() takes numbers or sequences of them, got {kind}: {value!r}")
         if isinstance(value, Components):
@@ -166,14 +170,23 @@ class Components:
 
     def __getitem__(self, key: Any) -> Any:
         s = self.__wc_type__.scalar
-        found = self._load(key)
+        try:
+            found = self._load(key)
+        except IndexError:
+            raise self._out_of_range(key) from None
         if type(found) is list:
             return python_type(Vec(len(found), s))._from(found)
         return component(s, found)
 
+    def _out_of_range(self, index: Any) -> IndexError:
+        return IndexError(f"component {index} is out of range for {type(self).__name__} with {self._length_}")
+
     def __setitem__(self, key: Any, value: Any) -> None:
         if not isinstance(key, slice):
-            self._save(key, self._convert(key, value))
+            try:
+                self._save(key, self._convert(key, value))
+            except IndexError:
+                raise self._out_of_range(key) from None
             return
         places = range(self._length_)[key]
         values = [value] * len(places) if is_number(value) else list(value)
