@@ -30,6 +30,7 @@ from .codegen.target import Target
 from .ir.nodes import Loc
 from .lang.errors import CompileError, InternalError
 from .lang.kernel import Kernel
+from .lang.stack import roomy
 from .lang.types import Type
 
 
@@ -149,7 +150,7 @@ def compile(request: CompileRequest) -> Artifact:
     made: dict[str, Any] = {}  # what each stage made, for the dump
     try:
         with _without_collector():
-            return _compile(request, made)
+            return roomy(lambda: _compile(request, made), request.kernel.subject)
     except (CompileError, Warning):  # a program may have turned warnings into errors
         raise
     except Exception as why:

@@ -86,4 +86,5 @@ def test_kernels(seed):
             warnings.simplefilter("ignore", wp.KernelWarning)
             wp.launch(kernel, THREADS, inputs=arrays)
         for name, found, wanted in zip(("table", "scratch", "shared", "out"), arrays, expected):
-            assert found.numpy().tolist() == wanted, f"{name}, lanes={lanes}\n" + KernelWriter(seed).kernel("@same", *RUN)
+            text = KernelWriter(seed).kernel("@same", *RUN)
+            assert found.numpy().tolist() == wanted, f"{name}, lanes={lanes}\n{text}"

@@ -16,7 +16,7 @@ from ..lang.generics import spell
 from ..lang.types import I32, Array, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
 from .context import Context, lowers
 from .resolve import captured, member
-from .values import Front, Lit, Poison, Ref, Static, Tup, spell_front
+from .values import Front, Lit, Member, Poison, Ref, Static, Tup, spell_front
 
 _LETTERS = {"x": 0, "y": 1, "z": 2, "w": 3}
 
@@ -45,6 +45,8 @@ def _attribute(cx: Context, node: ast.Attribute) -> Front:
     base = cx.expr(node.value)
     if isinstance(base, Static):
         return member(cx, base.obj, node.attr, node)
+    if isinstance(base, Member):
+        return member(cx, base.member, node.attr, node)
     if isinstance(base, (Lit, Tup)) or not isinstance(base, (Value, Ref)):
         raise cx.error("no-member", f"{spell_front(base)} has no member `{node.attr}`", node)
     if isinstance(base.type, Array):

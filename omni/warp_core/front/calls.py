@@ -15,12 +15,14 @@ from typing import Any
 from ..ir.nodes import Value
 from ..ir.ops import OpError
 from ..lang.annotations import type_or_none
+from ..lang.errors import CompileError
 from ..lang.generics import spell, spell_pattern
 from ..lang.kernel import Function, Kernel, static
 from ..lang.prim import Prim
 from ..lang.registry import INTRINSICS, Builtin, Intrinsic
 from ..lang.types import Scalar, Type, element
 from .context import Context, Refused, lowers
+from .limits import check_type
 from .overloads import Call, Match, adapt_values, choose
 from .resolve import PACKAGE
 from .updates import write_back
@@ -190,6 +192,8 @@ def call_builtin(
     forms = [(o.params, f"wp.{o!r}") for o in builtin.overloads]
     i, m = choose(cx, shown or f"`wp.{builtin.name}`", forms, c)
     values = adapt_values(cx, m, c)
+    for v in values:
+        check_type(cx, v.type, node)
     instance = cx.session.builtin_instance(builtin, i, m, node)
     results = cx.at(node).emit("call", values, attr=instance.function, results=instance.function.results)
     found = unflatten(instance.shape, list(results))
@@ -205,8 +209,9 @@ def _call_function(cx: Context, f: Function, c: Call) -> Front:
     for g in f.overloads:
         try:
             params = [(p.name, t, p.default) for p, t in g._parameters]
-        except TypeError as e:
-            cx.session.annotation_error(g.source, g.name, str(e))
+        except CompileError as e:
+            for d in e.diagnostics:
+                cx.session.report(d)
             raise Refused from None
         forms.append((params, signature(g.name, params)))
     i, m = choose(cx, f"`{f.name}`", forms, c)

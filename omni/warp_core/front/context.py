@@ -20,9 +20,10 @@ from ..lang.generics import spell
 from ..lang.semantics import convert
 from ..lang.source import Source
 from ..lang.types import BOOL, I32, Array, Scalar, Type
+from .limits import STEPS, too_many_steps
 from .liveness import Liveness
 from .values import POISON, Closure, Front, Guarded, Lit, Poison, Ref, Static, Tup, Unset, spell_front
-from .wording import ADVICE, WORDS
+from .wording import ADVICE, WORDS, cast_help, misfit
 
 if TYPE_CHECKING:
     from .instances import Session
@@ -176,6 +177,9 @@ class Context:
 
     def expr(self, node: ast.expr) -> Front:
         """Lower an expression to a front value; array elements are not loaded yet."""
+        self.session.steps += 1
+        if self.session.steps > STEPS:
+            raise too_many_steps(self, node)
         handler = EXPRESSIONS.get(type(node))
         if handler is None:
             what = WORDS.get(type(node), type(node).__name__)
@@ -187,9 +191,11 @@ class Context:
         for node in body:
             if self.dead:
                 return
-            self.attempt(partial(self._statement, node), None)
+            if not self.attempt(partial(self._statement, node), False) and isinstance(node, (ast.Return, ast.Raise)):
+                self.b.terminate("return")  # refused, but still the end of its path
+                self.dead = True
 
-    def _statement(self, node: ast.stmt) -> None:
+    def _statement(self, node: ast.stmt) -> bool:
         handler = STATEMENTS.get(type(node))
         try:
             if handler is None:
@@ -199,6 +205,7 @@ class Context:
                 )
             self.b.loc = self.loc(node)
             handler(self, node)
+            return True
         except Refused:
             # Names bound before keep their type for the checks that follow; new ones are not asked about again.
             for name in self.liveness.writes([node]):
@@ -376,18 +383,3 @@ class Context:
                     help=f"use another name, or convert: `{spell(known[0])}(...)`",
                 )
         self.env[name] = x
-
-
-def misfit(x: Any, t: Type) -> str:
-    """Why `x` cannot stand where type `t` is needed, after a comma."""
-    if isinstance(x, Lit) and isinstance(x.value, int) and isinstance(t, Scalar) and t.is_int:
-        return f"whose range does not include {x.value}"
-    return f"but this is {spell_front(x)}"
-
-
-def cast_help(x: Any, t: Type, node: ast.AST) -> str:
-    """How to convert `x` to `t`, if a cast does it."""
-    if isinstance(t, Scalar) and (isinstance(x, Lit) or isinstance(getattr(x, "type", None), Scalar)):
-        short = {"int32": "int", "float32": "float", "bool": "bool"}.get(spell(t), f"wp.{spell(t)}")
-        return f"convert it: `{short}({ast.unparse(node)})`" if isinstance(node, ast.expr) else f"use `{short}(...)`"
-    return ""

@@ -15,6 +15,7 @@ from .comparison import compare
 from .context import Context, Exit, Refused, conditions, lowers
 from .iteration import comprehension, items_of
 from .joins import conditional
+from .limits import check_items
 from .values import POISON, Closure, Front, Guarded, Lit, Static, Text, Tup, spell_front
 
 
@@ -36,6 +37,7 @@ def _tuple(cx: Context, node: ast.Tuple | ast.List) -> Front:
             items += items_of(cx, cx.rvalue(e.value), e, "`*`")
         else:
             items.append(cx.rvalue(e))
+    check_items(cx, Tup(items).size, node)
     return Tup(items)
 
 

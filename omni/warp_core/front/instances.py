@@ -15,7 +15,7 @@ from typing import Any
 from ..ir.nodes import Function as IrFunction
 from ..ir.nodes import Loc, Value
 from ..lang.annotations import evaluate, type_or_none
-from ..lang.errors import Diagnostic, Span
+from ..lang.errors import Diagnostic
 from ..lang.generics import is_generic, spell, substitute
 from ..lang.kernel import Definition, Function
 from ..lang.registry import Builtin, is_builtin
@@ -24,6 +24,7 @@ from ..lang.types import Type
 from .context import Context, Refused, Returned
 from .iteration import Items, iterate
 from .joins import terminate
+from .limits import check_values
 from .liveness import Liveness
 from .overloads import Match
 from .updates import recogniser
@@ -51,7 +52,8 @@ class Session:
         self.diagnostics: list[Diagnostic] = []
         self.warnings: dict[tuple[str, int, str], str] = {}
         self.quiet = quiet
-        self.depth = 0
+        self.depth = 0  # of lambdas being lowered
+        self.steps = 0  # expressions lowered so far
         self._named: dict[str, int] = {}
         self._instances: dict[tuple, Instance | None] = {}
         self._active: dict[tuple, str] = {}  # being lowered now, outermost first
@@ -67,23 +69,6 @@ class Session:
             if d.code == diagnostic.code and (d.place.span if d.place else None) == span:
                 return
         self.diagnostics.append(diagnostic)
-
-    def annotation_error(self, source: Source, name: str, message: str) -> None:
-        """A parameter whose type is missing or unknown."""
-        node = source.tree()
-        starred = [a for a in (node.args.vararg, node.args.kwarg) if a]
-        for arg in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, *starred]:
-            if f"`{arg.arg}`" in message:
-                at: Any = arg.annotation or arg
-                break
-        else:
-            at = node
-        n, offset = at, source.offset
-        end = n.end_lineno if at is not node else n.lineno
-        col = n.end_col_offset if at is not node else n.col_offset + len(f"def {name}")
-        place = source.place(Span(source.filename, n.lineno + offset, n.col_offset, end + offset, col))
-        helps = f"write `{at.arg}: float` or another type" if isinstance(at, ast.arg) else ""
-        self.report(Diagnostic("annotation", message, place, help=helps))
 
     def has_builtin(self, name: str) -> bool:
         """Whether the library has this function."""
@@ -157,6 +142,7 @@ class Session:
         before = len(self.diagnostics)
         cx.statements(tree.body)
         shape = self._finish(cx, fn, tree)
+        check_values(cx, fn)
         if len(self.diagnostics) > before:
             raise Refused
         return Instance(fn, shape)

@@ -15,6 +15,7 @@ from ..lang.types import I32, Array, Mat, Quat, Scalar, Transform, Vec
 from .access import row
 from .calls import Call, dispatch
 from .context import Context
+from .limits import ITEMS, check_items
 from .resolve import lookup
 from .values import Closure, Front, Lit, Ref, Static, Tup, spell_front
 
@@ -110,7 +111,7 @@ def items_of(cx: Context, x: Front | Items | Span, node: ast.AST, what: str) -> 
     if isinstance(found, Items):
         return found.items
     trips = found.trips()
-    if trips is None or trips > 4096:
+    if trips is None or trips > ITEMS:
         raise cx.error(
             "not-constant", f"{what} needs a length known when the kernel compiles", node, help="write a `for` loop"
         )
@@ -135,6 +136,7 @@ def comprehension(cx: Context, node: ast.GeneratorExp | ast.ListComp) -> tuple[A
 def _generate(cx: Context, node: ast.GeneratorExp | ast.ListComp, depth: int, out: list[Any]) -> None:
     if depth == len(node.generators):
         out.append(cx.rvalue(node.elt))
+        check_items(cx, len(out), node)
         return
     g = node.generators[depth]
     for item in items_of(cx, iterate(cx, g.iter), g.iter, "a comprehension"):

@@ -41,6 +41,8 @@ class Liveness:
         self._effects: dict[int, tuple[Names, Names]] = {}
         self.locals: set[str] = set()  # names assigned as a whole, which makes them locals of the function
         self._always: set[str] = set()  # read inside lambdas: wanted wherever the lambda might be called
+        self._exposed: dict[int, Names] = {}  # by loop: what an iteration may read before it assigns it
+        self._keep = True  # off while only the result of the analysis is asked for
         self.writes(body)
         self._block(body, NONE, NONE, NONE)
 
@@ -78,7 +80,8 @@ class Liveness:
 
     def _block(self, body: Sequence[ast.stmt], live: Names, at_break: Names, at_continue: Names) -> Names:
         for node in reversed(body):
-            self.after[id(node)] = live
+            if self._keep:
+                self.after[id(node)] = live
             live = self._statement(node, live, at_break, at_continue)
         return live
 
@@ -102,15 +105,22 @@ class Liveness:
 
     def _loop(self, node: ast.For | ast.While, live: Names, at_break: Names, at_continue: Names) -> Names:
         done = self._block(node.orelse, live, at_break, at_continue)
-        if isinstance(node, ast.While):
-            entry, replaced = done | self.reads(node.test), NONE
-        else:
-            entry, replaced = done, frozenset(_names_of(node.target))
-        head = entry
-        for _ in range(2):  # structured loops settle in two passes
-            head = entry | (self._block(node.body, head, live, head) - replaced) | head
-        self.head[id(node)] = head
+        head = done | live | self._reads_first(node)
+        if self._keep:
+            self.head[id(node)] = head
+            self._block(node.body, head, live, head)
         return head if isinstance(node, ast.While) else head | self.reads(node.iter)
+
+    def _reads_first(self, node: ast.For | ast.While) -> Names:
+        """What an iteration may read before it assigns it. Kept, so that nested loops take linear time."""
+        if id(node) not in self._exposed:
+            saved, self._keep = self._keep, False
+            body = self._block(node.body, NONE, NONE, NONE)
+            self._keep = saved
+            target = NONE if isinstance(node, ast.While) else frozenset(_names_of(node.target))
+            test = self.reads(node.test) if isinstance(node, ast.While) else NONE
+            self._exposed[id(node)] = (body - target) | test
+        return self._exposed[id(node)]
 
 
 def _names_of(target: ast.AST) -> list[str]:
@@ -173,8 +183,8 @@ def _scan(root: ast.AST, reads: set[str], writes: set[str], results: Liveness) -
         for name in _CHILDREN.get(kind) or _children(kind):
             child = getattr(node, name, None)
             if type(child) is list:
-                stack += child
-            elif child is not None:
+                stack += [c for c in child if isinstance(c, ast.AST)]
+            elif isinstance(child, ast.AST):
                 stack.append(child)
 
 

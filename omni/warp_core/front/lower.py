@@ -48,17 +48,15 @@ def lower_function(function: Function, types: tuple[Type, ...] | None = None) ->
 
 def _lower(definition: Kernel | Function, types: tuple[Type, ...] | None, is_kernel: bool) -> IrFunction:
     session = Session(instantiate)
-    subject = f"{'kernel' if is_kernel else 'function'} `{definition.name}`"
+    subject = definition.subject
     result = None
     try:
         m = _match(session, definition, types)
         result = session.lower(definition, m, is_kernel).function
     except Refused as refused:
         session.report(refused.diagnostic)
-    except (CompileError, InternalError):
+    except (CompileError, InternalError, RecursionError):
         raise
-    except RecursionError:
-        raise InternalError("the source is nested too deeply", subject) from None
     except Exception as e:
         if not session.diagnostics:
             raise InternalError(f"{type(e).__name__}: {e}", subject) from e
@@ -72,15 +70,11 @@ def _lower(definition: Kernel | Function, types: tuple[Type, ...] | None, is_ker
 
 
 def _match(session: Session, definition: Kernel | Function, types: tuple[Type, ...] | None) -> Match:
-    try:
-        params = definition.params
-    except TypeError as e:
-        session.annotation_error(definition.source, definition.name, str(e))
-        raise Refused from None
+    params = definition.params
     found = types or tuple(t for _, t in params)
     for (name, _), t in zip(params, found):
         if is_generic(t):
-            what = f"the type of parameter `{name}` is left open"
-            session.annotation_error(definition.source, definition.name, what)
-            raise Refused
+            session.report(definition.source.at_parameter(name, f"the type of parameter `{name}` is left open"))
+    if session.diagnostics:
+        raise Refused
     return Match(0, {}, [(name, t, None) for (name, _), t in zip(params, found)], [])

@@ -12,13 +12,14 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..ir.nodes import Value
+from ..ir.nodes import Loc, Value
 from ..lang import registry
 from ..lang.generics import spell
 from ..lang.semantics import int_range
 from ..lang.types import BOOL, Mat, Packed, Quat, Scalar, Transform, Type, Vec, element
 from .calls import call_builtin
 from .context import Context, Refused, lowers
+from .limits import check_bits, check_items
 from .values import Front, Lit, Static, Tup, spell_front
 
 
@@ -84,6 +85,8 @@ def adapt(cx: Context, left: Front, right: Front, left_node: ast.AST, right_node
 def _literals(cx: Context, row: Row, left: Lit, right: Lit, node: ast.AST) -> Front:
     a, b = left.value, right.value
     ints = isinstance(a, int) and isinstance(b, int)
+    if isinstance(a, int) and isinstance(b, int) and row.code in ("pow", "shl") and b > 1:
+        check_bits(cx, a.bit_length() * b if row.code == "pow" else a.bit_length() + b, node)
     try:
         if row.code == "div" and ints:
             _warn_division(cx, node)
@@ -99,15 +102,20 @@ def _literals(cx: Context, row: Row, left: Lit, right: Lit, node: ast.AST) -> Fr
         raise cx.error("literal", f"`{a} {row.symbol} {b}` cannot be computed: {e}", node) from None
     if isinstance(result, complex):
         raise cx.error("literal", f"`{a} {row.symbol} {b}` is not a real number", node)
+    if isinstance(result, int):
+        check_bits(cx, result.bit_length(), node)
     return Lit(result)
 
 
 def _compile_time(cx: Context, row: Row, left: Front, right: Front, node: ast.AST) -> Front:
     """Tuples concatenate and repeat, strings too."""
     if isinstance(left, Tup) and isinstance(right, Tup) and row.symbol == "+":
+        check_items(cx, left.size + right.size, node)
         return Tup(left.items + right.items)
     if isinstance(left, Tup) and row.symbol == "*" and isinstance(right, (Lit, Value)):
-        return Tup(left.items * cx.constant(right, node, "the number of repetitions"))
+        times = cx.constant(right, node, "the number of repetitions")
+        check_items(cx, left.size * times, node)
+        return Tup(left.items * times)
     if isinstance(left, Static) and isinstance(right, Static) and isinstance(left.obj, str) and row.symbol == "+":
         return Static(left.obj + str(right.obj))
     raise mismatch(cx, row.symbol, left, right, node)
@@ -159,25 +167,45 @@ def mismatch(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST)
         helps = _conversion(ta, tb, node)
     elif isinstance(ta, Vec) and isinstance(tb, Vec) and symbol in "*/":
         helps = f"wp.{'cw_mul' if symbol == '*' else 'cw_div'}(a, b) is componentwise, wp.dot(a, b) the inner product"
+    elif isinstance(ta, Packed) and isinstance(tb, Scalar) and symbol in "*/" and tb is not ta.scalar:
+        helps = _cast_of(_sides(node)[1], ta.scalar)
+    elif isinstance(tb, Packed) and isinstance(ta, Scalar) and symbol in "*/" and ta is not tb.scalar:
+        helps = _cast_of(_sides(node)[0], tb.scalar)
     elif isinstance(ta, Packed) and isinstance(tb, Scalar) and symbol in "+-":
         helps = f"add the same number to every component with `{spell(ta)}(x)`"
-    return cx.error(
-        "type-mismatch", f"`{symbol}` cannot combine {spell_front(left)} and {spell_front(right)}", node, help=helps
-    )
+    text = f"`{symbol}` cannot combine {spell_front(left)} and {spell_front(right)}"
+    return cx.error("type-mismatch", text, _last_of_chain(cx, node), help=helps)
+
+
+def _last_of_chain(cx: Context, node: ast.AST) -> ast.AST | Loc:
+    """Of `a + b + c`, where `a + b` is fine, the part `+ c`."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.left, ast.BinOp)):
+        return node
+    loc, left = cx.loc(node), cx.loc(node.left)
+    between = cx.source.line(left.end_line).encode()[left.end_col :]
+    col = left.end_col + len(between) - len(between.lstrip(b" )"))
+    return loc._replace(line=left.end_line, col=col) if between.strip(b" )\\\r\n") else node
 
 
 def _conversion(ta: Scalar, tb: Scalar, node: ast.AST) -> str:
     """The conversion of the narrower operand to the type of the wider."""
     first = (ta.is_float, ta.bits) < (tb.is_float, tb.bits)
-    sides = None
+    return _cast_of(_sides(node)[0 if first else 1], tb if first else ta)
+
+
+def _sides(node: ast.AST) -> tuple[ast.expr, ast.expr] | tuple[None, None]:
     if isinstance(node, ast.BinOp):
-        sides = node.left, node.right
-    elif isinstance(node, ast.Compare):
-        sides = node.left, node.comparators[0]
-    elif isinstance(node, ast.AugAssign):
-        sides = node.target, node.value
-    text = ast.unparse(sides[0 if first else 1]) if sides else "..."
-    return f"no conversion is implicit: write `{_cast_name(tb if first else ta)}({text})`"
+        return node.left, node.right
+    if isinstance(node, ast.Compare):
+        return node.left, node.comparators[0]
+    if isinstance(node, ast.AugAssign):
+        return node.target, node.value
+    return None, None
+
+
+def _cast_of(side: ast.expr | None, t: Scalar) -> str:
+    text = ast.unparse(side) if side is not None else "..."
+    return f"no conversion is implicit: write `{_cast_name(t)}({text if len(text) <= 60 else '...'})`"
 
 
 def _cast_name(t: Type) -> str:

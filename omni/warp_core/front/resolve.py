@@ -19,7 +19,7 @@ from ..lang.generics import Pattern, TypeVar, substitute
 from ..lang.types import Struct, Type
 from ..lang.values import to_leaves
 from .context import Context, lowers
-from .values import Front, Lit, Static, Tup, spell_static
+from .values import Front, Lit, Member, Static, Tup, spell_static
 
 PACKAGE = "omni.warp_core"
 _MISSING = object()
@@ -59,8 +59,8 @@ def lookup(cx: Context, name: str) -> Any:
 
 def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
     """A Python object as a front value."""
-    if isinstance(obj, enum.Enum) and isinstance(obj.value, (int, float)):
-        obj = obj.value
+    if isinstance(obj, enum.Enum):
+        return Member(obj) if isinstance(obj.value, (int, float)) else Static(obj)
     if type(obj) in (bool, int, float):
         return Lit(obj)
     if isinstance(obj, TypeVar):

@@ -12,11 +12,12 @@ from ..lang.generics import spell
 from ..lang.types import Array, Packed, Scalar, Struct, Type
 from ..lang.types import element as scalar_of
 from .access import Step, descend, element, replace, single_steps, store, store_steps
-from .context import Context, cast_help, lowers, misfit
+from .context import Context, lowers
 from .intrinsics import unpacked_tid
 from .iteration import items_of
 from .operators import TABLE, binary
 from .values import Front, Lit, Ref, Static, Tup, spell_front
+from .wording import cast_help, misfit
 
 ATOMIC = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
 

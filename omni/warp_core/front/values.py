@@ -6,6 +6,7 @@ Locals are bound to IR values, tuples of them, or compile-time objects; literals
 from __future__ import annotations
 
 import ast
+import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,16 @@ class Lit:
         return t.is_float
 
 
+class Member(Lit):
+    """A member of an enum whose value is a number: that number, and what `.value` and `.name` are asked of."""
+
+    __slots__ = ("member",)
+
+    def __init__(self, member: enum.Enum):
+        super().__init__(member.value)
+        self.member = member
+
+
 class Static:
     """A Python object known when the kernel compiles: a string, None, a module, a type, a function."""
 
@@ -63,6 +74,11 @@ class Tup:
 
     def __init__(self, items):
         self.items: tuple[Front, ...] = tuple(items)
+
+    @property
+    def size(self) -> int:
+        """The number of items, those of its tuples included."""
+        return sum(i.size if isinstance(i, Tup) else 1 for i in self.items)
 
 
 class Text(Tup):
@@ -125,7 +141,7 @@ def spell_front(x: Any) -> str:
     if isinstance(x, (Value, Ref)):
         return spell(x.type)
     if isinstance(x, Lit):
-        return f"the literal {x.value!r}"
+        return f"the literal {spell_brief(x)}"
     if isinstance(x, Tup):
         return f"({', '.join(map(spell_front, x.items))}{',' if len(x.items) == 1 else ''})"
     if isinstance(x, Closure):
@@ -135,13 +151,17 @@ def spell_front(x: Any) -> str:
 
 def spell_brief(x: Any) -> str:
     """A front value in a list of arguments: literals as they are written, anything else by its type."""
-    return repr(x.value) if isinstance(x, Lit) else spell_front(x)
+    return _shortened(repr(x.value)) if isinstance(x, Lit) else spell_front(x)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:28]}...{text[-28:]}"
 
 
 def spell_static(obj: Any) -> str:
     """A compile-time object in an error."""
     if obj is None or isinstance(obj, str):
-        return repr(obj)
+        return _shortened(repr(obj))
     name = getattr(obj, "__name__", None)
     if isinstance(obj, type):
         return f"type {name}"

@@ -1,8 +1,13 @@
-"""Words for syntax that kernels do not have, and what to do instead."""
+"""Words for errors: of syntax that kernels do not have and what to do instead, and of values that do not fit."""
 
 from __future__ import annotations
 
 import ast
+from typing import Any
+
+from ..lang.generics import spell
+from ..lang.types import Scalar, Type
+from .values import Lit, spell_brief, spell_front
 
 WORDS: dict[type, str] = {
     ast.Dict: "a dict",
@@ -39,3 +44,19 @@ ADVICE: dict[type, str] = {
     ast.Global: "kernels only read globals, as compile-time constants",
     ast.Nonlocal: "kernels only read outer names, as compile-time constants",
 }
+
+
+def misfit(x: Any, t: Type) -> str:
+    """Why `x` cannot stand where type `t` is needed, after a comma."""
+    if isinstance(x, Lit) and isinstance(x.value, int) and isinstance(t, Scalar) and t.is_int:
+        return f"whose range does not include {spell_brief(x)}"
+    return f"but this is {spell_front(x)}"
+
+
+def cast_help(x: Any, t: Type, node: ast.AST) -> str:
+    """How to convert `x` to `t`, if a cast does it."""
+    if isinstance(t, Scalar) and (isinstance(x, Lit) or isinstance(getattr(x, "type", None), Scalar)):
+        short = {"int32": "int", "float32": "float", "bool": "bool"}.get(spell(t), f"wp.{spell(t)}")
+        text = ast.unparse(node) if isinstance(node, ast.expr) else ""
+        return f"convert it: `{short}({text})`" if 0 < len(text) <= 60 else f"use `{short}(...)`"
+    return ""

@@ -84,18 +84,37 @@ def _filled(cell) -> bool:
     return True
 
 
+class AnnotationError(TypeError):
+    """Parameters without a type: `problems` has a (name, message) for each."""
+
+    def __init__(self, problems: list[tuple[str, str]]):
+        self.problems = problems
+        super().__init__("; ".join(message for _, message in problems))
+
+
 def parameters(func: Callable, frame_locals: Mapping | None = None) -> list[tuple[inspect.Parameter, AnyObject]]:
-    """The parameters of a function with their types. Raises TypeError naming the parameter that has none."""
-    out = []
-    for p in inspect.signature(func).parameters.values():
-        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-            raise TypeError(f"`{p.name}` stands for any number of arguments, which kernels do not have")
-        if p.annotation is inspect.Parameter.empty:
-            raise TypeError(f"parameter `{p.name}` has no type annotation")
+    """The parameters of a function with their types. Raises AnnotationError naming those that have none."""
+    out, problems = [], []
+    for p in inspect.signature(func, follow_wrapped=False).parameters.values():
         try:
-            out.append((p, type_of(evaluate(p.annotation, func, frame_locals))))
-        except NameError as e:
-            raise TypeError(f"the annotation of `{p.name}` names something unknown: {e}") from e
+            out.append((p, _type_of_parameter(p, func, frame_locals)))
         except TypeError as e:
-            raise TypeError(f"the annotation of `{p.name}`, {e}") from e
+            problems.append((p.name, str(e)))
+    if problems:
+        raise AnnotationError(problems)
     return out
+
+
+def _type_of_parameter(p: inspect.Parameter, func: Callable, frame_locals: Mapping | None) -> AnyObject:
+    if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+        raise TypeError(f"`{p.name}` stands for any number of arguments, which kernels do not have")
+    if p.annotation is inspect.Parameter.empty:
+        raise TypeError(f"parameter `{p.name}` has no type annotation")
+    try:
+        return type_of(evaluate(p.annotation, func, frame_locals))
+    except SyntaxError:
+        raise TypeError(f"the annotation of `{p.name}` is not an expression: {p.annotation!r}") from None
+    except TypeError as e:
+        raise TypeError(f"the annotation of `{p.name}`, {e}") from e
+    except Exception as e:  # whatever the user's expression raises
+        raise TypeError(f"the annotation of `{p.name}` cannot be evaluated: {e}") from e

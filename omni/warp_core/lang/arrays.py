@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import generics
 from .classes import wc_type
+from .generics import Pattern
 from .scalars import SCALAR_CLASSES
 from .types import MAX_NDIM, Array, Scalar, Type
 
@@ -16,6 +18,11 @@ def check_ndim(ndim: Any) -> int:
     if not isinstance(ndim, int) or not 1 <= ndim <= MAX_NDIM:
         raise ValueError(f"arrays have 1 to {MAX_NDIM} dimensions, got ndim={ndim!r}")
     return ndim
+
+
+def array_pattern(ndim: int) -> Pattern:
+    """Arrays of any element type."""
+    return Pattern("Array", (generics.Any, ndim))
 
 
 class ArrayAnnotation:
@@ -36,9 +43,9 @@ class ArrayAnnotation:
         return cls(*item)
 
     @property
-    def __wc_type__(self) -> Type:
-        """The array type. Raises TypeError for a generic dtype (`typing.Any`)."""
-        return Array(wc_type(self.dtype), self.ndim)
+    def __wc_type__(self) -> Type | Pattern:
+        """The array type; a pattern, for parameters of functions, where the dtype is `typing.Any`."""
+        return array_pattern(self.ndim) if self.dtype is Any else Array(wc_type(self.dtype), self.ndim)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ArrayAnnotation):

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+WIDTH = 160  # characters of a source line that a report shows
+
 
 class Span(NamedTuple):
     """Where something stands: 1-based lines, 0-based columns counted in UTF-8 bytes as Python's `ast` does."""
@@ -40,9 +42,20 @@ class Place:
         head = f"{pad}--> {self.span.file}:{self.span.line}:{first + 1}"
         if not raw:
             return [head]
-        line = raw.decode(errors="replace")
+        line, first, width = _window(raw.decode(errors="replace"), first, width)
         blank = "".join("\t" if c == "\t" else " " for c in line[:first])
         return [head, f"{pad} |", f"{self.span.line:>{margin}} | {line}", f"{pad} | {blank}{mark * width}"]
+
+
+def _window(line: str, first: int, width: int) -> tuple[str, int, int]:
+    """The part of a very long line around its marks, and where the marks are in it."""
+    if len(line) <= WIDTH:
+        return line, first, width
+    start = max(0, min(first - WIDTH // 4, len(line) - WIDTH))
+    head = "..." if start else ""
+    tail = "..." if start + WIDTH < len(line) else ""
+    first += len(head) - start
+    return f"{head}{line[start : start + WIDTH]}{tail}", first, min(width, len(head) + WIDTH - first)
 
 
 @dataclass(frozen=True)

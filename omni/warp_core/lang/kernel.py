@@ -14,9 +14,10 @@ from functools import cached_property
 from types import FrameType
 from typing import Any
 
-from .annotations import parameters
-from .errors import CompileError, Diagnostic, Place, Span, nearest
-from .source import Source
+from .annotations import AnnotationError, parameters
+from .errors import CompileError, Diagnostic, Place, Span, compile_error, nearest
+from .generics import Constant
+from .source import Source, split_lines
 from .types import Type
 
 
@@ -39,11 +40,20 @@ class Definition:
 
     @cached_property
     def _parameters(self) -> list:
-        return parameters(self.func, self.frame_locals)
+        try:
+            return parameters(self.func, self.frame_locals)
+        except AnnotationError as e:
+            problems = e.problems
+        raise compile_error(self.subject, [self.source.at_parameter(name, why) for name, why in problems])
+
+    @property
+    def subject(self) -> str:
+        """What errors call it."""
+        return f"{type(self).__name__.lower()} `{self.name}`"
 
     @property
     def params(self) -> list[tuple[str, Type]]:
-        """(name, type) of each parameter. Raises TypeError for a missing or unknown annotation."""
+        """(name, type) of each parameter. Raises CompileError for missing and unknown annotations."""
         return [(p.name, t) for p, t in self._parameters]
 
     @property
@@ -94,7 +104,10 @@ class Function(Definition):
     """A function that kernels and other functions call; at Python scope it is the plain Python function.
 
     Functions defined one after the other under one name with different parameter types are overloads of each other.
+    As an annotation, the class stands for a function that is known when the kernel compiles.
     """
+
+    __wc_type__ = Constant
 
     def __init__(self, func: Callable, frame: FrameType | None = None):
         super().__init__(func, frame)
@@ -188,8 +201,10 @@ def kernel_from_source(
     Raises:
         CompileError: the text is not Python, or defines no such kernel.
     """
-    text = "\n" * (first_line - 1) + text
-    lines = text.splitlines(keepends=True)
+    if not isinstance(text, str):
+        raise TypeError(f"the text of a kernel is a str, not {type(text).__name__}")
+    text = "\n" * (first_line - 1) + text.removeprefix("\ufeff")
+    lines = split_lines(text)
     linecache.cache[filename] = (len(text), None, lines, filename)
     space = namespace if namespace is not None else {}
     space.setdefault("__name__", filename)
@@ -197,6 +212,10 @@ def kernel_from_source(
         code = compile(ast.parse(text, filename), filename, "exec")
     except SyntaxError as e:
         raise _syntax_error(e, filename, lines) from None
+    except (RecursionError, MemoryError):
+        raise CompileError(filename, [Diagnostic("syntax", "the text is nested too deeply for Python")]) from None
+    except ValueError as e:  # null characters, halves of characters
+        raise CompileError(filename, [Diagnostic("syntax", f"the text is not Python source: {e}")]) from None
     exec(code, space)
     kernels = {v.name: v for v in space.values() if isinstance(v, Kernel) and v.source.filename == filename}
     if name is None and len(kernels) == 1:

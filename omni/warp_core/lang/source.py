@@ -10,10 +10,16 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import re
 import sys
 from types import CodeType
 
 from .errors import CompileError, Diagnostic, Place, Span
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of Python source, their ends kept: str.splitlines knows more line ends than Python's tokenizer."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", text)
 
 
 def _lines_of(code: CodeType, module_globals: dict) -> list[str]:
@@ -22,7 +28,7 @@ def _lines_of(code: CodeType, module_globals: dict) -> list[str]:
     linecache.checkcache(name)
     lines = linecache.getlines(name, module_globals)
     if not lines and name == "<string>" and "-c" in sys.orig_argv:
-        lines = sys.orig_argv[sys.orig_argv.index("-c") + 1].splitlines(keepends=True)
+        lines = split_lines(sys.orig_argv[sys.orig_argv.index("-c") + 1])
     if not lines and name == "<stdin>":
         lines = _typed_lines(code)
     return lines
@@ -55,20 +61,25 @@ def _indent(line: str) -> int:
 class Source:
     """The text of one function definition and where it stands."""
 
-    __slots__ = ("_block", "_code", "_lines", "_tree", "filename", "first_line", "offset")
+    __slots__ = ("_block", "_code", "_lines", "_tree", "_wrapper", "filename", "first_line", "offset")
 
     def __init__(self, code: CodeType, lines: list[str]):
         self.filename, self.first_line = code.co_filename, code.co_firstlineno
         self._code, self._lines = code, lines
         self._tree: ast.FunctionDef | None = None
         self._block: list[str] | None = None
+        self._wrapper = False
         self.offset = self.first_line - 1
 
     @classmethod
     def of(cls, func) -> Source:
-        """Capture the source of a Python function."""
+        """Capture the source of a Python function. Raises TypeError for anything else."""
+        if not inspect.isfunction(func):
+            raise TypeError(f"kernels and kernel functions are made of Python functions, not of {func!r}")
         code = func.__code__
-        return cls(code, _lines_of(code, func.__globals__))
+        source = cls(code, _lines_of(code, func.__globals__))
+        source._wrapper = hasattr(func, "__wrapped__")
+        return source
 
     def line(self, number: int) -> str:
         """One line of the file, "" where there is none."""
@@ -102,6 +113,9 @@ class Source:
     def tree(self) -> ast.FunctionDef:
         """The syntax tree of the definition. Raises CompileError when there is no source."""
         if self._tree is None:
+            if self._wrapper:
+                why = f"`{self._code.co_name}` wraps another function, which kernels cannot see through"
+                raise self._refused("unsupported", why, "decorate the function itself, without others in between")
             block = self.block()
             if not block:
                 raise self._missing()
@@ -117,22 +131,30 @@ class Source:
         self.offset = self.first_line - (2 if indented else 1)
         body = ast.parse(("if 1:\n" if indented else "") + "".join(block)).body
         node = body[0].body[0] if indented else body[0]  # type: ignore[attr-defined]
+        if isinstance(node, ast.AsyncFunctionDef):
+            raise self._refused("unsupported", "an async function cannot be compiled", "write `def` without `async`")
         if not isinstance(node, ast.FunctionDef):
+            raise self._missing()
+        if node.name != self._code.co_name:  # several lambdas or definitions on one line
             raise self._missing()
         return node
 
+    def at_parameter(self, name: str, message: str) -> Diagnostic:
+        """The report that the type of a parameter is missing or unknown."""
+        node = self.tree().args
+        starred = [a for a in (node.vararg, node.kwarg) if a]
+        every = [*node.posonlyargs, *node.args, *node.kwonlyargs, *starred]
+        arg = next(a for a in every if a.arg == name)
+        at = arg.annotation or arg
+        lines = at.lineno + self.offset, (at.end_lineno or at.lineno) + self.offset
+        place = self.place(Span(self.filename, lines[0], at.col_offset, lines[1], at.end_col_offset or 0))
+        return Diagnostic("annotation", message, place, help=f"write `{name}: float` or another type")
+
     def _missing(self) -> CompileError:
-        name = self._code.co_name
-        span = Span(self.filename, self.first_line)
-        why = f"the source of `{name}` is not available"
-        return CompileError(
-            f"`{name}`",
-            [
-                Diagnostic(
-                    "no-source",
-                    why,
-                    Place(span),
-                    help="define it in a file or a notebook cell, or hand its text to wp.kernel_from_source(...)",
-                )
-            ],
-        )
+        why = f"the source of `{self._code.co_name}` is not available"
+        helps = "define it in a file or a notebook cell, or hand its text to wp.kernel_from_source(...)"
+        return self._refused("no-source", why, helps)
+
+    def _refused(self, code: str, why: str, helps: str) -> CompileError:
+        place = Place(Span(self.filename, self.first_line), self.line(self.first_line) if code != "no-source" else "")
+        return CompileError(f"`{self._code.co_name}`", [Diagnostic(code, why, place, help=helps)])

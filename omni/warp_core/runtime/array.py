@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _native
-from ..lang.arrays import ArrayAnnotation, check_ndim
+from ..lang.arrays import ArrayAnnotation, array_pattern, check_ndim
+from ..lang.generics import Pattern
 from ..lang.types import Array
 from . import elements, ingest, memory, references, views
 from .device import CPU, Device, get_device
@@ -27,9 +28,11 @@ __all__ = ["array", "array1d", "array2d", "array3d", "array4d"]
 class _ArrayType:
     """`__wc_type__` of instances only: the bare class `wp.array` names no type."""
 
-    def __get__(self, instance: array | None, owner: type) -> Array:
+    def __get__(self, instance: array | None, owner: type) -> Array | Pattern:
         if instance is None:
             raise AttributeError("__wc_type__")
+        if instance._element is None:
+            return array_pattern(instance.ndim)
         return Array(instance._require_element().type, instance.ndim)
 
 
