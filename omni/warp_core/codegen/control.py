@@ -182,11 +182,14 @@ class Control:
         assert self.mask is not None
         inside, skip = self.w.label("side"), self.w.label("skip")
         join = Join(self, "endside", self.slots(end.args) if end.code == "yield" else [])
-        if gains_without_mask(region):
+        outermost = not self.copied and gains_without_mask(region)
+        if outermost:
+            self.copied = True
             self.coherent(region, join)
         self.w.cond_br(self.lanes.any(self.mask), inside, skip)
         self.w.start(inside)
         self.region(region, join)
+        self.copied = self.copied and not outermost
         self.w.start(skip)
         join.bail()
         values = join.finish()

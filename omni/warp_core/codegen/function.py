@@ -82,6 +82,7 @@ class FunctionEmitter(Control):
         self.mask: str | None = None
         self.values: dict[Value, list[V]] = {}
         self.levels: list[Level] = []
+        self.copied = False  # inside a region that is emitted twice: copies of copies would grow without end
         self.thread = "%thread"
         self.tids: Callable[[int, int], V] | None = None
         if returns is not None:
