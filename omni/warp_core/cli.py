@@ -7,7 +7,9 @@ or Pillow is imported by the sub-command that needs it, since those are optional
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import os
 import re
 import signal
 import sys
@@ -17,8 +19,10 @@ from typing import NoReturn
 
 from . import config
 from .lang.errors import InternalError
+from .nodes import guard
+from .usd.temporary import unfinished
 
-OK, INTERNAL, USAGE, INPUT, CONSENT, NODES, OUTPUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 130
+OK, INTERNAL, USAGE, INPUT, CONSENT, NODES, OUTPUT, CRASHED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 130
 EXIT_CODES = {
     OK: "done",
     INTERNAL: "a mistake of this program; please report it",
@@ -26,7 +30,8 @@ EXIT_CODES = {
     INPUT: "the scene is missing, cannot be read, or holds nothing to do",
     CONSENT: "the scene contains code nobody has agreed to run; nothing was run",
     NODES: "played, but some nodes failed; the results of the others are written",
-    OUTPUT: "the result cannot be written",
+    OUTPUT: "the result, or what is printed about it, cannot be written",
+    CRASHED: "a kernel crashed, or memory ran out; no result was written",
     INTERRUPTED: "interrupted; no result was written",
 }
 _CODES_TEXT = "exit codes:\n" + "\n".join(f"  {code:<4} {text}" for code, text in EXIT_CODES.items())
@@ -47,7 +52,7 @@ def _load(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         package = {"pxr": "usd-core", "PIL": "pillow"}.get(error.name or "", error.name)
         text = f"this command needs {package}; install it with: pip install 'omni-warp-core[usd]'"
-        raise _Stop(INPUT, text) from error
+        raise _Stop(USAGE, text) from error
 
 
 def _frames(text: str) -> tuple[int, int]:
@@ -201,15 +206,54 @@ def _info(options: argparse.Namespace) -> int:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)  # the next one must not disturb the cleaning up
     raise KeyboardInterrupt
 
 
+def _open_closed_streams() -> None:
+    """Python has None for a stream that was closed when it started; what we print there goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns an exit code of `EXIT_CODES`. Argument errors leave through SystemExit(2)."""
+    """Run the command; returns an exit code of `EXIT_CODES`. Argument errors leave through SystemExit(2).
+
+    With the arguments of the process (None), a play runs in a child process: see `nodes.guard`.
+    """
+    _open_closed_streams()
     options = _parser().parse_args(arguments)
+    if arguments is None and options.run is _play and hasattr(os, "fork"):
+        return _guarded(options)
+    return _run(options)
+
+
+def _guarded(options: argparse.Namespace) -> int:
+    """Play in a child process, and tell if it did not come to an end by itself."""
+    ending = guard.run(lambda: _run(options))
+    if not ending.signal:
+        return ending.code
+    with contextlib.suppress(OSError):
+        os.remove(unfinished(options.output, ending.process))
+    if ending.interrupted:
+        print("interrupted; no result was written", file=sys.stderr)
+        return INTERRUPTED
+    name = signal.Signals(ending.signal).name
+    if ending.signal == signal.SIGKILL:
+        why = "the play was killed, perhaps because memory ran out"
+    else:
+        why = f"the play crashed ({name}); a kernel may have left the bounds of an array: --debug tells which and where"
+    print(f"error: {why}; no result was written", file=sys.stderr)
+    return CRASHED
+
+
+def _run(options: argparse.Namespace) -> int:
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
-        return options.run(options)
+        code = options.run(options)
+        sys.stdout.flush()
+        return code
     except _Stop as stop:
         print(f"error: {stop}", file=sys.stderr)
         return stop.code
@@ -219,6 +263,11 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted; no result was written", file=sys.stderr)
         return INTERRUPTED
+    except OSError as error:  # results tell their own errors: this is what we print, in a pipe or on a full disk
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # there, the reader has seen enough
+            print(f"error: the summary cannot be written: {error.strerror}", file=sys.stderr)
+        return OUTPUT
     finally:
         signal.signal(signal.SIGTERM, before)
 

@@ -3,6 +3,7 @@
 import os
 import re
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import pytest
 from pxr import Usd
 
 from omni.warp_core import cli, config
-from omni.warp_core.nodes import report
+from omni.warp_core.nodes import graph, report
+from omni.warp_core.nodes.play import Outcome
 
 SCENES = Path(__file__).parents[2] / "data" / "scenes"
 
@@ -77,7 +79,7 @@ def test_a_play_says_what_it_did(make_scene, run, tmp_path):
     out = tmp_path / "out.usdc"
     code, text, err = run("play", make_scene(TIME), "-o", out, "--frames", "0:9")
     assert (code, err) == (cli.OK, "") and out.is_file() and not leftovers(tmp_path)
-    assert re.search(r"/G/time +omni.graph.nodes.ReadTime .*ok", text)
+    assert re.search(r"^ok .*/G/time +omni.graph.nodes.ReadTime", text, re.M)
     assert "10 frames in" in text and f"wrote {out}: 10 time samples of /World/Mesh.height" in text
 
 
@@ -108,6 +110,7 @@ def test_in_a_process_of_its_own(make_scene, tmp_path):
         (["play", "{scene}", "-o", "{folder}/missing/o.usdc"], cli.OUTPUT, "there is no folder"),
         (["play", "{scene}", "-o", "{folder}/o.obj"], cli.OUTPUT, "must be called"),
         (["play", "{scene}", "-o", "{folder}/dir.usdc"], cli.OUTPUT, "is a folder"),
+        (["play", "{scene}", "-o", "{folder}/.usdc"], cli.OUTPUT, "must be called"),
         (["preview", "{folder}/gone.usda", "-o", "{folder}/o.png"], cli.INPUT, "there is no such file"),
         (["preview", "{folder}/empty.usda", "-o", "{folder}/o.png"], cli.INPUT, "no visible meshes"),
         (["preview", "{scene}", "-o", "{folder}/o.xyz"], cli.USAGE, "*.png"),
@@ -140,7 +143,7 @@ def test_failing_nodes_leave_the_others_results(make_scene, run, tmp_path):
     out = tmp_path / "out.usdc"
     code, text, err = run("play", make_scene(BAD + TIME), "-o", out)
     assert code == cli.NODES and err.count("/World/Gone") == 1 and "/G/bad" in err
-    assert re.search(r"/G/bad .*failed", text) and re.search(r"/G/write .*ok", text)
+    assert re.search(r"^failed .*/G/bad ", text, re.M) and re.search(r"^ok .*/G/write ", text, re.M)
     stage = Usd.Stage.Open(str(out))
     assert stage.GetAttributeAtPath("/World/Mesh.height").Get(2) == 2
 
@@ -156,6 +159,19 @@ def test_set_is_typed_by_the_attribute(make_scene, run, tmp_path):
     out = tmp_path / "out.usda"
     code, *_ = run("play", make_scene(TIME), "-o", out, "--set", "/G/write.inputs:name=scale")
     assert code == cli.OK and "scale.timeSamples" in out.read_text()
+
+
+def test_paths_are_never_cut(capsys, monkeypatch):
+    path = "/World/Graph/" + "a_long_name_" * 10
+    node = graph.Node(path, "omni.warp_core.Kernel", None, graph.Host())
+    outcome = Outcome(frames=1, seconds=1.0, written=[], samples=0, nodes=[node], failed=False)
+    report.summary(outcome)
+    assert "omni.warp_core.Kernel" in capsys.readouterr().out
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda self: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "40")
+    report.summary(outcome)
+    text = capsys.readouterr().out
+    assert path in text and "omni.warp_core.Kernel" not in text
 
 
 def test_info(run):
@@ -223,11 +239,16 @@ def start_long_play(make_scene, tmp_path):
     """A play of many frames, once it has begun to write."""
     arguments = ("play", make_scene(TIME), "-o", tmp_path / "out.usdc", "--frames", "0:900000")
     process = subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    await_leftovers(process, tmp_path)
+    return process
+
+
+def await_leftovers(process, folder):
+    """Wait until a play has begun to write."""
     deadline = time.monotonic() + 60
-    while not leftovers(tmp_path):
+    while not leftovers(folder):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.02)
-    return process
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -246,6 +267,55 @@ def test_killed_plays_leave_no_result(make_scene, tmp_path):
     assert not (tmp_path / "out.usdc").exists()
 
 
+ENDLESS = KERNEL.replace("    y[wp.tid()] = 3.0", "    while y[0] < 1.0:\\n        y[0] = y[0] * 0.5")
+OUT_OF_BOUNDS = KERNEL.replace("y[wp.tid()]", "y[wp.tid() + 1000000000]")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_kernel_that_never_ends_can_be_interrupted(make_scene, tmp_path, number):
+    arguments = command("play", make_scene(ENDLESS), "-o", tmp_path / "out.usdc", "--trust")
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    await_leftovers(process, tmp_path)
+    time.sleep(0.5)
+    os.killpg(process.pid, number)  # as a terminal does
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (cli.INTERRUPTED, "interrupted; no result was written\n")
+    assert not (tmp_path / "out.usdc").exists() and not leftovers(tmp_path)
+
+
+def test_a_kernel_that_crashes(make_scene, tmp_path):
+    arguments = command("play", make_scene(OUT_OF_BOUNDS), "-o", tmp_path / "out.usdc", "--trust")
+    made = subprocess.run(arguments, capture_output=True, text=True)
+    assert made.returncode == cli.CRASHED and "SIGSEGV" in made.stderr and "--debug" in made.stderr
+    assert not (tmp_path / "out.usdc").exists() and not leftovers(tmp_path)
+
+
+def test_the_child_ends_with_its_parent(tmp_path):
+    script = "import os, sys, time; from omni.warp_core.nodes import guard\n"
+    script += "guard.run(lambda: (print(os.getpid(), flush=True), time.sleep(600)))"
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
+        child = int(parent.stdout.readline())
+        parent.kill()
+    with pytest.raises(ProcessLookupError):
+        for _ in range(600):
+            os.kill(child, 0)
+            time.sleep(0.1)
+
+
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-", "2>&-", ">/dev/full 2>&-"])
+def test_streams_that_cannot_be_written(make_scene, tmp_path, redirection):
+    line = " ".join(map(shlex.quote, command("play", make_scene(TIME), "-o", tmp_path / "out.usdc")))
+    made = subprocess.run(["sh", "-c", f"{line} {redirection}"], capture_output=True, text=True)
+    assert made.returncode == (cli.OUTPUT if "full" in redirection else cli.OK), made.stderr
+    assert "Traceback" not in made.stderr and (tmp_path / "out.usdc").is_file()
+
+
+def test_a_reader_that_leaves(make_scene, tmp_path):
+    line = " ".join(map(shlex.quote, command("play", make_scene(TIME), "-o", tmp_path / "out.usdc")))
+    made = subprocess.run(["bash", "-c", f"{line} | true; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True)
+    assert made.stderr == "" and (tmp_path / "out.usdc").is_file()
+
+
 def test_a_full_disk(make_scene, tmp_path):
     def limit():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -254,5 +324,10 @@ def test_a_full_disk(make_scene, tmp_path):
     (tmp_path / "out.usda").write_text("before")
     arguments = command("play", make_scene(TIME), "-o", tmp_path / "out.usda", "--frames", "0:500")
     made = subprocess.run(arguments, capture_output=True, text=True, preexec_fn=limit, env={**os.environ})
-    assert made.returncode == cli.OUTPUT and "cannot be written" in made.stderr and "Traceback" not in made.stderr
+    assert (
+        made.returncode == cli.OUTPUT
+        and "cannot be written: " in made.stderr
+        and "large" in made.stderr
+        and "Traceback" not in made.stderr
+    )
     assert (tmp_path / "out.usda").read_text() == "before" and not leftovers(tmp_path)

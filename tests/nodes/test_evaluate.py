@@ -261,6 +261,21 @@ def test_failures_are_told_once_until_they_change(build):
     assert b.host.log.errors == ["/G/bad: first", "/G/bad: second", "/G/bad: second"]
 
 
+def test_failures_that_differ_in_numbers_only_are_told_once(build):
+    graph = build("push")
+    reasons = iter(["thread 2: index 4 of 3", "thread 17: index 40 of 3", "thread 0: value -1.5e-3", "nothing", "fine"])
+
+    def compute(db):
+        raise GraphError(next(reasons))
+
+    graph.node("a", compute)
+    evaluator = graph.start()
+    for _ in range(5):
+        evaluator.evaluate()
+    told = ["thread 2: index 4 of 3", "thread 0: value -1.5e-3", "nothing", "fine"]
+    assert graph.host.log.errors == [f"/G/a: {text}" for text in told]
+
+
 def test_other_exceptions_name_their_line(build):
     def broken(db):
         return 1 / 0

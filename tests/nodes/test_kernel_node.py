@@ -299,6 +299,7 @@ MISTAKES = [
     ("@wp.kernel\ndef k(:\n    pass\n", "", ["/G/kernel.inputs:codeStr:2", "syntax"]),
     ("x = 1\n", "", ["defines 0 kernels", "@wp.kernel"]),
     ("\n\nraise ValueError('boo')\n", "", ["ValueError: boo", "/G/kernel.inputs:codeStr:3"]),
+    ("import sys\nsys.exit(3)\n", "", ["SystemExit: 3", "codeStr:2"]),
     ("import nothing_of_that_name\n", "", ["ModuleNotFoundError", "codeStr:1"]),
     ("@wp.kernel\ndef a():\n    pass\n\n@wp.kernel\ndef b():\n    pass\n", "", ["several kernels (a, b)", "`compute`"]),
     (
@@ -328,6 +329,12 @@ MISTAKES = [
         ["inputs:dimSource is 'point'", "points"],
     ),
     (PLAIN, "custom int inputs:dimCount = 9", ["1 to 4 dimensions"]),
+    (
+        "@wp.kernel\ndef k(y: wp.array(dtype=float)):\n    y[wp.tid()] = 1.0\n",
+        "custom int inputs:dimCount = 2\ncustom int inputs:dim1 = 2000000000\ncustom int inputs:dim2 = 2000000000\n"
+        "custom float[] outputs:y",
+        ["outputs:y would take 16000000000.0 GB"],
+    ),
     ("@wp.kernel\ndef k(x: float):\n    pass\n", "custom float outputs:x", ["must be an array"]),
     ("@wp.kernel\ndef k(x: float):\n    pass\n", "custom string inputs:x", ["string, which kernels cannot take"]),
     (

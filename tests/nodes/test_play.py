@@ -282,3 +282,17 @@ def test_missing_references_are_told_by_path(make_scene, play):
     Path(scene).write_text(text)
     result = play(scene)
     assert any("lost.usd" in text for text in result.log.warnings) and values(result) == [0, 1, 2, 3]
+
+
+def test_graphs_in_instances_are_told_of(make_scene, play, tmp_path):
+    rig = make_scene(TIME + write("w", "height", "/G/time.outputs:frame"), name="rig.usda")
+    nested = Path(rig).read_text().replace('def OmniGraph "G"\n{', 'def "Rig"\n{\ndef OmniGraph "G"\n{') + "}\n"
+    Path(rig).write_text(nested.replace("/G/", "/Rig/G/"))
+    scene = make_scene(TIME + write("w", "height", "/G/time.outputs:frame"))
+    copy = 'def "Copy" (\n    references = @./rig.usda@</Rig>\n    instanceable = true\n)\n{\n}\n'
+    Path(scene).write_text(Path(scene).read_text() + copy)
+    result = play(scene)
+    assert result.log.warnings == [
+        "/Copy: is instanceable, so the graphs in it are not played; make it not instanceable"
+    ]
+    assert values(result) == [0, 1, 2, 3]

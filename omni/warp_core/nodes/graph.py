@@ -7,6 +7,7 @@ the method names of `omni.graph.core`, so that node classes written for Kit find
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from typing import Any
 from .ogn import AttributeSpec, NodeSpec
 from .types import AttributeType
 from .values import Value, converter, same, zero
+
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?|\b(inf|nan)\b")
 
 
 class GraphError(Exception):
@@ -213,15 +216,19 @@ class Node:
     def fail(self, text: str) -> None:
         """Mark the node as failed in this evaluation, telling the reason once until it changes."""
         self.failed = self.failed or text
-        if text != self._told:
-            self._told = text
+        if self._is_news(text):
             self.host.log.error(self.path, text)
 
     def warn(self, text: str) -> None:
         """Report something odd, once until it changes."""
-        if text != self._told:
-            self._told = text
+        if self._is_news(text):
             self.host.log.warning(self.path, text)
+
+    def _is_news(self, text: str) -> bool:
+        """Whether `text` differs from what was told last in more than its numbers: threads, indices, values."""
+        gist = _NUMBER.sub("0", text)
+        before, self._told = self._told, gist
+        return gist != before
 
     def succeeded(self) -> None:
         """Forget what was told: the same mistake coming back is news again."""

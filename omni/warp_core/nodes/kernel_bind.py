@@ -50,21 +50,25 @@ class Binding:
         return self.type.dtype if isinstance(self.type, kt.Array) else self.type
 
 
-def dynamic(db: Any, port: str) -> dict[str, AttributeType]:
-    """The user's attributes on one port: base name -> type."""
-    found = {}
+@dataclass(frozen=True)
+class Attributes:
+    """The attributes the user added to a node, base name -> type. Where they change, another kernel is needed."""
+
+    inputs: dict[str, AttributeType]
+    outputs: dict[str, AttributeType]
+
+
+def dynamic(db: Any) -> Attributes:
+    """The user's attributes of the node."""
+    found = Attributes({}, {})
     for attribute in db.node.get_attributes():
-        name = attribute.get_name()
-        if attribute.is_dynamic() and name.startswith(f"{port}:"):
-            kind = parse(attribute.get_resolved_type().get_ogn_type_name())
-            if not kind.is_execution:
-                found[name.partition(":")[2].replace(":", "_")] = kind
+        if not attribute.is_dynamic():
+            continue
+        port, _, name = attribute.get_name().partition(":")
+        kind = parse(attribute.get_resolved_type().get_ogn_type_name())
+        if port in ("inputs", "outputs") and not kind.is_execution:
+            getattr(found, port)[name.replace(":", "_")] = kind
     return found
-
-
-def signature(db: Any) -> tuple:
-    """The user's attributes with their types; a change asks for another kernel."""
-    return tuple((port, name, str(kind)) for port in ("inputs", "outputs") for name, kind in dynamic(db, port).items())
 
 
 def records_text(db: Any) -> str:
@@ -72,18 +76,18 @@ def records_text(db: Any) -> str:
     return getattr(db.state, "userAttrDescs", "") or ""
 
 
-def _records(db: Any) -> dict[tuple[int, str], dict]:
-    """What the attribute editor of omni.warp noted of each attribute: (port, base name) -> record."""
+def _records(text: str) -> dict[tuple[int, str], dict]:
+    """What `records_text` says of each attribute: (port, base name) -> record."""
     try:
-        records = json.loads(records_text(db) or "[]")
+        records = json.loads(text or "[]")
         return {(r["port_type"], r["base_name"]): r for r in records if isinstance(r, dict)}
     except (ValueError, KeyError, TypeError, RecursionError):
         return {}
 
 
-def bind_parameters(db: Any, kernel: Any, info: TextInfo) -> list[Binding]:
+def bind_parameters(db: Any, attributes: Attributes, kernel: Any, info: TextInfo) -> list[Binding]:
     """Plain style: parameters by attribute names. Raises GraphError listing every parameter that has no match."""
-    inputs, outputs = dynamic(db, "inputs"), dynamic(db, "outputs")
+    inputs, outputs = attributes.inputs, attributes.outputs
     problems: list[str] = []
     bindings = []
     try:
@@ -141,10 +145,12 @@ def _same_shape(a: kt.Type, b: kt.Type) -> bool:
     return isinstance(a, kt.Packed) and type(a) is type(b) and isinstance(b, kt.Packed) and a.count == b.count
 
 
-def make_structs(db: Any, info: TextInfo, rank: int) -> tuple[list[Binding], tuple[Any, Any]]:
+def make_structs(
+    attributes: Attributes, records_json: str, info: TextInfo, rank: int
+) -> tuple[list[Binding], tuple[Any, Any]]:
     """Struct style: an `Inputs` and an `Outputs` made of the attributes, and the bindings of their fields."""
-    records = _records(db)
-    inputs, outputs = dynamic(db, "inputs"), dynamic(db, "outputs")
+    records = _records(records_json)
+    inputs, outputs = attributes.inputs, attributes.outputs
     bindings: list[Binding] = []
     for name, given in inputs.items():
         element = _field_element(f"inputs:{name}", given, ("inputs", name) in info.mentioned)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import builtins
 import math
+import os
+import sys
 import time
 import traceback
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,16 +23,30 @@ import omni.warp_core as wp
 
 from ..lang.errors import CompileError, InternalError
 from .graph import GraphError
-from .kernel_bind import Binding, bind_parameters, dynamic, make_structs, records_text, signature
+from .kernel_bind import Attributes, Binding, bind_parameters, dynamic, make_structs, records_text
 from .kernel_text import TextInfo, inspect, normalized
 from .kernel_types import as_array, as_numbers, as_scalar
+from .types import AttributeType
+
+
+class Request(NamedTuple):
+    """What a compiled kernel and its bindings are for; anything new here asks for new ones."""
+
+    text: str
+    rank: int
+    attributes: Attributes
+    records: str
+
+
+# Bytes of physical memory. The system would promise more, and then end the process.
+_MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else sys.maxsize
 
 
 @dataclass
 class KernelState:
     """What a node keeps between frames."""
 
-    key: Any = None
+    request: Request | None = None
     error: str = ""
     kernel: Any = None
     bindings: list[Binding] = field(default_factory=list)
@@ -47,13 +63,14 @@ def compute(db: Any) -> bool:
     """Run the node once. Raises GraphError with what is wrong, in the words and lines of the node's text."""
     state = db.per_instance_state
     text = _text(db)
-    dims = _dims(db)
-    key = (text, len(dims), signature(db), records_text(db))
-    if key != state.key:
+    attributes = dynamic(db)
+    dims = _dims(db, attributes.inputs)
+    request = Request(text, len(dims), attributes, records_text(db))
+    if request != state.request:
         state.__init__()
-        state.key = key
+        state.request = request
         try:
-            _prepare(db, state, text, len(dims))
+            _prepare(db, state, request)
         except GraphError as error:
             state.error = str(error)
     if state.error:
@@ -81,7 +98,7 @@ def _text(db: Any) -> str:
     return normalized(db.inputs.codeStr)
 
 
-def _dims(db: Any) -> tuple[int, ...]:
+def _dims(db: Any, inputs: dict[str, AttributeType]) -> tuple[int, ...]:
     """The launch dimensions: explicit, or the length of an input array."""
     source = db.inputs.dimSource
     if source in ("", "explicit"):
@@ -89,7 +106,6 @@ def _dims(db: Any) -> tuple[int, ...]:
         if not 1 <= count <= 4:
             raise GraphError(f"inputs:dimCount is {count}; a launch has 1 to 4 dimensions")
         return tuple(max(0, getattr(db.inputs, f"dim{i + 1}")) for i in range(count))
-    inputs = dynamic(db, "inputs")
     if source not in inputs or not inputs[source].is_array:
         arrays = ", ".join(n for n, t in inputs.items() if t.is_array) or "none"
         raise GraphError(
@@ -107,18 +123,18 @@ def _value(db: Any, port: str, name: str) -> Any:
 # -- compiling --------------------------------------------------------------------------------------------------------
 
 
-def _prepare(db: Any, state: KernelState, text: str, rank: int) -> None:
-    info = inspect(text)
+def _prepare(db: Any, state: KernelState, request: Request) -> None:
+    info = inspect(request.text)
     if len(info.kernels) > 1 and not info.kernel:
         raise GraphError(f"the text has several kernels ({', '.join(info.kernels)}); call the one to run `compute`")
     namespace = _namespace()
     if info.is_struct:
-        state.bindings, state.structs = make_structs(db, info, rank)
+        state.bindings, state.structs = make_structs(request.attributes, request.records, info, request.rank)
         namespace["Inputs"], namespace["Outputs"] = (type(s) for s in state.structs)
     started = time.perf_counter()
-    state.kernel = _make_kernel(db, text, info, namespace)
+    state.kernel = _make_kernel(db, request.text, info, namespace)
     if not info.is_struct:
-        state.bindings = bind_parameters(db, state.kernel, info)
+        state.bindings = bind_parameters(db, request.attributes, state.kernel, info)
     _spend(db, compile_ms=(time.perf_counter() - started) * 1e3)
 
 
@@ -139,7 +155,7 @@ def _make_kernel(db: Any, text: str, info: TextInfo, namespace: dict[str, Any]) 
         return wp.kernel_from_source(text, filename=file, name=info.kernel or None, namespace=namespace)
     except CompileError as error:
         raise GraphError(str(error)) from None
-    except Exception as error:  # whatever the user's module text raises while it runs
+    except (Exception, SystemExit) as error:  # whatever the user's module text raises while it runs
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
         where = f"{file}:{lines[-1]}" if lines else file
         raise GraphError(f"{type(error).__name__}: {error}\n --> {where}") from None
@@ -150,9 +166,10 @@ def _make_kernel(db: Any, text: str, info: TextInfo, namespace: dict[str, Any]) 
 
 def _run(db: Any, state: KernelState, dims: tuple[int, ...]) -> None:
     arguments, results = [], []
+    arrays = [b.source for b in state.bindings if b.source and b.attribute.is_array]
     for binding in state.bindings:
         if binding.target:
-            value = _output(db, binding, dims)
+            value = _output(db, binding, dims, arrays)
             results.append(binding)
         else:
             value = _input(db, binding, dims)
@@ -221,8 +238,11 @@ def _view_shape(binding: Binding, count: int, dims: tuple[int, ...]) -> tuple[in
     )
 
 
-def _output(db: Any, binding: Binding, dims: tuple[int, ...]) -> Any:
-    """The array an output is written to: zeros, or a copy of the input of the same name in plain style."""
+def _output(db: Any, binding: Binding, dims: tuple[int, ...], arrays: list[str]) -> Any:
+    """The array an output is written to: zeros, or a copy of the input of the same name in plain style.
+
+    `arrays` names the input arrays that the kernel reads.
+    """
     kind = binding.attribute
     like = _numbers(db, binding.like, binding, dims) if binding.like and kind.is_array else None
     if not kind.is_array:
@@ -230,7 +250,7 @@ def _output(db: Any, binding: Binding, dims: tuple[int, ...]) -> Any:
     else:
         count = len(like) if like is not None else math.prod(dims)
         shape = _view_shape(binding, count, dims)
-    binding.buffer = _buffer(db, binding, (count, *kind.shape))
+    binding.buffer = _buffer(binding, (count, *kind.shape), [_value(db, "inputs", name) for name in arrays])
     if binding.source:
         binding.buffer[...] = _value(db, "inputs", binding.source) if like is None else like
     else:
@@ -238,16 +258,24 @@ def _output(db: Any, binding: Binding, dims: tuple[int, ...]) -> Any:
     return as_array(binding.buffer, binding.element, shape)
 
 
-def _buffer(db: Any, binding: Binding, shape: tuple[int, ...]) -> np.ndarray:
-    """The buffer of the frame before, or a new one where sizes changed or an input of this node still looks at it."""
+def _buffer(binding: Binding, shape: tuple[int, ...], read: list[Any]) -> np.ndarray:
+    """The buffer of the frame before, or a new one where sizes changed or one of the arrays `read` is that memory.
+
+    The latter happens on a cycle that carries a state. Raises GraphError where memory cannot hold the buffer and the
+    copy that becomes a time sample.
+    """
     old = binding.buffer
     dtype = np.dtype(np.uint64) if binding.attribute.base == "token" else binding.attribute.dtype
-    if old is None or old.shape != shape or _is_read(db, old):
-        return np.empty(shape, dtype)
-    return old
+    if old is not None and old.shape == shape and not any(_shares(value, old) for value in read):
+        return old
+    size = math.prod(shape) * dtype.itemsize
+    if size > _MEMORY // 2:
+        raise GraphError(
+            f"outputs:{binding.target} would take {size / 1e9:.1f} GB, and as much again in the result; "
+            f"this machine has {_MEMORY / 1e9:.1f} GB of memory"
+        )
+    return np.empty(shape, dtype)
 
 
-def _is_read(db: Any, buffer: np.ndarray) -> bool:
-    """Whether an input of the node is that very memory, as on a cycle that carries a state."""
-    values = (_value(db, "inputs", name) for name, kind in dynamic(db, "inputs").items() if kind.is_array)
-    return any(isinstance(v, np.ndarray) and np.may_share_memory(v, buffer) for v in values)
+def _shares(value: Any, buffer: np.ndarray) -> bool:
+    return isinstance(value, np.ndarray) and np.may_share_memory(value, buffer)

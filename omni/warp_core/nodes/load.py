@@ -56,9 +56,18 @@ def load(stage: Usd.Stage, registry: Registry, host: Host) -> Loaded:
                 host.log.warning(str(prim.GetPath()), "is a node outside of any graph; it never runs")
             else:
                 _node(prim, graph, registry, loaded)
+    _tell_instanced(stage, host)
     loaded.graphs = [graph for graph in by_path.values() if graph.nodes]
     _connect(loaded, host)
     return loaded
+
+
+def _tell_instanced(stage: Usd.Stage, host: Host) -> None:
+    """Graphs inside instances are shared by all of them, so there is no one place where their results could go."""
+    for prototype in stage.GetPrototypes():
+        if any(prim.GetTypeName() == "OmniGraph" for prim in Usd.PrimRange(prototype)):
+            path = str(prototype.GetInstances()[0].GetPath())
+            host.log.warning(path, "is instanceable, so the graphs in it are not played; make it not instanceable")
 
 
 def _owner(prim: Usd.Prim, graphs: dict[Sdf.Path, Graph]) -> Graph | None:

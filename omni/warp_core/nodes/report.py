@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -17,9 +19,15 @@ from .play import Outcome
 SHOWN_LINES = 30
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
-_WIDE = None if sys.stdout.isatty() else 200  # in a pipe nothing has to be cut
-out = Console(highlight=False, soft_wrap=True, width=_WIDE)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise  # the command line decides what that means
+
+
+_NO_LIMIT = 100_000  # columns: terminals break long lines themselves, and a pipe takes them as they are
+out = _Console(highlight=False, soft_wrap=True, width=_NO_LIMIT)
+err = _Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def harmless(text: str) -> str:
@@ -73,20 +81,32 @@ def _state(node: Node) -> str:
     return "ok" if node.ran else "not run"
 
 
-def summary(outcome: Outcome) -> None:
-    """The table of nodes, and a line that says what was played."""
+def _cost(node: Node) -> tuple[str, ...]:
+    t = node.timing
+    return (f"{t.compile_ms:.1f}", f"{t.kernel_ms:.1f}", str(t.launches)) if t.compile_ms or t.launches else ("",) * 3
+
+
+def _table(nodes: list[Node], with_type: bool) -> Table:
+    """The nodes, one per line, paths after the columns of known width."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("node")
-    table.add_column("type")
+    table.add_column("state")
     for name in ("compile ms", "kernel ms", "launches"):
         table.add_column(name, justify="right")
-    table.add_column("state")
-    for node in outcome.nodes:
-        t = node.timing
-        cost = (
-            (f"{t.compile_ms:.1f}", f"{t.kernel_ms:.1f}", str(t.launches)) if t.compile_ms or t.launches else ("",) * 3
-        )
-        table.add_row(Text(harmless(node.path)), Text(harmless(node.type_name)), *cost, _state(node))
+    table.add_column("node")
+    if with_type:
+        table.add_column("type")
+    for node in nodes:
+        cells = (_state(node), *_cost(node), Text(harmless(node.path)), Text(harmless(node.type_name)))
+        table.add_row(*cells[: len(table.columns)])
+    return table
+
+
+def summary(outcome: Outcome) -> None:
+    """The table of nodes, without their types where the terminal is narrow, and a line that says what was played."""
+    table = _table(outcome.nodes, with_type=True)
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _NO_LIMIT
+    if Measurement.get(out, out.options, table).maximum > columns:
+        table = _table(outcome.nodes, with_type=False)
     out.print(table)
     rate = outcome.frames / max(outcome.seconds, 1e-9)
     out.print(f"{outcome.frames} frames in {outcome.seconds:.2f} s ({rate:.1f} per second)")

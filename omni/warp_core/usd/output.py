@@ -13,6 +13,7 @@ from typing import Any
 from pxr import Sdf, Tf, Usd
 
 from .stage import layer_file, reason
+from .temporary import unfinished
 
 FORMATS = (".usdc", ".usda", ".usd")
 FLUSH_BYTES = 256 << 20  # samples are moved from memory to the temporary file whenever this much has gathered
@@ -25,7 +26,7 @@ class OutputError(Exception):
 
 def check_target(path: str, stage: Usd.Stage) -> None:
     """Refuse a target that cannot work, before anything is computed. Raises OutputError."""
-    if not path.lower().endswith(FORMATS):
+    if os.path.splitext(path)[1].lower() not in FORMATS:
         raise OutputError(f"{path}: the result must be called *.usdc, *.usda or *.usd")
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
@@ -48,9 +49,7 @@ class OutputLayer:
     def __init__(self, path: str, stage: Usd.Stage, start: int, end: int, fps: float):
         check_target(path, stage)
         self.path = os.path.abspath(path)
-        folder, name = os.path.split(self.path)
-        stem, extension = os.path.splitext(name)
-        self._temporary = os.path.join(folder, f".{stem}.{os.getpid()}.part{extension}")
+        self._temporary = unfinished(path)
         self.samples = 0
         self._pending = 0
         self._attributes: set[Sdf.Path] = set()

@@ -14,6 +14,7 @@ from .camera import fitted, stage_view, up_axis
 from .gather import Drawable, Gatherer
 from .render import Renderer
 from .stage import StageError, open_stage
+from .temporary import unfinished
 
 STILLS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 MOVIES = (".gif", ".webp")
@@ -91,8 +92,7 @@ class _Artist:
 
 
 def _save(path: str, extension: str, pictures: list[np.ndarray], rate: float) -> None:
-    folder, name = os.path.split(os.path.abspath(path))
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}.part{extension}")
+    temporary = unfinished(path)
     images = [Image.fromarray(p) for p in pictures]
     try:
         if len(images) == 1 and not rate:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pxr import Ar, Sdf, Tf, Usd, UsdUtils
 
 _POSITION = re.compile(r"'?(?P<file>[^'\n]*?):(?P<line>\d+):(?P<column>\d+): (?P<what>[^\n]*?)'?$", re.M)
-_DETAIL = re.compile(r"Error in '.*' at line \d+ in file \S+ : '(?P<what>.*?)'$", re.M | re.S)
+_DETAIL = re.compile(r"Error in '[^'\n]*' at line \d+ in file \S+ : '(?P<what>.*?)'$", re.M | re.S)
 
 
 class StageError(Exception):
