@@ -49,8 +49,8 @@ def pairs(dtype: Any, values: Any = np.int32) -> Callable[[np.random.Generator, 
     """Random keys and their places, with room for as much scratch."""
 
     def make(rng: np.random.Generator, n: int) -> Arrays:
-        raw = rng.integers(-(2**31), 2**31, n) * (2**24 if np.dtype(dtype) == np.int64 else 1)
-        keys = rng.normal(size=n).astype(dtype) if np.dtype(dtype).kind == "f" else raw.astype(dtype)
+        bits = rng.integers(0, 256, n * np.dtype(dtype).itemsize, np.uint8).view(dtype)
+        keys = rng.normal(size=n).astype(dtype) if bits.dtype.kind == "f" else bits
         return {"keys": np.concatenate([keys, keys]), "values": np.arange(2 * n, dtype=values)}
 
     return make

@@ -1,6 +1,7 @@
-// Least significant digit first, 8 bits at a time; digits that all keys share are skipped. A large sort is cut in one
-// block per thread: each counts its digits, then all scatter, block after block within each bucket, which keeps the
-// sort stable and its result the same for any number of blocks.
+// Keys are taken apart in digits of 8 bits. What fits in a cache is sorted by its least significant digit first, on one
+// thread. More than that is first distributed by its most significant bits that differ, by all threads: each counts and
+// scatters one block of the pairs, block after block within each bucket. Then every bucket is a sort of its own, by
+// fewer bits, and threads take them as they come. All steps keep the order of equal keys.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -11,7 +12,6 @@
 
 #include "visit.h"
 #include "warp_core/algorithms.h"
-#include "warp_core/memory.h"
 
 namespace wc {
 namespace {
@@ -19,16 +19,18 @@ namespace {
 constexpr int kDigitBits = 8;
 constexpr int kBuckets = 1 << kDigitBits;
 constexpr int64_t kInsertionBelow = 40;
-constexpr int64_t kParallelFrom = 1 << 16;
+constexpr int64_t kInCache = 1 << 19;  // bytes of pairs that a core's cache holds twice
+constexpr int64_t kWorthIt = 1 << 23;  // bytes of pairs from which on a thread alone gains by distributing them
 
 enum class Order { Unsigned, Signed, Float };
 
 using Counts = std::array<int64_t, kBuckets>;
 
-// The keys as unsigned integers in the order of the numbers, of which the bits [begin, begin + width) matter.
+// The keys as unsigned integers in the order of the numbers, of which the bits [begin, end) matter. The operators need
+// at least one bit.
 template <class U, Order order>
 struct Field {
-    int begin, width;
+    int begin, end;
 
     static constexpr int kBits = 8 * sizeof(U);
     static constexpr U kTop = U{1} << (kBits - 1);
@@ -38,15 +40,50 @@ struct Field {
         if constexpr (order == Order::Signed) return key ^ kTop;
         if constexpr (order == Order::Float) return key ^ ((U{0} - (key >> (kBits - 1))) | kTop);
     }
-    U operator()(U key) const { return (ordered(key) >> begin) & (~U{0} >> (kBits - width)); }
-    int digits() const { return (width + kDigitBits - 1) / kDigitBits; }
+    U operator()(U key) const { return ordered(key) << (kBits - end) >> (kBits - end + begin); }
+
+    U mask() const { return (~U{0} << (kBits - end) >> (kBits - end + begin)) << begin; }
+    int digits() const { return (end - begin + kDigitBits - 1) / kDigitBits; }
+
+    // Which bucket a key goes to.
+    struct Digit {
+        int shift;
+        U mask;
+        U operator()(U key) const { return (ordered(key) >> shift) & mask; }
+    };
+    Digit digit(int d) const {
+        int shift = begin + d * kDigitBits;
+        return {shift, static_cast<U>((U{1} << std::min(kDigitBits, end - shift)) - 1)};
+    }
 };
 
 template <class U, class V>
 struct Pairs {
     U* keys;
     V* values;
+
+    Pairs operator+(int64_t i) const { return {keys + i, values + i}; }
 };
+
+// What to sort: n pairs at `from`, for which there is room at `other`, too; the result goes to `other` if `across`.
+template <class U, class V>
+struct Work {
+    Pairs<U, V> from, other;
+    int64_t n;
+    bool across;
+
+    bool large() const {
+        return n * static_cast<int64_t>(sizeof(U) + sizeof(V)) > (num_threads() > 1 ? kInCache : kWorthIt);
+    }
+    // Its part [begin, end) after all of it was moved to `other`; the result goes where that of the whole does.
+    Work moved_part(int64_t begin, int64_t end) const { return {other + begin, from + begin, end - begin, !across}; }
+};
+
+template <class U, class V>
+void move(Pairs<U, V> from, Pairs<U, V> to, int64_t n) {
+    std::memcpy(to.keys, from.keys, static_cast<size_t>(n) * sizeof(U));
+    std::memcpy(to.values, from.values, static_cast<size_t>(n) * sizeof(V));
+}
 
 template <class U, class V, class Field>
 void insertion_sort(Pairs<U, V> p, int64_t n, Field field) {
@@ -63,21 +100,29 @@ void insertion_sort(Pairs<U, V> p, int64_t n, Field field) {
     }
 }
 
-// Counts the digits [first, last) of some keys: counts[d - first] for digit d.
-template <class U, class Field>
-void count_digits(const U* keys, int64_t n, Field field, int first, int last, Counts* counts) {
-    for (int d = first; d < last; ++d) counts[d - first].fill(0);
+template <class U, class Digit>
+void count_digit(const U* keys, int64_t n, Digit digit, Counts& counts) {
+    counts.fill(0);
+    for (int64_t i = 0; i < n; ++i) ++counts[digit(keys[i])];
+}
+
+// Counts all digits at one reading, `most` of them or fewer.
+template <int most, class U, class Field>
+void count_digits(const U* keys, int64_t n, Field field, Counts* counts) {
+    if constexpr (most > 1)
+        if (field.digits() < most) return count_digits<most - 1>(keys, n, field, counts);
+    for (int d = 0; d < most; ++d) counts[d].fill(0);
     for (int64_t i = 0; i < n; ++i) {
-        U rank = field(keys[i]) >> (first * kDigitBits);
-        for (int d = 0; d < last - first; ++d, rank >>= kDigitBits) ++counts[d][rank % kBuckets];
+        U rank = field(keys[i]);
+        for (int d = 0; d < most; ++d) ++counts[d][(rank >> (d * kDigitBits)) & (kBuckets - 1)];
     }
 }
 
-template <class U, class V, class Field>
-void scatter(Pairs<U, V> from, Pairs<U, V> to, int64_t n, Field field, int digit, Counts& next) {
+template <class U, class V, class Digit>
+void scatter(Pairs<U, V> from, Pairs<U, V> to, int64_t n, Digit digit, Counts& places) {
     for (int64_t i = 0; i < n; ++i) {
         U key = from.keys[i];
-        int64_t at = next[(field(key) >> (digit * kDigitBits)) % kBuckets]++;
+        int64_t at = places[digit(key)]++;
         to.keys[at] = key;
         to.values[at] = from.values[i];
     }
@@ -90,91 +135,122 @@ void make_places(std::span<Counts> blocks) {
         for (Counts& counts : blocks) place += std::exchange(counts[bucket], place);
 }
 
-bool all_in_one_bucket(const Counts& counts, int64_t n) {
-    return std::any_of(counts.begin(), counts.end(), [&](int64_t count) { return count == n; });
-}
-
-// Sorts on the calling thread; the result is in `pairs`, `spare` is scratch.
+// On the calling thread, least significant digit first.
 template <class U, class V, class Field>
-void sort_alone(Pairs<U, V> pairs, Pairs<U, V> spare, int64_t n, Field field) {
-    if (n < kInsertionBelow) return insertion_sort(pairs, n, field);
+void sort_alone(const Work<U, V>& work, Field field) {
+    const int64_t n = work.n;
+    if (n < kInsertionBelow || field.digits() == 0) {
+        if (field.digits()) insertion_sort(work.from, n, field);
+        if (work.across) move(work.from, work.other, n);
+        return;
+    }
     Counts counts[sizeof(U)];
-    count_digits(pairs.keys, n, field, 0, field.digits(), counts);
-    Pairs<U, V> from = pairs, to = spare;
-    for (int digit = 0; digit < field.digits(); ++digit) {
-        if (all_in_one_bucket(counts[digit], n)) continue;
-        make_places({&counts[digit], 1});
-        scatter(from, to, n, field, digit, counts[digit]);
+    count_digits<sizeof(U)>(work.from.keys, n, field, counts);
+    Pairs<U, V> from = work.from, to = work.other;
+    for (int d = 0; d < field.digits(); ++d) {
+        if (counts[d][field.digit(d)(from.keys[0])] == n) continue;  // all in one bucket
+        make_places({&counts[d], 1});
+        scatter(from, to, n, field.digit(d), counts[d]);
         std::swap(from, to);
     }
-    if (from.keys == pairs.keys) return;
-    std::memcpy(pairs.keys, from.keys, static_cast<size_t>(n) * sizeof(U));
-    std::memcpy(pairs.values, from.values, static_cast<size_t>(n) * sizeof(V));
+    Pairs<U, V> wanted = work.across ? work.other : work.from;
+    if (from.keys != wanted.keys) move(from, wanted, n);
 }
 
-template <class U, class V, class Field>
-void sort_together(Pairs<U, V> pairs, Pairs<U, V> spare, int64_t n, Field field) {
-    const int64_t blocks = num_threads();
-    auto begin_of = [&](int64_t block) { return n / blocks * block + std::min(block, n % blocks); };
-    auto each_block = [&](auto&& f) {
-        parallel(blocks, 1, [&](int64_t first, int64_t last) {
-            for (int64_t b = first; b < last; ++b) f(b, begin_of(b), begin_of(b + 1) - begin_of(b));
-        });
-    };
-    const int digits = field.digits();
-    std::vector<Counts> all(static_cast<size_t>(blocks * digits)), places(static_cast<size_t>(blocks));
-    each_block([&](int64_t b, int64_t begin, int64_t size) {
-        count_digits(pairs.keys + begin, size, field, 0, digits, &all[b * digits]);
+// Calls f(block, begin, size) for a block of [0, n) per thread.
+template <class F>
+void each_block(int64_t n, int64_t blocks, F&& f) {
+    auto begin_of = [&](int64_t b) { return n / blocks * b + std::min(b, n % blocks); };
+    parallel(blocks, 1, [&](int64_t first, int64_t last) {
+        for (int64_t b = first; b < last; ++b) f(b, begin_of(b), begin_of(b + 1) - begin_of(b));
     });
-    Pairs<U, V> from = pairs, to = spare;
-    for (int digit = 0; digit < digits; ++digit) {
-        Counts total{};
-        for (int64_t b = 0; b < blocks; ++b)
-            for (int k = 0; k < kBuckets; ++k) total[k] += all[b * digits + digit][k];
-        if (all_in_one_bucket(total, n)) continue;
-        each_block([&](int64_t b, int64_t begin, int64_t size) {
-            if (from.keys == pairs.keys && digit == 0) {
-                places[b] = all[b * digits];
-            } else {  // the blocks hold other keys than at first
-                count_digits(from.keys + begin, size, field, digit, digit + 1, &places[b]);
-            }
-        });
-        make_places(places);
-        each_block([&](int64_t b, int64_t begin, int64_t size) {
-            scatter({from.keys + begin, from.values + begin}, to, size, field, digit, places[b]);
-        });
-        std::swap(from, to);
-    }
-    if (from.keys == pairs.keys) return;
-    copy_bytes(pairs.keys, from.keys, n * static_cast<int64_t>(sizeof(U)));
-    copy_bytes(pairs.values, from.values, n * static_cast<int64_t>(sizeof(V)));
+}
+
+// The field without the bits above and below that all keys share.
+template <class U, class Field>
+Field differing(const U* keys, int64_t n, Field field) {
+    const int64_t blocks = num_threads();
+    std::vector<U> differ(static_cast<size_t>(blocks));
+    each_block(n, blocks, [&](int64_t b, int64_t begin, int64_t size) {
+        U bits = 0, first = Field::ordered(keys[0]);
+        for (int64_t i = begin; i < begin + size; ++i) bits |= Field::ordered(keys[i]) ^ first;
+        differ[b] = bits;
+    });
+    U bits = 0;
+    for (U b : differ) bits |= b;
+    bits &= field.mask();
+    return bits ? Field{std::countr_zero(bits), Field::kBits - std::countl_zero(bits)} : Field{0, 0};
+}
+
+// Moves the pairs to work.other, in buckets by the highest digit; returns where the buckets begin.
+template <class U, class V, class Digit>
+std::array<int64_t, kBuckets + 1> distribute(const Work<U, V>& work, Digit digit) {
+    const int64_t blocks = num_threads();
+    std::vector<Counts> places(static_cast<size_t>(blocks));
+    each_block(work.n, blocks, [&](int64_t b, int64_t begin, int64_t size) {
+        count_digit(work.from.keys + begin, size, digit, places[b]);
+    });
+    make_places(places);
+    std::array<int64_t, kBuckets + 1> begins;
+    std::copy(places[0].begin(), places[0].end(), begins.begin());
+    begins[kBuckets] = work.n;
+    each_block(work.n, blocks, [&](int64_t b, int64_t begin, int64_t size) {
+        scatter(work.from + begin, work.other, size, digit, places[b]);
+    });
+    return begins;
 }
 
 template <class U, class V, class Field>
-void sort_pairs(Pairs<U, V> pairs, Pairs<U, V> spare, int64_t n, Field field) {
-    if (n < kParallelFrom || num_threads() == 1) {
-        sort_alone(pairs, spare, n, field);
-    } else {
-        sort_together(pairs, spare, n, field);
+void sort_by_all(const std::vector<Work<U, V>>& works, Field field);
+
+// By all threads, most significant digit first.
+template <class U, class V, class Field>
+void sort_together(const Work<U, V>& work, Field whole) {
+    Field field = whole.digits() ? differing(work.from.keys, work.n, whole) : whole;
+    if (field.digits() == 0) return sort_alone(work, field);
+    Field rest{field.begin, std::max(field.begin, field.end - kDigitBits)};
+    auto begins = distribute(work, Field{rest.end, field.end}.digit(0));
+    std::vector<Work<U, V>> buckets;
+    for (int b = 0; b < kBuckets; ++b)
+        if (begins[b] < begins[b + 1]) buckets.push_back(work.moved_part(begins[b], begins[b + 1]));
+    sort_by_all(buckets, rest);
+}
+
+// Independent sorts: those larger than the cache one by one, then the others as threads come for them.
+template <class U, class V, class Field>
+void sort_by_all(const std::vector<Work<U, V>>& works, Field field) {
+    std::vector<Work<U, V>> small;
+    int64_t items = 0;
+    for (const Work<U, V>& work : works) {
+        if (work.large()) {
+            sort_together(work, field);
+        } else {
+            small.push_back(work);
+            items += work.n;
+        }
     }
+    auto count = static_cast<int64_t>(small.size());
+    int64_t pieces = std::clamp<int64_t>(items / 4096, 1, 32 * num_threads());
+    parallel(count, (count + pieces - 1) / pieces, [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i) sort_alone(small[i], field);
+    });
 }
 
 template <class U, class F>
-void visit_order(Kind kind, int begin, int width, F&& f) {
-    if (kind == Kind::Float) return f(Field<U, Order::Float>{begin, width});
-    if (kind == Kind::Int) return f(Field<U, Order::Signed>{begin, width});
-    f(Field<U, Order::Unsigned>{begin, width});
+void visit_order(Kind kind, int begin, int end, F&& f) {
+    if (kind == Kind::Float) return f(Field<U, Order::Float>{begin, end});
+    if (kind == Kind::Int) return f(Field<U, Order::Signed>{begin, end});
+    f(Field<U, Order::Unsigned>{begin, end});
 }
 
-// Calls f(pairs, spare, field) with the types that the arrays have.
+// Calls f(pairs, field) with the types that the arrays have.
 template <class F>
-void visit_pairs(Scalar key, void* keys, int64_t value_size, void* values, int64_t count, int begin, int end, F&& f) {
+void visit_pairs(Scalar key, void* keys, int64_t value_size, void* values, int begin, int end, F&& f) {
     auto with = [&](auto u, auto v) {
         using U = decltype(u);
         using V = decltype(v);
         Pairs<U, V> pairs{static_cast<U*>(keys), static_cast<V*>(values)};
-        Pairs<U, V> spare{pairs.keys + count, pairs.values + count};
-        visit_order<U>(key.kind, begin, end - begin, [&](auto field) { f(pairs, spare, field); });
+        visit_order<U>(key.kind, begin, end, [&](auto field) { f(pairs, field); });
     };
     if (value_size != 4 && value_size != 8) throw std::invalid_argument("values must have 4 or 8 bytes");
     visit_number(key, [&](auto k) {
@@ -209,28 +285,19 @@ std::vector<Segment> checked(const std::vector<Segment>& segments, int64_t count
 void radix_sort_pairs(Scalar key, void* keys, int64_t value_size, void* values, int64_t count, int begin_bit,
                       int end_bit) {
     if (begin_bit >= end_bit) return;
-    visit_pairs(key, keys, value_size, values, count, begin_bit, end_bit,
-                [&](auto pairs, auto spare, auto field) { sort_pairs(pairs, spare, count, field); });
+    visit_pairs(key, keys, value_size, values, begin_bit, end_bit, [&](auto pairs, auto field) {
+        sort_by_all(std::vector{Work{pairs, pairs + count, count, false}}, field);
+    });
 }
 
 void segmented_sort_pairs(Scalar key, void* keys, int64_t value_size, void* values, int64_t count,
                           const std::vector<Segment>& segments) {
     std::vector<Segment> kept = checked(segments, count);
-    int64_t items = 0;
-    for (const Segment& s : kept) items += s.end - s.begin;
-    auto large = [](const Segment& s) { return s.end - s.begin >= kParallelFrom; };
-    auto first_large = std::partition(kept.begin(), kept.end(), [&](const Segment& s) { return !large(s); });
-    auto small = static_cast<int64_t>(first_large - kept.begin());
-    visit_pairs(key, keys, value_size, values, count, 0, 8 * key.size, [&](auto pairs, auto spare, auto field) {
-        auto at = [](auto p, int64_t i) { return decltype(p){p.keys + i, p.values + i}; };
-        auto share = [&](const Segment& s) { return s.end - s.begin; };
-        for (auto s = first_large; s != kept.end(); ++s)
-            sort_pairs(at(pairs, s->begin), at(spare, s->begin), share(*s), field);
-        int64_t pieces = std::clamp<int64_t>(items / 4096, 1, 16 * num_threads());
-        parallel(small, (small + pieces - 1) / pieces, [&](int64_t first, int64_t last) {
-            for (int64_t i = first; i < last; ++i)
-                sort_alone(at(pairs, kept[i].begin), at(spare, kept[i].begin), share(kept[i]), field);
-        });
+    visit_pairs(key, keys, value_size, values, 0, 8 * key.size, [&](auto pairs, auto field) {
+        std::vector<decltype(Work{pairs, pairs, count, false})> works;
+        for (const Segment& s : kept)
+            works.push_back({pairs + s.begin, pairs + count + s.begin, s.end - s.begin, false});
+        sort_by_all(works, field);
     });
 }
 

@@ -81,6 +81,21 @@ def test_equal_keys_keep_their_order(distinct, threads):
     assert same_bits(v, np.argsort(keys, kind="stable").astype(np.int32))
 
 
+@pytest.mark.parametrize("dtype", (np.int32, np.int64, np.float64))
+def test_keys_that_share_most_bits(dtype, threads):
+    rng, n = np.random.default_rng(12), 300_000
+    skewed = np.where(rng.random(n) < 0.9, 5, rng.integers(-(2**30), 2**30, n))
+    narrow = 2**20 + rng.integers(0, 1000, n)
+    powers = 2 ** rng.integers(0, 31, n) - 1
+    constant = np.full(n, -7)
+    for keys in (skewed, narrow, powers, constant, np.arange(n), -np.arange(n)):
+        keys = keys.astype(dtype)
+        order = np.argsort(keys, kind="stable")
+        k, v = sort(keys, np.arange(n, dtype=np.int32))
+        assert same_bits(k, keys[order])
+        assert same_bits(v, order.astype(np.int32))
+
+
 def test_the_order_of_special_floats():
     inf, nan = np.float32(np.inf), np.float32(np.nan)
     ordered = np.array([-nan, -inf, -1.0, -1e-45, -0.0, 0.0, 1e-45, 1.0, inf, nan], np.float32)
