@@ -33,6 +33,32 @@ def k(x: wp.array(dtype=float), n: int):
         "D",
         ["an object of type dict"],
     ),
+    "array": (
+        """\
+G = wp.array([1.0, 2.0], dtype=float)
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    a = G[1]
+""",
+        "G",
+        ["an object of type array", "pass it as an argument"],
+    ),
+    "numpy array": (
+        """\
+import numpy
+
+G = numpy.zeros(3)
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    a = float(G[1])
+""",
+        "G",
+        ["an object of type ndarray"],
+    ),
 }
 
 REPAIRED = """\

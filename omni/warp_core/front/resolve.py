@@ -77,7 +77,7 @@ def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
         return _constant(cx, obj, t, node)
     if getattr(obj, "shape", None) == () and hasattr(obj, "item") and type_or_none(type(obj)) is not None:
         return cx.at(node).const(obj.item(), type_or_none(type(obj)))
-    if callable(obj) or type_or_none(obj) is not None:
+    if not hasattr(obj, "__array_interface__") and (callable(obj) or type_or_none(obj) is not None):
         return Static(obj)
     raise cx.error(
         "capture",

@@ -38,7 +38,7 @@ def type_or_none(annotation: AnyObject) -> AnyObject:
             return types.SCALAR_BY_KEY[_NUMPY[annotation.__name__]]
     if annotation is typing.Any:
         return from_typing(annotation)
-    if annotation in _COMPILE_TIME or typing.get_origin(annotation) is collections.abc.Callable:
+    if any(annotation is c for c in _COMPILE_TIME) or typing.get_origin(annotation) is collections.abc.Callable:
         return Constant
     return None
 

@@ -298,14 +298,11 @@ def _cbrt(a: float) -> float:
     return root - (root * root * root - a) / (3.0 * root * root)
 
 
+_MATH_NAMES = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p erf erfc"
+
 # Functions that the C library provides: name -> Python equal of it. The operation `libm` may call these and no others.
 LIBM: dict[str, Callable[..., float]] = {
-    **{
-        name: getattr(math, name)
-        for name in (
-            "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p erf erfc"
-        ).split()
-    },
+    **{name: getattr(math, name) for name in _MATH_NAMES.split()},
     "exp2": lambda a: _libm_pow(2.0, a),
     "cbrt": _cbrt,
     "atan2": math.atan2,
