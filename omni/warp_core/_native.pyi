@@ -86,7 +86,12 @@ def fill(ptr: int, nbytes: int, pattern: bytes) -> None:
     """Fill with whole repetitions of `pattern`. Raises ValueError if `nbytes` is no multiple of its length."""
 
 def copy_strided(
-    to: int, to_strides: tuple[int, ...], from_: int, from_strides: tuple[int, ...], shape: tuple[int, ...], itemsize: int
+    to: int,
+    to_strides: tuple[int, ...],
+    from_: int,
+    from_strides: tuple[int, ...],
+    shape: tuple[int, ...],
+    itemsize: int,
 ) -> None:
     """Copy items between two layouts of one shape (4 dimensions at most, strides in bytes) that do not overlap."""
 
@@ -124,7 +129,7 @@ def set_num_threads(count: int) -> None:
     """Set it, from 1 to 1024. Raises ValueError."""
 
 class Code:
-    """Machine code loaded from a relocatable ELF object. Raises LoadError, whatever the bytes. Unloaded when dropped."""
+    """Machine code loaded from a relocatable ELF object, until dropped. Raises LoadError, whatever the bytes."""
 
     def __init__(self, object: bytes) -> None: ...
     def address(self, symbol: str) -> int:
@@ -134,8 +139,11 @@ class Code:
     def symbols(self) -> dict[str, int]: ...
 
 class ParamSpec:
-    """A kernel parameter. `writable` (arrays): the kernel writes it, so read-only memory is refused. `arrays` (structs):
-    (byte offset, dimensions, element size) of each array inside."""
+    """A kernel parameter.
+
+    `writable` (arrays): the kernel writes it, so read-only memory is refused. `arrays` (structs): (byte offset,
+    dimensions, element size) of each array inside.
+    """
 
     def __init__(
         self, name: str, type: Type, writable: bool = True, arrays: Sequence[tuple[int, int, int]] = ()
@@ -239,7 +247,8 @@ def launch(
     interpret: bool = False,
 ) -> Launch | None:
     """Launch a kernel. Native if `kernel._plan` is a Plan for the device (None, "cpu", or an object with an
-    int `id`) and nothing unusual is asked for; else a call of the function set by `set_slow_launch`."""
+    int `id`) and nothing unusual is asked for; else a call of the function set by `set_slow_launch`.
+    """
 
 def set_slow_launch(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
     """Set the function that `launch` falls back to, with the arguments as given. Returns the previous one."""

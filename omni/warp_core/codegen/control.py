@@ -43,6 +43,7 @@ class Control:
     mask: str | None
     values: dict[Value, list[V]]
     levels: list[Level]
+    copied: bool
     returns: Fall
     handlers: dict[str, Callable[[Operation], None]]
 

@@ -96,7 +96,12 @@ def _table(nodes: list[Node], with_type: bool) -> Table:
     if with_type:
         table.add_column("type")
     for node in nodes:
-        cells = (_state(node), *_cost(node), Text(harmless(node.path)), Text(harmless(node.type_name)))
+        cells: tuple[str | Text, ...] = (
+            _state(node),
+            *_cost(node),
+            Text(harmless(node.path)),
+            Text(harmless(node.type_name)),
+        )
         table.add_row(*cells[: len(table.columns)])
     return table
 
