@@ -21,23 +21,21 @@ auto number(T x) {
     }
 }
 
-// Towards zero. Where double holds all of To, without branches.
+// Towards zero, without branches: the number is clamped to what both types can hold.
 template <class To, class From>
 To saturate(From x) {
     using Limits = std::numeric_limits<To>;
-    if constexpr (sizeof(To) <= 4) {
-        constexpr double lower = Limits::min(), upper = Limits::max();
-        double y = x;
-        y = y > lower ? y : lower;
-        y = y < upper ? y : upper;
-        y = x == x ? y : 0.0;
-        return static_cast<To>(static_cast<std::conditional_t<sizeof(To) == 4, To, int32_t>>(y));
-    } else {
-        constexpr From above = static_cast<From>(Limits::max() / 2 + 1) * 2;  // exact, unlike the largest To
-        if (x >= above) return Limits::max();
-        if (x > static_cast<From>(Limits::min())) return static_cast<To>(x);
-        return x != x ? To{0} : Limits::min();
-    }
+    using Floats = std::numeric_limits<From>;
+    using Wide = std::conditional_t<(sizeof(To) < 4), int32_t, To>;
+    constexpr From lower = static_cast<From>(Limits::min());
+    constexpr From above = static_cast<From>(Limits::max() / 2 + 1) * 2;
+    constexpr From upper =
+        Limits::digits <= Floats::digits ? static_cast<From>(Limits::max()) : above * (1 - Floats::epsilon() / 2);
+    From y = x > lower ? x : lower;
+    y = y < upper ? y : upper;
+    y = x == x ? y : From{0};
+    auto result = static_cast<To>(static_cast<Wide>(y));
+    return x >= above ? Limits::max() : result;
 }
 
 // A float that rounds to a 16-bit one like x does.
@@ -68,6 +66,12 @@ To convert(From x) {
     }
 }
 
+// A function of its own, so that the loop sees its pointers do not change.
+template <class To, class From>
+void convert_all(To* to, const From* from, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) to[i] = convert<To>(number(from[i]));
+}
+
 }  // namespace
 
 void cast(Scalar to, void* out, Scalar from, const void* in, int64_t n) {
@@ -75,9 +79,8 @@ void cast(Scalar to, void* out, Scalar from, const void* in, int64_t n) {
         visit_scalar(to, [&](auto target) {
             auto* read = static_cast<const decltype(source)*>(in);
             auto* write = static_cast<decltype(target)*>(out);
-            parallel(n, kChunk, [=](int64_t begin, int64_t end) {
-                for (int64_t i = begin; i < end; ++i) write[i] = convert<decltype(target)>(number(read[i]));
-            });
+            parallel(n, kChunk,
+                     [=](int64_t begin, int64_t end) { convert_all(write + begin, read + begin, end - begin); });
         });
     });
 }

@@ -2,9 +2,9 @@
 // hands the sum on, and goes over the chunk again while it is in the cache. A chunk is claimed by a running thread, and
 // so is every chunk before it, hence nobody waits for work that has not begun.
 //
-// Floats are added in double as (sum before the chunk) + ((sum in the chunk) + (sum in a group of four)). The first two
-// grow by what was added for the last number, so that sums never decrease where no number is negative, and only one
-// addition in four waits for the one before it.
+// Numbers are added as (sum before the chunk) + ((sum in the chunk) + (sum in a group of four)), floats in double. The
+// first two grow by what was added for the last number, so that sums never decrease where no number is negative, and
+// only one addition in four waits for the one before it.
 #include <algorithm>
 #include <atomic>
 #include <thread>
@@ -51,12 +51,13 @@ struct Chain {
 };
 
 // The sums after each of four numbers.
+template <class S>
 struct Group {
-    double after[4];
+    S after[4];
 
     template <class T, class Step>
     Group(const T* in, Step step) {
-        double a = in[0], b = in[step], c = in[2 * step], d = in[3 * step];
+        S a = in[0], b = in[step], c = in[2 * step], d = in[3 * step];
         after[0] = a;
         after[1] = a + b;
         after[2] = after[1] + c;
@@ -69,8 +70,7 @@ template <class T, class Step>
 Sum<T> sum_numbers(const T* in, int64_t n, Step step) {
     Sum<T> sum = 0;
     int64_t i = 0;
-    if constexpr (std::is_floating_point_v<T>)
-        for (; i + 4 <= n; i += 4) sum += Group(in + i * step, step).after[3];
+    for (; i + 4 <= n; i += 4) sum += Group<Sum<T>>(in + i * step, step).after[3];
     for (; i < n; ++i) sum += static_cast<Sum<T>>(in[i * step]);
     return sum;
 }
@@ -80,15 +80,13 @@ template <bool inclusive, class T, class Step>
 Sum<T> scan_numbers(const T* in, T* out, int64_t n, Step step, Sum<T> before) {
     Sum<T> sum = 0;
     int64_t i = 0;
-    if constexpr (std::is_floating_point_v<T>) {
-        for (; i + 4 <= n; i += 4) {
-            Group group(in + i * step, step);
-            T* to = out + i * step;
-            if (!inclusive) *to = static_cast<T>(before + sum);
-            for (int k = 0; k < (inclusive ? 4 : 3); ++k)
-                to[(k + !inclusive) * step] = static_cast<T>(before + (sum + group.after[k]));
-            sum += group.after[3];
-        }
+    for (; i + 4 <= n; i += 4) {
+        Group<Sum<T>> group(in + i * step, step);
+        T* to = out + i * step;
+        if (!inclusive) *to = static_cast<T>(before + sum);
+        for (int k = 0; k < (inclusive ? 4 : 3); ++k)
+            to[(k + !inclusive) * step] = static_cast<T>(before + (sum + group.after[k]));
+        sum += group.after[3];
     }
     for (; i < n; ++i) {
         Sum<T> last = sum;

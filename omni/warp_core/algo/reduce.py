@@ -7,12 +7,12 @@ from typing import Any
 
 from .. import _native
 from ..runtime.array import array
-from ..runtime.create import empty
-from ..runtime.dtypes import element
+from ..runtime.dtypes import Element, element
 from .arguments import (
     NUMBERS,
     check_axis,
     check_count,
+    element_type,
     overlap,
     require_arrays,
     require_contiguous,
@@ -54,7 +54,7 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
     """
     require_arrays(values=values)
     require_scalar("values", values, NUMBERS, packed=True)
-    return _reduce(values, None, out, values.dtype, "value_count", value_count, axis)
+    return _reduce(values, None, out, values._require_element(), "value_count", value_count, axis)
 
 
 def array_inner(
@@ -87,10 +87,10 @@ def array_inner(
     require_same_type("b", b, "a", a)
     if a.shape != b.shape:
         raise ValueError(f"b: expected shape {a.shape} like a, got {b.shape}")
-    return _reduce(a, b, out, element(scalar_of(a)).dtype, "count", count, axis)
+    return _reduce(a, b, out, element(scalar_of(a)), "count", count, axis)
 
 
-def _reduce(a: array, b: array | None, out: Any, dtype: Any, count_name: str, count: Any, axis: Any) -> Any:
+def _reduce(a: array, b: array | None, out: Any, kind: Element, count_name: str, count: Any, axis: Any) -> Any:
     if axis is None:
         shape: tuple[int, ...] = (1,)
         outer, length, inner = 1, a.size, 1
@@ -102,11 +102,11 @@ def _reduce(a: array, b: array | None, out: Any, dtype: Any, count_name: str, co
         whole, length = length, check_count(count_name, count, length, f"there are {length} elements")
         if axis is not None and length < whole:  # what takes part is not contiguous any more
             a, b = _first(a, axis, length), b and _first(b, axis, length)
-    sums = empty(shape, dtype) if out is None else _check_out(out, shape, dtype)
+    sums = array._empty(kind, shape) if out is None else _check_out(out, shape, kind)
     a, b = a.contiguous(), b if b is None else b.contiguous()
     target = sums
-    if out is not None and any(overlap(out, x) for x in (a, b) if x is not None):
-        target = empty(shape, dtype)
+    if out is not None and (overlap(out, a) or (b is not None and overlap(out, b))):
+        target = array._empty(kind, shape)
     _native.reduce(target, a, b, outer, length, inner)
     if target is not sums:
         sums.assign(target)
@@ -117,9 +117,10 @@ def _first(a: array, axis: int, length: int) -> array:
     return a[(slice(None),) * axis + (slice(0, length),)]
 
 
-def _check_out(out: Any, shape: tuple[int, ...], dtype: Any) -> array:
+def _check_out(out: Any, shape: tuple[int, ...], kind: Element) -> array:
     require_arrays(out=out)
-    require_same_type("out", out, "the result", empty(0, dtype))
+    if element_type(out) is not kind.type:
+        raise TypeError(f"out: expected {kind.name} elements, got {out._require_element().name}")
     if out.shape != shape:
         raise ValueError(f"out: expected shape {shape}, got {out.shape}")
     require_contiguous("out", out)
