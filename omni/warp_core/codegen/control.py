@@ -8,6 +8,7 @@ masks: a construct that is not in `facts.masked` keeps its mask, and its exits a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from ..ir.nodes import Operation, Region, Value
@@ -398,7 +399,7 @@ def gains_without_mask(region: Region) -> bool:
     """Whether a second copy of the region, for all lanes, pays: it is small, no lane leaves it early, and it goes to
     memory, where wide accesses are several times faster than masked ones.
     """
-    ops = list(region.walk())
+    ops = list(islice(region.walk(), _COHERENT_LIMIT + 1))
     if len(ops) > _COHERENT_LIMIT or any(op.code in ("break", "continue", "return") for op in ops):
         return False
     return any(op.code in ("load", "store") for op in ops)

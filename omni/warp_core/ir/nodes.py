@@ -96,10 +96,15 @@ class Region:
 
     def walk(self) -> Iterator[Operation]:
         """All operations, outer before inner, in order."""
-        for op in self.ops:
-            yield op
-            for region in op.regions:
-                yield from region.walk()
+        rest = [iter(self.ops)]  # a stack rather than recursion: regions nest hundreds deep
+        while rest:
+            for op in rest[-1]:
+                yield op
+                if op.regions:
+                    rest += [iter(region.ops) for region in reversed(op.regions)]
+                    break
+            else:
+                rest.pop()
 
 
 class Function:
