@@ -2,7 +2,8 @@
 
 In: any verified function, and a function that gives the finished form of a callee. Out: a new function in which only
 calls of finished functions remain. A callee is small if it has fewer than `limit` operations, counting those of the
-small functions that it calls itself: the whole tree of small calls is spliced in one go. Cold callees stay calls. A
+small functions that it calls itself: the whole tree of small calls is spliced in one go. Cold callees stay calls, and
+so do all but the tiniest in a function that has grown by GROWTH operations: machine code for them would take long. A
 callee that returns early becomes a `block` that it breaks out of. Operations that came in point to their own place,
 inlined at the place of the call.
 """
@@ -14,6 +15,10 @@ from weakref import WeakKeyDictionary
 
 from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Loc, Operation, Region
+
+
+GROWTH = 10_000
+TINY = 8
 
 
 def inline(function: Function, limit: int, finished: Callable[[Function], Function]) -> Function:
@@ -47,15 +52,17 @@ class _Inliner(Rewriter):
     def __init__(self, limit: int, finished: Callable[[Function], Function]):
         super().__init__()
         self._limit, self._finished = limit, finished
+        self._grown = 0
         self._return_level: int | None = None
         self._site: Loc | None = None
         self._places: dict[Loc | None, Loc | None] = {}
 
     def visit_call(self, op: Operation) -> None:
         callee = op.attr
-        if not is_spliced(callee, self._limit):
+        if not is_spliced(callee, self._limit if self._grown < GROWTH else min(TINY, self._limit)):
             self.define(op, self.b.emit("call", self.args(op), self._finished(callee), results=callee.results))
             return
+        self._grown += inlined_size(callee, 0)
         self.values.update(zip(callee.params, self.args(op)))
         saved = self._targets, self._return_level, self._places, self._site
         self._targets, self._places, self._site = [], {}, self.b.loc
