@@ -13,6 +13,7 @@ CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE))
 build: .venv/built
 
 .venv/tools:
+	@echo "Setting up .venv and building; this takes a minute or two the first time."
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -q --disable-pip-version-check "scikit-build-core>=0.11" "nanobind>=3.1" "cmake>=3.25" ninja
 	touch $@
