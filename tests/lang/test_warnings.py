@@ -71,3 +71,12 @@ def test_as_errors():
     with warnings.catch_warnings(), pytest.raises(wp.KernelWarning):
         warnings.simplefilter("error")
         lower_kernel(k)
+
+
+def test_another_variant_does_not_warn_again():
+    @wp.kernel
+    def k(x: wp.array(dtype=int), n: int):
+        x[0] = n / 2
+
+    assert len(warned(k)) == 1
+    assert warned(k) == []

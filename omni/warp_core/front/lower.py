@@ -62,11 +62,18 @@ def _lower(definition: Kernel | Function, types: tuple[Type, ...] | None, is_ker
             raise InternalError(f"{type(e).__name__}: {e}", subject) from e
     if session.diagnostics:
         raise compile_error(subject, session.diagnostics) from None
-    for (file, line, _), message in session.warnings.items():
-        warnings.warn_explicit(message, KernelWarning, file, line)
+    _warn(definition, session)
     if result is None:
         raise InternalError("lowering stopped without a reason", subject)
     return result
+
+
+def _warn(definition: Kernel | Function, session: Session) -> None:
+    """Tell the warnings that were not told when another variant of the kernel was compiled."""
+    for (file, line, _), message in session.warnings.items():
+        if (file, line, message) not in definition.warned:
+            definition.warned.add((file, line, message))
+            warnings.warn_explicit(message, KernelWarning, file, line)
 
 
 def _match(session: Session, definition: Kernel | Function, types: tuple[Type, ...] | None) -> Match:

@@ -29,6 +29,7 @@ class Definition:
         self.name = self.__name__ = func.__name__
         self.__qualname__, self.__module__, self.__doc__ = func.__qualname__, func.__module__, func.__doc__
         self.source = Source.of(func)
+        self.warned: set[tuple] = set()  # warnings told before
         # Annotations written as strings may name locals that the function itself does not capture.
         strings = any(isinstance(a, str) for a in func.__annotations__.values())
         self.frame_locals: Mapping | None = dict(frame.f_locals) if strings and frame else None
