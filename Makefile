@@ -37,6 +37,7 @@ bench: build
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/launch.py
+	$(BIN)/python benchmarks/algorithms.py
 
 lint: build
 	$(BIN)/ruff check .

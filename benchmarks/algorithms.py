@@ -3,8 +3,9 @@
     python benchmarks/algorithms.py [--only sort scan] [--sizes 1000 1000000] [--peer-python PYTHON]
 
 Every output is compared with NumPy before any time is taken; floats to the tolerance printed. The implementations then
-take turns, and medians are reported. warp-lang works on one thread on the CPU, so this package is timed on one, too.
-A sort is timed on unsorted keys each time; putting them back is not.
+take turns, and the fastest call of each is reported: what else runs on the machine only adds to it. warp-lang works
+on one thread on the CPU, so this package is timed on one, too. A sort is timed on unsorted keys each time; putting them
+back is not.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import argparse
 import importlib
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -186,15 +186,15 @@ class Worker:
         np.savez(outputs, **{key: getattr(self.arrays, key).numpy() for key in data})
 
     def time(self, calls: int) -> float:
-        """The seconds that `calls` calls take."""
-        total = 0.0
+        """The seconds that the fastest of some calls takes."""
+        best = float("inf")
         for _ in range(calls):
             for key, value in self.saved.items():
                 self.wp.copy(getattr(self.arrays, key), value)
             start = time.perf_counter()
             self.case.call(self.utils, self.arrays, self.n)
-            total += time.perf_counter() - start
-        return total
+            best = min(best, time.perf_counter() - start)
+        return best
 
 
 def serve(package: str, threads: int) -> None:
@@ -237,7 +237,7 @@ def problem(expected: Arrays, file: Path) -> str | None:
 
 
 def run_case(name: str, n: int, contenders: dict[str, Contender], rounds: int, scratch: Path) -> dict[str, float] | str:
-    """The median seconds of one call for each contender, or what is wrong."""
+    """The seconds of the fastest call of each contender, or what is wrong."""
     inputs = CASES[name].inputs(np.random.default_rng(SEED), n)
     expected = CASES[name].expected(inputs, n)
     np.savez(scratch / "inputs.npz", **inputs)
@@ -245,12 +245,12 @@ def run_case(name: str, n: int, contenders: dict[str, Contender], rounds: int, s
         contender.ask("load", name, n, str(scratch / "inputs.npz"), str(scratch / "outputs.npz"))
         if wrong := problem(expected, scratch / "outputs.npz"):
             return f"{label}: {wrong}"
-    calls = {k: max(1, int(SAMPLE_SECONDS / c.ask("time", 3) * 3)) for k, c in contenders.items()}
-    samples: dict[str, list[float]] = {label: [] for label in contenders}
+    best = {label: contender.ask("time", 3) for label, contender in contenders.items()}
+    calls = {label: max(1, int(SAMPLE_SECONDS / seconds)) for label, seconds in best.items()}
     for _ in range(rounds):
         for label, contender in contenders.items():
-            samples[label].append(contender.ask("time", calls[label]) / calls[label])
-    return {label: statistics.median(times) for label, times in samples.items()}
+            best[label] = min(best[label], contender.ask("time", calls[label]))
+    return best
 
 
 def row(name: str, n: int, result: dict[str, float]) -> list[str]:

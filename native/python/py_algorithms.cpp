@@ -2,6 +2,7 @@
 // whoever calls.
 #include <stdexcept>
 
+#include "gil.h"
 #include "py_array.h"
 #include "warp_core/algorithms.h"
 
@@ -11,10 +12,9 @@ namespace {
 constexpr int64_t kWithoutGil = 1 << 14;  // bytes
 
 template <class F>
-auto run(int64_t nbytes, F&& f) {
+void run(int64_t nbytes, F&& f) {
     if (nbytes < kWithoutGil) return f();
-    nb::gil_scoped_release release;
-    return f();
+    without_gil(f);
 }
 
 const Dtype& type_of(const Array& a) { return dtype(a.dtype); }
@@ -87,10 +87,12 @@ int64_t encode(const PyArray& values, int64_t count, const PyArray& run_values, 
     require(type_of(run_lengths).scalar == Scalar{Kind::Int, 4}, "run lengths must be int32");
     for (const PyArray* a : {&values, &run_values, &run_lengths}) require_room(*a, count);
     require(count <= INT32_MAX, "count is out of range");
-    return run(count * type_of(values).itemsize, [&] {
-        return runlength_encode(type_of(values).scalar, values.view.data, count, run_values.view.data,
+    int64_t runs = 0;
+    run(count * type_of(values).itemsize, [&] {
+        runs = runlength_encode(type_of(values).scalar, values.view.data, count, run_values.view.data,
                                 static_cast<int32_t*>(run_lengths.view.data));
     });
+    return runs;
 }
 
 void reduce(const PyArray& out, const PyArray& a, const PyArray* b, int64_t outer, int64_t length, int64_t inner) {

@@ -1,13 +1,10 @@
-// Running sums in one sweep. Threads claim chunks in order; each sums its chunk, waits for the sum of all before it,
-// hands the sum on, and goes over the chunk again while it is in the cache. A chunk is claimed by a running thread, and
-// so is every chunk before it, hence nobody waits for work that has not begun.
+// Running sums in chunks: first the sum of each, by all threads; then every chunk begins with the sum of those before
+// it. A thread alone goes over them once.
 //
 // Numbers are added as (sum before the chunk) + ((sum in the chunk) + (sum in a group of four)), floats in double. The
 // first two grow by what was added for the last number, so that sums never decrease where no number is negative, and
 // only one addition in four waits for the one before it.
 #include <algorithm>
-#include <atomic>
-#include <thread>
 #include <utility>
 
 #include "visit.h"
@@ -33,22 +30,6 @@ struct SumOf<double> {
 };
 template <class T>
 using Sum = typename SumOf<T>::type;
-
-// Hands the sums before a chunk from each thread to the next.
-template <class S>
-struct Chain {
-    explicit Chain(int64_t components) : sums(static_cast<size_t>(components)) {}
-
-    bool has_come_to(int64_t chunk) const { return done.load(std::memory_order_acquire) == chunk; }
-    void wait_for(int64_t chunk) const {
-        for (int spins = 0; !has_come_to(chunk); ++spins)
-            if (spins > 1000) std::this_thread::yield();
-    }
-    void hand_on() { done.fetch_add(1, std::memory_order_release); }
-
-    std::vector<S> sums;  // one for each component; belongs to the thread whose turn it is
-    std::atomic<int64_t> done{0};
-};
 
 // The sums after each of four numbers.
 template <class S>
@@ -96,35 +77,37 @@ Sum<T> scan_numbers(const T* in, T* out, int64_t n, Step step, Sum<T> before) {
     return sum;
 }
 
-template <bool inclusive, class T, class Step>
-void scan_chunk(Chain<Sum<T>>& chain, int64_t chunk, const T* in, T* out, int64_t n, Step step) {
-    // Where the sum before is known already, and at most one other thread waits for ours, once over the chunk will do.
-    if (num_threads() <= 2 && chain.has_come_to(chunk)) {
-        for (int64_t c = 0; c < step; ++c)
-            chain.sums[c] += scan_numbers<inclusive>(in + c, out + c, n, step, chain.sums[c]);
-        return chain.hand_on();
-    }
-    std::vector<Sum<T>> sums(static_cast<size_t>(static_cast<int64_t>(step)));
-    for (int64_t c = 0; c < step; ++c) sums[c] = sum_numbers(in + c, n, step);
-    chain.wait_for(chunk);
-    for (int64_t c = 0; c < step; ++c) {
-        Sum<T> before = chain.sums[c];
-        chain.sums[c] += std::exchange(sums[c], before);
-    }
-    chain.hand_on();
-    for (int64_t c = 0; c < step; ++c) scan_numbers<inclusive>(in + c, out + c, n, step, sums[c]);
-}
-
 // `components` is an integer, or a constant 1 that lets loops vectorise.
 template <bool inclusive, class T, class Components>
 void scan_all(const T* in, T* out, int64_t n, Components components) {
-    Chain<Sum<T>> chain(components);
-    int64_t size = std::max<int64_t>(1, kChunk / components);  // elements in a chunk
-    parallel((n + size - 1) / size, 1, [&](int64_t first, int64_t last) {
-        for (int64_t chunk = first; chunk < last; ++chunk) {
-            int64_t begin = chunk * size, at = begin * components;
-            scan_chunk<inclusive>(chain, chunk, in + at, out + at, std::min(size, n - begin), components);
-        }
+    using S = Sum<T>;
+    const int64_t size = std::max<int64_t>(1, kChunk / components), chunks = (n + size - 1) / size;
+    // Calls f(chunk, c, where its numbers of component c begin, how many) for chunks [first, last).
+    auto each = [&](int64_t first, int64_t last, auto&& f) {
+        for (int64_t chunk = first; chunk < last; ++chunk)
+            for (int64_t c = 0; c < components; ++c)
+                f(chunk, c, chunk * size * components + c, std::min(size, n - chunk * size));
+    };
+    if (chunks == 1 || num_threads() == 1) {
+        std::vector<S> before(static_cast<size_t>(int64_t{components}));
+        return each(0, chunks, [&](int64_t, int64_t c, int64_t at, int64_t count) {
+            before[c] += scan_numbers<inclusive>(in + at, out + at, count, components, before[c]);
+        });
+    }
+    std::vector<S> sums(static_cast<size_t>(chunks * components));
+    parallel(chunks, 1, [&](int64_t first, int64_t last) {
+        each(first, last, [&](int64_t chunk, int64_t c, int64_t at, int64_t count) {
+            sums[chunk * components + c] = sum_numbers(in + at, count, components);
+        });
+    });
+    for (int64_t c = 0; c < components; ++c) {
+        S before = 0;
+        for (int64_t chunk = 0; chunk < chunks; ++chunk) before += std::exchange(sums[chunk * components + c], before);
+    }
+    parallel(chunks, 1, [&](int64_t first, int64_t last) {
+        each(first, last, [&](int64_t chunk, int64_t c, int64_t at, int64_t count) {
+            scan_numbers<inclusive>(in + at, out + at, count, components, sums[chunk * components + c]);
+        });
     });
 }
 
