@@ -103,3 +103,75 @@ def test_our_own_mistakes_ask_for_a_report(monkeypatch):
 def test_types_of_signatures_and_open_types():
     text = "import typing\n\n\n@wp.kernel\ndef k(x: typing.Any):\n    pass\n"
     refused(text, "annotation", "typing.Any", "left open")
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        ("@wp.kernel\ndef k(x: float):\n    y = 1.0\0\n", "null"),
+        ("@wp.kernel\ndef k(x: float):\n    y = '\ud800'\n", "surrogates"),
+        ("@wp.kernel\ndef k(x: float):\n    y = x" + " + x" * 9000 + "\n", "nested too deeply"),
+        ("@wp.kernel\ndef k(x: float):\n    y = " + "(" * 300 + "x" + ")" * 300 + "\n", "nested"),
+    ],
+    ids=["null", "surrogate", "long_sum", "parentheses"],
+)
+def test_text_that_python_cannot_read(text, reason):
+    with pytest.raises(wp.CompileError, match=reason):
+        kernel_of(text)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("odd", ["", "\x0c", "# \x0b \x1c \u2028 \x85 odd"])
+def test_lines_are_counted_as_python_does(end, odd):
+    text = f"@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    i = wp.tid() {odd}\n    x[i] = missing\n"
+    kernel = wp.kernel_from_source(("import omni.warp_core as wp\n" + text).replace("\n", end), filename="<odd>")
+    with pytest.raises(wp.CompileError) as caught:
+        lower_kernel(kernel)
+    (found,) = caught.value.diagnostics
+    assert (found.place.span.line, underlined(found)) == (5, "missing")
+
+
+def test_very_long_line_shows_its_guilty_part():
+    text = "@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[0] = 1.0" + " + 1.0" * 60 + " + q" + " + 1.0" * 60
+    report = refused(text, "undefined-name", "q").render()
+    excerpt, marks = report.splitlines()[3:5]
+    assert len(excerpt) < 200 and excerpt[marks.index("^")] == "q"
+
+
+def test_last_operand_of_a_chain_is_marked():
+    refused(
+        "@wp.kernel\ndef k(x: float, n: int):\n    y = x * 2.0 + (x - 1.0) + n\n", "type-mismatch", "+ n", "float(n)"
+    )
+
+
+def test_scalar_of_another_type_than_the_vector():
+    help = "wp.float64(x)"
+    refused("@wp.kernel\ndef k(v: wp.vec3d, x: float):\n    w = v * x\n", "type-mismatch", "v * x", help)
+    refused("@wp.kernel\ndef k(v: wp.vec3d, x: float):\n    w = x * v\n", "type-mismatch", "x * v", help)
+
+
+def test_refused_return_is_not_missing_as_well():
+    text = "@wp.func\ndef f(x: float):\n    return x + nothing\n\n@wp.kernel\ndef k(x: float):\n    y = f(x)\n"
+    refused(text, "undefined-name", "nothing", "called from here")
+
+
+def test_every_annotation_is_told_at_launch():
+    kernel = kernel_of("@wp.kernel\ndef k(a, b: dict, c: 'd', *e: int):\n    pass\n")
+    with pytest.raises(wp.CompileError) as caught:
+        wp.launch(kernel, 1, inputs=[1, 2, 3])
+    assert [underlined(d) for d in caught.value.diagnostics] == ["a", "dict", "'d'", "int"]
+
+
+def test_all_statements_without_meaning_are_told():
+    lines = ["global g", "import os", "raise ValueError()", "class C: pass", "async_ = ..."]
+    kernel = kernel_of("@wp.kernel\ndef k(x: float):\n" + "".join(f"    {line}\n" for line in lines))
+    with pytest.raises(wp.CompileError) as caught:
+        lower_kernel(kernel)
+    assert [d.code for d in caught.value.diagnostics] == ["unsupported"] * 3
+
+
+def test_only_functions_become_kernels():
+    for thing in (len, type("C", (), {}), 3):
+        with pytest.raises(TypeError, match="made of Python functions"):
+            wp.kernel(thing)
+    refused("@wp.kernel\nasync def k(x: float):\n    pass\n", "unsupported", "async", "without `async`")

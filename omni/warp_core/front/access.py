@@ -16,6 +16,7 @@ from ..lang.generics import spell
 from ..lang.types import I32, Array, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
 from .context import Context, lowers
 from .resolve import captured, member
+from .signs import not_negative
 from .values import Front, Lit, Member, Poison, Ref, Static, Tup, spell_front
 
 _LETTERS = {"x": 0, "y": 1, "z": 2, "w": 3}
@@ -194,16 +195,21 @@ def _cell(cx: Context, t: Mat, indices: list[ast.expr]) -> Step:
 
 
 def _component(cx: Context, node: ast.expr, count: int, what: str) -> int | Value:
-    """A component index: a checked Python int where it is known, counted from the end when negative."""
+    """A component index, counted from the end when negative: a checked Python int where it is known."""
     if isinstance(node, ast.Slice):
         raise cx.error("unsupported", "a slice cannot be used here", node)
     x = cx.rvalue(node)
     v = cx.index_value(x, node)
     if not v.is_const:
-        return v
+        return v if not_negative(v) else _from_end(cx, v, count, node)
     if not -count <= v.const < count:
         raise cx.error("index", f"index {v.const} is out of range for {what} ({count} in all)", node)
     return v.const % count
+
+
+def _from_end(cx: Context, index: Value, count: int, node: ast.AST) -> Value:
+    b, t = cx.at(node), index.type
+    return b.op("select", b.op("lt", index, b.const(0, t)), b.op("add", index, b.const(count, t)), index)
 
 
 def _slice(cx: Context, node: ast.Slice, length: int) -> slice:

@@ -83,6 +83,7 @@ def of_value(cx: Context, x: Front, node: ast.AST) -> Items | Span:
         if isinstance(t, Array):
             return _over_array(cx, x, node)
     if isinstance(x, Static) and isinstance(x.obj, range):
+        check_items(cx, len(x.obj), node)
         return Items(tuple(Lit(i) for i in x.obj))
     raise cx.error(
         "type-mismatch",

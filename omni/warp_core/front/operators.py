@@ -20,6 +20,7 @@ from ..lang.types import BOOL, Mat, Packed, Quat, Scalar, Transform, Type, Vec, 
 from .calls import call_builtin
 from .context import Context, Refused, lowers
 from .limits import check_bits, check_items
+from .signs import not_negative
 from .values import Front, Lit, Static, Tup, spell_front
 
 
@@ -276,30 +277,6 @@ def _warn_wrap(cx: Context, row: Row, a: Value, b: Value, s: Scalar, node: ast.A
     exact, (low, high) = row.literal(a.const, b.const), int_range(s)
     if not low <= exact <= high:
         cx.warn(f"wrap-around: {a.const} {row.symbol} {b.const} does not fit {spell(s)}", node)
-
-
-_KEEPS_SIGN = frozenset(("rem", "div", "floordiv", "or", "add", "mul", "shr", "min", "max"))
-
-
-def not_negative(v: Value, depth: int = 6) -> bool:
-    """Whether the value is surely not negative (wrap-around aside)."""
-    if isinstance(v.type, Scalar) and v.type.kind == "uint":
-        return True
-    if v.op is None or depth == 0:
-        return v.name == "index"
-    code = v.op.code
-    if code == "const":
-        return all(x >= 0 for x in (v.const if isinstance(v.const, tuple) else (v.const,)))
-    if code in ("tid", "shape", "popcount"):
-        return True
-    if code == "and":
-        return any(not_negative(a, depth - 1) for a in v.op.args)
-    if code in _KEEPS_SIGN:
-        return all(not_negative(a, depth - 1) for a in v.op.args)
-    if code == "cast":
-        source = v.op.args[0]
-        return isinstance(source.type, Scalar) and source.type.bits <= 32 and not_negative(source, depth - 1)
-    return False
 
 
 # -- unary ----------------------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
         return bound if isinstance(bound, Static) else captured(cx, bound, node)
     if isinstance(obj, Pattern):
         return Static(substitute(obj, cx.bindings))
-    if obj is None or isinstance(obj, (str, type, Type, pytypes.ModuleType, pytypes.BuiltinFunctionType)):
+    if obj is None or isinstance(obj, (str, range, type, Type, pytypes.ModuleType, pytypes.BuiltinFunctionType)):
         return Static(obj)
     if isinstance(obj, (tuple, list)):
         return Tup([captured(cx, item, node) for item in obj])

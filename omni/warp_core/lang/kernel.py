@@ -25,10 +25,10 @@ class Definition:
     """A Python function of the kernel language: the common part of kernels and functions."""
 
     def __init__(self, func: Callable, frame: FrameType | None):
+        self.source = Source.of(func)
         self.func = func
         self.name = self.__name__ = func.__name__
         self.__qualname__, self.__module__, self.__doc__ = func.__qualname__, func.__module__, func.__doc__
-        self.source = Source.of(func)
         self.warned: set[tuple] = set()  # warnings told before
         # Annotations written as strings may name locals that the function itself does not capture.
         strings = any(isinstance(a, str) for a in func.__annotations__.values())

@@ -132,7 +132,10 @@ class Source:
         body = ast.parse(("if 1:\n" if indented else "") + "".join(block)).body
         node = body[0].body[0] if indented else body[0]  # type: ignore[attr-defined]
         if isinstance(node, ast.AsyncFunctionDef):
-            raise self._refused("unsupported", "an async function cannot be compiled", "write `def` without `async`")
+            line = node.lineno + self.offset
+            span = Span(self.filename, line, node.col_offset, line, node.col_offset + len("async"))
+            why = "an async function cannot be compiled"
+            raise self._refused("unsupported", why, "write `def` without `async`", self.place(span))
         if not isinstance(node, ast.FunctionDef):
             raise self._missing()
         if node.name != self._code.co_name:  # several lambdas or definitions on one line
@@ -155,6 +158,6 @@ class Source:
         helps = "define it in a file or a notebook cell, or hand its text to wp.kernel_from_source(...)"
         return self._refused("no-source", why, helps)
 
-    def _refused(self, code: str, why: str, helps: str) -> CompileError:
-        place = Place(Span(self.filename, self.first_line), self.line(self.first_line) if code != "no-source" else "")
+    def _refused(self, code: str, why: str, helps: str, place: Place | None = None) -> CompileError:
+        place = place or Place(Span(self.filename, self.first_line))
         return CompileError(f"`{self._code.co_name}`", [Diagnostic(code, why, place, help=helps)])

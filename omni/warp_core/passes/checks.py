@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 
 from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Operation, Region, Value
+from ..lang.generics import spell
 from ..lang.types import BOOL, U32, U64, Packed, Scalar, Type, element, members
 
 MAX_VALUES = 8
@@ -116,7 +117,7 @@ class _Checker(Rewriter):
 
     def _component(self, index: Value, t: Packed) -> None:
         if not (index.is_const and 0 <= index.const < t.count):
-            self._in_range(index, self.b.const(t.count, index.type), f"a component of {t}")
+            self._in_range(index, self.b.const(t.count, index.type), f"a component of {spell(t)}")
 
     def _access(self, op: Operation) -> None:
         array, *rest = self.args(op)

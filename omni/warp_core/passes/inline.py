@@ -16,7 +16,6 @@ from weakref import WeakKeyDictionary
 from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Loc, Operation, Region
 
-
 GROWTH = 10_000
 TINY = 8
 

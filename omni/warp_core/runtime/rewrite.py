@@ -87,7 +87,7 @@ def rewrite(definition: Definition, meaning: Meaning, converts_arguments: bool) 
     arguments = tree.args
     for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         a.annotation = None
-    arguments.defaults, arguments.kw_defaults = [], []
+    arguments.defaults, arguments.kw_defaults = [], [None] * len(arguments.kwonlyargs)
     tree.decorator_list, tree.returns, tree.body = [], None, body
     module = ast.fix_missing_locations(ast.Module([tree], []))
     namespace = rewriter.namespace
