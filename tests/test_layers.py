@@ -31,7 +31,7 @@ RANKS = (
     ("geometry", "utils"),
     ("interop", "usd"),
     ("nodes",),
-    ("cli", "extension"),
+    ("cli", "extension", "as_warp"),
 )
 RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}
 LIB_IMPORTS = {"lang", "lib"}
@@ -61,6 +61,7 @@ DYNAMIC = {
     "compiler.py": "a kernel that is in the cache needs neither the front end nor LLVM",
     "runtime/launch.py": "only interpreted launches need the interpreter",
     "cli.py": "a command loads what it needs",
+    "as_warp.py": "programs import public modules by another package's name",
     "nodes/kernel_node.py": "the text of a kernel imports what it likes, with warp meaning this package",
 }
 # Parts that nodes may use besides the public package.

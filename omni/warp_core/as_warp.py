@@ -1,0 +1,160 @@
+"""Runs programs that say `import warp` on this package instead, unchanged.
+
+    python -m omni.warp_core.as_warp script.py argument ...
+    python -m omni.warp_core.as_warp -m module argument ...
+    python -m omni.warp_core.as_warp -c "import warp as wp; ..." argument ...
+
+The program sees `sys.argv`, `__main__`, tracebacks and exit codes as under Python itself. In a program of one's own,
+`install()` before the first `import warp` does the same. docs/migration.md says what differs. Start with `install`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.util
+import io
+import os
+import runpy
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader
+from types import ModuleType, TracebackType
+
+from . import _MODULES
+
+PACKAGE = "omni.warp_core"
+ALIAS = "warp"
+USAGE = "usage: python -m omni.warp_core.as_warp (script.py | -m module | -c code) [argument ...]"
+
+
+class _Submodules(MetaPathFinder, Loader):
+    """Finds `warp.utils` and the like: the public modules of this package, each loaded once under its own name."""
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        head, _, rest = fullname.partition(".")
+        if head != ALIAS or not rest:
+            return None
+        real = f"{PACKAGE}.{rest}"
+        if rest.partition(".")[0] not in _MODULES or importlib.util.find_spec(real) is None:
+            raise ModuleNotFoundError(f"{PACKAGE} has no module {rest!r} (for {fullname!r})", name=fullname)
+        return ModuleSpec(fullname, self)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the real module in the place of the one that the import system made."""
+        name = module.__name__
+        sys.modules[name] = importlib.import_module(PACKAGE + name.removeprefix(ALIAS))
+
+
+def install() -> None:
+    """Let `import warp` and `from warp import ...` mean this package in the rest of the process.
+
+    Raises:
+        ImportError: another `warp` has been imported already.
+
+    >>> install()
+    >>> import warp as wp
+    >>> wp.__name__
+    'omni.warp_core'
+    """
+    present = sys.modules.get(ALIAS)
+    if present is sys.modules[PACKAGE]:
+        return
+    if present is not None:
+        where = getattr(present, "__file__", None) or "no file"
+        raise ImportError(
+            f"another module named {ALIAS!r} is imported already ({where}); "
+            "call omni.warp_core.as_warp.install() before anything imports it"
+        )
+    sys.modules[ALIAS] = sys.modules[PACKAGE]
+    sys.meta_path.insert(0, _Submodules())
+
+
+# -- running programs -------------------------------------------------------------------------------------------------
+
+
+def _replace_main(**names: object) -> dict[str, object]:
+    """The namespace of a fresh `__main__`."""
+    main = ModuleType("__main__")
+    vars(main).update({"__annotations__": {}, "__builtins__": builtins, "__package__": None, **names})
+    sys.modules["__main__"] = main
+    return vars(main)
+
+
+def _set_path(first: str) -> None:
+    """Put `first` where `python -m` put the current directory, unless paths like that are not wanted."""
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = first
+
+
+def _run_script(path: str) -> None:
+    whole = os.path.abspath(path)
+    if os.path.isdir(path):
+        runpy.run_path(path, run_name="__main__")
+        return
+    try:
+        with io.open_code(whole) as file:
+            source = file.read()
+    except OSError as error:
+        print(f"{sys.executable}: can't open file {whole!r}: [Errno {error.errno}] {error.strerror}", file=sys.stderr)
+        sys.exit(2)
+    _set_path(os.path.dirname(os.path.realpath(path)))
+    names = _replace_main(__file__=whole, __cached__=None, __loader__=SourceFileLoader("__main__", whole))
+    exec(compile(source, whole, "exec", dont_inherit=True), names)
+
+
+def _run_code(text: str) -> None:
+    _set_path("")
+    exec(compile(text, "<string>", "exec", dont_inherit=True), _replace_main(__loader__=BuiltinImporter))
+
+
+def _run_module(name: str) -> None:
+    try:
+        found = importlib.util.find_spec(name)
+    except ModuleNotFoundError:  # of a parent package
+        found = None
+    if found is None:
+        sys.exit(f"{sys.executable}: No module named {name}")
+    runpy.run_module(name, {"__builtins__": builtins}, run_name="__main__", alter_sys=True)
+
+
+def _users_part(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback from its first frame outside of this file and of the standard library's `runpy`."""
+    ours = (__file__, runpy.__file__, "<frozen runpy>")
+    while trace is not None and trace.tb_frame.f_code.co_filename in ours:
+        trace = trace.tb_next
+    return trace
+
+
+def _guarded(run: Callable[[str], None], what: str) -> None:
+    """Run a program; an exception it lets through is shown without the frames that led to it, as Python would."""
+    try:
+        run(what)
+    except Exception as error:
+        error.__traceback__ = _users_part(error.__traceback__)
+        sys.excepthook(type(error), error, error.__traceback__)
+        sys.exit(1)
+
+
+RUN: dict[str, Callable[[str], None]] = {"-m": _run_module, "-c": _run_code}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the program that the command line names, with `warp` meaning this package."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] in ("-h", "--help") or (given[0] in RUN and len(given) == 1):
+        asked = bool(given) and given[0] in ("-h", "--help")
+        print(USAGE, file=sys.stdout if asked else sys.stderr)
+        sys.exit(0 if asked else 2)
+    install()
+    if given[0] in RUN:
+        sys.argv = [given[0], *given[2:]]
+        _guarded(RUN[given[0]], given[1])
+    else:
+        sys.argv = given
+        _guarded(_run_script, given[0])
+
+
+if __name__ == "__main__":
+    main()
