@@ -59,6 +59,24 @@ def k(x: wp.array(dtype=float), n: int):
         "2",
         ["out of range for a tuple of 2"],
     ),
+    "slice_step": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    a = x[n::0]
+""",
+        "0",
+        ["the step of a slice must not be zero"],
+    ),
+    "slice_dimensions": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    a = x[1:, n]
+""",
+        "n",
+        ["array[float32] takes 1 indices, not 2"],
+    ),
     "tuple_run_time": (
         """\
 @wp.kernel

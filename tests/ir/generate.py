@@ -365,13 +365,43 @@ class _Writer:
         array = self.rng.choice(fits)
         place = self.place(array)
         _, steps, dynamic = self.path(array.type.dtype, t)
-        if array.type.ndim == 2 and self.rng.random() < 0.3:
-            array, place = self.b.op("slice", array, place[0]), place[1:]
+        if self.rng.random() < 0.4:
+            array, place = self.view(array, place)
         return self.b.op("load", array, *place, *dynamic, attr=tuple(steps))
+
+    def view(self, array: Value, place: list[Value]) -> tuple[Value, list[Value]]:
+        """A view of `array` and the indices in it of the element at `place`."""
+        letters, operands, inside = "", [], []
+        fixed = self.rng.randrange(array.type.ndim) if array.type.ndim == 2 and self.rng.random() < 0.6 else None
+        for k, index in enumerate(place):
+            kind = "i" if k == fixed else self.rng.choice("r:r")
+            if kind == "i":
+                operands.append(index)
+            elif kind == ":":
+                inside.append(index)
+            else:
+                operands += self.part(array, k, index)
+                inside.append(self.b.const(0, I32))
+            letters += kind
+        attr = None if set(letters) == {"i"} or (letters == "i:" and self.rng.random() < 0.5) else letters
+        return self.b.op("slice", array, *operands, attr=attr), inside
+
+    def part(self, array: Value, dimension: int, first: Value) -> list[Value]:
+        """Start, count and step of a part of a dimension that begins at the element `first`."""
+        start = self.b.op("cast", first, attr=I32)
+        if self.rng.random() < 0.5:
+            count = self.b.op("add", start, self.b.const(1, I32))
+            return [start, count, self.b.const(-1, I32)]
+        step = self.rng.choice((1, 1, 2, 3))
+        left = self.b.op("sub", self.b.op("shape", array, attr=dimension), start)
+        up = self.b.op("add", left, self.b.const(step - 1, I32))
+        return [start, self.b.op("div", up, self.b.const(step, I32)), self.b.const(step, I32)]
 
     def store(self, array: Value) -> None:
         place = self.place(array)
         t, steps, dynamic = self.path(array.type.dtype)
+        if self.rng.random() < 0.3:
+            array, place = self.view(array, place)
         self.b.op("store", array, *place, *dynamic, self.value(t), attr=tuple(steps))
 
     def atomic(self, array: Value) -> None:

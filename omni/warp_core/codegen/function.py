@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.nodes import Operation, Value
-from ..ir.ops import ATOMIC_KINDS, COMPARISONS, ELEMENTWISE
+from ..ir.ops import ATOMIC_KINDS, COMPARISONS, ELEMENTWISE, slice_parts
 from ..lang.types import BOOL, F64, I32, I64, Array, Packed, Scalar, element
 from .atomics import Atomics
 from .control import Control, Fall, Level
@@ -20,7 +20,7 @@ from .memory import Memory, member_range, memory_leaves, path_range
 from .reports import Reports
 from .target import Target
 from .uniformity import Cache, Facts
-from .writer import PTR, Writer, literal
+from .writer import Writer, literal
 
 # Operations with a method `op_<name>` each.
 _PLAIN = (
@@ -219,11 +219,9 @@ class FunctionEmitter(Control):
     def op_slice(self, op: Operation) -> None:
         t = op.args[0].type
         assert isinstance(t, Array)
-        array, taken = self.get(op.args[0]), len(op.args) - 1
-        indices = [self.get(a)[0] for a in op.args[1:]]
-        address = self.memory.element(array, t, indices)
-        shape, strides = array[2 + taken : 2 + t.ndim], array[2 + t.ndim + taken :]
-        self.one(op, [address, V(PTR, "null"), *shape, *strides])
+        array = self.get(op.args[0])
+        operands = [self.memory.wide(self.get(a)[0]) for a in op.args[1:]]
+        self.one(op, self.memory.slice(array, t.ndim, slice_parts(operands, op.attr)))
 
     def op_is_null(self, op: Operation) -> None:
         data = self.get(op.args[0])[0]

@@ -7,6 +7,7 @@ width), and the rest are gathers and scatters. Under a mask, wide accesses becom
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from ..lang.types import BOOL, I8, I16, I32, I64, MAX_NDIM, Array, Packed, Struct, Type, leaves, members
@@ -105,6 +106,28 @@ class Memory:
             offset = self.lanes.binary("mul", self.lanes.cast(index, I64), stride)
             address = self.advance(address, offset)
         return address
+
+    def wide(self, index: V) -> V:
+        """An index in 64 bits; a literal stays one."""
+        return self.lanes.cast(index, I64) if index.literal_int is None else V(I64, index.text)
+
+    def slice(self, array: list[V], ndim: int, parts: list[tuple[str, Sequence[V]]]) -> list[V]:
+        """The descriptor of a view; `parts` are the letters of the operation `slice` with their 64-bit operands."""
+        address, shape, strides = array[0], array[2 : 2 + ndim], array[2 + ndim :]
+        kept = []
+        for k, (letter, operands) in enumerate(parts):
+            if operands:
+                address = self.advance(address, self._times(operands[0], strides[k]))
+            if letter == "r":
+                shape[k], strides[k] = operands[1], self._times(operands[2], strides[k])
+            if letter != "i":
+                kept.append(k)
+        kept += range(len(parts), ndim)
+        return [address, V(PTR, "null"), *(shape[k] for k in kept), *(strides[k] for k in kept)]
+
+    def _times(self, a: V, b: V) -> V:
+        x, y = a.literal_int, b.literal_int
+        return self.lanes.binary("mul", a, b) if x is None or y is None else V(I64, str(x * y))
 
     # -- loads --------------------------------------------------------------------------------------------------
 

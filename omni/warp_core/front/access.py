@@ -16,6 +16,7 @@ from ..lang.generics import spell
 from ..lang.types import I32, Array, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
 from .context import Context, lowers
 from .resolve import captured, member
+from .sections import section
 from .signs import not_negative
 from .values import Front, Lit, Member, Poison, Ref, Static, Tup, spell_front
 
@@ -276,16 +277,14 @@ def element(cx: Context, base: Value | Ref, node: ast.Subscript) -> Value | Ref:
     t = array.type
     assert isinstance(t, Array)
     nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    for n in nodes:
-        if isinstance(n, ast.Slice):
-            raise cx.error(
-                "unsupported", "arrays cannot be sliced with `:` inside a kernel", n, help="index the rows: a[i]"
-            )
     if len(nodes) > t.ndim:
         extra = nodes[t.ndim]
         raise cx.error("index", f"{spell(t)} takes {t.ndim} indices, not {len(nodes)}", extra, help=_too_many(t))
+    if any(isinstance(n, ast.Slice) for n in nodes):
+        parts = [n if isinstance(n, ast.Slice) else array_index(cx, array, d, n) for d, n in enumerate(nodes)]
+        return section(cx, array, parts, node)
     indices = [array_index(cx, array, d, n) for d, n in enumerate(nodes)]
-    if array.op is not None and array.op.code == "slice":  # a[i][j] is a[i, j]
+    if array.op is not None and array.op.code == "slice" and array.op.attr is None:  # a[i][j] is a[i, j]
         indices = [*array.op.args[1:], *indices]
         array = array.op.args[0]
     full = array.type

@@ -55,7 +55,7 @@ def _changes(x: Any, name: str, nodes: Sequence[ast.AST]) -> bool:
     if not isinstance(x, Value) or not isinstance(x.type, (Array, Struct)):
         return True
     t = x.type
-    return isinstance(t, Struct) and any(_reaches(t, n) for n in _stores(nodes) if base_name(n) == name)
+    return any(_reaches(t, n) for n in _stores(nodes) if base_name(n) == name)
 
 
 def _stores(nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
@@ -66,7 +66,7 @@ def _stores(nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
 
 
 def _reaches(t: Type, target: ast.expr) -> bool:
-    """Whether a store to `target` below a struct of type `t` meets no array on its way."""
+    """Whether a store to `target`, a local of type `t` or a place below it, meets no array on its way."""
     steps = []
     while isinstance(target, (ast.Attribute, ast.Subscript)):
         steps.append(target)

@@ -12,7 +12,7 @@ from typing import Any
 from ..lang.semantics import convert, int_range
 from ..lang.types import BOOL, Packed, Scalar, Type, element
 from .nodes import Function, Operation
-from .ops import OPS
+from .ops import OPS, SLICE_OPERANDS
 
 Atom = bool | int | float | str | Function
 
@@ -23,6 +23,7 @@ FORM: dict[str, str] = {
     **dict.fromkeys(("load", "store"), "path"),
     "atomic": "atomic",
     "tid": "tid",
+    "slice": "letters",
     **dict.fromkeys(("libm", "printf", "assert"), "text"),
     "fail": "texts",
     "call": "callee",
@@ -57,6 +58,9 @@ def decode(code: str, atoms: tuple[Atom, ...], result: Type | None) -> Any:
     if form in _SINGLE:
         _expect(len(atoms) == 1 or (form == "index" and OPS[code].terminator), f"{code} takes one attribute")
         return atoms[0] if atoms else 0
+    if form == "letters":
+        _expect(len(atoms) < 2, f"{code} takes one attribute")
+        return atoms[0] if atoms else None
     if form == "atomic":
         _expect(bool(atoms), "atomic needs its kind")
         return atoms[0], atoms[1:]
@@ -133,6 +137,7 @@ _CHECKS = {
     "atomic": lambda a: isinstance(a, tuple) and len(a) == 2 and _are_ints(a[1]),
     "tid": lambda a: _are_ints(a) and len(a) == 2,
     "text": lambda a: isinstance(a, str),
+    "letters": lambda a: a is None or (isinstance(a, str) and set(a) <= set(SLICE_OPERANDS)),
     "texts": lambda a: isinstance(a, tuple) and len(a) == 2 and all(isinstance(x, str) for x in a),
     "callee": lambda a: isinstance(a, Function),
 }

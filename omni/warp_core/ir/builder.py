@@ -19,7 +19,7 @@ from typing import Any
 from ..lang import semantics
 from ..lang.types import BOOL, F32, I32, Packed, Scalar, Type, element, members
 from .nodes import Function, Loc, Operation, Region, Value
-from .ops import COMPARISONS, ELEMENTWISE, OPS, result_type
+from .ops import COMPARISONS, ELEMENTWISE, OPS, result_type, slice_parts
 
 
 def _const_key(value: Any) -> Any:
@@ -295,7 +295,21 @@ def _fold_insert_dyn(b: Builder, args: Sequence[Value], attr: Any) -> Value | No
     return None
 
 
+def _fold_shape(b: Builder, args: Sequence[Value], attr: int) -> Value | None:
+    """The extent of a slice is that of the array it was taken from, or the count it was given."""
+    (x,) = args
+    while x.op is not None and x.op.code == "slice":
+        parts = slice_parts(x.op.args[1:], x.op.attr)
+        kept = [(k, operands) for k, (letter, operands) in enumerate(parts) if letter != "i"]
+        if attr < len(kept) and kept[attr][1]:
+            return b.op("cast", kept[attr][1][1], attr=I32)
+        attr = kept[attr][0] if attr < len(kept) else attr + len(parts) - len(kept)
+        x = x.op.args[0]
+    return None if x is args[0] else b.op("shape", x, attr=attr)
+
+
 _FOLDS = {
+    "shape": _fold_shape,
     "select": _fold_select,
     "cast": _fold_cast,
     "bitcast": _fold_bitcast,

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..lang import semantics
 from ..lang.types import BOOL, Array, Packed, Scalar, Struct, Type, members
+from .ops import slice_parts
 
 
 class Trap(Exception):
@@ -20,20 +21,30 @@ class Trap(Exception):
 
 
 class MemArray:
-    """A view of `shape` elements of `dtype` in the row-major list `data`, beginning at `offset`.
+    """A view of `shape` elements of `dtype` in the list `data`, beginning at `offset`.
 
-    Slices share `data`. A null array has `data` None and zero extents.
+    `strides` counts elements of `data` from one index to the next, row-major where it is not given. Slices share
+    `data`. A null array has `data` None and zero extents.
 
     >>> a = MemArray(F32, (2, 2), [1.0, 2.0, 3.0, 4.0])
-    >>> a.slice((1,)).data[a.slice((1,)).locate((0,))]
-    3.0
+    >>> a.slice("i", (1,)).values(), a.slice(":i", (0,)).values()
+    ([3.0, 4.0], [1.0, 3.0])
     """
 
-    __slots__ = ("data", "dtype", "offset", "shape")
+    __slots__ = ("data", "dtype", "offset", "shape", "strides")
 
-    def __init__(self, dtype: Type, shape: Sequence[int], data: list | None = None, offset: int = 0):
+    def __init__(
+        self,
+        dtype: Type,
+        shape: Sequence[int],
+        data: list | None = None,
+        offset: int = 0,
+        strides: Sequence[int] | None = None,
+    ):
         self.dtype, self.shape, self.offset = dtype, tuple(shape), offset
         self.data = [zero(dtype)] * math.prod(self.shape) if data is None else data
+        rows = [math.prod(self.shape[k + 1 :]) for k in range(len(self.shape))]
+        self.strides = tuple(rows if strides is None else strides)
 
     @classmethod
     def null(cls, dtype: Type, ndim: int) -> MemArray:
@@ -47,25 +58,32 @@ class MemArray:
 
     def locate(self, indices: Sequence[int]) -> int:
         """The position in `data` of the element at `indices`. Raises `Trap` when out of range."""
-        at = 0
-        for i, n in zip(indices, self.shape):
+        at = self.offset
+        for i, n, stride in zip(indices, self.shape, self.strides):
             if not 0 <= i < n:
                 raise Trap(f"index {tuple(indices)} in an array of shape {self.shape}")
-            at = at * n + i
-        return at + self.offset
+            at += i * stride
+        return at
 
-    def slice(self, indices: Sequence[int]) -> MemArray:
-        """The view with the leading dimensions fixed at `indices`."""
-        inner = self.shape[len(indices) :]
-        view = MemArray(self.dtype, inner, self.data)
-        view.offset = self.locate(indices)
-        if indices:
-            view.offset = self.offset + (view.offset - self.offset) * math.prod(inner)
-        return view
+    def slice(self, attr: str | None, operands: Sequence[int]) -> MemArray:
+        """The view that the operation `slice` takes. Raises `Trap` when it reaches out of range."""
+        parts = slice_parts(operands, attr)
+        shape, strides, at = [], [], self.offset
+        for (letter, given), n, stride in zip(parts, self.shape, self.strides):
+            start, count, step = given if letter == "r" else (given[0], 1, 1) if letter == "i" else (0, n, 1)
+            if count < 0 or (count and not (0 <= start < n and 0 <= start + (count - 1) * step < n)):
+                raise Trap(f"slice {letter}{tuple(given)} of an array of shape {self.shape}")
+            at += start * stride
+            if letter != "i":
+                shape.append(count)
+                strides.append(stride * step)
+        rest = len(parts)
+        return MemArray(self.dtype, (*shape, *self.shape[rest:]), self.data, at, (*strides, *self.strides[rest:]))
 
     def values(self) -> list:
         """The elements in row-major order."""
-        return [] if self.data is None else self.data[self.offset : self.offset + math.prod(self.shape)]
+        everywhere = itertools.product(*map(range, self.shape))
+        return [] if self.data is None else [self.data[self.locate(i)] for i in everywhere]
 
     def __repr__(self) -> str:
         return f"MemArray({self.dtype}, {self.shape}, {self.values()})"

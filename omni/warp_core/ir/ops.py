@@ -12,6 +12,8 @@ Attributes, by operation:
                        follows the array indices among the operands
   atomic               (kind, path); kinds are in ATOMIC_KINDS
   shape                dimension
+  slice                one letter for each leading dimension: i fixes it at an index operand, r takes the part that
+                       operands start, count and step name, : keeps it; None fixes as many as there are operands
   tid                  (dimension, number of dimensions)
   libm                 function name
   printf               C-like format text: %d %u %f %g %s(bool) with one operand each
@@ -214,11 +216,32 @@ def _shape(types: Types, attr: int) -> Type:
     return I32
 
 
-def _slice(types: Types, attr: Any) -> Type:
+def _slice(types: Types, attr: str | None) -> Type:
     array = types[0]
-    _need(isinstance(array, Array) and len(types) - 1 < array.ndim, "slice {}", types)
+    letters = slice_letters(len(types) - 1, attr)
+    _need(isinstance(array, Array) and len(letters) <= array.ndim, "slice {} of {}", letters, array)
+    _need(len(types) - 1 == sum(map(SLICE_OPERANDS.__getitem__, letters)), "slice {} with {}", letters, types)
     _need(all(_is_index(t) for t in types[1:]), "index types {}", types[1:])
-    return Array(array.dtype, array.ndim - len(types) + 1)
+    _need(letters.count("i") < array.ndim, "slice {} leaves no dimension", letters)
+    return Array(array.dtype, array.ndim - letters.count("i"))
+
+
+SLICE_OPERANDS = {"i": 1, "r": 3, ":": 0}
+
+
+def slice_letters(operands: int, attr: str | None) -> str:
+    """The letters of a `slice` with so many operands besides the array."""
+    return "i" * operands if attr is None else attr
+
+
+def slice_parts(args: Sequence[Any], attr: str | None) -> list[tuple[str, Sequence[Any]]]:
+    """The letters of a `slice`, each with its operands; `args` are those after the array."""
+    parts, at = [], 0
+    for letter in slice_letters(len(args), attr):
+        count = SLICE_OPERANDS[letter]
+        parts.append((letter, args[at : at + count]))
+        at += count
+    return parts
 
 
 def _tid(types: Types, attr: tuple[int, int]) -> Type:

@@ -14,10 +14,11 @@ functions are left alone and count as single operations. The message of a `fail`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Operation, Region, Value
+from ..ir.ops import slice_parts
 from ..lang.generics import spell
 from ..lang.types import BOOL, U32, U64, Packed, Scalar, Type, element, members
 
@@ -58,7 +59,7 @@ class _Checker(Rewriter):
         super().__init__()
         self._checked, self._signals = checked, signals
         self._visitors.update(dict.fromkeys(_NAN_MAKERS, self._arithmetic))
-        self._visitors.update(dict.fromkeys(("load", "store", "slice"), self._access))
+        self._visitors.update(dict.fromkeys(("load", "store"), self._access))
 
     def rewrite(self, function: Function) -> Function:
         self._results = function.results
@@ -101,9 +102,9 @@ class _Checker(Rewriter):
         ok = self.b.op("lt", self.b.op("cast", index, attr=t), self.b.op("cast", size, attr=t))
         self._require(ok, "bounds", f"index {{0}} is out of range for {what} of length {{1}}", (index, size))
 
-    def _array_indices(self, array: Value, indices: Sequence[Value]) -> None:
+    def _array_indices(self, array: Value, indices: Iterable[tuple[int, Value]]) -> None:
         name = f" of array {array.name!r}" if array.name else " of an array"
-        for i, index in enumerate(indices):
+        for i, index in indices:
             self._in_range(index, self.b.op("shape", array, attr=i), f"dimension {i}{name}")
 
     def _path_indices(self, t: Type, path: Sequence[int], indices: Sequence[Value]) -> None:
@@ -121,16 +122,21 @@ class _Checker(Rewriter):
 
     def _access(self, op: Operation) -> None:
         array, *rest = self.args(op)
-        count = len(rest) if op.code == "slice" else array.type.ndim
-        self._array_indices(array, rest[:count])
-        if op.code != "slice":
-            self._path_indices(array.type.dtype, op.attr or (), rest[count:])
+        count = array.type.ndim
+        self._array_indices(array, enumerate(rest[:count]))
+        self._path_indices(array.type.dtype, op.attr or (), rest[count:])
+        self._copy(op)
+
+    def visit_slice(self, op: Operation) -> None:
+        array, *rest = self.args(op)
+        parts = slice_parts(rest, op.attr)  # ranges were cut to the array's extents
+        self._array_indices(array, ((k, operands[0]) for k, (letter, operands) in enumerate(parts) if letter == "i"))
         self._copy(op)
 
     def visit_atomic(self, op: Operation) -> None:
         array, *rest = self.args(op)
         count = array.type.ndim
-        self._array_indices(array, rest[:count])
+        self._array_indices(array, enumerate(rest[:count]))
         self._path_indices(array.type.dtype, op.attr[1], rest[count:])
         self._copy(op)
 

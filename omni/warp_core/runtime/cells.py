@@ -84,6 +84,8 @@ class ArrayCells:
 
     def __getitem__(self, key: Any) -> Any:
         indices = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(i, slice) for i in indices):
+            return self._section(indices)
         if len(indices) < len(self._shape):
             return self._rows(indices)
         return read(self.__wc_type__.dtype, self.address(indices), self.owner)
@@ -119,6 +121,22 @@ class ArrayCells:
         t = Array(self.__wc_type__.dtype, len(self._shape) - n)
         grad = self.grad_address and self.grad_address + at - self.ptr
         return ArrayCells(t, at, self._shape[n:], self._strides[n:], self.owner, grad)
+
+    def _section(self, key: tuple) -> ArrayCells:
+        """The view that slices, and indices between them, name."""
+        at = self.address(tuple(0 if isinstance(k, slice) else k for k in key)) if 0 not in self._shape else self.ptr
+        shape, strides = [], []
+        for k, extent, stride in zip(key, self._shape, self._strides):
+            if isinstance(k, slice):
+                start, stop, step = k.indices(extent)
+                at += start * stride
+                shape.append(len(range(start, stop, step)))
+                strides.append(stride * step)
+        n = len(key)
+        shape, strides = [*shape, *self._shape[n:]], [*strides, *self._strides[n:]]
+        grad = self.grad_address and self.grad_address + at - self.ptr
+        t = Array(self.__wc_type__.dtype, len(shape))
+        return ArrayCells(t, at, tuple(shape), tuple(strides), self.owner, grad)
 
     def __repr__(self) -> str:
         return f"<{spell(self.__wc_type__)}, shape {self._shape}>"
