@@ -7,7 +7,7 @@ DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
 CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE))
 
-.PHONY: build demo test bench lint format clean
+.PHONY: build demo test fuzz bench lint format clean
 .DELETE_ON_ERROR:
 
 build: .venv/built
@@ -32,6 +32,10 @@ demo: build
 
 test: build
 	$(BIN)/python -m pytest -n 2
+
+# Compiles mutated kernels of the test-suite for ten minutes; failures are written to build/fuzz.
+fuzz: build
+	$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED))
 
 bench: build
 	$(BIN)/python benchmarks/run.py

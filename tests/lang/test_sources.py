@@ -1,12 +1,19 @@
 """Where kernels come from: files, text, `python -c`, the prompt; and what stays apart."""
 
+import doctest
+import importlib
+import py_compile
 import subprocess
 import sys
+import threading
+import zipfile
 
+import numpy as np
 import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.front.lower import lower_kernel
+from tests.lang.terminal import typed
 
 PROGRAM = """
 import omni.warp_core as wp
@@ -31,10 +38,131 @@ def test_command_line_string():
     assert sorted(eval(done.stdout)) == sorted(CODES), done.stderr
 
 
-def test_prompt_without_history_says_what_to_do():
+def test_command_line_string_that_runs_another():
+    done = python("-c", f"text = {PROGRAM!r}\nexec(text)")
+    assert sorted(eval(done.stdout)) == sorted(CODES), done.stderr
+
+
+def test_standard_input_from_a_file(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    with open(path) as f:
+        done = python("-", stdin=f)
+    assert sorted(eval(done.stdout)) == sorted(CODES), done.stderr
+
+
+def test_standard_input_from_a_pipe_says_what_to_do():
     done = python("-", input=PROGRAM)
     assert "the source of `k` is not available" in done.stderr
     assert "wp.kernel_from_source" in done.stderr
+
+
+TYPED = """\
+import omni.warp_core as wp
+@wp.kernel
+def k(x: wp.array(dtype=float)):
+    x[wp.tid()] += 1.0
+
+x = wp.ones(3, dtype=float)
+wp.launch(k, 3, inputs=[x])
+@wp.kernel
+def k(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = 50.0 * x[i]
+
+wp.launch(k, 3, inputs=[x])
+print(sum(x.list()) * 3.0)
+@wp.kernel
+def k(x: wp.array(dtype=float)):
+    x[0] = nothing
+
+wp.launch(k, 3, inputs=[x])
+"""
+
+
+def test_prompt():
+    """Definitions typed one after the other under one name, the last one with a mistake."""
+    shown = typed(["-iq"], TYPED.splitlines(), "^^^^^^^\r\n>>>")
+    assert "900.0" in shown, shown
+    assert ":3:12" in shown and "3 |     x[0] = nothing" in shown.replace("\r", ""), shown
+
+
+def test_ipython_prompt():
+    lines = [*TYPED.splitlines()[:7], "print(sum(x.list()) * 3.0)"]
+    shown = typed(["-m", "IPython", "--simple-prompt", "--no-banner", "--no-autoindent"], lines, "18.0")
+    assert "18.0" in shown, shown
+
+
+def run(text, filename, how=exec):
+    space = {"__name__": "__main__"}
+    how(compile(text, filename, "exec"), space)
+    return space
+
+
+TEXT = PROGRAM.split("print")[0]
+
+
+@pytest.mark.parametrize("filename", ["<string>", "name", __file__])
+def test_text_given_to_exec(filename):
+    text = "\n" * 5 + TEXT.replace("    x[i] = 2.0", "    x[i] = missing")
+    with pytest.raises(wp.CompileError) as caught:
+        lower_kernel(run(text, filename)["k"])
+    (found,) = caught.value.diagnostics
+    assert (found.place.span.line, found.place.text) == (13, "    x[i] = missing * x[i]\n")
+
+
+def test_text_given_to_exec_is_told_from_others_alike():
+    texts = [TEXT.replace("2.0", number) for number in ("3.0", "4.0", "5.0")]
+    (four,) = [op.attr for op in lower_kernel(run(texts[1], "<string>")["k"]).body.walk() if op.code == "const"]
+    assert four == 4.0
+
+
+def test_text_given_to_exec_as_bytes_with_inherited_future():
+    data = TEXT.encode()
+    space = {"__name__": "__main__"}
+    exec(compile("from __future__ import annotations\n", "<string>", "exec"), space)
+    exec(data, space)
+    assert lower_kernel(space["k"]).name == "k"
+
+
+def test_zip_archive(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "package.zip", "w") as archive:
+        archive.writestr("zipped_kernels.py", TEXT)
+    monkeypatch.syspath_prepend(str(tmp_path / "package.zip"))
+    import zipped_kernels
+
+    assert lower_kernel(zipped_kernels.k).name == "k"
+
+
+def test_compiled_file_without_source(tmp_path, monkeypatch):
+    path = tmp_path / "only_compiled.py"
+    path.write_text("\n" + TEXT)
+    py_compile.compile(path, tmp_path / "only_compiled.pyc")
+    path.unlink()
+    monkeypatch.syspath_prepend(tmp_path)
+    import only_compiled
+
+    with pytest.raises(wp.CompileError, match="the source of `k` is not available"):
+        lower_kernel(only_compiled.k)
+
+
+def documented():
+    """An example with a kernel.
+
+    >>> import omni.warp_core as wp
+    >>> @wp.kernel
+    ... def k(x: wp.array(dtype=float)):
+    ...     x[wp.tid()] = 3.0
+    >>> x = wp.zeros(2, dtype=float)
+    >>> wp.launch(k, 2, inputs=[x])
+    >>> x.list()
+    [3.0, 3.0]
+    """
+
+
+def test_doctest():
+    (test,) = doctest.DocTestFinder().find(documented, globs={})
+    assert doctest.DocTestRunner().run(test).failed == 0
 
 
 def test_notebook_cell(tmp_path):
@@ -93,6 +221,37 @@ def test_redefinition():
     assert stored == [[0, 1.0], [0, 2.0]] or stored == [[1.0, 0], [2.0, 0]]
 
 
+def test_reloaded_module(tmp_path, monkeypatch):
+    path = tmp_path / "reloaded_kernels.py"
+    path.write_text(TEXT)
+    monkeypatch.syspath_prepend(tmp_path)
+    import reloaded_kernels as module
+
+    first, x = module.k, wp.ones(2, dtype=float)
+    old = wp.launch(first, 2, inputs=[x], record_cmd=True)
+    path.write_text("# a line more\n" + TEXT.replace("2.0", "10.0"))
+    importlib.reload(module)
+    wp.launch(module.k, 2, inputs=[x])
+    assert x.list() == [10.0, 10.0]
+    old.launch()
+    assert x.list() == [20.0, 20.0]
+
+
+def test_recorded_launch_outlives_its_kernel_in_another_thread():
+    text = "import omni.warp_core as wp\n@wp.kernel\ndef k(x: wp.array(dtype=int)):\n    x[wp.tid()] += {}\n"
+    x = wp.zeros(1000, dtype=int)
+    old = wp.launch(wp.kernel_from_source(text.format(1)), 1000, inputs=[x], record_cmd=True)
+    times = 300
+    thread = threading.Thread(target=lambda: [old.launch() for _ in range(times)])
+    thread.start()
+    y = wp.zeros(1000, dtype=int)
+    for i in range(2, 7):
+        wp.launch(wp.kernel_from_source(text.format(i)), 1000, inputs=[y])
+    thread.join()
+    assert np.array_equal(x.numpy(), np.full(1000, times))
+    assert np.array_equal(y.numpy(), np.full(1000, sum(range(2, 7))))
+
+
 def test_odd_layouts():
     @wp.kernel
     def k(
@@ -120,3 +279,77 @@ def test_options():
         wp.kernel(lane=1)
     with pytest.raises(TypeError, match=r"wp.launch\(k"):
         k(1)
+
+
+QUOTED = """
+import typing
+import omni.warp_core as wp
+
+def make():
+    T = wp.float32
+    def inner():
+        U = "wp.array(dtype=T)"
+        @wp.struct
+        class S:
+            a: "wp.vec3"
+            b: "typing.Any" if False else "float"
+        @wp.func
+        def f(x: "T", s: "S") -> "T":
+            return x + s.b
+        @wp.kernel
+        def k(x: "wp.array(dtype=float)", y: "'wp.array(dtype=T)'", s: "S", t: "Later", n: " int"):
+            y[0] = f(x[0], s) + t.c
+        @wp.struct
+        class Later:
+            c: "float"
+        return k
+    k = inner()
+    k.params
+    return k
+k = make()
+"""
+
+
+@pytest.mark.parametrize("future", ["", "from __future__ import annotations\n"])
+def test_annotations_in_quotes(future):
+    """Of locals, of locals of the function around it, of names that come later, and in quotes twice."""
+    k = wp.kernel_from_source(future + QUOTED)
+    types = k.arg_types
+    assert types["x"] is types["y"]
+    assert [t.name for t in (types["s"], types["t"])] == ["S", "Later"]
+    assert lower_kernel(k).name == "k"
+
+
+def test_quoted_annotations_of_a_loop_keep_their_values():
+    made = []
+    for T in (wp.float32, wp.float64):  # noqa: B007
+
+        @wp.kernel
+        def k(x: "wp.array(dtype=T)"):
+            x[0] = x[1]
+
+        made.append(k)
+    assert [str(k.params[0][1].dtype.key) for k in made] == ["f32", "f64"]
+
+
+def test_lambda_says_what_to_write():
+    with pytest.raises(wp.CompileError, match="write `def`"):
+        lower_kernel(wp.kernel(lambda: None))
+
+
+def test_stacked_decorators():
+    def same(f):
+        return f
+
+    @wp.kernel
+    @same
+    def k(x: wp.array(dtype=float)):
+        x[0] = 1.0
+
+    @same
+    @wp.kernel
+    @same
+    def h(x: wp.array(dtype=float)):
+        x[0] = 1.0
+
+    assert (lower_kernel(k).name, lower_kernel(h).name) == ("k", "h")

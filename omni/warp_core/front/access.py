@@ -214,11 +214,15 @@ def _from_end(cx: Context, index: Value, count: int, node: ast.AST) -> Value:
 
 
 def _slice(cx: Context, node: ast.Slice, length: int) -> slice:
-    parts = [
-        None if part is None else cx.constant(cx.rvalue(part), part, "a bound of a slice")
-        for part in (node.lower, node.upper, node.step)
-    ]
-    return slice(*parts)
+    return slice(*(part and _slice_part(cx, part, part is node.step) for part in (node.lower, node.upper, node.step)))
+
+
+def _slice_part(cx: Context, node: ast.expr, is_step: bool) -> int | None:
+    x = cx.constant(cx.rvalue(node), node, "a bound of a slice")
+    if (x is not None and not isinstance(x, int)) or (is_step and x == 0):
+        wanted = "an integer other than zero" if is_step else "an integer"
+        raise cx.error("index", f"{'the step' if is_step else 'a bound'} of a slice must be {wanted}", node)
+    return x
 
 
 def descend(cx: Context, x: Value | Ref, step: Step, node: ast.AST) -> Value | Ref:

@@ -22,7 +22,7 @@ from ..lang.source import Source
 from ..lang.types import BOOL, I32, Array, Scalar, Type
 from .limits import STEPS, too_many_steps
 from .liveness import Liveness
-from .values import POISON, Closure, Front, Guarded, Lit, Poison, Ref, Static, Tup, Unset, spell_front
+from .values import POISON, Closure, Front, Guarded, Lit, Poison, Ref, Static, Text, Tup, Unset, spell_front
 from .wording import ADVICE, WORDS, cast_help, misfit
 
 if TYPE_CHECKING:
@@ -252,6 +252,8 @@ class Context:
         """What a local holds after `name = x`."""
         if isinstance(x, (Value, Static, Closure)):
             return x
+        if isinstance(x, Text):
+            raise self.error("unsupported", "text with run-time parts has no value", node, help="print it here")
         if isinstance(x, Tup):
             return Tup([self.bindable(i, node) for i in x.items])
         return self.materialise(x, node)

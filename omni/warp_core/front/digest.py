@@ -16,7 +16,7 @@ from hashlib import blake2b
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from ..lang.annotations import evaluate, type_or_none
+from ..lang.annotations import evaluate_for, type_or_none
 from ..lang.kernel import Definition, Function, Kernel
 from ..lang.prim import Prim
 from ..lang.registry import Builtin, Intrinsic
@@ -95,7 +95,7 @@ class _Writer:
 
     def _return_type(self, d: Definition, annotation: Any) -> str:
         try:
-            found = evaluate(annotation, d.func, d.frame_locals)
+            found = evaluate_for(annotation, d.func, d.frame_locals)
         except Exception:
             return "?"
         parts = getattr(found, "__args__", None) or (found,)

@@ -61,29 +61,32 @@ def _walrus(cx: Context, node: ast.NamedExpr) -> Front:
 
 @lowers(ast.JoinedStr)
 def _joined(cx: Context, node: ast.JoinedStr) -> Front:
-    """An f-string of compile-time parts. `print` shows the others."""
-    parts = []
-    for v in node.values:
-        if isinstance(v, ast.FormattedValue):
-            x = cx.rvalue(v.value)
-            if isinstance(x, Value) and not x.is_const:
-                return _run_time_text(cx, node)
-            parts.append(str(cx.constant(x, v.value, "a part of this string")))
-        else:
-            parts.append(str(v.value))  # type: ignore[attr-defined]
-    return Static("".join(parts))
-
-
-def _run_time_text(cx: Context, node: ast.JoinedStr) -> Front:
+    """An f-string: text if all its parts are known, else something that `print` shows."""
     items: list[Any] = []
+    specs = []
     for v in node.values:
         if isinstance(v, ast.FormattedValue):
-            if v.format_spec is not None or v.conversion != -1:
-                raise cx.error("unsupported", "a format cannot be given here", v, help="use wp.printf")
             items.append(cx.rvalue(v.value))
+            specs.append(_spec(cx, v))
         else:
             items.append(Static(v.value))  # type: ignore[attr-defined]
-    return Text(items)
+            specs.append("")
+    if any(isinstance(x, Value) and not x.is_const for x in items):
+        return Text(items, specs)
+    known = [cx.constant(x, node, "a part of this string") for x in items]
+    try:
+        return Static("".join(format(x, spec) for x, spec in zip(known, specs)))
+    except (TypeError, ValueError) as e:
+        raise cx.error("literal", f"this string cannot be made: {e}", node) from None
+
+
+def _spec(cx: Context, part: ast.FormattedValue) -> str:
+    """The format after the colon."""
+    if part.conversion != -1:
+        raise cx.error("unsupported", f"`!{chr(part.conversion)}` cannot be used in a kernel", part)
+    if part.format_spec is None:
+        return ""
+    return str(cx.constant(cx.expr(part.format_spec), part.format_spec, "a format"))
 
 
 # -- conditions -----------------------------------------------------------------------------------------------------

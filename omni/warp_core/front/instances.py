@@ -14,7 +14,7 @@ from typing import Any
 
 from ..ir.nodes import Function as IrFunction
 from ..ir.nodes import Loc, Value
-from ..lang.annotations import evaluate, type_or_none
+from ..lang.annotations import evaluate_for, type_or_none
 from ..lang.errors import Diagnostic
 from ..lang.generics import is_generic, spell, substitute
 from ..lang.kernel import Definition, Function
@@ -158,7 +158,7 @@ class Session:
         if annotation is None:
             return () if "return" in func.__annotations__ else None
         try:
-            found = evaluate(annotation, func, frame_locals)
+            found = evaluate_for(annotation, func, frame_locals)
         except Exception:
             return None
         if found is None:

@@ -157,7 +157,8 @@ def unpack(cx: Context, target: ast.expr, item: Any) -> None:
     if isinstance(target, ast.Name):
         cx.env[target.id] = item
         return
-    assert isinstance(target, (ast.Tuple, ast.List))
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        raise cx.error("unsupported", "a comprehension runs over names", target)
     parts = items_of(cx, item, target, "unpacking")
     if len(parts) != len(target.elts):
         raise cx.error("unpack", f"{len(target.elts)} names for {len(parts)} values", target)

@@ -216,13 +216,7 @@ def _cast_name(t: Type) -> str:
 def _power(cx: Context, a: Value, b: Value, exponent: Front, node: ast.AST) -> Front:
     """Small constant integer exponents multiply; anything else is the library's `pow`."""
     n = exponent.value if isinstance(exponent, Lit) else b.const if b.is_const else None
-    if (
-        isinstance(a.type, Scalar)
-        and isinstance(n, (int, float))
-        and n == int(n)
-        and 0 <= n <= 4
-        and a.type is not BOOL
-    ):
+    if isinstance(a.type, Scalar) and n is not None and n in range(5) and a.type is not BOOL:
         return _multiplied(cx, a, int(n), node)
     if isinstance(a.type, Scalar) and isinstance(n, int) and a.type.is_int and 0 <= n < a.type.bits:
         return _squared(cx, a, n, node)

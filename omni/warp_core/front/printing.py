@@ -25,10 +25,12 @@ def _printed(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
     """Format text and operands that show a value as Python does."""
     if isinstance(x, Static):
         return str(x.obj).replace("%", "%%"), []
+    if isinstance(x, Text):
+        shown = [_formatted(cx, i, spec, node) for i, spec in zip(x.items, x.specs)]
+        return "".join(p for p, _ in shown), [v for _, vs in shown for v in vs]
     if isinstance(x, Tup):
         parts = [_printed(cx, i, node) for i in x.items]
-        text = "".join(p for p, _ in parts) if isinstance(x, Text) else f"({', '.join(p for p, _ in parts)})"
-        return text, [v for _, vs in parts for v in vs]
+        return f"({', '.join(p for p, _ in parts)})", [v for _, vs in parts for v in vs]
     v = cx.materialise(x, node, "something to print")
     t = v.type
     if isinstance(t, Scalar):
@@ -40,6 +42,29 @@ def _printed(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
     raise cx.error("type-mismatch", f"{spell(t)} cannot be printed", node, help="print its elements")
 
 
+_SPEC = re.compile(r"([+ 0#]*\d*(?:\.\d+)?)([dfeEgG])")
+
+
+def _formatted(cx: Context, x: Any, spec: str, node: ast.AST) -> tuple[str, list[Value]]:
+    """A part of an f-string. C and Python agree on how numbers look in the formats that are taken."""
+    if not spec:
+        return _printed(cx, x, node)
+    found = _SPEC.fullmatch(spec)
+    if found is None:
+        helps = "formats are as in `5d`, `.3f`, `g`; wp.printf knows more"
+        raise cx.error("unsupported", f"the format `{spec}` cannot be used in a kernel", node, help=helps)
+    v = _checked(cx, found.group(2), cx.materialise(x, node), node)
+    unsigned = isinstance(v.type, Scalar) and v.type.kind == "uint"
+    return f"%{spec[:-1]}u" if unsigned else f"%{spec}", [v]
+
+
+def _emit(cx: Context, text: str, values: list[Value], node: ast.AST) -> Front:
+    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+        raise cx.error("unsupported", "text with null characters or halves of characters cannot be printed", node)
+    cx.at(node).op("printf", *values, attr=text)
+    return Static(None)
+
+
 @handles("print", builtins.print)
 def _print(cx: Context, c: Call) -> Front:
     options = {"sep": " ", "end": "\n"}
@@ -49,8 +74,7 @@ def _print(cx: Context, c: Call) -> Front:
         options[k] = str(cx.constant(x, c.kw_nodes.get(k, c.node), f"`{k}`"))
     parts = [_printed(cx, x, n) for x, n in zip(c.args, c.nodes)]
     text = options["sep"].join(p for p, _ in parts) + options["end"]
-    cx.at(c.node).op("printf", *(v for _, vs in parts for v in vs), attr=text)
-    return Static(None)
+    return _emit(cx, text, [v for _, vs in parts for v in vs], c.node)
 
 
 _FORMAT = re.compile(r"%(?:%|[-+ 0#]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?([a-zA-Z]))")
@@ -62,17 +86,19 @@ def _printf(cx: Context, c: Call) -> Front:
     text = cx.constant(c.args[0], c.arg_node(0), "the format") if c.args else None
     if not isinstance(text, str):
         raise cx.error("arguments", "wp.printf takes a compile-time format string first", c.node)
-    kinds = [m.group(1) for m in _FORMAT.finditer(text) if m.group(1)]
+    found = [m for m in _FORMAT.finditer(text) if m.group(1)]
     args = loaded(cx, c)[1:]
-    if len(kinds) != len(args):
-        raise cx.error("arguments", f"the format shows {len(kinds)} values, {len(args)} given", c.node)
-    values = []
-    for i, (kind, x) in enumerate(zip(kinds, args)):
-        if isinstance(x, Static) and isinstance(x.obj, str) and kind == "s":
-            raise cx.error("unsupported", "put strings into the format itself", c.arg_node(i + 1))
-        values.append(_checked(cx, kind, cx.materialise(x, c.arg_node(i + 1)), c.arg_node(i + 1)))
-    cx.at(c.node).op("printf", *values, attr=text)
-    return Static(None)
+    if len(found) != len(args):
+        raise cx.error("arguments", f"the format shows {len(found)} values, {len(args)} given", c.node)
+    values: list[Value] = []
+    pieces, at = [], 0
+    for i, (m, x) in enumerate(zip(found, args)):
+        if isinstance(x, Static) and isinstance(x.obj, str) and m.group(1) == "s":  # becomes part of the format
+            pieces += [text[at : m.start()], (m.group() % x.obj).replace("%", "%%")]
+            at = m.end()
+        else:
+            values.append(_checked(cx, m.group(1), cx.materialise(x, c.arg_node(i + 1)), c.arg_node(i + 1)))
+    return _emit(cx, "".join([*pieces, text[at:]]), values, c.node)
 
 
 def _checked(cx: Context, kind: str, v: Value, node: ast.AST) -> Value:

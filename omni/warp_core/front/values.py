@@ -82,7 +82,13 @@ class Tup:
 
 
 class Text(Tup):
-    """An f-string with run-time parts: a tuple that prints without separators."""
+    """An f-string with run-time parts: a tuple that prints without separators. `specs` has a format for each part."""
+
+    __slots__ = ("specs",)
+
+    def __init__(self, items, specs):
+        super().__init__(items)
+        self.specs: tuple[str, ...] = tuple(specs)
 
 
 @dataclass(slots=True)
@@ -146,7 +152,7 @@ def spell_front(x: Any) -> str:
         return f"({', '.join(map(spell_front, x.items))}{',' if len(x.items) == 1 else ''})"
     if isinstance(x, Closure):
         return "a lambda"
-    return spell_static(x.obj)
+    return spell_static(x.obj) if isinstance(x, Static) else "a range"
 
 
 def spell_brief(x: Any) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import collections.abc
 import inspect
 import typing
-from collections.abc import Callable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping
+from types import FrameType
 from typing import Any as AnyObject
 
 from . import types
@@ -19,6 +21,8 @@ _NUMPY = {
     "bool_": "bool",
     "bool": "bool",
 }
+
+_QUOTES = 3  # nested strings an annotation may consist of
 
 # Parameters annotated so take compile-time arguments: functions, lambdas, strings.
 _COMPILE_TIME = (str, typing.Callable, collections.abc.Callable)
@@ -67,13 +71,52 @@ def describe(annotation: AnyObject) -> str:
     return f"`{name}`" if isinstance(annotation, type) and name else f"`{annotation!r}`"
 
 
-def evaluate(annotation: AnyObject, func: Callable, frame_locals: Mapping | None = None) -> AnyObject:
-    """An annotation written as a string, evaluated where its function was defined."""
-    if not isinstance(annotation, str):
-        return annotation
+def evaluate(annotation: AnyObject, module_globals: dict, names: Mapping) -> AnyObject:
+    """An annotation; one written as a string is evaluated among these names.
+
+    With `from __future__ import annotations`, one in quotes is a string inside a string.
+    """
+    for _ in range(_QUOTES):
+        if isinstance(annotation, str):
+            annotation = eval(annotation.strip(), module_globals, names)  # the user's own, as inspect does
+    return annotation
+
+
+def evaluate_for(annotation: AnyObject, func: Callable, frame_locals: Mapping | None = None) -> AnyObject:
+    """An annotation of a function, evaluated where the function was defined."""
     cells = zip(func.__code__.co_freevars, func.__closure__ or ())
-    names = {**(frame_locals or {}), **{n: c.cell_contents for n, c in cells if _filled(c)}}
-    return eval(annotation, func.__globals__, names)  # the user's own annotation, as inspect.get_annotations does
+    names = ChainMap({n: c.cell_contents for n, c in cells if _filled(c)}, frame_locals or {})  # type: ignore[arg-type]
+    return evaluate(annotation, func.__globals__, names)
+
+
+def surroundings(frame: FrameType) -> Mapping:
+    """The locals that annotations written as strings may name: the function itself does not capture them.
+
+    Those of now come first, then what the frame assigns later, then those of the functions around it.
+    """
+    later, inner, outer = [], frame.f_code, frame
+    while outer is not None:
+        if outer is frame or inner in outer.f_code.co_consts:
+            inner = outer.f_code
+            later += [_Later(outer)] if inner.co_name != "<module>" else []
+        outer = outer.f_back  # type: ignore[assignment]
+    return ChainMap(dict(frame.f_locals), *later)  # type: ignore[arg-type]
+
+
+class _Later(Mapping):
+    """The locals of a frame, as they are when they are asked for."""
+
+    def __init__(self, frame: FrameType):
+        self._frame = frame
+
+    def __getitem__(self, name: str) -> AnyObject:
+        return self._frame.f_locals[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._frame.f_locals)
+
+    def __len__(self) -> int:
+        return len(self._frame.f_locals)
 
 
 def _filled(cell) -> bool:
@@ -111,7 +154,7 @@ def _type_of_parameter(p: inspect.Parameter, func: Callable, frame_locals: Mappi
     if p.annotation is inspect.Parameter.empty:
         raise TypeError(f"parameter `{p.name}` has no type annotation")
     try:
-        return type_of(evaluate(p.annotation, func, frame_locals))
+        return type_of(evaluate_for(p.annotation, func, frame_locals))
     except SyntaxError:
         raise TypeError(f"the annotation of `{p.name}` is not an expression: {p.annotation!r}") from None
     except TypeError as e:

@@ -8,6 +8,7 @@ the smallest guilty span, what is wrong in the words of the source, the nearest 
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -39,12 +40,19 @@ class Place:
         last = len(raw) if self.span.end_line > self.span.line else self.span.end_col
         width = max(1, len(raw[self.span.col : last].decode(errors="replace").rstrip()))
         pad = " " * margin
-        head = f"{pad}--> {self.span.file}:{self.span.line}:{first + 1}"
+        head = f"{pad}--> {shown_file(self.span.file)}:{self.span.line}:{first + 1}"
         if not raw:
             return [head]
         line, first, width = _window(raw.decode(errors="replace"), first, width)
         blank = "".join("\t" if c == "\t" else " " for c in line[:first])
         return [head, f"{pad} |", f"{self.span.line:>{margin}} | {line}", f"{pad} | {blank}{mark * width}"]
+
+
+def shown_file(file: str) -> str:
+    """How reports name a file: a notebook's cells by their numbers, as IPython does."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    label = shell.compile.format_code_name(file) if hasattr(shell, "compile") else None
+    return " ".join(label) if label and label[0] == "Cell" else file
 
 
 def _window(line: str, first: int, width: int) -> tuple[str, int, int]:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from types import FrameType
 from typing import Any
 
-from .annotations import AnnotationError, parameters
+from .annotations import AnnotationError, parameters, surroundings
 from .errors import CompileError, Diagnostic, Place, Span, compile_error, nearest
 from .generics import Constant
-from .source import Source, split_lines
+from .source import Source
+from .texts import split_lines
 from .types import Type
 
 
@@ -25,14 +26,13 @@ class Definition:
     """A Python function of the kernel language: the common part of kernels and functions."""
 
     def __init__(self, func: Callable, frame: FrameType | None):
-        self.source = Source.of(func)
+        self.source = Source.of(func, frame)
         self.func = func
         self.name = self.__name__ = func.__name__
         self.__qualname__, self.__module__, self.__doc__ = func.__qualname__, func.__module__, func.__doc__
         self.warned: set[tuple] = set()  # warnings told before
-        # Annotations written as strings may name locals that the function itself does not capture.
         strings = any(isinstance(a, str) for a in func.__annotations__.values())
-        self.frame_locals: Mapping | None = dict(frame.f_locals) if strings and frame else None
+        self.frame_locals = surroundings(frame) if strings and frame else None
 
     @property
     def module_name(self) -> str:

@@ -9,44 +9,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
-import re
-import sys
-from types import CodeType
+from types import CodeType, FrameType
 
 from .errors import CompileError, Diagnostic, Place, Span
-
-
-def split_lines(text: str) -> list[str]:
-    """The lines of Python source, their ends kept: str.splitlines knows more line ends than Python's tokenizer."""
-    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", text)
-
-
-def _lines_of(code: CodeType, module_globals: dict) -> list[str]:
-    """All lines of the file the code came from, or [] when nobody kept them."""
-    name = code.co_filename
-    linecache.checkcache(name)
-    lines = linecache.getlines(name, module_globals)
-    if not lines and name == "<string>" and "-c" in sys.orig_argv:
-        lines = split_lines(sys.orig_argv[sys.orig_argv.index("-c") + 1])
-    if not lines and name == "<stdin>":
-        lines = _typed_lines(code)
-    return lines
-
-
-def _typed_lines(code: CodeType) -> list[str]:
-    """The last definition of this name in the history of an interactive prompt, padded to its line number."""
-    readline = sys.modules.get("readline")
-    if readline is None:
-        return []
-    typed = [readline.get_history_item(i + 1) or "" for i in range(readline.get_current_history_length())]
-    starts = [i for i, text in enumerate(typed) if text.lstrip().startswith(f"def {code.co_name}")]
-    if not starts:
-        return []
-    first = starts[-1]
-    while first > 0 and typed[first - 1].startswith("@"):
-        first -= 1
-    return ["\n"] * (code.co_firstlineno - 1) + [text + "\n" for text in typed[first:]]
+from .texts import lines_of
 
 
 def _last_line(code: CodeType) -> int:
@@ -72,12 +38,12 @@ class Source:
         self.offset = self.first_line - 1
 
     @classmethod
-    def of(cls, func) -> Source:
-        """Capture the source of a Python function. Raises TypeError for anything else."""
+    def of(cls, func, frame: FrameType | None = None) -> Source:
+        """Capture the source of a Python function, decorated from `frame`. Raises TypeError for anything else."""
         if not inspect.isfunction(func):
             raise TypeError(f"kernels and kernel functions are made of Python functions, not of {func!r}")
         code = func.__code__
-        source = cls(code, _lines_of(code, func.__globals__))
+        source = cls(code, lines_of(code, func.__globals__, frame))
         source._wrapper = hasattr(func, "__wrapped__")
         return source
 
@@ -116,6 +82,8 @@ class Source:
             if self._wrapper:
                 why = f"`{self._code.co_name}` wraps another function, which kernels cannot see through"
                 raise self._refused("unsupported", why, "decorate the function itself, without others in between")
+            if self._code.co_name == "<lambda>":
+                raise self._refused("unsupported", "a lambda has no types", "write `def` with annotated parameters")
             block = self.block()
             if not block:
                 raise self._missing()
@@ -138,7 +106,7 @@ class Source:
             raise self._refused("unsupported", why, "write `def` without `async`", self.place(span))
         if not isinstance(node, ast.FunctionDef):
             raise self._missing()
-        if node.name != self._code.co_name:  # several lambdas or definitions on one line
+        if node.name != self._code.co_name:  # several definitions on one line
             raise self._missing()
         return node
 
@@ -155,7 +123,7 @@ class Source:
 
     def _missing(self) -> CompileError:
         why = f"the source of `{self._code.co_name}` is not available"
-        helps = "define it in a file or a notebook cell, or hand its text to wp.kernel_from_source(...)"
+        helps = "define it in a file or a notebook cell, or pass its text to wp.kernel_from_source(text)"
         return self._refused("no-source", why, helps)
 
     def _refused(self, code: str, why: str, helps: str, place: Place | None = None) -> CompileError:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from . import semantics
+from .annotations import evaluate
 from .classes import python_type, register, wc_type
 from .scalars import SCALAR_CLASSES, component
 from .types import BF16, BOOL, MAX_NDIM, Array, Mat, Packed, Scalar, Struct, Type, leaves
@@ -224,7 +225,8 @@ def _numpy_value(t: Type, value: Any) -> Any:
 def _annotations(cls: type, depth: int) -> dict[str, Any]:
     """The class's annotations; those written as strings are evaluated where the class was written."""
     frame = sys._getframe(depth)
-    return inspect.get_annotations(cls, globals=frame.f_globals, locals={**frame.f_locals, **vars(cls)}, eval_str=True)
+    space = {**frame.f_locals, **vars(cls)}
+    return {name: evaluate(a, frame.f_globals, space) for name, a in inspect.get_annotations(cls).items()}
 
 
 _NOT_COPIED = frozenset(("__dict__", "__weakref__", "__annotations__", "__slots__"))

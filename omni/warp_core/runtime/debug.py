@@ -8,6 +8,7 @@ from typing import Any
 
 from ..compiler import Site
 from ..lang import semantics
+from ..lang.errors import shown_file
 from ..lang.types import F64, Array, Scalar, Type, leaves, parse_type
 from ..lang.values import from_leaves
 
@@ -33,7 +34,7 @@ class KernelError(RuntimeError):
         index = self.thread[0] if len(self.thread) == 1 else self.thread
         lines = [f"kernel `{self.kernel}`, thread {index}: {fill(site.message, self.values)}"]
         if site.line:
-            lines.append(f"  --> {site.file}:{site.line}")
+            lines.append(f"  --> {shown_file(site.file)}:{site.line}")
             text = linecache.getline(site.file, site.line).rstrip("\n")
             if text:
                 number = str(site.line)

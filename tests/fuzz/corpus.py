@@ -1,0 +1,95 @@
+"""What mutation starts from: the kernels of the test-suite as modules of text, each with a kernel.
+
+Kernels of tests come with the functions, structs and constants beside them; functions of everyday Python get a kernel
+that prints what they return, so that nothing of them is dropped as unused.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.lang.random_python import KernelWriter
+
+TESTS = Path(__file__).resolve().parent.parent
+HEAD = """\
+import math
+import typing
+import numpy as np
+import omni.warp_core as wp
+from omni.warp_core.lang.types import F32, I32, Mat, Vec
+"""
+FOLDERS = ("lang", "lib", "codegen", "runtime", "values", "algo", "errors")
+GENERATED = 20
+
+
+def modules() -> list[str]:
+    """The texts, those of hand-written kernels first."""
+    found = []
+    for folder in FOLDERS:
+        for path in sorted((TESTS / folder).glob("*.py")):
+            tree = ast.parse(path.read_text())
+            if path.name.startswith("everyday"):
+                found += _everyday(tree)
+            elif folder == "errors":
+                found += _strings(tree)
+            else:
+                found += _tests(tree)
+    writers = (KernelWriter(seed) for seed in range(GENERATED))
+    types = "wp.array(dtype=int)", "wp.array2d(dtype=int)"
+    found += [HEAD + w.kernel("@wp.kernel", "wp.tid()", types) for w in writers]
+    random.Random(0).shuffle(found)
+    return found
+
+
+def _marked(node: ast.AST) -> bool:
+    """Whether the definition is decorated with something of wp."""
+    return any(ast.unparse(d).startswith("wp.") for d in getattr(node, "decorator_list", ()))
+
+
+def _constants(tree: ast.Module) -> list[ast.stmt]:
+    """The assignments of a module that need nothing else of it."""
+    space: dict = {}
+    exec(HEAD, space)
+    kept = []
+    for n in tree.body:
+        if isinstance(n, ast.Assign):
+            with contextlib.suppress(Exception):
+                exec(ast.unparse(n), space)
+                kept.append(n)
+    return kept
+
+
+def _join(parts: list[ast.stmt]) -> str:
+    return HEAD + "\n\n".join(map(ast.unparse, parts)) + "\n"
+
+
+def _tests(tree: ast.Module) -> Iterator[str]:
+    """One module for each function of a test file that defines kernels, and one for the kernels beside them."""
+    shared = [n for n in tree.body if _marked(n)]
+    for scope in [tree, *(n for n in tree.body if isinstance(n, ast.FunctionDef) and not _marked(n))]:
+        parts = [n for n in ast.walk(scope) if _marked(n)] if scope is not tree else shared
+        if any("kernel" in ast.unparse(d) for n in parts for d in getattr(n, "decorator_list", ())):
+            yield _join([*_constants(tree), *(shared if scope is not tree else []), *parts])
+
+
+def _everyday(tree: ast.Module) -> Iterator[str]:
+    others = [n for n in tree.body if isinstance(n, (ast.Assign, ast.ClassDef, ast.Import, ast.ImportFrom))]
+    for f in (n for n in tree.body if isinstance(n, ast.FunctionDef)):
+        header = ", ".join(f"{a.arg}: {ast.unparse(a.annotation)}" for a in f.args.args if a.annotation)
+        call = f"{f.name}({', '.join(a.arg for a in f.args.args)})"
+        yield f"{_join(others)}\n\n@wp.func\n{ast.unparse(f)}\n\n\n@wp.kernel\ndef k({header}):\n    print({call})\n"
+
+
+def _strings(tree: ast.Module) -> Iterator[str]:
+    """Kernels that tests hold as text."""
+    for n in ast.walk(tree):
+        if isinstance(n, ast.Constant) and isinstance(n.value, str) and "@wp.kernel\ndef " in n.value:
+            try:
+                ast.parse(n.value)
+            except (SyntaxError, ValueError):
+                continue
+            yield HEAD + n.value
