@@ -11,7 +11,7 @@ import difflib
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 WIDTH = 160  # characters of a source line that a report shows
 
@@ -50,7 +50,7 @@ class Place:
 
 def shown_file(file: str) -> str:
     """How reports name a file: a notebook's cells by their numbers, as IPython does."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     label = shell.compile.format_code_name(file) if hasattr(shell, "compile") else None
     return " ".join(label) if label and label[0] == "Cell" else file
 
