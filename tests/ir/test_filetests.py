@@ -29,7 +29,7 @@ from omni.warp_core.ir import interp, parser, printer, verifier
 from omni.warp_core.ir.clone import copy_function
 from omni.warp_core.ir.memory import MemArray
 from omni.warp_core.ir.nodes import Function
-from omni.warp_core.passes import checks, contract, dce, licm, loads, private, simplify
+from omni.warp_core.passes import bounds, checks, contract, dce, licm, loads, private, simplify
 from omni.warp_core.passes.inline import inline
 from omni.warp_core.passes.pipeline import PassOptions, run
 from tests.ir.generate import same
@@ -49,6 +49,7 @@ def in_place(run_pass):
 PASSES = {
     "inline": lambda f: inline(f, 80, lambda callee: callee),
     "simplify": simplify.simplify,
+    "bounds": in_place(bounds.drop_from_end),
     "licm": in_place(licm.licm),
     "contract": in_place(contract.contract),
     "dce": in_place(dce.dce),

@@ -25,7 +25,7 @@ from .writer import Writer, literal
 # Operations with a method `op_<name>` each.
 _PLAIN = (
     "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic shape "
-    "slice is_null tid printf fail call"
+    "slice is_null tid printf fail call from_end"
 )
 
 
@@ -124,6 +124,10 @@ class FunctionEmitter(Control):
             self.one(op, [self.lanes.unary(op.code, *leaf) for leaf in zip(*operands)])
         else:
             self.one(op, [self.lanes.binary(op.code, *leaf) for leaf in zip(*operands)])
+
+    def op_from_end(self, op: Operation) -> None:
+        (index,), (extent,) = (self.get(a) for a in op.args)
+        self.one(op, [self.lanes.from_end(index, extent)])
 
     def op_libm(self, op: Operation) -> None:
         t = element(op.result.type)

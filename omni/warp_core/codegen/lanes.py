@@ -7,7 +7,7 @@ Arithmetic stays in the cheapest form that holds the result; `Lanes.vector` make
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..lang.types import BF16, BOOL, F16, F32, F64, I16, I32, I64, Scalar
 from .target import Target
@@ -17,13 +17,14 @@ from .writer import NARROW, PTR, Leaf, Writer, constant, literal, llvm_scalar, l
 class V:
     """One leaf value. `text` is the register or literal: the vector when varying, else the (base) scalar."""
 
-    __slots__ = ("stride", "text", "type")
+    __slots__ = ("mostly", "stride", "text", "type")
     type: Any  # a Scalar, or PTR for addresses; arithmetic asks for the former only
     text: str
     stride: int | None
+    mostly: Mostly | None
 
-    def __init__(self, type: Leaf, text: str, stride: int | None = 0):
-        self.type, self.text, self.stride = type, text, stride
+    def __init__(self, type: Leaf, text: str, stride: int | None = 0, mostly: Mostly | None = None):
+        self.type, self.text, self.stride, self.mostly = type, text, stride, mostly
 
     @property
     def uniform(self) -> bool:
@@ -36,6 +37,13 @@ class V:
 
     def same(self, other: V) -> bool:
         return self.text == other.text and self.stride == other.stride
+
+
+class Mostly(NamedTuple):
+    """A linear value that a varying one equals whenever the (scalar) condition holds, which it does nearly always."""
+
+    condition: str
+    value: V
 
 
 _FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -134,6 +142,19 @@ class Lanes:
         if stride is None or abs(stride) > _MAX_STRIDE:
             return None
         return V(t, self._inst(_INT_OPS[code], t, 1, a.text, b.text), stride)
+
+    def from_end(self, index: V, extent: V) -> V:
+        """An index that counts from the end when negative. Linear ones rarely are, but their first lanes may be."""
+        t = index.type
+        if not t.is_signed:
+            return index
+        negative = self.binary("lt", index, V(t, "0"))
+        found = self.select(negative, self.binary("add", index, extent), index)
+        if not index.stride or not extent.uniform:
+            return found
+        last = self.lanes - 1 if index.stride < 0 else 0
+        lowest = self._inst("add", t, 1, index.text, str(last * index.stride))
+        return V(t, found.text, None, Mostly(self._inst("icmp sge", t, 1, lowest, "0"), index))
 
     def _compare(self, code: str, t: Scalar, n: int, a: str, b: str) -> str:
         if t in NARROW:

@@ -7,11 +7,12 @@ width), and the rest are gathers and scatters. Under a mask, wide accesses becom
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial, reduce
+from typing import Any
 
 from ..lang.types import BOOL, I8, I16, I32, I64, MAX_NDIM, Array, Packed, Struct, Type, leaves, members
-from .lanes import Lanes, V
+from .lanes import Lanes, Mostly, V
 from .writer import PTR, Leaf, constant, llvm_scalar, llvm_type
 
 # Elements of up to this many leaves are accessed as one vector: beyond it the shuffles cost more than gathers.
@@ -100,6 +101,15 @@ class Memory:
 
     def element(self, array: list[V], t: Array, indices: list[V]) -> V:
         """The address of an element, or of the sub-array that fewer indices name."""
+        address = self._element(array, t, indices)
+        conditions = [i.mostly.condition for i in indices if i.mostly is not None]
+        if conditions:
+            linear = self._element(array, t, [i.mostly.value if i.mostly is not None else i for i in indices])
+            condition = reduce(lambda a, b: self.w.inst(f"and i1 {a}, {b}"), conditions)
+            address.mostly = Mostly(condition, linear)
+        return address
+
+    def _element(self, array: list[V], t: Array, indices: list[V]) -> V:
         address = array[0]
         for k, index in enumerate(indices):
             stride = array[2 + t.ndim + k]
@@ -129,11 +139,31 @@ class Memory:
         x, y = a.literal_int, b.literal_int
         return self.lanes.binary("mul", a, b) if x is None or y is None else V(I64, str(x * y))
 
+    def _either(self, condition: str, sides: Sequence[Callable[[], Any]], leaves: Sequence[Leaf] = ()) -> list[V]:
+        """Branch on a scalar; what the side taken gives, `leaves`."""
+        labels = self.w.label("wide"), self.w.label("wrapped")
+        end, given = self.w.label("accessed"), []
+        self.w.cond_br(condition, *labels)
+        for label, side in zip(labels, sides):
+            self.w.start(label)
+            values = side()
+            given.append(([self.lanes.vector(v) for v in values or ()], self.w.block))
+            self.w.br(end)
+        self.w.start(end)
+        n = self.lanes.lanes
+        edges = zip(leaves, *([(text, block) for text in texts] for texts, block in given))
+        return [V(leaf, self.w.phi(llvm_type(leaf, n), list(pair)), None) for leaf, *pair in edges]
+
     # -- loads --------------------------------------------------------------------------------------------------
 
     def load(self, address: V, t: Type, first: int, end: int, mask: str | None) -> list[V]:
         """Leaves `first` to `end` of the element of type `t` at `address`."""
         parts = memory_leaves(t)
+        if address.mostly is not None and self._wide(address.mostly.value, t):
+            sides = [
+                partial(self.load, at, t, first, end, mask) for at in (address.mostly.value, V(PTR, address.text, None))
+            ]
+            return self._either(address.mostly.condition, sides, [leaf for _, leaf in parts[first:end]])
         if address.uniform:
             return [self._load_uniform(address, *part) for part in parts[first:end]]
         if self._wide(address, t):
@@ -220,7 +250,13 @@ class Memory:
     def store(self, address: V, t: Type, first: int, values: list[V], mask: str | None) -> None:
         """Write leaves from `first` on of the element of type `t` at `address`."""
         parts = memory_leaves(t)[first : first + len(values)]
-        if address.uniform:
+        if address.mostly is not None and self._wide(address.mostly.value, t):
+            sides = [
+                partial(self.store, at, t, first, values, mask)
+                for at in (address.mostly.value, V(PTR, address.text, None))
+            ]
+            self._either(address.mostly.condition, sides)
+        elif address.uniform:
             for (offset, leaf), value in zip(parts, values):
                 self._store_uniform(address, offset, leaf, value, mask)
         elif len(values) == leaf_count(t) and self._wide(address, t):

@@ -202,15 +202,16 @@ def _component(cx: Context, node: ast.expr, count: int, what: str) -> int | Valu
     x = cx.rvalue(node)
     v = cx.index_value(x, node)
     if not v.is_const:
-        return v if not_negative(v) else _from_end(cx, v, count, node)
+        return _from_end(cx, v, cx.b.const(count, I32), node)
     if not -count <= v.const < count:
         raise cx.error("index", f"index {v.const} is out of range for {what} ({count} in all)", node)
     return v.const % count
 
 
-def _from_end(cx: Context, index: Value, count: int, node: ast.AST) -> Value:
-    b, t = cx.at(node), index.type
-    return b.op("select", b.op("lt", index, b.const(0, t)), b.op("add", index, b.const(count, t)), index)
+def _from_end(cx: Context, index: Value, count: Value, node: ast.AST) -> Value:
+    """An index that counts from the end of `count` elements when it is negative."""
+    b = cx.at(node)
+    return b.op("from_end", index, b.op("cast", count, attr=index.type))
 
 
 def _slice(cx: Context, node: ast.Slice, length: int) -> slice:
@@ -285,9 +286,11 @@ def element(cx: Context, base: Value | Ref, node: ast.Subscript) -> Value | Ref:
         extra = nodes[t.ndim]
         raise cx.error("index", f"{spell(t)} takes {t.ndim} indices, not {len(nodes)}", extra, help=_too_many(t))
     if any(isinstance(n, ast.Slice) for n in nodes):
-        parts = [n if isinstance(n, ast.Slice) else array_index(cx, array, d, n) for d, n in enumerate(nodes)]
+        parts = [
+            n if isinstance(n, ast.Slice) else array_index(cx, array, d, cx.rvalue(n), n) for d, n in enumerate(nodes)
+        ]
         return section(cx, array, parts, node)
-    indices = [array_index(cx, array, d, n) for d, n in enumerate(nodes)]
+    indices = [array_index(cx, array, d, cx.rvalue(n), n) for d, n in enumerate(nodes)]
     if array.op is not None and array.op.code == "slice" and array.op.attr is None:  # a[i][j] is a[i, j]
         indices = [*array.op.args[1:], *indices]
         array = array.op.args[0]
@@ -302,14 +305,12 @@ def _too_many(t: Array) -> str:
     return "index the element separately: a[i][j]" if isinstance(t.dtype, Packed) else ""
 
 
-def array_index(cx: Context, array: Value, dimension: int, node: ast.expr) -> Value:
-    """An index operand; a literal below zero counts from the end."""
-    x = cx.rvalue(node)
+def array_index(cx: Context, array: Value, dimension: int, x: Front, node: ast.AST) -> Value:
+    """`x` as an index operand; a negative one counts from the end."""
     v = cx.index_value(x, node)
-    if isinstance(x, Lit) and v.const < 0:
-        size = cx.at(node).op("shape", array, attr=dimension)
-        return cx.b.op("add", size, cx.b.const(v.const, I32))
-    return v
+    if not_negative(v, cx.session.counting):
+        return v
+    return _from_end(cx, v, cx.at(node).op("shape", array, attr=dimension), node)
 
 
 # -- storing --------------------------------------------------------------------------------------------------------

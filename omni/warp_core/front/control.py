@@ -265,7 +265,9 @@ def _for_operation(cx: Context, node: ast.For, span: Span, not_empty: bool, bloc
     carried = _Carried(cx, node)
     before, loc = dict(cx.env), cx.b.loc
     index_type = span.low.type
-    index, *params = cx.b.push((index_type, *carried.types), ("index" if span.counts_up else "", *carried.names))
+    index, *params = cx.b.push((index_type, *carried.types), ("index", *carried.names))
+    if span.counts_up:
+        cx.session.counting.add(index)
     carried.enter(params)
     frame = Frame()
     cx.frames.append(frame)

@@ -54,6 +54,7 @@ class Session:
         self.quiet = quiet
         self.depth = 0  # of lambdas being lowered
         self.steps = 0  # expressions lowered so far
+        self.counting: set[Value] = set()  # indices of loops that count up from zero or more
         self._named: dict[str, int] = {}
         self._instances: dict[tuple, Instance | None] = {}
         self._active: dict[tuple, str] = {}  # being lowered now, outermost first

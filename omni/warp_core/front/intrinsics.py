@@ -14,6 +14,7 @@ from ..lang.annotations import type_or_none
 from ..lang.generics import spell
 from ..lang.kernel import constant as constant_function
 from ..lang.types import Array, Packed, Scalar, Struct, Type
+from .access import array_index
 from .calls import Call, count_arguments, handles, loaded, same_type
 from .comparison import compare
 from .context import Context
@@ -63,7 +64,7 @@ def _element(cx: Context, c: Call, extra: int, name: str) -> Ref:
     if given != t.ndim or c.kwargs:
         total = 1 + t.ndim + extra
         raise cx.error("arguments", f"`{name}` on {spell(t)} takes {total} arguments, {len(c.args)} given", c.node)
-    indices = tuple(cx.index_value(x, c.arg_node(i + 1)) for i, x in enumerate(c.args[1 : 1 + given]))
+    indices = tuple(array_index(cx, array, i, x, c.arg_node(i + 1)) for i, x in enumerate(c.args[1 : 1 + given]))
     return Ref(array, indices, t.dtype)
 
 

@@ -255,7 +255,7 @@ def _warn(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> None:
     assert isinstance(s, Scalar)
     if s.is_int and row.code == "div":
         _warn_division(cx, node)
-    elif row.code == "rem" and not (not_negative(a) and not_negative(b)):
+    elif row.code == "rem" and not all(not_negative(x, cx.session.counting) for x in (a, b)):
         cx.warn(_REMAINDER, node)
     elif s.is_int and row.code in ("add", "sub", "mul", "shl") and a.is_const and b.is_const and isinstance(s, Scalar):
         _warn_wrap(cx, row, a, b, s, node)

@@ -1,6 +1,8 @@
-"""What is known about the sign of a value: spares warnings, and the handling of negative indices."""
+"""What is known about the sign of a value: spares warnings."""
 
 from __future__ import annotations
+
+from collections.abc import Set
 
 from ..ir.nodes import Value
 from ..lang.types import Scalar
@@ -8,22 +10,22 @@ from ..lang.types import Scalar
 _KEEPS_SIGN = frozenset(("rem", "div", "floordiv", "or", "add", "mul", "shr", "min", "max"))
 
 
-def not_negative(v: Value, depth: int = 6) -> bool:
-    """Whether the value is surely not negative (wrap-around aside)."""
+def not_negative(v: Value, counting: Set[Value], depth: int = 6) -> bool:
+    """Whether the value is surely not negative (wrap-around aside). `counting` are indices of loops that count up."""
     if isinstance(v.type, Scalar) and v.type.kind == "uint":
         return True
     if v.op is None or depth == 0:
-        return v.name == "index"
+        return v in counting
     code = v.op.code
     if code == "const":
         return all(x >= 0 for x in (v.const if isinstance(v.const, tuple) else (v.const,)))
     if code in ("tid", "shape", "popcount"):
         return True
     if code == "and":
-        return any(not_negative(a, depth - 1) for a in v.op.args)
+        return any(not_negative(a, counting, depth - 1) for a in v.op.args)
     if code in _KEEPS_SIGN:
-        return all(not_negative(a, depth - 1) for a in v.op.args)
+        return all(not_negative(a, counting, depth - 1) for a in v.op.args)
     if code == "cast":
         source = v.op.args[0]
-        return isinstance(source.type, Scalar) and source.type.bits <= 32 and not_negative(source, depth - 1)
+        return isinstance(source.type, Scalar) and source.type.bits <= 32 and not_negative(source, counting, depth - 1)
     return False

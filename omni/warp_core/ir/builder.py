@@ -143,6 +143,8 @@ class Builder:
         if code in ELEMENTWISE or code in COMPARISONS:
             if all(a.is_const for a in args):
                 return self._fold_const(code, args)
+            if code == "from_end" and args[0].is_const:
+                return self.op("add", *args) if args[0].const < 0 else args[0]
             return _identity(code, args)
         rule = _FOLDS.get(code)
         return rule(self, args, attr) if rule else None

@@ -278,7 +278,7 @@ _ROWS = [
     Op("zero", 0, _zero),
     *(Op(n, 2, _same_numeric) for n in ("add", "sub", "mul", "div", "rem", "floordiv", "min", "max")),
     *(Op(n, 2, _same_bits) for n in ("and", "or", "xor")),
-    *(Op(n, 2, _same_int) for n in ("shl", "shr")),
+    *(Op(n, 2, _same_int) for n in ("shl", "shr", "from_end")),
     *(Op(n, 1, _same_numeric) for n in ("neg", "abs")),
     *(Op(n, 1, _same_float) for n in ("sqrt", "floor", "ceil", "trunc", "rint")),
     Op("not", 1, _same_bits),

@@ -254,6 +254,7 @@ BINARY: dict[str, Callable] = {
     "xor": _bitwise(lambda a, b: a ^ b),
     "shl": lambda t, a, b: wrap(a << _shift_count(t, b), t),
     "shr": lambda t, a, b: wrap(a >> _shift_count(t, b), t),
+    "from_end": lambda t, a, b: wrap(a + b, t) if a < 0 else a,  # an index into `b` elements
 }
 
 UNARY: dict[str, Callable] = {

@@ -100,7 +100,8 @@ class _Checker(Rewriter):
     def _in_range(self, index: Value, size: Value, what: str) -> None:
         t = U64 if index.type.size == 8 else U32
         ok = self.b.op("lt", self.b.op("cast", index, attr=t), self.b.op("cast", size, attr=t))
-        self._require(ok, "bounds", f"index {{0}} is out of range for {what} of length {{1}}", (index, size))
+        written = index.op.args[0] if index.op is not None and index.op.code == "from_end" else index
+        self._require(ok, "bounds", f"index {{0}} is out of range for {what} of length {{1}}", (written, size))
 
     def _array_indices(self, array: Value, indices: Iterable[tuple[int, Value]]) -> None:
         name = f" of array {array.name!r}" if array.name else " of an array"

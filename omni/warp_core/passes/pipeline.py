@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 from ..ir.nodes import Function
+from .bounds import drop_from_end
 from .checks import drop_asserts, insert_checks
 from .contract import contract
 from .dce import dce
@@ -48,6 +49,7 @@ def _optimise(function: Function, options: PassOptions) -> Function:
     new = inline(function, options.inline_limit, lambda callee: _finish(callee, options))
     drop_asserts(new)
     new = simplify(new)
+    drop_from_end(new)
     merge_loads(new)
     privatise(new)
     licm(new)

@@ -107,7 +107,7 @@ class ArrayCells:
         at = self.ptr
         for index, extent, stride in zip(indices, self._shape, self._strides):
             i = index.__index__()
-            if i < 0 and type(index) is int:  # a literal counts from the end
+            if i < 0:
                 i += extent
             if not 0 <= i < extent:
                 shown = ", ".join(str(x) for x in indices)
