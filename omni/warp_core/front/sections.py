@@ -81,7 +81,7 @@ def _operand(cx: Context, node: ast.expr | None) -> Value | None:
 def _cut(cx: Context, bound: Value, extent: Value, low: Value, high: Value) -> Value:
     """A bound counted from the end where it is negative, and moved into [low, high]."""
     b = cx.b
-    if not_negative(bound):
+    if not_negative(bound, cx.session.counting):
         return b.op("min", bound, high)
     from_end = b.op("add", bound, extent)
     if bound.is_const:
