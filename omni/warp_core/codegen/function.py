@@ -17,6 +17,7 @@ from .atomics import Atomics
 from .control import Control, Fall, Level
 from .lanes import Lanes, V
 from .memory import Memory, member_range, memory_leaves, path_range
+from .ranges import upper_bound
 from .reports import Reports
 from .target import Target
 from .uniformity import Cache, Facts
@@ -120,6 +121,9 @@ class FunctionEmitter(Control):
         operands = [self.get(a) for a in op.args]
         if op.code == "fma":
             self.one(op, [self.lanes.multiply_add(*leaf) for leaf in zip(*operands)])
+        elif op.code in ("shl", "shr"):
+            most = upper_bound(op.args[1])
+            self.one(op, [self.lanes.shift(op.code, a, b, most) for a, b in zip(*operands)])
         elif len(operands) == 1:
             self.one(op, [self.lanes.unary(op.code, *leaf) for leaf in zip(*operands)])
         else:

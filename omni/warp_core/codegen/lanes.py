@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..lang.semantics import int_range
 from ..lang.types import BF16, BOOL, F16, F32, F64, I16, I32, I64, Scalar
 from .target import Target
 from .writer import NARROW, PTR, Leaf, Writer, constant, literal, llvm_scalar, llvm_type, sequence, shuffle_mask
@@ -178,23 +179,21 @@ class Lanes:
         x, y = self.operand(a, n), self.operand(b, n)
         return self._select(t, n, self._compare(code, t, n, x, y), x, y)
 
-    def _shl(self, t: Scalar, n: int, a: V, b: V) -> str:
-        return self._shift("shl", t, n, a, b)
-
-    def _shr(self, t: Scalar, n: int, a: V, b: V) -> str:
-        return self._shift("ashr" if t.is_signed else "lshr", t, n, a, b)
-
-    def _shift(self, op: str, t: Scalar, n: int, a: V, b: V) -> str:
-        """A count outside the width shifts everything out; LLVM leaves that undefined."""
+    def shift(self, code: str, a: V, b: V, most: int | None) -> V:
+        """`shl` or `shr` by a count known to be between 0 and `most`, if that is not None. One outside the width shifts
+        everything out, which LLVM leaves undefined.
+        """
+        t, n = a.type, self.width(a, b)
+        op = "shl" if code == "shl" else "ashr" if t.is_signed else "lshr"
         x, y = self.operand(a, n), self.operand(b, n)
-        count = b.literal_int
-        if count is not None and 0 <= count < t.bits:
-            return self._inst(op, t, n, x, y)
-        inside = self._inst("icmp ult", t, n, y, constant(t.bits, t, n))
+        most = b.literal_int if most is None else most
+        if most is not None and 0 <= most < t.bits:
+            return self.result(t, self._inst(op, t, n, x, y), n)
+        known = self._inst("icmp ult", t, n, y, constant(t.bits, t, n))
         if op == "ashr":
-            return self._inst(op, t, n, x, self._select(t, n, inside, y, constant(t.bits - 1, t, n)))
-        shifted = self._inst(op, t, n, x, self._select(t, n, inside, y, constant(0, t, n)))
-        return self._select(t, n, inside, shifted, constant(0, t, n))
+            return self.result(t, self._inst(op, t, n, x, self._select(t, n, known, y, constant(t.bits - 1, t, n))), n)
+        shifted = self._inst(op, t, n, x, self._select(t, n, known, y, constant(0, t, n)))
+        return self.result(t, self._select(t, n, known, shifted, constant(0, t, n)), n)
 
     # -- integer division: total (0 for a zero divisor), without the traps of the hardware's instruction ------------
 
@@ -343,11 +342,29 @@ class Lanes:
             return self._inst(op, s, n, x, constant(0, s, n))
         if t in NARROW:
             return self._narrow(s, t, n, x)
+        if s.is_float and t.is_int and n > 1:
+            return self._truncate(s, t, n, x)
         if s.is_float and t.is_int:
             kind = "fptosi" if t.is_signed else "fptoui"
             name = f"llvm.{kind}.sat.{self.suffix(t, n)}.{self.suffix(s, n)}"
             return self.intrinsic(name, llvm_type(t, n), (llvm_type(s, n), x))
         return self._convert(_conversion(s, t), s, t, n, x)
+
+    def _truncate(self, s: Scalar, t: Scalar, n: int, x: str) -> str:
+        """Toward zero, to the nearest there is, NaN to 0: in vectors, where LLVM's own intrinsic goes lane by lane."""
+        (low, high), wide = int_range(t), t if t.bits >= 32 else I32
+        lost = max(0, high.bit_length() - (53 if s is F64 else 24))
+        top = high >> lost << lost  # the largest number below that `s` can hold
+        inside = self._select(s, n, self._compare("gt", s, n, x, constant(low, s, n)), x, constant(low, s, n))
+        inside = self._select(s, n, self._compare("lt", s, n, inside, constant(top, s, n)), inside, constant(top, s, n))
+        result = self._convert("fptosi" if wide.is_signed else "fptoui", s, wide, n, inside)
+        if top != high:
+            above = self._compare("gt", s, n, x, constant(top, s, n))
+            result = self._select(wide, n, above, constant(high, wide, n), result)
+        if low:
+            number = self._inst("fcmp ord", s, n, x, x)
+            result = self._select(wide, n, number, result, constant(0, wide, n))
+        return self._convert("trunc", wide, t, n, result)
 
     def _convert(self, op: str, s: Leaf, t: Leaf, n: int, x: str) -> str:
         if llvm_scalar(s) == llvm_scalar(t):

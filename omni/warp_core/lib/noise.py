@@ -13,11 +13,12 @@ from ..lang import prim
 from ..lang.generics import N, Vec
 from ..lang.registry import builtin
 from ..lang.scalars import float32, int32, uint32
-from .random import _pcg, _unit, rand_init
+from .random import _pcg, rand_init
 
 PRIMES = (73856093, 19349663, 53471161, 10000019)  # one for each coordinate
 SECOND_FIELD, THIRD_FIELD = 10019689, 13112221  # streams of the further components of a vector potential
 TINY = 1e-30
+STEP = 2.0**-23
 
 # -- lattice ----------------------------------------------------------------------------------------------------------
 
@@ -28,8 +29,14 @@ def _direction(h: uint32, offset: Vec[N, float32]) -> Vec[N, float32]:
     out = offset
     for i in range(N):
         h = _pcg(h)
-        out[i] = 2.0 * _unit(h) - 1.0
+        out[i] = _symmetric(h)
     return out
+
+
+@builtin
+def _symmetric(h: uint32) -> float32:
+    """The upper 24 bits of `h` as a number in [-1, 1); nothing of this rounds."""
+    return prim.fma(float32(int32(h >> uint32(8))), STEP, -1.0)
 
 
 @builtin
@@ -98,8 +105,8 @@ def _key(i: int32, prime: uint32) -> uint32:
 
 @builtin
 def _line(state: uint32, low: int32, high: int32, t: float32) -> float32:
-    a = (2.0 * _unit(_pcg(_key(low, uint32(PRIMES[0])) + state)) - 1.0) * t
-    b = (2.0 * _unit(_pcg(_key(high, uint32(PRIMES[0])) + state)) - 1.0) * (t - 1.0)
+    a = _symmetric(_pcg(_key(low, uint32(PRIMES[0])) + state)) * t
+    b = _symmetric(_pcg(_key(high, uint32(PRIMES[0])) + state)) * (t - 1.0)
     return _mix(a, b, _fade(t))
 
 

@@ -59,7 +59,11 @@ def _fuse(op: Operation, before: list[Operation], uses: dict[Value, int]) -> Non
 
 
 def _negated(x: Value, user: Operation, before: list[Operation]) -> Value:
-    op = Operation("neg", [x], None, user.loc)
+    if x.is_const:
+        negative = tuple(-n for n in x.const) if isinstance(x.const, tuple) else -x.const
+        op = Operation("const", [], negative, user.loc)
+    else:
+        op = Operation("neg", [x], None, user.loc)
     op.results = (Value(x.type, op),)
     before.append(op)
     return op.results[0]
