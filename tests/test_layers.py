@@ -58,6 +58,7 @@ LATE_HOSTS = ("omni.graph.", "omni.kit.")  # there inside a Kit application only
 DYNAMIC = {
     "__init__.py": "public names are loaded when first used",
     "lang/registry.py": "so are builtins",
+    "lang/kernel.py": "the hash of a kernel is the front end's, which launches from the cache do without",
     "compiler.py": "a kernel that is in the cache needs neither the front end nor LLVM",
     "runtime/launch.py": "only interpreted launches need the interpreter",
     "cli.py": "a command loads what it needs",

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "choices.h"
 #include "plan.h"
 
 namespace wc {
@@ -103,14 +104,6 @@ int device_of(PyObject* device) {
     return static_cast<int>(PyLong_AsLong(id.ptr()));
 }
 
-// The plan of a kernel, if it is ready and for this device.
-nb::object plan_of(const Slots& s) {
-    nb::object plan = nb::steal(PyObject_GetAttr(s[kKernel], module().plan));
-    if (!plan.is_valid()) PyErr_Clear();
-    if (!plan.is_valid() || Py_TYPE(plan.ptr()) != plan_type) return {};
-    return nb::inst_ptr<Plan>(plan)->device_id == device_of(s[kDevice]) ? plan : nb::object();
-}
-
 // The arguments of a launch in order, borrowed from its two lists.
 class Values {
   public:
@@ -139,6 +132,16 @@ class Values {
     std::array<PyObject*, 16> small_;
     std::vector<PyObject*> large_;
 };
+
+// The plan of a kernel for these arguments, if it is ready and for this device.
+nb::object plan_of(const Slots& s, Values& values) {
+    nb::object plan = nb::steal(PyObject_GetAttr(s[kKernel], module().plan));
+    if (!plan.is_valid()) PyErr_Clear();
+    if (plan.is_valid() && Py_TYPE(plan.ptr()) == choices_type)
+        plan = nb::inst_ptr<Choices>(plan)->find(values.data(), values.count());
+    if (!plan.is_valid() || Py_TYPE(plan.ptr()) != plan_type) return {};
+    return nb::inst_ptr<Plan>(plan)->device_id == device_of(s[kDevice]) ? plan : nb::object();
+}
 
 // A launch whose arguments stay packed between runs.
 class Launch {
@@ -241,15 +244,7 @@ class Launch {
     bool strided_ = false;
 };
 
-PyObject* launch_or_throw(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-    Slots s{};
-    nb::object plan;
-    if (parse(args, nargs, kwnames, s) && everyday(s)) plan = plan_of(s);
-    if (!plan.is_valid()) {
-        if (module().slow_launch.is_none()) raise(PyExc_RuntimeError, "no compiler is attached to launch()");
-        return PyObject_Vectorcall(module().slow_launch.ptr(), args, static_cast<size_t>(nargs), kwnames);
-    }
-    Values values(s[kInputs], s[kOutputs]);
+PyObject* launch_plan(const Slots& s, const nb::object& plan, Values& values) {
     if (s[kRecordCmd] && PyObject_IsTrue(s[kRecordCmd]) == 1)
         return nb::cast(new Launch(nb::borrow(s[kKernel]), plan, s[kDim], values.data(), values.count()),
                         nb::rv_policy::take_ownership)
@@ -257,6 +252,17 @@ PyObject* launch_or_throw(PyObject* const* args, Py_ssize_t nargs, PyObject* kwn
             .ptr();
     nb::inst_ptr<Plan>(plan)->launch(s[kDim], values.data(), values.count());
     Py_RETURN_NONE;
+}
+
+PyObject* launch_or_throw(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+    Slots s{};
+    if (parse(args, nargs, kwnames, s) && everyday(s)) {
+        Values values(s[kInputs], s[kOutputs]);
+        nb::object plan = plan_of(s, values);
+        if (plan.is_valid()) return launch_plan(s, plan, values);
+    }
+    if (module().slow_launch.is_none()) raise(PyExc_RuntimeError, "no compiler is attached to launch()");
+    return PyObject_Vectorcall(module().slow_launch.ptr(), args, static_cast<size_t>(nargs), kwnames);
 }
 
 PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {

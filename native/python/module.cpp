@@ -8,5 +8,6 @@ NB_MODULE(_native, m) {
     wc::bind_algorithms(m);
     wc::bind_loader(m);
     wc::bind_plans(m);
+    wc::bind_choices(m);
     wc::bind_launch(m);
 }

@@ -25,6 +25,7 @@ void bind_memory(nb::module_& m);
 void bind_algorithms(nb::module_& m);
 void bind_loader(nb::module_& m);
 void bind_plans(nb::module_& m);
+void bind_choices(nb::module_& m);
 void bind_launch(nb::module_& m);
 
 }  // namespace wc

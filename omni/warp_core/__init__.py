@@ -33,6 +33,8 @@ _HOMES = {
     "lang.values": f"{_VECTORS} {_FLOATS}",
     "lang.structs": "struct",
     "lang.constants": f"{_CONSTANTS} {_CONSTANTS.lower()}",
+    "lang.overload": "overload",
+    "lang.typevars": "Float Int Scalar",
     "lang.kernel": "Kernel Function kernel func constant static kernel_from_source",
     "lang.errors": """CompileError InternalError KernelWarning WarpCodegenError WarpCodegenTypeError
         WarpCodegenValueError WarpCodegenKeyError WarpCodegenAttributeError WarpCodegenIndexError""",

@@ -212,6 +212,19 @@ class Plan:
     on_failure: Callable[[int, int, list[int], tuple[int, ...]], object] | None
     convert: Callable[[int, Any], Any] | None
 
+class Choices:
+    """The plans of a generic kernel. Keep it in `kernel._plan` for the fast path of `launch`.
+
+    Args:
+        open: indices of the parameters whose types are left open, in order.
+    """
+
+    def __init__(self, open: Sequence[int]) -> None: ...
+    def add(self, args: Sequence[Any], plan: Plan) -> bool:
+        """Let launches take `plan` whose open arguments have the classes of these: for arrays, and NumPy's, also
+        their element type and number of dimensions. False if there are too few arguments.
+        """
+
 class Launch:
     """A launch recorded with its arguments packed, from `launch(..., record_cmd=True)`."""
 

@@ -53,6 +53,9 @@ def _attribute(cx: Context, node: ast.Attribute) -> Front:
         raise cx.error("no-member", f"{spell_front(base)} has no member `{node.attr}`", node)
     if isinstance(base.type, Array):
         return _array_member(cx, cx.materialise(base, node.value), node)
+    told = _told_by_type(base.type, node.attr)
+    if told is not None:
+        return told
     return descend(cx, base, field_step(cx, base.type, node), node)
 
 
@@ -95,6 +98,17 @@ def _static_item(cx: Context, base: Static, node: ast.Subscript) -> Front:
     except Exception as e:
         raise cx.error("index", f"{spell_front(base)} cannot be indexed with {index!r}: {e}", node) from None
     return captured(cx, found, node)
+
+
+def _told_by_type(t: Type, name: str) -> Front | None:
+    """`x.dtype`, `v.length`, `m.shape`: what generic code asks of a number, vector or matrix."""
+    if name == "dtype" and isinstance(t, (Scalar, Packed)):
+        return Static(t.scalar if isinstance(t, Packed) else t)
+    if name == "length" and isinstance(t, Packed):
+        return Lit(t.count)
+    if name == "shape" and isinstance(t, Packed):
+        return Tup([Lit(n) for n in ((t.rows, t.cols) if isinstance(t, Mat) else (t.count,))])
+    return None
 
 
 def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:

@@ -12,7 +12,7 @@ import warnings
 
 from ..ir.nodes import Function as IrFunction
 from ..lang.errors import CompileError, InternalError, KernelWarning, compile_error
-from ..lang.generics import is_generic
+from ..lang.generics import is_generic, unify
 from ..lang.kernel import Function, Kernel
 from ..lang.types import Type
 from . import (  # noqa: F401 - they fill the tables
@@ -84,4 +84,7 @@ def _match(session: Session, definition: Kernel | Function, types: tuple[Type, .
             session.report(definition.source.at_parameter(name, f"the type of parameter `{name}` is left open"))
     if session.diagnostics:
         raise Refused
-    return Match(0, {}, [(name, t, None) for (name, _), t in zip(params, found)], [])
+    bindings: dict[str, object] = {}
+    for (_, pattern), t in zip((getattr(definition, "parent", None) or definition).params, found):
+        unify(pattern, t, bindings)
+    return Match(0, bindings, [(name, t, None) for (name, _), t in zip(params, found)], [])

@@ -118,11 +118,12 @@ def _misfit(m: Match, name: str, pattern: Any, x: Any) -> str:
 def _fit_literal(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Lit) -> str:
     t = substitute(pattern, m.bindings)
     if isinstance(t, TypeVar):
-        t = x.type if t is AnyType or admits(t, x.type) else F32
-        if not (t is x.type or (pattern.kind == "float" and x.fits(F32))):
+        found = next((s for s in (x.type, F32) if admits(t, s) and x.fits(s)), None)
+        if found is None:
             return _misfit(m, name, pattern, x)
-        if pattern is not AnyType:
-            m.bindings[pattern.name] = t
+        if not pattern.free:
+            m.bindings[pattern.name] = found
+        t = found
     if isinstance(t, (Pattern, Packed)) or not x.fits(t):
         fits_later = isinstance(t, Scalar) and t is x.type  # out of range: warned of when it becomes a constant
         if not fits_later:

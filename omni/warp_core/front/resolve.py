@@ -10,10 +10,11 @@ import ast
 import builtins
 import enum
 import types as pytypes
+import typing
 from typing import Any
 
 from ..lang import registry
-from ..lang.annotations import type_or_none
+from ..lang.annotations import type_of, type_or_none
 from ..lang.errors import nearest
 from ..lang.generics import Pattern, TypeVar, substitute
 from ..lang.types import Struct, Type
@@ -63,9 +64,8 @@ def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
         return Member(obj) if isinstance(obj.value, (int, float)) else Static(obj)
     if type(obj) in (bool, int, float):
         return Lit(obj)
-    if isinstance(obj, TypeVar):
-        bound = cx.bindings.get(obj.name, obj)
-        return bound if isinstance(bound, Static) else captured(cx, bound, node)
+    if isinstance(obj, (TypeVar, typing.TypeVar)):
+        return _variable(cx, obj, node)
     if isinstance(obj, Pattern):
         return Static(substitute(obj, cx.bindings))
     if obj is None or isinstance(obj, (str, range, type, Type, pytypes.ModuleType, pytypes.BuiltinFunctionType)):
@@ -85,6 +85,16 @@ def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
         node,
         help="pass it as an argument; kernels capture numbers, vectors, tuples, strings, types and functions",
     )
+
+
+def _variable(cx: Context, obj: Any, node: ast.AST) -> Front:
+    """What a type variable stands for in this instance of a generic function."""
+    v: Any = type_of(obj)
+    bound = None if v.free else cx.bindings.get(v.name)
+    if bound is None:
+        text = f"`{v}` stands for no single type here"
+        raise cx.error("not-constant", text, node, help="use `x.dtype` or `type(x)` of an argument `x`")
+    return bound if isinstance(bound, Static) else captured(cx, bound, node)
 
 
 def _constant(cx: Context, obj: Any, t: Type, node: ast.AST) -> Front:

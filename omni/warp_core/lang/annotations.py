@@ -7,11 +7,12 @@ import inspect
 import typing
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from types import FrameType
 from typing import Any as AnyObject
 
-from . import types
-from .generics import Constant, Pattern, TypeVar, from_typing
+from . import generics, types
+from .generics import Constant, Pattern, TypeVar
 from .types import Type
 
 _PYTHON: dict[object, Type] = {int: types.I32, float: types.F32, bool: types.BOOL}
@@ -41,10 +42,27 @@ def type_or_none(annotation: AnyObject) -> AnyObject:
         if annotation.__module__ == "numpy" and annotation.__name__ in _NUMPY:
             return types.SCALAR_BY_KEY[_NUMPY[annotation.__name__]]
     if annotation is typing.Any:
-        return from_typing(annotation)
+        return generics.Any
+    if isinstance(annotation, typing.TypeVar):
+        return _variable(annotation)
     if any(annotation is c for c in _COMPILE_TIME) or typing.get_origin(annotation) is collections.abc.Callable:
         return Constant
     return None
+
+
+@cache
+def _variable(v: typing.TypeVar) -> TypeVar:
+    """A type variable of Python's. Its constraints, or its bound, are the types it may stand for."""
+    limits = [type_of(t) for t in v.__constraints__ or ((v.__bound__,) if v.__bound__ else ())]
+    if len(limits) == 1 and isinstance(limits[0], TypeVar):
+        return TypeVar(v.__name__, limits[0].kind)
+    return TypeVar(v.__name__, "any", among=tuple(limits))
+
+
+def open_type(dtype: AnyObject) -> AnyObject:
+    """The type variable or pattern that a dtype is; None if it names one type, or nothing that kernels know."""
+    found = type_or_none(dtype)
+    return found if isinstance(found, (TypeVar, Pattern)) and found is not Constant else None
 
 
 def type_of(annotation: AnyObject) -> Type:

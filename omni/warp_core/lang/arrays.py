@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import generics
+from .annotations import open_type
 from .classes import wc_type
 from .generics import Pattern
 from .scalars import SCALAR_CLASSES
@@ -20,9 +20,10 @@ def check_ndim(ndim: Any) -> int:
     return ndim
 
 
-def array_pattern(ndim: int) -> Pattern:
-    """Arrays of any element type."""
-    return Pattern("Array", (generics.Any, ndim))
+def array_type(dtype: Any, ndim: int) -> Type | Pattern:
+    """The type of arrays of `dtype`; a pattern, for parameters of generic functions, where that is left open."""
+    element = open_type(dtype)
+    return Array(wc_type(dtype), ndim) if element is None else Pattern("Array", (element, ndim))
 
 
 class ArrayAnnotation:
@@ -44,8 +45,8 @@ class ArrayAnnotation:
 
     @property
     def __wc_type__(self) -> Type | Pattern:
-        """The array type; a pattern, for parameters of functions, where the dtype is `typing.Any`."""
-        return array_pattern(self.ndim) if self.dtype is Any else Array(wc_type(self.dtype), self.ndim)
+        """The array type; a pattern where the dtype is left open."""
+        return array_type(self.dtype, self.ndim)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ArrayAnnotation):

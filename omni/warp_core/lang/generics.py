@@ -10,7 +10,6 @@ it was bound to, so `T(0)` and `range(N)` mean what they say. A pattern without 
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Callable
 
 from . import types
@@ -18,12 +17,14 @@ from .types import Type
 
 
 class TypeVar:
-    """A variable of a signature. `kind` says what it may stand for: see `_ADMITS`."""
+    """A variable of a signature. `kind` says what it may stand for: see `_ADMITS`; `among`, if not empty, names the
+    only types. Every occurrence of a `free` one stands on its own.
+    """
 
-    __slots__ = ("kind", "name")
+    __slots__ = ("among", "free", "kind", "name")
 
-    def __init__(self, name: str, kind: str):
-        self.name, self.kind = name, kind
+    def __init__(self, name: str, kind: str, free: bool = False, among: tuple[Type, ...] = ()):
+        self.name, self.kind, self.free, self.among = name, kind, free, among
 
     def __repr__(self) -> str:
         return self.name
@@ -40,10 +41,11 @@ _ADMITS = {
     "int": lambda t: isinstance(t, types.Scalar) and t.is_int,
     "length": lambda t: isinstance(t, int),
     "type": lambda t: isinstance(t, Type),
+    "any": lambda t: isinstance(t, (Type, int)),
     "constant": lambda t: False,  # bound to compile-time values by the caller, never to a type
 }
 
-Any = TypeVar("Any", "type")  # every occurrence stands on its own
+Any = TypeVar("Any", "any", free=True)
 Scalar = TypeVar("Scalar", "scalar")
 Float = TypeVar("Float", "float")
 Int = TypeVar("Int", "int")
@@ -144,10 +146,10 @@ def is_generic(pattern) -> bool:
 def unify(pattern, t, bindings: dict[str, object]) -> bool:
     """Match type (or length) `t` against `pattern`, adding to `bindings`. False, with bindings in any state, if not."""
     if isinstance(pattern, TypeVar):
-        if pattern is Any:
-            return isinstance(t, Type)
-        bound = bindings.setdefault(pattern.name, t)
-        return bound is t or (bound == t and isinstance(t, int)) if _ADMITS[pattern.kind](t) else False
+        if not admits(pattern, t):
+            return False
+        bound = t if pattern.free else bindings.setdefault(pattern.name, t)
+        return bound is t or (bound == t and isinstance(t, int))
     if isinstance(pattern, Pattern):
         head, parts = _PARTS.get(type(t), ("", tuple))
         return head == pattern.head and all(unify(p, x, bindings) for p, x in zip(pattern.params, parts(t)))
@@ -157,7 +159,7 @@ def unify(pattern, t, bindings: dict[str, object]) -> bool:
 def substitute(pattern, bindings: dict[str, object]):
     """`pattern` with its variables replaced; still a pattern where a variable is unbound."""
     if isinstance(pattern, TypeVar):
-        return bindings.get(pattern.name, pattern)
+        return pattern if pattern.free else bindings.get(pattern.name, pattern)
     if isinstance(pattern, Pattern):
         return _apply(pattern.head, tuple(substitute(p, bindings) for p in pattern.params))
     return pattern
@@ -165,16 +167,14 @@ def substitute(pattern, bindings: dict[str, object]):
 
 def admits(variable: TypeVar, t) -> bool:
     """Whether `variable` may stand for `t`, bindings aside."""
-    return _ADMITS[variable.kind](t)
-
-
-def from_typing(annotation):
-    """`typing.Any` as this module's `Any`; anything else unchanged."""
-    return Any if annotation is typing.Any else annotation
+    return _ADMITS[variable.kind](t) and (not variable.among or t in variable.among)
 
 
 def spell_pattern(pattern) -> str:
     """A pattern in the words of signatures."""
+    if isinstance(pattern, Pattern) and pattern.head == "Array":
+        dtype, ndim = pattern.params
+        return f"array{f'{ndim}d' if ndim != 1 else ''}[{spell_pattern(dtype)}]"
     return repr(pattern) if isinstance(pattern, (TypeVar, Pattern, int)) else spell(pattern)
 
 

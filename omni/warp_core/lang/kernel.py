@@ -7,19 +7,26 @@ mistake in one kernel leaves its neighbours alone. `kernel_from_source` compiles
 from __future__ import annotations
 
 import ast
+import copy
+import importlib
 import linecache
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import FrameType
 from typing import Any
 
+from . import inference
 from .annotations import AnnotationError, parameters, surroundings
 from .errors import CompileError, Diagnostic, Place, Span, compile_error, nearest
-from .generics import Constant
+from .generics import Constant, is_generic, spell
 from .source import Source
 from .texts import split_lines
 from .types import Type
+
+_PACKAGE = __name__.rpartition(".lang")[0]
+_NO_WORD = re.compile(r"\W")
 
 
 class Definition:
@@ -69,6 +76,8 @@ class Kernel(Definition):
     Attributes:
         name: the function's name.
         params: (name, type) of each parameter.
+        overloads: of a generic kernel, its instances by the types of their parameters.
+        parent: of an instance, the generic kernel; else None.
         lanes: how many threads share a SIMD register; None lets the compiler choose, 1 turns lanes off.
         enable_backward: whether gradients may be asked for; None follows `wp.config.enable_backward`.
     """
@@ -77,6 +86,8 @@ class Kernel(Definition):
         super().__init__(func, frame)
         self._plan: Any = None  # what native code launches; the plan of the options in force
         self._plans: dict[Any, Any] = {}  # by options; runtime/plans.py fills it
+        self.overloads: dict[tuple[Type, ...], Kernel] = {}
+        self.parent: Kernel | None = None
         self.lanes: int | None = options.pop("lanes", None)
         self.enable_backward: bool | None = options.pop("enable_backward", None)
         self.options = options
@@ -91,6 +102,66 @@ class Kernel(Definition):
         """Type of each parameter by name."""
         return dict(self.params)
 
+    @property
+    def subject(self) -> str:
+        """What errors call it; an instance with the types it was made for."""
+        if self.parent is None:
+            return super().subject
+        types = ", ".join(f"{name}: {spell(t)}" for name, t in self.params)
+        return f"{super().subject} for ({types})"
+
+    # -- generic kernels ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def is_generic(self) -> bool:
+        """Whether the type of a parameter is left open. Each combination of types gets an instance."""
+        return any(is_generic(t) and t is not Constant for _, t in self.params)
+
+    def instance(self, types: Sequence[Type]) -> Kernel:
+        """The kernel for these types, one for each parameter."""
+        key = tuple(types)
+        if key not in self.overloads:
+            made = copy.copy(self)
+            made.parent, made.overloads = self, {}
+            made._plan, made._plans = None, {}
+            made._parameters = [(p, t) for (p, _), t in zip(self._parameters, key)]
+            made.is_generic = False
+            self.overloads.setdefault(key, made)
+        return self.overloads[key]
+
+    def add_overload(self, arg_types: Sequence[Any] | Mapping[str, Any]) -> Kernel:
+        """The instance of a generic kernel for argument types given as annotations: see `wp.overload`."""
+        return self.instance(inference.explicit_types(self, arg_types))
+
+    def get_overload(self, arg_types: Sequence[Any] | Mapping[str, Any]) -> Kernel | None:
+        """The instance for these argument types, None if none was made yet."""
+        return self.overloads.get(inference.explicit_types(self, arg_types)) if self.is_generic else None
+
+    def infer_argument_types(self, args: Sequence[Any]) -> list[Any]:
+        """The types that a launch with these arguments gives the parameters, as they are written in annotations.
+
+        Raises:
+            TypeError: an argument does not fit its parameter, or has no type.
+        """
+        return inference.annotations_of(inference.argument_types(self, args))
+
+    # -- identity -----------------------------------------------------------------------------------------------
+
+    @property
+    def hash(self) -> bytes | None:
+        """Equal for kernels that compile to the same code: 20 bytes, None while types are left open."""
+        if self.is_generic:
+            return None
+        # The front end stands above this layer, and launches of cached kernels do without it.
+        return bytes.fromhex(importlib.import_module(f"{_PACKAGE}.front.digest").digest(self))
+
+    def get_mangled_name(self, *, kernel_hash: bytes | None = None) -> str:
+        """The kernel's key and the start of its hash as one identifier. Raises ValueError for a generic kernel."""
+        found = kernel_hash or self.hash
+        if found is None:
+            raise ValueError(f"kernel `{self.name}` is generic: its overloads have hashes and mangled names")
+        return f"{re.sub(_NO_WORD, '_', self.key)}_{found.hex()[:8]}"
+
     def __call__(self, *args, **kwargs):
         """Refuse, and say how a kernel is run."""
         raise TypeError(
@@ -98,7 +169,7 @@ class Kernel(Definition):
         )
 
     def __repr__(self) -> str:
-        return f"<kernel {self.name}>"
+        return f"<{self.subject.replace('`', '')}>"
 
 
 class Function(Definition):

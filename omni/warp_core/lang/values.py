@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import semantics
+from .annotations import open_type, type_of
 from .classes import python_type, register_maker, wc_type
 from .components import Components, Quaternion, Transformation, Vector, attribute
+from .generics import Pattern
 from .matrices import Matrix
 from .scalars import SCALAR_CLASSES, component, plain_number
 from .storage import storage_class
@@ -139,12 +141,23 @@ def _scalar_dtype(dtype: Any, what: str, floats_only: bool = False) -> Scalar:
     return t
 
 
+def _pattern(head: str, *params: Any) -> Pattern | None:
+    """The pattern with these parameters if one of them is left open: `typing.Any` or a type variable."""
+    if all(open_type(p) is None for p in params):
+        return None
+    return Pattern(head, tuple(p if isinstance(p, int) else type_of(p) for p in params))
+
+
 def vector(length: int, dtype: Any) -> Any:
     """The class of vectors of `length` components of scalar type `dtype`.
+
+    In annotations of generic kernels and functions, `Any` or a type variable may stand in place of either.
 
     >>> vector(length=2, dtype=float)(1, 2)
     vec2f([1.0, 2.0])
     """
+    if (found := _pattern("Vec", length, dtype)) is not None:
+        return found
     if not isinstance(length, int) or length < 1:
         raise ValueError(f"vector() takes a length of at least 1, got {length!r}")
     return python_type(Vec(length, _scalar_dtype(dtype, "vector()")))
@@ -153,10 +166,15 @@ def vector(length: int, dtype: Any) -> Any:
 def matrix(shape: tuple[int, int], dtype: Any) -> Any:
     """The class of matrices of `shape` (rows, columns) of scalar type `dtype`.
 
+    In annotations of generic kernels and functions, `Any` or a type variable may stand in place of each.
+
     >>> str(matrix(shape=(1, 2), dtype=float)(1, 2))
     '[[1.0, 2.0]]'
     """
-    if not (isinstance(shape, (tuple, list)) and len(shape) == 2 and all(isinstance(n, int) and n > 0 for n in shape)):
+    pair = isinstance(shape, (tuple, list)) and len(shape) == 2
+    if pair and (found := _pattern("Mat", *shape, dtype)) is not None:
+        return found
+    if not (pair and all(isinstance(n, int) and n > 0 for n in shape)):
         raise ValueError(f"matrix() takes a shape of (rows, columns), got {shape!r}")
     return python_type(Mat(*shape, _scalar_dtype(dtype, "matrix()")))
 
@@ -167,7 +185,7 @@ def quaternion(dtype: Any = float) -> Any:
     >>> quaternion(float)(0, 0, 0, 1)
     quatf([0.0, 0.0, 0.0, 1.0])
     """
-    return python_type(Quat(_scalar_dtype(dtype, "quaternion()", floats_only=True)))
+    return _pattern("Quat", dtype) or python_type(Quat(_scalar_dtype(dtype, "quaternion()", floats_only=True)))
 
 
 def transformation(dtype: Any = float) -> Any:
@@ -176,7 +194,9 @@ def transformation(dtype: Any = float) -> Any:
     >>> transformation(float)((1, 2, 3)).p
     vec3f([1.0, 2.0, 3.0])
     """
-    return python_type(Transform(_scalar_dtype(dtype, "transformation()", floats_only=True)))
+    return _pattern("Transform", dtype) or python_type(
+        Transform(_scalar_dtype(dtype, "transformation()", floats_only=True))
+    )
 
 
 def _named() -> dict[str, Type]:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import _native
-from ..lang.arrays import ArrayAnnotation, array_pattern, check_ndim
+from ..lang.annotations import open_type
+from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
 from ..lang.generics import Pattern
-from ..lang.types import Array
+from ..lang.types import Array, Type
 from . import elements, ingest, memory, references, views
 from .device import CPU, Device, get_device
 from .dtypes import Element, element_of
@@ -28,11 +29,11 @@ __all__ = ["array", "array1d", "array2d", "array3d", "array4d"]
 class _ArrayType:
     """`__wc_type__` of instances only: the bare class `wp.array` names no type."""
 
-    def __get__(self, instance: array | None, owner: type) -> Array | Pattern:
+    def __get__(self, instance: array | None, owner: type) -> Type | Pattern:
         if instance is None:
             raise AttributeError("__wc_type__")
         if instance._element is None:
-            return array_pattern(instance.ndim)
+            return array_type(instance._open, instance.ndim)
         return Array(instance._require_element().type, instance.ndim)
 
 
@@ -76,6 +77,7 @@ class array(Exchange, Reshaping, _native.ArrayBase):
     """
 
     __wc_type__ = _ArrayType()
+    _open: Any = Any  # the dtype of an annotation that leaves it open
 
     def __init__(
         self,
@@ -98,7 +100,7 @@ class array(Exchange, Reshaping, _native.ArrayBase):
         n: Any = None,
     ):
         get_device(device)
-        wanted = None if dtype is Any or dtype is None else element_of(dtype)
+        wanted = None if dtype is None or open_type(dtype) is not None else element_of(dtype)
         given = [s for s in (shape, length, n) if s is not None]
         if len(given) > 1:
             raise TypeError("shape: give one of shape, length and n")
@@ -112,6 +114,7 @@ class array(Exchange, Reshaping, _native.ArrayBase):
         elif ptr is not None:
             raise TypeError("shape: give the shape of the memory at ptr")
         else:
+            self._open = dtype
             self._init(wanted, 0, (0,) * check_ndim(1 if ndim is None else ndim), None)
         if grad is not None:
             self.grad = grad
@@ -131,9 +134,7 @@ class array(Exchange, Reshaping, _native.ArrayBase):
         self._grad: array | None = None
         self._refs: dict[int, tuple] | None = {} if element is not None and element.holds_arrays else None
         self._view = None
-        _native.ArrayBase.__init__(
-            self, ptr, shape, strides, 0 if element is None else element.id, CPU.id, flags, owner
-        )
+        _native.ArrayBase.__init__(self, ptr, shape, strides, (element or element_of(float)).id, CPU.id, flags, owner)
 
     def _from_data(self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool) -> None:
         found = ingest.read(data, wanted, extents)
@@ -213,7 +214,7 @@ class array(Exchange, Reshaping, _native.ArrayBase):
     @property
     def dtype(self) -> Any:
         """The class of the elements."""
-        return Any if self._element is None else self._element.dtype
+        return self._open if self._element is None else self._element.dtype
 
     @property
     def device(self) -> Device:

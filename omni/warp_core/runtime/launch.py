@@ -15,6 +15,7 @@ from .. import _native, config
 from ..lang.kernel import Kernel
 from ..lang.types import Array
 from .device import Device, get_device
+from .generic import instance_for, remember
 from .plans import STRIDED, options_for, plan_for, shared_array
 
 __all__ = ["Launch", "init", "launch"]
@@ -87,13 +88,17 @@ def _launch(
     args = [*_sequence(kernel, "inputs", inputs), *_sequence(kernel, "outputs", outputs)]
     if config.print_launches:
         print(f"kernel: {kernel.key} dim: {dim} device: {where}")
+    instance = instance_for(kernel, args) if kernel.is_generic else kernel
     if interpret or config.mode == "interpret":
-        interpreted = InterpretedLaunch(kernel, dim, args)
+        interpreted = InterpretedLaunch(instance, dim, args)
         return interpreted if record_cmd else interpreted.launch()
-    plan = plan_for(kernel, options_for(kernel), STRIDED if any(map(_is_strided, args)) else 0)
-    kernel._plan = plan
+    plan = plan_for(instance, options_for(instance), STRIDED if any(map(_is_strided, args)) else 0)
+    if instance is kernel:
+        kernel._plan = plan
+    else:
+        remember(kernel, args, plan)
     if record_cmd:
-        return Launch(kernel, plan, dim, args)
+        return Launch(instance, plan, dim, args)
     return plan.launch(dim, args)
 
 

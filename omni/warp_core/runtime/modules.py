@@ -109,7 +109,9 @@ def _namespace(module: ModuleType | str | None, callers: dict[str, Any]) -> dict
 
 
 def _kernels_of(namespace: dict[str, Any]) -> list[Kernel]:
-    return [k for k in list(namespace.values()) if isinstance(k, Kernel)]
+    """The kernels of a module; of generic ones, the instances made so far."""
+    found = [k for k in list(namespace.values()) if isinstance(k, Kernel)]
+    return [i for k in found for i in (list(k.overloads.values()) if k.is_generic else [k])]
 
 
 def _compile_all(kernels: list[Kernel]) -> None:

@@ -86,6 +86,14 @@ def plan_for(kernel: Kernel, options: Options, variant: int = 0) -> Any:
         return kernel._plans[options]
 
 
+def choices_of(kernel: Kernel, open_params: list[int]) -> Any:
+    """The native table of a generic kernel's plans under the current options."""
+    if kernel._plan is None:
+        kernel._plan = _native.Choices(open_params)
+        _planned.add(kernel)
+    return kernel._plan
+
+
 def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
     """The code of one variant of `kernel`: in memory already, from the cache, or compiled now."""
     target = host()

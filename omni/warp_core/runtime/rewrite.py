@@ -14,16 +14,20 @@ import builtins
 import copy
 import enum
 import operator
+import typing
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..lang.annotations import type_of
+from ..lang.generics import unify
 from ..lang.kernel import Definition
 from ..lang.registry import Builtin
-from ..lang.types import Type
+from ..lang.types import Packed, Scalar, Type
+from ..lang.values import python_type
 
 _MISSING = object()
+_TOLD_BY_TYPE = ("dtype", "length", "shape")
 _PURE = (abs, min, max, len, round)
 
 _AUGMENTED = {
@@ -41,6 +45,16 @@ _AUGMENTED = {
     ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
 }
+
+
+def _told_by_type(x: Any, name: str) -> Any:
+    """`x.dtype`, `v.length`, `m.shape` of a number, vector or matrix; the member of anything else."""
+    t = getattr(x, "__wc_type__", None)
+    if name == "dtype" and isinstance(t, Scalar):
+        return type(x)
+    if isinstance(t, Packed):
+        return {"dtype": x._wp_scalar_type_, "length": x._length_, "shape": x._shape_}[name]
+    return getattr(x, name)
 
 
 class Meaning(NamedTuple):
@@ -168,11 +182,28 @@ class _Rewriter(ast.NodeTransformer):
             obj = obj.value
         if type(obj) in (int, float):
             return _at(ast.Constant(obj), node)  # type: ignore[arg-type]
+        if isinstance(obj, typing.TypeVar):
+            return self._variable(obj, node)
+        if obj is _MISSING and isinstance(node, ast.Attribute) and node.attr in _TOLD_BY_TYPE:
+            return self.call(_told_by_type, [self.visit(node.value), _at(ast.Constant(node.attr), node)], node)
         if obj is not _MISSING:
             substitute = self.meaning.substitute(obj)
             if substitute is not obj:
                 return self.bind(substitute, node, getattr(obj, "__name__", "object"))
         return self.generic_visit(node)  # type: ignore[return-value]
+
+    def _variable(self, v: typing.TypeVar, node: ast.expr) -> ast.expr:
+        """The type that a type variable stands for, found from the arguments."""
+        params = (getattr(self.definition, "parent", None) or self.definition).params
+
+        def bound(*arguments: Any) -> Any:
+            bindings: dict[str, Any] = {}
+            for (_, pattern), x in zip(params, arguments):
+                unify(pattern, getattr(x, "__wc_type__", None), bindings)
+            found = bindings[v.__name__]
+            return python_type(found) if isinstance(found, Type) else found
+
+        return self.call(bound, [_at(ast.Name(name, ast.Load()), node) for name, _ in params], node)
 
     visit_Name = _captured
     visit_Attribute = _captured

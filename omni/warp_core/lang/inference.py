@@ -1,0 +1,158 @@
+"""Which types a launch gives the parameters of a generic kernel: `argument_types` reads them off the arguments,
+`explicit_types` takes them from the user.
+
+Typed arguments decide the type variables first. A bare Python number then takes the type its variable has, and is
+int32, float32 or bool where the variable is still open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import types
+from .annotations import describe, type_or_none
+from .arrays import ArrayAnnotation
+from .generics import Pattern, is_generic, spell, spell_pattern, substitute, unify
+from .types import Array, Type
+from .values import python_type
+
+if TYPE_CHECKING:
+    from .kernel import Kernel
+
+_NUMBERS = ((bool, (types.BOOL,)), (int, (types.I32, types.F32)), (float, (types.F32,)))
+# Elements that take trailing dimensions of a NumPy array: how many, and the element they make with a scalar.
+_INNER: dict[str, tuple[int, Any]] = {
+    "": (0, lambda s: s),
+    "Vec": (1, types.Vec),
+    "Mat": (2, types.Mat),
+    "Quat": (1, lambda n, s: types.Quat(s)),
+    "Transform": (1, lambda n, s: types.Transform(s)),
+}
+
+
+def argument_types(kernel: Kernel, args: Sequence[Any]) -> tuple[Type, ...]:
+    """The types of a kernel's parameters for a launch with these arguments.
+
+    Raises:
+        TypeError: an argument does not fit its parameter, or has no type of its own; the message names both.
+    """
+    params = kernel.params
+    if len(args) != len(params):
+        names = ", ".join(name for name, _ in params)
+        raise TypeError(
+            f"kernel `{kernel.name}` takes {len(params)} arguments ({names}), but inputs and outputs give {len(args)}"
+        )
+    bindings: dict[str, object] = {}
+    out: list[Any] = [None if is_generic(pattern) else pattern for _, pattern in params]
+    for untyped in (False, True):
+        for i, ((_, pattern), x) in enumerate(zip(params, args)):
+            if out[i] is None and (x is None or type(x) in (bool, int, float)) is untyped:
+                out[i] = _untyped(pattern, x, bindings) if untyped else _typed(pattern, x, bindings)
+                if out[i] is None:
+                    raise _misfit(kernel, i, x, bindings)
+    return tuple(out)
+
+
+def _typed(pattern: Any, x: Any, bindings: dict[str, object]) -> Type | None:
+    found = type_of_value(x, pattern)
+    return found if found is not None and unify(pattern, found, bindings) else None
+
+
+def _untyped(pattern: Any, x: Any, bindings: dict[str, object]) -> Type | None:
+    """The type of a bare number, or of None, once the typed arguments have bound the type variables."""
+    bound = substitute(pattern, bindings)
+    if isinstance(bound, Type):
+        return bound
+    candidates = next((c for kind, c in _NUMBERS if isinstance(x, kind)), ())
+    return next((t for t in candidates if unify(pattern, t, bindings)), None)
+
+
+def type_of_value(x: Any, pattern: Any = None) -> Type | None:
+    """The type that a value has by itself, None if it has none. Of NumPy arrays, `pattern` says whether the last
+    dimensions are components.
+    """
+    if isinstance(x, type):
+        return None
+    found = getattr(x, "__wc_type__", None)
+    if found is not None:
+        return found if isinstance(found, Type) and not isinstance(x, ArrayAnnotation) else None
+    if hasattr(x, "__array_interface__") and hasattr(x, "dtype"):
+        return _type_of_data(x, pattern)
+    if isinstance(x, int):  # members of enums
+        return types.I32
+    return type_or_none(type(x))
+
+
+def _type_of_data(x: Any, pattern: Any) -> Type | None:
+    scalar = type_or_none(x.dtype.type)
+    element = pattern.params[0] if isinstance(pattern, Pattern) and pattern.head == "Array" else None
+    count, make = _INNER[element.head] if isinstance(element, Pattern) else _INNER[""]
+    if x.ndim == 0 and count == 0 and type_or_none(type(x)) is scalar:  # a NumPy number
+        return scalar
+    ndim = x.ndim - count
+    if not isinstance(scalar, types.Scalar) or not 1 <= ndim <= types.MAX_NDIM:
+        return None
+    return Array(make(*x.shape[ndim:], scalar), ndim)
+
+
+def _misfit(kernel: Kernel, index: int, x: Any, bindings: dict[str, object]) -> TypeError:
+    name, pattern = kernel.params[index]
+    wanted = spell_pattern(substitute(pattern, bindings))
+    found = type_of_value(x, pattern)
+    given = spell(found) if found is not None else "None" if x is None else type(x).__name__
+    helps = ""
+    if found is None and isinstance(x, (tuple, list)):
+        helps = "; give it a type, as wp.vec3(...) or wp.array(...) do"
+    elif found is None:
+        helps = ", from which no type can be taken"
+    return TypeError(f"kernel `{kernel.name}`: argument `{name}` takes {wanted}, got {given}{helps}")
+
+
+def explicit_types(kernel: Kernel, given: Sequence[Any] | Mapping[str, Any]) -> tuple[Type, ...]:
+    """The types of a generic kernel's parameters as the user gives them.
+
+    Args:
+        kernel: the generic kernel.
+        given: annotations for all parameters in order, or by name for those that are left open.
+
+    Raises:
+        TypeError: a type is missing, unknown, left open itself, or does not fit its parameter.
+        ValueError: there is no parameter of that name.
+    """
+    params = kernel.params
+    if not any(is_generic(t) for _, t in params):
+        raise TypeError(f"kernel `{kernel.name}` has no overloads: none of its parameters is left open")
+    if isinstance(given, Mapping):
+        given = _in_order(kernel, given)
+    if len(given) != len(params):
+        names = ", ".join(name for name, _ in params)
+        raise TypeError(f"kernel `{kernel.name}` has {len(params)} parameters ({names}), got {len(given)} types")
+    bindings: dict[str, object] = {}
+    return tuple(_explicit(kernel, name, pattern, a, bindings) for (name, pattern), a in zip(params, given))
+
+
+def _in_order(kernel: Kernel, given: Mapping[str, Any]) -> list[Any]:
+    names = [name for name, _ in kernel.params]
+    for name in given:
+        if name not in names:
+            raise ValueError(f"kernel `{kernel.name}` has no parameter `{name}`: it has {', '.join(names)}")
+    return [given.get(name, t) for name, t in kernel.params]
+
+
+def _explicit(kernel: Kernel, name: str, pattern: Any, annotation: Any, bindings: dict[str, object]) -> Type:
+    where = f"kernel `{kernel.name}`: the type of parameter `{name}`"
+    found = type_or_none(annotation)
+    if found is None:
+        raise TypeError(f"{where}: {describe(annotation)} is not a type that kernels know")
+    if is_generic(found):
+        raise TypeError(f"{where} is still open in the overload: {spell_pattern(found)}")
+    if not unify(pattern, found, bindings):
+        wanted = spell_pattern(substitute(pattern, bindings))
+        raise TypeError(f"{where}: expected {wanted}, got {spell(found)}")
+    return found
+
+
+def annotations_of(found: Iterable[Type]) -> list[Any]:
+    """Types as they are written in annotations."""
+    return [ArrayAnnotation(python_type(t.dtype), t.ndim) if isinstance(t, Array) else python_type(t) for t in found]
