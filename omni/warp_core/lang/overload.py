@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .annotations import AnnotationError, parameters
+from .annotations import AnnotationError, parameters, surroundings
 from .kernel import Kernel
 from .source import Source
 
@@ -56,7 +56,7 @@ def overload(kernel: Kernel | Callable, arg_types: Sequence[Any] | Mapping[str, 
         raise TypeError(f"wp.overload: there is no kernel `{kernel.__name__}` here to overload")
     _check_stub(kernel)
     try:
-        generic.add_overload([t for _, t in parameters(kernel, frame.f_locals)])
+        generic.add_overload([t for _, t in parameters(kernel, surroundings(frame))])
     except AnnotationError as e:
         raise TypeError(f"wp.overload: {e}") from None
     return generic
