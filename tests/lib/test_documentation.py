@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import re
 from pathlib import Path
 
@@ -65,9 +66,20 @@ def test_docstrings_have_every_section(name):
         assert re.search(rf"^ {{8}}{p}: ", doc, re.MULTILINE), f"{name} does not describe {p}"
 
 
-@pytest.mark.parametrize("name", INDEX)
+@pytest.mark.parametrize("name", registry.INTRINSICS)
+def test_intrinsics_are_described(name):
+    """Their docstrings are in lang/intrinsics.py and lang/operators.py, under functions with their parameters."""
+    doc = registry.INTRINSICS[name].__doc__
+    assert doc.splitlines()[0].endswith("."), name
+    returns = inspect.signature(registry.INTRINSICS[name]).return_annotation
+    assert ("\n    Returns:\n" in doc) == (returns != "None")
+    for p in inspect.signature(registry.INTRINSICS[name]).parameters:
+        assert re.search(rf"^ {{8}}{p}: ", doc, re.MULTILINE), f"{name} does not describe {p}"
+
+
+@pytest.mark.parametrize("name", [*INDEX, *registry.INTRINSICS])
 def test_examples_run_at_python_scope(name):
-    test = doctest.DocTestParser().get_doctest(registry.get(name).__doc__, {"wp": wp}, name, None, None)
+    test = doctest.DocTestParser().get_doctest(registry.public(name).__doc__, {"wp": wp}, name, None, None)
     result = doctest.DocTestRunner(verbose=False).run(test)
     assert result.attempted
     assert not result.failed

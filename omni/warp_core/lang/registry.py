@@ -25,6 +25,8 @@ from .generics import spell_pattern
 from .source import Source
 
 _INDEX_MODULE = "omni.warp_core.lib.index"
+# What intrinsics do, for readers; most processes never load it.
+_DESCRIPTIONS = ("omni.warp_core.lang.intrinsics", "omni.warp_core.lang.operators")
 _builtins: dict[str, Builtin] = {}
 
 
@@ -95,10 +97,24 @@ class Builtin:
 
 
 class Intrinsic:
-    """A name that the front end itself understands."""
+    """A name that the front end itself understands. Its docstring and parameters are in `_DESCRIPTIONS`."""
 
     def __init__(self, name: str):
         self.name = self.__name__ = name
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        return self.described.__doc__
+
+    @property
+    def described(self) -> Callable:
+        """The function that documents it."""
+        modules = (importlib.import_module(name) for name in _DESCRIPTIONS)
+        return next(vars(module)[self.name] for module in modules if self.name in vars(module))
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.described)
 
     def __call__(self, *args, **kwargs):
         """Run the intrinsic on Python values, where that has a meaning."""

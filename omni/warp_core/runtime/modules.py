@@ -93,7 +93,7 @@ def load_module(module: ModuleType | str | None = None, device: Any = None, recu
     _compile_all([k for n in (namespace, *map(vars, more)) for k in _kernels_of(n)])
 
 
-def force_load(device: Any = None, modules: Sequence[ModuleType] | None = None) -> None:
+def force_load(device: Any = None, modules: Sequence[Any] | None = None) -> None:
     """Compile the kernels of all modules (or those given) now rather than at their first launch."""
     get_device(device)
     _compile_all([k for m in (modules or list(sys.modules.values())) for k in _kernels_of(vars(m))])

@@ -1,0 +1,5268 @@
+# Written by `python -m tools.stubs` from the source of the package; edit that, or tools/stubs/head.pyi.
+# Of overloads that fit the first is taken, as in the library.
+# mypy: disable-error-code="overload-overlap, overload-cannot-match"
+import builtins
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, SupportsFloat, SupportsIndex, SupportsInt
+import numpy as np
+from typing_extensions import ParamSpec, Self, TypeVar
+from . import config as config
+from . import types as types
+from . import utils as utils
+__version__: str
+_MODULES: tuple[str, ...]
+bool = builtins.bool
+int32 = builtins.int
+float32 = builtins.float
+_L = TypeVar('_L')
+_S = TypeVar('_S')
+_Number = SupportsFloat | SupportsInt | SupportsIndex
+
+class _Scalar(Generic[_L]):
+    value: _L
+
+    def __init__(self, value: _Number=0) -> None:
+        ...
+
+    def __float__(self) -> float:
+        ...
+
+    def __int__(self) -> int:
+        ...
+
+    def __bool__(self) -> builtins.bool:
+        ...
+
+    def __eq__(self, other: object) -> builtins.bool:
+        ...
+
+    def __hash__(self) -> int:
+        ...
+
+    def __lt__(self, other: Self | _L) -> builtins.bool:
+        ...
+
+    def __le__(self, other: Self | _L) -> builtins.bool:
+        ...
+
+    def __gt__(self, other: Self | _L) -> builtins.bool:
+        ...
+
+    def __ge__(self, other: Self | _L) -> builtins.bool:
+        ...
+
+    def __add__(self, other: Self | _L) -> Self:
+        ...
+
+    def __radd__(self, other: _L) -> Self:
+        ...
+
+    def __sub__(self, other: Self | _L) -> Self:
+        ...
+
+    def __rsub__(self, other: _L) -> Self:
+        ...
+
+    def __mul__(self, other: Self | _L) -> Self:
+        ...
+
+    def __rmul__(self, other: _L) -> Self:
+        ...
+
+    def __truediv__(self, other: Self | _L) -> Self:
+        ...
+
+    def __rtruediv__(self, other: _L) -> Self:
+        ...
+
+    def __floordiv__(self, other: Self | _L) -> Self:
+        ...
+
+    def __rfloordiv__(self, other: _L) -> Self:
+        ...
+
+    def __mod__(self, other: Self | _L) -> Self:
+        ...
+
+    def __rmod__(self, other: _L) -> Self:
+        ...
+
+    def __pow__(self, other: Self | _L) -> Self:
+        ...
+
+    def __rpow__(self, other: _L) -> Self:
+        ...
+
+    def __neg__(self) -> Self:
+        ...
+
+    def __pos__(self) -> Self:
+        ...
+
+    def __abs__(self) -> Self:
+        ...
+
+    def __round__(self, ndigits: int | None=None) -> Self:
+        ...
+
+class _Integer(_Scalar[int]):
+
+    def __index__(self) -> int:
+        ...
+
+    def __and__(self, other: Self | int) -> Self:
+        ...
+
+    def __rand__(self, other: int) -> Self:
+        ...
+
+    def __or__(self, other: Self | int) -> Self:
+        ...
+
+    def __ror__(self, other: int) -> Self:
+        ...
+
+    def __xor__(self, other: Self | int) -> Self:
+        ...
+
+    def __rxor__(self, other: int) -> Self:
+        ...
+
+    def __lshift__(self, other: Self | int) -> Self:
+        ...
+
+    def __rlshift__(self, other: int) -> Self:
+        ...
+
+    def __rshift__(self, other: Self | int) -> Self:
+        ...
+
+    def __rrshift__(self, other: int) -> Self:
+        ...
+
+    def __invert__(self) -> Self:
+        ...
+
+class _Float(_Scalar[float]):
+    ...
+_Numbers = Sequence[Any] | np.ndarray[Any, Any] | _Components[Any, Any]
+
+class _Components(Generic[_S, _L]):
+
+    def __len__(self) -> int:
+        ...
+
+    def __eq__(self, other: object) -> builtins.bool:
+        ...
+
+    def __truediv__(self, other: _S | _L) -> Self:
+        ...
+
+    def __rtruediv__(self, other: _S | _L) -> Self:
+        ...
+
+    def __neg__(self) -> Self:
+        ...
+
+    def __pos__(self) -> Self:
+        ...
+
+class _Flat(_Components[_S, _L]):
+
+    def __iter__(self) -> Iterator[_S]:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: SupportsIndex) -> _S:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: slice) -> Any:
+        ...
+
+    @typing.overload
+    def __setitem__(self, key: SupportsIndex, value: _S | _L) -> None:
+        ...
+
+    @typing.overload
+    def __setitem__(self, key: slice, value: Any) -> None:
+        ...
+
+class _Vector(_Flat[_S, _L]):
+
+    def __add__(self, other: Self | _S | _L) -> Self:
+        ...
+
+    def __radd__(self, other: _S | _L) -> Self:
+        ...
+
+    def __sub__(self, other: Self | _S | _L) -> Self:
+        ...
+
+    def __rsub__(self, other: _S | _L) -> Self:
+        ...
+
+    def __mul__(self, other: _S | _L) -> Self:
+        ...
+
+    def __rmul__(self, other: _S | _L) -> Self:
+        ...
+
+    def __mod__(self, other: Self) -> Self:
+        ...
+_Row = TypeVar('_Row')
+
+class _Matrix(_Components[_S, _L], Generic[_S, _L, _Row]):
+
+    def __iter__(self) -> Iterator[_Row]:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: SupportsIndex) -> _Row:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: tuple[SupportsIndex, SupportsIndex]) -> _S:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: slice | tuple[SupportsIndex | slice, SupportsIndex | slice]) -> Any:
+        ...
+
+    @typing.overload
+    def __setitem__(self, key: SupportsIndex, value: _Row) -> None:
+        ...
+
+    @typing.overload
+    def __setitem__(self, key: tuple[SupportsIndex, SupportsIndex], value: _S | _L) -> None:
+        ...
+
+    @typing.overload
+    def __setitem__(self, key: slice | tuple[SupportsIndex | slice, SupportsIndex | slice], value: Any) -> None:
+        ...
+
+    def __add__(self, other: Self) -> Self:
+        ...
+
+    def __sub__(self, other: Self) -> Self:
+        ...
+
+    @typing.overload
+    def __mul__(self, other: Self | _S | _L) -> Self:
+        ...
+
+    @typing.overload
+    def __mul__(self, other: _Row) -> _Row:
+        ...
+
+    @typing.overload
+    def __rmul__(self, other: _S | _L) -> Self:
+        ...
+
+    @typing.overload
+    def __rmul__(self, other: _Row) -> _Row:
+        ...
+
+    @typing.overload
+    def __matmul__(self, other: Self) -> Self:
+        ...
+
+    @typing.overload
+    def __matmul__(self, other: _Row) -> _Row:
+        ...
+
+    def __rmatmul__(self, other: _Row) -> _Row:
+        ...
+
+class _Quaternion(_Flat[_S, _L]):
+
+    def __add__(self, other: Self) -> Self:
+        ...
+
+    def __sub__(self, other: Self) -> Self:
+        ...
+
+    def __mul__(self, other: Self | _S | _L) -> Self:
+        ...
+
+    def __rmul__(self, other: _S | _L) -> Self:
+        ...
+_Vec3 = TypeVar('_Vec3')
+_Quat = TypeVar('_Quat')
+
+class _Transform(_Flat[_S, _L], Generic[_S, _L, _Vec3, _Quat]):
+    p: _Vec3
+    q: _Quat
+
+    def __add__(self, other: Self) -> Self:
+        ...
+
+    def __sub__(self, other: Self) -> Self:
+        ...
+
+    def __mul__(self, other: Self | _S | _L) -> Self:
+        ...
+
+    def __rmul__(self, other: _S | _L) -> Self:
+        ...
+_P = ParamSpec('_P')
+_R = TypeVar('_R')
+_C = TypeVar('_C', bound=type)
+
+class Function(Generic[_P, _R]):
+    """A function that kernels and other functions call; at Python scope it is the plain Python function.
+
+    Functions defined one after the other under one name with different parameter types are overloads of each other.
+    As an annotation, the class stands for a function that is known when the kernel compiles.
+    """
+    name: str
+
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        ...
+
+@typing.overload
+def kernel(func: Callable[..., Any]) -> Kernel:
+    """Decorator that makes a kernel of a typed Python function.
+
+    Args:
+        func: the function; absent when options are given.
+        **options: `lanes`, the SIMD lanes to compile for (1 where threads diverge so much that lanes do not pay);
+            `enable_backward`, whether gradients may be asked for; `module`, `launch_bounds`, `module_options` and
+            `grid_stride` are accepted for programs that set them, without effect.
+
+    Returns:
+        The `Kernel`.
+
+    Raises:
+        TypeError: an option that does not exist.
+    """
+
+@typing.overload
+def kernel(func: None=None, **options: Any) -> Callable[[Callable[..., Any]], Kernel]:
+    ...
+
+@typing.overload
+def func(f: Callable[_P, _R]) -> Function[_P, _R]:
+    """Decorator that makes a function callable from kernels; also written with call parentheses."""
+
+@typing.overload
+def func(f: None=None, **options: Any) -> Callable[[Callable[_P, _R]], Function[_P, _R]]:
+    ...
+
+def struct(cls: _C) -> _C:
+    """Make an annotated class a struct type, for kernel arguments, array elements and fields of other structs.
+
+    Args:
+        cls: A class whose annotations name the types of its fields; a value given in the class is the field's default.
+
+    Returns:
+        A class with the same name and methods. Instances have the fields as attributes, zero unless set.
+
+    Raises:
+        TypeError: If a field's annotation is not a type of the kernel language.
+
+    >>> Particle = struct(type("Particle", (), {"__annotations__": {"mass": float, "index": int}}))
+    >>> Particle(mass=1.5).mass
+    1.5
+    """
+
+def constant(x: _R) -> _R:
+    """Mark a value as a compile-time constant. Kernels capture constants by themselves; this returns `x` unchanged."""
+
+def static(x: _R) -> _R:
+    """In a kernel, `wp.static(expression)` is evaluated in Python when the kernel compiles. Here it returns `x`."""
+_D = TypeVar('_D', default=Any)
+_DType = TypeVar('_DType', default=float)
+_Index = SupportsIndex
+_Slices = slice | tuple[SupportsIndex | slice, ...]
+_FloatArray = _Array[float16] | _Array[bfloat16] | _Array[float64]
+_IntArray = _Array[int8] | _Array[int16] | _Array[int64] | _Array[uint8] | _Array[uint16] | _Array[uint32] | _Array[uint64]
+_Shape = int | Sequence[int]
+
+class _Array(Generic[_D]):
+    ptr: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    ndim: int
+    size: int
+    capacity: int
+    dtype: Any
+    device: Device
+    pinned: builtins.bool
+    readonly: builtins.bool
+    is_contiguous: builtins.bool
+    requires_grad: builtins.bool
+    grad: Any
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        ...
+
+    def __array__(self, dtype: Any=None, copy: builtins.bool | None=None) -> np.ndarray[Any, Any]:
+        ...
+
+    def __dlpack__(self, **options: Any) -> Any:
+        ...
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        ...
+
+    def __len__(self) -> int:
+        ...
+
+    def __iter__(self) -> Iterator[Any]:
+        ...
+
+    @typing.overload
+    def __setitem__(self, key: Any, value: _D) -> None:
+        ...
+
+    @typing.overload
+    def __setitem__(self: _FloatArray, key: Any, value: float) -> None:
+        ...
+
+    @typing.overload
+    def __setitem__(self: _IntArray, key: Any, value: int) -> None:
+        ...
+
+    @typing.overload
+    def __setitem__(self, key: slice | tuple[SupportsIndex | slice, ...], value: Any) -> None:
+        ...
+
+    def __matmul__(self, other: _Array[_D]) -> Any:
+        ...
+
+    def assign(self, src: Any) -> None:
+        """Copy `src`, an array or any data for one, into this array; `src` may be shorter."""
+
+    def contiguous(self) -> Self:
+        """The array itself if its elements lie in C order without gaps, else a copy that does."""
+
+    @property
+    def device_id(self) -> Any:
+        """(self) -> int"""
+
+    @property
+    def dtype_id(self) -> Any:
+        """(self) -> int"""
+
+    def fill_(self, value: Any) -> None:
+        """Set every element to `value`; one number fills all components.
+
+    Raises:
+        TypeError, ValueError: If `value` is not a value of the dtype.
+
+    >>> a = array(dtype=float, shape=2)
+    >>> a.fill_(3.0)
+    >>> a.list()
+    [3.0, 3.0]
+    """
+
+    @property
+    def flags(self) -> Any:
+        """(self) -> int"""
+
+    def flatten(self) -> array[_D]:
+        """A view with one dimension. Raises ValueError if the elements are not evenly spaced."""
+
+    @property
+    def grad_ptr(self) -> Any:
+        """(self) -> int"""
+
+    @property
+    def inner_contiguous(self) -> Any:
+        """(self) -> bool"""
+
+    def list(self) -> builtins.list[Any]:
+        """The elements in C order: Python numbers for scalars, values for the rest.
+
+    >>> import omni.warp_core as wp
+    >>> wp.array([1.5, 2.5], dtype=float).list()
+    [1.5, 2.5]
+    """
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """The elements as a NumPy array that shares the memory.
+
+    Components become trailing dimensions, structs a structured dtype, bfloat16 its bits as uint16.
+
+    >>> import omni.warp_core as wp
+    >>> wp.array([1.5, 2.5], dtype=float).numpy()
+    array([1.5, 2.5], dtype=float32)
+    """
+
+    @property
+    def owner(self) -> Any:
+        """(self) -> object"""
+
+    def reshape(self, shape: Any) -> _Array[Any]:
+        """A view of another shape with as many elements; one extent may be -1.
+
+    Raises:
+        ValueError: If the sizes differ or the array is not contiguous.
+
+    >>> import omni.warp_core as wp
+    >>> wp.zeros(6).reshape((2, -1)).shape
+    (2, 3)
+    """
+
+    def to(self, device: Device | str, requires_grad: builtins.bool | None=None) -> Self:
+        """The array on `device`: itself if it is there already.
+
+    Raises:
+        RuntimeError: If the device is not available.
+    """
+
+    def transpose(self, axes: Any=None) -> _Array[Any]:
+        """A view with dimensions in the order `axes`, reversed by default.
+
+    >>> import omni.warp_core as wp
+    >>> wp.zeros((2, 3)).transpose().shape
+    (3, 2)
+    """
+
+    def view(self, dtype: Any) -> _Array[Any]:
+        """The same memory read as elements of `dtype`.
+
+    Of the same size, the shape stays. From scalars to elements with components the last dimensions must hold
+    exactly the components; the other way round dimensions are added.
+
+    Raises:
+        ValueError: If the shape or the strides do not allow it.
+
+    >>> import omni.warp_core as wp
+    >>> wp.zeros((4, 3)).view(wp.vec3).shape
+    (4,)
+    """
+
+    def zero_(self) -> None:
+        """Set every element to zero."""
+
+class array(_Array[_D]):
+    """An array of scalars, vectors, matrices, quaternions, transforms or structs.
+
+    Args:
+        data: Nested sequences of numbers or values, a NumPy array, or an object with an array interface. For elements
+            with components the trailing dimensions hold the components.
+        dtype: The element type; taken from `data` if left out.
+        shape: One extent or up to four. With `data`, the shape to give it.
+        strides: With `ptr` or `shape`, the bytes from one element to the next, per dimension; C order if left out.
+        ptr: The address of existing memory to use; the caller keeps it alive.
+        capacity: With `ptr`, the bytes it has.
+        device: Where the memory is.
+        pinned: Page-locked memory, of use with a GPU only.
+        copy: False shares the memory of `data` if its layout and dtype allow.
+        deleter: With `ptr`, called with (pointer, capacity) when the memory is no longer used.
+        ndim: The number of dimensions where neither `data` nor `shape` tells, in annotations.
+        grad: An array for gradients, of the same shape, strides and dtype.
+        requires_grad: Allocate a zeroed gradient array.
+        retain_grad: Accepted; gradients are kept in any case.
+        length, n: Older spellings of `shape`.
+
+    Without `data`, `ptr` and `shape` the result is empty: that is how `wp.array(dtype=float, ndim=2)` serves as an
+    annotation, like `wp.array2d[float]`.
+
+    Raises:
+        TypeError: If an argument has the wrong type; the message names the argument.
+        ValueError: If shapes do not fit each other.
+
+    >>> array([[1, 2, 3], [4, 5, 6]], dtype=float).shape
+    (2, 3)
+    """
+
+    def __init__(self, data: Any=None, dtype: type[_D]=..., shape: _Shape | None=None, strides: tuple[int, ...] | None=None, ptr: int | None=None, capacity: int | None=None, device: Device | str | None=None, pinned: builtins.bool=False, copy: builtins.bool=True, deleter: Callable[[int, int], None] | None=None, ndim: int | None=None, grad: _Array[Any] | None=None, requires_grad: builtins.bool=False, retain_grad: builtins.bool=False, *, length: int | None=None, n: int | None=None) -> None:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: SupportsIndex | tuple[SupportsIndex, ...]) -> _D:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: _Slices) -> Any:
+        ...
+
+class array1d(array[_D]):
+    """`wp.array` of 1 dimensions: in annotations, `array1d[dtype]`, or called like `array`."""
+
+class array2d(_Array[_D]):
+    """`wp.array` of 2 dimensions: in annotations, `array2d[dtype]`, or called like `array`."""
+
+    def __init__(self, data: Any=None, dtype: type[_D]=..., **options: Any) -> None:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: SupportsIndex) -> array[_D]:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: tuple[_Index, _Index]) -> _D:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: _Slices) -> Any:
+        ...
+
+class array3d(_Array[_D]):
+    """`wp.array` of 3 dimensions: in annotations, `array3d[dtype]`, or called like `array`."""
+
+    def __init__(self, data: Any=None, dtype: type[_D]=..., **options: Any) -> None:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: SupportsIndex) -> array2d[_D]:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: tuple[_Index, _Index]) -> array[_D]:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: tuple[_Index, _Index, _Index]) -> _D:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: _Slices) -> Any:
+        ...
+
+class array4d(_Array[_D]):
+    """`wp.array` of 4 dimensions: in annotations, `array4d[dtype]`, or called like `array`."""
+
+    def __init__(self, data: Any=None, dtype: type[_D]=..., **options: Any) -> None:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: SupportsIndex) -> array3d[_D]:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: tuple[_Index, _Index]) -> array2d[_D]:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: tuple[_Index, _Index, _Index]) -> array[_D]:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: tuple[_Index, _Index, _Index, _Index]) -> _D:
+        ...
+
+    @typing.overload
+    def __getitem__(self, key: _Slices) -> Any:
+        ...
+
+def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), outputs: Sequence[Any]=(), adj_inputs: Sequence[Any]=(), adj_outputs: Sequence[Any]=(), device: Device | str | None=None, stream: Any=None, adjoint: builtins.bool=False, record_tape: builtins.bool=True, record_cmd: builtins.bool=False, max_blocks: int=0, block_dim: int | None=256, interpret: builtins.bool=False) -> Any:
+    """Run a kernel once for every index of a grid.
+
+    Args:
+        kernel: a function decorated with `@wp.kernel`.
+        dim: number of threads, or up to four of them; the last dimension runs fastest.
+        inputs: arguments in the order of the kernel's parameters. Arrays may be NumPy arrays, used in place.
+        outputs: the remaining arguments.
+        device: where to run; by default the current device.
+        stream: accepted; CPU launches have finished when this returns.
+        record_cmd: return a `Launch` that repeats this launch quickly, instead of running it.
+        record_tape: accepted; of no effect without a tape.
+        max_blocks: accepted; of no effect on the CPU.
+        block_dim: accepted; of no effect on the CPU.
+        interpret: run the kernel as plain Python, thread by thread, for a debugger.
+        adjoint: gradients are refused until this package has them.
+        adj_inputs: belongs to `adjoint`.
+        adj_outputs: belongs to `adjoint`.
+
+    Returns:
+        None, or a `Launch` with `record_cmd`.
+
+    Raises:
+        CompileError: the kernel has mistakes.
+        TypeError, ValueError: an argument does not fit its parameter.
+        KernelError: a thread failed in debug mode.
+
+    >>> import numpy as np
+    >>> import omni.warp_core as wp
+    >>> @wp.kernel
+    ... def double(x: wp.array(dtype=float)):
+    ...     i = wp.tid()
+    ...     x[i] = 2.0 * x[i]
+    >>> x = np.arange(4, dtype=np.float32)
+    >>> wp.launch(double, dim=4, inputs=[x])
+    >>> x.tolist()
+    [0.0, 2.0, 4.0, 6.0]
+    """
+_T = TypeVar('_T')
+_I = TypeVar('_I', int, int8, int16, int64, uint8, uint16, uint32, uint64)
+
+class _Thread(int):
+
+    def __iter__(self) -> Iterator[int]:
+        ...
+
+    def __iadd__(self, other: int) -> Self:
+        ...
+
+    def __isub__(self, other: int) -> Self:
+        ...
+
+def tid() -> _Thread:
+    """Index of the thread that runs.
+
+    `i = wp.tid()` gives one index, flattened in a launch of several dimensions; `i, j = wp.tid()` gives one index for
+    each dimension of the launch, for two to four names.
+
+    Returns:
+        The index or indices, counted from 0.
+
+    >>> @wp.kernel
+    ... def table(out: wp.array2d(dtype=int)):
+    ...     i, j = wp.tid()
+    ...     out[i, j] = 10 * i + j
+    >>> out = wp.zeros((2, 3), dtype=int)
+    >>> wp.launch(table, dim=(2, 3), inputs=[out])
+    >>> out.list()
+    [0, 1, 2, 10, 11, 12]
+    """
+
+def block_dim() -> int:
+    """Number of threads in a block of the launch; this device has no blocks of several threads.
+
+    Returns:
+        1 at Python scope. Kernels for the CPU refuse it.
+
+    >>> int(wp.block_dim())
+    1
+    """
+
+def printf(text: str, *args: Any) -> None:
+    """Print formatted text, as C does.
+
+    Lines of different threads come in any order; one call's text stays together.
+
+    Args:
+        text: a string literal with C's conversions: %d, %u, %x, %f, %g, %s and so on.
+        args: one scalar or string for each conversion.
+
+    >>> wp.printf("%d of %d: %.2f\\n", 1, 4, 0.25)
+    1 of 4: 0.25
+    """
+
+def print(*args: Any) -> None:
+    """Print values of any type, separated by spaces, and end the line.
+
+    Args:
+        args: scalars, vectors, matrices, structs, strings.
+
+    >>> wp.print(wp.vec2(1.0, 2.0))
+    [1.0, 2.0]
+    """
+
+def expect_eq(a: _T, b: _T) -> None:
+    """Check that two values are equal; in a kernel debug mode checks it, like `assert`.
+
+    Args:
+        a: a value of any type that `==` compares.
+        b: another of the same type.
+
+    Raises:
+        KernelError: the values differ.
+
+    >>> wp.expect_eq(2 + 2, 4)
+    """
+
+def where(condition: Any, if_true: _T, if_false: _T) -> _T:
+    """One of two values. Both are computed; the ternary `a if c else b` computes only the one it gives.
+
+    Args:
+        condition: a bool, or a number that counts as true unless it is 0.
+        if_true: a value of any type.
+        if_false: another of the same type.
+
+    Returns:
+        `if_true` where the condition holds, else `if_false`.
+
+    Derivative: that of the value chosen.
+
+    >>> float(wp.where(2 > 1, 10.0, 20.0))
+    10.0
+    """
+
+def select(condition: Any, if_false: _T, if_true: _T) -> _T:
+    """The older spelling of `where`, with the value for false first.
+
+    Args:
+        condition: a bool, or a number that counts as true unless it is 0.
+        if_false: a value of any type.
+        if_true: another of the same type.
+
+    Returns:
+        `if_true` where the condition holds, else `if_false`.
+
+    >>> float(wp.select(2 > 1, 10.0, 20.0))
+    20.0
+    """
+
+def cast(a: Any, dtype: type[_T]) -> _T:
+    """The bits of a number read as another type of the same size.
+
+    Args:
+        a: a scalar.
+        dtype: the scalar type to read it as, of as many bits.
+
+    Returns:
+        The number that has these bits.
+
+    >>> wp.cast(1.0, wp.int32)
+    1065353216
+    """
+
+def len(a: Any) -> int:
+    """Extent of the first dimension.
+
+    Args:
+        a: an array, vector, matrix or tuple.
+
+    Returns:
+        Elements of an array's first dimension, components of a vector, rows of a matrix, items of a tuple.
+
+    >>> int(wp.len(wp.vec3()))
+    3
+    """
+
+def unot(a: Any) -> builtins.bool:
+    """`not a` as a function.
+
+    Args:
+        a: a bool or a number.
+
+    Returns:
+        Whether it is false or 0.
+
+    >>> wp.unot(True)
+    False
+    """
+
+def neg(a: _T) -> _T:
+    """`-a` as a function.
+
+    Args:
+        a: a number, vector, matrix or any other value that the operator takes.
+
+    Returns:
+        The value with its sign changed.
+
+    >>> wp.neg(wp.vec2(1.0, -2.0))
+    vec2f([-1.0, 2.0])
+    """
+
+def pos(a: _T) -> _T:
+    """`+a` as a function.
+
+    Args:
+        a: a number, vector, matrix or any other value that the operator takes.
+
+    Returns:
+        The value itself.
+
+    >>> wp.pos(3)
+    3
+    """
+
+def invert(a: _I) -> _I:
+    """`~a` as a function.
+
+    Args:
+        a: an integer.
+
+    Returns:
+        All bits inverted.
+
+    >>> wp.invert(5)
+    -6
+    """
+
+def bit_and(a: _I, b: _I) -> _I:
+    """`a & b` as a function.
+
+    Args:
+        a: an integer.
+        b: another of the same type.
+
+    Returns:
+        The bits set in both.
+
+    >>> wp.bit_and(12, 10)
+    8
+    """
+
+def bit_or(a: _I, b: _I) -> _I:
+    """`a | b` as a function.
+
+    Args:
+        a: an integer.
+        b: another of the same type.
+
+    Returns:
+        The bits set in either.
+
+    >>> wp.bit_or(12, 10)
+    14
+    """
+
+def bit_xor(a: _I, b: _I) -> _I:
+    """`a ^ b` as a function.
+
+    Args:
+        a: an integer.
+        b: another of the same type.
+
+    Returns:
+        The bits set in one of them only.
+
+    >>> wp.bit_xor(12, 10)
+    6
+    """
+
+def lshift(a: _I, b: _I) -> _I:
+    """`a << b` as a function.
+
+    Args:
+        a: an integer.
+        b: how many bits.
+
+    Returns:
+        `a` shifted left; bits beyond the type are lost.
+
+    >>> wp.lshift(1, 3)
+    8
+    """
+
+def rshift(a: _I, b: _I) -> _I:
+    """`a >> b` as a function.
+
+    Args:
+        a: an integer.
+        b: how many bits.
+
+    Returns:
+        `a` shifted right; a negative one keeps its sign.
+
+    >>> wp.rshift(-8, 1)
+    -4
+    """
+
+E: float
+PI: float
+TAU: float
+HALF_PI: float
+PHI: float
+LN2: float
+LN10: float
+LOG2E: float
+LOG10E: float
+INF: float
+NAN: float
+e: float
+pi: float
+tau: float
+half_pi: float
+phi: float
+ln2: float
+ln10: float
+log2e: float
+log10e: float
+inf: float
+nan: float
+
+class float64(_Float):
+    """A double precision float."""
+
+class float16(_Float):
+    """A half precision float: 11 significant bits, at most 65504."""
+
+class bfloat16(_Float):
+    """The upper half of a float32: 8 significant bits, the range of float32."""
+
+class int8(_Integer):
+    """A signed integer of 8 bits."""
+
+class int16(_Integer):
+    """A signed integer of 16 bits."""
+
+class int64(_Integer):
+    """A signed integer of 64 bits."""
+
+class uint8(_Integer):
+    """An unsigned integer of 8 bits."""
+
+class uint16(_Integer):
+    """An unsigned integer of 16 bits."""
+
+class uint32(_Integer):
+    """An unsigned integer of 32 bits."""
+
+class uint64(_Integer):
+    """An unsigned integer of 64 bits."""
+
+class mat22f(_Matrix[float, float, vec2f]):
+    """A matrix in row-major order: from all components, one for all, rows, or nested sequences."""
+    @typing.overload
+    def __init__(self, value: float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float | np.number[Any], m1: float | np.number[Any], m2: float | np.number[Any], m3: float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, row0: vec2f | _Numbers, row1: vec2f | _Numbers, /) -> None: ...
+
+class mat33f(_Matrix[float, float, vec3f]):
+    """A matrix in row-major order: from all components, one for all, rows, or nested sequences."""
+    @typing.overload
+    def __init__(self, value: float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float | np.number[Any], m1: float | np.number[Any], m2: float | np.number[Any], m3: float | np.number[Any], m4: float | np.number[Any], m5: float | np.number[Any], m6: float | np.number[Any], m7: float | np.number[Any], m8: float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, row0: vec3f | _Numbers, row1: vec3f | _Numbers, row2: vec3f | _Numbers, /) -> None: ...
+
+class mat44f(_Matrix[float, float, vec4f]):
+    """A matrix in row-major order: from all components, one for all, rows, or nested sequences."""
+    @typing.overload
+    def __init__(self, value: float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float | np.number[Any], m1: float | np.number[Any], m2: float | np.number[Any], m3: float | np.number[Any], m4: float | np.number[Any], m5: float | np.number[Any], m6: float | np.number[Any], m7: float | np.number[Any], m8: float | np.number[Any], m9: float | np.number[Any], m10: float | np.number[Any], m11: float | np.number[Any], m12: float | np.number[Any], m13: float | np.number[Any], m14: float | np.number[Any], m15: float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, row0: vec4f | _Numbers, row1: vec4f | _Numbers, row2: vec4f | _Numbers, row3: vec4f | _Numbers, /) -> None: ...
+
+class spatial_matrixf(_Matrix[float, float, spatial_vectorf]):
+    """A matrix in row-major order: from all components, one for all, rows, or nested sequences."""
+    @typing.overload
+    def __init__(self, value: float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float | np.number[Any], m1: float | np.number[Any], m2: float | np.number[Any], m3: float | np.number[Any], m4: float | np.number[Any], m5: float | np.number[Any], m6: float | np.number[Any], m7: float | np.number[Any], m8: float | np.number[Any], m9: float | np.number[Any], m10: float | np.number[Any], m11: float | np.number[Any], m12: float | np.number[Any], m13: float | np.number[Any], m14: float | np.number[Any], m15: float | np.number[Any], m16: float | np.number[Any], m17: float | np.number[Any], m18: float | np.number[Any], m19: float | np.number[Any], m20: float | np.number[Any], m21: float | np.number[Any], m22: float | np.number[Any], m23: float | np.number[Any], m24: float | np.number[Any], m25: float | np.number[Any], m26: float | np.number[Any], m27: float | np.number[Any], m28: float | np.number[Any], m29: float | np.number[Any], m30: float | np.number[Any], m31: float | np.number[Any], m32: float | np.number[Any], m33: float | np.number[Any], m34: float | np.number[Any], m35: float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, row0: spatial_vectorf | _Numbers, row1: spatial_vectorf | _Numbers, row2: spatial_vectorf | _Numbers, row3: spatial_vectorf | _Numbers, row4: spatial_vectorf | _Numbers, row5: spatial_vectorf | _Numbers, /) -> None: ...
+
+class mat22d(_Matrix[float64, float, vec2d]):
+    """A matrix in row-major order: from all components, one for all, rows, or nested sequences."""
+    @typing.overload
+    def __init__(self, value: float64 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float64 | float | np.number[Any], m1: float64 | float | np.number[Any], m2: float64 | float | np.number[Any], m3: float64 | float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, row0: vec2d | _Numbers, row1: vec2d | _Numbers, /) -> None: ...
+
+class mat33d(_Matrix[float64, float, vec3d]):
+    """A matrix in row-major order: from all components, one for all, rows, or nested sequences."""
+    @typing.overload
+    def __init__(self, value: float64 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float64 | float | np.number[Any], m1: float64 | float | np.number[Any], m2: float64 | float | np.number[Any], m3: float64 | float | np.number[Any], m4: float64 | float | np.number[Any], m5: float64 | float | np.number[Any], m6: float64 | float | np.number[Any], m7: float64 | float | np.number[Any], m8: float64 | float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, row0: vec3d | _Numbers, row1: vec3d | _Numbers, row2: vec3d | _Numbers, /) -> None: ...
+
+class mat44d(_Matrix[float64, float, vec4d]):
+    """A matrix in row-major order: from all components, one for all, rows, or nested sequences."""
+    @typing.overload
+    def __init__(self, value: float64 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float64 | float | np.number[Any], m1: float64 | float | np.number[Any], m2: float64 | float | np.number[Any], m3: float64 | float | np.number[Any], m4: float64 | float | np.number[Any], m5: float64 | float | np.number[Any], m6: float64 | float | np.number[Any], m7: float64 | float | np.number[Any], m8: float64 | float | np.number[Any], m9: float64 | float | np.number[Any], m10: float64 | float | np.number[Any], m11: float64 | float | np.number[Any], m12: float64 | float | np.number[Any], m13: float64 | float | np.number[Any], m14: float64 | float | np.number[Any], m15: float64 | float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, row0: vec4d | _Numbers, row1: vec4d | _Numbers, row2: vec4d | _Numbers, row3: vec4d | _Numbers, /) -> None: ...
+
+class spatial_matrixd(_Matrix[float64, float, spatial_vectord]):
+    """A matrix in row-major order: from all components, one for all, rows, or nested sequences."""
+    @typing.overload
+    def __init__(self, value: float64 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float64 | float | np.number[Any], m1: float64 | float | np.number[Any], m2: float64 | float | np.number[Any], m3: float64 | float | np.number[Any], m4: float64 | float | np.number[Any], m5: float64 | float | np.number[Any], m6: float64 | float | np.number[Any], m7: float64 | float | np.number[Any], m8: float64 | float | np.number[Any], m9: float64 | float | np.number[Any], m10: float64 | float | np.number[Any], m11: float64 | float | np.number[Any], m12: float64 | float | np.number[Any], m13: float64 | float | np.number[Any], m14: float64 | float | np.number[Any], m15: float64 | float | np.number[Any], m16: float64 | float | np.number[Any], m17: float64 | float | np.number[Any], m18: float64 | float | np.number[Any], m19: float64 | float | np.number[Any], m20: float64 | float | np.number[Any], m21: float64 | float | np.number[Any], m22: float64 | float | np.number[Any], m23: float64 | float | np.number[Any], m24: float64 | float | np.number[Any], m25: float64 | float | np.number[Any], m26: float64 | float | np.number[Any], m27: float64 | float | np.number[Any], m28: float64 | float | np.number[Any], m29: float64 | float | np.number[Any], m30: float64 | float | np.number[Any], m31: float64 | float | np.number[Any], m32: float64 | float | np.number[Any], m33: float64 | float | np.number[Any], m34: float64 | float | np.number[Any], m35: float64 | float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, row0: spatial_vectord | _Numbers, row1: spatial_vectord | _Numbers, row2: spatial_vectord | _Numbers, row3: spatial_vectord | _Numbers, row4: spatial_vectord | _Numbers, row5: spatial_vectord | _Numbers, /) -> None: ...
+
+class mat22h(_Matrix[float16, float, vec2h]):
+    """A matrix in row-major order: from all components, one for all, rows, or nested sequences."""
+    @typing.overload
+    def __init__(self, value: float16 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float16 | float | np.number[Any], m1: float16 | float | np.number[Any], m2: float16 | float | np.number[Any], m3: float16 | float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, row0: vec2h | _Numbers, row1: vec2h | _Numbers, /) -> None: ...
+
+class mat33h(_Matrix[float16, float, vec3h]):
+    """A matrix in row-major order: from all components, one for all, rows, or nested sequences."""
+    @typing.overload
+    def __init__(self, value: float16 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float16 | float | np.number[Any], m1: float16 | float | np.number[Any], m2: float16 | float | np.number[Any], m3: float16 | float | np.number[Any], m4: float16 | float | np.number[Any], m5: float16 | float | np.number[Any], m6: float16 | float | np.number[Any], m7: float16 | float | np.number[Any], m8: float16 | float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, row0: vec3h | _Numbers, row1: vec3h | _Numbers, row2: vec3h | _Numbers, /) -> None: ...
+
+class mat44h(_Matrix[float16, float, vec4h]):
+    """A matrix in row-major order: from all components, one for all, rows, or nested sequences."""
+    @typing.overload
+    def __init__(self, value: float16 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float16 | float | np.number[Any], m1: float16 | float | np.number[Any], m2: float16 | float | np.number[Any], m3: float16 | float | np.number[Any], m4: float16 | float | np.number[Any], m5: float16 | float | np.number[Any], m6: float16 | float | np.number[Any], m7: float16 | float | np.number[Any], m8: float16 | float | np.number[Any], m9: float16 | float | np.number[Any], m10: float16 | float | np.number[Any], m11: float16 | float | np.number[Any], m12: float16 | float | np.number[Any], m13: float16 | float | np.number[Any], m14: float16 | float | np.number[Any], m15: float16 | float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, row0: vec4h | _Numbers, row1: vec4h | _Numbers, row2: vec4h | _Numbers, row3: vec4h | _Numbers, /) -> None: ...
+
+class spatial_matrixh(_Matrix[float16, float, spatial_vectorh]):
+    """A matrix in row-major order: from all components, one for all, rows, or nested sequences."""
+    @typing.overload
+    def __init__(self, value: float16 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float16 | float | np.number[Any], m1: float16 | float | np.number[Any], m2: float16 | float | np.number[Any], m3: float16 | float | np.number[Any], m4: float16 | float | np.number[Any], m5: float16 | float | np.number[Any], m6: float16 | float | np.number[Any], m7: float16 | float | np.number[Any], m8: float16 | float | np.number[Any], m9: float16 | float | np.number[Any], m10: float16 | float | np.number[Any], m11: float16 | float | np.number[Any], m12: float16 | float | np.number[Any], m13: float16 | float | np.number[Any], m14: float16 | float | np.number[Any], m15: float16 | float | np.number[Any], m16: float16 | float | np.number[Any], m17: float16 | float | np.number[Any], m18: float16 | float | np.number[Any], m19: float16 | float | np.number[Any], m20: float16 | float | np.number[Any], m21: float16 | float | np.number[Any], m22: float16 | float | np.number[Any], m23: float16 | float | np.number[Any], m24: float16 | float | np.number[Any], m25: float16 | float | np.number[Any], m26: float16 | float | np.number[Any], m27: float16 | float | np.number[Any], m28: float16 | float | np.number[Any], m29: float16 | float | np.number[Any], m30: float16 | float | np.number[Any], m31: float16 | float | np.number[Any], m32: float16 | float | np.number[Any], m33: float16 | float | np.number[Any], m34: float16 | float | np.number[Any], m35: float16 | float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, row0: spatial_vectorh | _Numbers, row1: spatial_vectorh | _Numbers, row2: spatial_vectorh | _Numbers, row3: spatial_vectorh | _Numbers, row4: spatial_vectorh | _Numbers, row5: spatial_vectorh | _Numbers, /) -> None: ...
+
+class quatf(_Quaternion[float, float]):
+    """A quaternion x, y, z, w: from four numbers, one sequence of them, or a vector and the real part."""
+    x: float
+    y: float
+    z: float
+    w: float
+    @typing.overload
+    def __init__(self, value: float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: float | np.number[Any], y: float | np.number[Any], z: float | np.number[Any], w: float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, v: vec3f | _Numbers, w: float | np.number[Any], /) -> None: ...
+
+class quatd(_Quaternion[float64, float]):
+    """A quaternion x, y, z, w: from four numbers, one sequence of them, or a vector and the real part."""
+    @property
+    def x(self) -> float64: ...
+    @x.setter
+    def x(self, value: float64 | float) -> None: ...
+    @property
+    def y(self) -> float64: ...
+    @y.setter
+    def y(self, value: float64 | float) -> None: ...
+    @property
+    def z(self) -> float64: ...
+    @z.setter
+    def z(self, value: float64 | float) -> None: ...
+    @property
+    def w(self) -> float64: ...
+    @w.setter
+    def w(self, value: float64 | float) -> None: ...
+    @typing.overload
+    def __init__(self, value: float64 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: float64 | float | np.number[Any], y: float64 | float | np.number[Any], z: float64 | float | np.number[Any], w: float64 | float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, v: vec3d | _Numbers, w: float64 | float | np.number[Any], /) -> None: ...
+
+class quath(_Quaternion[float16, float]):
+    """A quaternion x, y, z, w: from four numbers, one sequence of them, or a vector and the real part."""
+    @property
+    def x(self) -> float16: ...
+    @x.setter
+    def x(self, value: float16 | float) -> None: ...
+    @property
+    def y(self) -> float16: ...
+    @y.setter
+    def y(self, value: float16 | float) -> None: ...
+    @property
+    def z(self) -> float16: ...
+    @z.setter
+    def z(self, value: float16 | float) -> None: ...
+    @property
+    def w(self) -> float16: ...
+    @w.setter
+    def w(self, value: float16 | float) -> None: ...
+    @typing.overload
+    def __init__(self, value: float16 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: float16 | float | np.number[Any], y: float16 | float | np.number[Any], z: float16 | float | np.number[Any], w: float16 | float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, v: vec3h | _Numbers, w: float16 | float | np.number[Any], /) -> None: ...
+
+class transformf(_Transform[float, float, vec3f, quatf]):
+    """A rigid transform of translation `p` and rotation `q`; the identity without arguments."""
+    @typing.overload
+    def __init__(self, value: _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float | np.number[Any], m1: float | np.number[Any], m2: float | np.number[Any], m3: float | np.number[Any], m4: float | np.number[Any], m5: float | np.number[Any], m6: float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, p: vec3f | _Numbers = ..., q: quatf | _Numbers = ...) -> None: ...
+
+class transformd(_Transform[float64, float, vec3d, quatd]):
+    """A rigid transform of translation `p` and rotation `q`; the identity without arguments."""
+    @typing.overload
+    def __init__(self, value: _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float64 | float | np.number[Any], m1: float64 | float | np.number[Any], m2: float64 | float | np.number[Any], m3: float64 | float | np.number[Any], m4: float64 | float | np.number[Any], m5: float64 | float | np.number[Any], m6: float64 | float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, p: vec3d | _Numbers = ..., q: quatd | _Numbers = ...) -> None: ...
+
+class transformh(_Transform[float16, float, vec3h, quath]):
+    """A rigid transform of translation `p` and rotation `q`; the identity without arguments."""
+    @typing.overload
+    def __init__(self, value: _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float16 | float | np.number[Any], m1: float16 | float | np.number[Any], m2: float16 | float | np.number[Any], m3: float16 | float | np.number[Any], m4: float16 | float | np.number[Any], m5: float16 | float | np.number[Any], m6: float16 | float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, p: vec3h | _Numbers = ..., q: quath | _Numbers = ...) -> None: ...
+
+class spatial_vectorf(_Vector[float, float]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    x: float
+    y: float
+    z: float
+    w: float
+    @typing.overload
+    def __init__(self, value: float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float | np.number[Any], m1: float | np.number[Any], m2: float | np.number[Any], m3: float | np.number[Any], m4: float | np.number[Any], m5: float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, top: vec3f | _Numbers, bottom: vec3f | _Numbers, /) -> None: ...
+
+class vec2f(_Vector[float, float]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    x: float
+    y: float
+    @typing.overload
+    def __init__(self, value: float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: float | np.number[Any], y: float | np.number[Any], /) -> None: ...
+
+class vec3f(_Vector[float, float]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    x: float
+    y: float
+    z: float
+    @typing.overload
+    def __init__(self, value: float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: float | np.number[Any], y: float | np.number[Any], z: float | np.number[Any], /) -> None: ...
+
+class vec4f(_Vector[float, float]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    x: float
+    y: float
+    z: float
+    w: float
+    @typing.overload
+    def __init__(self, value: float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: float | np.number[Any], y: float | np.number[Any], z: float | np.number[Any], w: float | np.number[Any], /) -> None: ...
+
+class spatial_vectord(_Vector[float64, float]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> float64: ...
+    @x.setter
+    def x(self, value: float64 | float) -> None: ...
+    @property
+    def y(self) -> float64: ...
+    @y.setter
+    def y(self, value: float64 | float) -> None: ...
+    @property
+    def z(self) -> float64: ...
+    @z.setter
+    def z(self, value: float64 | float) -> None: ...
+    @property
+    def w(self) -> float64: ...
+    @w.setter
+    def w(self, value: float64 | float) -> None: ...
+    @typing.overload
+    def __init__(self, value: float64 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float64 | float | np.number[Any], m1: float64 | float | np.number[Any], m2: float64 | float | np.number[Any], m3: float64 | float | np.number[Any], m4: float64 | float | np.number[Any], m5: float64 | float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, top: vec3d | _Numbers, bottom: vec3d | _Numbers, /) -> None: ...
+
+class vec2d(_Vector[float64, float]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> float64: ...
+    @x.setter
+    def x(self, value: float64 | float) -> None: ...
+    @property
+    def y(self) -> float64: ...
+    @y.setter
+    def y(self, value: float64 | float) -> None: ...
+    @typing.overload
+    def __init__(self, value: float64 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: float64 | float | np.number[Any], y: float64 | float | np.number[Any], /) -> None: ...
+
+class vec3d(_Vector[float64, float]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> float64: ...
+    @x.setter
+    def x(self, value: float64 | float) -> None: ...
+    @property
+    def y(self) -> float64: ...
+    @y.setter
+    def y(self, value: float64 | float) -> None: ...
+    @property
+    def z(self) -> float64: ...
+    @z.setter
+    def z(self, value: float64 | float) -> None: ...
+    @typing.overload
+    def __init__(self, value: float64 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: float64 | float | np.number[Any], y: float64 | float | np.number[Any], z: float64 | float | np.number[Any], /) -> None: ...
+
+class vec4d(_Vector[float64, float]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> float64: ...
+    @x.setter
+    def x(self, value: float64 | float) -> None: ...
+    @property
+    def y(self) -> float64: ...
+    @y.setter
+    def y(self, value: float64 | float) -> None: ...
+    @property
+    def z(self) -> float64: ...
+    @z.setter
+    def z(self, value: float64 | float) -> None: ...
+    @property
+    def w(self) -> float64: ...
+    @w.setter
+    def w(self, value: float64 | float) -> None: ...
+    @typing.overload
+    def __init__(self, value: float64 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: float64 | float | np.number[Any], y: float64 | float | np.number[Any], z: float64 | float | np.number[Any], w: float64 | float | np.number[Any], /) -> None: ...
+
+class spatial_vectorh(_Vector[float16, float]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> float16: ...
+    @x.setter
+    def x(self, value: float16 | float) -> None: ...
+    @property
+    def y(self) -> float16: ...
+    @y.setter
+    def y(self, value: float16 | float) -> None: ...
+    @property
+    def z(self) -> float16: ...
+    @z.setter
+    def z(self, value: float16 | float) -> None: ...
+    @property
+    def w(self) -> float16: ...
+    @w.setter
+    def w(self, value: float16 | float) -> None: ...
+    @typing.overload
+    def __init__(self, value: float16 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, m0: float16 | float | np.number[Any], m1: float16 | float | np.number[Any], m2: float16 | float | np.number[Any], m3: float16 | float | np.number[Any], m4: float16 | float | np.number[Any], m5: float16 | float | np.number[Any], /) -> None: ...
+    @typing.overload
+    def __init__(self, top: vec3h | _Numbers, bottom: vec3h | _Numbers, /) -> None: ...
+
+class vec2h(_Vector[float16, float]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> float16: ...
+    @x.setter
+    def x(self, value: float16 | float) -> None: ...
+    @property
+    def y(self) -> float16: ...
+    @y.setter
+    def y(self, value: float16 | float) -> None: ...
+    @typing.overload
+    def __init__(self, value: float16 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: float16 | float | np.number[Any], y: float16 | float | np.number[Any], /) -> None: ...
+
+class vec3h(_Vector[float16, float]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> float16: ...
+    @x.setter
+    def x(self, value: float16 | float) -> None: ...
+    @property
+    def y(self) -> float16: ...
+    @y.setter
+    def y(self, value: float16 | float) -> None: ...
+    @property
+    def z(self) -> float16: ...
+    @z.setter
+    def z(self, value: float16 | float) -> None: ...
+    @typing.overload
+    def __init__(self, value: float16 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: float16 | float | np.number[Any], y: float16 | float | np.number[Any], z: float16 | float | np.number[Any], /) -> None: ...
+
+class vec4h(_Vector[float16, float]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> float16: ...
+    @x.setter
+    def x(self, value: float16 | float) -> None: ...
+    @property
+    def y(self) -> float16: ...
+    @y.setter
+    def y(self, value: float16 | float) -> None: ...
+    @property
+    def z(self) -> float16: ...
+    @z.setter
+    def z(self, value: float16 | float) -> None: ...
+    @property
+    def w(self) -> float16: ...
+    @w.setter
+    def w(self, value: float16 | float) -> None: ...
+    @typing.overload
+    def __init__(self, value: float16 | float | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: float16 | float | np.number[Any], y: float16 | float | np.number[Any], z: float16 | float | np.number[Any], w: float16 | float | np.number[Any], /) -> None: ...
+
+class vec2i(_Vector[int, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    x: int
+    y: int
+    @typing.overload
+    def __init__(self, value: int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: int | np.number[Any], y: int | np.number[Any], /) -> None: ...
+
+class vec3i(_Vector[int, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    x: int
+    y: int
+    z: int
+    @typing.overload
+    def __init__(self, value: int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: int | np.number[Any], y: int | np.number[Any], z: int | np.number[Any], /) -> None: ...
+
+class vec4i(_Vector[int, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    x: int
+    y: int
+    z: int
+    w: int
+    @typing.overload
+    def __init__(self, value: int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: int | np.number[Any], y: int | np.number[Any], z: int | np.number[Any], w: int | np.number[Any], /) -> None: ...
+
+class vec2b(_Vector[int8, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> int8: ...
+    @x.setter
+    def x(self, value: int8 | int) -> None: ...
+    @property
+    def y(self) -> int8: ...
+    @y.setter
+    def y(self, value: int8 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: int8 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: int8 | int | np.number[Any], y: int8 | int | np.number[Any], /) -> None: ...
+
+class vec3b(_Vector[int8, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> int8: ...
+    @x.setter
+    def x(self, value: int8 | int) -> None: ...
+    @property
+    def y(self) -> int8: ...
+    @y.setter
+    def y(self, value: int8 | int) -> None: ...
+    @property
+    def z(self) -> int8: ...
+    @z.setter
+    def z(self, value: int8 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: int8 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: int8 | int | np.number[Any], y: int8 | int | np.number[Any], z: int8 | int | np.number[Any], /) -> None: ...
+
+class vec4b(_Vector[int8, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> int8: ...
+    @x.setter
+    def x(self, value: int8 | int) -> None: ...
+    @property
+    def y(self) -> int8: ...
+    @y.setter
+    def y(self, value: int8 | int) -> None: ...
+    @property
+    def z(self) -> int8: ...
+    @z.setter
+    def z(self, value: int8 | int) -> None: ...
+    @property
+    def w(self) -> int8: ...
+    @w.setter
+    def w(self, value: int8 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: int8 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: int8 | int | np.number[Any], y: int8 | int | np.number[Any], z: int8 | int | np.number[Any], w: int8 | int | np.number[Any], /) -> None: ...
+
+class vec2s(_Vector[int16, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> int16: ...
+    @x.setter
+    def x(self, value: int16 | int) -> None: ...
+    @property
+    def y(self) -> int16: ...
+    @y.setter
+    def y(self, value: int16 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: int16 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: int16 | int | np.number[Any], y: int16 | int | np.number[Any], /) -> None: ...
+
+class vec3s(_Vector[int16, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> int16: ...
+    @x.setter
+    def x(self, value: int16 | int) -> None: ...
+    @property
+    def y(self) -> int16: ...
+    @y.setter
+    def y(self, value: int16 | int) -> None: ...
+    @property
+    def z(self) -> int16: ...
+    @z.setter
+    def z(self, value: int16 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: int16 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: int16 | int | np.number[Any], y: int16 | int | np.number[Any], z: int16 | int | np.number[Any], /) -> None: ...
+
+class vec4s(_Vector[int16, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> int16: ...
+    @x.setter
+    def x(self, value: int16 | int) -> None: ...
+    @property
+    def y(self) -> int16: ...
+    @y.setter
+    def y(self, value: int16 | int) -> None: ...
+    @property
+    def z(self) -> int16: ...
+    @z.setter
+    def z(self, value: int16 | int) -> None: ...
+    @property
+    def w(self) -> int16: ...
+    @w.setter
+    def w(self, value: int16 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: int16 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: int16 | int | np.number[Any], y: int16 | int | np.number[Any], z: int16 | int | np.number[Any], w: int16 | int | np.number[Any], /) -> None: ...
+
+class vec2l(_Vector[int64, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> int64: ...
+    @x.setter
+    def x(self, value: int64 | int) -> None: ...
+    @property
+    def y(self) -> int64: ...
+    @y.setter
+    def y(self, value: int64 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: int64 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: int64 | int | np.number[Any], y: int64 | int | np.number[Any], /) -> None: ...
+
+class vec3l(_Vector[int64, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> int64: ...
+    @x.setter
+    def x(self, value: int64 | int) -> None: ...
+    @property
+    def y(self) -> int64: ...
+    @y.setter
+    def y(self, value: int64 | int) -> None: ...
+    @property
+    def z(self) -> int64: ...
+    @z.setter
+    def z(self, value: int64 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: int64 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: int64 | int | np.number[Any], y: int64 | int | np.number[Any], z: int64 | int | np.number[Any], /) -> None: ...
+
+class vec4l(_Vector[int64, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> int64: ...
+    @x.setter
+    def x(self, value: int64 | int) -> None: ...
+    @property
+    def y(self) -> int64: ...
+    @y.setter
+    def y(self, value: int64 | int) -> None: ...
+    @property
+    def z(self) -> int64: ...
+    @z.setter
+    def z(self, value: int64 | int) -> None: ...
+    @property
+    def w(self) -> int64: ...
+    @w.setter
+    def w(self, value: int64 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: int64 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: int64 | int | np.number[Any], y: int64 | int | np.number[Any], z: int64 | int | np.number[Any], w: int64 | int | np.number[Any], /) -> None: ...
+
+class vec2ub(_Vector[uint8, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> uint8: ...
+    @x.setter
+    def x(self, value: uint8 | int) -> None: ...
+    @property
+    def y(self) -> uint8: ...
+    @y.setter
+    def y(self, value: uint8 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: uint8 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: uint8 | int | np.number[Any], y: uint8 | int | np.number[Any], /) -> None: ...
+
+class vec3ub(_Vector[uint8, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> uint8: ...
+    @x.setter
+    def x(self, value: uint8 | int) -> None: ...
+    @property
+    def y(self) -> uint8: ...
+    @y.setter
+    def y(self, value: uint8 | int) -> None: ...
+    @property
+    def z(self) -> uint8: ...
+    @z.setter
+    def z(self, value: uint8 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: uint8 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: uint8 | int | np.number[Any], y: uint8 | int | np.number[Any], z: uint8 | int | np.number[Any], /) -> None: ...
+
+class vec4ub(_Vector[uint8, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> uint8: ...
+    @x.setter
+    def x(self, value: uint8 | int) -> None: ...
+    @property
+    def y(self) -> uint8: ...
+    @y.setter
+    def y(self, value: uint8 | int) -> None: ...
+    @property
+    def z(self) -> uint8: ...
+    @z.setter
+    def z(self, value: uint8 | int) -> None: ...
+    @property
+    def w(self) -> uint8: ...
+    @w.setter
+    def w(self, value: uint8 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: uint8 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: uint8 | int | np.number[Any], y: uint8 | int | np.number[Any], z: uint8 | int | np.number[Any], w: uint8 | int | np.number[Any], /) -> None: ...
+
+class vec2us(_Vector[uint16, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> uint16: ...
+    @x.setter
+    def x(self, value: uint16 | int) -> None: ...
+    @property
+    def y(self) -> uint16: ...
+    @y.setter
+    def y(self, value: uint16 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: uint16 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: uint16 | int | np.number[Any], y: uint16 | int | np.number[Any], /) -> None: ...
+
+class vec3us(_Vector[uint16, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> uint16: ...
+    @x.setter
+    def x(self, value: uint16 | int) -> None: ...
+    @property
+    def y(self) -> uint16: ...
+    @y.setter
+    def y(self, value: uint16 | int) -> None: ...
+    @property
+    def z(self) -> uint16: ...
+    @z.setter
+    def z(self, value: uint16 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: uint16 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: uint16 | int | np.number[Any], y: uint16 | int | np.number[Any], z: uint16 | int | np.number[Any], /) -> None: ...
+
+class vec4us(_Vector[uint16, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> uint16: ...
+    @x.setter
+    def x(self, value: uint16 | int) -> None: ...
+    @property
+    def y(self) -> uint16: ...
+    @y.setter
+    def y(self, value: uint16 | int) -> None: ...
+    @property
+    def z(self) -> uint16: ...
+    @z.setter
+    def z(self, value: uint16 | int) -> None: ...
+    @property
+    def w(self) -> uint16: ...
+    @w.setter
+    def w(self, value: uint16 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: uint16 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: uint16 | int | np.number[Any], y: uint16 | int | np.number[Any], z: uint16 | int | np.number[Any], w: uint16 | int | np.number[Any], /) -> None: ...
+
+class vec2ui(_Vector[uint32, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> uint32: ...
+    @x.setter
+    def x(self, value: uint32 | int) -> None: ...
+    @property
+    def y(self) -> uint32: ...
+    @y.setter
+    def y(self, value: uint32 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: uint32 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: uint32 | int | np.number[Any], y: uint32 | int | np.number[Any], /) -> None: ...
+
+class vec3ui(_Vector[uint32, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> uint32: ...
+    @x.setter
+    def x(self, value: uint32 | int) -> None: ...
+    @property
+    def y(self) -> uint32: ...
+    @y.setter
+    def y(self, value: uint32 | int) -> None: ...
+    @property
+    def z(self) -> uint32: ...
+    @z.setter
+    def z(self, value: uint32 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: uint32 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: uint32 | int | np.number[Any], y: uint32 | int | np.number[Any], z: uint32 | int | np.number[Any], /) -> None: ...
+
+class vec4ui(_Vector[uint32, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> uint32: ...
+    @x.setter
+    def x(self, value: uint32 | int) -> None: ...
+    @property
+    def y(self) -> uint32: ...
+    @y.setter
+    def y(self, value: uint32 | int) -> None: ...
+    @property
+    def z(self) -> uint32: ...
+    @z.setter
+    def z(self, value: uint32 | int) -> None: ...
+    @property
+    def w(self) -> uint32: ...
+    @w.setter
+    def w(self, value: uint32 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: uint32 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: uint32 | int | np.number[Any], y: uint32 | int | np.number[Any], z: uint32 | int | np.number[Any], w: uint32 | int | np.number[Any], /) -> None: ...
+
+class vec2ul(_Vector[uint64, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> uint64: ...
+    @x.setter
+    def x(self, value: uint64 | int) -> None: ...
+    @property
+    def y(self) -> uint64: ...
+    @y.setter
+    def y(self, value: uint64 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: uint64 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: uint64 | int | np.number[Any], y: uint64 | int | np.number[Any], /) -> None: ...
+
+class vec3ul(_Vector[uint64, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> uint64: ...
+    @x.setter
+    def x(self, value: uint64 | int) -> None: ...
+    @property
+    def y(self) -> uint64: ...
+    @y.setter
+    def y(self, value: uint64 | int) -> None: ...
+    @property
+    def z(self) -> uint64: ...
+    @z.setter
+    def z(self, value: uint64 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: uint64 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: uint64 | int | np.number[Any], y: uint64 | int | np.number[Any], z: uint64 | int | np.number[Any], /) -> None: ...
+
+class vec4ul(_Vector[uint64, int]):
+    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    @property
+    def x(self) -> uint64: ...
+    @x.setter
+    def x(self, value: uint64 | int) -> None: ...
+    @property
+    def y(self) -> uint64: ...
+    @y.setter
+    def y(self, value: uint64 | int) -> None: ...
+    @property
+    def z(self) -> uint64: ...
+    @z.setter
+    def z(self, value: uint64 | int) -> None: ...
+    @property
+    def w(self) -> uint64: ...
+    @w.setter
+    def w(self, value: uint64 | int) -> None: ...
+    @typing.overload
+    def __init__(self, value: uint64 | int | np.number[Any] | _Numbers = ..., /) -> None: ...
+    @typing.overload
+    def __init__(self, x: uint64 | int | np.number[Any], y: uint64 | int | np.number[Any], z: uint64 | int | np.number[Any], w: uint64 | int | np.number[Any], /) -> None: ...
+
+mat22 = mat22f
+
+mat33 = mat33f
+
+mat44 = mat44f
+
+quat = quatf
+
+spatial_matrix = spatial_matrixf
+
+spatial_vector = spatial_vectorf
+
+transform = transformf
+
+vec2 = vec2f
+
+vec3 = vec3f
+
+vec4 = vec4f
+
+from .config import LOG_DEBUG as LOG_DEBUG
+from .config import LOG_ERROR as LOG_ERROR
+from .config import LOG_INFO as LOG_INFO
+from .config import LOG_WARNING as LOG_WARNING
+from .lang.overload import overload as overload
+from .lang.typevars import Float as Float
+from .lang.typevars import Int as Int
+from .lang.typevars import Scalar as Scalar
+from .lang.kernel import Kernel as Kernel
+from .lang.kernel import kernel_from_source as kernel_from_source
+from .lang.errors import CompileError as CompileError
+from .lang.errors import InternalError as InternalError
+from .lang.errors import KernelWarning as KernelWarning
+from .lang.errors import WarpCodegenAttributeError as WarpCodegenAttributeError
+from .lang.errors import WarpCodegenError as WarpCodegenError
+from .lang.errors import WarpCodegenIndexError as WarpCodegenIndexError
+from .lang.errors import WarpCodegenKeyError as WarpCodegenKeyError
+from .lang.errors import WarpCodegenTypeError as WarpCodegenTypeError
+from .lang.errors import WarpCodegenValueError as WarpCodegenValueError
+@typing.overload
+def clone(src: _A, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> _A:
+    """A copy of `src` in C order, gradient included; arguments as for `empty_like`.
+
+    >>> clone(ones(2)).list()
+    [1.0, 1.0]
+    """
+@typing.overload
+def clone(src: Any, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> Any: ...
+
+@typing.overload
+def empty(shape: int, dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None) -> array[_DType]:
+    """An array whose elements are not set.
+
+    Args:
+        shape: One extent or up to four; 0 if left out.
+        dtype: The element type.
+        device: Where to allocate; the default device if left out.
+        requires_grad: Allocate a zeroed gradient too.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+        n: An older spelling of `shape`.
+        length: An older spelling of `shape`.
+
+    Raises:
+        TypeError: If `dtype` is no type of the language, or `shape` no shape.
+        ValueError: If an extent is negative or there are more than four.
+
+    >>> empty((2, 3), dtype=float).shape
+    (2, 3)
+    """
+@typing.overload
+def empty(shape: tuple[int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None) -> array2d[_DType]: ...
+@typing.overload
+def empty(shape: tuple[int, int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None) -> array3d[_DType]: ...
+@typing.overload
+def empty(shape: tuple[int, int, int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None) -> array4d[_DType]: ...
+@typing.overload
+def empty(shape: _Shape | None = None, dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, *, n: Any = None, length: Any = None) -> array[_DType]: ...
+
+@typing.overload
+def empty_like(src: _A, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> _A:
+    """An array of the shape and dtype of `src`, in C order, whose elements are not set.
+
+    Args:
+        src: An array, or anything `array` takes as data.
+        device: Where to allocate; the device of `src` if left out.
+        requires_grad: Whether to have a gradient; like `src` if left out.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+
+    >>> empty_like(zeros((2, 3))).shape
+    (2, 3)
+    """
+@typing.overload
+def empty_like(src: Any, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> Any: ...
+
+@typing.overload
+def from_dlpack(source: Any, dtype: type[_DType]) -> array[_DType]:
+    """An array that shares the memory of an object with the DLPack protocol.
+
+    Args:
+        source: The object, or a capsule of `to_dlpack`; its memory must be on the CPU.
+        dtype: The element type; trailing dimensions become components.
+
+    Raises:
+        TypeError, BufferError, RuntimeError: If the object does not offer its memory.
+
+    >>> from_dlpack(np.arange(3.0)).list()
+    [0.0, 1.0, 2.0]
+    """
+@typing.overload
+def from_dlpack(source: Any, dtype: None = None) -> Any: ...
+
+@typing.overload
+def from_numpy(arr: np.ndarray[Any, Any], dtype: type[_DType], shape: _Shape | None = None, device: Device | str | None = None, requires_grad: builtins.bool = False, retain_grad: builtins.bool = False) -> array[_DType]:
+    """An array with a copy of the data of a NumPy array.
+
+    Args:
+        arr: The NumPy array.
+        dtype: The element type. If left out, arrays of two dimensions give vectors, of three matrices, else scalars.
+        shape: The shape to give the array.
+        device: Where to allocate; the default device if left out.
+        requires_grad: Allocate a zeroed gradient too.
+        retain_grad: Accepted; gradients are kept in any case.
+
+    >>> from_numpy(np.zeros((4, 3), np.float32)).dtype.__name__
+    'vec3f'
+    """
+@typing.overload
+def from_numpy(arr: np.ndarray[Any, Any], dtype: None = None, shape: _Shape | None = None, device: Device | str | None = None, requires_grad: builtins.bool = False, retain_grad: builtins.bool = False) -> Any: ...
+
+@typing.overload
+def from_ptr(ptr: int, length: int, dtype: type[_DType], shape: _Shape | None = None, device: Device | str | None = None) -> array[_DType]:
+    """An array over existing memory; like `array(ptr=..., shape=..., dtype=...)`."""
+@typing.overload
+def from_ptr(ptr: int, length: int, dtype: None = None, shape: _Shape | None = None, device: Device | str | None = None) -> Any: ...
+
+@typing.overload
+def full(shape: int, value: Any, dtype: type[_DType], device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array[_DType]:
+    """An array of copies of `value`.
+
+    Args:
+        shape: One extent or up to four.
+        value: A number, a value of the dtype, or a sequence of its components.
+        dtype: The element type; taken from `value` if left out.
+        device: Where to allocate; the default device if left out.
+        requires_grad: Allocate a zeroed gradient too.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+        kwargs: `n` or `length`, older spellings of `shape`.
+
+    Raises:
+        TypeError, ValueError: If `value` is not a value of the dtype.
+
+    >>> full(2, 1.5).list()
+    [1.5, 1.5]
+    """
+@typing.overload
+def full(shape: tuple[int, int], value: Any, dtype: type[_DType], device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array2d[_DType]: ...
+@typing.overload
+def full(shape: tuple[int, int, int], value: Any, dtype: type[_DType], device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array3d[_DType]: ...
+@typing.overload
+def full(shape: tuple[int, int, int, int], value: Any, dtype: type[_DType], device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array4d[_DType]: ...
+@typing.overload
+def full(shape: _Shape | None, value: Any, dtype: type[_DType], device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array[_DType]: ...
+@typing.overload
+def full(shape: _Shape | None = None, value: Any = 0, dtype: None = None, device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> Any: ...
+
+@typing.overload
+def full_like(src: _A, value: Any, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> _A:
+    """Copies of `value` in the shape and dtype of `src`; other arguments as for `empty_like`."""
+@typing.overload
+def full_like(src: Any, value: Any, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> Any: ...
+
+@typing.overload
+def ones(shape: int, dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array[_DType]:
+    """An array whose components are all one; arguments as for `empty`.
+
+    >>> ones(2, dtype=int).list()
+    [1, 1]
+    """
+@typing.overload
+def ones(shape: tuple[int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array2d[_DType]: ...
+@typing.overload
+def ones(shape: tuple[int, int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array3d[_DType]: ...
+@typing.overload
+def ones(shape: tuple[int, int, int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array4d[_DType]: ...
+@typing.overload
+def ones(shape: _Shape | None = None, dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array[_DType]: ...
+
+@typing.overload
+def ones_like(src: _A, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> _A:
+    """Ones in the shape and dtype of `src`; arguments as for `empty_like`."""
+@typing.overload
+def ones_like(src: Any, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> Any: ...
+
+def to_dlpack(wp_array: _Array[Any]) -> Any:
+    """A DLPack capsule of the array's memory."""
+
+@typing.overload
+def zeros(shape: int, dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array[_DType]:
+    """An array of zeros; arguments as for `empty`.
+
+    >>> zeros(2, dtype=int).list()
+    [0, 0]
+    """
+@typing.overload
+def zeros(shape: tuple[int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array2d[_DType]: ...
+@typing.overload
+def zeros(shape: tuple[int, int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array3d[_DType]: ...
+@typing.overload
+def zeros(shape: tuple[int, int, int, int], dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array4d[_DType]: ...
+@typing.overload
+def zeros(shape: _Shape | None = None, dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array[_DType]: ...
+
+@typing.overload
+def zeros_like(src: _A, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> _A:
+    """Zeros in the shape and dtype of `src`; arguments as for `empty_like`."""
+@typing.overload
+def zeros_like(src: Any, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> Any: ...
+
+from .runtime.memory import copy as copy
+from .runtime.dtypes import dtype_from_numpy as dtype_from_numpy
+from .runtime.dtypes import dtype_to_numpy as dtype_to_numpy
+from .runtime.device import Device as Device
+from .runtime.device import ScopedDevice as ScopedDevice
+from .runtime.device import get_cuda_device as get_cuda_device
+from .runtime.device import get_cuda_device_count as get_cuda_device_count
+from .runtime.device import get_cuda_devices as get_cuda_devices
+from .runtime.device import get_device as get_device
+from .runtime.device import get_devices as get_devices
+from .runtime.device import get_preferred_device as get_preferred_device
+from .runtime.device import is_cpu_available as is_cpu_available
+from .runtime.device import is_cuda_available as is_cuda_available
+from .runtime.device import is_device_available as is_device_available
+from .runtime.device import set_device as set_device
+from .runtime.stream import synchronize as synchronize
+from .runtime.stream import synchronize_device as synchronize_device
+from .runtime.stream import synchronize_event as synchronize_event
+from .runtime.stream import synchronize_stream as synchronize_stream
+from .runtime.timer import ScopedTimer as ScopedTimer
+from .runtime.launch import Launch as Launch
+from .runtime.launch import init as init
+from .runtime.modules import force_load as force_load
+from .runtime.modules import get_module_options as get_module_options
+from .runtime.modules import load_module as load_module
+from .runtime.modules import set_module_options as set_module_options
+from .runtime.cache import clear_kernel_cache as clear_kernel_cache
+from .runtime.debug import KernelError as KernelError
+_A = TypeVar("_A", bound=_Array[Any])
+_ScalarOrVector1 = TypeVar("_ScalarOrVector1", float, spatial_vectorf, vec2f, vec3f, vec4f, float64, spatial_vectord, vec2d, vec3d, vec4d, float16, spatial_vectorh, vec2h, vec3h, vec4h, bfloat16, int, vec2i, vec3i, vec4i, int8, vec2b, vec3b, vec4b, int16, vec2s, vec3s, vec4s, int64, vec2l, vec3l, vec4l, uint8, vec2ub, vec3ub, vec4ub, uint16, vec2us, vec3us, vec4us, uint32, vec2ui, vec3ui, vec4ui, uint64, vec2ul, vec3ul, vec4ul)
+_Scalar1 = TypeVar("_Scalar1", float, float64, float16, bfloat16)
+_Scalar2 = TypeVar("_Scalar2", float, float64, float16, bfloat16, int, int8, int16, int64, uint8, uint16, uint32, uint64)
+_Vector1 = TypeVar("_Vector1", vec3f, vec3d, vec3h, vec3i, vec3b, vec3s, vec3l, vec3ub, vec3us, vec3ui, vec3ul)
+_MatrixOrVector1 = TypeVar("_MatrixOrVector1", mat22f, mat33f, mat44f, spatial_matrixf, spatial_vectorf, vec2f, vec3f, vec4f, mat22d, mat33d, mat44d, spatial_matrixd, spatial_vectord, vec2d, vec3d, vec4d, mat22h, mat33h, mat44h, spatial_matrixh, spatial_vectorh, vec2h, vec3h, vec4h, vec2i, vec3i, vec4i, vec2b, vec3b, vec4b, vec2s, vec3s, vec4s, vec2l, vec3l, vec4l, vec2ub, vec3ub, vec4ub, vec2us, vec3us, vec4us, vec2ui, vec3ui, vec4ui, vec2ul, vec3ul, vec4ul)
+_Matrix1 = TypeVar("_Matrix1", mat22f, mat33f, mat44f, spatial_matrixf)
+_Matrix2 = TypeVar("_Matrix2", mat22d, mat33d, mat44d, spatial_matrixd)
+_Matrix3 = TypeVar("_Matrix3", mat22h, mat33h, mat44h, spatial_matrixh)
+_QuaternionOrVector1 = TypeVar("_QuaternionOrVector1", quatf, spatial_vectorf, vec2f, vec3f, vec4f)
+_QuaternionOrVector2 = TypeVar("_QuaternionOrVector2", quatd, spatial_vectord, vec2d, vec3d, vec4d)
+_QuaternionOrVector3 = TypeVar("_QuaternionOrVector3", quath, spatial_vectorh, vec2h, vec3h, vec4h)
+_Vector2 = TypeVar("_Vector2", vec2i, vec3i, vec4i)
+_Vector3 = TypeVar("_Vector3", vec2b, vec3b, vec4b)
+_Vector4 = TypeVar("_Vector4", vec2s, vec3s, vec4s)
+_Vector5 = TypeVar("_Vector5", vec2l, vec3l, vec4l)
+_Vector6 = TypeVar("_Vector6", vec2ub, vec3ub, vec4ub)
+_Vector7 = TypeVar("_Vector7", vec2us, vec3us, vec4us)
+_Vector8 = TypeVar("_Vector8", vec2ui, vec3ui, vec4ui)
+_Vector9 = TypeVar("_Vector9", vec2ul, vec3ul, vec4ul)
+_Vector10 = TypeVar("_Vector10", vec3f, vec3d, vec3h)
+_Matrix4 = TypeVar("_Matrix4", mat22f, mat33f, mat44f, mat22d, mat33d, mat44d, mat22h, mat33h, mat44h)
+_MatrixOrQuaternionOrScalarOrVector1 = TypeVar("_MatrixOrQuaternionOrScalarOrVector1", float, mat22f, mat33f, mat44f, quatf, spatial_matrixf, spatial_vectorf, vec2f, vec3f, vec4f)
+_MatrixOrQuaternionOrScalarOrVector2 = TypeVar("_MatrixOrQuaternionOrScalarOrVector2", float64, mat22d, mat33d, mat44d, quatd, spatial_matrixd, spatial_vectord, vec2d, vec3d, vec4d)
+_MatrixOrQuaternionOrScalarOrVector3 = TypeVar("_MatrixOrQuaternionOrScalarOrVector3", float16, mat22h, mat33h, mat44h, quath, spatial_matrixh, spatial_vectorh, vec2h, vec3h, vec4h)
+_QuaternionOrVector4 = TypeVar("_QuaternionOrVector4", quatf, spatial_vectorf, vec2f, vec3f, vec4f, quatd, spatial_vectord, vec2d, vec3d, vec4d, quath, spatial_vectorh, vec2h, vec3h, vec4h)
+_Matrix5 = TypeVar("_Matrix5", mat33f, mat33d, mat33h)
+_Quaternion1 = TypeVar("_Quaternion1", quatf, quatd, quath)
+_Vector11 = TypeVar("_Vector11", spatial_vectorf, vec2f, vec3f, vec4f)
+_Vector12 = TypeVar("_Vector12", spatial_vectord, vec2d, vec3d, vec4d)
+_Vector13 = TypeVar("_Vector13", spatial_vectorh, vec2h, vec3h, vec4h)
+_Vector14 = TypeVar("_Vector14", spatial_vectorf, spatial_vectord, spatial_vectorh)
+_Transform1 = TypeVar("_Transform1", transformf, transformd, transformh)
+_Matrix6 = TypeVar("_Matrix6", mat22f, mat33f, mat44f, spatial_matrixf, mat22d, mat33d, mat44d, spatial_matrixd, mat22h, mat33h, mat44h, spatial_matrixh)
+
+def abs(x: _ScalarOrVector1) -> _ScalarOrVector1:
+    """Magnitude of `x`.
+
+    Args:
+        x: a number, or a vector (componentwise).
+
+    Returns:
+        |x|, of the type of `x`. The most negative integer stays as it is.
+
+    Error: exact.
+    Derivative: the sign of `x`.
+
+    >>> wp.abs(-2.5)
+    2.5
+    """
+
+def acos(x: _Scalar1) -> _Scalar1:
+    """Inverse cosine of `x`.
+
+    Args:
+        x: a number in [-1, 1].
+
+    Returns:
+        The angle in [0, pi] whose cosine is `x`; NaN outside [-1, 1].
+
+    Error: float32 1.27 ULP; float64 as the C library.
+    Derivative: -1 / sqrt(1 - x**2).
+
+    >>> round(wp.acos(0.5), 6)
+    1.047198
+    """
+
+def add(a: Any, b: Any) -> Any:
+    """`a + b` as a function.
+
+    Args:
+        a: a number, vector, matrix or any other value that the operator takes.
+        b: another that goes with it.
+
+    Returns:
+        The sum.
+
+    >>> wp.add(wp.vec2(1.0, 2.0), wp.vec2(3.0, 4.0))
+    vec2f([4.0, 6.0])
+    """
+
+def address_of(arr: Any, i: Any) -> Any:
+    """Address of an element in memory. Only interpreted kernels have it; compiled ones refuse it.
+
+    Args:
+        arr: an array.
+        i: an index for each dimension.
+
+    Returns:
+        The address in bytes.
+
+    >>> @wp.kernel
+    ... def distance(x: wp.array(dtype=float), out: wp.array(dtype=wp.uint64)):
+    ...     out[0] = wp.address_of(x, 1) - wp.address_of(x, 0)
+    >>> out = wp.zeros(1, dtype=wp.uint64)
+    >>> wp.launch(distance, dim=1, inputs=[wp.zeros(2, dtype=float), out], interpret=True)
+    >>> int(out.list()[0])
+    4
+    """
+
+def argmax(a: spatial_vectorf | vec2f | vec3f | vec4f | spatial_vectord | vec2d | vec3d | vec4d | spatial_vectorh | vec2h | vec3h | vec4h | vec2i | vec3i | vec4i | vec2b | vec3b | vec4b | vec2s | vec3s | vec4s | vec2l | vec3l | vec4l | vec2ub | vec3ub | vec4ub | vec2us | vec3us | vec4us | vec2ui | vec3ui | vec4ui | vec2ul | vec3ul | vec4ul) -> uint32:
+    """Index of the largest component.
+
+    Args:
+        a: a vector.
+
+    Returns:
+        The index, a uint32; the first of equal ones.
+
+    Derivative: none.
+
+    >>> int(wp.argmax(wp.vec3(1.0, 3.0, 3.0)))
+    1
+    """
+
+def argmin(a: spatial_vectorf | vec2f | vec3f | vec4f | spatial_vectord | vec2d | vec3d | vec4d | spatial_vectorh | vec2h | vec3h | vec4h | vec2i | vec3i | vec4i | vec2b | vec3b | vec4b | vec2s | vec3s | vec4s | vec2l | vec3l | vec4l | vec2ub | vec3ub | vec4ub | vec2us | vec3us | vec4us | vec2ui | vec3ui | vec4ui | vec2ul | vec3ul | vec4ul) -> uint32:
+    """Index of the smallest component.
+
+    Args:
+        a: a vector.
+
+    Returns:
+        The index, a uint32; the first of equal ones.
+
+    Derivative: none.
+
+    >>> int(wp.argmin(wp.vec3(3.0, 1.0, 1.0)))
+    1
+    """
+
+def asin(x: _Scalar1) -> _Scalar1:
+    """Inverse sine of `x`.
+
+    Args:
+        x: a number in [-1, 1].
+
+    Returns:
+        The angle in [-pi/2, pi/2] whose sine is `x`; NaN outside [-1, 1].
+
+    Error: float32 1.2 ULP; float64 as the C library.
+    Derivative: 1 / sqrt(1 - x**2).
+
+    >>> round(wp.asin(0.5), 6)
+    0.523599
+    """
+
+def atan(x: _Scalar1) -> _Scalar1:
+    """Inverse tangent of `x`.
+
+    Args:
+        x: any number.
+
+    Returns:
+        The angle in [-pi/2, pi/2] whose tangent is `x`.
+
+    Error: float32 1.25 ULP; float64 as the C library.
+    Derivative: 1 / (1 + x**2).
+
+    >>> round(wp.atan(1.0), 6)
+    0.785398
+    """
+
+@typing.overload
+def atan2(y: _Scalar1, x: _Scalar1) -> _Scalar1:
+    """Angle of the point (`x`, `y`), counted from the x axis.
+
+    Args:
+        y: second coordinate.
+        x: first coordinate.
+
+    Returns:
+        The angle in [-pi, pi]; signed zeros and infinities as in C.
+
+    Error: float32 1.5 ULP; float64 as the C library.
+    Derivative: x / (x**2 + y**2) in `y`, -y / (x**2 + y**2) in `x`.
+
+    >>> round(wp.atan2(1.0, -1.0), 6)
+    2.356194
+    """
+@typing.overload
+def atan2(y: _Scalar1, x: _Scalar1 | float) -> _Scalar1: ...
+@typing.overload
+def atan2(y: _Scalar1 | float, x: _Scalar1) -> _Scalar1: ...
+
+def atomic_add(arr: Any, i: Any, value: Any) -> Any:
+    """Add to an element, so that no thread's addition is lost.
+
+    Args:
+        arr: an array of numbers, vectors, matrices or quaternions; components are changed one by one.
+        i: an index for each dimension.
+        value: of the element type.
+
+    Returns:
+        The element as it was before.
+
+    Derivative: 1 in the value.
+
+    >>> @wp.kernel
+    ... def k(x: wp.array(dtype=int)):
+    ...     wp.atomic_add(x, 0, wp.tid())
+    >>> x = wp.array([10], dtype=int)
+    >>> wp.launch(k, dim=4, inputs=[x])
+    >>> x.list()
+    [16]
+    """
+
+def atomic_and(arr: Any, i: Any, value: Any) -> Any:
+    """Set an element to the bitwise and of it and a value.
+
+    Args:
+        arr: an array of integers.
+        i: an index for each dimension.
+        value: of the element type.
+
+    Returns:
+        The element as it was before.
+
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def k(x: wp.array(dtype=int)):
+    ...     wp.atomic_and(x, 0, wp.tid() | 4)
+    >>> x = wp.array([15], dtype=int)
+    >>> wp.launch(k, dim=4, inputs=[x])
+    >>> x.list()
+    [4]
+    """
+
+def atomic_cas(arr: Any, i: Any, expected: Any, value: Any) -> Any:
+    """Set an element if it equals what is expected (compare and swap).
+
+    Args:
+        arr: an array of numbers.
+        i: an index for each dimension.
+        expected: of the element type.
+        value: of the element type.
+
+    Returns:
+        The element as it was before.
+
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def k(x: wp.array(dtype=int)):
+    ...     wp.atomic_cas(x, 0, 3, 5)
+    >>> x = wp.array([3], dtype=int)
+    >>> wp.launch(k, dim=4, inputs=[x])
+    >>> x.list()
+    [5]
+    """
+
+def atomic_exch(arr: Any, i: Any, value: Any) -> Any:
+    """Set an element and return what it was.
+
+    Args:
+        arr: an array of numbers, vectors, matrices or quaternions; components are exchanged one by one.
+        i: an index for each dimension.
+        value: of the element type.
+
+    Returns:
+        The element as it was before.
+
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def k(x: wp.array(dtype=int)):
+    ...     wp.atomic_exch(x, 0, 7)
+    >>> x = wp.array([1], dtype=int)
+    >>> wp.launch(k, dim=4, inputs=[x])
+    >>> x.list()
+    [7]
+    """
+
+def atomic_max(arr: Any, i: Any, value: Any) -> Any:
+    """Set an element to the greater of it and a value.
+
+    Args:
+        arr: an array of numbers, vectors, matrices or quaternions; components are changed one by one.
+        i: an index for each dimension.
+        value: of the element type.
+
+    Returns:
+        The element as it was before.
+
+    Derivative: that of the one chosen.
+
+    >>> @wp.kernel
+    ... def k(x: wp.array(dtype=int)):
+    ...     wp.atomic_max(x, 0, wp.tid())
+    >>> x = wp.array([2], dtype=int)
+    >>> wp.launch(k, dim=4, inputs=[x])
+    >>> x.list()
+    [3]
+    """
+
+def atomic_min(arr: Any, i: Any, value: Any) -> Any:
+    """Set an element to the lesser of it and a value.
+
+    Args:
+        arr: an array of numbers, vectors, matrices or quaternions; components are changed one by one.
+        i: an index for each dimension.
+        value: of the element type.
+
+    Returns:
+        The element as it was before.
+
+    Derivative: that of the one chosen.
+
+    >>> @wp.kernel
+    ... def k(x: wp.array(dtype=int)):
+    ...     wp.atomic_min(x, 0, wp.tid())
+    >>> x = wp.array([2], dtype=int)
+    >>> wp.launch(k, dim=4, inputs=[x])
+    >>> x.list()
+    [0]
+    """
+
+def atomic_or(arr: Any, i: Any, value: Any) -> Any:
+    """Set an element to the bitwise or of it and a value.
+
+    Args:
+        arr: an array of integers.
+        i: an index for each dimension.
+        value: of the element type.
+
+    Returns:
+        The element as it was before.
+
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def k(x: wp.array(dtype=int)):
+    ...     wp.atomic_or(x, 0, wp.tid())
+    >>> x = wp.array([8], dtype=int)
+    >>> wp.launch(k, dim=4, inputs=[x])
+    >>> x.list()
+    [11]
+    """
+
+def atomic_sub(arr: Any, i: Any, value: Any) -> Any:
+    """Subtract from an element, so that no thread's subtraction is lost.
+
+    Args:
+        arr: an array of numbers, vectors, matrices or quaternions; components are changed one by one.
+        i: an index for each dimension.
+        value: of the element type.
+
+    Returns:
+        The element as it was before.
+
+    Derivative: -1 in the value.
+
+    >>> @wp.kernel
+    ... def k(x: wp.array(dtype=int)):
+    ...     wp.atomic_sub(x, 0, wp.tid())
+    >>> x = wp.array([10], dtype=int)
+    >>> wp.launch(k, dim=4, inputs=[x])
+    >>> x.list()
+    [4]
+    """
+
+def atomic_xor(arr: Any, i: Any, value: Any) -> Any:
+    """Set an element to the bitwise exclusive or of it and a value.
+
+    Args:
+        arr: an array of integers.
+        i: an index for each dimension.
+        value: of the element type.
+
+    Returns:
+        The element as it was before.
+
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def k(x: wp.array(dtype=int)):
+    ...     wp.atomic_xor(x, 0, 1 << wp.tid())
+    >>> x = wp.array([5], dtype=int)
+    >>> wp.launch(k, dim=4, inputs=[x])
+    >>> x.list()
+    [10]
+    """
+
+def bit_count(x: int | int8 | int16 | int64 | uint8 | uint16 | uint32 | uint64) -> int:
+    """How many bits of `x` are set.
+
+    Args:
+        x: an integer; negative ones count in two's complement.
+
+    Returns:
+        The count, an int32.
+
+    Derivative: none.
+
+    >>> wp.bit_count(255)
+    8
+    """
+
+def cbrt(x: _Scalar1) -> _Scalar1:
+    """Cube root of `x`.
+
+    Args:
+        x: any number.
+
+    Returns:
+        The real cube root, of the type of `x` and with its sign.
+
+    Error: float32 0.51 ULP over all arguments; float64 as the C library.
+    Derivative: 1 / (3 * cbrt(x)**2).
+
+    >>> wp.cbrt(-27.0)
+    -3.0
+    """
+
+def ceil(x: _Scalar1) -> _Scalar1:
+    """Smallest integer not below `x`.
+
+    Args:
+        x: a number.
+
+    Returns:
+        The integer, of the type of `x`.
+
+    Error: exact.
+    Derivative: 0.
+
+    >>> wp.ceil(-1.5)
+    -1.0
+    """
+
+@typing.overload
+def clamp(x: _Scalar2, low: _Scalar2, high: _Scalar2) -> _Scalar2:
+    """`x` limited to a range.
+
+    Args:
+        x: a number.
+        low: the least value to return.
+        high: the largest value to return; it wins where it is below `low`.
+
+    Returns:
+        min(max(x, low), high); `low` for NaN.
+
+    Error: exact.
+    Derivative: that of the argument returned.
+
+    >>> wp.clamp(1.5, 0.0, 1.0)
+    1.0
+    """
+@typing.overload
+def clamp(x: _Scalar2, low: _Scalar2 | float, high: _Scalar2 | float) -> _Scalar2: ...
+@typing.overload
+def clamp(x: _Scalar2 | float, low: _Scalar2 | float, high: _Scalar2) -> _Scalar2: ...
+
+@typing.overload
+def closest_point_edge_edge(p1: vec3f, q1: vec3f, p2: vec3f, q2: vec3f, epsilon: float) -> vec3f:
+    """Closest points of two segments.
+
+    Args:
+        p1: start of the first segment.
+        q1: its end.
+        p2: start of the second segment.
+        q2: its end.
+        epsilon: segments whose squared length is at most this count as points.
+
+    Returns:
+        (s, t, d): the points p1 + s * (q1 - p1) and p2 + t * (q2 - p2) have the least distance d. Of parallel segments
+        any such pair.
+
+    Error: float32 some ULP of the lengths, times the condition number of the pair of directions in s and t.
+    Derivative: that of the branch taken.
+
+    >>> x, y = wp.vec3(1.0, 0.0, 0.0), wp.vec3(0.0, 1.0, 0.0)
+    >>> wp.closest_point_edge_edge(-x, x, y * 2.0, y, 1e-6)
+    vec3f([0.5, 1.0, 1.0])
+    """
+@typing.overload
+def closest_point_edge_edge(p1: vec3d, q1: vec3d, p2: vec3d, q2: vec3d, epsilon: float64 | float) -> vec3d: ...
+@typing.overload
+def closest_point_edge_edge(p1: vec3h, q1: vec3h, p2: vec3h, q2: vec3h, epsilon: float16 | float) -> vec3h: ...
+
+@typing.overload
+def copysign(x: _Scalar1, y: _Scalar1) -> _Scalar1:
+    """`x` with the sign of `y`.
+
+    Args:
+        x: gives the magnitude.
+        y: gives the sign, also as a zero or NaN.
+
+    Returns:
+        A number of the type of `x`.
+
+    Error: exact.
+    Derivative: 1 in `x` where the signs agree, -1 where they differ; 0 in `y`.
+
+    >>> wp.copysign(2.0, -0.0)
+    -2.0
+    """
+@typing.overload
+def copysign(x: _Scalar1, y: _Scalar1 | float) -> _Scalar1: ...
+@typing.overload
+def copysign(x: _Scalar1 | float, y: _Scalar1) -> _Scalar1: ...
+
+def cos(x: _Scalar1) -> _Scalar1:
+    """Cosine of `x`.
+
+    Args:
+        x: angle in radians, of any size.
+
+    Returns:
+        cos(x), of the type of `x`; NaN for infinities.
+
+    Error: float32 1.5 ULP over all arguments; float64 as the C library.
+    Derivative: -sin(x).
+
+    >>> round(wp.cos(0.5), 6)
+    0.877583
+    """
+
+def cosh(x: _Scalar1) -> _Scalar1:
+    """Hyperbolic cosine of `x`.
+
+    Args:
+        x: any number.
+
+    Returns:
+        cosh(x), of the type of `x`.
+
+    Error: float32 1.5 ULP over all arguments; float64 as the C library.
+    Derivative: sinh(x).
+
+    >>> round(wp.cosh(1.0), 6)
+    1.543081
+    """
+
+def cross(a: _Vector1, b: _Vector1) -> _Vector1:
+    """Cross product.
+
+    Args:
+        a: a vector of three components.
+        b: another.
+
+    Returns:
+        The vector at right angles to both, with the area they span as its length.
+
+    Error: one rounding for each term.
+    Derivative: cross(b, g) in `a`, cross(g, a) in `b`, for the gradient g of the result.
+
+    >>> wp.cross(wp.vec3(1.0, 0.0, 0.0), wp.vec3(0.0, 1.0, 0.0))
+    vec3f([0.0, 0.0, 1.0])
+    """
+
+@typing.overload
+def curlnoise(state: uint32 | int, xy: vec2f, octaves: uint32 | int = ..., lacunarity: float = ..., gain: float = ...) -> vec2f:
+    """Random flow without sources and sinks.
+
+    Args:
+        state: of `rand_init`; it selects the flow and is not advanced.
+        xy: where to evaluate: a vec2, or a vec3 or vec4 (then called `xyz`, `xyzt`; the fourth coordinate is a time).
+        octaves: how many flows are added, a uint32.
+        lacunarity: factor by which each is finer than the one before.
+        gain: factor by which each is weaker than the one before.
+
+    Returns:
+        vec2 for a vec2, else vec3: the curl of a potential made of `noise`.
+
+    Error: float32 64 ULP of 1 for one octave.
+    Derivative: continuous in the position; none in `state`.
+
+    >>> wp.curlnoise(wp.rand_init(42), wp.vec2(0.5, 0.5), 0)
+    vec2f([0.0, 0.0])
+    """
+@typing.overload
+def curlnoise(state: uint32 | int, xyz: vec3f, octaves: uint32 | int = ..., lacunarity: float = ..., gain: float = ...) -> vec3f: ...
+@typing.overload
+def curlnoise(state: uint32 | int, xyzt: vec4f, octaves: uint32 | int = ..., lacunarity: float = ..., gain: float = ...) -> vec3f: ...
+
+def cw_div(a: _MatrixOrVector1, b: _MatrixOrVector1) -> _MatrixOrVector1:
+    """Componentwise quotient.
+
+    Args:
+        a: a vector or matrix.
+        b: another of the same type.
+
+    Returns:
+        The components a[i] / b[i].
+
+    Error: one rounding.
+    Derivative: 1 / b in `a`, -a / b**2 in `b`, componentwise.
+
+    >>> wp.cw_div(wp.vec2(1.0, 6.0), wp.vec2(2.0, 3.0))
+    vec2f([0.5, 2.0])
+    """
+
+def cw_mul(a: _MatrixOrVector1, b: _MatrixOrVector1) -> _MatrixOrVector1:
+    """Componentwise product.
+
+    Args:
+        a: a vector or matrix.
+        b: another of the same type.
+
+    Returns:
+        The components a[i] * b[i].
+
+    Error: one rounding.
+    Derivative: `b` in `a`, `a` in `b`, componentwise.
+
+    >>> wp.cw_mul(wp.vec2(1.0, 2.0), wp.vec2(3.0, 4.0))
+    vec2f([3.0, 8.0])
+    """
+
+@typing.overload
+def ddot(a: _Matrix1, b: _Matrix1) -> float:
+    """Inner product of matrices, component by component.
+
+    Args:
+        a: a matrix.
+        b: another of the same type.
+
+    Returns:
+        The sum of a[i, j] * b[i, j], a scalar.
+
+    Error: one rounding for each term.
+    Derivative: `b` in `a`, `a` in `b`.
+
+    >>> wp.ddot(wp.mat22(1.0, 2.0, 3.0, 4.0), wp.mat22(1.0, 1.0, 1.0, 1.0))
+    10.0
+    """
+@typing.overload
+def ddot(a: _Matrix2, b: _Matrix2) -> float64: ...
+@typing.overload
+def ddot(a: _Matrix3, b: _Matrix3) -> float16: ...
+
+def degrees(x: _Scalar1) -> _Scalar1:
+    """Radians to degrees.
+
+    Args:
+        x: angle in radians.
+
+    Returns:
+        The angle in degrees.
+
+    Error: float32 1 ULP, float64 1 ULP.
+    Derivative: 180 / pi.
+
+    >>> wp.round(wp.degrees(3.1415927))
+    180.0
+    """
+
+@typing.overload
+def determinant(a: mat22f | mat33f | mat44f) -> float:
+    """Determinant.
+
+    Args:
+        a: a 2 x 2, 3 x 3 or 4 x 4 matrix.
+
+    Returns:
+        The determinant, a scalar.
+
+    Error: some ULP of the largest product of N components, by cancellation.
+    Derivative: determinant(a) * transpose(inverse(a)).
+
+    >>> wp.determinant(wp.mat22(1.0, 2.0, 3.0, 4.0))
+    -2.0
+    """
+@typing.overload
+def determinant(a: mat22d | mat33d | mat44d) -> float64: ...
+@typing.overload
+def determinant(a: mat22h | mat33h | mat44h) -> float16: ...
+
+@typing.overload
+def diag(a: spatial_vectorf) -> spatial_matrixf:
+    """Diagonal matrix.
+
+    Args:
+        a: the diagonal, a vector of N.
+
+    Returns:
+        The N x N matrix with `a` on the diagonal and zeros elsewhere.
+
+    Error: exact.
+    Derivative: get_diag(g), for the gradient g of the result.
+
+    >>> wp.diag(wp.vec2(1.0, 2.0))
+    mat22f([[1.0, 0.0],
+     [0.0, 2.0]])
+    """
+@typing.overload
+def diag(a: vec2f) -> mat22f: ...
+@typing.overload
+def diag(a: vec3f) -> mat33f: ...
+@typing.overload
+def diag(a: vec4f) -> mat44f: ...
+@typing.overload
+def diag(a: spatial_vectord) -> spatial_matrixd: ...
+@typing.overload
+def diag(a: vec2d) -> mat22d: ...
+@typing.overload
+def diag(a: vec3d) -> mat33d: ...
+@typing.overload
+def diag(a: vec4d) -> mat44d: ...
+@typing.overload
+def diag(a: spatial_vectorh) -> spatial_matrixh: ...
+@typing.overload
+def diag(a: vec2h) -> mat22h: ...
+@typing.overload
+def diag(a: vec3h) -> mat33h: ...
+@typing.overload
+def diag(a: vec4h) -> mat44h: ...
+
+def div(a: Any, b: Any) -> Any:
+    """`a / b` as a function.
+
+    Args:
+        a: a number, vector, matrix or any other value that the operator takes.
+        b: another that goes with it.
+
+    Returns:
+        The quotient; of integers truncated.
+
+    >>> wp.div(7.0, 2.0)
+    3.5
+    """
+
+@typing.overload
+def div_approx(a: _Scalar1, b: _Scalar1) -> _Scalar1:
+    """Quotient where the last bits do not matter.
+
+    Args:
+        a: dividend.
+        b: divisor.
+
+    Returns:
+        a / b; on this device correctly rounded.
+
+    Derivative: 1 / b in `a`, -a / b**2 in `b`.
+
+    >>> wp.div_approx(1.0, 4.0)
+    0.25
+    """
+@typing.overload
+def div_approx(a: _Scalar1, b: _Scalar1 | float) -> _Scalar1: ...
+@typing.overload
+def div_approx(a: _Scalar1 | float, b: _Scalar1) -> _Scalar1: ...
+
+@typing.overload
+def dot(a: _QuaternionOrVector1, b: _QuaternionOrVector1) -> float:
+    """Inner product.
+
+    Args:
+        a: a vector or quaternion.
+        b: another of the same type.
+
+    Returns:
+        The sum of a[i] * b[i], a scalar.
+
+    Error: one rounding for each term.
+    Derivative: `b` in `a`, `a` in `b`.
+
+    >>> wp.dot(wp.vec3(1.0, 2.0, 3.0), wp.vec3(4.0, 5.0, 6.0))
+    32.0
+    """
+@typing.overload
+def dot(a: _QuaternionOrVector2, b: _QuaternionOrVector2) -> float64: ...
+@typing.overload
+def dot(a: _QuaternionOrVector3, b: _QuaternionOrVector3) -> float16: ...
+@typing.overload
+def dot(a: _Vector2, b: _Vector2) -> int: ...
+@typing.overload
+def dot(a: _Vector3, b: _Vector3) -> int8: ...
+@typing.overload
+def dot(a: _Vector4, b: _Vector4) -> int16: ...
+@typing.overload
+def dot(a: _Vector5, b: _Vector5) -> int64: ...
+@typing.overload
+def dot(a: _Vector6, b: _Vector6) -> uint8: ...
+@typing.overload
+def dot(a: _Vector7, b: _Vector7) -> uint16: ...
+@typing.overload
+def dot(a: _Vector8, b: _Vector8) -> uint32: ...
+@typing.overload
+def dot(a: _Vector9, b: _Vector9) -> uint64: ...
+
+@typing.overload
+def eig3(A: mat33f) -> tuple[mat33f, vec3f]:
+    """Eigenvalues and eigenvectors of a symmetric 3 x 3 matrix.
+
+    Args:
+        A: a symmetric matrix; what is below the diagonal is not read.
+
+    Returns:
+        Q: rotation, the eigenvectors in its columns.
+        d: the eigenvalues, in no particular order. A = Q * diag(d) * transpose(Q).
+
+    Error: float32 16 ULP of the largest eigenvalue, float64 16 ULP.
+    Derivative: that of the factors; none of Q where eigenvalues are equal.
+
+    >>> sorted(wp.eig3(wp.mat33(3.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 2.0, 0.0))[1])
+    [-2.0, 2.0, 3.0]
+    """
+@typing.overload
+def eig3(A: mat33d) -> tuple[mat33d, vec3d]: ...
+@typing.overload
+def eig3(A: mat33h) -> tuple[mat33h, vec3h]: ...
+
+def erf(x: _Scalar1) -> _Scalar1:
+    """Error function of `x`.
+
+    Args:
+        x: any number.
+
+    Returns:
+        2 / sqrt(pi) times the integral of exp(-t**2) from 0 to `x`, of the type of `x`.
+
+    Error: float32 1.3 ULP over all arguments; float64 as the C library.
+    Derivative: 2 / sqrt(pi) * exp(-x**2).
+
+    >>> round(wp.erf(0.5), 6)
+    0.5205
+    """
+
+def erfc(x: _Scalar1) -> _Scalar1:
+    """Complementary error function of `x`.
+
+    Args:
+        x: any number.
+
+    Returns:
+        1 - erf(x), of the type of `x`, without losing the small values to cancellation.
+
+    Error: float32 7 ULP over all arguments; float64 as the C library.
+    Derivative: -2 / sqrt(pi) * exp(-x**2).
+
+    >>> round(wp.erfc(0.5), 6)
+    0.4795
+    """
+
+def erfcinv(x: _Scalar1) -> _Scalar1:
+    """Inverse of the complement of the error function.
+
+    Args:
+        x: a number in [0, 2]; others give NaN.
+
+    Returns:
+        The number y with erfc(y) = x, of the type of `x`; infinite at the ends.
+
+    Error: float32 0.51 ULP over all arguments; float64 10 ULP.
+    Derivative: -sqrt(pi) / 2 * exp(y**2), with y the result.
+
+    >>> round(wp.erfcinv(0.5), 6)
+    0.476936
+    """
+
+def erfinv(x: _Scalar1) -> _Scalar1:
+    """Inverse of the error function.
+
+    Args:
+        x: a number in [-1, 1]; others give NaN.
+
+    Returns:
+        The number y with erf(y) = x, of the type of `x`; infinite at the ends.
+
+    Error: float32 3.8 ULP over all arguments; float64 10 ULP.
+    Derivative: sqrt(pi) / 2 * exp(y**2), with y the result.
+
+    >>> round(wp.erfinv(0.5), 6)
+    0.476936
+    """
+
+def exp(x: _Scalar1) -> _Scalar1:
+    """Exponential of `x`: the number e to the power `x`.
+
+    Args:
+        x: any number.
+
+    Returns:
+        exp(x), of the type of `x`.
+
+    Error: float32 1.02 ULP over all arguments; float64 as the C library.
+    Derivative: exp(x).
+
+    >>> round(wp.exp(1.0), 6)
+    2.718282
+    """
+
+def exp2(x: _Scalar1) -> _Scalar1:
+    """2 to the power `x`.
+
+    Args:
+        x: any number.
+
+    Returns:
+        2**x, of the type of `x`; exact for integers.
+
+    Error: float32 0.9 ULP over all arguments; float64 as the C library.
+    Derivative: ln(2) * 2**x.
+
+    >>> wp.exp2(10.0)
+    1024.0
+    """
+
+def floor(x: _Scalar1) -> _Scalar1:
+    """Largest integer not above `x`.
+
+    Args:
+        x: a number.
+
+    Returns:
+        The integer, of the type of `x`.
+
+    Error: exact.
+    Derivative: 0.
+
+    >>> wp.floor(-1.5)
+    -2.0
+    """
+
+def floordiv(a: Any, b: Any) -> Any:
+    """`a // b` as a function.
+
+    Args:
+        a: a number.
+        b: another of the same type.
+
+    Returns:
+        The quotient, rounded down.
+
+    >>> wp.floordiv(-7, 2)
+    -4
+    """
+
+def frac(x: _Scalar1) -> _Scalar1:
+    """Fraction of `x`.
+
+    Args:
+        x: a number.
+
+    Returns:
+        x - trunc(x), with the sign of `x`.
+
+    Error: exact.
+    Derivative: 1.
+
+    >>> wp.frac(-1.25)
+    -0.25
+    """
+
+@typing.overload
+def get_diag(a: mat22f) -> vec2f:
+    """Diagonal of a matrix.
+
+    Args:
+        a: a square matrix.
+
+    Returns:
+        The vector of a[i, i].
+
+    Error: exact.
+    Derivative: diag(g), for the gradient g of the result.
+
+    >>> wp.get_diag(wp.mat22(1.0, 2.0, 3.0, 4.0))
+    vec2f([1.0, 4.0])
+    """
+@typing.overload
+def get_diag(a: mat33f) -> vec3f: ...
+@typing.overload
+def get_diag(a: mat44f) -> vec4f: ...
+@typing.overload
+def get_diag(a: spatial_matrixf) -> spatial_vectorf: ...
+@typing.overload
+def get_diag(a: mat22d) -> vec2d: ...
+@typing.overload
+def get_diag(a: mat33d) -> vec3d: ...
+@typing.overload
+def get_diag(a: mat44d) -> vec4d: ...
+@typing.overload
+def get_diag(a: spatial_matrixd) -> spatial_vectord: ...
+@typing.overload
+def get_diag(a: mat22h) -> vec2h: ...
+@typing.overload
+def get_diag(a: mat33h) -> vec3h: ...
+@typing.overload
+def get_diag(a: mat44h) -> vec4h: ...
+@typing.overload
+def get_diag(a: spatial_matrixh) -> spatial_vectorh: ...
+
+def identity(n: Any, dtype: Any = None) -> Any:
+    """Identity matrix of any size.
+
+    Args:
+        n: rows and columns.
+        dtype: the type of the components; float32 if left out.
+
+    Returns:
+        The matrix with ones on its diagonal.
+
+    >>> wp.identity(n=2, dtype=float)[1]
+    vec2f([0.0, 1.0])
+    """
+
+def intersect_tri_tri(v0: _Vector10, v1: _Vector10, v2: _Vector10, u0: _Vector10, u1: _Vector10, u2: _Vector10) -> int:
+    """Whether two triangles meet.
+
+    Args:
+        v0: a corner of the first triangle.
+        v1: another.
+        v2: the third.
+        u0: a corner of the second triangle.
+        u1: another.
+        u2: the third.
+
+    Returns:
+        1 if the triangles have a point in common, also on their edges or within one plane, else 0.
+
+    Error: triangles closer than some ULP of their extents count as touching.
+    Derivative: none.
+
+    >>> x, y, z = wp.vec3(1.0, 0.0, 0.0), wp.vec3(0.0, 1.0, 0.0), wp.vec3(0.0, 0.0, 1.0)
+    >>> wp.intersect_tri_tri(x, y, z, wp.vec3(0.0, 0.0, 0.0), x + y + z, x)
+    1
+    """
+
+def inverse(a: _Matrix4) -> _Matrix4:
+    """Inverse of a matrix.
+
+    Args:
+        a: a 2 x 2, 3 x 3 or 4 x 4 matrix.
+
+    Returns:
+        The matrix b with a * b the identity; zeros if the determinant is zero.
+
+    Error: some ULP times the condition number.
+    Derivative: -transpose(b) * g * transpose(b), for the result b and its gradient g.
+
+    >>> wp.inverse(wp.mat22(2.0, 0.0, 0.0, 4.0))
+    mat22f([[0.5, 0.0],
+     [0.0, 0.25]])
+    """
+
+def inverse_approx(x: _Scalar1) -> _Scalar1:
+    """Reciprocal where the last bits do not matter.
+
+    Args:
+        x: a number.
+
+    Returns:
+        1 / x; on this device correctly rounded.
+
+    Derivative: -1 / x**2.
+
+    >>> wp.inverse_approx(4.0)
+    0.25
+    """
+
+def isfinite(x: float | mat22f | mat33f | mat44f | quatf | spatial_matrixf | spatial_vectorf | vec2f | vec3f | vec4f | float64 | mat22d | mat33d | mat44d | quatd | spatial_matrixd | spatial_vectord | vec2d | vec3d | vec4d | float16 | mat22h | mat33h | mat44h | quath | spatial_matrixh | spatial_vectorh | vec2h | vec3h | vec4h | bfloat16) -> bool:
+    """Whether `x` is neither infinite nor NaN.
+
+    Args:
+        x: a number, or a vector, quaternion or matrix (all components).
+
+    Returns:
+        True or False.
+
+    >>> wp.isfinite(1.0)
+    True
+    """
+
+def isinf(x: float | mat22f | mat33f | mat44f | quatf | spatial_matrixf | spatial_vectorf | vec2f | vec3f | vec4f | float64 | mat22d | mat33d | mat44d | quatd | spatial_matrixd | spatial_vectord | vec2d | vec3d | vec4d | float16 | mat22h | mat33h | mat44h | quath | spatial_matrixh | spatial_vectorh | vec2h | vec3h | vec4h | bfloat16) -> bool:
+    """Whether `x` is infinite.
+
+    Args:
+        x: a number, or a vector, quaternion or matrix (any component).
+
+    Returns:
+        True or False.
+
+    >>> wp.isinf(1.0)
+    False
+    """
+
+def isnan(x: float | mat22f | mat33f | mat44f | quatf | spatial_matrixf | spatial_vectorf | vec2f | vec3f | vec4f | float64 | mat22d | mat33d | mat44d | quatd | spatial_matrixd | spatial_vectord | vec2d | vec3d | vec4d | float16 | mat22h | mat33h | mat44h | quath | spatial_matrixh | spatial_vectorh | vec2h | vec3h | vec4h | bfloat16) -> bool:
+    """Whether `x` is NaN.
+
+    Args:
+        x: a number, or a vector, quaternion or matrix (any component).
+
+    Returns:
+        True or False.
+
+    >>> wp.isnan(1.0)
+    False
+    """
+
+@typing.overload
+def length(a: quatf | spatial_vectorf | vec2f | vec3f | vec4f) -> float:
+    """Length of a vector.
+
+    Args:
+        a: a vector or quaternion.
+
+    Returns:
+        sqrt(dot(a, a)), a scalar.
+
+    Error: float32 2 ULP, float64 2 ULP for up to 4 components, where the squares neither overflow nor underflow.
+    Derivative: normalize(a).
+
+    >>> wp.length(wp.vec2(3.0, 4.0))
+    5.0
+    """
+@typing.overload
+def length(a: quatd | spatial_vectord | vec2d | vec3d | vec4d) -> float64: ...
+@typing.overload
+def length(a: quath | spatial_vectorh | vec2h | vec3h | vec4h) -> float16: ...
+
+@typing.overload
+def length_sq(a: quatf | spatial_vectorf | vec2f | vec3f | vec4f) -> float:
+    """Squared length.
+
+    Args:
+        a: a vector or quaternion.
+
+    Returns:
+        dot(a, a), a scalar.
+
+    Error: one rounding for each term.
+    Derivative: 2 * a.
+
+    >>> wp.length_sq(wp.vec2(3.0, 4.0))
+    25.0
+    """
+@typing.overload
+def length_sq(a: quatd | spatial_vectord | vec2d | vec3d | vec4d) -> float64: ...
+@typing.overload
+def length_sq(a: quath | spatial_vectorh | vec2h | vec3h | vec4h) -> float16: ...
+@typing.overload
+def length_sq(a: vec2i | vec3i | vec4i) -> int: ...
+@typing.overload
+def length_sq(a: vec2b | vec3b | vec4b) -> int8: ...
+@typing.overload
+def length_sq(a: vec2s | vec3s | vec4s) -> int16: ...
+@typing.overload
+def length_sq(a: vec2l | vec3l | vec4l) -> int64: ...
+@typing.overload
+def length_sq(a: vec2ub | vec3ub | vec4ub) -> uint8: ...
+@typing.overload
+def length_sq(a: vec2us | vec3us | vec4us) -> uint16: ...
+@typing.overload
+def length_sq(a: vec2ui | vec3ui | vec4ui) -> uint32: ...
+@typing.overload
+def length_sq(a: vec2ul | vec3ul | vec4ul) -> uint64: ...
+
+@typing.overload
+def lerp(a: _MatrixOrQuaternionOrScalarOrVector1, b: _MatrixOrQuaternionOrScalarOrVector1, t: float) -> _MatrixOrQuaternionOrScalarOrVector1:
+    """Linear interpolation.
+
+    Args:
+        a: value at t = 0; a number, vector, matrix or quaternion.
+        b: value at t = 1, of the type of `a`.
+        t: a number.
+
+    Returns:
+        a * (1 - t) + b * t.
+
+    Error: 2 ULP of the larger term.
+    Derivative: 1 - t in `a`, t in `b`, b - a in `t`.
+
+    >>> wp.lerp(1.0, 3.0, 0.25)
+    1.5
+    """
+@typing.overload
+def lerp(a: _MatrixOrQuaternionOrScalarOrVector1, b: _MatrixOrQuaternionOrScalarOrVector1 | float, t: float) -> _MatrixOrQuaternionOrScalarOrVector1: ...
+@typing.overload
+def lerp(a: _MatrixOrQuaternionOrScalarOrVector1 | float, b: _MatrixOrQuaternionOrScalarOrVector1, t: float) -> _MatrixOrQuaternionOrScalarOrVector1: ...
+@typing.overload
+def lerp(a: _MatrixOrQuaternionOrScalarOrVector2, b: _MatrixOrQuaternionOrScalarOrVector2, t: float64 | float) -> _MatrixOrQuaternionOrScalarOrVector2: ...
+@typing.overload
+def lerp(a: _MatrixOrQuaternionOrScalarOrVector2, b: _MatrixOrQuaternionOrScalarOrVector2 | float, t: float64 | float) -> _MatrixOrQuaternionOrScalarOrVector2: ...
+@typing.overload
+def lerp(a: _MatrixOrQuaternionOrScalarOrVector2 | float, b: _MatrixOrQuaternionOrScalarOrVector2, t: float64 | float) -> _MatrixOrQuaternionOrScalarOrVector2: ...
+@typing.overload
+def lerp(a: _MatrixOrQuaternionOrScalarOrVector3, b: _MatrixOrQuaternionOrScalarOrVector3, t: float16 | float) -> _MatrixOrQuaternionOrScalarOrVector3: ...
+@typing.overload
+def lerp(a: _MatrixOrQuaternionOrScalarOrVector3, b: _MatrixOrQuaternionOrScalarOrVector3 | float, t: float16 | float) -> _MatrixOrQuaternionOrScalarOrVector3: ...
+@typing.overload
+def lerp(a: _MatrixOrQuaternionOrScalarOrVector3 | float, b: _MatrixOrQuaternionOrScalarOrVector3, t: float16 | float) -> _MatrixOrQuaternionOrScalarOrVector3: ...
+@typing.overload
+def lerp(a: bfloat16 | float, b: bfloat16 | float, t: bfloat16 | float) -> bfloat16: ...
+
+def load(arr: Any, i: Any) -> Any:
+    """Element of an array: `arr[i]` as a function. An array of several dimensions takes as many indices.
+
+    Args:
+        arr: an array.
+        i: an index for each dimension.
+
+    Returns:
+        The element.
+
+    >>> @wp.kernel
+    ... def copy(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    ...     i = wp.tid()
+    ...     wp.store(y, i, wp.load(x, i))
+    >>> y = wp.zeros(2, dtype=float)
+    >>> wp.launch(copy, dim=2, inputs=[wp.ones(2, dtype=float), y])
+    >>> y.list()
+    [1.0, 1.0]
+    """
+
+def log(x: _Scalar1) -> _Scalar1:
+    """Natural logarithm of `x`.
+
+    Args:
+        x: a number; negative ones give NaN, zero gives -inf.
+
+    Returns:
+        ln(x), of the type of `x`.
+
+    Error: float32 0.87 ULP over all arguments; float64 as the C library.
+    Derivative: 1 / x.
+
+    >>> round(wp.log(10.0), 6)
+    2.302585
+    """
+
+def log10(x: _Scalar1) -> _Scalar1:
+    """Logarithm of `x` to base 10.
+
+    Args:
+        x: a number; negative ones give NaN, zero gives -inf.
+
+    Returns:
+        log10(x), of the type of `x`.
+
+    Error: float32 0.94 ULP over all arguments; float64 as the C library.
+    Derivative: 1 / (ln(10) * x).
+
+    >>> round(wp.log10(1000.0), 6)
+    3.0
+    """
+
+def log2(x: _Scalar1) -> _Scalar1:
+    """Logarithm of `x` to base 2.
+
+    Args:
+        x: a number; negative ones give NaN, zero gives -inf.
+
+    Returns:
+        log2(x), of the type of `x`; exact for powers of two.
+
+    Error: float32 1.05 ULP over all arguments; float64 as the C library.
+    Derivative: 1 / (ln(2) * x).
+
+    >>> wp.log2(8.0)
+    3.0
+    """
+
+@typing.overload
+def lower_bound(arr: _Array[bfloat16], value: bfloat16 | float) -> int:
+    """Where a value belongs in a sorted array.
+
+    Args:
+        arr: array in increasing order.
+        arr_begin: if given with `arr_end`, the first index to look at, an int32.
+        arr_end: the index after the last one to look at, an int32.
+        value: what to look for, of the array's type.
+
+    Returns:
+        The first index whose element is not below `value`, an int32; the end of the range if there is none.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> wp.lower_bound(wp.array([1.0, 3.0, 5.0], dtype=float), 2.0)
+    1
+    """
+@typing.overload
+def lower_bound(arr: _Array[float16], value: float16 | float) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[float64], value: float64 | float) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[float], value: float) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[int16], value: int16 | int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[int64], value: int64 | int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[int8], value: int8 | int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[int], value: int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[uint16], value: uint16 | int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[uint32], value: uint32 | int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[uint64], value: uint64 | int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[uint8], value: uint8 | int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[bfloat16], arr_begin: int, arr_end: int, value: bfloat16 | float) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[float16], arr_begin: int, arr_end: int, value: float16 | float) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[float64], arr_begin: int, arr_end: int, value: float64 | float) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[float], arr_begin: int, arr_end: int, value: float) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[int16], arr_begin: int, arr_end: int, value: int16 | int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[int64], arr_begin: int, arr_end: int, value: int64 | int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[int8], arr_begin: int, arr_end: int, value: int8 | int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[int], arr_begin: int, arr_end: int, value: int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[uint16], arr_begin: int, arr_end: int, value: uint16 | int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[uint32], arr_begin: int, arr_end: int, value: uint32 | int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[uint64], arr_begin: int, arr_end: int, value: uint64 | int) -> int: ...
+@typing.overload
+def lower_bound(arr: _Array[uint8], arr_begin: int, arr_end: int, value: uint8 | int) -> int: ...
+
+def matrix(*args: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Matrix of any shape.
+
+    Args:
+        args: the components row by row, one number for all of them, or another matrix to convert.
+        shape: (rows, columns).
+        dtype: their type; taken from `args` if left out.
+
+    Returns:
+        The matrix; zero without components. `wp.types.matrix(shape, dtype)` is its type.
+
+    >>> wp.matrix(1.0, 2.0, 3.0, 4.0, shape=(2, 2))[1]
+    vec2f([3.0, 4.0])
+    """
+
+def matrix_from_cols(*cols: Any) -> Any:
+    """Matrix of the given columns.
+
+    Args:
+        cols: vectors of one type.
+
+    Returns:
+        The matrix with as many columns as vectors were given.
+
+    Derivative: the columns of the result's.
+
+    >>> wp.matrix_from_cols(wp.vec2(1.0, 2.0), wp.vec2(3.0, 4.0))[0]
+    vec2f([1.0, 3.0])
+    """
+
+def matrix_from_rows(*rows: Any) -> Any:
+    """Matrix of the given rows.
+
+    Args:
+        rows: vectors of one type.
+
+    Returns:
+        The matrix with as many rows as vectors were given.
+
+    Derivative: the rows of the result's.
+
+    >>> wp.matrix_from_rows(wp.vec2(1.0, 2.0), wp.vec2(3.0, 4.0))[0]
+    vec2f([1.0, 2.0])
+    """
+
+@typing.overload
+def max(a: _ScalarOrVector1, b: _ScalarOrVector1) -> _ScalarOrVector1:
+    """Larger of two numbers.
+
+    Args:
+        a: a number, or a vector (componentwise). A vector alone gives its largest component.
+        b: another of the same type.
+
+    Returns:
+        `a` if it is greater than `b`, else `b`.
+
+    Error: exact.
+    Derivative: that of the argument returned.
+
+    >>> wp.max(2.0, 1.0)
+    2.0
+    """
+@typing.overload
+def max(a: _ScalarOrVector1, b: _ScalarOrVector1 | float) -> _ScalarOrVector1: ...
+@typing.overload
+def max(a: _ScalarOrVector1 | float, b: _ScalarOrVector1) -> _ScalarOrVector1: ...
+@typing.overload
+def max(a: spatial_vectorf | vec2f | vec3f | vec4f) -> float: ...
+@typing.overload
+def max(a: spatial_vectord | vec2d | vec3d | vec4d) -> float64: ...
+@typing.overload
+def max(a: spatial_vectorh | vec2h | vec3h | vec4h) -> float16: ...
+@typing.overload
+def max(a: vec2i | vec3i | vec4i) -> int: ...
+@typing.overload
+def max(a: vec2b | vec3b | vec4b) -> int8: ...
+@typing.overload
+def max(a: vec2s | vec3s | vec4s) -> int16: ...
+@typing.overload
+def max(a: vec2l | vec3l | vec4l) -> int64: ...
+@typing.overload
+def max(a: vec2ub | vec3ub | vec4ub) -> uint8: ...
+@typing.overload
+def max(a: vec2us | vec3us | vec4us) -> uint16: ...
+@typing.overload
+def max(a: vec2ui | vec3ui | vec4ui) -> uint32: ...
+@typing.overload
+def max(a: vec2ul | vec3ul | vec4ul) -> uint64: ...
+
+@typing.overload
+def min(a: _ScalarOrVector1, b: _ScalarOrVector1) -> _ScalarOrVector1:
+    """Smaller of two numbers.
+
+    Args:
+        a: a number, or a vector (componentwise). A vector alone gives its smallest component.
+        b: another of the same type.
+
+    Returns:
+        `a` if it is less than `b`, else `b`.
+
+    Error: exact.
+    Derivative: that of the argument returned.
+
+    >>> wp.min(2.0, 1.0)
+    1.0
+    """
+@typing.overload
+def min(a: _ScalarOrVector1, b: _ScalarOrVector1 | float) -> _ScalarOrVector1: ...
+@typing.overload
+def min(a: _ScalarOrVector1 | float, b: _ScalarOrVector1) -> _ScalarOrVector1: ...
+@typing.overload
+def min(a: spatial_vectorf | vec2f | vec3f | vec4f) -> float: ...
+@typing.overload
+def min(a: spatial_vectord | vec2d | vec3d | vec4d) -> float64: ...
+@typing.overload
+def min(a: spatial_vectorh | vec2h | vec3h | vec4h) -> float16: ...
+@typing.overload
+def min(a: vec2i | vec3i | vec4i) -> int: ...
+@typing.overload
+def min(a: vec2b | vec3b | vec4b) -> int8: ...
+@typing.overload
+def min(a: vec2s | vec3s | vec4s) -> int16: ...
+@typing.overload
+def min(a: vec2l | vec3l | vec4l) -> int64: ...
+@typing.overload
+def min(a: vec2ub | vec3ub | vec4ub) -> uint8: ...
+@typing.overload
+def min(a: vec2us | vec3us | vec4us) -> uint16: ...
+@typing.overload
+def min(a: vec2ui | vec3ui | vec4ui) -> uint32: ...
+@typing.overload
+def min(a: vec2ul | vec3ul | vec4ul) -> uint64: ...
+
+def mod(a: Any, b: Any) -> Any:
+    """`a % b` as a function.
+
+    Args:
+        a: a number or vector.
+        b: another of the same type.
+
+    Returns:
+        The remainder, with the sign of `a`.
+
+    >>> wp.mod(wp.uint32(7), wp.uint32(2))
+    uint32(1)
+    """
+
+def mul(a: Any, b: Any) -> Any:
+    """`a * b` as a function.
+
+    Args:
+        a: a number, vector, matrix or any other value that the operator takes.
+        b: another that goes with it.
+
+    Returns:
+        The product: of scalars, of a scalar with any value, of matrices, vectors, quaternions, transforms.
+
+    >>> wp.mul(2.0, wp.vec2(1.0, 2.0))
+    vec2f([2.0, 4.0])
+    """
+
+@typing.overload
+def noise(state: uint32 | int, x: float) -> float:
+    """Smooth random field.
+
+    Args:
+        state: of `rand_init`; it selects the field and is not advanced.
+        x: where to evaluate, in units of the lattice: a float32, vec2, vec3 or vec4 (then called `xy`, `xyz`, `xyzt`).
+
+    Returns:
+        A float32 between -1 and 1; 0 at points with integer coordinates.
+
+    Error: float32 8 ULP of 1.
+    Derivative: continuous in `x`; none in `state`.
+
+    >>> wp.noise(wp.rand_init(42), 3.0)
+    0.0
+    """
+@typing.overload
+def noise(state: uint32 | int, xy: vec2f) -> float: ...
+@typing.overload
+def noise(state: uint32 | int, xyz: vec3f) -> float: ...
+@typing.overload
+def noise(state: uint32 | int, xyzt: vec4f) -> float: ...
+
+def nonzero(x: _Scalar2) -> _Scalar2:
+    """Whether `x` differs from zero, as a number.
+
+    Args:
+        x: a number.
+
+    Returns:
+        1 where x != 0, else 0.
+
+    Error: exact.
+    Derivative: 0.
+
+    >>> wp.nonzero(-2.0)
+    1.0
+    """
+
+@typing.overload
+def norm_huber(v: spatial_vectorf | vec2f | vec3f | vec4f, delta: float = ...) -> float:
+    """Huber norm: quadratic near zero, linear far away.
+
+    Args:
+        v: a vector.
+        delta: the length at which the two parts meet, positive.
+
+    Returns:
+        dot(v, v) / 2 up to length `delta`, else delta * (length(v) - delta / 2).
+
+    Error: float32 4 ULP.
+    Derivative: `v` up to length `delta`, else delta * normalize(v).
+
+    >>> wp.norm_huber(wp.vec2(3.0, -4.0))
+    4.5
+    """
+@typing.overload
+def norm_huber(v: spatial_vectord | vec2d | vec3d | vec4d, delta: float64 | float = ...) -> float64: ...
+@typing.overload
+def norm_huber(v: spatial_vectorh | vec2h | vec3h | vec4h, delta: float16 | float = ...) -> float16: ...
+
+@typing.overload
+def norm_l1(v: spatial_vectorf | vec2f | vec3f | vec4f) -> float:
+    """Sum of magnitudes.
+
+    Args:
+        v: a vector.
+
+    Returns:
+        The sum of abs(v[i]), a scalar.
+
+    Error: one rounding for each term.
+    Derivative: the signs of the components.
+
+    >>> wp.norm_l1(wp.vec2(3.0, -4.0))
+    7.0
+    """
+@typing.overload
+def norm_l1(v: spatial_vectord | vec2d | vec3d | vec4d) -> float64: ...
+@typing.overload
+def norm_l1(v: spatial_vectorh | vec2h | vec3h | vec4h) -> float16: ...
+
+@typing.overload
+def norm_l2(v: spatial_vectorf | vec2f | vec3f | vec4f) -> float:
+    """Length of a vector; the same as `length`.
+
+    Args:
+        v: a vector.
+
+    Returns:
+        sqrt(dot(v, v)), a scalar.
+
+    Error: float32 2 ULP, as `length`.
+    Derivative: normalize(v).
+
+    >>> wp.norm_l2(wp.vec2(3.0, -4.0))
+    5.0
+    """
+@typing.overload
+def norm_l2(v: spatial_vectord | vec2d | vec3d | vec4d) -> float64: ...
+@typing.overload
+def norm_l2(v: spatial_vectorh | vec2h | vec3h | vec4h) -> float16: ...
+
+@typing.overload
+def norm_pseudo_huber(v: spatial_vectorf | vec2f | vec3f | vec4f, delta: float = ...) -> float:
+    """Smooth relative of the length that does not vanish.
+
+    Args:
+        v: a vector.
+        delta: the value at zero, positive.
+
+    Returns:
+        delta * sqrt(1 + dot(v, v) / delta**2).
+
+    Error: float32 4 ULP.
+    Derivative: v / norm_pseudo_huber(v, delta).
+
+    >>> wp.norm_pseudo_huber(wp.vec2(0.0, 0.0), 2.0)
+    2.0
+    """
+@typing.overload
+def norm_pseudo_huber(v: spatial_vectord | vec2d | vec3d | vec4d, delta: float64 | float = ...) -> float64: ...
+@typing.overload
+def norm_pseudo_huber(v: spatial_vectorh | vec2h | vec3h | vec4h, delta: float16 | float = ...) -> float16: ...
+
+def normalize(a: _QuaternionOrVector4) -> _QuaternionOrVector4:
+    """Vector of the same direction and length 1.
+
+    Args:
+        a: a vector or quaternion.
+
+    Returns:
+        a / length(a); zero for the zero vector, the identity for the zero quaternion.
+
+    Error: float32 3 ULP, float64 3 ULP in each component, as `length`.
+    Derivative: (identity - n * transpose(n)) / length(a) with n the result; 0 for the zero vector.
+
+    >>> wp.normalize(wp.vec2(3.0, 0.0))
+    vec2f([1.0, 0.0])
+    """
+
+@typing.overload
+def outer(a: spatial_vectorf, b: spatial_vectorf) -> spatial_matrixf:
+    """Outer product.
+
+    Args:
+        a: a vector of M components.
+        b: a vector of N components.
+
+    Returns:
+        The M x N matrix of a[i] * b[j].
+
+    Error: one rounding for each component.
+    Derivative: g * b in `a`, a * g in `b`, for the gradient g of the result.
+
+    >>> wp.outer(wp.vec2(1.0, 2.0), wp.vec2(3.0, 4.0))
+    mat22f([[3.0, 4.0],
+     [6.0, 8.0]])
+    """
+@typing.overload
+def outer(a: vec2f, b: vec2f) -> mat22f: ...
+@typing.overload
+def outer(a: vec3f, b: vec3f) -> mat33f: ...
+@typing.overload
+def outer(a: vec4f, b: vec4f) -> mat44f: ...
+@typing.overload
+def outer(a: spatial_vectord, b: spatial_vectord) -> spatial_matrixd: ...
+@typing.overload
+def outer(a: vec2d, b: vec2d) -> mat22d: ...
+@typing.overload
+def outer(a: vec3d, b: vec3d) -> mat33d: ...
+@typing.overload
+def outer(a: vec4d, b: vec4d) -> mat44d: ...
+@typing.overload
+def outer(a: spatial_vectorh, b: spatial_vectorh) -> spatial_matrixh: ...
+@typing.overload
+def outer(a: vec2h, b: vec2h) -> mat22h: ...
+@typing.overload
+def outer(a: vec3h, b: vec3h) -> mat33h: ...
+@typing.overload
+def outer(a: vec4h, b: vec4h) -> mat44h: ...
+
+@typing.overload
+def pnoise(state: uint32 | int, x: float, px: int) -> float:
+    """Smooth random field that repeats.
+
+    Args:
+        state: of `rand_init`; it selects the field and is not advanced.
+        x: where to evaluate: a float32, or a vec2, vec3 or vec4 (then called `xy`, `xyz`, `xyzt`).
+        px: period in x, a positive int32; one more for each further coordinate: `py`, `pz`, `pt`.
+
+    Returns:
+        A float32 between -1 and 1. Below zero the field is continuous, but is not that of one period further.
+
+    Error: float32 8 ULP of 1.
+    Derivative: continuous in `x`; none in `state` and the periods.
+
+    >>> wp.pnoise(wp.rand_init(42), 0.25, 4) == wp.pnoise(wp.rand_init(42), 8.25, 4)
+    True
+    """
+@typing.overload
+def pnoise(state: uint32 | int, xy: vec2f, px: int, py: int) -> float: ...
+@typing.overload
+def pnoise(state: uint32 | int, xyz: vec3f, px: int, py: int, pz: int) -> float: ...
+@typing.overload
+def pnoise(state: uint32 | int, xyzt: vec4f, px: int, py: int, pz: int, pt: int) -> float: ...
+
+def poisson(state: uint32 | int, lam: float) -> uint32:
+    """Random count of independent events.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced, unless `lam` is 0.
+        lam: the mean of the count, at least 0.
+
+    Returns:
+        A uint32 of mean and variance `lam`.
+
+    Error: counts below 2**24 are exact; beyond, they are the float32 nearest to a count.
+    Derivative: none.
+
+    >>> int(wp.poisson(wp.rand_init(42), 0.0))
+    0
+    """
+
+@typing.overload
+def pow(x: _Scalar1, y: _Scalar1) -> _Scalar1:
+    """`x` to the power `y`.
+
+    Args:
+        x: the base.
+        y: the exponent.
+
+    Returns:
+        x**y with the special cases of C: 1 for y = 0 and for x = 1, NaN for a negative base and a fractional exponent.
+
+    Error: float32 0.9 ULP over all arguments; float64 as the C library.
+    Derivative: y * x**(y - 1) in `x`, ln(x) * x**y in `y`.
+
+    >>> wp.pow(2.0, 10.0)
+    1024.0
+    """
+@typing.overload
+def pow(x: _Scalar1, y: _Scalar1 | float) -> _Scalar1: ...
+@typing.overload
+def pow(x: _Scalar1 | float, y: _Scalar1) -> _Scalar1: ...
+
+def qr3(A: _Matrix5) -> tuple[_Matrix5, _Matrix5]:
+    """QR decomposition of a 3 x 3 matrix.
+
+    Args:
+        A: any matrix.
+
+    Returns:
+        Q: rotation.
+        R: upper triangular matrix with A = Q * R; its first two diagonal components are not negative.
+
+    Error: float32 8 ULP of the largest component, float64 8 ULP.
+    Derivative: that of the factors, where the first two columns of `A` are independent.
+
+    >>> wp.get_diag(wp.qr3(wp.mat33(0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0))[1])
+    vec3f([3.0, 2.0, -1.0])
+    """
+
+@typing.overload
+def quat_between_vectors(a: vec3f, b: vec3f) -> quatf:
+    """Shortest rotation that turns one direction into another.
+
+    Args:
+        a: a vector of any length but zero.
+        b: another.
+
+    Returns:
+        The unit quaternion; the identity where the directions are opposite or a vector is zero.
+
+    Error: float32 8 ULP of 1, away from opposite directions.
+    Derivative: that of the formula.
+
+    >>> wp.quat_between_vectors(wp.vec3(1.0, 0.0, 0.0), wp.vec3(2.0, 0.0, 0.0))
+    quatf([0.0, 0.0, 0.0, 1.0])
+    """
+@typing.overload
+def quat_between_vectors(a: vec3d, b: vec3d) -> quatd: ...
+@typing.overload
+def quat_between_vectors(a: vec3h, b: vec3h) -> quath: ...
+
+@typing.overload
+def quat_from_axis_angle(axis: vec3f, angle: float) -> quatf:
+    """Rotation about an axis.
+
+    Args:
+        axis: direction, of length 1.
+        angle: in radians.
+
+    Returns:
+        The quaternion (axis * sin(angle / 2), cos(angle / 2)).
+
+    Error: float32 3 ULP in each component.
+    Derivative: that of the formula.
+
+    >>> wp.quat_from_axis_angle(wp.vec3(0.0, 0.0, 1.0), 0.0)
+    quatf([0.0, 0.0, 0.0, 1.0])
+    """
+@typing.overload
+def quat_from_axis_angle(axis: vec3d, angle: float64 | float) -> quatd: ...
+@typing.overload
+def quat_from_axis_angle(axis: vec3h, angle: float16 | float) -> quath: ...
+
+@typing.overload
+def quat_from_euler(e: vec3f, i: int, j: int, k: int) -> quatf:
+    """Rotation from Euler angles.
+
+    Args:
+        e: angles in radians: e[0] about x, e[1] about y, e[2] about z.
+        i: axis of the first rotation: 0, 1 or 2.
+        j: axis of the second one, not `i`.
+        k: axis of the third one, not `j`.
+
+    Returns:
+        The unit quaternion q_k * q_j * q_i, with q_n the rotation by e[n] about the fixed axis n.
+
+    Error: float32 5 ULP of 1.
+    Derivative: that of the formula in `e`.
+
+    >>> wp.quat_from_euler(wp.vec3(0.0, 0.0, 0.0), 0, 1, 2)
+    quatf([0.0, 0.0, 0.0, 1.0])
+    """
+@typing.overload
+def quat_from_euler(e: vec3d, i: int, j: int, k: int) -> quatd: ...
+@typing.overload
+def quat_from_euler(e: vec3h, i: int, j: int, k: int) -> quath: ...
+
+@typing.overload
+def quat_from_matrix(m: mat33f) -> quatf:
+    """Quaternion of a rotation matrix.
+
+    Args:
+        m: a 3 x 3 rotation matrix.
+
+    Returns:
+        The unit quaternion. Of the two, the one whose largest component is positive.
+
+    Error: float32 6 ULP of 1.
+    Derivative: that of the branch taken.
+
+    >>> wp.quat_from_matrix(wp.mat33(1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0))
+    quatf([1.0, 0.0, 0.0, 0.0])
+    """
+@typing.overload
+def quat_from_matrix(m: mat33d) -> quatd: ...
+@typing.overload
+def quat_from_matrix(m: mat33h) -> quath: ...
+
+def quat_identity() -> quatf:
+    """The quaternion of no rotation.
+
+    Returns:
+        quat(0, 0, 0, 1).
+
+    Derivative: none.
+
+    >>> wp.quat_identity()
+    quatf([0.0, 0.0, 0.0, 1.0])
+    """
+
+def quat_inverse(q: _Quaternion1) -> _Quaternion1:
+    """Conjugate of a quaternion: the inverse rotation of a unit quaternion.
+
+    Args:
+        q: a quaternion.
+
+    Returns:
+        quat(-x, -y, -z, w).
+
+    Error: exact.
+    Derivative: the conjugate of the gradient.
+
+    >>> wp.quat_inverse(wp.quat(1.0, 0.0, 0.0, 0.0))
+    quatf([-1.0, -0.0, -0.0, 0.0])
+    """
+
+@typing.overload
+def quat_rotate(q: quatf, x: vec3f) -> vec3f:
+    """Vector turned by a rotation.
+
+    Args:
+        q: a unit quaternion.
+        x: a vector.
+
+    Returns:
+        x * (2 * w**2 - 1) + cross(v, x) * 2 * w + v * 2 * dot(v, x), with v the imaginary part of `q`.
+
+    Error: float32 6 ULP of length(x).
+    Derivative: quat_rotate_inv(q, g) in `x`; that of the formula in `q`.
+
+    >>> wp.quat_rotate(wp.quat(0.0, 0.0, 1.0, 0.0), wp.vec3(1.0, 2.0, 3.0))
+    vec3f([-1.0, -2.0, 3.0])
+    """
+@typing.overload
+def quat_rotate(q: quatd, x: vec3d) -> vec3d: ...
+@typing.overload
+def quat_rotate(q: quath, x: vec3h) -> vec3h: ...
+
+@typing.overload
+def quat_rotate_inv(q: quatf, x: vec3f) -> vec3f:
+    """Vector turned back by a rotation.
+
+    Args:
+        q: a unit quaternion.
+        x: a vector.
+
+    Returns:
+        quat_rotate(quat_inverse(q), x).
+
+    Error: float32 6 ULP of length(x).
+    Derivative: quat_rotate(q, g) in `x`; that of the formula in `q`.
+
+    >>> wp.quat_rotate_inv(wp.quat(0.0, 0.0, 1.0, 0.0), wp.vec3(1.0, 2.0, 3.0))
+    vec3f([-1.0, -2.0, 3.0])
+    """
+@typing.overload
+def quat_rotate_inv(q: quatd, x: vec3d) -> vec3d: ...
+@typing.overload
+def quat_rotate_inv(q: quath, x: vec3h) -> vec3h: ...
+
+@typing.overload
+def quat_rpy(roll: float, pitch: float, yaw: float) -> quatf:
+    """Rotation from roll, pitch and yaw.
+
+    Args:
+        roll: about x, in radians, applied first.
+        pitch: about y, in radians.
+        yaw: about z, in radians, applied last.
+
+    Returns:
+        The unit quaternion.
+
+    Error: float32 5 ULP of 1.
+    Derivative: that of the formula.
+
+    >>> wp.quat_rpy(0.0, 0.0, 0.0)
+    quatf([0.0, 0.0, 0.0, 1.0])
+    """
+@typing.overload
+def quat_rpy(roll: float64 | float, pitch: float64 | float, yaw: float64 | float) -> quatd: ...
+@typing.overload
+def quat_rpy(roll: float16 | float, pitch: float16 | float, yaw: float16 | float) -> quath: ...
+
+@typing.overload
+def quat_slerp(a: quatf, b: quatf, t: float) -> quatf:
+    """Interpolation between rotations at constant speed, the short way round.
+
+    Args:
+        a: rotation at t = 0, a unit quaternion.
+        b: rotation at t = 1, a unit quaternion.
+        t: a number.
+
+    Returns:
+        a * exp(t * log(inverse(a) * b)).
+
+    Error: float32 8 ULP of 1.
+    Derivative: that of the formula.
+
+    >>> wp.quat_slerp(wp.quat_identity(), wp.quat(0.0, 0.0, 1.0, 0.0), 0.0)
+    quatf([0.0, 0.0, 0.0, 1.0])
+    """
+@typing.overload
+def quat_slerp(a: quatd, b: quatd, t: float64 | float) -> quatd: ...
+@typing.overload
+def quat_slerp(a: quath, b: quath, t: float16 | float) -> quath: ...
+
+@typing.overload
+def quat_to_axis_angle(q: quatf) -> tuple[vec3f, float]:
+    """Axis and angle of a rotation.
+
+    Args:
+        q: a quaternion.
+
+    Returns:
+        axis: unit vector, or zero for no rotation.
+        angle: in radians, in [0, pi].
+
+    Error: float32 4 ULP.
+    Derivative: that of the formula; none at the identity.
+
+    >>> wp.quat_to_axis_angle(wp.quat(0.0, 0.0, 1.0, 0.0))[0]
+    vec3f([0.0, 0.0, 1.0])
+    """
+@typing.overload
+def quat_to_axis_angle(q: quatd) -> tuple[vec3d, float64]: ...
+@typing.overload
+def quat_to_axis_angle(q: quath) -> tuple[vec3h, float16]: ...
+
+@typing.overload
+def quat_to_euler(q: quatf, i: int, j: int, k: int) -> vec3f:
+    """Euler angles of a rotation.
+
+    Args:
+        q: a quaternion of any length but zero.
+        i: axis of the first rotation: 0, 1 or 2.
+        j: axis of the second one, not `i`.
+        k: axis of the third one, not `j`.
+
+    Returns:
+        The angles e in radians, by axis, as `quat_from_euler` takes them. Where `k` equals `i`, the third angle stands
+        at the axis that is left over. The second angle is in [-pi/2, pi/2], or in [0, pi] where `k` equals `i`; the
+        others are in [-2 pi, 2 pi].
+
+    Error: float32 8 ULP of pi, away from the ends of the range of the second angle.
+    Derivative: that of the formula (Bernardes and Viollet, "Quaternion to Euler angles conversion", 2022).
+
+    >>> round(wp.quat_to_euler(wp.quat(1.0, 0.0, 0.0, 1.0), 0, 1, 2)[0], 6)
+    1.570796
+    """
+@typing.overload
+def quat_to_euler(q: quatd, i: int, j: int, k: int) -> vec3d: ...
+@typing.overload
+def quat_to_euler(q: quath, i: int, j: int, k: int) -> vec3h: ...
+
+@typing.overload
+def quat_to_matrix(q: quatf) -> mat33f:
+    """Rotation matrix of a quaternion.
+
+    Args:
+        q: a unit quaternion.
+
+    Returns:
+        The 3 x 3 matrix whose columns are the rotated axes.
+
+    Error: float32 4 ULP of 1.
+    Derivative: that of the formula.
+
+    >>> wp.quat_to_matrix(wp.quat(0.0, 0.0, 1.0, 0.0)) * wp.vec3(1.0, 0.0, 0.0)
+    vec3f([-1.0, 0.0, 0.0])
+    """
+@typing.overload
+def quat_to_matrix(q: quatd) -> mat33d: ...
+@typing.overload
+def quat_to_matrix(q: quath) -> mat33h: ...
+
+@typing.overload
+def quat_to_rpy(q: quatf) -> vec3f:
+    """Roll, pitch and yaw of a rotation.
+
+    Args:
+        q: a unit quaternion.
+
+    Returns:
+        The angles in radians, as `quat_rpy` takes them.
+
+    Error: float32 8 ULP away from a pitch of +-pi/2.
+    Derivative: that of the formula.
+
+    >>> wp.quat_to_rpy(wp.quat(0.0, 0.0, 0.0, 1.0))
+    vec3f([0.0, 0.0, 0.0])
+    """
+@typing.overload
+def quat_to_rpy(q: quatd) -> vec3d: ...
+@typing.overload
+def quat_to_rpy(q: quath) -> vec3h: ...
+
+@typing.overload
+def quat_twist(axis: vec3f, q: quatf) -> quatf:
+    """Part of a rotation that is about an axis.
+
+    Args:
+        axis: direction, of length 1.
+        q: a unit quaternion.
+
+    Returns:
+        The unit quaternion t about `axis` such that q * inverse(t) turns about an axis at right angles to it; the
+        identity where `q` is half a turn about such an axis.
+
+    Error: float32 4 ULP of 1.
+    Derivative: that of the formula.
+
+    >>> wp.quat_twist(wp.vec3(0.0, 0.0, 1.0), wp.quat(0.0, 0.0, 1.0, 0.0))
+    quatf([0.0, 0.0, 1.0, 0.0])
+    """
+@typing.overload
+def quat_twist(axis: vec3d, q: quatd) -> quatd: ...
+@typing.overload
+def quat_twist(axis: vec3h, q: quath) -> quath: ...
+
+@typing.overload
+def quat_twist_angle(axis: vec3f, q: quatf) -> float:
+    """How far a rotation turns about an axis.
+
+    Args:
+        axis: direction, of length 1.
+        q: a unit quaternion.
+
+    Returns:
+        The angle of `quat_twist` in radians, in [0, pi] if the last component of `q` is not negative, else in
+        (pi, 2 pi].
+
+    Error: float32 4 ULP.
+    Derivative: that of the formula.
+
+    >>> wp.quat_twist_angle(wp.vec3(0.0, 0.0, 1.0), wp.quat(0.0, 0.0, 0.0, 1.0))
+    0.0
+    """
+@typing.overload
+def quat_twist_angle(axis: vec3d, q: quatd) -> float64: ...
+@typing.overload
+def quat_twist_angle(axis: vec3h, q: quath) -> float16: ...
+
+@typing.overload
+def quat_twist_angle_signed(axis: vec3f, q: quatf) -> float:
+    """How far and which way a rotation turns about an axis.
+
+    Args:
+        axis: direction, of length 1.
+        q: a unit quaternion.
+
+    Returns:
+        The angle of `quat_twist` in radians, positive by the right-hand rule; in [-pi, pi] if the last component of
+        `q` is not negative, else in [-2 pi, 2 pi].
+
+    Error: float32 4 ULP.
+    Derivative: that of the formula.
+
+    >>> wp.quat_twist_angle_signed(wp.vec3(0.0, 0.0, 1.0), wp.quat(0.0, 0.0, 0.0, 1.0))
+    0.0
+    """
+@typing.overload
+def quat_twist_angle_signed(axis: vec3d, q: quatd) -> float64: ...
+@typing.overload
+def quat_twist_angle_signed(axis: vec3h, q: quath) -> float16: ...
+
+def quaternion(*args: Any, dtype: Any = None) -> Any:
+    """Quaternion x, y, z, w of any float type.
+
+    Args:
+        args: four numbers, or a vector and the real part.
+        dtype: their type; taken from `args` if left out.
+
+    Returns:
+        The quaternion; zero without components.
+
+    >>> wp.quaternion(0.0, 0.0, 0.0, 1.0)
+    quatf([0.0, 0.0, 0.0, 1.0])
+    """
+
+def radians(x: _Scalar1) -> _Scalar1:
+    """Degrees to radians.
+
+    Args:
+        x: angle in degrees.
+
+    Returns:
+        The angle in radians.
+
+    Error: float32 1 ULP, float64 1 ULP.
+    Derivative: pi / 180.
+
+    >>> round(wp.radians(180.0), 6)
+    3.141593
+    """
+
+@typing.overload
+def rand_init(seed: int) -> uint32:
+    """State of a new stream of random numbers.
+
+    Args:
+        seed: any number.
+        offset: if given, one of many streams of that seed, for instance the index of the thread.
+
+    Returns:
+        The state, a uint32, for `randf` and the other functions that draw.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> int(wp.rand_init(42))
+    1223963391
+    """
+@typing.overload
+def rand_init(seed: int, offset: int) -> uint32: ...
+
+@typing.overload
+def randf(state: uint32 | int) -> float:
+    """Random number, uniform.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced.
+        low: the least result, a float32; 0 if it and `high` are not given.
+        high: the end of the range, a float32; 1 if it is not given.
+
+    Returns:
+        low + (high - low) * u with u a multiple of 2**-24 in [0, 1), a float32.
+
+    Error: float32 two roundings.
+    Derivative: none in `state`; 1 - u in `low`, u in `high`.
+
+    >>> wp.randf(wp.rand_init(42), 4.0, 4.0)
+    4.0
+    """
+@typing.overload
+def randf(state: uint32 | int, low: float, high: float) -> float: ...
+
+@typing.overload
+def randi(state: uint32 | int) -> int:
+    """Random integer.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced.
+        low: the least result, an int32. Without `low` and `high` every int32 is equally likely.
+        high: an int32 above all results.
+
+    Returns:
+        An int32.
+
+    Error: exact; with a range, results are uniform to high - low parts in 2**32.
+    Derivative: none.
+
+    >>> wp.randi(wp.rand_init(42), 0, 100)
+    39
+    """
+@typing.overload
+def randi(state: uint32 | int, low: int, high: int) -> int: ...
+
+def randn(state: uint32 | int) -> float:
+    """Random number, normally distributed.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced by two draws.
+
+    Returns:
+        A float32 of mean 0 and standard deviation 1, between -5.77 and 5.77.
+
+    Error: float32 4 ULP of the Box-Muller formula sqrt(-2 * log(u + 5.96e-8)) * cos(2 * pi * v) of two draws u, v.
+    Derivative: none.
+
+    >>> abs(wp.randn(wp.rand_init(42))) < 5.8
+    True
+    """
+
+@typing.overload
+def randu(state: uint32 | int) -> uint32:
+    """Random unsigned integer.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced.
+        low: the least result, a uint32. Without `low` and `high` every uint32 is equally likely.
+        high: a uint32 above all results.
+
+    Returns:
+        A uint32.
+
+    Error: exact; with a range, results are uniform to high - low parts in 2**32.
+    Derivative: none.
+
+    >>> int(wp.randu(wp.rand_init(42), wp.uint32(10), wp.uint32(20)))
+    19
+    """
+@typing.overload
+def randu(state: uint32 | int, low: uint32 | int, high: uint32 | int) -> uint32: ...
+
+def rint(x: _Scalar1) -> _Scalar1:
+    """Integer nearest to `x`, halves to the even one.
+
+    Args:
+        x: a number.
+
+    Returns:
+        The integer, of the type of `x`.
+
+    Error: exact.
+    Derivative: 0.
+
+    >>> wp.rint(2.5)
+    2.0
+    """
+
+def round(x: _Scalar1) -> _Scalar1:
+    """Integer nearest to `x`, halves away from zero.
+
+    Args:
+        x: a number.
+
+    Returns:
+        The integer, of the type of `x`.
+
+    Error: exact.
+    Derivative: 0.
+
+    >>> wp.round(2.5)
+    3.0
+    """
+
+def sample_cdf(state: uint32 | int, cdf: _Array[float]) -> int:
+    """Random index, distributed as a table says.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced.
+        cdf: array of increasing numbers that ends with 1: the probability that the index is at most i.
+
+    Returns:
+        The first index i with cdf[i] >= u, for u uniform in [0, 1), an int32; the length of `cdf` if there is none.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> wp.sample_cdf(wp.rand_init(42), wp.array([0.0, 0.0, 1.0], dtype=float))
+    2
+    """
+
+def sample_triangle(state: uint32 | int) -> vec2f:
+    """Random point in a triangle.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced by two draws.
+
+    Returns:
+        vec2 of barycentric coordinates u, v, uniform over the triangle; the third one is 1 - u - v.
+
+    Error: float32 2 ULP.
+    Derivative: none.
+
+    >>> sum(wp.sample_triangle(wp.rand_init(42))) <= 1.0
+    True
+    """
+
+def sample_unit_cube(state: uint32 | int) -> vec3f:
+    """Random point in the unit cube around the origin.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced by three draws.
+
+    Returns:
+        vec3 with components in [-1/2, 1/2), uniform.
+
+    Error: exact multiples of 2**-24.
+    Derivative: none.
+
+    >>> wp.max(wp.abs(wp.sample_unit_cube(wp.rand_init(42)))) <= 0.5
+    True
+    """
+
+def sample_unit_disk(state: uint32 | int) -> vec2f:
+    """Random point in the unit disk.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced by two draws.
+
+    Returns:
+        vec2 of length at most 1, uniform over the disk.
+
+    Error: float32 4 ULP of 1.
+    Derivative: none.
+
+    >>> wp.length(wp.sample_unit_disk(wp.rand_init(42))) <= 1.0
+    True
+    """
+
+def sample_unit_hemisphere(state: uint32 | int) -> vec3f:
+    """Random point in the upper half of the unit ball.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced by three draws.
+
+    Returns:
+        vec3 of length at most 1 with z >= 0, uniform over the half ball.
+
+    Error: float32 6 ULP of 1.
+    Derivative: none.
+
+    >>> wp.sample_unit_hemisphere(wp.rand_init(42))[2] >= 0.0
+    True
+    """
+
+def sample_unit_hemisphere_surface(state: uint32 | int) -> vec3f:
+    """Random point on the upper half of the unit sphere.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced by two draws.
+
+    Returns:
+        vec3 of length 1 with z >= 0, uniform over the surface.
+
+    Error: float32 4 ULP of 1.
+    Derivative: none.
+
+    >>> wp.sample_unit_hemisphere_surface(wp.rand_init(42))[2] >= 0.0
+    True
+    """
+
+def sample_unit_ring(state: uint32 | int) -> vec2f:
+    """Random point on the unit circle.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced.
+
+    Returns:
+        vec2 of length 1, uniform over the circle.
+
+    Error: float32 4 ULP of 1.
+    Derivative: none.
+
+    >>> round(wp.length(wp.sample_unit_ring(wp.rand_init(42))), 5)
+    1.0
+    """
+
+def sample_unit_sphere(state: uint32 | int) -> vec3f:
+    """Random point in the unit ball.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced by three draws.
+
+    Returns:
+        vec3 of length at most 1, uniform over the ball.
+
+    Error: float32 6 ULP of 1.
+    Derivative: none.
+
+    >>> wp.length(wp.sample_unit_sphere(wp.rand_init(42))) <= 1.0
+    True
+    """
+
+def sample_unit_sphere_surface(state: uint32 | int) -> vec3f:
+    """Random point on the unit sphere.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced by two draws.
+
+    Returns:
+        vec3 of length 1, uniform over the surface.
+
+    Error: float32 4 ULP of 1.
+    Derivative: none.
+
+    >>> round(wp.length(wp.sample_unit_sphere_surface(wp.rand_init(42))), 5)
+    1.0
+    """
+
+def sample_unit_square(state: uint32 | int) -> vec2f:
+    """Random point in the unit square around the origin.
+
+    Args:
+        state: of the stream, from `rand_init`; a local variable of a kernel is advanced by two draws.
+
+    Returns:
+        vec2 with components in [-1/2, 1/2), uniform.
+
+    Error: exact multiples of 2**-24.
+    Derivative: none.
+
+    >>> wp.max(wp.abs(wp.sample_unit_square(wp.rand_init(42)))) <= 0.5
+    True
+    """
+
+def sign(x: _ScalarOrVector1) -> _ScalarOrVector1:
+    """Sign of `x`.
+
+    Args:
+        x: a number, or a vector (componentwise).
+
+    Returns:
+        -1 where `x` is below zero, else 1 (also for zero and NaN), of the type of `x`.
+
+    Error: exact.
+    Derivative: 0.
+
+    >>> wp.sign(-3.0)
+    -1.0
+    """
+
+def sin(x: _Scalar1) -> _Scalar1:
+    """Sine of `x`.
+
+    Args:
+        x: angle in radians, of any size.
+
+    Returns:
+        sin(x), of the type of `x`; NaN for infinities.
+
+    Error: float32 1.5 ULP over all arguments; float64 as the C library.
+    Derivative: cos(x).
+
+    >>> round(wp.sin(0.5), 6)
+    0.479426
+    """
+
+def sinh(x: _Scalar1) -> _Scalar1:
+    """Hyperbolic sine of `x`.
+
+    Args:
+        x: any number.
+
+    Returns:
+        sinh(x), of the type of `x`.
+
+    Error: float32 1.65 ULP over all arguments; float64 as the C library.
+    Derivative: cosh(x).
+
+    >>> round(wp.sinh(1.0), 6)
+    1.175201
+    """
+
+@typing.overload
+def skew(a: vec3f) -> mat33f:
+    """Matrix of the cross product with `a`.
+
+    Args:
+        a: a vector of three components.
+
+    Returns:
+        The antisymmetric matrix S with S * b = cross(a, b).
+
+    Error: exact.
+    Derivative: linear in `a`.
+
+    >>> wp.skew(wp.vec3(1.0, 2.0, 3.0)) * wp.vec3(0.0, 0.0, 1.0)
+    vec3f([2.0, -1.0, 0.0])
+    """
+@typing.overload
+def skew(a: vec3d) -> mat33d: ...
+@typing.overload
+def skew(a: vec3h) -> mat33h: ...
+
+@typing.overload
+def smooth_normalize(v: _Vector11, delta: float = ...) -> _Vector11:
+    """Direction of a vector, fading out smoothly towards zero.
+
+    Args:
+        v: a vector.
+        delta: the length at which fading out begins, positive.
+
+    Returns:
+        v / norm_pseudo_huber(v, delta).
+
+    Error: float32 5 ULP.
+    Derivative: that of the formula; continuous.
+
+    >>> wp.smooth_normalize(wp.vec2(0.0, 0.0))
+    vec2f([0.0, 0.0])
+    """
+@typing.overload
+def smooth_normalize(v: _Vector12, delta: float64 | float = ...) -> _Vector12: ...
+@typing.overload
+def smooth_normalize(v: _Vector13, delta: float16 | float = ...) -> _Vector13: ...
+
+@typing.overload
+def smoothstep(low: _Scalar1, high: _Scalar1, x: _Scalar1) -> _Scalar1:
+    """Smooth rise from 0 to 1.
+
+    Args:
+        low: where the rise begins.
+        high: where it ends.
+        x: where to evaluate.
+
+    Returns:
+        t * t * (3 - 2 * t) for t = (x - low) / (high - low), limited to [0, 1].
+
+    Error: float32 6 ULP, float64 6 ULP for well separated ends.
+    Derivative: 6 * t * (1 - t) / (high - low) in `x`, 0 outside the rise.
+
+    >>> wp.smoothstep(0.0, 1.0, 0.5)
+    0.5
+    """
+@typing.overload
+def smoothstep(low: _Scalar1, high: _Scalar1 | float, x: _Scalar1 | float) -> _Scalar1: ...
+@typing.overload
+def smoothstep(low: _Scalar1 | float, high: _Scalar1 | float, x: _Scalar1) -> _Scalar1: ...
+
+@typing.overload
+def spatial_adjoint(r: mat33f, s: mat33f) -> spatial_matrixf:
+    """Matrix that takes twists to another frame.
+
+    Args:
+        r: rotation matrix of the frame.
+        s: skew(p) * r, for the position p of the frame.
+
+    Returns:
+        The spatial matrix of the blocks r, 0 over s, r.
+
+    Error: exact.
+    Derivative: linear in `r` and `s`.
+
+    >>> wp.trace(wp.spatial_adjoint(wp.diag(wp.vec3(1.0, 2.0, 3.0)), wp.skew(wp.vec3(1.0, 2.0, 3.0))))
+    12.0
+    """
+@typing.overload
+def spatial_adjoint(r: mat33d, s: mat33d) -> spatial_matrixd: ...
+@typing.overload
+def spatial_adjoint(r: mat33h, s: mat33h) -> spatial_matrixh: ...
+
+@typing.overload
+def spatial_bottom(svec: spatial_vectorf) -> vec3f:
+    """Linear part of a spatial vector.
+
+    Args:
+        svec: a spatial vector.
+
+    Returns:
+        The last three components.
+
+    Error: exact.
+    Derivative: 1.
+
+    >>> wp.spatial_bottom(wp.spatial_vector(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))
+    vec3f([4.0, 5.0, 6.0])
+    """
+@typing.overload
+def spatial_bottom(svec: spatial_vectord) -> vec3d: ...
+@typing.overload
+def spatial_bottom(svec: spatial_vectorh) -> vec3h: ...
+
+def spatial_cross(a: _Vector14, b: _Vector14) -> _Vector14:
+    """Cross product of two twists.
+
+    Args:
+        a: a twist (w, v).
+        b: a twist (x, y).
+
+    Returns:
+        The twist (cross(w, x), cross(v, x) + cross(w, y)).
+
+    Error: one rounding for each term.
+    Derivative: that of the formula.
+
+    >>> x, y = wp.spatial_vector(1.0, 0.0, 0.0, 0.0, 0.0, 0.0), wp.spatial_vector(0.0, 1.0, 0.0, 0.0, 0.0, 0.0)
+    >>> wp.spatial_top(wp.spatial_cross(x, y))
+    vec3f([0.0, 0.0, 1.0])
+    """
+
+def spatial_cross_dual(a: _Vector14, b: _Vector14) -> _Vector14:
+    """Cross product of a twist and a wrench.
+
+    Args:
+        a: a twist (w, v).
+        b: a wrench (n, f).
+
+    Returns:
+        The wrench (cross(w, n) + cross(v, f), cross(w, f)).
+
+    Error: one rounding for each term.
+    Derivative: that of the formula.
+
+    >>> x, y = wp.spatial_vector(1.0, 0.0, 0.0, 0.0, 0.0, 0.0), wp.spatial_vector(0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+    >>> wp.spatial_bottom(wp.spatial_cross_dual(x, y))
+    vec3f([0.0, 0.0, 1.0])
+    """
+
+@typing.overload
+def spatial_dot(a: spatial_vectorf, b: spatial_vectorf) -> float:
+    """Inner product of spatial vectors: the power of a wrench on a twist.
+
+    Args:
+        a: a spatial vector.
+        b: another of the same type.
+
+    Returns:
+        The sum of a[i] * b[i], a scalar.
+
+    Error: one rounding for each term.
+    Derivative: `b` in `a`, `a` in `b`.
+
+    >>> wp.spatial_dot(wp.spatial_vector(1.0, 2.0, 3.0, 4.0, 5.0, 6.0), wp.spatial_vector(1.0, 0.0, 0.0, 0.0, 0.0, 1.0))
+    7.0
+    """
+@typing.overload
+def spatial_dot(a: spatial_vectord, b: spatial_vectord) -> float64: ...
+@typing.overload
+def spatial_dot(a: spatial_vectorh, b: spatial_vectorh) -> float16: ...
+
+@typing.overload
+def spatial_top(svec: spatial_vectorf) -> vec3f:
+    """Angular part of a spatial vector.
+
+    Args:
+        svec: a spatial vector.
+
+    Returns:
+        The first three components.
+
+    Error: exact.
+    Derivative: 1.
+
+    >>> wp.spatial_top(wp.spatial_vector(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))
+    vec3f([1.0, 2.0, 3.0])
+    """
+@typing.overload
+def spatial_top(svec: spatial_vectord) -> vec3d: ...
+@typing.overload
+def spatial_top(svec: spatial_vectorh) -> vec3h: ...
+
+def sqrt(x: _Scalar1) -> _Scalar1:
+    """Square root of `x`.
+
+    Args:
+        x: a number; negative ones give NaN.
+
+    Returns:
+        The root, of the type of `x`.
+
+    Error: correctly rounded.
+    Derivative: 1 / (2 * sqrt(x)).
+
+    >>> wp.sqrt(9.0)
+    3.0
+    """
+
+def step(x: _Scalar1) -> _Scalar1:
+    """Whether `x` is below zero, as a number.
+
+    Args:
+        x: a number.
+
+    Returns:
+        1 where x < 0, else 0.
+
+    Error: exact.
+    Derivative: 0.
+
+    >>> wp.step(-2.0)
+    1.0
+    """
+
+def store(arr: Any, i: Any, value: Any) -> Any:
+    """Set an element of an array: `arr[i] = value` as a function.
+
+    Args:
+        arr: an array.
+        i: an index for each dimension.
+        value: of the array's element type.
+
+    >>> @wp.kernel
+    ... def count(x: wp.array(dtype=int)):
+    ...     wp.store(x, wp.tid(), wp.tid())
+    >>> x = wp.zeros(3, dtype=int)
+    >>> wp.launch(count, dim=3, inputs=[x])
+    >>> x.list()
+    [0, 1, 2]
+    """
+
+def sub(a: Any, b: Any) -> Any:
+    """`a - b` as a function.
+
+    Args:
+        a: a number, vector, matrix or any other value that the operator takes.
+        b: another that goes with it.
+
+    Returns:
+        The difference.
+
+    >>> wp.sub(3, 5)
+    -2
+    """
+
+@typing.overload
+def svd2(A: mat22f) -> tuple[mat22f, vec2f, mat22f]:
+    """Singular value decomposition of a 2 x 2 matrix.
+
+    Args:
+        A: any matrix.
+
+    Returns:
+        U: orthogonal matrix, the left singular vectors in its columns.
+        sigma: the singular values, the larger one first; none is negative.
+        V: rotation, the right singular vectors in its columns. A = U * diag(sigma) * transpose(V).
+
+    Error: float32 and float64 8 ULP of the largest singular value, wherever squares of components do not overflow.
+    Derivative: that of the formula; none of U and V where the singular values are equal.
+
+    >>> wp.svd2(wp.mat22(0.0, 2.0, 1.0, 0.0))[1]
+    vec2f([2.0, 1.0])
+    """
+@typing.overload
+def svd2(A: mat22d) -> tuple[mat22d, vec2d, mat22d]: ...
+@typing.overload
+def svd2(A: mat22h) -> tuple[mat22h, vec2h, mat22h]: ...
+
+@typing.overload
+def svd3(A: mat33f) -> tuple[mat33f, vec3f, mat33f]:
+    """Singular value decomposition of a 3 x 3 matrix.
+
+    Args:
+        A: any matrix.
+
+    Returns:
+        U: rotation, the left singular vectors in its columns.
+        sigma: the singular values in decreasing order; the last one has the sign of the determinant of `A`.
+        V: rotation, the right singular vectors in its columns. A = U * diag(sigma) * transpose(V).
+
+    Error: float32 16 ULP of the largest singular value, float64 16 ULP.
+    Derivative: that of the factors; none of U and V where singular values are equal.
+
+    >>> wp.svd3(wp.mat33(0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0))[1]
+    vec3f([3.0, 2.0, -1.0])
+    """
+@typing.overload
+def svd3(A: mat33d) -> tuple[mat33d, vec3d, mat33d]: ...
+@typing.overload
+def svd3(A: mat33h) -> tuple[mat33h, vec3h, mat33h]: ...
+
+def tan(x: _Scalar1) -> _Scalar1:
+    """Tangent of `x`.
+
+    Args:
+        x: angle in radians, of any size.
+
+    Returns:
+        tan(x), of the type of `x`; NaN for infinities.
+
+    Error: float32 1.3 ULP over all arguments; float64 as the C library.
+    Derivative: 1 + tan(x)**2.
+
+    >>> round(wp.tan(0.5), 6)
+    0.546302
+    """
+
+def tanh(x: _Scalar1) -> _Scalar1:
+    """Hyperbolic tangent of `x`.
+
+    Args:
+        x: any number.
+
+    Returns:
+        tanh(x) in [-1, 1], of the type of `x`.
+
+    Error: float32 1.31 ULP over all arguments; float64 as the C library.
+    Derivative: 1 - tanh(x)**2.
+
+    >>> round(wp.tanh(1.0), 6)
+    0.761594
+    """
+
+@typing.overload
+def trace(a: mat22f | mat33f | mat44f | spatial_matrixf) -> float:
+    """Sum of the diagonal.
+
+    Args:
+        a: a square matrix.
+
+    Returns:
+        The sum of a[i, i], a scalar.
+
+    Error: one rounding for each term.
+    Derivative: the identity.
+
+    >>> wp.trace(wp.mat22(1.0, 2.0, 3.0, 4.0))
+    5.0
+    """
+@typing.overload
+def trace(a: mat22d | mat33d | mat44d | spatial_matrixd) -> float64: ...
+@typing.overload
+def trace(a: mat22h | mat33h | mat44h | spatial_matrixh) -> float16: ...
+
+@typing.overload
+def transform_compose(position: vec3f, rotation: quatf, scale: vec3f) -> mat44f:
+    """Matrix of a scale, a rotation and a translation, applied in this order.
+
+    Args:
+        position: the translation.
+        rotation: a unit quaternion.
+        scale: a factor for each axis.
+
+    Returns:
+        The 4 x 4 matrix M such that transform_point(M, x) is position + rotate(rotation, scale * x).
+
+    Error: float32 5 ULP of the scale.
+    Derivative: that of the formula.
+
+    >>> m = wp.transform_compose(wp.vec3(1.0, 2.0, 3.0), wp.quat_identity(), wp.vec3(2.0, 2.0, 2.0))
+    >>> wp.transform_point(m, wp.vec3(1.0, 1.0, 1.0))
+    vec3f([3.0, 4.0, 5.0])
+    """
+@typing.overload
+def transform_compose(position: vec3d, rotation: quatd, scale: vec3d) -> mat44d: ...
+@typing.overload
+def transform_compose(position: vec3h, rotation: quath, scale: vec3h) -> mat44h: ...
+
+@typing.overload
+def transform_decompose(m: mat44f) -> tuple[vec3f, quatf, vec3f]:
+    """Translation, rotation and scale of a matrix.
+
+    Args:
+        m: a 4 x 4 matrix without shear and reflection, as `transform_compose` makes them.
+
+    Returns:
+        position: the last column.
+        rotation: unit quaternion of the other columns, brought to length 1.
+        scale: the lengths of those columns.
+
+    Error: float32 8 ULP of 1 in the rotation, 3 ULP in the scale.
+    Derivative: that of the formula.
+
+    >>> m = wp.transform_compose(wp.vec3(1.0, 2.0, 3.0), wp.quat_identity(), wp.vec3(2.0, 1.0, 4.0))
+    >>> wp.transform_decompose(m)[2]
+    vec3f([2.0, 1.0, 4.0])
+    """
+@typing.overload
+def transform_decompose(m: mat44d) -> tuple[vec3d, quatd, vec3d]: ...
+@typing.overload
+def transform_decompose(m: mat44h) -> tuple[vec3h, quath, vec3h]: ...
+
+@typing.overload
+def transform_from_matrix(mat: mat44f) -> transformf:
+    """Rigid transform of a matrix.
+
+    Args:
+        mat: a 4 x 4 matrix whose upper left block is a rotation.
+
+    Returns:
+        The transform with that rotation and the last column as translation.
+
+    Error: float32 6 ULP of 1 in the rotation.
+    Derivative: that of the formula.
+
+    >>> wp.transform_from_matrix(wp.transform_to_matrix(wp.transform_identity())) == wp.transform_identity()
+    True
+    """
+@typing.overload
+def transform_from_matrix(mat: mat44d) -> transformd: ...
+@typing.overload
+def transform_from_matrix(mat: mat44h) -> transformh: ...
+
+@typing.overload
+def transform_get_rotation(xform: transformf) -> quatf:
+    """Rotation of a transform.
+
+    Args:
+        xform: a transform.
+
+    Returns:
+        A quaternion.
+
+    Error: exact.
+    Derivative: 1.
+
+    >>> wp.transform_get_rotation(wp.transform_identity())
+    quatf([0.0, 0.0, 0.0, 1.0])
+    """
+@typing.overload
+def transform_get_rotation(xform: transformd) -> quatd: ...
+@typing.overload
+def transform_get_rotation(xform: transformh) -> quath: ...
+
+@typing.overload
+def transform_get_translation(xform: transformf) -> vec3f:
+    """Translation of a transform.
+
+    Args:
+        xform: a transform.
+
+    Returns:
+        A vector of three components.
+
+    Error: exact.
+    Derivative: 1.
+
+    >>> wp.transform_get_translation(wp.transform_identity())
+    vec3f([0.0, 0.0, 0.0])
+    """
+@typing.overload
+def transform_get_translation(xform: transformd) -> vec3d: ...
+@typing.overload
+def transform_get_translation(xform: transformh) -> vec3h: ...
+
+def transform_identity() -> transformf:
+    """The transform that moves nothing.
+
+    Returns:
+        A transform with translation 0 and rotation (0, 0, 0, 1).
+
+    Derivative: none.
+
+    >>> wp.transform_get_rotation(wp.transform_identity())
+    quatf([0.0, 0.0, 0.0, 1.0])
+    """
+
+def transform_inverse(xform: _Transform1) -> _Transform1:
+    """Transform that undoes another.
+
+    Args:
+        xform: a transform with a unit rotation.
+
+    Returns:
+        The transform of xform(x) to x.
+
+    Error: float32 8 ULP of the lengths involved.
+    Derivative: that of the formula.
+
+    >>> wp.transform_get_translation(wp.transform_inverse(wp.transform_identity()))
+    vec3f([-0.0, -0.0, -0.0])
+    """
+
+def transform_multiply(a: _Transform1, b: _Transform1) -> _Transform1:
+    """Composition of two transforms; also written `a * b`.
+
+    Args:
+        a: applied last.
+        b: applied first.
+
+    Returns:
+        The transform of x to a(b(x)).
+
+    Error: float32 8 ULP of the lengths involved.
+    Derivative: that of the formula.
+
+    >>> wp.transform_multiply(wp.transform_identity(), wp.transform_identity()) == wp.transform_identity()
+    True
+    """
+
+@typing.overload
+def transform_point(xform: mat44f | transformf, point: vec3f) -> vec3f:
+    """Point moved by a transform.
+
+    Args:
+        xform: a transform, or a 4 x 4 matrix whose last row is not used.
+        point: a position.
+
+    Returns:
+        translation + rotate(rotation, point); for a matrix, the first three components of matrix * (point, 1).
+
+    Error: float32 8 ULP of the lengths involved.
+    Derivative: quat_rotate_inv(rotation, g) in `point`; that of the formula in `xform`.
+
+    >>> wp.transform_point(wp.transform_identity(), wp.vec3(1.0, 2.0, 3.0))
+    vec3f([1.0, 2.0, 3.0])
+    """
+@typing.overload
+def transform_point(xform: mat44d | transformd, point: vec3d) -> vec3d: ...
+@typing.overload
+def transform_point(xform: mat44h | transformh, point: vec3h) -> vec3h: ...
+
+@typing.overload
+def transform_to_matrix(xform: transformf) -> mat44f:
+    """Matrix of a rigid transform.
+
+    Args:
+        xform: a transform with a unit rotation.
+
+    Returns:
+        The 4 x 4 matrix M such that transform_point(M, x) is transform_point(xform, x).
+
+    Error: float32 4 ULP of 1.
+    Derivative: that of the formula.
+
+    >>> wp.trace(wp.transform_to_matrix(wp.transform_identity()))
+    4.0
+    """
+@typing.overload
+def transform_to_matrix(xform: transformd) -> mat44d: ...
+@typing.overload
+def transform_to_matrix(xform: transformh) -> mat44h: ...
+
+@typing.overload
+def transform_twist(t: transformf, x: spatial_vectorf) -> spatial_vectorf:
+    """Twist in another frame.
+
+    Args:
+        t: rigid transform from the frame of `x` to the other one, with rotation R and translation p.
+        x: a twist (w, v).
+
+    Returns:
+        The twist (R w, R v + cross(p, R w)).
+
+    Error: float32 8 ULP of the lengths involved.
+    Derivative: linear in `x`; that of the formula in `t`.
+
+    >>> wp.transform_twist(wp.transform_identity(), wp.spatial_vector(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))[3]
+    4.0
+    """
+@typing.overload
+def transform_twist(t: transformd, x: spatial_vectord) -> spatial_vectord: ...
+@typing.overload
+def transform_twist(t: transformh, x: spatial_vectorh) -> spatial_vectorh: ...
+
+@typing.overload
+def transform_vector(xform: mat44f | transformf, vector: vec3f) -> vec3f:
+    """Direction turned by a transform; the translation plays no part.
+
+    Args:
+        xform: a transform, or a 4 x 4 matrix of which the upper left 3 x 3 block is used.
+        vector: a direction.
+
+    Returns:
+        rotate(rotation, vector); for a matrix, block * vector.
+
+    Error: float32 6 ULP of length(vector).
+    Derivative: quat_rotate_inv(rotation, g) in `vector`; that of the formula in `xform`.
+
+    >>> wp.transform_vector(wp.transform_identity(), wp.vec3(1.0, 2.0, 3.0))
+    vec3f([1.0, 2.0, 3.0])
+    """
+@typing.overload
+def transform_vector(xform: mat44d | transformd, vector: vec3d) -> vec3d: ...
+@typing.overload
+def transform_vector(xform: mat44h | transformh, vector: vec3h) -> vec3h: ...
+
+@typing.overload
+def transform_wrench(t: transformf, x: spatial_vectorf) -> spatial_vectorf:
+    """Wrench in another frame.
+
+    Args:
+        t: rigid transform from the frame of `x` to the other one, with rotation R and translation p.
+        x: a wrench (n, f).
+
+    Returns:
+        The wrench (R n + cross(p, R f), R f).
+
+    Error: float32 8 ULP of the lengths involved.
+    Derivative: linear in `x`; that of the formula in `t`.
+
+    >>> wp.transform_wrench(wp.transform_identity(), wp.spatial_vector(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))[0]
+    1.0
+    """
+@typing.overload
+def transform_wrench(t: transformd, x: spatial_vectord) -> spatial_vectord: ...
+@typing.overload
+def transform_wrench(t: transformh, x: spatial_vectorh) -> spatial_vectorh: ...
+
+def transformation(p: Any, q: Any, dtype: Any = None) -> Any:
+    """Rigid transform of any float type.
+
+    Args:
+        p: the translation.
+        q: the rotation, a unit quaternion.
+        dtype: the type of the components; taken from the arguments if left out.
+
+    Returns:
+        The transform that rotates by `q`, then moves by `p`.
+
+    >>> wp.transformation(wp.vec3(1.0, 2.0, 3.0), wp.quat_identity())
+    transformf([1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0])
+    """
+
+def transpose(a: _Matrix6) -> _Matrix6:
+    """Transpose of a matrix.
+
+    Args:
+        a: an M x N matrix.
+
+    Returns:
+        The N x M matrix with rows and columns exchanged.
+
+    Error: exact.
+    Derivative: transpose(g), for the gradient g of the result.
+
+    >>> wp.transpose(wp.mat22(1.0, 2.0, 3.0, 4.0))
+    mat22f([[1.0, 3.0],
+     [2.0, 4.0]])
+    """
+
+def trunc(x: _Scalar1) -> _Scalar1:
+    """`x` without its fraction.
+
+    Args:
+        x: a number.
+
+    Returns:
+        The integer nearest to `x` towards zero, of the type of `x`.
+
+    Error: exact.
+    Derivative: 0.
+
+    >>> wp.trunc(-1.5)
+    -1.0
+    """
+
+def vector(*args: Any, length: Any = None, dtype: Any = None) -> Any:
+    """Vector of any length.
+
+    Args:
+        args: the components, one number for all of them, or another vector to convert.
+        length: how many components; taken from `args` if left out.
+        dtype: their type; taken from `args` if left out.
+
+    Returns:
+        The vector; zero without components. `wp.types.vector(length, dtype)` is its type.
+
+    >>> wp.vector(1.0, 2.0, 3.0, length=3)
+    vec3f([1.0, 2.0, 3.0])
+    """
+
+@typing.overload
+def velocity_at_point(qd: spatial_vectorf, r: vec3f) -> vec3f:
+    """Velocity of a point of a moving body.
+
+    Args:
+        qd: the twist (w, v) of the body.
+        r: position of the point, from where the twist is taken.
+
+    Returns:
+        cross(w, r) + v.
+
+    Error: one rounding for each term.
+    Derivative: that of the formula.
+
+    >>> wp.velocity_at_point(wp.spatial_vector(0.0, 0.0, 1.0, 1.0, 0.0, 0.0), wp.vec3(0.0, 1.0, 0.0))
+    vec3f([0.0, 0.0, 0.0])
+    """
+@typing.overload
+def velocity_at_point(qd: spatial_vectord, r: vec3d) -> vec3d: ...
+@typing.overload
+def velocity_at_point(qd: spatial_vectorh, r: vec3h) -> vec3h: ...

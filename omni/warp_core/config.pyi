@@ -1,0 +1,119 @@
+# Written by `python -m tools.stubs` from the source of the package; edit that, or tools/stubs/head.pyi.
+# Of overloads that fit the first is taken, as in the library.
+# mypy: disable-error-code="overload-overlap, overload-cannot-match"
+"""The options a user can set, and the only place that reads the environment.
+
+    wp.config.mode = "debug"
+
+Every option is a row of `OPTIONS`: its default, the values it takes, what it does. An assignment is checked at once; a
+name that is no option raises AttributeError with the nearest ones. `watch` lets higher layers follow a change.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+version: str
+LOG_DEBUG: int
+LOG_INFO: int
+LOG_WARNING: int
+LOG_ERROR: int
+MAX_THREADS: int
+OPTIONS: dict[str, Any]
+
+mode: str
+"""How kernels run: 'release'; 'debug' checks bounds, asserts, divisors and NaN and raises on the first failing thread; 'interpret' runs the Python functions themselves, thread by thread, so that a debugger stops in them."""
+num_threads: int
+"""Threads that a CPU launch may use; 0 takes every core."""
+kernel_cache_dir: str | None
+"""Where compiled kernels are kept between runs; None keeps none. The default is $OMNI_WARP_CACHE_DIR, else omni-warp-core in the user's cache directory."""
+settings_dir: str | None
+"""Where the command line keeps what it is told to remember, such as consent to run a scene's code; None remembers nothing. The default is $OMNI_WARP_SETTINGS_DIR, else omni-warp-core in the user's settings."""
+kernel_cache_size: int
+"""Bytes that the kernel cache may take on disk before the oldest entries go."""
+cache_kernels: bool
+"""Whether compiled kernels are read from and written to the disk cache."""
+print_launches: bool
+"""Print a line for every launch: kernel, dimensions, device."""
+verify_fp: bool
+"""Raise when a kernel makes a NaN of numbers; runs kernels in debug mode."""
+enable_backward: bool
+"""Whether kernels may be differentiated; adjoints are only built on demand."""
+log_level: int
+"""Least severity that is printed: LOG_DEBUG, LOG_INFO (a line per compiled kernel), LOG_WARNING, LOG_ERROR."""
+verbose: bool
+"""Same as log_level = LOG_DEBUG."""
+quiet: bool
+"""Same as log_level = LOG_ERROR."""
+verbose_warnings: bool
+"""Show a warning each time it arises, not once."""
+compile_time_trace: Any
+"""Accepted; has no effect."""
+cpu_compiler_flags: Any
+"""Accepted; has no effect."""
+cuda_arch_suffix: Any
+"""Accepted; has no effect."""
+cuda_output: Any
+"""Accepted; has no effect."""
+default_grid_stride: Any
+"""Accepted; has no effect."""
+deterministic: Any
+"""Accepted; has no effect."""
+deterministic_debug: Any
+"""Accepted; has no effect."""
+deterministic_max_records: Any
+"""Accepted; has no effect."""
+enable_cpu_blocks: Any
+"""Accepted; has no effect."""
+enable_graph_capture_module_load_by_default: Any
+"""Accepted; has no effect."""
+enable_mathdx_fft: Any
+"""Accepted; has no effect."""
+enable_mathdx_gemm: Any
+"""Accepted; has no effect."""
+enable_mathdx_solver: Any
+"""Accepted; has no effect."""
+enable_mempools_at_init: Any
+"""Accepted; has no effect."""
+enable_tiles_in_stack_memory: Any
+"""Accepted; has no effect."""
+enable_vector_component_overwrites: Any
+"""Accepted; has no effect."""
+fast_math: Any
+"""Accepted; has no effect."""
+launch_array_access_mode: Any
+"""Accepted; has no effect."""
+legacy_cpu_linker: Any
+"""Accepted; has no effect."""
+legacy_scalar_return_types: Any
+"""Accepted; has no effect."""
+line_directives: Any
+"""Accepted; has no effect."""
+lineinfo: Any
+"""Accepted; has no effect."""
+llvm_cuda: Any
+"""Accepted; has no effect."""
+load_module_max_workers: Any
+"""Accepted; has no effect."""
+max_unroll: Any
+"""Accepted; has no effect."""
+optimization_level: Any
+"""Accepted; has no effect."""
+ptx_target_arch: Any
+"""Accepted; has no effect."""
+track_memory: Any
+"""Accepted; has no effect."""
+use_precompiled_headers: Any
+"""Accepted; has no effect."""
+verify_autograd_array_access: Any
+"""Accepted; has no effect."""
+verify_cuda: Any
+"""Accepted; has no effect."""
+
+def watch(name: str, callback: Callable[[Any], None]) -> None:
+    """Call `callback(value)` after every later assignment to option `name`."""
+
+def threshold() -> int:
+    """The log level in force, `verbose` and `quiet` taken into account."""
+
+def log(level: int, message: str) -> None:
+    """Print `message` on stderr if `level` is at or above the threshold."""
