@@ -1,5 +1,7 @@
 // omni.warp_core._native: see omni/warp_core/_native.pyi for the interface.
+#include "numbers.h"
 #include "py_array.h"
+#include "values.h"
 
 NB_MODULE(_native, m) {
     nanobind::set_leak_warnings(false);  // class objects of a module live until the process ends
@@ -10,4 +12,6 @@ NB_MODULE(_native, m) {
     wc::bind_plans(m);
     wc::bind_choices(m);
     wc::bind_launch(m);
+    wc::bind_numbers(m);
+    wc::bind_values(m);
 }

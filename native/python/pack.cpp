@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "buffers.h"
 #include "plan.h"
+#include "values.h"
 
 namespace wc {
 namespace {
@@ -29,18 +31,6 @@ std::string array_words(const std::string& element, int ndim) {
 }
 
 std::string device_words(int id) { return id == 0 ? "the CPU" : "device " + std::to_string(id); }
-
-// The scalar that a buffer format names, in native byte order; Kind::None for anything else.
-Scalar buffer_scalar(const char* format, int64_t itemsize) {
-    if (!format) return {Kind::Uint, 1};
-    if (*format == '@' || *format == '=' || *format == '<') ++format;
-    if (!*format || format[1]) return {};
-    auto size = static_cast<uint8_t>(itemsize);
-    if (std::strchr("bhilqn", *format)) return {Kind::Int, size};
-    if (std::strchr("BHILQN", *format)) return {Kind::Uint, size};
-    if (std::strchr("efd", *format)) return {Kind::Float, size};
-    return *format == '?' ? Scalar{Kind::Bool, 1} : Scalar{};
-}
 
 std::string scalar_words(const Scalar& s) {
     const char* kinds[] = {"bool", "int", "uint", "float", "bfloat", "?"};
@@ -75,16 +65,6 @@ bool is_aligned(const Py_buffer& view, int64_t size) {
         if (view.shape[i] > 1) bits |= static_cast<uintptr_t>(view.strides[i]);
     return bits % static_cast<uintptr_t>(size) == 0;
 }
-
-struct View : Py_buffer {
-    View(PyObject* value, int flags) { held = PyObject_GetBuffer(value, this, flags) == 0; }
-    ~View() {
-        if (held) PyBuffer_Release(this);
-    }
-    View(const View&) = delete;
-    View& operator=(const View&) = delete;
-    bool held;
-};
 
 // Writes the numbers of nested sequences one after the other.
 class Flattener {
@@ -172,7 +152,7 @@ void Plan::pack_buffer(size_t index, PyObject* value, std::byte* to, Pins& pins,
     const ParamSpec& p = params[index];
     std::string expects = "expects " + array_words(p.dtype->display, p.ndim);
     bool usable = PyObject_CheckBuffer(value) && p.dtype->scalar.kind != Kind::None;
-    View view(usable ? value : Py_None, PyBUF_STRIDES | PyBUF_FORMAT);
+    BufferView view(usable ? value : Py_None, PyBUF_STRIDES | PyBUF_FORMAT);
     if (!view.held) {
         PyErr_Clear();
         if (pack_converted(index, value, to - p.offset, pins, strided)) return;
@@ -201,21 +181,11 @@ void Plan::pack_buffer(size_t index, PyObject* value, std::byte* to, Pins& pins,
 // A value of the exact type gives its memory; anything else must be a sequence of numbers, nested or not.
 void Plan::pack_packed(size_t index, PyObject* value, std::byte* to) const {
     const ParamSpec& p = params[index];
-    nb::object type = attribute(value, names().type);
-    if (type.is(p.type)) {
-        if (View view(value, PyBUF_SIMPLE); view.held && view.len == p.size) {
-            std::memcpy(to, view.buf, p.size);
-            return;
-        }
-        PyErr_Clear();
-        nb::object bytes = attribute(value, names().pack);
-        if (bytes.is_valid()) bytes = bytes();
-        if (bytes.is_valid() && PyBytes_Check(bytes.ptr()) && PyBytes_GET_SIZE(bytes.ptr()) == p.size) {
-            std::memcpy(to, PyBytes_AS_STRING(bytes.ptr()), p.size);
-            return;
-        }
-    } else if (type.is_valid() && PySequence_Check(value)) {
-        refuse(PyExc_TypeError, index, "expects " + p.dtype->display + ", got " + describe(value));
+    if (Value* v = as_value(value)) {
+        if (!p.type.is(info(v).type))
+            refuse(PyExc_TypeError, index, "expects " + p.dtype->display + ", got " + describe(value));
+        std::memcpy(to, v->data, p.size);
+        return;
     }
     std::string why;
     Flattener flat(*p.dtype, to);

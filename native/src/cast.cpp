@@ -1,8 +1,8 @@
 #include <limits>
 
-#include "short_floats.h"
-#include "visit.h"
 #include "warp_core/algorithms.h"
+#include "warp_core/short_floats.h"
+#include "warp_core/visit.h"
 
 namespace wc {
 namespace {

@@ -96,6 +96,12 @@ Dtype parse_dtype(std::string_view key, int64_t itemsize) {
     return d;
 }
 
+std::string_view scalar_key(Scalar s) {
+    for (const ScalarRow& row : kScalars)
+        if (row.scalar == s) return row.key;
+    throw std::invalid_argument("no such scalar type");
+}
+
 int type_id(std::string_view key, int64_t itemsize) {
     Table& t = table();
     auto found = t.ids.find(std::string(key));

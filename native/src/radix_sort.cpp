@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "visit.h"
 #include "warp_core/algorithms.h"
+#include "warp_core/visit.h"
 
 namespace wc {
 namespace {

@@ -3,8 +3,8 @@
 // the length give is added in pairs. The cuts depend on the extents alone, hence so does the result.
 #include <algorithm>
 
-#include "visit.h"
 #include "warp_core/algorithms.h"
+#include "warp_core/visit.h"
 
 namespace wc {
 namespace {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "visit.h"
 #include "warp_core/algorithms.h"
+#include "warp_core/visit.h"
 
 namespace wc {
 namespace {

@@ -1,9 +1,67 @@
 """The C++ runtime: memory, loading of object code, the thread pool, launches. Sources in native/."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from .lang.types import Type
+
+class Number:
+    """The native part of typed scalars: `value` is a Python number that is in range."""
+
+    value: bool | int | float
+    @classmethod
+    def _make(cls, value: bool | int | float) -> Any:
+        """An instance for a value that is in range already."""
+
+typed_components: ContextVar[bool]
+"""Whether components come out of values as typed scalars even where Python has the type."""
+
+def set_number_class(key: str, cls: type[Number]) -> None:
+    """Let components of the scalar type with this key come out as `cls`."""
+
+class ValueClass(type):
+    """The class of the classes of values. One whose body has `__wc_type__`, a packed type, gets instances of it."""
+
+class Value:
+    """Vectors, matrices, quaternions and transforms: components in memory as kernels have them.
+
+    The classes in lang/components.py provide what native code calls for unusual arguments: `_parse` and `_convert` of
+    the class, `_operand`, `_equals` and `_assign` of the instance.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __getitem__(self, key: Any) -> Any: ...
+    def __setitem__(self, key: Any, value: Any) -> None: ...
+    def __add__(self, other: Any) -> Any: ...
+    def __radd__(self, other: Any) -> Any: ...
+    def __sub__(self, other: Any) -> Any: ...
+    def __rsub__(self, other: Any) -> Any: ...
+    def __mul__(self, other: Any) -> Any: ...
+    def __rmul__(self, other: Any) -> Any: ...
+    def __truediv__(self, other: Any) -> Any: ...
+    def __rtruediv__(self, other: Any) -> Any: ...
+    def __mod__(self, other: Any) -> Any: ...
+    def __matmul__(self, other: Any) -> Any: ...
+    def __neg__(self) -> Any: ...
+    def __pos__(self) -> Any: ...
+    @classmethod
+    def _from(cls, leaves: Sequence[Any]) -> Any:
+        """A value of components that are in range."""
+
+    def _leaves(self) -> tuple[Any, ...]:
+        """The components as Python numbers, in memory order."""
+
+    def _save(self, index: int, number: Any) -> None:
+        """Set the component at a flat index to a number in range."""
+
+    def _wc_pack(self) -> bytes:
+        """The memory as kernels see it."""
+
+def set_class_maker(make: Callable[[str], type[Value]]) -> None:
+    """Let native code find the class of a type by the type's key."""
 
 READONLY: int
 """Bit of `ArrayBase.flags`: kernels that write the array refuse it. The other bits are free for the caller."""

@@ -1,8 +1,8 @@
 """Lowers the library when the package is built: `python -m omni.warp_core.packing [OUT]` writes `lib/library.pack`.
 
 Each builtin is lowered for the types that most kernels use and put through the passes, so that kernels splice in
-finished code. Other types are lowered from source when they are met. Needs neither NumPy nor the native module.
-`front/packed.py` reads the pack. Start with `build`.
+finished code. Other types are lowered from source when they are met. Needs no NumPy, and the
+native module for values alone. `front/packed.py` reads the pack. Start with `build`.
 """
 
 from __future__ import annotations

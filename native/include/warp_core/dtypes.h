@@ -28,6 +28,9 @@ struct Dtype {
 // Scalars: "f32". Packed: "vec3<f32>", "mat2x3<f64>", "quat<f32>", "transform<f32>". Anything else is opaque.
 Dtype parse_dtype(std::string_view key, int64_t itemsize);
 
+// The key of a scalar type that is not Kind::None.
+std::string_view scalar_key(Scalar s);
+
 // The id of a type, registering it on first use. Ids are dense and never change. Caller holds the GIL.
 int type_id(std::string_view key, int64_t itemsize);
 const Dtype& dtype(int id);  // throws std::out_of_range for an id that was never handed out

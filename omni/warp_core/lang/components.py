@@ -1,49 +1,21 @@
-"""Vectors, quaternions and transforms at Python scope: construction, access, operators. Matrices are in `matrices`.
+"""Vectors, matrices, quaternions and transforms at Python scope: what their classes share, and what is rare.
 
-Start with `Components`. The classes here are bases; `values` makes one subclass per type and gives it storage.
+Instances are native (native/python/values.h): their memory, access, operators, comparison and construction from the
+usual arguments. Native code calls the methods of `Components` that begin with an underscore for everything else. The
+classes here are bases; `values` makes one subclass per type. Start with `Components`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import struct
+from functools import lru_cache
 from typing import Any, ClassVar
 
+from .. import _native
 from . import semantics
 from .classes import python_type
-from .products import PRODUCTS
-from .scalars import SCALAR_CLASSES, component, operand, plain_number, scalar_type_of
-from .types import Mat, Packed, Quat, Vec, parse_type
-
-
-def _no_operator(name: str, a: Any, b: Any, reverse: bool) -> TypeError:
-    left, right = (b, a) if reverse else (a, b)
-    hint = "; for componentwise products use wp.cw_mul and wp.cw_div" if name in ("mul", "div") else ""
-    return TypeError(f"no {name!r} for {type(left).__name__} and {type(right).__name__}{hint}")
-
-
-def _combine(name: str, a: Components, b: Any, reverse: bool = False) -> Any:
-    """Componentwise `name` of `a` with a value of its own type or with a scalar."""
-    s, rule = a.__wc_type__.scalar, semantics.BINARY[name]
-    if isinstance(b, Components):
-        if b.__wc_type__ is not a.__wc_type__ or name not in a._with_same:
-            raise _no_operator(name, a, b, reverse)
-        return a._from([rule(s, x, y) for x, y in zip(a._leaves(), b._leaves())])
-    y = operand(s, b)
-    if y is None:
-        return NotImplemented
-    if name not in a._with_scalar:
-        raise _no_operator(name, a, b, reverse)
-    return a._from([rule(s, y, x) if reverse else rule(s, x, y) for x in a._leaves()])
-
-
-def _operators(name: str) -> tuple[Callable, Callable]:
-    def forward(self: Components, other: Any) -> Any:
-        return _combine(name, self, other)
-
-    def reverse(self: Components, other: Any) -> Any:
-        return _combine(name, self, other, reverse=True)
-
-    return forward, reverse
+from .scalars import SCALAR_CLASSES, operand, plain_number, scalar_type_of
+from .types import Packed, parse_type
 
 
 def _is_sequence(value: Any) -> bool:
@@ -62,69 +34,35 @@ def _equal(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def is_number(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     """Whether `value` is one typed, Python or NumPy number."""
     return plain_number(value) is not None
 
 
-_LITERALS = frozenset((int, float))
-_SEQUENCES = frozenset((list, tuple))
+class Components(_native.Value, metaclass=_native.ValueClass):
+    """What vectors, matrices, quaternions and transforms share.
 
-
-class Components:
-    """What vectors, matrices, quaternions and transforms share. Values are mutable, hence not hashable."""
+    Values can be changed in place. They hash by their components, as equal values must, so one that is a key of a
+    dictionary has to stay as it is.
+    """
 
     __slots__ = ()
     __wc_type__: ClassVar[Packed]
     _wp_scalar_type_: ClassVar[type]
     _length_: ClassVar[int]
-    _strict: ClassVar[bool]  # whether the storage refuses what is no number (that of bool takes any truth value)
-    _with_same: ClassVar[frozenset[str]] = frozenset(("add", "sub"))
-    _with_scalar: ClassVar[frozenset[str]] = frozenset(("mul", "div"))
-    _parts: ClassVar[
-        tuple[tuple[int, ...], ...]
-    ] = ()  # lengths of sequence arguments that together give the components
-    _kind: ClassVar[type[Packed]]
     _shape_: ClassVar[tuple[int, ...]]
-    # given by the storage class
-    _load: Callable[[Any], Any]
-    _save: Callable[[Any, Any], None]
-    _set: Callable[[Any], None]
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, *args: Any):
-        components = args
-        if len(args) == 1:
-            only = args[0]
-            if type(only) in _LITERALS:
-                components = args * self._length_
-            elif type(only) in _SEQUENCES:
-                components = only
-        if len(components) == self._length_ and self._strict:
-            try:
-                self._set(components)
-                return
-            except (TypeError, ValueError):
-                pass  # told in the user's words below
-        if args:
-            self._set(self._parse(*args))
-
-    @classmethod
-    def _from(cls, leaves: Sequence[Any]) -> Any:
-        """A value of components that are in range."""
-        self = cls.__new__(cls)
-        self._set(leaves)
-        return self
+    # lengths of sequence arguments that together give the components
+    _parts: ClassVar[tuple[tuple[int, ...], ...]] = ()
 
     @classmethod
     def _parse(cls, *args: Any) -> tuple[Any, ...]:
         """The components that constructor arguments stand for: all of them, one for all, or sequences of them."""
         n = cls._length_
-        if len(args) == 1 and is_number(args[0]):
+        if len(args) == 1 and _is_number(args[0]):
             args *= n
         elif len(args) == 1 and (n != 1 or hasattr(args[0], "__len__")):
             args = cls._split(args[0])
-        lengths = tuple(0 if is_number(a) else len(a) if _is_sized(a) else -1 for a in args)
+        lengths = tuple(0 if cls._is_component(a) else len(a) if _is_sized(a) else -1 for a in args)
         if lengths != (0,) * n and (lengths in cls._parts):
             args = tuple(x for a, length in zip(args, lengths) for x in (a if length else (a,)))
         elif -1 in lengths:
@@ -146,92 +84,44 @@ class Components:
         return tuple(value)
 
     @classmethod
+    def _is_component(cls, value: Any) -> bool:
+        """Whether `value` is a number, or converts to the float that the component is."""
+        converts = cls.__wc_type__.scalar.is_float and hasattr(type(value), "__float__") and not _is_sized(value)
+        return _is_number(value) or converts
+
+    @classmethod
     def _convert(cls, index: int, value: Any) -> Any:
+        """A component's number; `index` is for the message if there is none."""
         s = cls.__wc_type__.scalar
         number = plain_number(value)
         name = SCALAR_CLASSES[s].__name__
+        if number is None and cls._is_component(value):
+            number = float(value)
         if number is None:
             raise TypeError(f"{cls.__name__}() takes numbers, got {type(value).__name__} at {index}: {value!r}")
         if s.is_int and isinstance(number, float) and scalar_type_of(value) is None:
             raise TypeError(f"{cls.__name__}() takes {name} components, got the float {number!r} at {index}")
         return semantics.convert(number, s)
 
-    # -- access -----------------------------------------------------------------------------------------------------
+    def _operand(self, value: Any) -> Any:
+        """A scalar operand as a number in range, or None if it is none. Raises TypeError if it would need a cast."""
+        return operand(self.__wc_type__.scalar, value)
 
-    def _leaves(self) -> tuple[Any, ...]:
-        return tuple(self._load(slice(None)))
+    def _equals(self, other: Any) -> bool:
+        """Whether the components equal those of a sequence, nested like this value."""
+        return _is_sequence(other) and _equal(self, other)
 
-    def __len__(self) -> int:
-        return self._length_
-
-    def __iter__(self) -> Iterator[Any]:
-        s = self.__wc_type__.scalar
-        return iter([component(s, x) for x in self._leaves()])
-
-    def __getitem__(self, key: Any) -> Any:
-        s = self.__wc_type__.scalar
-        try:
-            found = self._load(key)
-        except IndexError:
-            raise self._out_of_range(key) from None
-        if type(found) is list:
-            return python_type(Vec(len(found), s))._from(found)
-        return component(s, found)
-
-    def _out_of_range(self, index: Any) -> IndexError:
-        return IndexError(f"component {index} is out of range for {type(self).__name__} with {self._length_}")
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if not isinstance(key, slice):
-            try:
-                self._save(key, self._convert(key, value))
-            except IndexError:
-                raise self._out_of_range(key) from None
-            return
-        places = range(self._length_)[key]
-        values = [value] * len(places) if is_number(value) else list(value)
+    def _assign(self, places: list[int], value: Any) -> None:
+        """Set the components at flat indices to one number or to as many as a sequence has."""
+        values = [value] * len(places) if _is_number(value) else self._flatten(value)
         if len(values) != len(places):
             raise ValueError(f"cannot assign {len(values)} components to {len(places)} of a {type(self).__name__}")
         for i, x in zip(places, values):
             self._save(i, self._convert(i, x))
 
-    # -- operators --------------------------------------------------------------------------------------------------
-
-    __add__, __radd__ = _operators("add")
-    __sub__, __rsub__ = _operators("sub")
-    __truediv__, __rtruediv__ = _operators("div")
-    __mod__, _ = _operators("rem")
-
-    def __mul__(self, other: Any) -> Any:
-        product = PRODUCTS.get((self._kind, getattr(other, "_kind", None)))
-        if product is not None and self.__wc_type__.scalar is other.__wc_type__.scalar:
-            return product(self, other)
-        return _combine("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _combine("mul", self, other, reverse=True)
-
-    def __matmul__(self, other: Any) -> Any:
-        if not isinstance(other, Components) or Mat not in (self._kind, other._kind):
-            return NotImplemented
-        return self * other
-
-    def __neg__(self) -> Any:
-        s = self.__wc_type__.scalar
-        return self._from([semantics.UNARY["neg"](s, x) for x in self._leaves()])
-
-    def __pos__(self) -> Any:
-        return self._from(self._leaves())
-
-    def __eq__(self, other: Any) -> bool:
-        if isinstance(other, Components) and self._shape_ == other._shape_:
-            return self._leaves() == other._leaves()
-        return _is_sequence(other) and _equal(self, other)
-
-    def __ne__(self, other: Any) -> bool:
-        return not self == other
-
-    # -- text and copies --------------------------------------------------------------------------------------------
+    @staticmethod
+    def _flatten(value: Any) -> list[Any]:
+        return list(value)
 
     def __str__(self) -> str:
         return f"[{', '.join(str(x) for x in self._leaves())}]"
@@ -243,28 +133,25 @@ class Components:
         return _rebuild, (self.__wc_type__.key, self._leaves())
 
 
+_class_of = lru_cache(maxsize=None)(lambda key: python_type(parse_type(key)))
+
+
 def _rebuild(key: str, leaves: tuple) -> Any:
-    return python_type(parse_type(key))._from(leaves)
+    return _class_of(key)._from(leaves)
 
 
-def attribute(index: int) -> property:
-    """The property that reads and writes component `index`."""
-
-    def get(self: Components) -> Any:
-        return component(self.__wc_type__.scalar, self._load(index))
-
-    def put(self: Components, value: Any) -> None:
-        self._save(index, self._convert(index, value))
-
-    return property(get, put, doc=f"Component {index}.")
+@property  # type: ignore[misc]
+def widened(self: Components) -> dict[str, Any]:
+    """`__array_interface__` of bfloat16 components, a type that NumPy lacks: a copy as float32."""
+    leaves = self._leaves()
+    data = struct.pack(f"<{len(leaves)}f", *leaves)
+    return {"shape": (len(leaves),), "typestr": "<f4", "data": data, "version": 3}
 
 
 class Vector(Components):
     """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
 
     __slots__ = ()
-    _with_same = frozenset(("add", "sub", "rem"))
-    _with_scalar = frozenset(("add", "sub", "mul", "div"))
 
 
 class Quaternion(Components):
@@ -278,36 +165,44 @@ class Transformation(Components):
 
     __slots__ = ()
 
-    def __init__(self, *args: Any, p: Any = None, q: Any = None):
-        if not args:
-            super().__init__((0, 0, 0) if p is None else p, (0, 0, 0, 1) if q is None else q)
-        elif q is not None and len(args) == 1 and p is None:
-            super().__init__(args[0], q)
-        elif p is not None or q is not None:
-            raise TypeError(f"{type(self).__name__}() takes its parts by position or by name, not both")
-        else:
-            super().__init__(*args)
-
     @classmethod
-    def _parse(cls, *args: Any) -> tuple[Any, ...]:
-        if len(args) == 1 and getattr(args[0], "__len__", int)() == 3:
+    def _parse(cls, *args: Any, p: Any = None, q: Any = None) -> tuple[Any, ...]:
+        if not args:
+            args = ((0, 0, 0) if p is None else p, (0, 0, 0, 1) if q is None else q)
+        elif q is not None and len(args) == 1 and p is None:
+            args = (args[0], q)
+        elif p is not None or q is not None:
+            raise TypeError(f"{cls.__name__}() takes its parts by position or by name, not both")
+        elif len(args) == 1 and getattr(args[0], "__len__", int)() == 3:
             args = (args[0], (0, 0, 0, 1))
         return super()._parse(*args)
 
-    @property
-    def p(self) -> Any:
-        """The translation, a copy."""
-        return python_type(Vec(3, self.__wc_type__.scalar))._from(self._load(slice(0, 3)))
 
-    @p.setter
-    def p(self, value: Any) -> None:
-        self[0:3] = value
+class Matrix(Components):
+    """A matrix in row-major order: from all components, one for all, rows, or nested sequences."""
 
-    @property
-    def q(self) -> Any:
-        """The rotation, a copy."""
-        return python_type(Quat(self.__wc_type__.scalar))._from(self._load(slice(3, 7)))
+    __slots__ = ()
+    _shape_: ClassVar[tuple[int, int]]
 
-    @q.setter
-    def q(self, value: Any) -> None:
-        self[3:7] = value
+    @classmethod
+    def _split(cls, value: Any) -> tuple[Any, ...]:
+        rows = super()._split(value)
+        shape = getattr(value, "_shape_", None)
+        if shape is not None and shape not in (cls._shape_, (cls._length_,)):
+            raise ValueError(f"{cls.__name__}() has shape {cls._shape_}, got a {type(value).__name__} of shape {shape}")
+        return rows
+
+    @staticmethod
+    def _flatten(value: Any) -> list[Any]:
+        if isinstance(value, Components):
+            return list(value._leaves())
+        return [x for row in value for x in (Matrix._flatten(row) if hasattr(row, "__len__") else (row,))]
+
+    def __str__(self) -> str:
+        cols = self._shape_[1]
+        leaves = self._leaves()
+        rows = (leaves[i : i + cols] for i in range(0, len(leaves), cols or 1))
+        return "[" + ",\n ".join(f"[{', '.join(str(x) for x in row)}]" for row in rows) + "]"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self})"

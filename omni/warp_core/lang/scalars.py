@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, ClassVar
 
+from .. import _native
 from . import semantics
 from .types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, SCALARS, U8, U16, U32, U64, Scalar
 
@@ -36,7 +37,7 @@ Number = semantics.Number
 
 # Components of vectors and elements of structs come out as plain Python numbers where Python has the type (bool, int32,
 # float32), except while a kernel is interpreted: then everything is typed, so that integers wrap as they must.
-typed_components: ContextVar[builtins.bool] = ContextVar("typed_components", default=False)
+typed_components: ContextVar[builtins.bool] = _native.typed_components
 PLAIN = frozenset((BOOL, I32, F32))
 
 SCALAR_CLASSES: dict[Scalar, type[ScalarValue]] = {}
@@ -122,16 +123,16 @@ def _comparison(name: str) -> Callable:
     return compare
 
 
-class ScalarValue:
+class ScalarValue(_native.Number):
     """A number of a fixed type. `value` holds it as a Python number that is in range and rounded."""
 
-    __slots__ = ("value",)
+    __slots__ = ()
     __wc_type__: ClassVar[Scalar]
-    value: Number
 
     def __init_subclass__(cls) -> None:
         if "__wc_type__" in cls.__dict__:
             SCALAR_CLASSES[cls.__wc_type__] = cls
+            _native.set_number_class(cls.__wc_type__.key, cls)
 
     def __init__(self, value: Any = 0):
         number = plain_number(value)
@@ -140,15 +141,11 @@ class ScalarValue:
         self.value = semantics.convert(number, self.__wc_type__)
 
     @classmethod
-    def _make(cls, value: Number) -> Any:
-        """An instance for a value that is in range already."""
-        self = object.__new__(cls)
-        self.value = value
-        return self
-
-    @classmethod
     def _parse(cls, value: Any) -> tuple[Number, ...]:
         return (cls(value).value,)
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.value,)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.value!r})"

@@ -1,8 +1,8 @@
 """The classes of vectors, matrices, quaternions and transforms, and the way between values and their leaf numbers.
 
 There is one class per type, made when first asked for; the usual ones have names (`vec3`, `mat44d`), the others come
-from `vector`, `matrix`, `quaternion` and `transformation`. What the classes do is in `components` and `matrices`. The
-rest of the package uses `python_type`, `wc_type`, `to_leaves` and `from_leaves`.
+from `vector`, `matrix`, `quaternion` and `transformation`. What the classes do is in `components`. The rest of the
+package uses `python_type`, `wc_type`, `to_leaves` and `from_leaves`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .. import _native
 from . import semantics
 from .annotations import open_type, type_of
 from .classes import python_type, register_maker, wc_type
-from .components import Components, Quaternion, Transformation, Vector, attribute
+from .components import Components, Matrix, Quaternion, Transformation, Vector, widened
 from .generics import Pattern
-from .matrices import Matrix
 from .scalars import SCALAR_CLASSES, component, plain_number
-from .storage import storage_class
 from .types import (
-    BOOL,
+    BF16,
     F16,
     F32,
     F64,
@@ -38,6 +37,7 @@ from .types import (
     Transform,
     Type,
     Vec,
+    parse_type,
 )
 
 SUFFIXES = {F16: "h", F32: "f", F64: "d", I8: "b", I16: "s", I32: "i", I64: "l"}
@@ -113,25 +113,25 @@ def _name(t: Packed) -> str:
 
 
 def _define(t: Packed) -> Any:
-    base, store = _BASES[type(t)], storage_class(t.scalar, t.count)
+    base = _BASES[type(t)]
     body: dict[str, Any] = {
         "__slots__": (),
         "__module__": __name__,
         "__doc__": base.__doc__,
         "__wc_type__": t,
-        "_kind": type(t),
+        "_length_": t.count,
         "_parts": _parts(t),
-        "_strict": t.scalar is not BOOL,
         "_shape_": (t.rows, t.cols) if isinstance(t, Mat) else (t.count,),
         "_wp_scalar_type_": SCALAR_CLASSES[t.scalar],
     }
-    if isinstance(t, (Vec, Quat)):
-        body.update({name: attribute(i) for i, name in enumerate("xyzw"[: t.count])})
-    return type(store)(_name(t), (base, store), body)
+    if t.scalar is BF16:
+        body["__array_interface__"] = widened
+    return _native.ValueClass(_name(t), (base,), body)
 
 
 for _kind in _BASES:
     register_maker(_kind, _define)
+_native.set_class_maker(lambda key: python_type(parse_type(key)))
 
 
 def _scalar_dtype(dtype: Any, what: str, floats_only: bool = False) -> Scalar:

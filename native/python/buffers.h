@@ -1,0 +1,34 @@
+// Memory of other objects, through the buffer protocol.
+#pragma once
+#include <Python.h>
+
+#include <cstring>
+
+#include "warp_core/dtypes.h"
+
+namespace wc {
+
+// The scalar that a buffer format names, in native byte order; Kind::None for anything else.
+inline Scalar buffer_scalar(const char* format, int64_t itemsize) {
+    if (!format) return {Kind::Uint, 1};
+    if (*format == '@' || *format == '=' || *format == '<') ++format;
+    if (!*format || format[1]) return {};
+    auto size = static_cast<uint8_t>(itemsize);
+    if (std::strchr("bhilqn", *format)) return {Kind::Int, size};
+    if (std::strchr("BHILQN", *format)) return {Kind::Uint, size};
+    if (std::strchr("efd", *format)) return {Kind::Float, size};
+    return *format == '?' ? Scalar{Kind::Bool, 1} : Scalar{};
+}
+
+// A view that is given back at the end of its scope, if there was one.
+struct BufferView : Py_buffer {
+    BufferView(PyObject* value, int flags) { held = PyObject_GetBuffer(value, this, flags) == 0; }
+    ~BufferView() {
+        if (held) PyBuffer_Release(this);
+    }
+    BufferView(const BufferView&) = delete;
+    BufferView& operator=(const BufferView&) = delete;
+    bool held;
+};
+
+}  // namespace wc
