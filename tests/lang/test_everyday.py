@@ -1,4 +1,7 @@
-"""Everyday Python against CPython: the same function, the same random arguments, the same results to the bit."""
+"""Everyday Python against CPython: the same function, the same random arguments, the same results to the bit.
+
+Each function is compared, or is refused in the words that it asks for. The summary of a test run counts both.
+"""
 
 import inspect
 import random
@@ -12,9 +15,16 @@ from omni.warp_core.front.lower import lower_function
 from omni.warp_core.ir import interp
 from omni.warp_core.ir.verifier import verify
 from omni.warp_core.lang.kernel import Function
-from tests.lang import everyday, everyday_values
+from tests.lang import everyday, everyday_flow, everyday_forms, everyday_numbers, everyday_refused, everyday_values
 
-CASES = [f for m in (everyday, everyday_values) for _, f in inspect.getmembers(m, inspect.isfunction)]
+
+def functions(*modules):
+    """The functions that the modules define."""
+    return [f for m in modules for _, f in inspect.getmembers(m, inspect.isfunction)]
+
+
+CASES = functions(everyday, everyday_flow, everyday_forms, everyday_numbers, everyday_values)
+REFUSED = functions(everyday_refused)
 TRIALS = 30
 
 
@@ -35,11 +45,12 @@ def argument(kind, rng):
 
 
 def test_enough_cases():
-    assert len(CASES) >= 150
+    assert len(CASES) >= 400
+    assert len({f.__name__ for f in CASES + REFUSED}) == len(CASES + REFUSED)
 
 
 @pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
-def test_same_as_cpython(function):
+def test_same_as_cpython(function, record_property):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wp.KernelWarning)
         lowered = lower_function(Function(function))
@@ -54,4 +65,14 @@ def test_same_as_cpython(function):
         assert len(found) == len(expected)
         for e, f in zip(expected, found):
             assert isinstance(f, bool) == isinstance(e, (bool, np.bool_))
-            assert float(np.float32(e)) == float(f), f"{[a for a, _ in pairs]}: {expected} against {found}"
+            wanted = e if isinstance(e, int) else float(np.float32(e))
+            assert wanted == f, f"{[a for a, _ in pairs]}: {expected} against {found}"
+    record_property("cpython", "right")
+
+
+@pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)
+def test_refused(function, record_property):
+    with pytest.raises(wp.CompileError) as caught:
+        lower_function(Function(function))
+    assert inspect.getdoc(function) in str(caught.value)
+    record_property("cpython", "refused")

@@ -34,7 +34,7 @@ def compile_text(text: str, filename: str) -> dict:
 
 
 @pytest.mark.parametrize("seed", range(LOW, HIGH))
-def test_functions(seed):
+def test_functions_like_cpython(seed, record_property):
     text = Writer(seed).function()
     function = compile_text(text, f"<random python {seed}>")["f"]
     with warnings.catch_warnings():
@@ -45,6 +45,7 @@ def test_functions(seed):
     for _ in range(TRIALS):
         args = [rng.randint(-40, 40) for _ in NAMES]
         assert interp.call(lowered, args) == tuple(map(int, function(*args))), f"{args}\n{text}"
+    record_property("cpython", "right")
 
 
 def data(seed: int) -> list[np.ndarray]:
@@ -77,7 +78,7 @@ def as_kernel(seed: int, lanes: int | None):
 
 
 @pytest.mark.parametrize("seed", KERNELS)
-def test_kernels(seed):
+def test_kernels_like_cpython(seed, record_property):
     expected = in_cpython(seed)
     for lanes in WIDTHS if "OMNI_WARP_RANDOM" in os.environ else (None, WIDTHS[1 + seed % 2]):
         arrays = [wp.array(x, dtype=int) for x in data(seed)]
@@ -88,3 +89,4 @@ def test_kernels(seed):
         for name, found, wanted in zip(("table", "scratch", "shared", "out"), arrays, expected):
             text = KernelWriter(seed).kernel("@same", *RUN)
             assert found.numpy().tolist() == wanted, f"{name}, lanes={lanes}\n{text}"
+    record_property("cpython", "right")

@@ -14,9 +14,7 @@ from omni.warp_core.lang.kernel import Function
 from omni.warp_core.lang.scalars import typed_components
 from omni.warp_core.lang.values import to_leaves
 from omni.warp_core.runtime import interpret
-from tests.lang import everyday, everyday_values
-
-CASES = [f for m in (everyday, everyday_values) for _, f in inspect.getmembers(m, inspect.isfunction)]
+from tests.lang.test_everyday import CASES
 
 
 @pytest.fixture(autouse=True)

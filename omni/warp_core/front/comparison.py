@@ -10,7 +10,8 @@ from typing import Any
 from ..ir.nodes import Value
 from ..lang.types import Array, Packed, Scalar, Vec
 from .context import Context
-from .operators import adapt, mismatch
+from .iteration import Span
+from .operators import adapt, binary, mismatch
 from .values import Front, Lit, Ref, Static, Tup, spell_front
 
 _COMPARE: dict[type, tuple[str, str, Callable[[Any, Any], Any]]] = {
@@ -91,6 +92,8 @@ def _identity(cx: Context, left: Front, right: Front, node: ast.AST) -> Value | 
 
 def contains(cx: Context, x: Front, group: Front, node: ast.AST) -> Value | bool:
     """`x in group` for tuples and vectors."""
+    if isinstance(group, Span):
+        return _in_range(cx, x, group, node)
     items = group.items if isinstance(group, Tup) else None
     if isinstance(group, Static) and isinstance(group.obj, str) and isinstance(x, Static):
         return x.obj in group.obj
@@ -99,6 +102,20 @@ def contains(cx: Context, x: Front, group: Front, node: ast.AST) -> Value | bool
     if items is None:
         raise cx.error("type-mismatch", f"`in` needs a tuple or vector, not {spell_front(group)}", node)
     return any_of(cx, [compare(cx, ast.Eq, x, i, node, node, node) for i in items], "or", node)
+
+
+def _in_range(cx: Context, x: Front, span: Span, node: ast.AST) -> Value | bool:
+    """`x in range(low, high, step)`."""
+    low, high, step = (Lit(v.const) if v.is_const else v for v in (span.low, span.high, span.step))
+    if span.element is not None or not isinstance(step, Lit):
+        raise cx.error("unsupported", "`in` needs a range whose step is known when the kernel compiles", node)
+    order = (ast.GtE, ast.Lt) if step.value > 0 else (ast.LtE, ast.Gt)
+    inside = [compare(cx, kind, x, bound, node, node, node) for kind, bound in zip(order, (low, high))]
+    if abs(step.value) != 1:
+        offset = binary(cx, ast.Sub, x, low, node, node, node)
+        rest = cx.at(node).op("rem", *adapt(cx, offset, Lit(abs(step.value)), node, node))
+        inside.append(compare(cx, ast.Eq, rest, Lit(0), node, node, node))
+    return any_of(cx, inside, "and", node)
 
 
 def _compare_tuples(cx: Context, kind: type, a: Tup, b: Tup, node: ast.AST) -> Value | bool:

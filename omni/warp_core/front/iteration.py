@@ -205,8 +205,9 @@ def _enumerate(cx: Context, node: ast.Call) -> Items | Span:
     start = cx.rvalue(extra) if extra is not None else Lit(0)
     inner = _inner(cx, node)
     if isinstance(inner, Items):
-        first = cx.constant(start, node, "the start of enumerate")
-        return Items(tuple(Tup((cx.b.const(first + i, I32), x)) for i, x in enumerate(inner.items)))
+        first = cx.index_value(start, node, "the start of enumerate")
+        numbers = (cx.b.op("add", first, cx.b.const(i, first.type)) for i in range(len(inner.items)))
+        return Items(tuple(Tup((number, x)) for number, x in zip(numbers, inner.items)))
     return _numbered(cx, inner, cx.index_value(start, node, "the start of enumerate"), node)
 
 

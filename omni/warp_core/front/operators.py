@@ -115,6 +115,8 @@ def _compile_time(cx: Context, row: Row, left: Front, right: Front, node: ast.AS
         return Tup(left.items + right.items)
     if isinstance(left, Tup) and row.symbol == "*" and isinstance(right, (Lit, Value)):
         times = cx.constant(right, node, "the number of repetitions")
+        if not isinstance(times, int):
+            raise mismatch(cx, row.symbol, left, right, node)
         check_items(cx, left.size * times, node)
         return Tup(left.items * times)
     if isinstance(left, Static) and isinstance(right, Static) and isinstance(left.obj, str) and row.symbol == "+":
@@ -152,6 +154,8 @@ def _product(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> Value:
 def _check_kind(cx: Context, row: Row, t: Type, a: Value, b: Value, node: ast.AST) -> None:
     s = element(t)
     assert isinstance(s, Scalar)
+    if not row.kinds:
+        raise mismatch(cx, row.symbol, a, b, node)
     if s is BOOL and "b" not in row.kinds:
         raise cx.error("type-mismatch", f"`{row.symbol}` does not work on bool", node, help="convert with int(...)")
     if s.is_float and "n" not in row.kinds:
@@ -221,8 +225,10 @@ def _power(cx: Context, a: Value, b: Value, exponent: Front, node: ast.AST) -> F
     if isinstance(a.type, Scalar) and isinstance(n, int) and a.type.is_int and 0 <= n < a.type.bits:
         return _squared(cx, a, n, node)
     power = registry.get("pow")
-    if power is None:
-        raise mismatch(cx, "**", a, b, node)
+    if power is None or (a.type is b.type and isinstance(a.type, Scalar) and a.type.is_int):
+        why = "`**` of integers needs an exponent known when the kernel compiles, zero or more"
+        helps = "convert to float: float(a) ** float(b); powers of two are 1 << n"
+        raise cx.error("type-mismatch", why, node, help=helps)
     return call_builtin(cx, power, [a, b], {}, node, [node, node], shown="`**`")
 
 

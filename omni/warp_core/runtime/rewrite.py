@@ -17,13 +17,14 @@ import operator
 import typing
 from collections.abc import Callable
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from ..lang.annotations import type_of
 from ..lang.generics import unify
 from ..lang.kernel import Definition
 from ..lang.registry import Builtin
-from ..lang.types import Packed, Scalar, Type
+from ..lang.types import F32, Packed, Scalar, Type
 from ..lang.values import python_type
 
 _MISSING = object()
@@ -253,9 +254,15 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        """`x if c else 0`: the literal takes the type of the other alternative, if that may be asked for its type."""
+        """`x if c else 0`: the literal takes the type of the other alternative, if that may be asked for its type.
+
+        Of two literals, one a float, both are.
+        """
         may_ask = [self._is_pure(e) for e in (node.body, node.orelse)]
         self.generic_visit(node)
+        if _is_literal(node.body) and _is_literal(node.orelse) and _is_float(node.body) != _is_float(node.orelse):
+            node.body, node.orelse = self.converted(node.body, F32), self.converted(node.orelse, F32)
+            return node
         for this, other, ask in (("body", node.orelse, may_ask[1]), ("orelse", node.body, may_ask[0])):
             number = getattr(node, this)
             if _is_literal(number) and not _is_literal(other) and ask:
@@ -344,6 +351,13 @@ class _Rewriter(ast.NodeTransformer):
             value = self.converted(value, t)
         return self._assign(node.target, value, node)
 
+    def visit_MatchSingleton(self, node: ast.MatchSingleton) -> ast.pattern:
+        """`case True`: Python compares by identity, which truth values of the kernel language do not have."""
+        if node.value is None:
+            return node
+        truth = self.bind(_TRUTH, node, "truth")
+        return _at(ast.MatchValue(ast.copy_location(ast.Attribute(truth, f"{node.value}_", ast.Load()), node)), node)
+
     def visit_For(self, node: ast.For) -> ast.stmt:
         is_range = isinstance(node.iter, ast.Call) and self.static(node.iter.func) is range
         node.iter = self.visit(node.iter)
@@ -398,6 +412,13 @@ def _is_literal(node: ast.expr) -> bool:
     if isinstance(node, ast.UnaryOp):
         return _is_literal(node.operand)
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def _is_float(literal: ast.expr) -> bool:
+    return any(isinstance(getattr(n, "value", None), float) for n in ast.walk(literal))
+
+
+_TRUTH = SimpleNamespace(True_=True, False_=False)
 
 
 def _is_shallow(target: ast.expr) -> bool:
