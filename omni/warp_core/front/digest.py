@@ -17,7 +17,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ..lang.annotations import evaluate_for, type_or_none
-from ..lang.kernel import Definition, Function, Kernel
+from ..lang.kernel import Definition, Function
 from ..lang.prim import Prim
 from ..lang.registry import Builtin, Intrinsic
 from ..lang.types import Type
@@ -29,11 +29,11 @@ _LOCAL_TYPE = re.compile(r"^\s+[A-Za-z_]\w*\s*:\s*([^=\n]+)=", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-def digest(kernel: Kernel, positions: bool = False) -> str:
+def digest(kernel: Definition, positions: bool = False) -> str:
     """The hash of everything that can change what the kernel means, in hexadecimal.
 
     Args:
-        kernel: the kernel.
+        kernel: the kernel, or function.
         positions: whether the lines where the code stands count too, for code that reports them.
 
     Raises:

@@ -62,7 +62,8 @@ def _lower(definition: Kernel | Function, types: tuple[Type, ...] | None, is_ker
             raise InternalError(f"{type(e).__name__}: {e}", subject) from e
     if session.diagnostics:
         raise compile_error(subject, session.diagnostics) from None
-    _warn(definition, session)
+    if not definition.quiet:
+        _warn(definition, session)
     if result is None:
         raise InternalError("lowering stopped without a reason", subject)
     return result

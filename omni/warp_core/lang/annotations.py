@@ -153,12 +153,19 @@ class AnnotationError(TypeError):
         super().__init__("; ".join(message for _, message in problems))
 
 
-def parameters(func: Callable, frame_locals: Mapping | None = None) -> list[tuple[inspect.Parameter, AnyObject]]:
-    """The parameters of a function with their types. Raises AnnotationError naming those that have none."""
+def parameters(
+    func: Callable, frame_locals: Mapping | None = None, untyped: AnyObject = None
+) -> list[tuple[inspect.Parameter, AnyObject]]:
+    """The parameters of a function with their types, `untyped` being the type of those without annotation.
+
+    Raises:
+        AnnotationError: some have no type; the error names them all.
+    """
     out, problems = [], []
     for p in inspect.signature(func, follow_wrapped=False).parameters.values():
         try:
-            out.append((p, _type_of_parameter(p, func, frame_locals)))
+            bare = untyped is not None and p.annotation is p.empty
+            out.append((p, untyped if bare else _type_of_parameter(p, func, frame_locals)))
         except TypeError as e:
             problems.append((p.name, str(e)))
     if problems:

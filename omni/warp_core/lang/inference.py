@@ -81,7 +81,8 @@ def type_of_value(x: Any, pattern: Any = None) -> Type | None:
         return _type_of_data(x, pattern)
     if isinstance(x, int):  # members of enums
         return types.I32
-    return type_or_none(type(x))
+    known = type_or_none(type(x))
+    return known if isinstance(known, Type) else None
 
 
 def _type_of_data(x: Any, pattern: Any) -> Type | None:

@@ -32,6 +32,9 @@ _NO_WORD = re.compile(r"\W")
 class Definition:
     """A Python function of the kernel language: the common part of kernels and functions."""
 
+    quiet = False  # whether differences from Python are not warned of
+    untyped: Any = None  # the type of parameters without annotation, if they are allowed
+
     def __init__(self, func: Callable, frame: FrameType | None):
         self.source = Source.of(func, frame)
         self.func = func
@@ -49,7 +52,7 @@ class Definition:
     @cached_property
     def _parameters(self) -> list:
         try:
-            return parameters(self.func, self.frame_locals)
+            return parameters(self.func, self.frame_locals, self.untyped)
         except AnnotationError as e:
             problems = e.problems
         raise compile_error(self.subject, [self.source.at_parameter(name, why) for name, why in problems])

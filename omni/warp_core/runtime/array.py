@@ -17,6 +17,7 @@ from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
 from ..lang.generics import Pattern
 from ..lang.types import Array, Type
 from . import elements, ingest, memory, references, views
+from .arithmetic import Arithmetic
 from .device import CPU, Device, get_device
 from .dtypes import Element, element_of
 from .exchange import Exchange, Memory
@@ -44,7 +45,7 @@ def _buffer(element: Element, shape: tuple, nbytes: int) -> Any:
         raise MemoryError(f"no memory for shape={shape} of {element.name}: it takes {nbytes} bytes") from None
 
 
-class array(Exchange, Reshaping, _native.ArrayBase):
+class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
     """An array of scalars, vectors, matrices, quaternions, transforms or structs.
 
     Args:

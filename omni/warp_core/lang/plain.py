@@ -1,0 +1,81 @@
+"""Python functions and lambdas that nobody decorated, as kernel functions: what `wp.map` is given.
+
+Parameters without an annotation take every type. A lambda is found in the text of its file and read as a function of
+one `return`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import Any
+
+from .generics import Any as AnyType
+from .kernel import Function
+from .source import Source
+
+
+class PlainFunction(Function):
+    """A kernel function made of a Python function that was handed over in `frame`."""
+
+    untyped = AnyType
+
+    def __init__(self, func: Callable, frame: FrameType | None = None):
+        super().__init__(func, frame)
+        if self.name == "<lambda>":
+            self.source = _LambdaSource.of(func, frame)
+            self.name = "lambda"
+
+    @property
+    def subject(self) -> str:
+        """What errors call it."""
+        return f"function `{self.name}`"
+
+
+class _LambdaSource(Source):
+    """The text of one lambda and where it stands."""
+
+    __slots__ = ()
+
+    def block(self) -> list[str]:
+        """The lambda on one line."""
+        return [ast.unparse(self.tree()) + "\n"]
+
+    def tree(self) -> ast.FunctionDef:
+        """The lambda as a function. Raises CompileError when it is not found."""
+        if self._tree is None:
+            node = _find(self._code, "".join(self._lines))
+            if node is None:
+                raise self._missing()
+            self.offset = 0
+            self._tree = _as_function(node)
+        return self._tree
+
+
+@lru_cache(maxsize=256)
+def _find(code: CodeType, text: str) -> ast.Lambda | None:
+    """The lambda that the code was compiled from; None if the text has none there, or several that look alike."""
+    try:
+        nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+    except SyntaxError:
+        return None
+    if len(nodes) > 1:  # the innermost that all of the code came from
+        positions: Any = getattr(code, "co_positions", tuple)()  # from Python 3.11 on
+        places = [(first, col, last, end) for first, last, col, end in positions if col != end]
+        nodes = [n for n in nodes if places and all(_contains(n.body, p) for p in places)]
+        nodes.sort(key=lambda n: (n.lineno, n.col_offset))
+    return nodes[-1] if nodes else None
+
+
+def _contains(body: ast.expr, place: tuple[int, int, int, int]) -> bool:
+    start, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
+    return start <= place[:2] and place[2:] <= end  # type: ignore[operator]
+
+
+def _as_function(node: ast.Lambda) -> ast.FunctionDef:
+    made = ast.parse("def _lambda(): return 0").body[0]
+    assert isinstance(made, ast.FunctionDef)
+    made.args, made.body = node.args, [ast.copy_location(ast.Return(node.body), node.body)]
+    return ast.copy_location(made, node)
