@@ -1,8 +1,8 @@
 """Writes random Python functions and kernels for the differential tests.
 
-Nested loops with break, continue, else and early return, branches, tuples, short circuits and ternaries over small
-integers: every assignment is masked, so that nothing wraps around. Kernels also call functions, index vectors, read and
-write arrays, and add to shared ones.
+Nested loops with break, continue, else and early return, branches, match, tuples, comprehensions, lambdas, short
+circuits and ternaries over small integers: every assignment is masked, so that nothing wraps around. Kernels also call
+functions, index vectors, read and write arrays, and add to shared ones.
 """
 
 import random
@@ -59,9 +59,32 @@ class Writer:
                 f"({x}, {y})[{self.rng.randint(0, 1)}]",
                 self.atom(),
                 self.atom(),
+                *self.rarer_numbers(x, y),
                 *self.more_numbers(x, y),
             ]
         )
+
+    def rarer_numbers(self, x: str, y: str) -> list[str]:
+        """Some of the forms that everyday programs use less often."""
+        forms = [
+            f"({x} // ({y} or 3))",
+            f"(abs({x}) % (abs({y}) + 1))",
+            f"divmod(abs({x}), 7)[{self.rng.randint(0, 1)}]",
+            f"({x} & 15) ** {self.rng.randint(0, 3)}",
+            f"(1 << ({x} & 7))",
+            f"(~{x})",
+            f"int({x} > {y})",
+            f"int(float({x} & 255) * 0.75)",
+            f"round(float({x} & 255) / 4.0)",
+            f"sum(v * {self.atom()} & 255 for v in ({x}, {y}))",
+            f"max([{x}, {y}, 1][1:])",
+            f"min(u - v for u, v in zip(({x}, 2), (3, {y})))",
+            f"(lambda p, q=2: p - q)({x}, {y})",
+            f"(lambda p: {self.atom()} if p else p)({x})",
+            f"(*({x}, {y}), 5)[{self.rng.randint(-3, 2)}]",
+            f"len(({x}, 0, {y}))",
+        ]
+        return self.rng.sample(forms, 6)
 
     def more_numbers(self, x: str, y: str) -> list[str]:
         return []
@@ -70,6 +93,7 @@ class Writer:
         x, y, z = self.number(depth), self.number(depth), self.atom()
         sign = self.rng.choice(["<", "<=", "==", "!=", ">", ">="])
         parts = [f"{x} {sign} {y}", f"{x} & 1", f"{z} <= {x} < {y}", f"not {z}", f"{z} in (1, 2, 3)"]
+        parts += [f"{x} in range(-5, {z})", f"{z} not in range(9, {y}, -2)", f"any(({x}, {z} {sign} 2))", f"bool({z})"]
         first = self.rng.choice(parts)
         if depth and self.rng.random() < 0.4:
             return f"({first}) {self.rng.choice(['and', 'or'])} ({self.condition(0)})"
@@ -80,9 +104,9 @@ class Writer:
             self.statement(depth)
 
     def statement(self, depth: int) -> None:
-        kinds = ["assign"] * 4 + ["augment"] * 2 + ["swap", "walrus", *self.more_statements]
+        kinds = ["assign"] * 4 + ["augment"] * 2 + ["swap", "walrus", "star", *self.more_statements]
         if depth < 4:
-            kinds += ["if", "if", "for", "while", "items"]
+            kinds += ["if", "if", "for", "while", "items", "match", "numbered"]
         if self.loops:
             kinds += ["break", "continue"]
         kinds += ["return"] if self.rng.random() < 0.3 else []
@@ -104,6 +128,25 @@ class Writer:
 
     def write_walrus(self, depth: int) -> None:
         self.emit(depth, f"{self.rng.choice(NAMES)} = ((t := {self.number(1)}) + t) & 1023")
+
+    def write_star(self, depth: int) -> None:
+        x, y = self.rng.sample(NAMES, 2)
+        self.emit(depth, f"{x}, *rest, {y} = {self.atom()}, {self.number(1)} & 63, {y}, {x}")
+        self.emit(depth, f"{x} = ({x} + sum(rest)) & 1023")
+
+    def write_match(self, depth: int) -> None:
+        self.emit(depth, f"match ({self.number(1)}) & 7:")
+        for pattern in [*self.rng.sample(["0", "1 | 2", "3", f"m if m > {self.atom()}", "4 | 5"], 2), "_"]:
+            self.emit(depth + 1, f"case {pattern}:")
+            self.block(depth + 2, 2)
+
+    def write_numbered(self, depth: int) -> None:
+        items = ", ".join(self.atom() for _ in range(self.rng.randint(1, 3)))
+        over = self.rng.choice(
+            [f"enumerate(({items},))", f"zip(range(9), ({items},))", f"enumerate(({items},), {self.atom()})"]
+        )
+        self.emit(depth, f"for {self.rng.choice(['i, j', 'i, a', 'j, b'])} in {over}:")
+        self.body(depth, "for")
 
     def write_return(self, depth: int) -> None:
         self.emit(depth, f"if {self.condition()}:")
