@@ -75,9 +75,9 @@ class Mutator:
         if self.rng.random() < 0.15:
             return self._mutated_text(text)
         tree = ast.parse(text)
-        for _ in range(self.rng.choice((1, 1, 1, 2, 3, 5))):
-            getattr(self, self.rng.choice(self.KINDS))(tree)
         try:
+            for _ in range(self.rng.choice((1, 1, 1, 2, 3, 5))):
+                getattr(self, self.rng.choice(self.KINDS))(tree)
             return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
         except (ValueError, RecursionError):  # what cannot be written, as a mutated f-string
             return text
