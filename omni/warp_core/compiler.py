@@ -51,7 +51,7 @@ class Site(NamedTuple):
 class Artifact(NamedTuple):
     """A compiled kernel. `symbol` is its entry in `code`, `params` the type keys of its parameters in order, `written`
     which of them it may write through, `arity` how many launch indices it asks for, `sites` where debug code may stop,
-    `milliseconds` how long each stage of the compiler took.
+    `warnings` what was told about the kernel (`front.notices`), `milliseconds` how long each stage of compiling took.
     """
 
     kernel: str
@@ -62,6 +62,7 @@ class Artifact(NamedTuple):
     lanes: int
     code: bytes
     sites: tuple[Site, ...] = ()
+    warnings: tuple[tuple[int, int, str], ...] = ()
     milliseconds: dict[str, float] = {}  # noqa: RUF012 - never changed
 
 
@@ -198,6 +199,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         lanes=unit.lanes,
         code=code,
         sites=tuple(_site(s["kind"], s["message"], s["types"], s["loc"]) for s in unit.sites),
+        warnings=_stage("front.notices").stored(request.kernel) if request.kernel.warned else (),
         milliseconds=watch.milliseconds,
     )
 

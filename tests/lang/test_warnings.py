@@ -1,5 +1,8 @@
 """Lines whose documented meaning differs from Python's warn, once."""
 
+import os
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -80,3 +83,49 @@ def test_another_variant_does_not_warn_again():
 
     assert len(warned(k)) == 1
     assert warned(k) == []
+
+
+CACHED = """
+import omni.warp_core as wp
+
+@wp.func
+def half(n: int):
+    return n / 2
+
+@wp.kernel
+def k(x: wp.array(dtype=int), n: int):
+    x[0] = half(n)
+    x[1] = n % 3
+
+x = wp.zeros(4, dtype=int)
+for y in (x, x, x[::2]):
+    wp.launch(k, 1, inputs=[y, 5])
+"""
+
+
+def test_kernels_from_the_cache_warn_as_well(tmp_path):
+    """In three processes; in the second the lines moved, and in the third other kernels are alike."""
+    script = tmp_path / "program.py"
+    again = "\n\nfor i in range(3):\n    @wp.kernel\n    def k(x: wp.array(dtype=int)):\n        x[0] = x[1] / 7\n"
+    again += "    wp.launch(k, 1, inputs=[x])\n"
+    moved = CACHED.replace("@wp.func", "# more\n\n@wp.func").replace("    x[1] =", "\n    # a comment\n    x[1] =")
+    environment = os.environ | {"OMNI_WARP_CACHE_DIR": str(tmp_path / "cache")}
+    for text in (CACHED, moved, CACHED + again):
+        script.write_text(text)
+        done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=True)
+        lines = text.splitlines()
+        marks = ("n / 2", "n % 3", "x[1] / 7")
+        expected = [1 + i for i, line in enumerate(lines) if any(m in line for m in marks)]
+        told = [int(line.split(":")[1]) for line in done.stderr.splitlines() if "KernelWarning" in line]
+        assert sorted(told) == expected, done.stderr
+
+
+def test_as_errors_until_repaired():
+    @wp.kernel
+    def k(x: wp.array(dtype=int), n: int):
+        x[0] = n / 2
+
+    for _ in range(2):
+        with warnings.catch_warnings(), pytest.raises(wp.KernelWarning):
+            warnings.simplefilter("error")
+            lower_kernel(k)

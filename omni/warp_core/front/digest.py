@@ -44,6 +44,13 @@ def digest(kernel: Definition, positions: bool = False) -> str:
     return blake2b("\0".join(writer.parts).encode(), digest_size=20).hexdigest()
 
 
+def definitions(kernel: Kernel) -> list[Definition]:
+    """The kernel and all functions that it may call, in an order that equal kernels share."""
+    writer = _Writer()
+    writer.definition(kernel)
+    return writer.definitions
+
+
 def names_of(code: CodeType) -> tuple[str, ...]:
     """Every global, attribute and outer name that the code or code inside it mentions."""
     found = [*code.co_names, *code.co_freevars]
@@ -60,7 +67,12 @@ def normal_text(block: Iterable[str]) -> str:
         return "".join(lines)
     indent = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
     kept = (line[indent:] if line[:indent].isspace() or not indent else line for line in lines)
-    return "".join(line.rstrip() + "\n" for line in kept if line.strip() and line.lstrip()[0] != "#")
+    return "".join(line.rstrip() + "\n" for line in kept if is_code(line))
+
+
+def is_code(line: str) -> bool:
+    """Whether a line is neither blank nor a comment."""
+    return bool(line.strip()) and line.lstrip()[0] != "#"
 
 
 class _Writer:
@@ -68,6 +80,7 @@ class _Writer:
 
     def __init__(self, positions: bool = False) -> None:
         self.parts: list[str] = []
+        self.definitions: list[Definition] = []
         self._positions = positions
         self._seen: set[Any] = set()
 
@@ -77,6 +90,7 @@ class _Writer:
             self.parts.append(f"again {d.name}")
             return
         self._seen.add(id(d))
+        self.definitions.append(d)
         text = normal_text(d.source.block())
         self.parts += [d.name, text]
         if self._positions:

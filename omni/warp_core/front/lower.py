@@ -8,10 +8,8 @@ The package in reading order: `context` (state of lowering one function), `value
 
 from __future__ import annotations
 
-import warnings
-
 from ..ir.nodes import Function as IrFunction
-from ..lang.errors import CompileError, InternalError, KernelWarning, compile_error
+from ..lang.errors import CompileError, InternalError, compile_error
 from ..lang.generics import is_generic, unify
 from ..lang.kernel import Function, Kernel
 from ..lang.types import Type
@@ -28,6 +26,7 @@ from . import (  # noqa: F401 - they fill the tables
 from .context import Refused
 from .instances import Session
 from .library import instantiate
+from .notices import tell
 from .overloads import Match
 
 
@@ -63,18 +62,10 @@ def _lower(definition: Kernel | Function, types: tuple[Type, ...] | None, is_ker
     if session.diagnostics:
         raise compile_error(subject, session.diagnostics) from None
     if not definition.quiet:
-        _warn(definition, session)
+        tell(definition, ((file, line, message) for (file, line, _), message in session.warnings.items()))
     if result is None:
         raise InternalError("lowering stopped without a reason", subject)
     return result
-
-
-def _warn(definition: Kernel | Function, session: Session) -> None:
-    """Tell the warnings that were not told when another variant of the kernel was compiled."""
-    for (file, line, _), message in session.warnings.items():
-        if (file, line, message) not in definition.warned:
-            definition.warned.add((file, line, message))
-            warnings.warn_explicit(message, KernelWarning, file, line)
 
 
 def _match(session: Session, definition: Kernel | Function, types: tuple[Type, ...] | None) -> Match:

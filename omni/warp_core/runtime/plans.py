@@ -18,6 +18,7 @@ import numpy as np
 from .. import _native, config
 from ..codegen.target import host
 from ..compiler import Artifact, CompileRequest, compile
+from ..front import notices
 from ..lang.kernel import Kernel
 from ..lang.structs import spell
 from ..lang.types import Array, Type, leaves
@@ -112,6 +113,8 @@ def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
         found = _loaded.get(key)
         if found is None:
             found = _loaded[key] = _from_cache(request, key) or _compile(request, key)
+        if found.artifact.warnings:
+            notices.tell(kernel, notices.placed(kernel, found.artifact.warnings))
         return found
 
 
