@@ -129,3 +129,49 @@ def test_as_errors_until_repaired():
         with warnings.catch_warnings(), pytest.raises(wp.KernelWarning):
             warnings.simplefilter("error")
             lower_kernel(k)
+
+
+LINES = {
+    "`/`": ["n / 2", "7 / n", "wp.vec3i(n, 1, 2) / 2", "2 / wp.vec3i(n, 1, 2)", "wp.div(n, 3)", "CONSTANT / 2"],
+    "`%`": ["n % 3", "-7 % n", "wp.mod(n, 3)", "g % 2.0", "wp.vec3i(n, 1, 2) % wp.vec3i(2, 2, 2)"],
+    "wrap-around": [
+        *(
+            "CONSTANT + 1",
+            "2147483647 * 2",
+            "1 << 40",
+            "n << 32",
+            "2**40",
+            "wp.uint8(300)",
+            "int(3e9)",
+            "n + 3000000000",
+        ),
+        *(
+            "-(-2147483648)",
+            "abs(-2147483648)",
+            "wp.uint32(5) - wp.uint32(6)",
+            "n > 3000000000",
+            "int(INFINITE)",
+            "n + 3000000000",
+        ),
+    ],
+    "": ["n // 2", "abs(n) % 3", "divmod(n, 3)[1]", "wp.tid() % 4", "7 % 3", "g / 2.0", "1 << 30", "int(2e9)", "n * n"],
+}
+
+
+@pytest.mark.parametrize("kind, expression", [(kind, e) for kind, found in LINES.items() for e in found])
+def test_expressions(kind, expression):
+    text = "import omni.warp_core as wp\nCONSTANT = 2147483647\nINFINITE = float('inf')\n\n@wp.kernel\n"
+    text += f"def k(x: wp.array(dtype=int), n: int, g: float):\n    y = {expression}\n"
+    told = warned(wp.kernel_from_source(text))
+    assert [message[: len(kind)] for _, message in told] == ([kind] if kind else [])
+
+
+def test_augmented_assignment():
+    @wp.kernel
+    def k(x: wp.array(dtype=int), n: int):
+        n /= 2
+        n %= 3
+        x[0] /= 2
+        x[0] %= 3
+
+    assert [message[1] for _, message in warned(k)] == ["/", "%", "/", "%"]

@@ -46,7 +46,10 @@ def _scalar(cx: Context, t: Scalar, c: Call) -> Front:
     if isinstance(x, Lit):
         if isinstance(x.value, int) and t.is_int:
             return cx.literal(x, t, c.node)
-        return cx.at(c.node).const(x.value, t)
+        made = cx.at(c.node).const(x.value, t)
+        if t.is_int and abs(made.const - x.value) >= 1:
+            cx.warn(f"wrap-around: {spell(t)}({x.value}) is {made.const}", c.node)
+        return made
     if isinstance(x, Value) and isinstance(x.type, Scalar):
         return cx.at(c.node).op("cast", x, attr=t)
     raise cx.error("type-mismatch", f"{spell_front(x)} cannot be converted to {spell(t)}", c.arg_node(0))

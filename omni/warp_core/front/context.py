@@ -22,7 +22,21 @@ from ..lang.source import Source
 from ..lang.types import BOOL, I32, Array, Scalar, Type
 from .limits import STEPS, too_many_steps
 from .liveness import Liveness
-from .values import POISON, Closure, Front, Guarded, Lit, Poison, Ref, Static, Text, Tup, Unset, spell_front
+from .values import (
+    POISON,
+    Closure,
+    Front,
+    Guarded,
+    Lit,
+    Poison,
+    Ref,
+    Static,
+    Text,
+    Tup,
+    Unset,
+    spell_brief,
+    spell_front,
+)
 from .wording import ADVICE, WORDS, cast_help, misfit
 
 if TYPE_CHECKING:
@@ -312,6 +326,8 @@ class Context:
     def index_value(self, x: Front, node: ast.AST, what: str = "an index") -> Value:
         """An integer operand; literals become int32."""
         if isinstance(x, Lit) and isinstance(x.value, int) and not isinstance(x.value, bool):
+            if not x.fits(I32):
+                raise self.error("literal", f"{what} is an int32, whose range does not include {spell_front(x)}", node)
             return self.b.const(x.value, I32)
         if isinstance(x, (Value, Ref)) and isinstance(x.type, Scalar) and x.type.is_int:
             return self.materialise(x, node)

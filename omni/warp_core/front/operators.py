@@ -137,6 +137,7 @@ def _typed(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> Value:
     if isinstance(tb, Packed) and ta is tb.scalar and "l" in row.scalar:
         if row.code == "div" and not isinstance(tb, Vec):
             raise mismatch(cx, row.symbol, a, b, node)
+        _warn(cx, row, a, b, node)
         return build.op(row.code, build.op("splat", a, attr=tb), b)
     if row.code == "mul" and isinstance(ta, Packed) and isinstance(tb, Packed):
         return _product(cx, row, a, b, node)
@@ -263,6 +264,8 @@ def _warn(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> None:
         _warn_division(cx, node)
     elif row.code == "rem" and not all(not_negative(x, cx.session.counting) for x in (a, b)):
         cx.warn(_REMAINDER, node)
+    elif row.code == "shl" and b.is_const and not isinstance(b.const, tuple) and b.const >= s.bits:
+        cx.warn(f"wrap-around: `<< {b.const}` leaves no bit of {spell(s)}", node)
     elif s.is_int and row.code in ("add", "sub", "mul", "shl") and a.is_const and b.is_const and isinstance(s, Scalar):
         _warn_wrap(cx, row, a, b, s, node)
 

@@ -19,7 +19,7 @@ def not_negative(v: Value, counting: Set[Value], depth: int = 6) -> bool:
     code = v.op.code
     if code == "const":
         return all(x >= 0 for x in (v.const if isinstance(v.const, tuple) else (v.const,)))
-    if code in ("tid", "shape", "popcount"):
+    if code in ("tid", "shape", "popcount", "abs") or (code == "call" and v.op.attr.name.startswith("abs#")):
         return True
     if code == "and":
         return any(not_negative(a, counting, depth - 1) for a in v.op.args)
