@@ -22,21 +22,7 @@ from ..lang.source import Source
 from ..lang.types import BOOL, I32, Array, Scalar, Type
 from .limits import STEPS, too_many_steps
 from .liveness import Liveness
-from .values import (
-    POISON,
-    Closure,
-    Front,
-    Guarded,
-    Lit,
-    Poison,
-    Ref,
-    Static,
-    Text,
-    Tup,
-    Unset,
-    spell_brief,
-    spell_front,
-)
+from .values import POISON, Closure, Front, Guarded, Lit, Poison, Ref, Static, Text, Tup, Unset, spell_front
 from .wording import ADVICE, WORDS, cast_help, misfit
 
 if TYPE_CHECKING:
