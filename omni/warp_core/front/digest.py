@@ -44,8 +44,8 @@ def digest(kernel: Definition, positions: bool = False) -> str:
     return blake2b("\0".join(writer.parts).encode(), digest_size=20).hexdigest()
 
 
-def definitions(kernel: Kernel) -> list[Definition]:
-    """The kernel and all functions that it may call, in an order that equal kernels share."""
+def definitions(kernel: Definition) -> list[Definition]:
+    """The kernel (or function) and all functions that it may call, in an order that equal kernels share."""
     writer = _Writer()
     writer.definition(kernel)
     return writer.definitions
