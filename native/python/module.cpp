@@ -14,4 +14,5 @@ NB_MODULE(_native, m) {
     wc::bind_launch(m);
     wc::bind_numbers(m);
     wc::bind_values(m);
+    wc::bind_dispatchers(m);
 }

@@ -154,6 +154,13 @@ PyObject* component(Scalar s, const std::byte* from) {
     return wrap(number_class(s), plain_number(s, from));
 }
 
+Scalar scalar_of(PyTypeObject* cls) {
+    for (int kind = 0; kind < static_cast<int>(Kind::None); ++kind)
+        for (uint8_t size = 1; size <= 8; ++size)
+            if (cls == number_classes[kind][size]) return {static_cast<Kind>(kind), size};
+    return {};
+}
+
 void bind_numbers(nb::module_& m) {
     number_type.tp_name = "omni.warp_core._native.Number";
     number_type.tp_basicsize = sizeof(PyNumber);

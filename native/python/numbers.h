@@ -31,6 +31,9 @@ PyObject* plain_number(Scalar s, const std::byte* from);
 // As user code sees it: plain where Python has the type, typed otherwise.
 PyObject* component(Scalar s, const std::byte* from);
 
+// The scalar type of a class of typed scalars; Kind::None for other classes.
+Scalar scalar_of(PyTypeObject* number_class);
+
 void bind_numbers(nb::module_& m);
 
 }  // namespace wc

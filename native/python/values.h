@@ -81,5 +81,6 @@ void add_access(PyTypeObject& type);
 void add_operators(PyTypeObject& type);
 bool add_attributes(PyTypeObject* cls);  // x, y, z, w, p, q as the class has them; false with an exception
 void bind_values(nb::module_& m);
+void bind_dispatchers(nb::module_& m);
 
 }  // namespace wc

@@ -60,6 +60,38 @@ class Value:
     def _wc_pack(self) -> bytes:
         """The memory as kernels see it."""
 
+class Dispatcher:
+    """What is called with numbers and values, most of all from Python loops.
+
+    A call whose argument types have code runs it; any other goes to the method `_interpret(*args, **kwargs)`. Once
+    positional arguments of the same types have come 200 times, `_compile(args, calls)` is asked for code: it may call
+    `add_code`, and returns the number of calls after which to ask again, 0 for never.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+def add_code(
+    dispatcher: Dispatcher,
+    args: tuple,
+    arguments: Sequence[type],
+    results: Sequence[type],
+    address: int,
+    owner: object,
+) -> None:
+    """Let calls with arguments of the types of `args` run compiled code.
+
+    Args:
+        dispatcher: what is called.
+        args: an example.
+        arguments: class of each parameter, of a scalar or of values; bare numbers among the arguments are converted.
+        results: class of each result.
+        address: of a kernel that takes the arguments and an array of one element for each result.
+        owner: kept alive; never looked at.
+
+    Raises:
+        ValueError: arguments and results take more than about 2000 bytes.
+    """
+
 def set_class_maker(make: Callable[[str], type[Value]]) -> None:
     """Let native code find the class of a type by the type's key."""
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from .. import _native
 from .annotations import parameters
 from .errors import nearest
 from .generics import spell_pattern
@@ -32,20 +33,15 @@ _builtins: dict[str, Builtin] = {}
 
 @dataclass
 class Hooks:
-    """What higher layers provide: `call(callee, args, kwargs)` runs a builtin or function at Python scope."""
+    """What higher layers provide: `call(callee, args, kwargs)` runs a builtin at Python scope; `compile(callee, args,
+    calls)` may give it code for such arguments, see `_native.Dispatcher`.
+    """
 
     call: Callable[[Any, tuple, dict], Any] | None = None
+    compile: Callable[[Any, tuple, int], int] | None = None
 
 
 hooks = Hooks()
-
-
-def _python_call(callee: Any, args: tuple, kwargs: dict) -> Any:
-    if hooks.call is None:
-        importlib.import_module("omni.warp_core.runtime.scope")
-    if hooks.call is None:
-        raise RuntimeError(f"wp.{callee.name} cannot be called here: nothing that runs builtins is loaded")
-    return hooks.call(callee, args, kwargs)
 
 
 class Overload:
@@ -75,7 +71,26 @@ class Overload:
         return f"{self.name}({', '.join(parts)})"
 
 
-class Builtin:
+class PythonScope(_native.Dispatcher):
+    """What can be called at Python scope: native code runs calls that are compiled, these methods see to the others."""
+
+    name: str
+
+    def _interpret(self, *args: Any, **kwargs: Any) -> Any:
+        if hooks.call is None:
+            importlib.import_module("omni.warp_core.runtime.compiled_calls")
+        if hooks.call is None:
+            raise RuntimeError(f"wp.{self.name} cannot be called here: nothing that runs builtins is loaded")
+        return hooks.call(self, args, kwargs)
+
+    def _compile(self, args: tuple, calls: int) -> int:
+        return hooks.compile(self, args, calls) if hooks.compile else 0
+
+    def __repr__(self) -> str:
+        return f"<builtin {self.name}>"
+
+
+class Builtin(PythonScope):
     """A function of the library: overloads tried in the order they were written.
 
     One that `updates` its first argument returns the new value of that argument after its result. In a kernel the
@@ -88,15 +103,8 @@ class Builtin:
         self.updates = False
         self.__doc__ = None
 
-    def __call__(self, *args, **kwargs):
-        """Run the builtin on Python values."""
-        return _python_call(self, args, kwargs)
 
-    def __repr__(self) -> str:
-        return f"<builtin {self.name}>"
-
-
-class Intrinsic:
+class Intrinsic(PythonScope):
     """A name that the front end itself understands. Its docstring and parameters are in `_DESCRIPTIONS`."""
 
     def __init__(self, name: str):
@@ -115,13 +123,6 @@ class Intrinsic:
     @property
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(self.described)
-
-    def __call__(self, *args, **kwargs):
-        """Run the intrinsic on Python values, where that has a meaning."""
-        return _python_call(self, args, kwargs)
-
-    def __repr__(self) -> str:
-        return f"<builtin {self.name}>"
 
 
 def builtin(func: Callable | None = None, *, name: str = "", cold: bool = False, updates: bool = False) -> Any:

@@ -95,10 +95,9 @@ def choices_of(kernel: Kernel, open_params: list[int]) -> Any:
     return kernel._plan
 
 
-def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
-    """The code of one variant of `kernel`: in memory already, from the cache, or compiled now."""
+def _request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
     target = host()
-    request = CompileRequest(
+    return CompileRequest(
         kernel,
         types=tuple(t for _, t in kernel.params),
         target=target,
@@ -108,14 +107,33 @@ def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
         debug=options.debug,
         contract=target.fma,
     )
+
+
+def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
+    """The code of one variant of `kernel`: in memory already, from the cache, or compiled now."""
+    request = _request(kernel, options, variant)
     with _lock:
         key = request.key()
-        found = _loaded.get(key)
+        found = _known(request, key)
         if found is None:
-            found = _loaded[key] = _from_cache(request, key) or _compile(request, key)
+            found = _loaded[key] = _compile(request, key)
         if found.artifact.warnings:
             notices.tell(kernel, notices.placed(kernel, found.artifact.warnings))
         return found
+
+
+def cached(kernel: Kernel, options: Options) -> Loaded | None:
+    """The code of `kernel` if it need not be compiled."""
+    request = _request(kernel, options, 0)
+    with _lock:
+        return _known(request, request.key())
+
+
+def _known(request: CompileRequest, key: str) -> Loaded | None:
+    found = _loaded.get(key) or _from_cache(request, key)
+    if found is not None:
+        _loaded[key] = found
+    return found
 
 
 def _from_cache(request: CompileRequest, key: str) -> Loaded | None:

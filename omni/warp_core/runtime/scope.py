@@ -2,6 +2,7 @@
 
 A call is lowered once for each combination of argument types, exactly as the front end lowers `return f(a, b)`, and
 kept. Importing this module makes `wp.dot(a, b)` and the like work; the registry imports it at the first such call.
+Calls that come often are compiled: see `compiled_calls`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import itertools
 import linecache
 import math
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ..codegen.target import host
 from ..front.lower import lower_function
 from ..ir import interp, memory
 from ..ir.nodes import Function as IrFunction
@@ -68,6 +71,27 @@ def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]
     return tuple(_from_ir(x, t) for x, t in zip(results, fn.results))
 
 
+def lowered_for_all(
+    callee: registry.Builtin | registry.Intrinsic, args: tuple
+) -> tuple[tuple[Type, ...], IrFunction] | None:
+    """The types of the arguments of a call and its IR, or None if they are not the same for all calls like it.
+
+    They differ where a number in the arguments decides, be it that it takes a type of its own or is needed when the
+    call is lowered.
+    """
+    raw = [_given(v) for v in args]
+    common = _common(raw)
+    try:
+        fn, given = _lower(Callee(callee), (None,) * len(args), raw)
+    except TypeError:
+        return None
+    params = tuple(g.type for g in given if g.type is not None)
+    literals = [g.type for g, was in zip(given, raw) if was.type is None]
+    if len(params) < len(given) or (common and any(t is not common for t in literals)):
+        return None
+    return params, fn
+
+
 def _given(value: Any) -> Given:
     t = getattr(value, "__wc_type__", None)
     if isinstance(t, Type) and not isinstance(value, type):
@@ -76,26 +100,39 @@ def _given(value: Any) -> Given:
 
 
 def _lower(callee: Callee, names: tuple[str | None, ...], given: list[Given]) -> tuple[IrFunction, list[Given]]:
-    """The IR of the call, and its arguments as that takes them.
+    """The IR of the call, and its arguments as that takes them."""
+    refusals = []
+    for reading in _readings(given):
+        fn = _lowered(callee, names, tuple((g.type, None if g.type else _Known(g.value)) for g in reading))
+        if isinstance(fn, IrFunction):
+            return fn, reading
+        refusals.append(fn)
+    raise TypeError(refusals[-1])
 
-    Bare numbers are first given the type they most likely take, so that one function serves all numbers. Where no
-    overload takes that, the number itself becomes part of the function, which is what a literal in a kernel is.
+
+def _readings(given: list[Given]) -> Iterator[list[Given]]:
+    """What bare numbers among arguments may be, in order of preference.
+
+    They take the type that they most likely have, so that one function serves all numbers; else integers beside floats
+    are floats; else the number itself becomes part of the function, which is what a literal in a kernel is.
     """
-    typed = _with_types(given)
-    fn = _lowered(callee, names, tuple((g.type, None if g.type else _Known(g.value)) for g in typed))
-    if isinstance(fn, IrFunction):
-        return fn, typed
+    common = _common(given)
+    typed = _typed(given, common)
+    yield typed
+    if common is None and any(g.type is F32 for g in typed):
+        yield _typed(given, F32)
     if typed != given:
-        fn = _lowered(callee, names, tuple((g.type, None if g.type else _Known(g.value)) for g in given))
-    if isinstance(fn, IrFunction):
-        return fn, given
-    raise TypeError(fn)
+        yield given
 
 
-def _with_types(given: list[Given]) -> list[Given]:
-    scalars = [element(g.type) for g in given if g.type is not None]
-    common = next((s for s in scalars if isinstance(s, Scalar) and s.kind != "bool"), None)
+def _typed(given: list[Given], common: Scalar | None) -> list[Given]:
     return [Given(_literal_type(g.value, common), g.value) if g.type is None else g for g in given]
+
+
+def _common(given: list[Given]) -> Scalar | None:
+    """The type that numbers take beside these arguments."""
+    scalars = [element(g.type) for g in given if g.type is not None]
+    return next((s for s in scalars if isinstance(s, Scalar) and s.kind != "bool"), None)
 
 
 def _literal_type(value: Any, common: Scalar | None) -> Scalar | None:
@@ -127,21 +164,35 @@ def _lowered(
     callee: Callee, names: tuple[str | None, ...], given: tuple[tuple[Type | None, _Known | None], ...]
 ) -> IrFunction | str:
     """`return callee(arguments)` as IR, or why there is none."""
-    params = [f"a{i}" for i, (t, _) in enumerate(given) if t is not None]
     passed = [f"{name}=a{i}" if name else f"a{i}" for i, name in enumerate(names)]
-    name = callee.function.name
     results = f"callee({', '.join(passed)})" + (", a0" if callee.updates else "")
-    text = f"def {name}({', '.join(params)}):\n    return {results}\n"
-    file = f"<call {next(_serial)} of {name}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    space = {"callee": callee.function, **{f"a{i}": k.value for i, (_, k) in enumerate(given) if k is not None}}
-    exec(compile(text, file, "exec"), space)
-    python = space[name]
-    python.__annotations__ = {f"a{i}": t for i, (t, _) in enumerate(given) if t is not None}
+    types = {f"a{i}": t for i, (t, _) in enumerate(given) if t is not None}
+    known = {f"a{i}": k.value for i, (_, k) in enumerate(given) if k is not None}
+    name = callee.function.name
+    function = define(name, f"    return {results}\n", types, {"callee": callee.function, **known}, Function)
     try:
-        return pipeline.run(lower_function(Function(python)))  # as in kernels, so that results agree to the bit
+        return pipeline.run(lower_function(function), _options())
     except CompileError as why:
         return _refusal(name, why)
+
+
+@lru_cache(maxsize=1)
+def _options() -> pipeline.PassOptions:
+    """As kernels are compiled on this machine, so that results agree to the bit."""
+    return pipeline.PassOptions(contract=host().fma)
+
+
+def define(name: str, body: str, params: dict[str, Type], captured: dict[str, Any], make: Callable[[Any], Any]) -> Any:
+    """What `make` makes of a Python function of this body, whose source can be read while that lasts."""
+    text = f"def {name}({', '.join(params)}):\n{body}"
+    file = f"<call {next(_serial)} of {name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    space = dict(captured)
+    exec(compile(text, file, "exec"), space)
+    python = space[name]
+    python.__annotations__ = params
+    try:
+        return make(python)
     finally:
         del linecache.cache[file]
 
