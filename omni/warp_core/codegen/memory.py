@@ -1,7 +1,7 @@
 """Loads, stores and atomics.
 
 An address is a `V` like any other value, and its form decides the access: uniform addresses are scalar accesses, linear
-ones with a small element are one wide access plus shuffles (so arrays of vectors, matrices and structs are read at full
+ones with a small element are wide accesses plus shuffles (so arrays of vectors, matrices and structs are read at full
 width), and the rest are gathers and scatters. Under a mask, wide accesses become masked ones.
 """
 
@@ -13,7 +13,8 @@ from typing import Any
 
 from ..lang.types import BOOL, I8, I16, I32, I64, MAX_NDIM, Array, Packed, Struct, Type, leaves, members
 from .lanes import Lanes, Mostly, V
-from .writer import PTR, Leaf, constant, llvm_scalar, llvm_type
+from .wide import Wide
+from .writer import PTR, Leaf, constant, llvm_type, memory_type, suffix
 
 # Elements of up to this many leaves are accessed as one vector: beyond it the shuffles cost more than gathers.
 _WIDE_LEAVES = 12
@@ -58,11 +59,6 @@ def path_range(t: Type, path: tuple[int, ...]) -> tuple[int, int, int, Type]:
         start += first
         t = members(t)[step]
     return offset, start, start + leaf_count(t), t
-
-
-def memory_type(t: Leaf) -> str:
-    """Truth values take a byte in memory."""
-    return "i8" if t is BOOL else llvm_scalar(t)
 
 
 def with_inner_strides(values: list[V], t: Type) -> list[V]:
@@ -193,47 +189,22 @@ class Memory:
         )
 
     def _load_wide(self, address: V, t: Type, wanted: range, mask: str | None) -> list[V]:
-        n, parts = self.lanes.lanes, memory_leaves(t)
-        k, raw_type = len(parts), self._raw_type(parts)
-        wide = f"<{n * k} x {raw_type}>"
-        align = parts[0][1].align
-        if mask is None:
-            raw = self.w.inst(f"load {wide}, ptr {address.text}, align {align}")
-        else:
-            lanes_mask = self._spread(mask, k)
-            name = f"llvm.masked.load.v{n * k}{_suffix(raw_type)}.p0"
-            self.lanes.declare(f"declare {wide} @{name}(ptr, <{n * k} x i1>, {wide})")
-            raw = self.w.inst(
-                f"call {wide} @{name}(ptr align {align} {address.text}, <{n * k} x i1> {lanes_mask}, "
-                f"{wide} zeroinitializer)"
-            )
-        return [self._pick(raw, wide, raw_type, parts[i][1], i, k) for i in wanted]
+        parts = memory_leaves(t)
+        access = Wide(self.lanes, [leaf for _, leaf in parts], address.text)
+        columns = access.load(wanted, mask)
+        return [self._leaf(column, access.element, parts[i][1]) for column, i in zip(columns, wanted)]
 
-    def _raw_type(self, parts) -> str:
-        kinds = {memory_type(leaf) for _, leaf in parts}
-        return kinds.pop() if len(kinds) == 1 else f"i{8 * parts[0][1].size}"
-
-    def _pick(self, raw: str, wide: str, raw_type: str, leaf: Leaf, index: int, k: int) -> V:
+    def _leaf(self, raw: str, raw_type: str, leaf: Leaf) -> V:
         n = self.lanes.lanes
-        if k > 1:
-            indices = ", ".join(f"i32 {index + lane * k}" for lane in range(n))
-            raw = self.w.inst(f"shufflevector {wide} {raw}, {wide} poison, <{n} x i32> <{indices}>")
         if raw_type != memory_type(leaf):
             cast = "inttoptr" if leaf is PTR else "bitcast"
             raw = self.w.inst(f"{cast} <{n} x {raw_type}> {raw} to <{n} x {memory_type(leaf)}>")
         return V(leaf, self._from_memory(raw, leaf, n), None)
 
-    def _spread(self, mask: str, k: int) -> str:
-        """Each lane's bit repeated for its `k` leaves."""
-        if k == 1:
-            return mask
-        n = self.lanes.lanes
-        return self.lanes.shuffle(BOOL, n, mask, "poison", [i // k for i in range(n * k)])
-
     def _gather(self, address: V, leaf: Leaf, mask: str | None) -> V:
         n = self.lanes.lanes
         ty = f"<{n} x {memory_type(leaf)}>"
-        name = f"llvm.masked.gather.v{n}{_suffix(memory_type(leaf))}.v{n}p0"
+        name = f"llvm.masked.gather.v{n}{suffix(memory_type(leaf))}.v{n}p0"
         self.lanes.declare(f"declare {ty} @{name}(<{n} x ptr>, <{n} x i1>, {ty})")
         pointers = self.lanes.vector(address)
         raw = self.w.inst(
@@ -287,18 +258,9 @@ class Memory:
         return self.w.inst(f"and i64 {lane}, {n - 1}")  # stays a lane should none be active
 
     def _store_wide(self, address: V, t: Type, values: list[V], mask: str | None) -> None:
-        n, parts = self.lanes.lanes, memory_leaves(t)
-        k, raw_type = len(parts), self._raw_type(parts)
-        columns = [self._raw(v, leaf, raw_type) for v, (_, leaf) in zip(values, parts)]
-        wide, text = f"<{n * k} x {raw_type}>", self._interleave(columns, raw_type)
-        align = parts[0][1].align
-        if mask is None:
-            self.w.do(f"store {wide} {text}, ptr {address.text}, align {align}")
-            return
-        name = f"llvm.masked.store.v{n * k}{_suffix(raw_type)}.p0"
-        self.lanes.declare(f"declare void @{name}({wide}, ptr, <{n * k} x i1>)")
-        lanes_mask = self._spread(mask, k)
-        self.w.do(f"call void @{name}({wide} {text}, ptr align {align} {address.text}, <{n * k} x i1> {lanes_mask})")
+        parts = memory_leaves(t)
+        access = Wide(self.lanes, [leaf for _, leaf in parts], address.text)
+        access.store([self._raw(v, leaf, access.element) for v, (_, leaf) in zip(values, parts)], mask)
 
     def _raw(self, value: V, leaf: Leaf, raw_type: str) -> str:
         n = self.lanes.lanes
@@ -308,38 +270,13 @@ class Memory:
             text = self.w.inst(f"{cast} <{n} x {memory_type(leaf)}> {text} to <{n} x {raw_type}>")
         return text
 
-    def _interleave(self, columns: list[str], raw_type: str) -> str:
-        """<a0 b0 c0 a1 b1 c1 …> from <a…>, <b…>, <c…>: concatenate pairwise, then one permutation."""
-        n, k = self.lanes.lanes, len(columns)
-        if k == 1:
-            return columns[0]
-        parts, width = columns, n
-        while len(parts) > 1:
-            parts = [*parts, "poison"] if len(parts) % 2 else parts
-            parts = [self._concatenate(a, b, width, raw_type) for a, b in zip(parts[::2], parts[1::2])]
-            width *= 2
-        indices = ", ".join(f"i32 {leaf * n + lane}" for lane in range(n) for leaf in range(k))
-        ty = f"<{width} x {raw_type}>"
-        return self.w.inst(f"shufflevector {ty} {parts[0]}, {ty} poison, <{n * k} x i32> <{indices}>")
-
-    def _concatenate(self, a: str, b: str, width: int, raw_type: str) -> str:
-        if a == b == "poison":
-            return "poison"
-        indices = ", ".join(f"i32 {i}" for i in range(2 * width))
-        ty = f"<{width} x {raw_type}>"
-        return self.w.inst(f"shufflevector {ty} {a}, {ty} {b}, <{2 * width} x i32> <{indices}>")
-
     def _scatter(self, address: V, leaf: Leaf, value: V, mask: str | None) -> None:
         n = self.lanes.lanes
         ty = f"<{n} x {memory_type(leaf)}>"
-        name = f"llvm.masked.scatter.v{n}{_suffix(memory_type(leaf))}.v{n}p0"
+        name = f"llvm.masked.scatter.v{n}{suffix(memory_type(leaf))}.v{n}p0"
         self.lanes.declare(f"declare void @{name}({ty}, <{n} x ptr>, <{n} x i1>)")
         text = self._to_memory(self.lanes.vector(value), leaf, n)
         pointers = self.lanes.vector(address)
         self.w.do(
             f"call void @{name}({ty} {text}, <{n} x ptr> align {leaf.align} {pointers}, <{n} x i1> {self._mask(mask)})"
         )
-
-
-def _suffix(raw_type: str) -> str:
-    return {"float": "f32", "double": "f64", "ptr": "p0"}.get(raw_type, raw_type)

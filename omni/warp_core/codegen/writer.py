@@ -39,6 +39,16 @@ def llvm_type(t: Leaf, lanes: int = 1) -> str:
     return llvm_scalar(t) if lanes == 1 else f"<{lanes} x {llvm_scalar(t)}>"
 
 
+def memory_type(t: Leaf) -> str:
+    """Truth values take a byte in memory."""
+    return "i8" if t is BOOL else llvm_scalar(t)
+
+
+def suffix(llvm: str) -> str:
+    """How the names of intrinsics end that take this type."""
+    return {"float": "f32", "double": "f64", "ptr": "p0"}.get(llvm, llvm)
+
+
 def literal(value: Any, t: Leaf) -> str:
     """`value` as a literal of scalar type `t`."""
     if isinstance(t, Pointer):
@@ -66,8 +76,8 @@ def sequence(start: int, step: int, lanes: int, t: Scalar = I64) -> str:
 
 
 def shuffle_mask(indices) -> str:
-    """The index operand of a shufflevector."""
-    indices = list(indices)
+    """The index operand of a shufflevector; None stands for an element that does not matter."""
+    indices = ["poison" if i is None else i for i in indices]
     return f"<{len(indices)} x i32> <" + ", ".join(f"i32 {i}" for i in indices) + ">"
 
 
