@@ -1,5 +1,5 @@
 """Which types a launch gives the parameters of a generic kernel: `argument_types` reads them off the arguments,
-`explicit_types` takes them from the user.
+`explicit_types` takes them from the user. And which overload of a function takes values: `overload_for`.
 
 Typed arguments decide the type variables first. A bare Python number then takes the type its variable has, and is
 int32, float32 or bool where the variable is still open.
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from . import types
 from .annotations import describe, type_or_none
 from .arrays import ArrayAnnotation
-from .generics import Pattern, is_generic, spell, spell_pattern, substitute, unify
+from .generics import Constant, Pattern, is_generic, spell, spell_pattern, substitute, unify
 from .types import Array, Type
 from .values import python_type
 
 if TYPE_CHECKING:
-    from .kernel import Kernel
+    from .kernel import Function, Kernel
 
 _NUMBERS = ((bool, (types.BOOL,)), (int, (types.I32, types.F32)), (float, (types.F32,)))
 # Elements that take trailing dimensions of a NumPy array: how many, and the element they make with a scalar.
@@ -29,6 +29,11 @@ _INNER: dict[str, tuple[int, Any]] = {
     "Quat": (1, lambda n, s: types.Quat(s)),
     "Transform": (1, lambda n, s: types.Transform(s)),
 }
+
+
+def is_open(t: Any) -> bool:
+    """Whether a parameter's type is left open, to be told by the arguments."""
+    return is_generic(t) and t is not Constant
 
 
 def argument_types(kernel: Kernel, args: Sequence[Any]) -> tuple[Type, ...]:
@@ -44,14 +49,21 @@ def argument_types(kernel: Kernel, args: Sequence[Any]) -> tuple[Type, ...]:
             f"kernel `{kernel.name}` takes {len(params)} arguments ({names}), but inputs and outputs give {len(args)}"
         )
     bindings: dict[str, object] = {}
-    out: list[Any] = [None if is_generic(pattern) else pattern for _, pattern in params]
+    found = infer([pattern for _, pattern in params], args, bindings)
+    for i, t in enumerate(found):
+        if t is None:
+            raise _misfit(kernel, i, args[i], bindings)
+    return tuple(found)  # type: ignore[arg-type]
+
+
+def infer(patterns: Sequence[Any], args: Sequence[Any], bindings: dict[str, object]) -> list[Type | None]:
+    """The types that arguments give parameters of these types and patterns, None for those that do not fit."""
+    out: list[Any] = [None if is_generic(pattern) else pattern for pattern in patterns]
     for untyped in (False, True):
-        for i, ((_, pattern), x) in enumerate(zip(params, args)):
+        for i, (pattern, x) in enumerate(zip(patterns, args)):
             if out[i] is None and (x is None or type(x) in (bool, int, float)) is untyped:
                 out[i] = _untyped(pattern, x, bindings) if untyped else _typed(pattern, x, bindings)
-                if out[i] is None:
-                    raise _misfit(kernel, i, x, bindings)
-    return tuple(out)
+    return out
 
 
 def _typed(pattern: Any, x: Any, bindings: dict[str, object]) -> Type | None:
@@ -157,3 +169,42 @@ def _explicit(kernel: Kernel, name: str, pattern: Any, annotation: Any, bindings
 def annotations_of(found: Iterable[Type]) -> list[Any]:
     """Types as they are written in annotations."""
     return [ArrayAnnotation(python_type(t.dtype), t.ndim) if isinstance(t, Array) else python_type(t) for t in found]
+
+
+# -- overloads of functions -----------------------------------------------------------------------------------------
+
+
+def overload_for(overloads: Sequence[Function], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Function | None:
+    """The first overload that takes these values, preferably with bare numbers as the types they have by themselves."""
+    for adapting in (False, True):
+        for f in overloads:
+            wanted = dict(f.params)
+            given = dict(zip(wanted, args)) | dict(kwargs)
+            complete = given.keys() | f.defaults.keys() == wanted.keys() and len(given) == len(args) + len(kwargs)
+            bindings: dict[str, object] = {}
+            if complete and all(_takes(wanted[name], x, bindings, adapting) for name, x in given.items()):
+                return f
+    return None
+
+
+def _takes(pattern: Any, x: Any, bindings: dict[str, object], adapting: bool) -> bool:
+    if pattern is Constant:
+        return True
+    if type(x) not in (bool, int, float):
+        found = type_of_value(x, pattern)
+        return found is not None and unify(pattern, found, bindings)
+    kind, natural = next((kind, c[0]) for kind, c in _NUMBERS if isinstance(x, kind))
+    if not adapting or kind is bool:
+        return unify(pattern, natural, bindings)
+    bound = substitute(pattern, bindings)
+    if isinstance(bound, types.Scalar):
+        return bound.is_float or (bound.is_int and kind is int)
+    return any(unify(pattern, t, bindings) for t in (natural, types.F32))
+
+
+def no_overload(name: str, args: Sequence[Any]) -> TypeError:
+    """The exception for values that no overload takes."""
+    found = [(type_of_value(x), x) for x in args]
+    return TypeError(
+        f"no overload of `{name}` takes {', '.join(spell(t) if t else type(x).__name__ for t, x in found)}"
+    )

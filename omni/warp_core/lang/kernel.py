@@ -20,7 +20,7 @@ from typing import Any
 from . import inference
 from .annotations import AnnotationError, parameters, surroundings
 from .errors import CompileError, Diagnostic, Place, Span, compile_error, nearest
-from .generics import Constant, is_generic, spell
+from .generics import Constant, spell
 from .source import Source
 from .texts import split_lines
 from .types import Type
@@ -118,7 +118,7 @@ class Kernel(Definition):
     @cached_property
     def is_generic(self) -> bool:
         """Whether the type of a parameter is left open. Each combination of types gets an instance."""
-        return any(is_generic(t) and t is not Constant for _, t in self.params)
+        return any(inference.is_open(t) for _, t in self.params)
 
     def instance(self, types: Sequence[Type]) -> Kernel:
         """The kernel for these types, one for each parameter."""
@@ -176,7 +176,7 @@ class Kernel(Definition):
 
 
 class Function(Definition):
-    """A function that kernels and other functions call; at Python scope it is the plain Python function.
+    """A function that kernels and other functions call; at Python scope it is a plain Python function.
 
     Functions defined one after the other under one name with different parameter types are overloads of each other.
     As an annotation, the class stands for a function that is known when the kernel compiles.
@@ -192,16 +192,29 @@ class Function(Definition):
 
     @cached_property
     def overloads(self) -> list[Function]:
-        """All functions under this name, the latest first; a later one replaces an equal signature."""
-        out = [self]
-        if self._earlier is not None:
-            mine = [t for _, t in self.params]
-            out += [f for f in self._earlier.overloads if [t for _, t in f.params] != mine]
-        return out
+        """All functions under this name in the order in which a call tries them; of equal signatures, the latest.
+
+        Those without open types come first, the latest before the earlier ones; the generic ones follow as defined.
+        """
+        found: dict[tuple, Function] = {}
+        f: Function | None = self
+        while f is not None:
+            found.setdefault(tuple(t for _, t in f.params), f)
+            f = f._earlier
+        opened = [f for types, f in found.items() if any(map(inference.is_open, types))]
+        return [f for f in found.values() if f not in opened] + opened[::-1]
 
     def __call__(self, *args, **kwargs):
-        """Run it as the Python function it is."""
-        return self.func(*args, **kwargs)
+        """Run it as the Python function it is, or the overload that takes the arguments.
+
+        Raises:
+            TypeError: none of several overloads takes them.
+        """
+        alone = self._earlier is None or len(self.overloads) == 1
+        chosen = self if alone else inference.overload_for(self.overloads, args, kwargs)
+        if chosen is None:
+            raise inference.no_overload(self.name, args)
+        return chosen.func(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<function {self.name}>"

@@ -7,12 +7,15 @@ compiled code bit for bit, floats to rounding (compiled code may fuse a*b + c). 
 
 from __future__ import annotations
 
+import functools
+import inspect
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..front.lower import lower_function
 from ..lang import registry
+from ..lang.inference import infer, is_open, no_overload, overload_for
 from ..lang.kernel import Definition, Function, Kernel
 from ..lang.scalars import SCALAR_CLASSES, scalar_type_of, typed_components
 from ..lang.structs import StructValue, spell
@@ -87,30 +90,40 @@ class _Run:
 
     def function(self, f: Function) -> Callable:
         if f not in self.functions:
-            self.functions[f] = self.overloaded(f) if len(f.overloads) > 1 else rewrite(f, self.meaning, True)
+            self.functions[f] = self.overloaded(f) if len(f.overloads) > 1 else self.alone(f)
         return self.functions[f]
 
-    def overloaded(self, f: Function) -> Callable:
-        """A function that picks the overload whose parameters take the arguments."""
-        rows = [(o, rewrite(o, self.meaning, True)) for o in f.overloads]
+    def alone(self, f: Function) -> Callable:
+        """One overload; a generic one is made anew for each combination of argument types."""
+        if not any(is_open(t) for _, t in f.params):
+            return rewrite(f, self.meaning, True)
+        signature, rows = inspect.signature(f.func), {}
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            for wanted in (_is_exactly, _takes):
-                for overload, python in rows:
-                    if _matches(overload, args, kwargs, wanted):
-                        return python(*args, **kwargs)
-            raise TypeError(f"no overload of `{f.name}` takes {', '.join(describe(a) for a in args)}")
+            given = signature.bind(*args, **kwargs)
+            given.apply_defaults()
+            types = tuple(infer([t for _, t in f.params], list(given.arguments.values()), {}))
+            if types not in rows:
+                results = functools.partial(_results_for, f, types)
+                rows[types] = rewrite(f, self.meaning._replace(result_types=results), False)
+            values = [x if t is None else convert(x, t) for x, t in zip(given.arguments.values(), types)]
+            return rows[types](**dict(zip(given.arguments, values)))
 
         call.__name__ = f.name
         return call
 
+    def overloaded(self, f: Function) -> Callable:
+        """A function that picks the overload whose parameters take the arguments."""
+        rows = {o: self.alone(o) for o in f.overloads}
 
-def _matches(f: Function, args: tuple, kwargs: dict, wanted: Callable[[Any, Any], bool]) -> bool:
-    """Whether `f` can be called with these arguments, each `wanted` for its parameter."""
-    types = dict(f.params)
-    given = dict(zip(types, args)) | kwargs
-    complete = given.keys() | f.defaults.keys() == types.keys() and len(given) == len(args) + len(kwargs)
-    return complete and all(wanted(x, types[name]) for name, x in given.items())
+        def call(*args: Any, **kwargs: Any) -> Any:
+            chosen = overload_for(f.overloads, args, kwargs)
+            if chosen is None:
+                raise no_overload(f.name, args)
+            return rows[chosen](*args, **kwargs)
+
+        call.__name__ = f.name
+        return call
 
 
 def describe(x: Any) -> str:
@@ -124,15 +137,8 @@ def _type(x: Any) -> Type | None:
     return t if isinstance(t, Type) else None
 
 
-def _is_exactly(x: Any, t: Any) -> bool:
-    return _type(typed(x)) is t or not isinstance(t, Type)
-
-
-def _takes(x: Any, t: Any) -> bool:
-    if _type(x) is t or not isinstance(t, Type):
-        return True
-    if not isinstance(t, Scalar) or not isinstance(x, (bool, int, float)):
-        return False
+def _fits(x: Any, t: Scalar) -> bool:
+    """Whether a literal can be a `t`."""
     if isinstance(x, bool):
         return t.kind == "bool"
     return t.is_float or (t.is_int and isinstance(x, int))
@@ -184,12 +190,17 @@ def like(number: int | float, other: Callable[[], Any]) -> Any:
         t = _type(other())
     except Exception:  # what the condition guarded against
         t = None
-    return SCALAR_CLASSES[t](number) if isinstance(t, Scalar) and _takes(number, t) else typed(number)
+    return SCALAR_CLASSES[t](number) if isinstance(t, Scalar) and _fits(number, t) else typed(number)
 
 
 def result_types(definition: Definition) -> tuple[Type, ...]:
     """The types that a function returns, which only the whole of it tells where it returns literals."""
     return lower_function(definition).results if isinstance(definition, Function) else ()
+
+
+def _results_for(f: Function, types: tuple[Any, ...], _: Definition) -> tuple[Type, ...]:
+    """What a generic function returns for arguments of these types; () where one is no value, but a function."""
+    return () if None in types else lower_function(f, types).results
 
 
 def literal(operation: Callable, a: Any, b: Any) -> Any:
