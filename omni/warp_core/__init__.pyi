@@ -309,9 +309,12 @@ class _Transform(_Flat[_S, _L], Generic[_S, _L, _Vec3, _Quat]):
 _P = ParamSpec('_P')
 _R = TypeVar('_R')
 _C = TypeVar('_C', bound=type)
+Scalar = TypeVar('Scalar', bound=Any)
+Float = TypeVar('Float', bound=Any)
+Int = TypeVar('Int', bound=Any)
 
 class Function(Generic[_P, _R]):
-    """A function that kernels and other functions call; at Python scope it is the plain Python function.
+    """A function that kernels and other functions call; at Python scope it is a plain Python function.
 
     Functions defined one after the other under one name with different parameter types are overloads of each other.
     As an annotation, the class stands for a function that is known when the kernel compiles.
@@ -428,6 +431,75 @@ class _Array(Generic[_D]):
 
     @typing.overload
     def __setitem__(self, key: slice | tuple[SupportsIndex | slice, ...], value: Any) -> None:
+        ...
+
+    def __add__(self, other: Any) -> Any:
+        ...
+
+    def __radd__(self, other: Any) -> Any:
+        ...
+
+    def __iadd__(self, other: Any) -> Self:
+        ...
+
+    def __sub__(self, other: Any) -> Any:
+        ...
+
+    def __rsub__(self, other: Any) -> Any:
+        ...
+
+    def __isub__(self, other: Any) -> Self:
+        ...
+
+    def __mul__(self, other: Any) -> Any:
+        ...
+
+    def __rmul__(self, other: Any) -> Any:
+        ...
+
+    def __imul__(self, other: Any) -> Self:
+        ...
+
+    def __truediv__(self, other: Any) -> Any:
+        ...
+
+    def __rtruediv__(self, other: Any) -> Any:
+        ...
+
+    def __itruediv__(self, other: Any) -> Self:
+        ...
+
+    def __floordiv__(self, other: Any) -> Any:
+        ...
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        ...
+
+    def __ifloordiv__(self, other: Any) -> Self:
+        ...
+
+    def __mod__(self, other: Any) -> Any:
+        ...
+
+    def __rmod__(self, other: Any) -> Any:
+        ...
+
+    def __imod__(self, other: Any) -> Self:
+        ...
+
+    def __pow__(self, other: Any) -> Any:
+        ...
+
+    def __rpow__(self, other: Any) -> Any:
+        ...
+
+    def __ipow__(self, other: Any) -> Self:
+        ...
+
+    def __neg__(self) -> Self:
+        ...
+
+    def __pos__(self) -> Self:
         ...
 
     def __matmul__(self, other: _Array[_D]) -> Any:
@@ -1861,9 +1933,6 @@ from .config import LOG_ERROR as LOG_ERROR
 from .config import LOG_INFO as LOG_INFO
 from .config import LOG_WARNING as LOG_WARNING
 from .lang.overload import overload as overload
-from .lang.typevars import Float as Float
-from .lang.typevars import Int as Int
-from .lang.typevars import Scalar as Scalar
 from .lang.kernel import Kernel as Kernel
 from .lang.kernel import kernel_from_source as kernel_from_source
 from .lang.errors import CompileError as CompileError
@@ -2079,6 +2148,36 @@ from .runtime.stream import synchronize_stream as synchronize_stream
 from .runtime.timer import ScopedTimer as ScopedTimer
 from .runtime.launch import Launch as Launch
 from .runtime.launch import init as init
+def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] | None = None, return_kernel: builtins.bool = False, block_dim: int | None = None, device: Device | str | None = None) -> Any:
+    """Apply a function to the elements of arrays.
+
+    Args:
+        func: A kernel function, a builtin, a type, or a Python function or lambda that is written like a kernel
+            function; its parameters without annotation take every type.
+        *inputs: One argument for each of its parameters: arrays of up to 4 dimensions, whose shapes are broadcast as
+            NumPy does, or values that are the same for all elements. Bare Python numbers are int32 or float32 if the
+            function takes them so, else of the scalar type of the first array.
+        out: The array to write, or one for each result; made if left out.
+        return_kernel: Return the kernel instead of running it; its parameters are the inputs, then the results.
+        block_dim: Accepted; of no effect on the CPU.
+        device: Where to run; by default the current device.
+
+    Returns:
+        The array of results, a list of them if the function returns several, or the kernel.
+
+    Raises:
+        TypeError: The function does not take these arguments, or `out` does not fit its results.
+        ValueError: The shapes do not fit each other, or no input is an array.
+        CompileError: The function has mistakes.
+
+    >>> import omni.warp_core as wp
+    >>> a = wp.array([1.0, 2.0, 3.0], dtype=float)
+    >>> wp.map(lambda x, y: x + 2.0 * y, a, 10.0).list()
+    [21.0, 22.0, 23.0]
+    >>> wp.map(wp.clamp, a, 1.5, 2.5, out=a).list()
+    [1.5, 2.0, 2.5]
+    """
+
 from .runtime.modules import force_load as force_load
 from .runtime.modules import get_module_options as get_module_options
 from .runtime.modules import load_module as load_module

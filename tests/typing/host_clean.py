@@ -49,6 +49,9 @@ def arrays() -> list[float]:
     c[0, 1] = wp.vec3(1.0, 2.0, 3.0)
     row: wp.array[wp.vec3] = c[1]
     corner: wp.vec3 = c[0, 1]
+    a += 2.0 * b - 1.0
+    more = wp.map(lambda x, y: x + y, a, b, out=a)
+    print((-a).numpy(), more.numpy())
     grid = wp.empty_like(c)
     grid.zero_()
     total = wp.utils.array_sum(a)

@@ -20,6 +20,17 @@ def twice(x: Any) -> Any:
 
 
 @wp.func
+def larger(x: wp.Float, y: wp.Float) -> wp.Float:
+    return x if x > y else y
+
+
+@wp.kernel
+def shifted(x: wp.array[Any], by: wp.Scalar, n: wp.Int):
+    i = wp.tid()
+    x[i] = x[i] + by * larger(1.0, 2.0)
+
+
+@wp.func
 def halves(x: float, by: float = 2.0) -> tuple[float, float]:
     return x / by, x - x / by
 

@@ -27,7 +27,7 @@ def in_kernels(x: wp.array[float], p: wp.array[wp.vec3], grid: wp.array2d[float]
     p[i] = wp.cross(p[i], wp.vec4(1.0))  # wrong
     p[i] = wp.quat_rotate(p[i], p[i])  # wrong
     p[i] = wp.normalize(wp.vec3i(1, 2, 3))  # wrong
-    x[i] = grid[i] + 1.0  # wrong
+    x[i] = grid[i]  # wrong
     x[i] = wp.int8(1) + wp.int16(2)  # wrong
     p[i].x = "one"  # wrong
     s = 0
