@@ -32,6 +32,7 @@ _HOMES = {
     "lang.scalars": "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64",
     "lang.values": f"{_VECTORS} {_FLOATS}",
     "lang.structs": "struct",
+    "lang.references": "ref",
     "lang.constants": f"{_CONSTANTS} {_CONSTANTS.lower()}",
     "lang.overload": "overload",
     "lang.typevars": "Float Int Scalar",
@@ -39,6 +40,7 @@ _HOMES = {
     "lang.errors": """CompileError InternalError KernelWarning WarpCodegenError WarpCodegenTypeError
         WarpCodegenValueError WarpCodegenKeyError WarpCodegenAttributeError WarpCodegenIndexError""",
     "runtime.array": "array array1d array2d array3d array4d",
+    "runtime.indexed": "indexedarray indexedarray1d indexedarray2d indexedarray3d indexedarray4d",
     "runtime.create": """clone empty empty_like from_dlpack from_numpy from_ptr full full_like ones ones_like to_dlpack
         zeros zeros_like""",
     "runtime.memory": "copy",

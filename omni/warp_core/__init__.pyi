@@ -1932,6 +1932,7 @@ from .config import LOG_DEBUG as LOG_DEBUG
 from .config import LOG_ERROR as LOG_ERROR
 from .config import LOG_INFO as LOG_INFO
 from .config import LOG_WARNING as LOG_WARNING
+from .lang.references import ref as ref
 from .lang.overload import overload as overload
 from .lang.kernel import Kernel as Kernel
 from .lang.kernel import kernel_from_source as kernel_from_source
@@ -1944,6 +1945,11 @@ from .lang.errors import WarpCodegenIndexError as WarpCodegenIndexError
 from .lang.errors import WarpCodegenKeyError as WarpCodegenKeyError
 from .lang.errors import WarpCodegenTypeError as WarpCodegenTypeError
 from .lang.errors import WarpCodegenValueError as WarpCodegenValueError
+from .runtime.indexed import indexedarray as indexedarray
+from .runtime.indexed import indexedarray1d as indexedarray1d
+from .runtime.indexed import indexedarray2d as indexedarray2d
+from .runtime.indexed import indexedarray3d as indexedarray3d
+from .runtime.indexed import indexedarray4d as indexedarray4d
 @typing.overload
 def clone(src: _A, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> _A:
     """A copy of `src` in C order, gradient included; arguments as for `empty_like`.
@@ -2970,6 +2976,8 @@ def dot(a: _Vector9, b: _Vector9) -> uint64: ...
 def eig3(A: mat33f) -> tuple[mat33f, vec3f]:
     """Eigenvalues and eigenvectors of a symmetric 3 x 3 matrix.
 
+    The older form with variables for the results, `wp.eig3(A, Q, d)`, assigns them.
+
     Args:
         A: a symmetric matrix; what is below the diagonal is not read.
 
@@ -2987,6 +2995,8 @@ def eig3(A: mat33f) -> tuple[mat33f, vec3f]:
 def eig3(A: mat33d) -> tuple[mat33d, vec3d]: ...
 @typing.overload
 def eig3(A: mat33h) -> tuple[mat33h, vec3h]: ...
+@typing.overload
+def eig3(A: mat33f | mat33d | mat33h, Q: Any, d: Any) -> None: ...
 
 def erf(x: _Scalar1) -> _Scalar1:
     """Error function of `x`.
@@ -3913,8 +3923,11 @@ def pow(x: _Scalar1, y: _Scalar1 | float) -> _Scalar1: ...
 @typing.overload
 def pow(x: _Scalar1 | float, y: _Scalar1) -> _Scalar1: ...
 
+@typing.overload
 def qr3(A: _Matrix5) -> tuple[_Matrix5, _Matrix5]:
     """QR decomposition of a 3 x 3 matrix.
+
+    The older form with variables for the results, `wp.qr3(A, Q, R)`, assigns them.
 
     Args:
         A: any matrix.
@@ -3929,6 +3942,8 @@ def qr3(A: _Matrix5) -> tuple[_Matrix5, _Matrix5]:
     >>> wp.get_diag(wp.qr3(wp.mat33(0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0))[1])
     vec3f([3.0, 2.0, -1.0])
     """
+@typing.overload
+def qr3(A: mat33f | mat33d | mat33h, Q: Any, R: Any) -> None: ...
 
 @typing.overload
 def quat_between_vectors(a: vec3f, b: vec3f) -> quatf:
@@ -4141,6 +4156,8 @@ def quat_slerp(a: quath, b: quath, t: float16 | float) -> quath: ...
 def quat_to_axis_angle(q: quatf) -> tuple[vec3f, float]:
     """Axis and angle of a rotation.
 
+    The older form with variables for the results, `wp.quat_to_axis_angle(q, axis, angle)`, assigns them.
+
     Args:
         q: a quaternion.
 
@@ -4158,6 +4175,8 @@ def quat_to_axis_angle(q: quatf) -> tuple[vec3f, float]:
 def quat_to_axis_angle(q: quatd) -> tuple[vec3d, float64]: ...
 @typing.overload
 def quat_to_axis_angle(q: quath) -> tuple[vec3h, float16]: ...
+@typing.overload
+def quat_to_axis_angle(q: quatf | quatd | quath, axis: Any, angle: Any) -> None: ...
 
 @typing.overload
 def quat_to_euler(q: quatf, i: int, j: int, k: int) -> vec3f:
@@ -4921,6 +4940,8 @@ def sub(a: Any, b: Any) -> Any:
 def svd2(A: mat22f) -> tuple[mat22f, vec2f, mat22f]:
     """Singular value decomposition of a 2 x 2 matrix.
 
+    The older form with variables for the results, `wp.svd2(A, U, sigma, V)`, assigns them.
+
     Args:
         A: any matrix.
 
@@ -4939,10 +4960,14 @@ def svd2(A: mat22f) -> tuple[mat22f, vec2f, mat22f]:
 def svd2(A: mat22d) -> tuple[mat22d, vec2d, mat22d]: ...
 @typing.overload
 def svd2(A: mat22h) -> tuple[mat22h, vec2h, mat22h]: ...
+@typing.overload
+def svd2(A: mat22f | mat22d | mat22h, U: Any, sigma: Any, V: Any) -> None: ...
 
 @typing.overload
 def svd3(A: mat33f) -> tuple[mat33f, vec3f, mat33f]:
     """Singular value decomposition of a 3 x 3 matrix.
+
+    The older form with variables for the results, `wp.svd3(A, U, sigma, V)`, assigns them.
 
     Args:
         A: any matrix.
@@ -4962,6 +4987,8 @@ def svd3(A: mat33f) -> tuple[mat33f, vec3f, mat33f]:
 def svd3(A: mat33d) -> tuple[mat33d, vec3d, mat33d]: ...
 @typing.overload
 def svd3(A: mat33h) -> tuple[mat33h, vec3h, mat33h]: ...
+@typing.overload
+def svd3(A: mat33f | mat33d | mat33h, U: Any, sigma: Any, V: Any) -> None: ...
 
 def tan(x: _Scalar1) -> _Scalar1:
     """Tangent of `x`.
@@ -5193,6 +5220,44 @@ def transform_point(xform: mat44f | transformf, point: vec3f) -> vec3f:
 def transform_point(xform: mat44d | transformd, point: vec3d) -> vec3d: ...
 @typing.overload
 def transform_point(xform: mat44h | transformh, point: vec3h) -> vec3h: ...
+
+def transform_set_rotation(xform: Any, q: quatf | quatd | quath) -> None:
+    """Replaces the rotation of a transform; in a kernel, `xform.q = q` does the same.
+
+    Args:
+        xform: the variable, field or array element to change.
+        q: the new rotation; it is stored as it is.
+
+    Returns:
+        Nothing.
+
+    Error: exact.
+    Derivative: 1 in `q` and in the translation.
+
+    >>> t = wp.transform_identity()
+    >>> wp.transform_set_rotation(t, wp.quat(1.0, 0.0, 0.0, 0.0))
+    >>> wp.transform_get_rotation(t)
+    quatf([1.0, 0.0, 0.0, 0.0])
+    """
+
+def transform_set_translation(xform: Any, p: vec3f | vec3d | vec3h) -> None:
+    """Replaces the translation of a transform; in a kernel, `xform.p = p` does the same.
+
+    Args:
+        xform: the variable, field or array element to change.
+        p: the new translation.
+
+    Returns:
+        Nothing.
+
+    Error: exact.
+    Derivative: 1 in `p` and in the rotation.
+
+    >>> t = wp.transform_identity()
+    >>> wp.transform_set_translation(t, wp.vec3(1.0, 2.0, 3.0))
+    >>> wp.transform_get_translation(t)
+    vec3f([1.0, 2.0, 3.0])
+    """
 
 @typing.overload
 def transform_to_matrix(xform: transformf) -> mat44f:

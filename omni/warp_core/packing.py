@@ -18,7 +18,7 @@ from .front import library, lower, packed  # noqa: F401 - lower fills the tables
 from .ir.nodes import Function
 from .ir.pack import write
 from .lang import registry
-from .lang.generics import Pattern, TypeVar, substitute
+from .lang.generics import Pattern, TypeVar, plain, substitute
 from .lang.types import F32, F64, I32, Mat, Type
 from .passes import pipeline
 
@@ -53,7 +53,7 @@ def instances() -> Iterator[tuple[registry.Builtin, int, tuple[Type, ...]]]:
         found = registry.get(name)
         assert found is not None
         for i, overload in enumerate(found.overloads):
-            patterns = [pattern for _, pattern, _ in overload.params]
+            patterns = [plain(pattern) for _, pattern, _ in overload.params]
             for bound in bindings(patterns):
                 types = tuple(substitute(p, bound) for p in patterns)
                 integer_matrix = any(isinstance(t, Mat) and t.scalar is I32 for t in types)
@@ -63,7 +63,7 @@ def instances() -> Iterator[tuple[registry.Builtin, int, tuple[Type, ...]]]:
 
 def _shadowed(found: registry.Builtin, index: int, types: tuple[Type, ...]) -> bool:
     """Whether an earlier overload takes exactly these types, so that this one is never chosen for them."""
-    return any(tuple(p for _, p, _ in o.params) == types for o in found.overloads[:index])
+    return any(tuple(plain(p) for _, p, _ in o.params) == types for o in found.overloads[:index])
 
 
 def build() -> bytes:

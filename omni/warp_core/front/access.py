@@ -15,6 +15,7 @@ from ..lang.errors import nearest
 from ..lang.generics import spell
 from ..lang.types import I32, Array, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
 from .context import Context, lowers
+from .indexed import array_type, extent, locate
 from .resolve import captured, member
 from .sections import section
 from .signs import not_negative
@@ -51,7 +52,7 @@ def _attribute(cx: Context, node: ast.Attribute) -> Front:
         return member(cx, base.member, node.attr, node)
     if isinstance(base, (Lit, Tup)) or not isinstance(base, (Value, Ref)):
         raise cx.error("no-member", f"{spell_front(base)} has no member `{node.attr}`", node)
-    if isinstance(base.type, Array):
+    if array_type(base.type):
         return _array_member(cx, cx.materialise(base, node.value), node)
     told = _told_by_type(base.type, node.attr)
     if told is not None:
@@ -70,7 +71,7 @@ def _subscript(cx: Context, node: ast.Subscript) -> Front:
         raise AssertionError
     if not isinstance(base, (Value, Ref)):
         raise cx.error("type-mismatch", f"{spell_front(base)} cannot be indexed", node.value)
-    if isinstance(base.type, Array):
+    if array_type(base.type):
         return element(cx, base, node)
     x: Value | Ref = base
     for step in index_steps(cx, base.type, node):
@@ -112,15 +113,14 @@ def _told_by_type(t: Type, name: str) -> Front | None:
 
 
 def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:
-    t = array.type
-    assert isinstance(t, Array)
-    b = cx.at(node)
+    t = array_type(array.type)
+    assert t is not None
     if node.attr == "shape":
-        return Tup([b.op("shape", array, attr=i) for i in range(t.ndim)])
+        return Tup([extent(cx, array, i, node) for i in range(t.ndim)])
     if node.attr == "size":
-        total = b.op("shape", array, attr=0)
+        total = extent(cx, array, 0, node)
         for i in range(1, t.ndim):
-            total = b.op("mul", total, b.op("shape", array, attr=i))
+            total = cx.b.op("mul", total, extent(cx, array, i, node))
         return total
     if node.attr == "ndim":
         return Lit(t.ndim)
@@ -128,7 +128,10 @@ def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:
         return Static(t.dtype)
     names = ("shape", "size", "ndim", "dtype")
     raise cx.error(
-        "no-member", f"{spell(t)} has no member `{node.attr}`", node, candidates=nearest(node.attr, names) or names
+        "no-member",
+        f"{spell(array.type)} has no member `{node.attr}`",
+        node,
+        candidates=nearest(node.attr, names) or names,
     )
 
 
@@ -293,18 +296,24 @@ def row(cx: Context, x: Value, i: int, node: ast.AST) -> Value:
 def element(cx: Context, base: Value | Ref, node: ast.Subscript) -> Value | Ref:
     """`array[...]`: an element, or a view of fewer dimensions when indices are missing."""
     array = cx.materialise(base, node.value)
-    t = array.type
-    assert isinstance(t, Array)
+    t = array_type(array.type)
+    assert t is not None
     nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if len(nodes) > t.ndim:
         extra = nodes[t.ndim]
         raise cx.error("index", f"{spell(t)} takes {t.ndim} indices, not {len(nodes)}", extra, help=_too_many(t))
-    if any(isinstance(n, ast.Slice) for n in nodes):
+    slices = [n for n in nodes if isinstance(n, ast.Slice)]
+    if slices and array.type is not t:
+        help = "slice it before the launch, or use indices"
+        raise cx.error("unsupported", "an indexed array cannot be sliced in a kernel", slices[0], help=help)
+    if slices:
         parts = [
             n if isinstance(n, ast.Slice) else array_index(cx, array, d, cx.rvalue(n), n) for d, n in enumerate(nodes)
         ]
         return section(cx, array, parts, node)
     indices = [array_index(cx, array, d, cx.rvalue(n), n) for d, n in enumerate(nodes)]
+    if array.type is not t:
+        return locate(cx, array, indices, node)
     if array.op is not None and array.op.code == "slice" and array.op.attr is None:  # a[i][j] is a[i, j]
         indices = [*array.op.args[1:], *indices]
         array = array.op.args[0]
@@ -324,7 +333,7 @@ def array_index(cx: Context, array: Value, dimension: int, x: Front, node: ast.A
     v = cx.index_value(x, node)
     if not_negative(v, cx.session.counting):
         return v
-    return _from_end(cx, v, cx.at(node).op("shape", array, attr=dimension), node)
+    return _from_end(cx, v, extent(cx, array, dimension, node), node)
 
 
 # -- storing --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..ir.nodes import Value
 from ..ir.ops import OpError
@@ -19,14 +19,19 @@ from ..lang.errors import CompileError
 from ..lang.generics import spell, spell_pattern
 from ..lang.kernel import Function, Kernel, static
 from ..lang.prim import Prim
+from ..lang.references import changed
 from ..lang.registry import INTRINSICS, Builtin, Intrinsic
 from ..lang.types import Scalar, Type, element
 from .context import Context, Refused, lowers
 from .limits import check_type
 from .overloads import Call, Match, adapt_values, choose
+from .places import argument, in_memory
 from .resolve import PACKAGE
-from .updates import write_back
+from .updates import update, write_back
 from .values import Closure, Front, Lit, Ref, Static, Tup, spell_front, unflatten
+
+if TYPE_CHECKING:
+    from .instances import Instance
 
 Handler = Callable[[Context, Call], Front]
 HANDLERS: dict[Any, Handler] = {}
@@ -50,6 +55,7 @@ def _call(cx: Context, node: ast.Call) -> Front:
     if isinstance(f, Static) and any(f.obj is s for s in (static, INTRINSICS["static"])):
         return HANDLERS["static"](cx, Call(node, [], list(node.args)))
     done = Call(node, [], [])
+    places = {a for _, a in changed(f.obj, node)} if isinstance(f, Static) else ()
     for a in node.args:
         if isinstance(a, ast.Starred):
             items = HANDLERS["*"](cx, Call(a, [cx.rvalue(a.value)], [a.value]))
@@ -57,12 +63,13 @@ def _call(cx: Context, node: ast.Call) -> Front:
             done.args += items.items
             done.nodes += [a] * len(items.items)
         else:
-            done.args.append(cx.rvalue(a))
+            done.args.append(argument(cx, a) if a in places else cx.rvalue(a))
             done.nodes.append(a)
     for k in node.keywords:
         if k.arg is None:
             raise cx.error("unsupported", "`**` arguments cannot be used in a kernel", k.value)
-        done.kwargs[k.arg], done.kw_nodes[k.arg] = cx.rvalue(k.value), k.value
+        value = argument(cx, k.value) if k.value in places else cx.rvalue(k.value)
+        done.kwargs[k.arg], done.kw_nodes[k.arg] = value, k.value
     return dispatch(cx, f, done, node.func)
 
 
@@ -196,12 +203,19 @@ def call_builtin(
         check_type(cx, v.type, node)
     instance = cx.session.builtin_instance(builtin, i, m, node)
     results = cx.at(node).emit("call", values, attr=instance.function, results=instance.function.results)
-    found = unflatten(instance.shape, list(results))
+    found = _finished(cx, instance, m, list(results), node, f"`wp.{builtin.name}`")
     if not builtin.updates:
         return found
     *kept, new = found.items
-    write_back(cx, builtin, node, new)
+    update(cx, builtin, node, new)
     return kept[0] if len(kept) == 1 else Tup(kept)
+
+
+def _finished(cx: Context, instance: Instance, m: Match, results: list[Value], node: ast.AST, what: str) -> Any:
+    """What a call gives, after what it changed has been written back."""
+    count = len(results) - len(m.refs) + len(m.elements)
+    write_back(cx, m, results[count:], node, what)
+    return unflatten(instance.shape, results[:count])
 
 
 def _call_function(cx: Context, f: Function, c: Call) -> Front:
@@ -216,10 +230,11 @@ def _call_function(cx: Context, f: Function, c: Call) -> Front:
         forms.append((params, signature(g.name, params)))
     i, m = choose(cx, f"`{f.name}`", forms, c)
     _check_captures(cx, m, c)
+    in_memory(m)
     values = adapt_values(cx, m, c)
     instance = cx.session.instance(cx, f.overloads[i], m, c.node)
     results = cx.at(c.node).emit("call", values, attr=instance.function, results=instance.function.results)
-    return unflatten(instance.shape, list(results))
+    return _finished(cx, instance, m, list(results), c.node, f"`{f.name}`")
 
 
 def _check_captures(cx: Context, m: Match, c: Call) -> None:

@@ -373,7 +373,11 @@ class Context:
                 self.env[name] = x.value if x.when == condition else Unset(x.where, x.why)
 
     def bind(self, name: str, x: Any, node: ast.AST) -> None:
-        """`name = x`: a local keeps the type of its first assignment."""
+        """`name = x`: a local keeps the type of its first assignment. An element passed by reference is written."""
+        ref = self.env.get(name)
+        if type(ref) is Ref:
+            self.at(node).op("store", *ref.operands, self.convert(x, ref.type, node, f"`{name}`"), attr=ref.path)
+            return
         if isinstance(x, Value):
             known = self.local_types.get(name)
             if known is None:

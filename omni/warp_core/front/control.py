@@ -13,6 +13,7 @@ from typing import Any
 from ..ir.nodes import Value
 from ..lang.types import Array, Struct, Type
 from .context import Context, Exit, Frame, PyLoop, Returned, lowers
+from .indexed import array_type
 from .iteration import Items, Span, iterate
 from .joins import Join, conditional, terminate
 from .liveness import base_name
@@ -48,21 +49,24 @@ def _arm(cx: Context, condition: bool, body: Sequence[ast.stmt]) -> None:
 
 def assigned(cx: Context, nodes: Sequence[ast.AST]) -> frozenset[str]:
     """Locals the nodes assign; stores into arrays, and into arrays that are fields of structs, assign nothing."""
-    return frozenset(n for n in cx.liveness.writes(nodes) if _changes(cx.env.get(n), n, nodes))
+    return frozenset(n for n in cx.liveness.writes(nodes) if _changes(cx, n, nodes))
 
 
-def _changes(x: Any, name: str, nodes: Sequence[ast.AST]) -> bool:
+def _changes(cx: Context, name: str, nodes: Sequence[ast.AST]) -> bool:
+    x = cx.env.get(name)
     if not isinstance(x, Value) or not isinstance(x.type, (Array, Struct)):
         return True
     t = x.type
-    return any(_reaches(t, n) for n in _stores(nodes) if base_name(n) == name)
+    return any(_reaches(t, n) for n in _stores(cx, nodes) if base_name(n) == name)
 
 
-def _stores(nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
+def _stores(cx: Context, nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
     for root in nodes:
         for n in ast.walk(root):
             if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(n.ctx, ast.Store):
                 yield n
+            elif isinstance(n, ast.Call):
+                yield from cx.liveness.changed.get(n, ())
 
 
 def _reaches(t: Type, target: ast.expr) -> bool:
@@ -72,7 +76,7 @@ def _reaches(t: Type, target: ast.expr) -> bool:
         steps.append(target)
         target = target.value
     for step in reversed(steps):
-        if isinstance(t, Array):
+        if array_type(t):
             return False
         if isinstance(t, Struct) and isinstance(step, ast.Attribute) and step.attr in t.index:
             t = t.fields[t.index[step.attr]][1]

@@ -27,6 +27,7 @@ from .joins import terminate
 from .limits import check_values
 from .liveness import Liveness
 from .overloads import Match
+from .places import from_memory
 from .updates import recogniser
 from .values import Closure, Front, Lit, Static, Tup, flatten, spell_shape
 
@@ -83,7 +84,8 @@ class Session:
 
     def instance(self, cx: Context, f: Function, m: Match, node: ast.AST) -> Instance:
         """The lowered form of a user function for the argument types of `m`."""
-        key = (id(f), tuple(t.key for _, t, _ in m.values), tuple((n, _static_key(x)) for n, x in m.statics))
+        statics = tuple((n, _static_key(x)) for n, x in m.statics)
+        key = (id(f), tuple(t.key for _, t, _ in m.values), statics, tuple(m.elements.items()))
         if key in self._active:
             chain = " -> ".join([*list(self._active.values())[list(self._active).index(key) :], f.name])
             raise cx.error(
@@ -129,20 +131,26 @@ class Session:
         cx = Context(self, source, func.__globals__, cells, fn)
         cx.bindings = m.bindings
         statics = {name: x.obj for name, x in m.statics if isinstance(x, Static)}
-        cx.liveness = Liveness(tree.body, recogniser(func.__globals__, {**cells, **statics}))
+        returned = [p for p in m.refs if p not in m.elements]
+        changes = recogniser(func.__globals__, {**cells, **statics})
+        cx.liveness = Liveness(tree.body, changes, frozenset(returned))
         args = [a.arg for a in [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]]
         cx.local_names = frozenset((*cx.liveness.locals, *args))
         nodes = {a.arg: a for a in [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]}
-        for p, value in zip(m.values, params):
-            cx.env[p[0]] = value
-            cx.local_types[p[0]] = (value.type, nodes[p[0]])
+        given = {p: value for (p, _, _), value in zip(m.values, params)}
+        for p, element in m.elements.items():
+            cx.env[p] = from_memory(p, element, given)
+        for p, value in given.items():
+            if p in nodes and p not in m.elements:
+                cx.env[p] = value
+                cx.local_types[p] = (value.type, nodes[p])
         for p_name, x in m.statics:
             cx.env[p_name] = _own(cx, x)
         returns = func.__annotations__.get("return")
         cx.expected = self._expected(cx, func, returns, frame_locals, tree)
         before = len(self.diagnostics)
         cx.statements(tree.body)
-        shape = self._finish(cx, fn, tree)
+        shape = self._finish(cx, fn, tree, returned, before)
         check_values(cx, fn)
         if len(self.diagnostics) > before:
             raise Refused
@@ -178,8 +186,8 @@ class Session:
             return None if any(is_generic(t) or t is None for t in types) else tuple(types)
         return tuple(types)
 
-    def _finish(self, cx: Context, fn: IrFunction, tree: ast.FunctionDef) -> Any:
-        """Close the body, and give all returns one shape."""
+    def _finish(self, cx: Context, fn: IrFunction, tree: ast.FunctionDef, returned: list[str], known: int) -> Any:
+        """Close the body, and give all returns one shape; the parameters `returned` go out after the results."""
         if not cx.dead:
             end = tree.body[-1]
             cx.b.loc = cx.loc(end)
@@ -189,7 +197,7 @@ class Session:
                 self._missing_return(cx, tree, end, valued)
             cx.returns.append(Returned(falls, Static(None), end))
         shape = NOTHING
-        if cx.returns and not self.diagnostics:
+        if cx.returns and len(self.diagnostics) == known:
             for r in cx.returns:
                 outcome = cx.attempt(partial(_typed_return, cx, r), None)
                 if outcome is None:
@@ -198,7 +206,7 @@ class Session:
                     shape = outcome[0]
                 elif outcome[0] != shape:
                     self._returns_differ(cx, shape, outcome[0], r)
-                r.exit.op.args += outcome[1]
+                r.exit.op.args += outcome[1] + [_final(cx, p, r) for p in returned]
         fn.results = tuple(v.type for v in cx.returns[0].exit.op.args) if cx.returns else ()
         return shape
 
@@ -258,6 +266,14 @@ def _own(cx: Context, x: Any) -> Any:
     if isinstance(x, Value):
         return cx.b.const(x.const, x.type)
     return Tup([_own(cx, i) for i in x.items]) if isinstance(x, Tup) else x
+
+
+def _final(cx: Context, parameter: str, r: Returned) -> Value:
+    """What a by-reference parameter holds where the function returns."""
+    x = r.exit.env.get(parameter)
+    if not isinstance(x, Value):
+        raise cx.error("unassigned", f"`{parameter}` has no value to give back here", r.node)
+    return x
 
 
 def _is_none(x: Any) -> bool:

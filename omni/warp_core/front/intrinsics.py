@@ -13,11 +13,12 @@ from ..lang import registry
 from ..lang.annotations import type_or_none
 from ..lang.generics import spell
 from ..lang.kernel import constant as constant_function
-from ..lang.types import Array, Packed, Scalar, Struct, Type
+from ..lang.types import Packed, Scalar, Struct, Type
 from .access import array_index
 from .calls import Call, count_arguments, handles, loaded, same_type
 from .comparison import compare
 from .context import Context
+from .indexed import array_type, locate
 from .operators import binary, unary
 from .resolve import captured
 from .values import Closure, Front, Lit, Ref, Static, Tup, spell_front
@@ -56,16 +57,20 @@ def _block_dim(cx: Context, c: Call) -> Front:
 def _element(cx: Context, c: Call, extra: int, name: str) -> Ref:
     """The array element named by the leading arguments; `extra` arguments follow."""
     array = cx.materialise(c.args[0], c.arg_node(0)) if c.args else None
-    if array is None or not isinstance(array.type, Array):
+    t = array_type(array.type) if array is not None else None
+    if array is None or t is None:
         shown = spell_front(array) if array is not None else "nothing"
         raise cx.error("arguments", f"`{name}` works on an array, not on {shown}", c.arg_node(0))
-    t = array.type
     given = len(c.args) - 1 - extra
     if given != t.ndim or c.kwargs:
         total = 1 + t.ndim + extra
-        raise cx.error("arguments", f"`{name}` on {spell(t)} takes {total} arguments, {len(c.args)} given", c.node)
-    indices = tuple(array_index(cx, array, i, x, c.arg_node(i + 1)) for i, x in enumerate(c.args[1 : 1 + given]))
-    return Ref(array, indices, t.dtype)
+        raise cx.error(
+            "arguments", f"`{name}` on {spell(array.type)} takes {total} arguments, {len(c.args)} given", c.node
+        )
+    indices = [array_index(cx, array, i, x, c.arg_node(i + 1)) for i, x in enumerate(c.args[1 : 1 + given])]
+    found = locate(cx, array, indices, c.node) if array.type is not t else Ref(array, tuple(indices), t.dtype)
+    assert isinstance(found, Ref)
+    return found
 
 
 @handles("load")

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir.nodes import Value
-from ..lang.types import I32, Array, Mat, Quat, Scalar, Transform, Vec
+from ..lang.types import I32, Mat, Quat, Scalar, Transform, Vec
 from .access import row
 from .calls import Call, dispatch
 from .context import Context
+from .indexed import array_type, extent, locate
 from .limits import ITEMS, check_items
 from .resolve import lookup
 from .values import Closure, Front, Lit, Ref, Static, Tup, spell_front
@@ -80,7 +81,7 @@ def of_value(cx: Context, x: Front, node: ast.AST) -> Items | Span:
             return Items(tuple(row(cx, x, i, node) for i in range(t.rows)))
         if isinstance(t, (Vec, Quat, Transform)):
             return Items(tuple(cx.at(node).op("extract", x, attr=i) for i in range(t.count)))
-        if isinstance(t, Array):
+        if array_type(t):
             return _over_array(cx, x, node)
     if isinstance(x, Static) and isinstance(x.obj, range):
         check_items(cx, len(x.obj), node)
@@ -94,16 +95,19 @@ def of_value(cx: Context, x: Front, node: ast.AST) -> Items | Span:
 
 
 def _over_array(cx: Context, x: Value, node: ast.AST) -> Span:
-    t = x.type
-    assert isinstance(t, Array)
+    t = array_type(x.type)
+    assert t is not None
 
     def element(cx: Context, index: Value) -> Front:
+        if t is not x.type:
+            found = locate(cx, x, [index], node)
+            return cx.load(found, node) if isinstance(found, Ref) else found
         if t.ndim > 1:
             return cx.at(node).op("slice", x, index)
         return cx.load(Ref(x, (index,), t.dtype), node)
 
     b = cx.at(node)
-    return Span(b.const(0, I32), b.op("shape", x, attr=0), b.const(1, I32), element)
+    return Span(b.const(0, I32), extent(cx, x, 0, node), b.const(1, I32), element)
 
 
 def items_of(cx: Context, x: Front | Items | Span, node: ast.AST, what: str) -> tuple[Any, ...]:

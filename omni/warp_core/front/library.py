@@ -12,8 +12,8 @@ from typing import Any
 
 from ..ir.nodes import Function
 from ..lang.errors import InternalError
-from ..lang.generics import unify
-from ..lang.registry import Builtin
+from ..lang.generics import Reference, plain, unify
+from ..lang.registry import Builtin, Overload
 from ..lang.types import Type
 from . import packed
 from .context import Refused
@@ -65,16 +65,20 @@ def instantiate(
         return found
     with _lock:
         if key not in _instances:
-            text = instance_key(builtin, index, types, statics)
+            text, overload = instance_key(builtin, index, types, statics), builtin.overloads[index]
             ready = pack_lookup(text) if pack_lookup else None
-            found = _unpacked(ready) if ready is not None else _lower(builtin, index, types, bindings, statics, text)
+            if ready is not None:
+                found = _unpacked(ready, overload)
+            else:
+                found = _lower(builtin, index, types, bindings, statics, text)
             _instances[key] = found
         return _instances[key]
 
 
-def _unpacked(fn: Function) -> Instance:
-    shape = tuple(fn.results) if len(fn.results) > 1 else fn.results[0] if fn.results else flatten(Static(None))[0]
-    return Instance(fn, shape)
+def _unpacked(fn: Function, overload: Overload) -> Instance:
+    refs = sum(isinstance(pattern, Reference) for _, pattern, _ in overload.params)
+    results = fn.results[: len(fn.results) - refs]
+    return Instance(fn, tuple(results) if len(results) > 1 else results[0] if results else flatten(Static(None))[0])
 
 
 _active: list[str] = []
@@ -93,8 +97,9 @@ def _lower(
     bound = dict(bindings or {})
     if bindings is None:
         for (_, pattern), t in zip(runtime, types):
-            unify(pattern, t, bound)
-    m = Match(0, bound, [(name, t, None) for (name, _), t in zip(runtime, types)], list(statics.items()))
+            unify(plain(pattern), t, bound)
+    refs: dict[str, Any] = {name: None for name, pattern in runtime if isinstance(pattern, Reference)}
+    m = Match(0, bound, [(name, t, None) for (name, _), t in zip(runtime, types)], list(statics.items()), refs)
     if text in _active:
         raise InternalError(f"library function {text} calls itself")
     session = Session(instantiate, quiet=True)

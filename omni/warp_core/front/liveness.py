@@ -2,7 +2,7 @@
 
 `Liveness` runs once per function over the syntax tree. Component stores (`v[0] = x`, `s.field = x`) count as
 assignments of their base name, since values are updated functionally; the lowering drops arrays from them. So do calls
-that update their first argument (`wp.randf(state)`).
+that change their arguments (`wp.randf(state)`, functions with `wp.ref[T]` parameters).
 """
 
 from __future__ import annotations
@@ -21,21 +21,17 @@ def base_name(node: ast.expr) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def updated_name(call: ast.Call) -> str | None:
-    """The local that a call takes as its first argument; builtins that assign that argument name it `state`."""
-    first = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "state"), None)
-    return first.id if isinstance(first, ast.Name) else None
-
-
 class Liveness:
     """The results: live names after each statement and at the head of each loop, and assigned names per node.
 
-    `updates` tells whether a call assigns its first argument.
+    `changes` gives the arguments that a call assigns; `results` are the locals that the function gives back.
     """
 
-    def __init__(self, body: Sequence[ast.stmt], updates: Callable[[ast.Call], bool]):
-        self.calls_updates = updates
-        self.updating: set[ast.Call] = set()  # calls known to assign their first argument, outside of lambdas
+    def __init__(
+        self, body: Sequence[ast.stmt], changes: Callable[[ast.Call], Sequence[ast.expr]], results: Names = NONE
+    ):
+        self.changes, self._results = changes, results
+        self.changed: dict[ast.Call, Sequence[ast.expr]] = {}  # what calls outside of lambdas assign
         self.after: dict[int, Names] = {}
         self.head: dict[int, Names] = {}
         self._effects: dict[int, tuple[Names, Names]] = {}
@@ -44,7 +40,7 @@ class Liveness:
         self._exposed: dict[int, Names] = {}  # by loop: what an iteration may read before it assigns it
         self._keep = True  # off while only the result of the analysis is asked for
         self.writes(body)
-        self._block(body, NONE, NONE, NONE)
+        self._block(body, results, NONE, NONE)
 
     def writes(self, nodes: Iterable[ast.AST]) -> Names:
         """Locals that the nodes assign, wholly or in part."""
@@ -96,7 +92,7 @@ class Liveness:
             arms = [self._block(c.body, live, at_break, at_continue) | self.reads(c.guard) for c in node.cases]
             return frozenset().union(live, *arms, self.reads(node.subject))
         if isinstance(node, ast.Return):
-            return self.reads(node)
+            return self.reads(node) | self._results
         if isinstance(node, ast.Break):
             return at_break
         if isinstance(node, ast.Continue):
@@ -169,13 +165,16 @@ def _scan(root: ast.AST, reads: set[str], writes: set[str], results: Liveness) -
         elif kind is ast.comprehension:  # its targets are names of its own
             stack += [node.iter, *node.ifs]  # type: ignore[attr-defined]
             continue
-        elif kind is ast.Call and results.calls_updates(node):  # type: ignore[arg-type]
-            writes.add(updated_name(node))  # type: ignore[arg-type]
-            results.updating.add(node)  # type: ignore[arg-type]
+        elif kind is ast.Call:
+            changed = results.changes(node)  # type: ignore[arg-type]
+            if changed:
+                writes.update(name for name in map(base_name, changed) if name is not None)
+                results.changed[node] = changed  # type: ignore[index]
         elif kind is ast.Lambda:
             inner = results._of(node.body)  # type: ignore[attr-defined]
             results.capture(inner[0])
-            results.updating.difference_update(ast.walk(node))  # type: ignore[arg-type]
+            for inside in ast.walk(node):
+                results.changed.pop(inside, None)  # type: ignore[call-overload]
             reads |= inner[0]
             writes |= inner[1]
             stack.append(node.args)  # type: ignore[attr-defined]

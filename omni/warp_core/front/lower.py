@@ -8,9 +8,11 @@ The package in reading order: `context` (state of lowering one function), `value
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..ir.nodes import Function as IrFunction
 from ..lang.errors import CompileError, InternalError, compile_error
-from ..lang.generics import is_generic, unify
+from ..lang.generics import Reference, is_generic, plain, unify
 from ..lang.kernel import Function, Kernel
 from ..lang.types import Type
 from . import (  # noqa: F401 - they fill the tables
@@ -70,7 +72,8 @@ def _lower(definition: Kernel | Function, types: tuple[Type, ...] | None, is_ker
 
 def _match(session: Session, definition: Kernel | Function, types: tuple[Type, ...] | None) -> Match:
     params = definition.params
-    found = types or tuple(t for _, t in params)
+    found = types or tuple(plain(t) for _, t in params)
+    refs: dict[str, Any] = {name: None for name, t in params if isinstance(t, Reference)}
     for (name, _), t in zip(params, found):
         if is_generic(t):
             session.report(definition.source.at_parameter(name, f"the type of parameter `{name}` is left open"))
@@ -78,5 +81,5 @@ def _match(session: Session, definition: Kernel | Function, types: tuple[Type, .
         raise Refused
     bindings: dict[str, object] = {}
     for (_, pattern), t in zip((getattr(definition, "parent", None) or definition).params, found):
-        unify(pattern, t, bindings)
-    return Match(0, bindings, [(name, t, None) for (name, _), t in zip(params, found)], [])
+        unify(plain(pattern), t, bindings)
+    return Match(0, bindings, [(name, t, None) for (name, _), t in zip(params, found)], [], refs)

@@ -14,9 +14,10 @@ from typing import Any
 
 from ..ir.nodes import Value
 from ..lang.generics import Any as AnyType
-from ..lang.generics import Constant, Pattern, TypeVar, admits, spell_pattern, substitute, unify
+from ..lang.generics import Constant, Pattern, Reference, TypeVar, admits, spell_pattern, substitute, unify
 from ..lang.types import F32, Packed, Scalar, Type
 from .context import Context
+from .places import Place
 from .resolve import captured
 from .values import Closure, Lit, Ref, Static, Tup, spell_brief, spell_front
 
@@ -44,6 +45,8 @@ class Match:
     bindings: dict[str, Any]
     values: list[tuple[str, Type, Any]]  # run-time parameters: name, type, argument
     statics: list[tuple[str, Any]]  # compile-time parameters: name, front value
+    refs: dict[str, Place | None] = field(default_factory=dict)  # parameters that the function changes, what is passed
+    elements: dict[str, tuple] = field(default_factory=dict)  # those of them passed in memory, see `places.in_memory`
 
 
 def match(cx: Context, params: Sequence[tuple[str, Any, Any]], c: Call) -> Match | str:
@@ -60,7 +63,9 @@ def match(cx: Context, params: Sequence[tuple[str, Any, Any]], c: Call) -> Match
                 reason = _fit(m, types, name, pattern, x)
                 if reason:
                     return reason
-    for name, _, x in given:
+    for name, pattern, x in given:
+        if isinstance(pattern, Reference):
+            m.refs[name] = x
         if name in types:
             m.values.append((name, types[name], x))
         else:
@@ -86,7 +91,7 @@ def _arrange(cx: Context, params: Sequence[tuple[str, Any, Any]], c: Call) -> li
             x = captured(cx, default, c.node)
         else:
             return f"`{name}` is missing"
-        out.append((name, pattern, x))
+        out.append((name, pattern, x if isinstance(pattern, Reference) or not isinstance(x, Place) else x.value))
     return out
 
 
@@ -98,6 +103,8 @@ def _pass_of(x: Any) -> int:
 
 def _fit(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Any) -> str:
     """Fit one argument; the reason if it does not."""
+    if isinstance(pattern, Reference):
+        return _fit_reference(m, types, name, pattern, x)
     if pattern is Constant:
         constant = isinstance(x, (Static, Lit, Closure, Tup)) or (isinstance(x, Value) and x.is_const)
         return "" if constant else f"`{name}` must be a compile-time value"
@@ -109,6 +116,14 @@ def _fit(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Any) -> s
     if pattern is AnyType and isinstance(x, (Static, Closure, Tup)):
         return ""
     return _misfit(m, name, pattern, x)
+
+
+def _fit_reference(m: Match, types: dict[str, Type], name: str, pattern: Reference, x: Any) -> str:
+    if not isinstance(x, Place):
+        shown = "an expression" if isinstance(x, (Value, Ref)) else spell_front(x)
+        return f"`{name}` takes a local, a part of one, or an array element, for it is changed; this is {shown}"
+    types[name] = x.type
+    return "" if unify(pattern.pattern, x.type, m.bindings) else _misfit(m, name, pattern.pattern, x.value)
 
 
 def _misfit(m: Match, name: str, pattern: Any, x: Any) -> str:
@@ -148,12 +163,16 @@ def choose(cx: Context, name: str, forms: Sequence[tuple[Params, str]], c: Call)
             best = i, found
     if best is not None:
         return best
-    shown = ", ".join([*map(spell_brief, c.args), *(f"{k}={spell_brief(x)}" for k, x in c.kwargs.items())])
+    shown = ", ".join([*map(_brief, c.args), *(f"{k}={_brief(x)}" for k, x in c.kwargs.items())])
     labels = [label for _, label in forms]
     if len(forms) == 1:
         node = _guilty(forms[0][0], reasons[0], c)
         raise cx.error("no-overload", f"{name} cannot be called with ({shown}): {reasons[0]}", node, candidates=labels)
     raise cx.error("no-overload", f"{name} has no form for ({shown})", c.node, candidates=labels)
+
+
+def _brief(x: Any) -> str:
+    return spell_brief(x.value if isinstance(x, Place) else x)
 
 
 def _guilty(params: Sequence[tuple[str, Any, Any]], reason: str, c: Call) -> ast.AST:
@@ -168,6 +187,7 @@ def adapt_values(cx: Context, m: Match, c: Call) -> list[Value]:
     """The run-time arguments as IR values of their parameters' types."""
     out = []
     for _, t, x in m.values:
+        x = x.value if isinstance(x, Place) else x
         node = next((n for a, n in zip(c.args, c.nodes) if a is x), c.node)
         out.append(cx.literal(x, t, node) if isinstance(x, Lit) else cx.materialise(x, node))
     return out

@@ -8,10 +8,11 @@ from typing import Any
 
 from ..lang.annotations import type_or_none
 from ..lang.generics import spell
-from ..lang.types import BOOL, I32, Array, Packed, Scalar, Vec, element
+from ..lang.types import BOOL, I32, Packed, Scalar, Vec, element
 from .calls import Call, count_arguments, handles, loaded, same_type
 from .comparison import any_of
 from .context import Context
+from .indexed import array_type, extent
 from .iteration import items_of
 from .operators import binary
 from .values import Front, Lit, Ref, Static, Tup, spell_front
@@ -26,8 +27,8 @@ def _len(cx: Context, c: Call) -> Front:
     if isinstance(x, Static) and isinstance(x.obj, (str, range)):
         return Lit(len(x.obj))
     t = getattr(x, "type", None)
-    if isinstance(t, Array):
-        return cx.at(c.node).op("shape", cx.materialise(x, c.arg_node(0)), attr=0)
+    if array_type(t):
+        return extent(cx, cx.materialise(x, c.arg_node(0)), 0, c.node)
     if isinstance(t, Packed):
         return Lit(getattr(t, "rows", t.count))
     raise cx.error("type-mismatch", f"{spell_front(x)} has no length", c.arg_node(0))

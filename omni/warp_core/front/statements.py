@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
-from typing import Any
 
 from ..ir.nodes import Value
 from ..lang.annotations import type_or_none
 from ..lang.generics import spell
 from ..lang.types import Array, Packed, Scalar, Struct, Type
 from ..lang.types import element as scalar_of
-from .access import Step, descend, element, replace, single_steps, store, store_steps
+from .access import descend, replace
 from .context import Context, lowers
 from .intrinsics import unpacked_tid
 from .iteration import items_of
 from .operators import TABLE, binary
+from .places import Run, place_of, put
 from .values import Front, Lit, Ref, Static, Tup, spell_front
 from .wording import cast_help, misfit
 
@@ -79,87 +78,11 @@ def _unpack(cx: Context, target: ast.Tuple | ast.List, x: Front, node: ast.AST) 
         assign(cx, t.value if isinstance(t, ast.Starred) else t, item, node)
 
 
-def _place(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | Ref | _Run:
-    """Where a component store goes: a place in an array, or (local, its value, steps down from it)."""
-    if isinstance(target, ast.Name):
-        x = cx.read(target.id, target) if target.id in cx.local_names else None
-        if not isinstance(x, Value):
-            shown = spell_front(x) if x is not None else f"`{target.id}`, which is not a local,"
-            raise cx.error(
-                "unsupported", f"{shown} cannot be changed", target, help="make a new value, or use an array"
-            )
-        return target.id, x, []
-    if not isinstance(target, (ast.Attribute, ast.Subscript)):
-        raise cx.error("unsupported", "only locals and array elements can be changed", target)
-    base = _place(cx, target.value)
-    t = base.type if not isinstance(base, tuple) else (base[2][-1].type if base[2] else base[1].type)
-    if isinstance(t, Array):
-        if not isinstance(target, ast.Subscript):
-            raise cx.error("no-member", f"{spell(t)} has no member that can be assigned", target)
-        found = element(cx, _read_place(cx, base), target)
-        if isinstance(found, Ref):
-            return found
-        return "", found, []
-    steps = store_steps(cx, target, t)
-    if not isinstance(base, tuple):
-        return _extend(cx, base, steps)
-    return base[0], base[1], [*base[2], *steps]
-
-
-def _read_place(cx: Context, place: Any) -> Value | Ref:
-    if isinstance(place, Ref):
-        return place
-    x: Any = place[1]
-    for step in place[2]:
-        x = cx.b.op("extract", x, attr=step.index)
-    return x
-
-
-def _extend(cx: Context, place: Ref | _Run, steps: list[Step]) -> Ref | _Run:
-    for step in steps:
-        if isinstance(place, _Run):
-            place = place.part(cx, step)
-        else:
-            place = _Run(place, step) if step.count > 1 else _down(place, step)
-    return place
-
-
-@dataclass
-class _Run:
-    """Several components of an array element at once: `a[i].p`, `m[i][0]`."""
-
-    ref: Ref
-    step: Step
-
-    @property
-    def type(self) -> Type:
-        return self.step.type
-
-    def parts(self, cx: Context) -> list[Ref]:
-        """One place for each component."""
-        return [_down(self.ref, s) for s in single_steps(cx, self.ref.type, self.step)]
-
-    def part(self, cx: Context, step: Step) -> Ref:
-        """One component of the run."""
-        singles = single_steps(cx, self.ref.type, self.step)
-        if step.dynamic is None:
-            return _down(self.ref, singles[step.index])
-        at = cx.b.op("mul", step.dynamic, cx.b.const(self.step.stride, step.dynamic.type))
-        first = self.step.dynamic or cx.b.const(self.step.index, at.type)
-        return _down(self.ref, Step(step.type, dynamic=cx.b.op("add", at, first)))
-
-
-def _down(ref: Ref, step: Step) -> Ref:
-    if step.dynamic is not None:
-        return Ref(ref.array, ref.indices, step.type, (*ref.path, -1), (*ref.dynamic, step.dynamic))
-    return Ref(ref.array, ref.indices, step.type, (*ref.path, step.index), ref.dynamic)
-
-
 def _store_into(cx: Context, target: ast.Subscript | ast.Attribute, x: Front, node: ast.AST) -> None:
-    place = _place(cx, target)
+    place = place_of(cx, target)
     if not isinstance(place, tuple):
         value = _fitting(cx, x, place.type, node, target)
-        _store(cx, place, value, target)
+        put(cx, place, value, target)
         return
     name, whole, steps = place
     if not steps:
@@ -168,14 +91,6 @@ def _store_into(cx: Context, target: ast.Subscript | ast.Attribute, x: Front, no
         )
     value = _fitting(cx, x, steps[-1].type, node, target)
     cx.env[name] = replace(cx, whole, steps, value, target)
-
-
-def _store(cx: Context, place: Ref | _Run, value: Value, node: ast.AST) -> None:
-    if isinstance(place, _Run):
-        for i, part in enumerate(place.parts(cx)):
-            store(cx, part, cx.at(node).op("extract", value, attr=i), node)
-    else:
-        store(cx, place, value, node)
 
 
 def _fitting(cx: Context, x: Front, t: Type, node: ast.AST, target: ast.expr) -> Value:
@@ -198,10 +113,11 @@ def _fitting(cx: Context, x: Front, t: Type, node: ast.AST, target: ast.expr) ->
 def _augmented(cx: Context, node: ast.AugAssign) -> None:
     if isinstance(node.target, ast.Name):
         old = cx.read(node.target.id, node.target)
+        old = cx.load(old, node.target) if isinstance(old, Ref) else old
         new = binary(cx, type(node.op), old, cx.rvalue(node.value), node, node.target, node.value)
         assign(cx, node.target, new, node)
         return
-    place = _place(cx, node.target)
+    place = place_of(cx, node.target)
     if not isinstance(place, tuple):
         _augment_element(cx, place, node)
         return
@@ -217,24 +133,24 @@ def _augmented(cx: Context, node: ast.AugAssign) -> None:
     cx.env[name] = replace(cx, whole, steps, _fitting(cx, new, steps[-1].type, node, node.target), node.target)
 
 
-def _augment_element(cx: Context, place: Ref | _Run, node: ast.AugAssign) -> None:
+def _augment_element(cx: Context, place: Ref | Run, node: ast.AugAssign) -> None:
     """`a[i] += x` is atomic, as are -=, &=, |= and ^=; the other operators read, compute and write."""
     kind = ATOMIC.get(type(node.op))
     x = cx.rvalue(node.value)
     scalar = scalar_of(place.type)
     plain = kind in ("add", "sub") and isinstance(scalar, Scalar) and scalar.kind in ("int", "uint", "float")
     plain = plain or (kind in ("and", "or", "xor") and isinstance(scalar, Scalar) and scalar.is_int)
-    if kind and plain and not isinstance(place, _Run) and not isinstance(place.type, (Struct, Array)):
+    if kind and plain and not isinstance(place, Run) and not isinstance(place.type, (Struct, Array)):
         value = _operand(cx, x, place, node)
         cx.at(node).op("atomic", *place.operands, value, attr=(kind, place.path))
         return
     old: Value = (
         cx.at(node.target).op("make", *(cx.load(p, node.target) for p in place.parts(cx)), attr=place.type)
-        if isinstance(place, _Run)
+        if isinstance(place, Run)
         else cx.load(place, node.target)
     )
     new = binary(cx, type(node.op), old, x, node, node.target, node.value)
-    _store(cx, place, _fitting(cx, new, place.type, node, node.target), node.target)
+    put(cx, place, _fitting(cx, new, place.type, node, node.target), node.target)
 
 
 def _operand(cx: Context, x: Front, place: Ref, node: ast.AugAssign) -> Value:

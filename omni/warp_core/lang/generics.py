@@ -10,6 +10,7 @@ it was bound to, so `T(0)` and `range(N)` mean what they say. A pattern without 
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable
 
 from . import types
@@ -76,19 +77,55 @@ class Pattern:
         return hash((self.head, self.params))
 
 
+class Reference:
+    """A parameter that the function may change for its caller; `pattern` is the type, or pattern, of what is passed."""
+
+    __slots__ = ("pattern",)
+
+    def __init__(self, pattern: typing.Any):
+        self.pattern = pattern
+
+    @property
+    def __wc_type__(self) -> Reference:
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reference) and self.pattern == other.pattern
+
+    def __hash__(self) -> int:
+        return hash((Reference, self.pattern))
+
+    def __repr__(self) -> str:
+        return f"wp.ref[{spell_pattern(self.pattern)}]"
+
+
+def plain(pattern: typing.Any) -> typing.Any:
+    """The type or pattern of a parameter's value."""
+    return pattern.pattern if isinstance(pattern, Reference) else pattern
+
+
 _BUILD: dict[str, Callable[..., Type]] = {
     "Vec": types.Vec,
     "Mat": types.Mat,
     "Quat": types.Quat,
     "Transform": types.Transform,
     "Array": lambda dtype, ndim=1: types.Array(dtype, ndim),
+    "Indexed": lambda dtype, ndim=1: types.indexed(types.Array(dtype, ndim)),
 }
+
+
+def _indexed_parts(t: types.Struct) -> tuple:
+    array = types.indexed_array(t)
+    return (array.dtype, array.ndim) if array else (None, None)
+
+
 _PARTS: dict[type, tuple[str, Callable]] = {
     types.Vec: ("Vec", lambda t: (t.count, t.scalar)),
     types.Mat: ("Mat", lambda t: (t.rows, t.cols, t.scalar)),
     types.Quat: ("Quat", lambda t: (t.scalar,)),
     types.Transform: ("Transform", lambda t: (t.scalar,)),
     types.Array: ("Array", lambda t: (t.dtype, t.ndim)),
+    types.Struct: ("Indexed", _indexed_parts),
 }
 _PYTHON = {int: types.I32, float: types.F32, bool: types.BOOL}
 
@@ -209,6 +246,9 @@ def spell(t) -> str:
         return short if known else f"matrix(({t.rows}, {t.cols}), {spell(t.scalar)})"
     if isinstance(t, (types.Quat, types.Transform)):
         return f"{'quat' if isinstance(t, types.Quat) else 'transform'}{_SUFFIX.get(t.scalar, '')}"
+    array = types.indexed_array(t)
+    if array:
+        return f"indexed{spell(array)}"
     if isinstance(t, types.Struct):
         return t.name
     if isinstance(t, types.Array):

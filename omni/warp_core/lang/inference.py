@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import types
 from .annotations import describe, type_or_none
 from .arrays import ArrayAnnotation
-from .generics import Constant, Pattern, is_generic, spell, spell_pattern, substitute, unify
+from .generics import Constant, Pattern, is_generic, plain, spell, spell_pattern, substitute, unify
 from .types import Array, Type
 from .values import python_type
 
@@ -33,7 +33,7 @@ _INNER: dict[str, tuple[int, Any]] = {
 
 def is_open(t: Any) -> bool:
     """Whether a parameter's type is left open, to be told by the arguments."""
-    return is_generic(t) and t is not Constant
+    return is_generic(plain(t)) and t is not Constant
 
 
 def argument_types(kernel: Kernel, args: Sequence[Any]) -> tuple[Type, ...]:
@@ -58,6 +58,7 @@ def argument_types(kernel: Kernel, args: Sequence[Any]) -> tuple[Type, ...]:
 
 def infer(patterns: Sequence[Any], args: Sequence[Any], bindings: dict[str, object]) -> list[Type | None]:
     """The types that arguments give parameters of these types and patterns, None for those that do not fit."""
+    patterns = [plain(pattern) for pattern in patterns]
     out: list[Any] = [None if is_generic(pattern) else pattern for pattern in patterns]
     for untyped in (False, True):
         for i, (pattern, x) in enumerate(zip(patterns, args)):
@@ -178,7 +179,7 @@ def overload_for(overloads: Sequence[Function], args: Sequence[Any], kwargs: Map
     """The first overload that takes these values, preferably with bare numbers as the types they have by themselves."""
     for adapting in (False, True):
         for f in overloads:
-            wanted = dict(f.params)
+            wanted = {name: plain(t) for name, t in f.params}
             given = dict(zip(wanted, args)) | dict(kwargs)
             complete = given.keys() | f.defaults.keys() == wanted.keys() and len(given) == len(args) + len(kwargs)
             bindings: dict[str, object] = {}

@@ -20,7 +20,7 @@ from typing import Any
 from . import inference
 from .annotations import AnnotationError, parameters, surroundings
 from .errors import CompileError, Diagnostic, Place, Span, compile_error, nearest
-from .generics import Constant, spell
+from .generics import Constant, Reference, spell
 from .source import Source
 from .texts import split_lines
 from .types import Type
@@ -51,10 +51,17 @@ class Definition:
 
     @cached_property
     def _parameters(self) -> list:
+        problems = []
         try:
-            return parameters(self.func, self.frame_locals, self.untyped)
+            found = parameters(self.func, self.frame_locals, self.untyped)
         except AnnotationError as e:
             problems = e.problems
+        else:
+            if isinstance(self, Kernel):
+                why = "has no caller whose variables it could change: take an array"
+                problems = [(p.name, f"`{p.name}`: a kernel {why}") for p, t in found if isinstance(t, Reference)]
+            if not problems:
+                return found
         raise compile_error(self.subject, [self.source.at_parameter(name, why) for name, why in problems])
 
     @property

@@ -101,6 +101,7 @@ class Builtin(PythonScope):
         self.name = self.__name__ = name
         self.overloads: list[Overload] = []
         self.updates = False
+        self.references = False  # whether an overload has `ref[T]` parameters
         self.__doc__ = None
 
 
@@ -135,6 +136,7 @@ def builtin(func: Callable | None = None, *, name: str = "", cold: bool = False,
     key = name or func.__name__
     found = _builtins.setdefault(key, Builtin(key))
     found.updates |= updates
+    found.references |= any(str(a).startswith("ref[") for a in func.__annotations__.values())
     found.overloads.append(Overload(key, func, cold))
     if found.__doc__ is None:
         found.__doc__ = func.__doc__

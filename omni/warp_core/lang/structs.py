@@ -16,7 +16,7 @@ from . import semantics
 from .annotations import evaluate
 from .classes import python_type, register, wc_type
 from .scalars import SCALAR_CLASSES, component
-from .types import BF16, BOOL, MAX_NDIM, Array, Mat, Packed, Scalar, Struct, Type, leaves
+from .types import BF16, BOOL, MAX_NDIM, Array, Mat, Packed, Scalar, Struct, Type, indexed_array, leaves
 from .values import from_leaves, to_leaves
 
 __all__ = ["struct"]
@@ -24,6 +24,7 @@ __all__ = ["struct"]
 _CODES = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
 _CODES |= {"bool": "?", "f16": "e", "bf16": "H", "f32": "f", "f64": "d"}
 _ARRAY_CODES = f"2Q{2 * MAX_NDIM}q"
+_ARRAY_PACKER = binary.Struct(f"<{_ARRAY_CODES}")
 _NULL_ARRAY = (0,) * (2 + 2 * MAX_NDIM)
 
 
@@ -130,6 +131,11 @@ def _descriptor(array: Any) -> tuple[int, ...]:
     return (array.ptr or 0, array.grad_ptr, *array.shape, *(1,) * missing, *array.strides, *(0,) * missing)
 
 
+def descriptor_bytes(array: Any) -> bytes:
+    """An array, or None, as structs and kernel arguments hold it."""
+    return _ARRAY_PACKER.pack(*_descriptor(array))
+
+
 def _checked(t: Type, value: Any) -> Any:
     """`value` as it is stored in a field of type `t`."""
     if isinstance(t, Array):
@@ -148,6 +154,9 @@ def spell(t: Type) -> str:
         return f"{t.ndim}-d array of {spell(t.dtype)}"
     if isinstance(t, Scalar):
         return SCALAR_CLASSES[t].__name__
+    array = indexed_array(t)
+    if array is not None:
+        return f"{array.ndim}-d indexed array of {spell(array.dtype)}"
     return t.name if isinstance(t, Struct) else python_type(t).__name__
 
 

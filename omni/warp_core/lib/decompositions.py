@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ..lang import prim
 from ..lang.generics import F, Mat, Vec
+from ..lang.references import ref
 from ..lang.registry import builtin
 from ..lang.scalars import float32, float64
 from .matrices import transpose
@@ -73,6 +74,8 @@ def _frame(a: Vec[3, F], b: Vec[3, F], close: F) -> Mat[3, 3, F]:
 @builtin
 def svd2(A: Mat[2, 2, F]) -> tuple[Mat[2, 2, F], Vec[2, F], Mat[2, 2, F]]:
     """Singular value decomposition of a 2 x 2 matrix.
+
+    The older form with variables for the results, `wp.svd2(A, U, sigma, V)`, assigns them.
 
     Args:
         A: any matrix.
@@ -151,6 +154,8 @@ def _larger_first(
 def svd3(A: Mat[3, 3, float32]) -> tuple[Mat[3, 3, float32], Vec[3, float32], Mat[3, 3, float32]]:
     """Singular value decomposition of a 3 x 3 matrix.
 
+    The older form with variables for the results, `wp.svd3(A, U, sigma, V)`, assigns them.
+
     Args:
         A: any matrix.
 
@@ -205,6 +210,8 @@ def _eig3(a: Mat[3, 3, F], close: F) -> tuple[Mat[3, 3, F], Vec[3, F]]:
 def eig3(A: Mat[3, 3, float32]) -> tuple[Mat[3, 3, float32], Vec[3, float32]]:
     """Eigenvalues and eigenvectors of a symmetric 3 x 3 matrix.
 
+    The older form with variables for the results, `wp.eig3(A, Q, d)`, assigns them.
+
     Args:
         A: a symmetric matrix; what is below the diagonal is not read.
 
@@ -251,6 +258,8 @@ def _qr3(a: Mat[3, 3, F], close: F, small: F) -> tuple[Mat[3, 3, F], Mat[3, 3, F
 def qr3(A: Mat[3, 3, float32]) -> tuple[Mat[3, 3, float32], Mat[3, 3, float32]]:
     """QR decomposition of a 3 x 3 matrix.
 
+    The older form with variables for the results, `wp.qr3(A, Q, R)`, assigns them.
+
     Args:
         A: any matrix.
 
@@ -276,3 +285,26 @@ def _qr3_double(A: Mat[3, 3, float64]) -> tuple[Mat[3, 3, float64], Mat[3, 3, fl
 def _qr3_half(A: Mat[3, 3, F]) -> tuple[Mat[3, 3, F], Mat[3, 3, F]]:
     q, r = _qr3(prim.cast(A, Mat[3, 3, float32]), CLOSE, SMALL)
     return prim.cast(q, Mat[3, 3, F]), prim.cast(r, Mat[3, 3, F])
+
+
+# -- results given to variables of the caller -------------------------------------------------------------------------
+
+
+@builtin(name="svd2")
+def _svd2_into(A: Mat[2, 2, F], U: ref[Mat[2, 2, F]], sigma: ref[Vec[2, F]], V: ref[Mat[2, 2, F]]) -> None:
+    U, sigma, V = svd2(A)
+
+
+@builtin(name="svd3")
+def _svd3_into(A: Mat[3, 3, F], U: ref[Mat[3, 3, F]], sigma: ref[Vec[3, F]], V: ref[Mat[3, 3, F]]) -> None:
+    U, sigma, V = svd3(A)
+
+
+@builtin(name="eig3")
+def _eig3_into(A: Mat[3, 3, F], Q: ref[Mat[3, 3, F]], d: ref[Vec[3, F]]) -> None:
+    Q, d = eig3(A)
+
+
+@builtin(name="qr3")
+def _qr3_into(A: Mat[3, 3, F], Q: ref[Mat[3, 3, F]], R: ref[Mat[3, 3, F]]) -> None:
+    Q, R = qr3(A)

@@ -23,7 +23,8 @@ _MODULES = {
         quat_to_matrix quat_from_matrix quat_rpy quat_to_rpy quat_slerp quat_between_vectors
     """,
     "transforms": """
-        mul transform_identity transform_get_translation transform_get_rotation transform_multiply
+        mul transform_identity transform_get_translation transform_get_rotation
+        transform_set_translation transform_set_rotation transform_multiply
         transform_point transform_vector transform_inverse
     """,
     "bits": "bit_count",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..lang import prim
 from ..lang.generics import F, Mat, Quat, Vec
+from ..lang.references import ref
 from ..lang.registry import builtin
 from ..lang.scalars import float32
 from . import matrices  # noqa: F401 - the first overloads of mul
@@ -70,6 +71,8 @@ def quat_from_axis_angle(axis: Vec[3, F], angle: F) -> Quat[F]:
 def quat_to_axis_angle(q: Quat[F]) -> tuple[Vec[3, F], F]:
     """Axis and angle of a rotation.
 
+    The older form with variables for the results, `wp.quat_to_axis_angle(q, axis, angle)`, assigns them.
+
     Args:
         q: a quaternion.
 
@@ -87,6 +90,11 @@ def quat_to_axis_angle(q: Quat[F]) -> tuple[Vec[3, F], F]:
     size = length(v)
     axis = normalize(v)
     return prim.select(q[3] < F(0.0), prim.neg(axis), axis), F(2.0) * atan2(size, prim.abs(q[3]))
+
+
+@builtin(name="quat_to_axis_angle")
+def _quat_to_axis_angle_into(q: Quat[F], axis: ref[Vec[3, F]], angle: ref[F]) -> None:
+    axis, angle = quat_to_axis_angle(q)
 
 
 @builtin

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..lang import prim
 from ..lang.generics import F, Mat, Quat, Transform, Vec
+from ..lang.references import ref
 from ..lang.registry import builtin
 from ..lang.scalars import float32
 from .quaternions import quat_inverse, quat_rotate
@@ -63,6 +64,50 @@ def transform_get_rotation(xform: Transform[F]) -> Quat[F]:
     quatf([0.0, 0.0, 0.0, 1.0])
     """
     return Quat[F](xform[3], xform[4], xform[5], xform[6])
+
+
+@builtin
+def transform_set_translation(xform: ref[Transform[F]], p: Vec[3, F]) -> None:
+    """Replaces the translation of a transform; in a kernel, `xform.p = p` does the same.
+
+    Args:
+        xform: the variable, field or array element to change.
+        p: the new translation.
+
+    Returns:
+        Nothing.
+
+    Error: exact.
+    Derivative: 1 in `p` and in the rotation.
+
+    >>> t = wp.transform_identity()
+    >>> wp.transform_set_translation(t, wp.vec3(1.0, 2.0, 3.0))
+    >>> wp.transform_get_translation(t)
+    vec3f([1.0, 2.0, 3.0])
+    """
+    xform.p = p
+
+
+@builtin
+def transform_set_rotation(xform: ref[Transform[F]], q: Quat[F]) -> None:
+    """Replaces the rotation of a transform; in a kernel, `xform.q = q` does the same.
+
+    Args:
+        xform: the variable, field or array element to change.
+        q: the new rotation; it is stored as it is.
+
+    Returns:
+        Nothing.
+
+    Error: exact.
+    Derivative: 1 in `q` and in the translation.
+
+    >>> t = wp.transform_identity()
+    >>> wp.transform_set_rotation(t, wp.quat(1.0, 0.0, 0.0, 0.0))
+    >>> wp.transform_get_rotation(t)
+    quatf([1.0, 0.0, 0.0, 0.0])
+    """
+    xform.q = q
 
 
 @builtin

@@ -21,6 +21,7 @@ from .arithmetic import Arithmetic
 from .device import CPU, Device, get_device
 from .dtypes import Element, element_of
 from .exchange import Exchange, Memory
+from .indexed import indexedarray
 from .reshaping import Reshaping
 from .views import Layout
 
@@ -36,6 +37,10 @@ class _ArrayType:
         if instance._element is None:
             return array_type(instance._open, instance.ndim)
         return Array(instance._require_element().type, instance.ndim)
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, _native.ArrayBase)
 
 
 def _buffer(element: Element, shape: tuple, nbytes: int) -> Any:
@@ -271,7 +276,12 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
     # -- access -----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        """A view for slices and missing indices, the element for one integer per dimension."""
+        """A view for slices and missing indices, the element for one integer per dimension.
+
+        With one-dimensional int32 arrays among the indices it is an indexed array: see `wp.indexedarray`.
+        """
+        if isinstance(key, _native.ArrayBase) or (isinstance(key, tuple) and any(map(_is_array, key))):
+            return self._indexed(key)
         layout = views.index(self._layout(), key)
         if layout.shape:
             return self._view_of(layout)
@@ -279,8 +289,16 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         owner = self._refs.get(self.ptr + layout.offset) if self._refs else None
         return elements.get(raw, self._require_element(), self._member, owner)
 
+    def _indexed(self, key: Any) -> indexedarray:
+        keys = views.expand(key, self.ndim)
+        view = self[tuple(slice(None) if _is_array(k) else k for k in keys)]
+        return indexedarray(view, [k if _is_array(k) else None for k in keys if not hasattr(k, "__index__")])
+
     def __setitem__(self, key: Any, value: Any) -> None:
         """Assign an element, fill a view with one, or copy into a view an array or sequence of its shape."""
+        if isinstance(key, _native.ArrayBase) or (isinstance(key, tuple) and any(map(_is_array, key))):
+            self._indexed(key)[...] = value
+            return
         layout = views.index(self._layout(), key)
         element = self._require_element()
         if not layout.shape or elements.is_single(value, element):

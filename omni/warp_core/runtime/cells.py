@@ -98,6 +98,12 @@ class ArrayCells:
             raise ValueError("the array is read-only, but the kernel writes it; pass a copy")
         write(self.__wc_type__.dtype, self.address(indices), value)
 
+    def descriptor(self) -> bytes:
+        """The array as a struct in memory holds it."""
+        rest = MAX_NDIM - len(self._shape)
+        fields = (*self._shape, *(1,) * rest, *self._strides, *(0,) * rest)
+        return _DESCRIPTOR.pack(self.ptr, self.grad_address, *fields)
+
     # -- addresses ----------------------------------------------------------------------------------------------
 
     def address(self, indices: tuple) -> int:
@@ -164,7 +170,8 @@ def write(t: Type, address: int, value: Any) -> None:
     """Store `value`, which must be of type `t` (or a literal that fits it), at `address`."""
     for (offset, leaf), x in zip(leaves(t), to_leaves(value, t)):
         if isinstance(leaf, Array):
-            raise TypeError(f"an array inside {spell(t)} cannot be assigned in a kernel")
-        assert isinstance(leaf, Scalar)
-        data = semantics.bits_of(x, leaf).to_bytes(leaf.size, "little")
+            data = ArrayCells.of(x, leaf).descriptor()
+        else:
+            assert isinstance(leaf, Scalar)
+            data = semantics.bits_of(x, leaf).to_bytes(leaf.size, "little")
         ctypes.memmove(address + offset, data, leaf.size)

@@ -15,8 +15,10 @@ from typing import Any
 
 from ..front.lower import lower_function
 from ..lang import registry
+from ..lang.generics import Reference
 from ..lang.inference import infer, is_open, no_overload, overload_for
 from ..lang.kernel import Definition, Function, Kernel
+from ..lang.references import changes_arguments
 from ..lang.scalars import SCALAR_CLASSES, scalar_type_of, typed_components
 from ..lang.structs import StructValue, spell
 from ..lang.types import Array, Scalar, Struct, Type, leaves
@@ -73,7 +75,7 @@ class _Run:
 
     def __init__(self) -> None:
         self.functions: dict[Definition, Callable] = {}
-        self.meaning = Meaning(self.substitute, value, convert, items, tid, literal, like, result_types, updated)
+        self.meaning = Meaning(self.substitute, value, convert, items, tid, literal, like, result_types, self.changing)
 
     def substitute(self, obj: Any) -> Any:
         """What stands for a captured object."""
@@ -89,6 +91,16 @@ class _Run:
             return obj
 
     def function(self, f: Function) -> Callable:
+        """What computes `f`, without what it changes of its arguments."""
+        found = self.rewritten(f)
+        return (lambda *args, **kwargs: found(*args, **kwargs)[0]) if changes_arguments(f) else found
+
+    def changing(self, f: Function | registry.Builtin) -> Callable:
+        """What computes `f` and returns what it changes as well."""
+        return functools.partial(updated, f) if isinstance(f, registry.Builtin) else self.rewritten(f)
+
+    def rewritten(self, f: Function) -> Callable:
+        """The rewritten function; one that can change its arguments returns them too."""
         if f not in self.functions:
             self.functions[f] = self.overloaded(f) if len(f.overloads) > 1 else self.alone(f)
         return self.functions[f]
@@ -115,15 +127,23 @@ class _Run:
     def overloaded(self, f: Function) -> Callable:
         """A function that picks the overload whose parameters take the arguments."""
         rows = {o: self.alone(o) for o in f.overloads}
+        wraps = changes_arguments(f)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             chosen = overload_for(f.overloads, args, kwargs)
             if chosen is None:
                 raise no_overload(f.name, args)
-            return rows[chosen](*args, **kwargs)
+            out = rows[chosen](*args, **kwargs)
+            return _with_unchanged(chosen, args, kwargs, out) if wraps else out
 
         call.__name__ = f.name
         return call
+
+
+def _with_unchanged(f: Function, args: tuple, kwargs: dict, out: Any) -> tuple[Any, dict[str, Any]]:
+    """A result with the values of all arguments after the call, also of those that another overload would change."""
+    result, new = out if any(isinstance(t, Reference) for _, t in f.params) else (out, {})
+    return result, dict(zip((name for name, _ in f.params), args)) | kwargs | new
 
 
 def describe(x: Any) -> str:

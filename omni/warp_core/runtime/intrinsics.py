@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from ..lang import semantics
+from ..lang.indexed import IndexedCells
 from ..lang.scalars import SCALAR_CLASSES, ScalarValue, int32, operand, plain_number
 from ..lang.types import F32, U64, Scalar, element
 from ..lang.values import from_leaves, to_leaves
@@ -56,6 +57,8 @@ def typed(x: Any) -> Any:
 
 
 def _place(name: str, array: Any, indices: tuple) -> tuple[ArrayCells, tuple]:
+    if isinstance(array, IndexedCells):
+        return array.data, array.places(indices)
     if not isinstance(array, ArrayCells):
         raise TypeError(f"wp.{name} works on an array inside a kernel, got {type(array).__name__}")
     return array, indices

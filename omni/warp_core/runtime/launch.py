@@ -13,10 +13,10 @@ from typing import Any
 
 from .. import _native, config
 from ..lang.kernel import Kernel
-from ..lang.types import Array
+from ..lang.types import Array, indexed_array
 from .device import Device, get_device
 from .generic import instance_for, remember
-from .plans import STRIDED, options_for, plan_for, shared_array
+from .plans import STRIDED, as_indexed, options_for, plan_for, shared_array
 
 __all__ = ["Launch", "init", "launch"]
 
@@ -169,10 +169,11 @@ class InterpretedLaunch:
 
 
 def _shared(kernel: Kernel, name: str, t: Any, value: Any) -> Any:
-    if not isinstance(t, Array) or value is None or isinstance(value, _native.ArrayBase):
+    is_indexed = indexed_array(t) is not None
+    if not is_indexed and (not isinstance(t, Array) or value is None or isinstance(value, _native.ArrayBase)):
         return value
     try:
-        made = shared_array(value, t)
+        made = as_indexed(value, t) if is_indexed else shared_array(value, t)
     except (TypeError, ValueError) as why:
         raise type(why)(f"kernel `{kernel.name}`: argument `{name}`: {why}") from None
     return value if made is NotImplemented else made

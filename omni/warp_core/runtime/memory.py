@@ -57,6 +57,14 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
     >>> a.list()
     [0.0, 1.0, 1.0, 0.0]
     """
+    if hasattr(dest, "_copied_from") or hasattr(src, "_copied_from"):
+        if dest_offset or src_offset or count:
+            raise ValueError("offsets and counts have no meaning for indexed arrays; copy a part: a[...]")
+        if hasattr(dest, "_copied_from"):
+            dest._copied_from(src)
+        else:
+            src._copy_to(dest)
+        return
     for name, value in (("dest", dest), ("src", src)):
         if not isinstance(value, _native.ArrayBase):
             raise TypeError(f"{name}: expected an array, got {type(value).__name__}")

@@ -21,10 +21,11 @@ from ..compiler import Artifact, CompileRequest, compile
 from ..front import notices
 from ..lang.kernel import Kernel
 from ..lang.structs import spell
-from ..lang.types import Array, Type, leaves
+from ..lang.types import Array, Type, indexed_array, leaves
 from ..lang.values import python_type
 from . import cache, debug
 from .array import array
+from .indexed import indexedarray
 
 MODULE_OPTIONS = "__warp_core_options__"  # the global name under which a module keeps its options
 STRIDED, FLAT = 1, 2  # bits of a variant, as native/python/plan.h has them
@@ -217,7 +218,30 @@ class _Maker:
     def convert(self, index: int, value: Any) -> Any:
         """Objects of other libraries as arrays over the same memory; native code knows the buffer protocol itself."""
         t = self.types[index]
+        if indexed_array(t) is not None:
+            return as_indexed(value, t)
         return shared_array(value, t) if isinstance(t, Array) else NotImplemented
+
+
+def as_indexed(value: Any, t: Type) -> Any:
+    """`value` for a parameter that is an indexed array: a plain array stands for one without indices.
+
+    Raises:
+        TypeError: it is no such array.
+    """
+    array = indexed_array(t)
+    assert array is not None
+    if getattr(value, "__wc_type__", None) is t:
+        return value
+    found = value if isinstance(value, _native.ArrayBase) else shared_array(value, array)
+    if getattr(found, "__wc_type__", None) is not array:
+        raise TypeError(f"expected {spell(t)}, got {_describe(value)}")
+    return indexedarray(found)
+
+
+def _describe(value: Any) -> str:
+    t = getattr(value, "__wc_type__", None)
+    return spell(t) if isinstance(t, Type) else type(value).__name__
 
 
 def shared_array(value: Any, t: Array) -> Any:

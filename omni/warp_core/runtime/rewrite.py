@@ -21,8 +21,9 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from ..lang.annotations import type_of
-from ..lang.generics import unify
-from ..lang.kernel import Definition
+from ..lang.generics import Reference, plain, unify
+from ..lang.kernel import Definition, Function
+from ..lang.references import changed, changes_arguments
 from ..lang.registry import Builtin
 from ..lang.types import F32, Packed, Scalar, Type
 from ..lang.values import python_type
@@ -70,7 +71,8 @@ class Meaning(NamedTuple):
         literal: the result of an operator on two literals.
         like: a literal as a value of the type that a function without arguments would return.
         result_types: the types of what a function returns.
-        updated: what a builtin that assigns its first argument returns, and the value to assign.
+        changing: for a function or builtin that changes arguments, the function that returns its result and the new
+            values by parameter.
     """
 
     substitute: Callable[[Any], Any]
@@ -81,7 +83,7 @@ class Meaning(NamedTuple):
     literal: Callable[[Callable, Any, Any], Any]
     like: Callable[[Any, Callable], Any]
     result_types: Callable[[Definition], tuple[Type, ...]]
-    updated: Callable[..., tuple[Any, Any]]
+    changing: Callable[[Any], Callable[..., tuple[Any, dict[str, Any]]]]
 
 
 def rewrite(definition: Definition, meaning: Meaning, converts_arguments: bool) -> Callable:
@@ -97,6 +99,8 @@ def rewrite(definition: Definition, meaning: Meaning, converts_arguments: bool) 
     ast.increment_lineno(tree, source.offset)
     rewriter = _Rewriter(definition, meaning)
     body = rewriter.body(tree.body)
+    if rewriter.references:
+        body.append(_at(ast.Return(rewriter.with_references(_at(ast.Constant(None), tree))), tree))
     if converts_arguments:
         body = rewriter.conversions(definition.params, tree) + body
     arguments = tree.args
@@ -118,6 +122,7 @@ class _Rewriter(ast.NodeTransformer):
         cells = zip(func.__code__.co_freevars, func.__closure__ or ())
         captured = {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
         self.definition, self.meaning = definition, meaning
+        self.references = [name for name, t in definition.params if isinstance(t, Reference)]
         self.namespace: dict[str, Any] = {**func.__globals__, **captured}
         tree = definition.source.tree()
         stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
@@ -149,13 +154,13 @@ class _Rewriter(ast.NodeTransformer):
 
     def conversions(self, params: list[tuple[str, Type]], at: ast.AST) -> list[ast.stmt]:
         """Statements that give each parameter its type."""
-        return [
-            ast.copy_location(
-                ast.Assign([ast.Name(name, ast.Store())], self.converted(_at(ast.Name(name, ast.Load()), at), t)), at
-            )
-            for name, t in params
-            if isinstance(t, Type)
-        ]
+        out: list[ast.stmt] = []
+        for name, pattern in params:
+            t = plain(pattern)
+            if isinstance(t, Type):
+                value = self.converted(_at(ast.Name(name, ast.Load()), at), t)
+                out.append(_at(ast.Assign([ast.Name(name, ast.Store())], value), at))
+        return out
 
     def body(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         out: list[ast.stmt] = []
@@ -215,29 +220,39 @@ class _Rewriter(ast.NodeTransformer):
         if self._is_tid(node):
             return self._tid(node, 1)
         callee = self.static(node.func)
-        if isinstance(callee, Builtin) and callee.updates:
-            return self._updating(node, callee)
+        if isinstance(callee, (Builtin, Function)) and changes_arguments(callee):
+            return self._changing(node, callee)
         return self.generic_visit(node)  # type: ignore[return-value]
 
-    def _updating(self, node: ast.Call, callee: Builtin) -> ast.expr:
-        """A call that assigns the local it takes first, as `(both := updated(f, x), x := both[1], both[0])[2]`."""
-        named = [k for k in node.keywords if k.arg == "state"]
-        if named and not node.args:
-            node.args.append(named[0].value)
-            node.keywords.remove(named[0])
-        first = node.args[0] if node.args else None
-        if not isinstance(first, ast.Name) or first.id not in self.locals:
-            return self.generic_visit(node)  # type: ignore[return-value]
-        node.args = [self.bind(callee, node, callee.name), *map(self.visit, node.args)]
-        node.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
-        node.func = self.bind(self.meaning.updated, node, "updated")
+    def _changing(self, node: ast.Call, callee: Builtin | Function) -> ast.expr:
+        """A call that changes what it takes: `(both := f(x), x := both[1]["x"], both[0])[-1]`."""
         both = self.fresh("both")
-        steps = [
-            ast.NamedExpr(ast.Name(both, ast.Store()), node),
-            ast.NamedExpr(ast.Name(first.id, ast.Store()), _part(ast.Name(both, ast.Load()), 1)),
-            _part(ast.Name(both, ast.Load()), 0),
-        ]
-        return _at(_part(ast.Tuple(steps, ast.Load()), 2), node)
+        steps: list[ast.expr] = []
+        for name, place in changed(callee, node):
+            new: ast.expr = _part(_part(ast.Name(both, ast.Load()), 1), name)
+            if self._root(place) not in self.locals:
+                continue
+            if isinstance(place, ast.Name):
+                steps.append(ast.NamedExpr(ast.Name(place.id, ast.Store()), new))
+            else:
+                root, kinds, path = self._path(copy.deepcopy(place))
+                steps.append(self.call(_store, [root, _at(ast.Constant(kinds), node), path, new], node))
+        node.func = self.bind(self.meaning.changing(callee), node, callee.name)
+        node.args = [self.visit(a) for a in node.args]
+        node.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        steps = [ast.NamedExpr(ast.Name(both, ast.Store()), node), *steps, _part(ast.Name(both, ast.Load()), 0)]
+        return _at(_part(ast.Tuple(steps, ast.Load()), len(steps) - 1), node)
+
+    def _root(self, place: ast.expr) -> str:
+        while isinstance(place, (ast.Attribute, ast.Subscript)):
+            place = place.value
+        return place.id if isinstance(place, ast.Name) else ""
+
+    def with_references(self, result: ast.expr) -> ast.expr:
+        """What a function with by-reference parameters returns: its result, and what they hold."""
+        names = self.references
+        held: list[ast.expr] = [self.value(_at(ast.Name(name, ast.Load()), result)) for name in names]
+        return ast.Tuple([result, ast.Dict([ast.Constant(name) for name in names], held)], ast.Load())
 
     def _is_tid(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Call) and getattr(self.static(node.func), "name", None) == "tid"
@@ -367,15 +382,17 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Return(self, node: ast.Return) -> ast.stmt:
-        if node.value is None:
+        if node.value is None and not self.references:
             return node
-        value = self.visit(node.value)
+        value = self.visit(node.value or _at(ast.Constant(None), node))
         parts = value.elts if isinstance(value, ast.Tuple) else [value]
         if any(map(_is_literal, parts)):
             for i, (part, t) in enumerate(zip(parts, self.result_types)):
                 parts[i] = self.converted(part, t)
             value = value if isinstance(value, ast.Tuple) else parts[0]
         node.value = self.value(value)
+        if self.references:
+            node.value = _at(self.with_references(node.value), node)
         return node
 
     @cached_property
@@ -388,7 +405,7 @@ def _at(node: Any, where: ast.AST) -> Any:
     return ast.copy_location(node, where)
 
 
-def _part(node: ast.expr, index: int) -> ast.expr:
+def _part(node: ast.expr, index: int | str) -> ast.expr:
     return ast.Subscript(node, ast.Constant(index), ast.Load())
 
 

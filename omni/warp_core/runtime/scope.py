@@ -7,6 +7,7 @@ Calls that come often are compiled: see `compiled_calls`.
 
 from __future__ import annotations
 
+import ast
 import itertools
 import linecache
 import math
@@ -21,9 +22,10 @@ from ..ir.nodes import Function as IrFunction
 from ..lang import registry, semantics
 from ..lang.errors import CompileError
 from ..lang.kernel import Function
+from ..lang.references import changed
 from ..lang.scalars import scalar_type_of
 from ..lang.types import F32, I32, Array, Scalar, Type, element
-from ..lang.values import from_leaves, to_leaves
+from ..lang.values import Components, from_leaves, to_leaves
 from ..passes import pipeline
 from .cells import ArrayCells
 from .intrinsics import TABLE
@@ -39,28 +41,54 @@ class Given(NamedTuple):
 
 
 def call(callee: registry.Builtin | registry.Intrinsic, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Run a builtin or intrinsic on Python values.
+    """Run a builtin or intrinsic on Python values. Vectors and the like that it changes are changed in place.
 
     Raises:
-        TypeError: no overload takes arguments of these types.
+        TypeError: no overload takes arguments of these types, or a number would have to be changed in place.
     """
     if isinstance(callee, registry.Intrinsic) and callee.name in TABLE:
         return TABLE[callee.name](*args, **kwargs)
-    out = _run(Callee(callee), args, kwargs)
+    if isinstance(callee, registry.Builtin) and callee.references:
+        result, new = updated(callee, *args, **kwargs)
+        for name, key in _changes(callee, args, kwargs).items():
+            _change(callee, args[key] if isinstance(key, int) else kwargs[key], new[name])
+        return result
+    return _result(_run(Callee(callee), args, kwargs))
+
+
+def _result(out: tuple[Any, ...]) -> Any:
     return out[0] if len(out) == 1 else out or None
 
 
-def updated(builtin: registry.Builtin, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-    """Run a builtin that assigns its first argument: its result, and what that argument is then."""
-    result, new = _run(Callee(builtin, updates=True), args, kwargs)
-    return result, new
+def _change(callee: registry.Builtin, old: Any, new: Any) -> None:
+    if not isinstance(old, Components):
+        text = f"wp.{callee.name}: a {type(old).__name__} cannot be changed here; use the form that returns it"
+        raise TypeError(text)
+    old[:] = new
+
+
+def updated(builtin: registry.Builtin, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    """Run a builtin that changes arguments: its result, and their new values by parameter."""
+    changes = _changes(builtin, args, kwargs)
+    out = _run(Callee(builtin, tuple(changes.values())), args, kwargs)
+    count = len(out) - len(changes)
+    return _result(out[:count]), dict(zip(changes, out[count:]))
+
+
+def _changes(builtin: registry.Builtin, args: tuple, kwargs: dict[str, Any]) -> dict[str, int | str]:
+    """Which arguments a call changes: parameter -> position or name of the argument."""
+    if builtin.updates:
+        return {"state": 0 if args else "state"}
+    call = ast.Call(ast.Name("f", ast.Load()), [ast.Constant(i) for i in range(len(args))], [])
+    call.keywords = [ast.keyword(name, ast.Constant(name)) for name in kwargs]
+    return {name: a.value for name, a in changed(builtin, call) if isinstance(a, ast.Constant)}  # type: ignore[misc]
 
 
 class Callee(NamedTuple):
-    """What is called. With `updates` the new value of the first argument is returned too."""
+    """What is called, and the arguments (positions or names) whose new values are returned after the results."""
 
     function: registry.Builtin | registry.Intrinsic
-    updates: bool = False
+    changes: tuple[int | str, ...] = ()
 
 
 def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -77,8 +105,10 @@ def lowered_for_all(
     """The types of the arguments of a call and its IR, or None if they are not the same for all calls like it.
 
     They differ where a number in the arguments decides, be it that it takes a type of its own or is needed when the
-    call is lowered.
+    call is lowered. A call that changes its arguments is not one for this.
     """
+    if isinstance(callee, registry.Builtin) and callee.references and _changes(callee, args, {}):
+        return None
     raw = [_given(v) for v in args]
     common = _common(raw)
     try:
@@ -165,11 +195,16 @@ def _lowered(
 ) -> IrFunction | str:
     """`return callee(arguments)` as IR, or why there is none."""
     passed = [f"{name}=a{i}" if name else f"a{i}" for i, name in enumerate(names)]
-    results = f"callee({', '.join(passed)})" + (", a0" if callee.updates else "")
+    places = [f"a{names.index(key) if isinstance(key, str) else key}" for key in callee.changes]
+    results = f"callee({', '.join(passed)})"
+    if places and getattr(callee.function, "references", False):
+        results += f"\n    return {', '.join(places)}"
+    else:
+        results = f"return {', '.join([results, *places])}"
     types = {f"a{i}": t for i, (t, _) in enumerate(given) if t is not None}
     known = {f"a{i}": k.value for i, (_, k) in enumerate(given) if k is not None}
     name = callee.function.name
-    function = define(name, f"    return {results}\n", types, {"callee": callee.function, **known}, Function)
+    function = define(name, f"    {results}\n", types, {"callee": callee.function, **known}, Function)
     try:
         return pipeline.run(lower_function(function), _options())
     except CompileError as why:

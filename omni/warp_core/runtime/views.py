@@ -60,14 +60,7 @@ def index(layout: Layout, key: Any) -> Layout:
     shape, strides, offset = [], [], layout.offset
     keys = expand(key, len(layout.shape))
     for i, (k, extent, stride) in enumerate(zip(keys, layout.shape, layout.strides)):
-        try:
-            at = None if isinstance(k, bool) else range(extent)[k]
-        except IndexError:
-            raise IndexError(f"index {k} is out of range for dimension {i} with {extent} elements") from None
-        except TypeError:
-            at = None
-        if at is None:
-            raise TypeError(f"array indices are integers, slices or ..., got {type(k).__name__}: {k!r}")
+        at = select(k, extent, i)
         if isinstance(at, int):
             offset += at * stride
             continue
@@ -75,6 +68,20 @@ def index(layout: Layout, key: Any) -> Layout:
         strides.append(stride * at.step)
         offset += at.start * stride if len(at) else 0
     return Layout(tuple(shape), tuple(strides), offset)
+
+
+def select(key: Any, extent: int, dimension: int) -> Any:
+    """What an integer or slice selects of a dimension: an index, or a range of them. Raises as `index`."""
+    try:
+        found = None if isinstance(key, bool) else range(extent)[key]
+    except IndexError:
+        raise IndexError(f"index {key} is out of range for dimension {dimension} with {extent} elements") from None
+    except TypeError:
+        found = None
+    if found is None:
+        shown = f"{type(key).__name__}: {key!r}"
+        raise TypeError(f"array indices are integers, slices, ... or int32 arrays, got {shown}")
+    return found
 
 
 def expand(key: Any, ndim: int) -> tuple[Any, ...]:

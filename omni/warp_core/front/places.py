@@ -1,0 +1,199 @@
+"""Places that can be assigned to: parts of locals, elements of arrays and parts of those.
+
+`place_of` finds the place of a target; `argument` that of an argument passed to a `wp.ref[T]` parameter.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir.nodes import Value
+from ..lang.generics import spell
+from ..lang.types import Type
+from .access import Step, descend, element, replace, single_steps, store, store_steps
+from .context import Context
+from .indexed import array_type
+from .values import Front, Ref, spell_front
+
+
+@dataclass
+class Run:
+    """Several components of an array element at once: `a[i].p`, `m[i][0]`."""
+
+    ref: Ref
+    step: Step
+
+    @property
+    def type(self) -> Type:
+        return self.step.type
+
+    def parts(self, cx: Context) -> list[Ref]:
+        """One place for each component."""
+        return [_down(self.ref, s) for s in single_steps(cx, self.ref.type, self.step)]
+
+    def part(self, cx: Context, step: Step) -> Ref:
+        """One component of the run."""
+        singles = single_steps(cx, self.ref.type, self.step)
+        if step.dynamic is None:
+            return _down(self.ref, singles[step.index])
+        at = cx.b.op("mul", step.dynamic, cx.b.const(self.step.stride, step.dynamic.type))
+        first = self.step.dynamic or cx.b.const(self.step.index, at.type)
+        return _down(self.ref, Step(step.type, dynamic=cx.b.op("add", at, first)))
+
+
+def place_of(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | Ref | Run:
+    """Where a component store goes: a place in an array, or (local, its value, steps down from it)."""
+    if isinstance(target, ast.Name):
+        x = cx.read(target.id, target) if target.id in cx.local_names else None
+        if isinstance(x, Ref):
+            return x
+        if not isinstance(x, Value):
+            shown = spell_front(x) if x is not None else f"`{target.id}`, which is not a local,"
+            raise cx.error(
+                "unsupported", f"{shown} cannot be changed", target, help="make a new value, or use an array"
+            )
+        return target.id, x, []
+    if not isinstance(target, (ast.Attribute, ast.Subscript)):
+        raise cx.error("unsupported", "only locals and array elements can be changed", target)
+    base = place_of(cx, target.value)
+    t = base.type if not isinstance(base, tuple) else (base[2][-1].type if base[2] else base[1].type)
+    if array_type(t):
+        if not isinstance(target, ast.Subscript):
+            raise cx.error("no-member", f"{spell(t)} has no member that can be assigned", target)
+        found = element(cx, _value(cx, base), target)
+        if isinstance(found, Ref):
+            return found
+        return "", found, []
+    steps = store_steps(cx, target, t)
+    if not isinstance(base, tuple):
+        return _extend(cx, base, steps)
+    return base[0], base[1], [*base[2], *steps]
+
+
+def _value(cx: Context, place: Any) -> Value | Ref:
+    if isinstance(place, Ref):
+        return place
+    x: Any = place[1]
+    for step in place[2]:
+        x = cx.b.op("extract", x, attr=step.index)
+    return x
+
+
+def _extend(cx: Context, place: Ref | Run, steps: list[Step]) -> Ref | Run:
+    for step in steps:
+        if isinstance(place, Run):
+            place = place.part(cx, step)
+        else:
+            place = Run(place, step) if step.count > 1 else _down(place, step)
+    return place
+
+
+def _down(ref: Ref, step: Step) -> Ref:
+    if step.dynamic is not None:
+        return Ref(ref.array, ref.indices, step.type, (*ref.path, -1), (*ref.dynamic, step.dynamic))
+    return Ref(ref.array, ref.indices, step.type, (*ref.path, step.index), ref.dynamic)
+
+
+def put(cx: Context, place: Ref | Run, value: Value, node: ast.AST) -> None:
+    """Write a value to a place in an array element."""
+    if isinstance(place, Run):
+        for i, part in enumerate(place.parts(cx)):
+            store(cx, part, cx.at(node).op("extract", value, attr=i), node)
+    else:
+        store(cx, place, value, node)
+
+
+# -- arguments passed by reference ------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Place:
+    """An argument that the called function may change: what it holds, and where a new value goes."""
+
+    value: Value | Ref
+    node: ast.AST
+    name: str = ""  # the local it is, or is part of
+    steps: list[Step] = field(default_factory=list)  # from the local down to it
+    run: Run | None = None
+
+    @property
+    def type(self) -> Type:
+        return self.value.type
+
+    def put(self, cx: Context, new: Value) -> None:
+        """Assign to it."""
+        if self.steps:
+            cx.env[self.name] = replace(cx, cx.read(self.name, self.node), self.steps, new, self.node)
+        elif self.name:
+            cx.bind(self.name, new, self.node)
+        else:
+            place = self.run or self.value
+            assert isinstance(place, (Ref, Run))
+            put(cx, place, new, self.node)
+
+    def overlaps(self, other: Place) -> bool:
+        """Whether both may be, or contain, the same part of one local."""
+        if not self.name or self.name != other.name:
+            return False
+        return not any(_disjoint(a, b) for a, b in zip(self.steps, other.steps))
+
+
+def _disjoint(a: Step, b: Step) -> bool:
+    if a.dynamic is not None or b.dynamic is not None:
+        return False
+    parts = [set(range(s.index, s.index + s.count * s.stride, s.stride)) for s in (a, b)]
+    return parts[0].isdisjoint(parts[1])
+
+
+def argument(cx: Context, node: ast.expr) -> Front | Place:
+    """An argument for a `wp.ref[T]` parameter: its place, or its value if it has none."""
+    if not _is_place(cx, node):
+        return cx.rvalue(node)
+    if isinstance(node, ast.Name):
+        x = cx.read(node.id, node)
+        if isinstance(x, Ref):
+            return Place(x, node)
+        return Place(x, node, node.id) if isinstance(x, Value) else x
+    found = place_of(cx, node)
+    if isinstance(found, Run):
+        parts = [cx.load(p, node) for p in found.parts(cx)]
+        return Place(cx.at(node).op("make", *parts, attr=found.type), node, run=found)
+    if isinstance(found, Ref):
+        return Place(found, node)
+    name, x, steps = found
+    for step in steps:
+        x = descend(cx, x, step, node)
+    return Place(x, node, name, steps) if steps else x
+
+
+def _is_place(cx: Context, node: ast.expr) -> bool:
+    base = node
+    while isinstance(base, (ast.Attribute, ast.Subscript)):
+        base = base.value
+    return isinstance(base, ast.Name) and isinstance(cx.env.get(base.id), (Value, Ref))
+
+
+def in_memory(m: Any) -> None:
+    """Pass array elements as the array and the indices, so that they are changed where and when the function does.
+
+    Written back afterwards, an element that the function leaves alone would undo what another thread did to it.
+    """
+    values: list[tuple[str, Type, Any]] = []
+    for name, t, x in m.values:
+        if isinstance(x, Place) and isinstance(x.value, Ref):
+            ref = x.value
+            m.elements[name] = (t, ref.path, len(ref.indices), len(ref.dynamic))
+            values += [(f"{name}.{i}", v.type, v) for i, v in enumerate(ref.operands)]
+        else:
+            values.append((name, t, x))
+    m.values = values
+
+
+def from_memory(name: str, element: tuple, given: Mapping[str, Value]) -> Ref:
+    """The parameter `name` as the array element that `in_memory` described."""
+    t, path, indices, dynamic = element
+    operands = [given[f"{name}.{i}"] for i in range(1 + indices + dynamic)]
+    return Ref(operands[0], tuple(operands[1 : 1 + indices]), t, path, tuple(operands[1 + indices :]))

@@ -1,0 +1,128 @@
+"""Arrays seen through index arrays: how they are written in annotations, and what they are to interpreted kernels.
+
+In kernels an indexed array is a struct (`types.indexed`): the array, and for each dimension an int32 array that
+gives the places of the elements, or a null array where the dimension is used as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from . import generics
+from .arrays import check_ndim
+from .classes import python_type, register_maker, wc_type
+from .generics import Pattern
+from .scalars import int32
+from .types import Array, Struct, Type, indexed, indexed_array
+
+__all__ = ["IndexedAnnotation"]
+
+
+class IndexedAnnotation:
+    """`wp.indexedarray[float]`: the `dtype` as the user wrote it and the number of dimensions."""
+
+    __slots__ = ("dtype", "ndim")
+
+    def __init__(self, dtype: Any, ndim: int = 1):
+        self.dtype, self.ndim = dtype, check_ndim(ndim)
+
+    @property
+    def __wc_type__(self) -> Type | Pattern:
+        return indexed_pattern(self.dtype, self.ndim)
+
+    def __repr__(self) -> str:
+        return f"wp.{indexed_name(self.ndim)}[{getattr(self.dtype, '__name__', self.dtype)}]"
+
+
+def indexed_pattern(dtype: Any, ndim: int) -> Type | Pattern:
+    """The type of an indexed array; a pattern where `dtype` is `typing.Any`."""
+    if dtype is Any:
+        return Pattern("Indexed", (generics.Any, ndim))
+    return indexed(Array(wc_type(dtype), ndim))
+
+
+def indexed_name(ndim: int) -> str:
+    """How users call indexed arrays of that many dimensions."""
+    return "indexedarray" if ndim == 1 else f"indexedarray{ndim}d"
+
+
+class IndexedCells:
+    """What an interpreted kernel gets for an indexed array: elements are read and written through the indices.
+
+    The members are cells as kernels see arrays; those of dimensions without indices are false.
+    """
+
+    __slots__ = ("data", "indices")
+    __wc_type__: ClassVar[Struct]
+    data: Any
+    indices: list[Any]
+
+    @classmethod
+    def _from(cls, flat: Any) -> IndexedCells:
+        self = object.__new__(cls)
+        self.data, *self.indices = flat
+        return self
+
+    def _leaves(self) -> tuple[Any, ...]:
+        return (self.data, *self.indices)
+
+    @property
+    def shape(self) -> tuple:
+        """The extents."""
+        return tuple(int32(len(i)) if i else n for i, n in zip(self.indices, self.data.shape))
+
+    @property
+    def ndim(self) -> Any:
+        """How many dimensions there are."""
+        return self.data.ndim
+
+    @property
+    def size(self) -> Any:
+        """How many elements there are."""
+        total = int32(1)
+        for n in self.shape:
+            total *= n
+        return total
+
+    @property
+    def dtype(self) -> Any:
+        """The Python class of an element."""
+        return self.data.dtype
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def places(self, key: Any) -> tuple[Any, ...]:
+        """The indices into the array behind this one."""
+        keys = key if isinstance(key, tuple) else (key,)
+        if len(keys) > len(self.indices):
+            raise IndexError(f"{len(keys)} indices into an indexed array of {len(self.indices)} dimensions")
+        return tuple(i[k] if i else k for i, k in zip(self.indices, keys))
+
+    def address(self, indices: tuple) -> int:
+        """Address of the element, or of the first element of the row, at `indices`."""
+        return self.data.address(self.places(indices))
+
+    def __getitem__(self, key: Any) -> Any:
+        places = self.places(key)
+        found = self.data[places]
+        if len(places) == len(self.indices):
+            return found
+        rest = self.indices[len(places) :]
+        return python_type(indexed(found.__wc_type__))._from((found, *rest))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.data[self.places(key)] = value
+
+
+def _make(t: Struct) -> Any:
+    if indexed_array(t) is None:
+        raise TypeError(f"struct {t.name} has no Python class")
+    return type(t.name, (IndexedCells,), {"__slots__": (), "__wc_type__": t})
+
+
+register_maker(Struct, _make)
