@@ -136,3 +136,25 @@ def test_interpreted_and_checked():
                 wp.launch(kernel, 1, [a, 46, out])
         finally:
             wp.config.mode = "release"
+
+
+def test_long_chains_of_choices_end():
+    @wp.kernel
+    def chained(a: wp.array(dtype=float), n: int, out: wp.array(dtype=float)):
+        i = wp.tid()
+        k = i
+        for _ in range(3):
+            k = k - 1 if k > n else n - k
+            k = k if k < n else k - n
+            k = n - k if k > i else k + 1
+        out[i] = a[k - n]
+
+    a, out = np.arange(9, dtype=np.float32), np.zeros(3, np.float32)
+    wp.launch(chained, 3, [a, 4, out])
+    for i in range(3):
+        k, n = i, 4
+        for _ in range(3):
+            k = k - 1 if k > n else n - k
+            k = k if k < n else k - n
+            k = n - k if k > i else k + 1
+        assert out[i] == a[k - n]

@@ -17,6 +17,7 @@ from ..ir.ops import BREAKABLE
 from ..lang.types import Scalar
 
 _STEPS = 300  # of one question; a bound that takes longer to find is not found
+_DEPTH = 30
 
 
 def drop_from_end(function: Function) -> None:
@@ -109,7 +110,7 @@ class Bounds:
     def __init__(self, guards: Guards):
         self.guards = guards
         self._assumed: dict[Value, int] = {}
-        self._steps = 0
+        self._steps = self._depth = 0
 
     def not_negative(self, value: Value, known: Guard | None) -> bool:
         """Whether `value` is at least zero wherever `known` holds."""
@@ -120,13 +121,15 @@ class Bounds:
     def lower(self, value: Value, known: Guard | None) -> int | None:
         """The greatest lower bound of `value` that is found, or None."""
         self._steps += 1
-        if self._steps > _STEPS or not isinstance(value.type, Scalar) or not value.type.is_int:
+        if self._steps > _STEPS or self._depth == _DEPTH or not isinstance(value.type, Scalar) or not value.type.is_int:
             return None
+        self._depth += 1
         found = self._structural(value, known)
         guard = known
         while guard is not None:
             found = self._guarded(value, guard.condition, guard.holds, found, known)
             guard = guard.outer
+        self._depth -= 1
         return found
 
     # -- conditions -------------------------------------------------------------------------------------------------
