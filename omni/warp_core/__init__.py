@@ -39,6 +39,7 @@ _HOMES = {
     "lang.kernel": "Kernel Function kernel func constant static kernel_from_source",
     "lang.errors": """CompileError InternalError KernelWarning WarpCodegenError WarpCodegenTypeError
         WarpCodegenValueError WarpCodegenKeyError WarpCodegenAttributeError WarpCodegenIndexError""",
+    "lang.arrays": "fixedarray",
     "runtime.array": "array array1d array2d array3d array4d",
     "runtime.indexed": "indexedarray indexedarray1d indexedarray2d indexedarray3d indexedarray4d",
     "runtime.create": """clone empty empty_like from_dlpack from_numpy from_ptr full full_like ones ones_like to_dlpack

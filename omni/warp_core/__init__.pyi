@@ -1945,6 +1945,7 @@ from .lang.errors import WarpCodegenIndexError as WarpCodegenIndexError
 from .lang.errors import WarpCodegenKeyError as WarpCodegenKeyError
 from .lang.errors import WarpCodegenTypeError as WarpCodegenTypeError
 from .lang.errors import WarpCodegenValueError as WarpCodegenValueError
+from .lang.arrays import fixedarray as fixedarray
 from .runtime.indexed import indexedarray as indexedarray
 from .runtime.indexed import indexedarray1d as indexedarray1d
 from .runtime.indexed import indexedarray2d as indexedarray2d

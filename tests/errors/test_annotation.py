@@ -5,6 +5,15 @@ import pytest
 from tests.errors.report import accepted, refused
 
 CASES = {
+    "local_array": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), a: wp.fixedarray(dtype=float, shape=4)):
+    x[0] = a[0]
+""",
+        "wp.fixedarray(dtype=float, shape=4)",
+        ["local arrays are made in kernels and passed to functions only"],
+    ),
     "any_number_of_arguments": (
         """\
 @wp.kernel

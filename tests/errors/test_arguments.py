@@ -5,6 +5,33 @@ import pytest
 from tests.errors.report import accepted, refused
 
 CASES = {
+    "local_array_extent": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    a = wp.zeros(shape=0, dtype=float)
+""",
+        "0",
+        ["the shape of a local array is one to 4 positive integers"],
+    ),
+    "local_array_device": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    a = wp.zeros(4, dtype=float, device="cpu")
+""",
+        'wp.zeros(4, dtype=float, device="cpu")',
+        ["`wp.zeros` takes a shape and a dtype"],
+    ),
+    "local_array_dtype": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    a = wp.zeros(4, dtype=3)
+""",
+        "3",
+        ["the dtype of a local array is a scalar, vector, matrix or struct type"],
+    ),
     "vector_count": (
         """\
 @wp.kernel

@@ -59,6 +59,16 @@ def k(x: wp.array(dtype=float), n: int):
         "2",
         ["out of range for a tuple of 2"],
     ),
+    "local_array": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    a = wp.zeros(shape=(2, 3), dtype=float)
+    x[0] = a[n, 3]
+""",
+        "3",
+        ["index 3 is out of range for fixedarray[float32, (2, 3)]"],
+    ),
     "slice_step": (
         """\
 @wp.kernel

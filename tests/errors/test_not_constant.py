@@ -5,6 +5,15 @@ import pytest
 from tests.errors.report import accepted, refused
 
 CASES = {
+    "local_array_shape": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    a = wp.zeros(shape=(2, n), dtype=float)
+""",
+        "(2, n)",
+        ["the shape of a local array must be known when the kernel compiles"],
+    ),
     "vector_length": (
         """\
 @wp.kernel

@@ -18,6 +18,22 @@ def k(x: wp.array(dtype=float), n: int):
         "9 ** 9 ** 9",
         ["more than 4096 bits"],
     ),
+    "local_arrays": (
+        """\
+@wp.func
+def f(n: int):
+    a = wp.zeros(shape=70000, dtype=float)
+    a[n] = 1.0
+    return a[0]
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    b = wp.zeros(shape=(1000, 70), dtype=float)
+    x[0] = b[n, n] + f(n)
+""",
+        "wp.zeros(shape=70000, dtype=float)",
+        ["take 560000 bytes; 524288 is the most", "a row for each thread"],
+    ),
     "shift": (
         """\
 @wp.kernel

@@ -5,6 +5,26 @@ import pytest
 from tests.errors.report import accepted, refused
 
 CASES = {
+    "local_array_shape": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    a = wp.zeros(shape=4, dtype=float)
+    a = wp.zeros(shape=3, dtype=float)
+""",
+        "a",
+        ["`a` is fixedarray[float32, 4] and cannot become fixedarray[float32, 3]", "use another name"],
+    ),
+    "local_array_and_view": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    a = wp.zeros(shape=4, dtype=float)
+    a = x
+""",
+        "a",
+        ["`a` is fixedarray[float32, 4] and cannot become array[float32]"],
+    ),
     "number": (
         """\
 @wp.kernel

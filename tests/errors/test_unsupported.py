@@ -70,6 +70,39 @@ def k(x: wp.array(dtype=float), n: int):
         "with x:",
         ["`with` cannot be used"],
     ),
+    "view_of_local_array_returned": (
+        """\
+@wp.func
+def f(c: bool, x: wp.array(dtype=float)):
+    a = wp.zeros(shape=(4, 4), dtype=float)
+    b = x
+    if c:
+        b = a[1]
+    return b
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    x[0] = f(n > 1, x)[0]
+""",
+        "b",
+        ["this returns a view of a local array", "return the array as a whole"],
+    ),
+    "view_of_local_array_stored": (
+        """\
+@wp.struct
+class S:
+    v: wp.array(dtype=float)
+
+@wp.kernel
+def k(x: wp.array(dtype=float), s: wp.array(dtype=S)):
+    a = wp.zeros(shape=4, dtype=float)
+    t = S()
+    t.v = a[1:]
+    s[0] = t
+""",
+        "s[0]",
+        ["this stores a view of a local array"],
+    ),
     "array_slice": (
         """\
 @wp.kernel

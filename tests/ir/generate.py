@@ -2,12 +2,13 @@
 
 `generate(seed)` gives a kernel for a one-dimensional grid, `make_inputs(kernel, seed, n)` arguments for n threads in
 the interpreter's form (`omni.warp_core.ir.memory`). Arrays are named by how they may be used: `in*` are read anywhere,
-`out*` are read and written at the thread's own first index, `acc*` take atomics whose order does not matter. The same
-seed gives the same program. `same` compares results bit by bit, all NaNs being equal.
+`out*` are read and written at the thread's own first index, `acc*` take atomics whose order does not matter, `loc*` are
+the thread's own. The same seed gives the same program. `same` compares results bit by bit, all NaNs being equal.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ from omni.warp_core.lang.types import (
     U32,
     U64,
     Array,
+    FixedArray,
     Mat,
     Packed,
     Quat,
@@ -53,6 +55,7 @@ class Options:
     structs: bool = True
     control: bool = True
     atomics: bool = True
+    locals: bool = True
     libm: bool = False
     raw: bool = True  # build every operation as written, nothing folded or shared
 
@@ -93,6 +96,7 @@ def generate(seed: int, options: Options = Options()) -> Function:
     writer = _Writer(rng, options, types, kernel, helpers)
     writer.thread = writer.b.op("tid", attr=(0, 1))
     writer.add(writer.thread)
+    writer.local_arrays()
     writer.statements(options.statements)
     for p in params:
         if p.name.startswith("out") and not writer.b.terminated:
@@ -194,6 +198,7 @@ def _helper(rng: random.Random, options: Options, types: _Types, helpers: list[F
     results = tuple(types.any() for _ in range(rng.randint(1, 2)))
     function = Function(f"helper{number}", params, results)
     writer = _Writer(rng, options, types, function, helpers)
+    writer.local_arrays()
     writer.statements(max(2, options.statements // 2))
     if not writer.b.terminated:
         writer.b.terminate("return", [writer.value(t) for t in results])
@@ -322,6 +327,19 @@ class _Writer:
             return self.b.op("insert_dyn", x, value, self.index(self.b.const(t.count, I32)))
         return self.b.op("insert", x, value, attr=self.rng.randrange(t.count))
 
+    def local_arrays(self) -> None:
+        """Memory of the thread's own, every element set."""
+        if not self.options.locals:
+            return
+        for i in range(self.rng.choice((0, 0, 1, 2))):
+            shape = tuple(self.rng.randint(1, 3) for _ in range(self.rng.randint(1, 2)))
+            array = self.b.op("alloca", attr=FixedArray(self.types.any(), shape))
+            array.name = f"loc{i}"
+            for index in itertools.product(*map(range, shape)):
+                at = [self.b.const(k, I32) for k in index]
+                self.b.op("store", array, *at, self.value(array.type.dtype, 1), attr=())
+            self.arrays.append(array)
+
     # -- memory -------------------------------------------------------------------------------------------------
 
     def index(self, size: Value) -> Value:
@@ -357,9 +375,8 @@ class _Writer:
         return t, steps, indices
 
     def load(self, t: Type, depth: int) -> Value:
-        fits = [
-            a for a in self.arrays if a.name[:2] in ("in", "ou") and (a.type.dtype is t or t in _inside(a.type.dtype))
-        ]
+        readable = [a for a in self.arrays if a.name.startswith(("in", "out", "loc"))]
+        fits = [a for a in readable if a.type.dtype is t or t in _inside(a.type.dtype)]
         if not fits:
             return self.constant(t)
         array = self.rng.choice(fits)
@@ -408,7 +425,13 @@ class _Writer:
         kind = self.rng.choice(("add", "sub", "min", "max", "and", "or", "xor"))
         # Sums, bounds and bit operations do not commute with each other: one kind an array.
         kind = {"acc0": "add", "acc1": "max"}.get(array.name, kind)
-        self.b.op("atomic", array, *self.place(array), self.value(array.type.dtype), attr=(kind, ()))
+        operands = [self.value(array.type.dtype)]
+        if array.name.startswith("loc") and self.rng.random() < 0.4:
+            kind = self.rng.choice(("exch", "cas"))
+            operands *= 2 if kind == "cas" else 1
+        old = self.b.op("atomic", array, *self.place(array), *operands, attr=(kind, ()))
+        if array.name.startswith("loc"):
+            self.add(old)
 
     # -- statements ---------------------------------------------------------------------------------------------
 
@@ -420,8 +443,8 @@ class _Writer:
             self.statement()
 
     def statement(self) -> None:
-        outs = [a for a in self.arrays if a.name.startswith("out")]
-        accs = [a for a in self.arrays if a.name.startswith("acc")]
+        outs = [a for a in self.arrays if a.name.startswith(("out", "loc"))]
+        accs = [a for a in self.arrays if a.name.startswith("acc") or _takes_atomics(a)]
         choices: list[Callable[[], Any]] = [lambda: self.value(self.types.any(), 3)] * 4
         if outs:
             choices.append(lambda: self.store(self.rng.choice(outs)))
@@ -439,10 +462,11 @@ class _Writer:
         args = []
         for p in callee.params:
             if isinstance(p.type, Array):
-                fits = [a for a in self.arrays if a.type is p.type and a.name.startswith("in")]
+                fits = [a for a in self.arrays if a.name.startswith(("in", "loc")) and _view(a.type) is p.type]
                 if not fits:
                     return
-                args.append(self.rng.choice(fits))
+                array = self.rng.choice(fits)
+                args.append(array if array.type is p.type else self.b.op("slice", array, attr=""))
             else:
                 args.append(self.value(p.type))
         for v in self.b.emit("call", args, callee, results=callee.results):
@@ -571,6 +595,17 @@ class _Writer:
             self.b.terminate("continue", [frame.advance, *(self.value(t) for t in frame.carried[1:])], depth)
         else:
             self.b.terminate("continue", [self.value(t) for t in frame.carried], depth)
+
+
+def _view(t: Type) -> Type:
+    """The type of views of an array of type `t`."""
+    return t.view if isinstance(t, FixedArray) else t
+
+
+def _takes_atomics(array: Value) -> bool:
+    """Whether atomics of every kind work on a local array."""
+    s = element(array.type.dtype)
+    return array.name.startswith("loc") and isinstance(s, Scalar) and s.is_int and s.bits >= 32
 
 
 def _inside(t: Type) -> set[Type]:

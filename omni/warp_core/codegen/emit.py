@@ -177,6 +177,7 @@ class _KernelEmitter(FunctionEmitter):
             left = w.inst(f"sub i64 {stop}, {column}")
             lanes_left = self.lanes.splat(left, I64)
             self.mask = w.inst(f"icmp slt <{n} x i64> {sequence(0, 1, n)}, {lanes_left}")
+        self.locals.whole = self.mask
         first = V(I32, w.inst(f"trunc i64 {column} to i32"), 1 if n > 1 else 0)
         offset = w.inst(f"sub i64 {column}, {start}")
         self.thread = w.inst(f"add i64 {flat}, {offset}")
@@ -261,7 +262,7 @@ class _FunctionBody(FunctionEmitter):
             ]
         if lanes > 1:
             signature.append(f"<{lanes} x i1> %mask")
-            self.mask = "%mask"
+            self.mask = self.locals.whole = "%mask"
         signature += ["ptr %context", "i64 %thread"]
         w.start("first")
         values = self.run()

@@ -16,6 +16,7 @@ from ..lang.types import BOOL, F64, I32, I64, Array, Packed, Scalar, element
 from .atomics import Atomics
 from .control import Control, Fall, Level
 from .lanes import Lanes, V
+from .locals import Locals
 from .memory import Memory, member_range, memory_leaves, path_range
 from .ranges import upper_bound
 from .reports import Reports
@@ -26,7 +27,7 @@ from .writer import Writer, literal
 # Operations with a method `op_<name>` each.
 _PLAIN = (
     "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic shape "
-    "slice is_null tid printf fail call from_end"
+    "alloca slice is_null tid printf fail call from_end"
 )
 
 
@@ -78,6 +79,8 @@ class FunctionEmitter(Control):
         self.w = Writer()
         self.lanes = Lanes(self.w, shared.lanes, shared.target, shared.declare)
         self.memory = Memory(self.lanes)
+        self.locals = Locals(self.memory)
+        self.stack: dict[Value, str] = {}  # addresses of local arrays
         self.atomics = Atomics(self.lanes, self.memory)
         self.reports = Reports(self.lanes, shared.declare)
         self.mask: str | None = None
@@ -183,10 +186,20 @@ class FunctionEmitter(Control):
 
     # -- memory -------------------------------------------------------------------------------------------------
 
+    def op_alloca(self, op: Operation) -> None:
+        t = op.attr
+        if op.result not in self.stack:  # a body may be emitted twice
+            self.stack[op.result] = self.locals.allocate(t)
+        self.one(op, self.locals.descriptor(t, self.stack[op.result], self.in_planes(op.result)))
+
+    def in_planes(self, array: Value) -> bool:
+        return array in self.facts.local
+
     def place(self, op: Operation, path: tuple[int, ...]) -> tuple[V, Any, int, int]:
         """Where an access goes: (address, element type, first leaf, end leaf). Partial paths keep the element's own
         address, so that neighbouring lanes' elements are recognised, except below a dynamic component.
         """
+        spread = self.lanes.lanes if self.in_planes(op.args[0]) else 1
         array = op.args[0].type
         assert isinstance(array, Array)
         indices = [self.get(a)[0] for a in op.args[1 : 1 + array.ndim]]
@@ -196,17 +209,19 @@ class FunctionEmitter(Control):
             return address, array.dtype, start, end
         assert isinstance(t, Packed)
         index = self.lanes.cast(self.get(op.args[1 + array.ndim])[0], I64)
-        address = self.memory.displace(address, offset)
-        scaled = self.lanes.binary("mul", index, V(I64, str(t.scalar.size)))
+        address = self.memory.displace(address, offset * spread)
+        scaled = self.lanes.binary("mul", index, V(I64, str(t.scalar.size * spread)))
         return self.memory.advance(address, scaled), t.scalar, 0, 1
 
     def op_load(self, op: Operation) -> None:
         address, t, start, end = self.place(op, op.attr)
-        self.one(op, self.memory.load(address, t, start, end, self.mask))
+        memory = self.locals if self.in_planes(op.args[0]) else self.memory
+        self.one(op, memory.load(address, t, start, end, self.mask))
 
     def op_store(self, op: Operation) -> None:
         address, t, start, _ = self.place(op, op.attr)
-        self.memory.store(address, t, start, self.get(op.args[-1]), self.mask)
+        memory = self.locals if self.in_planes(op.args[0]) else self.memory
+        memory.store(address, t, start, self.get(op.args[-1]), self.mask)
 
     def op_atomic(self, op: Operation) -> None:
         kind, path = op.attr

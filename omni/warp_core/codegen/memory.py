@@ -109,8 +109,7 @@ class Memory:
         address = array[0]
         for k, index in enumerate(indices):
             stride = array[2 + t.ndim + k]
-            offset = self.lanes.binary("mul", self.lanes.cast(index, I64), stride)
-            address = self.advance(address, offset)
+            address = self.advance(address, self._times(self.wide(index), stride))
         return address
 
     def wide(self, index: V) -> V:
@@ -164,7 +163,7 @@ class Memory:
             return [self._load_uniform(address, *part) for part in parts[first:end]]
         if self._wide(address, t):
             return self._load_wide(address, t, range(first, end), mask)
-        return [self._gather(self.displace(address, offset), leaf, mask) for offset, leaf in parts[first:end]]
+        return [self.gather(self.displace(address, offset), leaf, mask) for offset, leaf in parts[first:end]]
 
     def _load_uniform(self, address: V, offset: int, leaf: Leaf) -> V:
         at = self.displace(address, offset).text
@@ -201,7 +200,14 @@ class Memory:
             raw = self.w.inst(f"{cast} <{n} x {raw_type}> {raw} to <{n} x {memory_type(leaf)}>")
         return V(leaf, self._from_memory(raw, leaf, n), None)
 
-    def _gather(self, address: V, leaf: Leaf, mask: str | None) -> V:
+    def load_side_by_side(self, address: V, leaf: Leaf) -> V:
+        """Scalars that lie next to each other for the lanes."""
+        if address.uniform:
+            return self._load_uniform(address, 0, leaf)
+        return self._load_wide(address, leaf, range(1), None)[0]  # type: ignore[arg-type]
+
+    def gather(self, address: V, leaf: Leaf, mask: str | None) -> V:
+        """A scalar from an address for each lane."""
         n = self.lanes.lanes
         ty = f"<{n} x {memory_type(leaf)}>"
         name = f"llvm.masked.gather.v{n}{suffix(memory_type(leaf))}.v{n}p0"
@@ -234,7 +240,7 @@ class Memory:
             self._store_wide(address, t, values, mask)
         else:
             for (offset, leaf), value in zip(parts, values):
-                self._scatter(self.displace(address, offset), leaf, value, mask)
+                self.scatter(self.displace(address, offset), leaf, value, mask)
 
     def _to_memory(self, text: str, leaf: Leaf, n: int) -> str:
         if leaf is BOOL:
@@ -270,7 +276,15 @@ class Memory:
             text = self.w.inst(f"{cast} <{n} x {memory_type(leaf)}> {text} to <{n} x {raw_type}>")
         return text
 
-    def _scatter(self, address: V, leaf: Leaf, value: V, mask: str | None) -> None:
+    def store_side_by_side(self, address: V, leaf: Leaf, value: V) -> None:
+        """Write scalars next to each other, of all lanes."""
+        if address.uniform:
+            self._store_uniform(address, 0, leaf, value, None)
+        else:
+            self._store_wide(address, leaf, [value], None)  # type: ignore[arg-type]
+
+    def scatter(self, address: V, leaf: Leaf, value: V, mask: str | None) -> None:
+        """Write a scalar to an address for each lane."""
         n = self.lanes.lanes
         ty = f"<{n} x {memory_type(leaf)}>"
         name = f"llvm.masked.scatter.v{n}{suffix(memory_type(leaf))}.v{n}p0"

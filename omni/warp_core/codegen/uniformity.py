@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..ir.locals import local_arrays
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import BREAKABLE
 
@@ -28,6 +29,7 @@ class Facts:
     masked: set[Operation] = field(default_factory=set)
     leaky: set[Operation] = field(default_factory=set)  # fewer lanes may come out of these than went in
     used: set[Value] = field(default_factory=set)  # values that some operation takes
+    local: dict[Value, Value] = field(default_factory=dict)  # arrays that are loaded and stored in place: see ir.locals
     results_varying: tuple[bool, ...] = ()
     return_divergent: bool = False
 
@@ -52,7 +54,7 @@ def analyze(fn: Function, varying_params: tuple[bool, ...], lanes: int, cache: C
     """Facts about `fn` when its parameters are uniform or varying as given. With one lane nothing varies."""
     key = (fn, varying_params)
     if key not in cache:
-        facts = Facts(results_varying=(False,) * len(fn.results))
+        facts = Facts(results_varying=(False,) * len(fn.results), local=local_arrays(fn, ("load", "store")))
         facts.used.update(a for op in fn.body.walk() for a in op.args)
         if lanes > 1:
             facts.varying.update(p for p, v in zip(fn.params, varying_params) if v)
@@ -121,7 +123,7 @@ class _Walk:
                 handler(self, op)
             elif op.code == "yield":
                 self.yield_(op, owner)
-            elif op.code in ("tid", "atomic") or any(a in self.facts.varying for a in op.args):
+            elif op.code in ("tid", "atomic", "alloca") or any(a in self.facts.varying for a in op.args):
                 self.mark(*op.results)
 
     def yield_(self, op: Operation, owner: Operation | None) -> None:

@@ -3,30 +3,48 @@
 One register of lanes is the rule. Kernels that compute in long dependent chains (polynomials, iterations that lanes
 leave at different times) but hold few values at a time run on two registers: two chains in flight hide each other's
 latency. What decides is how many varying values are alive at once, for past the register file the second group only
-makes spills.
+makes spills. Kernels with local arrays run on one register, or on fewer lanes where the arrays are large.
 """
 
 from __future__ import annotations
 
 from ..ir.nodes import Function, Region, Value
 from ..ir.ops import ELEMENTWISE
+from ..ir.printer import reachable
 from .memory import memory_leaves
 from .target import Target
 from .uniformity import analyze
 
 _LARGE = 300  # operations; beyond it the wider code takes too long to compile
 _SMALL = 16  # arithmetic operations; below it there is nothing to overlap
+_STACK = 1 << 18  # bytes for the local arrays of one group of lanes
 _SPARE = 6  # registers left for masks' operands, constants and addresses
 
 
 def preferred_lanes(fn: Function, target: Target) -> int:
     """The lane count for kernel `fn`."""
+    memory = local_bytes(fn)
+    if memory:
+        return _fitting_lanes(memory, target)
     facts = analyze(fn, (False,) * len(fn.params), target.lanes, {})
     ops = list(fn.body.walk())
     iterates = any(op.code in ("for", "loop") for op in facts.masked)
     if not iterates and sum(op.code in ELEMENTWISE for op in ops) < _SMALL:
         return target.lanes
     return 2 * target.lanes if _fits_twice(fn, facts.varying, target) else target.lanes
+
+
+def local_bytes(fn: Function) -> int:
+    """The memory that the local arrays of one thread take at most, those of called functions included."""
+    return sum(op.attr.bytes for f in reachable([fn]) for op in f.body.walk() if op.code == "alloca")
+
+
+def _fitting_lanes(memory: int, target: Target) -> int:
+    """Fewer lanes where the local arrays of all would not stay in the cache, or on the stack."""
+    lanes = target.lanes
+    while lanes > 4 and lanes * memory > _STACK:
+        lanes //= 2
+    return lanes if lanes * memory <= _STACK else 1
 
 
 def _fits_twice(fn: Function, varying: set[Value], target: Target) -> bool:

@@ -13,9 +13,10 @@ from typing import Any
 from ..ir.nodes import Value
 from ..lang.errors import nearest
 from ..lang.generics import spell
-from ..lang.types import I32, Array, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
+from ..lang.types import I32, Array, FixedArray, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
 from .context import Context, lowers
 from .indexed import array_type, extent, locate
+from .local_arrays import refuse_escape
 from .resolve import captured, member
 from .sections import section
 from .signs import not_negative
@@ -314,6 +315,8 @@ def element(cx: Context, base: Value | Ref, node: ast.Subscript) -> Value | Ref:
     indices = [array_index(cx, array, d, cx.rvalue(n), n) for d, n in enumerate(nodes)]
     if array.type is not t:
         return locate(cx, array, indices, node)
+    if isinstance(t, FixedArray):
+        _check_indices(cx, t, indices, nodes)
     if array.op is not None and array.op.code == "slice" and array.op.attr is None:  # a[i][j] is a[i, j]
         indices = [*array.op.args[1:], *indices]
         array = array.op.args[0]
@@ -322,6 +325,12 @@ def element(cx: Context, base: Value | Ref, node: ast.Subscript) -> Value | Ref:
     if len(indices) < full.ndim:
         return cx.at(node).op("slice", array, *indices)
     return Ref(array, tuple(indices), t.dtype)
+
+
+def _check_indices(cx: Context, t: FixedArray, indices: list[Value], nodes: list[ast.expr]) -> None:
+    for index, count, node in zip(indices, t.shape, nodes):
+        if index.is_const and not 0 <= index.const < count:
+            raise cx.error("index", f"index {ast.unparse(node)} is out of range for {spell(t)}", node)
 
 
 def _too_many(t: Array) -> str:
@@ -341,6 +350,7 @@ def array_index(cx: Context, array: Value, dimension: int, x: Front, node: ast.A
 
 def store(cx: Context, ref: Ref, value: Value, node: ast.AST) -> None:
     """Write a value to a place in an array element."""
+    refuse_escape(cx, value, node, "this stores")
     cx.at(node).op("store", *ref.operands, value, attr=ref.path)
 
 

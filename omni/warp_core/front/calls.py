@@ -21,14 +21,18 @@ from ..lang.kernel import Function, Kernel, static
 from ..lang.prim import Prim
 from ..lang.references import changed
 from ..lang.registry import INTRINSICS, Builtin, Intrinsic
-from ..lang.types import Scalar, Type, element
+from ..lang.types import FixedArray, Scalar, Type, element
+from . import local_arrays
 from .context import Context, Refused, lowers
 from .limits import check_type
 from .overloads import Call, Match, adapt_values, choose
 from .places import argument, in_memory
 from .resolve import PACKAGE
 from .updates import update, write_back
-from .values import Closure, Front, Lit, Ref, Static, Tup, spell_front, unflatten
+from .values import Closure, Front, Lit, Ref, Static, Tup, shape_types, spell_front, unflatten
+
+if TYPE_CHECKING:
+    from .instances import Instance
 
 if TYPE_CHECKING:
     from .instances import Instance
@@ -79,7 +83,7 @@ def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
         return _inline(cx, f, c)
     if not isinstance(f, Static):
         raise cx.error("not-callable", f"{spell_front(f)} is not a function", func_node)
-    obj = f.obj
+    obj = getattr(f.obj, "__wc_intrinsic__", f.obj)
     if isinstance(obj, Intrinsic):
         return HANDLERS[obj.name](cx, c)
     if isinstance(obj, Builtin):
@@ -202,8 +206,7 @@ def call_builtin(
     for v in values:
         check_type(cx, v.type, node)
     instance = cx.session.builtin_instance(builtin, i, m, node)
-    results = cx.at(node).emit("call", values, attr=instance.function, results=instance.function.results)
-    found = _finished(cx, instance, m, list(results), node, f"`wp.{builtin.name}`")
+    found = _emit(cx, instance, m, values, node, f"`wp.{builtin.name}`")
     if not builtin.updates:
         return found
     *kept, new = found.items
@@ -211,11 +214,18 @@ def call_builtin(
     return kept[0] if len(kept) == 1 else Tup(kept)
 
 
-def _finished(cx: Context, instance: Instance, m: Match, results: list[Value], node: ast.AST, what: str) -> Any:
-    """What a call gives, after what it changed has been written back."""
+def _emit(cx: Context, instance: Instance, m: Match, values: list[Value], node: ast.AST, what: str) -> Any:
+    """The call, and what it gives, after what it changed has been written back.
+
+    Local arrays come back in memory that is passed for them, after the other arguments.
+    """
+    memory = [local_arrays.make(cx, p.type, node) for p in instance.function.params[len(values) :]]
+    results = cx.at(node).emit("call", [*values, *memory], attr=instance.function, results=instance.function.results)
     count = len(results) - len(m.refs) + len(m.elements)
-    write_back(cx, m, results[count:], node, what)
-    return unflatten(instance.shape, results[:count])
+    write_back(cx, m, list(results[count:]), node, what)
+    plain, arrays = iter(results), iter(memory)
+    types = shape_types(instance.shape)
+    return unflatten(instance.shape, [next(arrays if isinstance(t, FixedArray) else plain) for t in types])
 
 
 def _call_function(cx: Context, f: Function, c: Call) -> Front:
@@ -233,8 +243,7 @@ def _call_function(cx: Context, f: Function, c: Call) -> Front:
     in_memory(m)
     values = adapt_values(cx, m, c)
     instance = cx.session.instance(cx, f.overloads[i], m, c.node)
-    results = cx.at(c.node).emit("call", values, attr=instance.function, results=instance.function.results)
-    return _finished(cx, instance, m, list(results), c.node, f"`{f.name}`")
+    return _emit(cx, instance, m, values, c.node, f"`{f.name}`")
 
 
 def _check_captures(cx: Context, m: Match, c: Call) -> None:

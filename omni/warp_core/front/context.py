@@ -19,9 +19,10 @@ from ..lang.errors import Diagnostic, Place, Span
 from ..lang.generics import spell
 from ..lang.semantics import convert
 from ..lang.source import Source
-from ..lang.types import BOOL, I32, Array, Scalar, Type
+from ..lang.types import BOOL, I32, Array, FixedArray, Scalar, Type
 from .limits import STEPS, too_many_steps
 from .liveness import Liveness
+from .local_arrays import own
 from .values import POISON, Closure, Front, Guarded, Lit, Poison, Ref, Static, Text, Tup, Unset, spell_front
 from .wording import ADVICE, WORDS, cast_help, misfit
 
@@ -120,6 +121,8 @@ class Context:
         self.loops: list[PyLoop] = []
         self.returns: list[Returned] = []
         self.expected: tuple[Type, ...] | None = None
+        self.memory: dict[str, Value] = {}  # of locals that are local arrays
+        self._result_memory: dict[tuple[int, FixedArray], Value] = {}
         self.liveness: Liveness
         self._file = source.filename
 
@@ -388,6 +391,17 @@ class Context:
                     f"`{name}` is {spell(known[0])} and cannot become {spell(x.type)}",
                     node,
                     [(f"`{name}` got its type here", known[1])],
-                    help=f"use another name, or convert: `{spell(known[0])}(...)`",
+                    help="use another name"
+                    if isinstance(known[0], Array)
+                    else f"use another name, or convert: `{spell(known[0])}(...)`",
                 )
+            if isinstance(x.type, FixedArray):
+                x = own(self, name, x, node)
         self.env[name] = x
+
+    def result_memory(self, number: int, t: FixedArray) -> Value:
+        """The parameter that takes the `number`-th local array among the results."""
+        if (number, t) not in self._result_memory:
+            param = self._result_memory[number, t] = Value(t, name=f"result{number}")
+            self.function.params.append(param)
+        return self._result_memory[number, t]

@@ -17,6 +17,7 @@ from .indexed import array_type
 from .iteration import Items, Span, iterate
 from .joins import Join, conditional, terminate
 from .liveness import base_name
+from .local_arrays import returned
 from .statements import assign
 from .values import POISON, Poison, Static, Unset, flatten, shape_types, unflatten
 
@@ -48,8 +49,11 @@ def _arm(cx: Context, condition: bool, body: Sequence[ast.stmt]) -> None:
 
 
 def assigned(cx: Context, nodes: Sequence[ast.AST]) -> frozenset[str]:
-    """Locals the nodes assign; stores into arrays, and into arrays that are fields of structs, assign nothing."""
-    return frozenset(n for n in cx.liveness.writes(nodes) if _changes(cx, n, nodes))
+    """Locals the nodes assign; stores into arrays, and into arrays that are fields of structs, assign nothing. Nor does
+    assigning a local array, whose memory stays the same.
+    """
+    names = (n for n in cx.liveness.writes(nodes) if n not in cx.memory or cx.env.get(n) is not cx.memory[n])
+    return frozenset(n for n in names if _changes(cx, n, nodes))
 
 
 def _changes(cx: Context, name: str, nodes: Sequence[ast.AST]) -> bool:
@@ -196,6 +200,7 @@ def _unrolled(cx: Context, node: ast.For, items: Sequence[Any]) -> None:
         cx.loops.append(PyLoop(outer.frame if outer else None, inner.frame if inner else None, "break"))
         for name in names:
             cx.local_types.pop(name, None)
+            cx.memory.pop(name, None)
         assign(cx, node.target, item, node.target)
         cx.statements(node.body)
         cx.loops.pop()
@@ -413,4 +418,5 @@ def _return(cx: Context, node: ast.Return) -> None:
         raise cx.error(
             "return-type", "a kernel returns nothing", node.value or node, help="write results into an array"
         )
+    value = returned(cx, value, node.value or node)
     cx.returns.append(Returned(terminate(cx, "return"), value, node))

@@ -20,7 +20,7 @@ from ..lang.generics import is_generic, spell, substitute
 from ..lang.kernel import Definition, Function
 from ..lang.registry import Builtin, is_builtin
 from ..lang.source import Source
-from ..lang.types import Type
+from ..lang.types import FixedArray, Type
 from .context import Context, Refused, Returned
 from .iteration import Items, iterate
 from .joins import terminate
@@ -54,6 +54,7 @@ class Session:
         self.warnings: dict[tuple[str, int, str], str] = {}
         self.quiet = quiet
         self.depth = 0  # of lambdas being lowered
+        self.memory = 0  # bytes of local arrays so far
         self.steps = 0  # expressions lowered so far
         self.counting: set[Value] = set()  # indices of loops that count up from zero or more
         self._named: dict[str, int] = {}
@@ -206,7 +207,8 @@ class Session:
                     shape = outcome[0]
                 elif outcome[0] != shape:
                     self._returns_differ(cx, shape, outcome[0], r)
-                r.exit.op.args += outcome[1] + [_final(cx, p, r) for p in returned]
+                plain = [v for v in outcome[1] if not isinstance(v.type, FixedArray)]
+                r.exit.op.args += plain + [_final(cx, p, r) for p in returned]
         fn.results = tuple(v.type for v in cx.returns[0].exit.op.args) if cx.returns else ()
         return shape
 

@@ -13,7 +13,8 @@ from ..lang import registry
 from ..lang.annotations import type_or_none
 from ..lang.generics import spell
 from ..lang.kernel import constant as constant_function
-from ..lang.types import Packed, Scalar, Struct, Type
+from ..lang.types import MAX_NDIM, Array, FixedArray, Packed, Scalar, Struct, Type
+from . import local_arrays
 from .access import array_index
 from .calls import Call, count_arguments, handles, loaded, same_type
 from .comparison import compare
@@ -84,6 +85,28 @@ def _store(cx: Context, c: Call) -> Front:
     value = cx.convert(c.args[-1], ref.type, c.arg_node(len(c.args) - 1), "the element")
     cx.at(c.node).op("store", *ref.operands, value, attr=())
     return Static(None)
+
+
+@handles("zeros")
+def _zeros(cx: Context, c: Call) -> Front:
+    given = dict(zip(("shape", "dtype"), zip(c.args, c.nodes)), **{k: (x, c.kw_nodes[k]) for k, x in c.kwargs.items()})
+    shapes = [given.pop(name) for name in ("shape", "n", "length") if name in given]
+    dtype, dtype_node = given.pop("dtype", (Static(float), c.node))
+    if len(shapes) != 1 or len(c.args) > 2 or given:
+        raise cx.error("arguments", "in a kernel, `wp.zeros` takes a shape and a dtype", c.node)
+    ((shape, shape_node),) = shapes
+    extents = cx.constant(cx.load(shape, shape_node) if isinstance(shape, Ref) else shape, shape_node, _SHAPE)
+    extents = extents if isinstance(extents, tuple) else (extents,)
+    if not 1 <= len(extents) <= MAX_NDIM or not all(type(n) is int and n > 0 for n in extents):
+        text = f"{_SHAPE} is one to {MAX_NDIM} positive integers"
+        raise cx.error("arguments", text, shape_node)
+    t = type_or_none(cx.constant(dtype, dtype_node, "the dtype"))
+    if not isinstance(t, Type) or isinstance(t, Array):
+        raise cx.error("arguments", "the dtype of a local array is a scalar, vector, matrix or struct type", dtype_node)
+    return local_arrays.zeros(cx, FixedArray(t, extents), c.node)
+
+
+_SHAPE = "the shape of a local array"
 
 
 @handles("address_of")

@@ -51,6 +51,9 @@ class Join:
         if any(x is None or isinstance(x, Unset) for x in bindings):
             self.set[name] = self._unset(name, bindings)
             return
+        if all(x is self.cx.memory.get(name) for x in bindings):
+            self.set[name] = bindings[0]
+            return
         if _one_constant(bindings):
             self.constants.append((name, bindings[0]))
             return

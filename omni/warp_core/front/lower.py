@@ -3,7 +3,7 @@
 The package in reading order: `context` (state of lowering one function), `values` (what expressions can be), `resolve`
 (names), `expressions`, `operators`, `comparison`, `access` (members, indices, stores), `calls` with `intrinsics`,
 `printing`, `python_builtins` and `constructors`, `statements`, `control` (branches and loops) with `joins`, `liveness`,
-`updates` and `matching`, `instances` (functions called), `library`.
+`updates` and `matching`, `local_arrays`, `instances` (functions called), `library`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..ir.nodes import Function as IrFunction
 from ..lang.errors import CompileError, InternalError, compile_error
 from ..lang.generics import Reference, is_generic, plain, unify
 from ..lang.kernel import Function, Kernel
-from ..lang.types import Type
+from ..lang.types import FixedArray, Type
 from . import (  # noqa: F401 - they fill the tables
     constructors,
     control,
@@ -77,6 +77,9 @@ def _match(session: Session, definition: Kernel | Function, types: tuple[Type, .
     for (name, _), t in zip(params, found):
         if is_generic(t):
             session.report(definition.source.at_parameter(name, f"the type of parameter `{name}` is left open"))
+        if isinstance(t, FixedArray) and isinstance(definition, Kernel):
+            text = f"parameter `{name}`: local arrays are made in kernels and passed to functions only"
+            session.report(definition.source.at_parameter(name, text))
     if session.diagnostics:
         raise Refused
     bindings: dict[str, object] = {}

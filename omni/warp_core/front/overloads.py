@@ -15,8 +15,9 @@ from typing import Any
 from ..ir.nodes import Value
 from ..lang.generics import Any as AnyType
 from ..lang.generics import Constant, Pattern, Reference, TypeVar, admits, spell_pattern, substitute, unify
-from ..lang.types import F32, Packed, Scalar, Type
+from ..lang.types import F32, FixedArray, Packed, Scalar, Type
 from .context import Context
+from .local_arrays import view
 from .places import Place
 from .resolve import captured
 from .values import Closure, Lit, Ref, Static, Tup, spell_brief, spell_front
@@ -109,8 +110,11 @@ def _fit(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Any) -> s
         constant = isinstance(x, (Static, Lit, Closure, Tup)) or (isinstance(x, Value) and x.is_const)
         return "" if constant else f"`{name}` must be a compile-time value"
     if isinstance(x, (Value, Ref)):
-        types[name] = x.type
-        return "" if unify(pattern, x.type, m.bindings) else _misfit(m, name, pattern, x)
+        t = x.type
+        if isinstance(t, FixedArray) and pattern is not t and not isinstance(pattern, TypeVar):
+            t = t.view
+        types[name] = t
+        return "" if unify(pattern, t, m.bindings) else _misfit(m, name, pattern, x)
     if isinstance(x, Lit):
         return _fit_literal(m, types, name, pattern, x)
     if pattern is AnyType and isinstance(x, (Static, Closure, Tup)):
@@ -189,5 +193,5 @@ def adapt_values(cx: Context, m: Match, c: Call) -> list[Value]:
     for _, t, x in m.values:
         x = x.value if isinstance(x, Place) else x
         node = next((n for a, n in zip(c.args, c.nodes) if a is x), c.node)
-        out.append(cx.literal(x, t, node) if isinstance(x, Lit) else cx.materialise(x, node))
+        out.append(cx.literal(x, t, node) if isinstance(x, Lit) else view(cx, cx.materialise(x, node), t))
     return out

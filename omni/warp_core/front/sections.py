@@ -83,11 +83,9 @@ def _cut(cx: Context, bound: Value, extent: Value, low: Value, high: Value) -> V
     b = cx.b
     if not_negative(bound, cx.session.counting):
         return b.op("min", bound, high)
-    from_end = b.op("add", bound, extent)
     if bound.is_const:
-        return b.op("max", from_end, low)
-    index = _pick(cx, b.op("lt", bound, b.i32(0)), from_end, bound)
-    return b.op("max", b.op("min", index, high), low)
+        return b.op("max", b.op("add", bound, extent), low)
+    return b.op("max", b.op("min", b.op("from_end", bound, extent), high), low)
 
 
 def _count(cx: Context, first: Value, end: Value, step: Value) -> Value:

@@ -13,6 +13,7 @@ from .access import descend, replace
 from .context import Context, lowers
 from .intrinsics import unpacked_tid
 from .iteration import items_of
+from .local_arrays import detached
 from .operators import TABLE, binary
 from .places import Run, place_of, put
 from .values import Front, Lit, Ref, Static, Tup, spell_front
@@ -73,7 +74,7 @@ def _unpack(cx: Context, target: ast.Tuple | ast.List, x: Front, node: ast.AST) 
     if len(items) != names:
         raise cx.error("unpack", f"{names} names for {len(items)} values", target)
     # all values exist before the first name is bound: a, b = b, a swaps
-    items = tuple(cx.bindable(i, node) if not isinstance(i, Lit) else i for i in items)
+    items = tuple(detached(cx, cx.bindable(i, node), node) if not isinstance(i, Lit) else i for i in items)
     for t, item in zip(target.elts, items):
         assign(cx, t.value if isinstance(t, ast.Starred) else t, item, node)
 

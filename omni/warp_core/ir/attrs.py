@@ -18,7 +18,7 @@ Atom = bool | int | float | str | Function
 
 FORM: dict[str, str] = {
     "const": "value",
-    **dict.fromkeys(("zero", "cast", "bitcast", "make", "splat"), "type"),
+    **dict.fromkeys(("zero", "cast", "bitcast", "make", "splat", "alloca"), "type"),
     **dict.fromkeys(("extract", "insert", "shape", "break", "continue"), "index"),
     **dict.fromkeys(("load", "store"), "path"),
     "atomic": "atomic",

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..lang import semantics
-from ..lang.types import BOOL, F32, I32, Packed, Scalar, Type, element, members
+from ..lang.types import BOOL, F32, I32, FixedArray, Packed, Scalar, Type, element, members
 from .nodes import Function, Loc, Operation, Region, Value
-from .ops import COMPARISONS, ELEMENTWISE, OPS, result_type, slice_parts
+from .ops import COMPARISONS, ELEMENTWISE, OPS, result_type, slice_letters, slice_parts
 
 
 def _const_key(value: Any) -> Any:
@@ -43,6 +43,11 @@ class Builder:
     def region(self) -> Region:
         """The innermost open region."""
         return self._open[-1][0]
+
+    @property
+    def outermost(self) -> Region:
+        """The body of the function."""
+        return self._open[0][0]
 
     @property
     def terminated(self) -> bool:
@@ -307,11 +312,25 @@ def _fold_shape(b: Builder, args: Sequence[Value], attr: int) -> Value | None:
             return b.op("cast", kept[attr][1][1], attr=I32)
         attr = kept[attr][0] if attr < len(kept) else attr + len(parts) - len(kept)
         x = x.op.args[0]
+    if isinstance(x.type, FixedArray):
+        return b.i32(x.type.shape[attr])
     return None if x is args[0] else b.op("shape", x, attr=attr)
+
+
+def _fold_is_null(b: Builder, args: Sequence[Value], attr: Any) -> Value | None:
+    return b.bool(False) if isinstance(args[0].type, FixedArray) else None
+
+
+def _fold_slice(b: Builder, args: Sequence[Value], attr: str | None) -> Value | None:
+    """Keeping all of a view is the view."""
+    keeps_all = not slice_letters(len(args) - 1, attr).strip(":")
+    return args[0] if keeps_all and not isinstance(args[0].type, FixedArray) else None
 
 
 _FOLDS = {
     "shape": _fold_shape,
+    "is_null": _fold_is_null,
+    "slice": _fold_slice,
     "select": _fold_select,
     "cast": _fold_cast,
     "bitcast": _fold_bitcast,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..lang import semantics
-from ..lang.types import BOOL, Array, Packed, Scalar, Struct, Type, members
+from ..lang.types import BOOL, Array, FixedArray, Packed, Scalar, Struct, Type, members
 from .ops import slice_parts
 
 
@@ -51,6 +51,11 @@ class MemArray:
         array = cls(dtype, (0,) * ndim)
         array.data = None  # type: ignore[assignment]
         return array
+
+    @classmethod
+    def local(cls, t: FixedArray) -> MemArray:
+        """The memory of a new local array, nothing in it yet."""
+        return cls(t.dtype, t.shape, [None] * math.prod(t.shape))
 
     @property
     def is_null(self) -> bool:
@@ -136,6 +141,8 @@ def component(value: tuple, index: int) -> Any:
 def read(array: MemArray, indices: Sequence[int], path: Sequence[int]) -> Any:
     """The value at the end of `path` inside the element at `indices`."""
     value = array.data[array.locate(indices)]
+    if value is None:
+        raise Trap(f"element {tuple(indices)} of a local array is read before it is written")
     for step in path:
         value = component(value, step)
     return value

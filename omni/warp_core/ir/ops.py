@@ -12,6 +12,7 @@ Attributes, by operation:
                        follows the array indices among the operands
   atomic               (kind, path); kinds are in ATOMIC_KINDS
   shape                dimension
+  alloca               the `FixedArray` to make; its contents are undefined until stored
   slice                one letter for each leading dimension: i fixes it at an index operand, r takes the part that
                        operands start, count and step name, : keeps it; None fixes as many as there are operands
   tid                  (dimension, number of dimensions)
@@ -35,6 +36,7 @@ from ..lang.types import (
     I32,
     VOID,
     Array,
+    FixedArray,
     Packed,
     Scalar,
     Struct,
@@ -254,6 +256,11 @@ def _libm(types: Types, attr: str) -> Type:
     return _same_float(types, attr)
 
 
+def _alloca(types: Types, attr: Any) -> Type:
+    _need(isinstance(attr, FixedArray), "alloca of {}", attr)
+    return attr
+
+
 def _is_array(types: Types, attr: Any) -> Type:
     _need(isinstance(types[0], Array), "not an array: {}", types[0])
     return BOOL
@@ -298,6 +305,7 @@ _ROWS = [
     Op("load", None, _load, pure=False),
     Op("store", None, _store, pure=False),
     Op("atomic", None, _atomic, pure=False),
+    Op("alloca", 0, _alloca, pure=False),
     Op("shape", 1, _shape),
     Op("slice", None, _slice),
     Op("is_null", 1, _is_array),

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ..lang.types import VOID, Array, Struct, Type, parse_type
+from ..lang.types import VOID, Struct, Type, array_type, parse_type
 from .attrs import decode
 from .nodes import Function, Loc, Operation, Region, Value
 from .ops import OPS
@@ -278,9 +278,7 @@ class _Parser:
             return self._parse_type(line, word)
         inner = self._type(line)
         line.expect(">")
-        if word.startswith("array") and word[5:].isdigit():
-            return Array(inner, int(word[5:]))
-        return self._parse_type(line, f"{word}<{inner.key}>")
+        return array_type(word, inner) or self._parse_type(line, f"{word}<{inner.key}>")
 
     def _parse_type(self, line: _Line, key: str) -> Type:
         try:

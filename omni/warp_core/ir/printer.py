@@ -152,7 +152,7 @@ class _Printer:
         if isinstance(t, Struct):
             return self._structs.get(t) or self._struct(t)
         if isinstance(t, Array):
-            return f"array{t.ndim}<{self._type(t.dtype)}>"
+            return f"{t.head}<{self._type(t.dtype)}>"
         return t.key
 
     def _struct(self, t: Struct) -> str:

@@ -42,6 +42,7 @@ _BASE: dict[str, Any] = {
     "_component": memory.component,
     "_replace": memory.replace,
     "_zero": memory.zero,
+    "_local": memory.MemArray.local,
     "_unreachable": _unreachable,
 }
 
@@ -340,6 +341,7 @@ _EXPRESSIONS: dict[str, Callable[..., str]] = {
     "cast": _Writer._cast,
     "bitcast": _Writer._bitcast,
     "load": _Writer._load,
+    "alloca": lambda w, op: f"_local({w._bind(op.attr)})",
     "zero": lambda w, op: f"_zero({w._bind(op.attr)})",
     "libm": lambda w, op, *args: f"_libm({op.attr!r}, {w._bind(op.args[0].type)}, {', '.join(args)})",
     "select": lambda w, op, c, x, y: f"{x} if {c} else {y}",

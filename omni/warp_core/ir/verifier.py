@@ -7,6 +7,7 @@ What holds of a function that passes:
 * each region ends in its one terminator, and the terminator carries the types that its target takes (see `nodes`);
 * `break` and `continue` name a breakable operation of the same function, `unreachable` follows an operation that never
   completes;
+* `alloca` stands in the outermost region of its function, so that it runs once for each call;
 * calls match the callee's signature, kernels return nothing, and no function calls itself.
 """
 
@@ -113,6 +114,8 @@ class _Verifier:
             if arg not in self._visible:
                 state = "defined elsewhere" if arg in self._defined else "not defined before"
                 self._report(f"operand {i} ({arg.name or arg.type}) is {state}", op)
+        if op.code == "alloca" and owner is not None:
+            self._report("memory is made in the outermost region only", op)
         if row.arity is not None and row.arity != len(op.args):
             self._report(f"takes {row.arity} operands, has {len(op.args)}", op)
         elif not self._attribute(op):

@@ -8,9 +8,9 @@ from .annotations import open_type
 from .classes import wc_type
 from .generics import Pattern
 from .scalars import SCALAR_CLASSES
-from .types import MAX_NDIM, Array, Scalar, Type
+from .types import MAX_NDIM, Array, FixedArray, Scalar, Type
 
-__all__ = ["ArrayAnnotation"]
+__all__ = ["ArrayAnnotation", "fixedarray"]
 
 
 def check_ndim(ndim: Any) -> int:
@@ -24,6 +24,39 @@ def array_type(dtype: Any, ndim: int) -> Type | Pattern:
     """The type of arrays of `dtype`; a pattern, for parameters of generic functions, where that is left open."""
     element = open_type(dtype)
     return Array(wc_type(dtype), ndim) if element is None else Pattern("Array", (element, ndim))
+
+
+class fixedarray:
+    """The type of a local array, for parameters and results of functions: `wp.fixedarray(dtype=float, shape=4)`.
+
+    Args:
+        dtype: the element type.
+        shape: one extent or up to four.
+
+    Raises:
+        TypeError, ValueError: `shape` is not one to four positive integers.
+
+    >>> fixedarray(dtype=float, shape=(2, 3)).__wc_type__
+    fixed2x3<f32>
+    """
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, dtype: Any, shape: Any):
+        extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+        if not all(isinstance(n, int) for n in extents):
+            raise TypeError(f"shape: an integer or up to {MAX_NDIM} expected, got {shape!r}")
+        if not 1 <= len(extents) <= MAX_NDIM or min(extents) < 1:
+            raise ValueError(f"shape: one to {MAX_NDIM} positive extents expected, got {shape!r}")
+        self.dtype, self.shape = dtype, tuple(int(n) for n in extents)
+
+    @property
+    def __wc_type__(self) -> FixedArray:
+        """The type of the local arrays of this shape."""
+        return FixedArray(wc_type(self.dtype), self.shape)
+
+    def __repr__(self) -> str:
+        return f"wp.fixedarray(dtype={getattr(self.dtype, '__name__', self.dtype)}, shape={self.shape})"
 
 
 class ArrayAnnotation:

@@ -251,6 +251,8 @@ def spell(t) -> str:
         return f"indexed{spell(array)}"
     if isinstance(t, types.Struct):
         return t.name
+    if isinstance(t, types.FixedArray):
+        return f"fixedarray[{spell(t.dtype)}, {t.shape[0] if t.ndim == 1 else t.shape}]"
     if isinstance(t, types.Array):
         return f"array{f'{t.ndim}d' if t.ndim > 1 else ''}[{spell(t.dtype)}]"
     return str(t)

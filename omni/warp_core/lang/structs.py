@@ -16,7 +16,7 @@ from . import semantics
 from .annotations import evaluate
 from .classes import python_type, register, wc_type
 from .scalars import SCALAR_CLASSES, component
-from .types import BF16, BOOL, MAX_NDIM, Array, Mat, Packed, Scalar, Struct, Type, indexed_array, leaves
+from .types import BF16, BOOL, MAX_NDIM, Array, FixedArray, Mat, Packed, Scalar, Struct, Type, indexed_array, leaves
 from .values import from_leaves, to_leaves
 
 __all__ = ["struct"]
@@ -263,6 +263,11 @@ def struct(cls: type) -> Any:
             fields.append((name, wc_type(annotation)))
         except TypeError as e:
             raise TypeError(f"field {name!r} of struct {cls.__name__}: {e}") from None
+        if isinstance(fields[-1][1], FixedArray):
+            raise TypeError(
+                f"field {name!r} of struct {cls.__name__}: local arrays live in kernels only; "
+                "use a vector, wp.types.vector(length, dtype)"
+            )
     t = Struct(cls.__name__, tuple(fields))
     kept = {k: v for k, v in vars(cls).items() if k not in _NOT_COPIED}
     body = kept | {

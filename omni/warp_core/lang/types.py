@@ -7,6 +7,7 @@ return the one interned instance. Memory layout (size, alignment, offsets) is C-
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 _interned: dict[tuple, Type] = {}
@@ -171,17 +172,43 @@ class Array(Type):
     data pointer, gradient pointer, four shapes, four strides, all 64-bit.
     """
 
-    __slots__ = ("dtype", "ndim")
+    __slots__ = ("dtype", "head", "ndim")
     dtype: Type
     ndim: int
+    head: str  # what the key begins with
 
     def __new__(cls, dtype: Type, ndim: int = 1) -> Array:
         return _intern(cls, dtype, ndim)  # type: ignore[return-value]
 
     def _init(self, dtype: Type, ndim: int) -> None:
-        self.dtype, self.ndim = dtype, ndim
-        self.key = f"array{ndim}<{dtype.key}>"
+        self.dtype, self.ndim, self.head = dtype, ndim, f"array{ndim}"
+        self.key = f"{self.head}<{dtype.key}>"
         self.size, self.align = 16 + 16 * MAX_NDIM, 8
+
+
+class FixedArray(Array):
+    """An array of the thread's own: the memory of one variable, with extents known when the kernel compiles.
+
+    As a value it is a descriptor like that of any array; `view` is the type of arrays that it can be passed as.
+    """
+
+    __slots__ = ("shape", "view")
+    shape: tuple[int, ...]
+    view: Array
+
+    def __new__(cls, dtype: Type, shape: tuple[int, ...]) -> FixedArray:  # type: ignore[override]
+        return _intern(cls, dtype, tuple(shape))  # type: ignore[return-value]
+
+    def _init(self, dtype: Type, shape: tuple[int, ...]) -> None:  # type: ignore[override]
+        super()._init(dtype, len(shape))
+        self.shape, self.view = shape, Array(dtype, len(shape))
+        self.head = f"fixed{'x'.join(map(str, shape))}"
+        self.key = f"{self.head}<{dtype.key}>"
+
+    @property
+    def bytes(self) -> int:
+        """The memory that one thread's array takes."""
+        return math.prod(self.shape) * self.dtype.size
 
 
 def indexed(array: Array) -> Struct:
@@ -271,8 +298,9 @@ def _parse(s: str) -> tuple[Type, str]:
 
 
 def _parametric(word: str, inner: Type) -> Type:
-    if word.startswith("array") and word[5:].isdigit():
-        return Array(inner, int(word[5:]))
+    array = array_type(word, inner)
+    if array is not None:
+        return array
     if isinstance(inner, Scalar):
         if word == "quat":
             return Quat(inner)
@@ -284,6 +312,16 @@ def _parametric(word: str, inner: Type) -> Type:
         if word.startswith("mat") and rows.isdigit() and cols.isdigit():
             return Mat(int(rows), int(cols), inner)
     raise ValueError(f"unknown type {word}<{inner}>")
+
+
+def array_type(head: str, dtype: Type) -> Array | None:
+    """The array type of this `head` and element type, None if it is no head of arrays."""
+    if head.startswith("array") and head[5:].isdigit():
+        return Array(dtype, int(head[5:]))
+    extents = head.removeprefix("fixed").split("x")
+    if head.startswith("fixed") and len(extents) <= MAX_NDIM and all(map(str.isdigit, extents)):
+        return FixedArray(dtype, tuple(map(int, extents)))
+    return None
 
 
 def _parse_struct(s: str) -> tuple[Struct, str]:

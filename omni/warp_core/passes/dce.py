@@ -12,17 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..ir.locals import local_arrays
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
 
-_REMOVABLE = frozenset(name for name, row in OPS.items() if row.pure) | {"load"}
+_REMOVABLE = frozenset(name for name, row in OPS.items() if row.pure) | {"load", "alloca"}
 _REGIONS = frozenset(("if", "for", "loop", "block"))
 _RETURN_DEPTH = 1 << 30
 
 
 def dce(function: Function) -> None:
     """Remove dead code from `function`."""
-    marker = _Marker()
+    marker = _Marker(_idle_stores(function))
     marker.scan(function.body)
     marker.roots(function.body)
     marker.run()
@@ -31,17 +32,31 @@ def dce(function: Function) -> None:
 
 def has_effects(function: Function) -> bool:
     """Whether a call of `function` does anything besides giving results."""
+    local = local_arrays(function)
     for op in function.body.walk():
         if op.code == "call":
             if has_effects(op.attr):
                 return True
+        elif op.code in ("store", "atomic") and op.args[0] in local:
+            continue
         elif op.code not in _REMOVABLE and op.code not in _REGIONS and not OPS[op.code].terminator:
             return True
     return False
 
 
+def _idle_stores(function: Function) -> set[Operation]:
+    """The stores into local arrays that nothing reads."""
+    local = local_arrays(function)
+    if not local:
+        return set()
+    accesses = [op for op in function.body.walk() if op.args and op.args[0] in local]
+    read = {local[op.args[0]] for op in accesses if op.code in ("load", "atomic")}
+    return {op for op in accesses if op.code == "store" and local[op.args[0]] not in read}
+
+
 class _Marker:
-    def __init__(self) -> None:
+    def __init__(self, idle: set[Operation]) -> None:
+        self._idle = idle
         self.live: set[Value] = set()
         self.needed: set[Operation] = set()
         # Of each breakable operation: the terminators that end an iteration, and those that leave.
@@ -64,7 +79,7 @@ class _Marker:
         if not op.regions:
             if OPS[op.code].terminator:
                 return self._scan_terminator(op)
-            if op.code not in _REMOVABLE and not (op.code == "call" and self._is_pure(op.attr)):
+            if op.code not in _REMOVABLE and op not in self._idle and not self._is_pure_call(op):
                 self._effects.add(op)
                 self._must.add(op)
             return -1
@@ -96,7 +111,10 @@ class _Marker:
         (self.breaks if op.code == "break" else self.continues)[self._nest[-1 - depth]].append(op)
         return depth
 
-    def _is_pure(self, callee: Function) -> bool:
+    def _is_pure_call(self, op: Operation) -> bool:
+        if op.code != "call":
+            return False
+        callee = op.attr
         if callee not in self._pure_callees:
             self._pure_callees[callee] = not has_effects(callee)
         return self._pure_callees[callee]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir.nodes import Function, Region, Value
-from ..lang.types import Array
+from ..lang.types import Array, FixedArray
 
 
 def written_params(fn: Function) -> tuple[bool, ...]:
@@ -20,7 +20,9 @@ def _written(fn: Function, known: dict[Function, tuple[bool, ...]]) -> tuple[boo
     known[fn] = tuple(isinstance(p.type, Array) for p in fn.params)  # what recursion would get
     targets = _targets(fn.body, known)
     direct = {id(v) for v in targets}
-    unclear = {v.type.dtype for v in targets if v not in fn.params and isinstance(v.type, Array)}
+    # Fixed arrays that are no parameters are memory of the thread's own.
+    elsewhere = [v for v in targets if v not in fn.params and not isinstance(v.type, FixedArray)]
+    unclear = {v.type.dtype for v in elsewhere if isinstance(v.type, Array)}
     known[fn] = tuple(id(p) in direct or (isinstance(p.type, Array) and p.type.dtype in unclear) for p in fn.params)
     return known[fn]
 

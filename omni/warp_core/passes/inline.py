@@ -14,7 +14,7 @@ from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 from ..ir.clone import Rewriter
-from ..ir.nodes import Function, Loc, Operation, Region
+from ..ir.nodes import Function, Loc, Operation, Region, Value
 
 GROWTH = 10_000
 TINY = 8
@@ -52,9 +52,21 @@ class _Inliner(Rewriter):
         super().__init__()
         self._limit, self._finished = limit, finished
         self._grown = 0
+        self._memory: dict[Operation, Value] = {}
         self._return_level: int | None = None
         self._site: Loc | None = None
         self._places: dict[Loc | None, Loc | None] = {}
+
+    def visit_alloca(self, op: Operation) -> None:
+        """Memory that comes in with a callee is made at the top of the caller, once for all calls of it: it holds
+        nothing between two calls.
+        """
+        if op not in self._memory:
+            new = Operation("alloca", [], op.attr, self.b.loc)
+            new.results = (Value(op.attr, new, name=op.result.name),)
+            self.b.outermost.ops.insert(0, new)
+            self._memory[op] = new.result
+        self.values[op.result] = self._memory[op]
 
     def visit_call(self, op: Operation) -> None:
         callee = op.attr

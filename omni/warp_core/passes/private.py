@@ -6,43 +6,46 @@ In place. In: a kernel after inlining. Out: an `atomic` became load, operation, 
 An access is private if for every launch dimension one of its indices is that thread index plus something the same for
 all threads: then different threads name different elements. That holds only against accesses with the very same
 indices, so it is given up for an array, and for all arrays of its element type since two parameters may be one array,
-as soon as one of them is written with other indices, or somewhere this pass cannot see.
+as soon as one of them is written with other indices, or somewhere this pass cannot see. Local arrays that do not escape
+are private whatever the index.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..ir.locals import local_arrays
 from ..ir.nodes import Function, Operation, Region, Value
-from ..ir.ops import index_count
-from ..lang.types import VOID, Type
+from ..ir.ops import index_count, result_type
+from ..lang.types import VOID, Packed, Type
 
 _PLAIN = ("add", "sub", "min", "max", "and", "or", "xor")
 
 
 def privatise(function: Function) -> None:
-    """Demote the private atomics of kernel `function`."""
-    if not function.is_kernel:
-        return
+    """Demote the private atomics of `function`."""
+    local = local_arrays(function)
+    private = _private_types(function, local) if function.is_kernel else set()
+    if private or local:
+        _visit(function.body, private, local)
+
+
+def _private_types(function: Function, local: dict[Value, Value]) -> set[Type]:
+    """Element types all of whose writes use the same indices, and those are private."""
     dimensions = {op.attr[1] for op in function.body.walk() if op.code == "tid"}
     if len(dimensions) != 1:
-        return
-    private = _private_types(function, dimensions.pop())
-    if private:
-        _visit(function.body, private)
-
-
-def _private_types(function: Function, dimensions: int) -> set[Type]:
-    """Element types all of whose writes use the same indices, and those are private."""
+        return set()
     seen: dict[Type, tuple[Value, ...]] = {}
     shared: set[Type] = set()
     for op in function.body.walk():
         if op.code == "call":
             return set()  # a callee may write anything
-        if op.code not in ("store", "atomic"):
+        if op.code not in ("store", "atomic") or op.args[0] in local:
             continue
         array = op.args[0].type
         indices = tuple(op.args[1 : 1 + array.ndim])
         covered = {_thread_dimension(i, function) for i in indices}
-        if seen.setdefault(array.dtype, indices) != indices or not covered >= set(range(dimensions)):
+        if seen.setdefault(array.dtype, indices) != indices or not covered >= set(range(*dimensions)):
             shared.add(array.dtype)
         if op.args[0] not in function.params:
             shared.add(array.dtype)  # a slice, or one of several arrays
@@ -71,27 +74,45 @@ def _is_fixed(value: Value, function: Function) -> bool:
     return value.is_const or value in function.params
 
 
-def _visit(region: Region, private: set[Type]) -> None:
+def _visit(region: Region, private: set[Type], local: dict[Value, Value]) -> None:
     ops: list[Operation] = []
     for op in region.ops:
         for inner in op.regions:
-            _visit(inner, private)
-        if op.code == "atomic" and op.attr[0] in _PLAIN and op.args[0].type.dtype in private:
-            ops += _plain(op)
-        else:
-            ops.append(op)
+            _visit(inner, private, local)
+        plain = op.code == "atomic" and op.attr[0] in _PLAIN and op.args[0].type.dtype in private
+        ops += _plain(op) if plain or (op.code == "atomic" and op.args[0] in local) else [op]
     region.ops = ops
 
 
 def _plain(atomic: Operation) -> list[Operation]:
     """Load, combine, store; the load defines the atomic's result."""
     kind, path = atomic.attr
-    where = atomic.args[: 1 + index_count(atomic.args[0].type, path)]
+    count = 1 + index_count(atomic.args[0].type, path)
+    where, operands = atomic.args[:count], atomic.args[count:]
     load = Operation("load", list(where), path, atomic.loc)
     load.results = atomic.results
-    load.result.op = load
-    combine = Operation(kind, [load.result, atomic.args[-1]], None, atomic.loc)
-    combine.results = (Value(load.result.type, combine),)
-    store = Operation("store", [*where, combine.result], path, atomic.loc)
+    old = load.result
+    old.op = load
+    ops = [load]
+
+    def combine(code: str, *args: Value, attr: Any = None) -> Value:
+        op = Operation(code, list(args), attr, atomic.loc)
+        op.results = (Value(result_type(code, [a.type for a in args], attr), op),)
+        ops.append(op)
+        return op.result
+
+    def swap(old: Value, compare: Value, value: Value) -> Value:
+        return combine("select", combine("eq", old, compare), value, old)
+
+    if kind == "exch":
+        new = operands[0]
+    elif kind != "cas":
+        new = combine(kind, old, operands[0])
+    elif isinstance(old.type, Packed):
+        members = [[combine("extract", x, attr=i) for x in (old, *operands)] for i in range(old.type.count)]
+        new = combine("make", *(swap(*member) for member in members), attr=old.type)
+    else:
+        new = swap(old, *operands)
+    store = Operation("store", [*where, new], path, atomic.loc)
     store.results = (Value(VOID, store),)
-    return [load, combine, store]
+    return [*ops, store]

@@ -7,6 +7,7 @@ through their leaves, so vectors, structs and arrays inside structs need nothing
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from ..lang import semantics
 from ..lang.scalars import int32
 from ..lang.structs import spell
-from ..lang.types import MAX_NDIM, Array, Scalar, Type, leaves
+from ..lang.types import MAX_NDIM, Array, FixedArray, Scalar, Type, leaves
 from ..lang.values import from_leaves, python_type, to_leaves
 
 _DESCRIPTOR = struct.Struct(f"<2Q{2 * MAX_NDIM}q")  # wc_array of native/include/warp_core/abi.h
@@ -146,6 +147,28 @@ class ArrayCells:
 
     def __repr__(self) -> str:
         return f"<{spell(self.__wc_type__)}, shape {self._shape}>"
+
+
+class LocalCells(ArrayCells):
+    """A local array: memory of its own, which is copied when it is bound to a name."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, t: FixedArray):
+        strides = [t.dtype.size * math.prod(t.shape[k + 1 :]) for k in range(t.ndim)]
+        memory = ctypes.create_string_buffer(t.bytes)
+        super().__init__(t, ctypes.addressof(memory), t.shape, tuple(strides), memory)
+        self.type = t
+
+    def copy(self) -> LocalCells:
+        """Another array with the same elements."""
+        new = LocalCells(self.type)
+        ctypes.memmove(new.ptr, self.ptr, self.type.bytes)
+        return new
+
+    def view(self) -> ArrayCells:
+        """The array as one that is shared."""
+        return ArrayCells(self.type.view, self.ptr, self._shape, self._strides, self.owner)
 
 
 def _bytes(address: int, size: int) -> Any:

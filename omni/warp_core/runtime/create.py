@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..lang.classes import python_type
+from ..lang.registry import Intrinsic
 from ..lang.scalars import SCALAR_CLASSES, plain_number, scalar_type_of
 from ..lang.types import BOOL, F32, I32, Mat, Type, Vec
 from . import views
@@ -90,6 +91,9 @@ def zeros(
     made = empty(shape, dtype, device, requires_grad, pinned, retain_grad, **kwargs)
     made.zero_()
     return made
+
+
+zeros.__wc_intrinsic__ = Intrinsic("zeros")  # type: ignore[attr-defined]  # in kernels, a local array
 
 
 def ones(

@@ -21,9 +21,9 @@ from ..lang.kernel import Definition, Function, Kernel
 from ..lang.references import changes_arguments
 from ..lang.scalars import SCALAR_CLASSES, scalar_type_of, typed_components
 from ..lang.structs import StructValue, spell
-from ..lang.types import Array, Scalar, Struct, Type, leaves
+from ..lang.types import Array, FixedArray, Scalar, Struct, Type, leaves
 from ..lang.values import Components, from_leaves, to_leaves
-from .cells import ArrayCells
+from .cells import ArrayCells, LocalCells
 from .intrinsics import TABLE, Grid, grid, tid, typed
 from .pythonic import REPLACED
 from .rewrite import Meaning, rewrite
@@ -81,6 +81,7 @@ class _Run:
         """What stands for a captured object."""
         if isinstance(obj, Function):
             return self.function(obj)
+        obj = getattr(obj, "__wc_intrinsic__", obj)
         if isinstance(obj, registry.Intrinsic):
             return TABLE.get(obj.name, obj)
         if getattr(obj, "shape", None) == () and scalar_type_of(obj) is not None:
@@ -173,7 +174,7 @@ def value(x: Any) -> Any:
         return tuple(map(value, x))
     if isinstance(x, (Components, StructValue)):
         return type(x)._from(x._leaves())
-    return typed(x)
+    return x.copy() if isinstance(x, LocalCells) else typed(x)
 
 
 def convert(x: Any, t: Type) -> Any:
@@ -194,6 +195,8 @@ def convert(x: Any, t: Type) -> Any:
 
 
 def _array(x: Any, t: Array) -> ArrayCells:
+    if isinstance(x, LocalCells) and not isinstance(t, FixedArray):
+        x = x.view()
     if x is not None and _type(x) is not t:
         raise TypeError(f"expected {spell(t)}, got {describe(x)}")
     return ArrayCells.of(x, t)

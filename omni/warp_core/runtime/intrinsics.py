@@ -12,11 +12,12 @@ from contextvars import ContextVar
 from typing import Any
 
 from ..lang import semantics
+from ..lang.annotations import type_of
 from ..lang.indexed import IndexedCells
 from ..lang.scalars import SCALAR_CLASSES, ScalarValue, int32, operand, plain_number
-from ..lang.types import F32, U64, Scalar, element
+from ..lang.types import F32, U64, FixedArray, Scalar, element
 from ..lang.values import from_leaves, to_leaves
-from .cells import ArrayCells
+from .cells import ArrayCells, LocalCells
 
 
 class Grid:
@@ -105,6 +106,13 @@ def _address_of(array: Any, *indices: Any) -> Any:
     return SCALAR_CLASSES[U64](cells.address(indices))
 
 
+def _zeros(shape: Any = None, dtype: Any = float, n: Any = None, length: Any = None) -> LocalCells:
+    """A local array."""
+    given = next(s for s in (shape, n, length) if s is not None)
+    extents = given if isinstance(given, tuple) else (given,)
+    return LocalCells(FixedArray(type_of(dtype), tuple(int(n) for n in extents)))
+
+
 _SPEC = re.compile(r"%([-+ 0#]*\d*(?:\.\d+)?)(?:hh|h|ll|l|z)?([a-zA-Z%])")
 
 
@@ -150,6 +158,7 @@ TABLE: dict[str, Callable] = {
     "tid": tid,
     "printf": _printf,
     "print": print,
+    "zeros": _zeros,
     "load": _load,
     "store": _store,
     "address_of": _address_of,

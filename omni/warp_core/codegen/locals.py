@@ -1,0 +1,71 @@
+"""Local arrays: memory of the thread's own, on the stack, for all lanes of a group.
+
+An array that is only accessed in place (`ir.locals`) lies in planes: for each element and each leaf of it, the values
+of all lanes side by side. Then an index that is the same in all lanes names one whole vector, loaded and stored without
+a mask, and LLVM keeps arrays that are indexed by constants in registers. An array that is passed on needs an address
+for each lane that works like any other: there the lanes' elements lie side by side. In both, one element is as far from
+the next as the elements of all lanes are long.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..lang.types import BOOL, I64, FixedArray, Type
+from .lanes import V
+from .memory import Memory, memory_leaves
+from .writer import PTR, Leaf
+
+ALIGN = 64
+
+
+class Locals:
+    """Emits local arrays through a `Memory`. Lanes that `whole` leaves out are off throughout the function's body."""
+
+    def __init__(self, memory: Memory):
+        self.memory, self.lanes, self.w = memory, memory.lanes, memory.w
+        self.whole: str | None = None
+
+    def allocate(self, t: FixedArray) -> str:
+        """The register that holds the address of an array of type `t` for every lane."""
+        return self.w.alloca(f"[{max(1, t.bytes) * self.lanes.lanes} x i8], align {ALIGN}")
+
+    def descriptor(self, t: FixedArray, address: str, in_planes: bool) -> list[V]:
+        """The array value of the memory at `address`."""
+        n = self.lanes.lanes
+        element = t.dtype.size
+        data = V(PTR, address, 0 if in_planes or n == 1 else element)
+        strides = [element * n * math.prod(t.shape[k + 1 :]) for k in range(t.ndim)]
+        return [data, V(PTR, "null"), *(V(I64, str(x)) for x in (*t.shape, *strides))]
+
+    def load(self, address: V, t: Type, first: int, end: int, mask: str | None) -> list[V]:
+        """Leaves `first` to `end` of the element of type `t` at `address`, which lies in planes."""
+        return [self._load(self._plane(address, *part), part[1], mask) for part in memory_leaves(t)[first:end]]
+
+    def store(self, address: V, t: Type, first: int, values: list[V], mask: str | None) -> None:
+        """Write leaves from `first` on of the element of type `t` at `address`, which lies in planes."""
+        for (offset, leaf), value in zip(memory_leaves(t)[first:], values):
+            at = self._plane(address, offset, leaf)
+            if not self._is_whole(at, leaf):
+                self.memory.scatter(at, leaf, value, mask)
+            elif mask is None or mask == self.whole:
+                self.memory.store_side_by_side(at, leaf, value)
+            else:
+                kept = self._load(at, leaf, mask)
+                self.memory.store_side_by_side(at, leaf, self.lanes.select(V(BOOL, mask, None), value, kept))
+
+    def _plane(self, address: V, offset: int, leaf: Leaf) -> V:
+        """Where the lanes' values of the leaf at byte `offset` of an element lie."""
+        n = self.lanes.lanes
+        at = self.memory.displace(address, offset * n)
+        if n == 1:
+            return at
+        return V(PTR, at.text, leaf.size) if at.uniform else self.memory.advance(at, V(I64, "0", leaf.size))
+
+    def _is_whole(self, at: V, leaf: Leaf) -> bool:
+        return at.stride == (leaf.size if self.lanes.lanes > 1 else 0)
+
+    def _load(self, at: V, leaf: Leaf, mask: str | None) -> V:
+        if self._is_whole(at, leaf):
+            return self.memory.load_side_by_side(at, leaf)
+        return self.memory.gather(at, leaf, mask)

@@ -1,0 +1,32 @@
+"""Which array values are surely memory of the thread's own, seen through slices."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from .nodes import Function, Value
+
+_LOOKS = frozenset(("shape", "is_null"))
+
+
+def local_arrays(function: Function, accesses: Collection[str] = ("load", "store", "atomic")) -> dict[Value, Value]:
+    """Each array value of `function` that is an `alloca` or a slice of one -> that `alloca`'s result.
+
+    Only memory that never escapes counts: all of its array values are sliced, and accessed in place by `accesses`; none
+    is passed on, stored, or merged with another where control flow meets. So no other array value reaches it.
+    """
+    found: dict[Value, Value] = {}
+    escaped: set[Value] = set()
+    for op in function.body.walk():
+        if op.code == "alloca":
+            found[op.result] = op.result
+            continue
+        for i, arg in enumerate(op.args):
+            root = found.get(arg)
+            if root is None or op.code in _LOOKS:
+                continue
+            if op.code == "slice":
+                found[op.result] = root
+            elif op.code not in accesses or i > 0:
+                escaped.add(root)
+    return {value: root for value, root in found.items() if root not in escaped}
