@@ -1,6 +1,7 @@
 """Kernels whose parameters leave types open: what they compute is held against NumPy, which types they get against
 the list here."""
 
+import copy
 import enum
 import gc
 import os
@@ -438,3 +439,38 @@ def test_free_type_variables_stand_for_no_single_type():
 def test_counts():
     with pytest.raises(TypeError, match=r"kernel `k` takes 2 arguments \(x, by\), but inputs and outputs give 1"):
         wp.launch(fresh(SCALE), dim=1, inputs=[wp.zeros(1, dtype=float)])
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: wp.types.vector(length=0, dtype=Any), ValueError, "length of at least 1, got 0"),
+        (lambda: wp.types.vector(length="3", dtype=Any), ValueError, "length of at least 1, got '3'"),
+        (lambda: wp.types.vector(length=Any, dtype=wp.vec3), TypeError, "takes a scalar dtype"),
+        (lambda: wp.types.matrix(shape=(Any,), dtype=Any), ValueError, "shape of"),
+        (lambda: wp.array[wp.array[Any]].__wc_type__, TypeError, "an array cannot be the element of an array"),
+        (lambda: wp.zeros(3, dtype=Any), TypeError, "is not a type that a value can have"),
+    ],
+)
+def test_open_types_that_make_no_sense(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_annotations_are_no_arguments():
+    for text in ("x: Any):\n    pass\n", "x: wp.array(dtype=Any)):\n    pass\n"):
+        with pytest.raises(TypeError, match="kernel `k`: argument `x` takes"):
+            wp.launch(fresh(text), dim=1, inputs=[wp.array(dtype=Any)])
+        with pytest.raises(TypeError, match="kernel `k`: argument `x` takes"):
+            wp.launch(fresh(text), dim=1, inputs=[np.zeros(3, "f4,f4")])
+
+
+def test_bare_numbers_of_one_variable():
+    kernel = fresh("x: T, y: T):\n    pass\n")
+    assert kernel.infer_argument_types([1, 2.0]) == [wp.float32, wp.float32]
+    assert kernel.infer_argument_types([1, wp.float64(2)]) == [wp.float64, wp.float64]
+
+
+def test_copies_of_type_variables():
+    assert copy.deepcopy(wp.Float) is wp.Float
+    assert copy.copy(wp.Int) is wp.Int

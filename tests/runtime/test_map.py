@@ -128,6 +128,11 @@ def test_strided_and_numpy_inputs():
     np.testing.assert_array_equal(wp.map(wp.sqrt, np.array([4.0, 9.0])).numpy(), [2, 3])
 
 
+def test_any_parameter_names():
+    (a,) = arrays(A)
+    assert wp.map(lambda _i, _f, out: _i + _f + out, a, 1.0, a).list() == [3.0, 5.0, 7.0]
+
+
 def test_in_place():
     (a,) = arrays(np.array([-1.0, 0.0, 1.0], np.float32))
     assert wp.map(wp.clamp, a, -0.5, 0.5, out=a) is a
@@ -254,6 +259,7 @@ def helper(x):
         ((both, A, np.ones((2, 2), np.float32)), ValueError, r"the shapes \(3,\), \(2, 2\) cannot be broadcast"),
         ((lambda x: None, A), TypeError, "it must return values"),
         ((lambda x: helper(x), A), wp.CompileError, "`helper` is a plain Python function"),
+        ((lambda *x: x[0], A), wp.CompileError, "`x` stands for any number of arguments"),
         (("sin", A), TypeError, "wp.map takes a function, got str"),
     ],
 )

@@ -164,7 +164,8 @@ def parameters(
     out, problems = [], []
     for p in inspect.signature(func, follow_wrapped=False).parameters.values():
         try:
-            bare = untyped is not None and p.annotation is p.empty
+            single = p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+            bare = untyped is not None and p.annotation is p.empty and single
             out.append((p, untyped if bare else _type_of_parameter(p, func, frame_locals)))
         except TypeError as e:
             problems.append((p.name, str(e)))

@@ -23,6 +23,8 @@ def check_ndim(ndim: Any) -> int:
 def array_type(dtype: Any, ndim: int) -> Type | Pattern:
     """The type of arrays of `dtype`; a pattern, for parameters of generic functions, where that is left open."""
     element = open_type(dtype)
+    if isinstance(element, Pattern) and element.head == "Array":
+        raise TypeError("an array cannot be the element of an array")
     return Array(wc_type(dtype), ndim) if element is None else Pattern("Array", (element, ndim))
 
 

@@ -30,6 +30,9 @@ class TypeVar:
     def __repr__(self) -> str:
         return self.name
 
+    def __reduce__(self) -> str:
+        return self.name  # copies are the variable itself
+
     def __call__(self, *args):
         """At Python scope a type variable means nothing; in a kernel body `T(x)` converts to the bound type."""
         raise TypeError(f"type variable {self.name} has a meaning only inside generic functions")

@@ -59,12 +59,19 @@ def argument_types(kernel: Kernel, args: Sequence[Any]) -> tuple[Type, ...]:
 def infer(patterns: Sequence[Any], args: Sequence[Any], bindings: dict[str, object]) -> list[Type | None]:
     """The types that arguments give parameters of these types and patterns, None for those that do not fit."""
     patterns = [plain(pattern) for pattern in patterns]
-    out: list[Any] = [None if is_generic(pattern) else pattern for pattern in patterns]
-    for untyped in (False, True):
+    out: list[Any] = [None if is_open(pattern) else pattern for pattern in patterns]
+    # typed arguments decide the type variables, then numbers with a point, then integers
+    for turn in range(3):
         for i, (pattern, x) in enumerate(zip(patterns, args)):
-            if out[i] is None and (x is None or type(x) in (bool, int, float)) is untyped:
-                out[i] = _untyped(pattern, x, bindings) if untyped else _typed(pattern, x, bindings)
+            if out[i] is None and _turn_of(x) == turn:
+                out[i] = _untyped(pattern, x, bindings) if turn else _typed(pattern, x, bindings)
     return out
+
+
+def _turn_of(x: Any) -> int:
+    if type(x) is float:
+        return 1
+    return 2 if x is None or type(x) in (bool, int) else 0
 
 
 def _typed(pattern: Any, x: Any, bindings: dict[str, object]) -> Type | None:
@@ -139,6 +146,8 @@ def explicit_types(kernel: Kernel, given: Sequence[Any] | Mapping[str, Any]) -> 
         raise TypeError(f"kernel `{kernel.name}` has no overloads: none of its parameters is left open")
     if isinstance(given, Mapping):
         given = _in_order(kernel, given)
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise TypeError(f"kernel `{kernel.name}`: types are given as a list, or a dict by name, not as {given!r}")
     if len(given) != len(params):
         names = ", ".join(name for name, _ in params)
         raise TypeError(f"kernel `{kernel.name}` has {len(params)} parameters ({names}), got {len(given)} types")

@@ -12,10 +12,10 @@ from typing import Any
 
 from .. import _native
 from . import semantics
-from .annotations import open_type, type_of
+from .annotations import open_type, type_or_none
 from .classes import python_type, register_maker, wc_type
 from .components import Components, Matrix, Quaternion, Transformation, Vector, widened
-from .generics import Pattern
+from .generics import Pattern, TypeVar
 from .scalars import SCALAR_CLASSES, component, plain_number
 from .types import (
     BF16,
@@ -141,11 +141,16 @@ def _scalar_dtype(dtype: Any, what: str, floats_only: bool = False) -> Scalar:
     return t
 
 
-def _pattern(head: str, *params: Any) -> Pattern | None:
+def _pattern(head: str, extents: Sequence[Any], dtype: Any) -> Pattern | None:
     """The pattern with these parameters if one of them is left open: `typing.Any` or a type variable."""
-    if all(open_type(p) is None for p in params):
-        return None
-    return Pattern(head, tuple(p if isinstance(p, int) else type_of(p) for p in params))
+    found = [open_type(p) for p in (*extents, dtype)]
+    params = [n if t is None else t for n, t in zip((*extents, type_or_none(dtype)), found)]
+    counts = all(isinstance(n, TypeVar) or (type(n) is int and n > 0) for n in params[:-1])
+    if found.count(None) == len(found) or not counts:
+        return None  # one type, or a mistake that is told there
+    if not isinstance(params[-1], TypeVar):
+        _scalar_dtype(dtype, "a generic type")
+    return Pattern(head, tuple(params))
 
 
 def vector(length: int, dtype: Any) -> Any:
@@ -156,7 +161,7 @@ def vector(length: int, dtype: Any) -> Any:
     >>> vector(length=2, dtype=float)(1, 2)
     vec2f([1.0, 2.0])
     """
-    if (found := _pattern("Vec", length, dtype)) is not None:
+    if (found := _pattern("Vec", [length], dtype)) is not None:
         return found
     if not isinstance(length, int) or length < 1:
         raise ValueError(f"vector() takes a length of at least 1, got {length!r}")
@@ -172,7 +177,7 @@ def matrix(shape: tuple[int, int], dtype: Any) -> Any:
     '[[1.0, 2.0]]'
     """
     pair = isinstance(shape, (tuple, list)) and len(shape) == 2
-    if pair and (found := _pattern("Mat", *shape, dtype)) is not None:
+    if pair and (found := _pattern("Mat", shape, dtype)) is not None:
         return found
     if not (pair and all(isinstance(n, int) and n > 0 for n in shape)):
         raise ValueError(f"matrix() takes a shape of (rows, columns), got {shape!r}")
@@ -185,7 +190,7 @@ def quaternion(dtype: Any = float) -> Any:
     >>> quaternion(float)(0, 0, 0, 1)
     quatf([0.0, 0.0, 0.0, 1.0])
     """
-    return _pattern("Quat", dtype) or python_type(Quat(_scalar_dtype(dtype, "quaternion()", floats_only=True)))
+    return _pattern("Quat", [], dtype) or python_type(Quat(_scalar_dtype(dtype, "quaternion()", floats_only=True)))
 
 
 def transformation(dtype: Any = float) -> Any:
@@ -194,7 +199,7 @@ def transformation(dtype: Any = float) -> Any:
     >>> transformation(float)((1, 2, 3)).p
     vec3f([1.0, 2.0, 3.0])
     """
-    return _pattern("Transform", dtype) or python_type(
+    return _pattern("Transform", [], dtype) or python_type(
         Transform(_scalar_dtype(dtype, "transformation()", floats_only=True))
     )
 

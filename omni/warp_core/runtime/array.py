@@ -14,7 +14,7 @@ from typing import Any
 from .. import _native
 from ..lang.annotations import open_type
 from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
-from ..lang.generics import Pattern
+from ..lang.generics import Pattern, spell_pattern
 from ..lang.types import Array, Type
 from . import elements, ingest, memory, references, views
 from .arithmetic import Arithmetic
@@ -120,7 +120,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         elif ptr is not None:
             raise TypeError("shape: give the shape of the memory at ptr")
         else:
-            self._open = dtype
+            self._open = Any if dtype is None else dtype
             self._init(wanted, 0, (0,) * check_ndim(1 if ndim is None else ndim), None)
         if grad is not None:
             self.grad = grad
@@ -370,7 +370,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        name = "Any" if self._element is None else self._element.name
+        name = spell_pattern(open_type(self._open)) if self._element is None else self._element.name
         return f"array(shape={self.shape}, dtype={name})"
 
     def __str__(self) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import _native
 from ..lang.generics import Pattern, is_generic
-from ..lang.inference import argument_types, type_of_value
+from ..lang.inference import argument_types
 from ..lang.kernel import Kernel
 from ..lang.types import Type
 from .plans import choices_of
@@ -30,7 +30,7 @@ def instance_for(kernel: Kernel, args: Sequence[Any]) -> Kernel:
 
 def _with_type(x: Any) -> Any:
     """Objects of other libraries as NumPy arrays over the same memory, which have a type."""
-    if hasattr(x, "__dlpack__") and type_of_value(x) is None:
+    if hasattr(x, "__dlpack__") and not isinstance(x, (_native.ArrayBase, np.ndarray)):
         return np.from_dlpack(x)
     return x
 

@@ -192,7 +192,7 @@ class Mapping:
         if not self.required <= count <= len(self.params):
             takes = f"{len(self.params)} arguments ({', '.join(self.params)})"
             raise TypeError(f"wp.map of `{self.name}`: it takes {takes}, got {count}")
-        return list(self.params[:count])
+        return [f"x{i}_" if n.startswith("_") else n for i, n in enumerate(self.params[:count])]  # ours start so
 
     def _called(self, args: Sequence[str]) -> str:
         return self.call.format(*args) if self.call else f"_f({', '.join(args)})"
