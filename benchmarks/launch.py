@@ -8,6 +8,7 @@ Prints the median and the best of many rounds, in nanoseconds for one launch.
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,18 @@ def nothing(a: wp.array(dtype=float), b: wp.array(dtype=wp.vec3), c: wp.array(dt
     i = wp.tid()
     if i > n:
         a[i] = s
+
+
+@wp.kernel
+def open_types(a: wp.array(dtype=Any), b: wp.array(dtype=Any), c: wp.array(dtype=Any), s: Any, n: Any, v: Any):
+    i = wp.tid()
+    if i > n:
+        a[i] = s
+
+
+@wp.func
+def add(x: float, y: float):
+    return x + y
 
 
 def measure(run: Callable[[], object]) -> tuple[float, float]:
@@ -41,13 +54,17 @@ def main() -> None:
     scalars = [1.0, 100, wp.vec3(1.0, 2.0, 3.0)]
     inputs, numpy_inputs = arrays + scalars, numpy_arrays + scalars
     recorded = wp.launch(nothing, dim=8, inputs=inputs, record_cmd=True)
+    x, y = wp.zeros(8, dtype=float), wp.zeros(8, dtype=float)
     cases: dict[str, Callable[[], object]] = {
         "an empty call": lambda: None,
         "launch, 6 arguments": lambda: wp.launch(nothing, dim=8, inputs=inputs),
         "launch, 6 arguments, device named": lambda: wp.launch(nothing, dim=8, inputs=inputs, device="cpu"),
         "launch, 6 arguments, 3 of them NumPy arrays": lambda: wp.launch(nothing, dim=8, inputs=numpy_inputs),
+        "launch of a generic kernel, 6 arguments": lambda: wp.launch(open_types, dim=8, inputs=inputs),
         "recorded launch": lambda: recorded.launch(),
         "recorded launch, one argument changed": lambda: (recorded.set_param_at_index(3, 2.0), recorded.launch()),
+        "map of two arrays into a third": lambda: wp.map(add, x, x, out=y),
+        "sum of two arrays": lambda: x + y,
     }
     for name, run in cases.items():
         median, best = measure(run)

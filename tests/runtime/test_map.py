@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+import threading
 import warnings
 from typing import Any
 
@@ -299,3 +300,19 @@ def test_kernels_cannot_be_mapped():
 
     with pytest.raises(TypeError, match=r"wp\.map takes a function, got kernel `k`"):
         wp.map(k, wp.array(A))
+
+
+def test_threads_make_mappings_of_their_own():
+    def work(number):
+        for dtype in (wp.float32, wp.float64, wp.int32, wp.int64)[number % 4 :]:
+            x = wp.array([1, 2, 3], dtype=dtype)
+            results.append(wp.map(lambda a, b: a * b + a, x, x).list())
+            results.append((x + x).list())
+
+    results = []
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert results.count([2, 6, 12]) == results.count([2, 4, 6]) == len(results) / 2 == 17

@@ -30,6 +30,7 @@ from .device import Device, get_device
 from .dtypes import Element
 from .dtypes import element as element_of_type
 from .launch import launch
+from .plans import lock
 
 __all__ = ["map"]
 
@@ -126,7 +127,10 @@ class Mapping:
             key.append(masks)
         found = self._mapped.get(whole := tuple(key))
         if found is None:
-            found = self._mapped[whole] = self._make(inputs, shape, masks)
+            with lock:
+                if whole not in self._mapped:
+                    self._mapped[whole] = self._make(inputs, shape, masks)
+                found = self._mapped[whole]
         if return_kernel:
             return found.kernel
         outputs = self._allocate(found, shape, grad) if out is None else self._given(found, shape, out)

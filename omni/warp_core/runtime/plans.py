@@ -54,9 +54,9 @@ class Loaded:
 
 _planned: WeakSet[Kernel] = WeakSet()
 _loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
-_lock = threading.RLock()
+lock = threading.RLock()  # held while kernels are made
 # A child of fork has one thread: a compilation that another one was at would never end, nor give its locks back.
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
 def options_for(kernel: Kernel) -> Options:
@@ -81,7 +81,7 @@ def plan_for(kernel: Kernel, options: Options, variant: int = 0) -> Any:
     plan = kernel._plans.get(options)
     if plan is not None:
         return plan
-    with _lock:
+    with lock:
         if options not in kernel._plans:
             kernel._plans[options] = _Maker(kernel, options).make(variant)
             _planned.add(kernel)
@@ -113,7 +113,7 @@ def _request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
 def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
     """The code of one variant of `kernel`: in memory already, from the cache, or compiled now."""
     request = _request(kernel, options, variant)
-    with _lock:
+    with lock:
         key = request.key()
         found = _known(request, key)
         if found is None:
@@ -126,7 +126,7 @@ def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
 def cached(kernel: Kernel, options: Options) -> Loaded | None:
     """The code of `kernel` if it need not be compiled."""
     request = _request(kernel, options, 0)
-    with _lock:
+    with lock:
         return _known(request, request.key())
 
 
