@@ -42,6 +42,7 @@ bench: build
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/launch.py
 	$(BIN)/python benchmarks/algorithms.py
+	$(BIN)/python benchmarks/values.py
 
 lint: build
 	$(BIN)/ruff check .

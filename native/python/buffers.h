@@ -12,12 +12,13 @@ namespace wc {
 inline Scalar buffer_scalar(const char* format, int64_t itemsize) {
     if (!format) return {Kind::Uint, 1};
     if (*format == '@' || *format == '=' || *format == '<') ++format;
-    if (!*format || format[1]) return {};
+    bool usual = itemsize == 1 || itemsize == 2 || itemsize == 4 || itemsize == 8;
+    if (!*format || format[1] || !usual) return {};
     auto size = static_cast<uint8_t>(itemsize);
     if (std::strchr("bhilqn", *format)) return {Kind::Int, size};
     if (std::strchr("BHILQN", *format)) return {Kind::Uint, size};
-    if (std::strchr("efd", *format)) return {Kind::Float, size};
-    return *format == '?' ? Scalar{Kind::Bool, 1} : Scalar{};
+    if (std::strchr("efd", *format) && size > 1) return {Kind::Float, size};
+    return *format == '?' && size == 1 ? Scalar{Kind::Bool, 1} : Scalar{};
 }
 
 // A view that is given back at the end of its scope, if there was one.

@@ -201,6 +201,8 @@ bool is_concrete(PyObject* cls) {
 
 void complete(PyTypeObject* cls, PyObject* type) {
     auto* made = reinterpret_cast<ValueClass*>(cls);
+    if (cls->tp_basicsize != sizeof(Value) || cls->tp_dictoffset || cls->tp_weaklistoffset)
+        throw nb::type_error("the class of a type has __slots__ = (), like all its bases");
     made->info = describe_type(type);
     cls->tp_basicsize += (made->info.size + 7) / 8 * 8;
     cls->tp_vectorcall = construct;
