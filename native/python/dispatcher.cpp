@@ -212,6 +212,7 @@ void add(nb::handle self, nb::tuple args, nb::sequence arguments, nb::sequence r
     Signature* s = find(self_of(self.ptr()), &PyTuple_GET_ITEM(args.ptr(), 0), count);
     if (!s || nb::len(arguments) != count || nb::len(results) == 0)
         throw nb::value_error("calls with these arguments are interpreted");
+    if (s->code) return;  // it may be running
     auto code = std::make_unique<Code>();
     Layout layout;
     for (size_t i = 0; i < count; ++i) {

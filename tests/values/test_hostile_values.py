@@ -118,7 +118,7 @@ def test_random_misuse(seed):
                 rng.choice(UNARY)(x)
             elif action == 4:
                 x[y] = z
-            elif action == 5:
+            elif action == 5 and not isinstance(x, type):
                 setattr(x, rng.choice("xyzwpq"), y)
             elif action == 6:
                 getattr(x, rng.choice("xyzwpq"))
