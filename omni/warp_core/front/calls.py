@@ -53,6 +53,9 @@ def handles(*callees: Any) -> Callable[[Handler], Handler]:
     return enter
 
 
+_TAKE_PLACES = (INTRINSICS["load"], INTRINSICS["store"])  # `wp.load(a[i])`: the first argument is not loaded before
+
+
 @lowers(ast.Call)
 def _call(cx: Context, node: ast.Call) -> Front:
     f = cx.expr(node.func)
@@ -60,6 +63,7 @@ def _call(cx: Context, node: ast.Call) -> Front:
         return HANDLERS["static"](cx, Call(node, [], list(node.args)))
     done = Call(node, [], [])
     places = {a for _, a in changed(f.obj, node)} if isinstance(f, Static) else ()
+    keeps = isinstance(f, Static) and any(f.obj is g for g in _TAKE_PLACES)
     for a in node.args:
         if isinstance(a, ast.Starred):
             items = HANDLERS["*"](cx, Call(a, [cx.rvalue(a.value)], [a.value]))
@@ -67,7 +71,8 @@ def _call(cx: Context, node: ast.Call) -> Front:
             done.args += items.items
             done.nodes += [a] * len(items.items)
         else:
-            done.args.append(argument(cx, a) if a in places else cx.rvalue(a))
+            is_place = keeps and not done.args
+            done.args.append(argument(cx, a) if a in places else cx.expr(a) if is_place else cx.rvalue(a))
             done.nodes.append(a)
     for k in node.keywords:
         if k.arg is None:

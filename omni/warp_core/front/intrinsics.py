@@ -15,7 +15,7 @@ from ..lang.generics import spell
 from ..lang.kernel import constant as constant_function
 from ..lang.types import MAX_NDIM, Array, FixedArray, Packed, Scalar, Struct, Type
 from . import local_arrays
-from .access import array_index
+from .access import array_index, store
 from .calls import Call, count_arguments, handles, loaded, same_type
 from .comparison import compare
 from .context import Context
@@ -76,15 +76,42 @@ def _element(cx: Context, c: Call, extra: int, name: str) -> Ref:
 
 @handles("load")
 def _load(cx: Context, c: Call) -> Front:
-    return cx.load(_element(cx, c, 0, "wp.load"), c.node)
+    """`wp.load(a, i)`, or `wp.load(a[i])`."""
+    place = c.args[0] if len(c.args) == 1 and not c.kwargs else None
+    return cx.load(place if isinstance(place, Ref) else _element(cx, c, 0, "wp.load"), c.node)
 
 
 @handles("store")
 def _store(cx: Context, c: Call) -> Front:
-    ref = _element(cx, c, 1, "wp.store")
-    value = cx.convert(c.args[-1], ref.type, c.arg_node(len(c.args) - 1), "the element")
-    cx.at(c.node).op("store", *ref.operands, value, attr=())
+    """`wp.store(a, i, x)`, or `wp.store(a[i], x)`."""
+    place = c.args[0] if len(c.args) == 2 and not c.kwargs else None
+    return _write(cx, c, place if isinstance(place, Ref) else _element(cx, c, 1, "wp.store"))
+
+
+@handles("array_store")
+def _array_store(cx: Context, c: Call) -> Front:
+    return _write(cx, c, _element(cx, c, 1, "wp.array_store"))
+
+
+def _write(cx: Context, c: Call, place: Ref) -> Front:
+    node = c.arg_node(len(c.args) - 1)
+    store(cx, place, cx.convert(c.args[-1], place.type, node, "the element"), c.node)
     return Static(None)
+
+
+@handles("address")
+def _address(cx: Context, c: Call) -> Front:
+    return _element(cx, c, 0, "wp.address")
+
+
+@handles("view")
+def _view(cx: Context, c: Call) -> Front:
+    array = cx.materialise(c.args[0], c.arg_node(0)) if c.args else None
+    if array is None or not isinstance(array.type, Array) or not 1 < len(c.args) <= array.type.ndim or c.kwargs:
+        text = "`wp.view` takes an array and indices, fewer than it has dimensions"
+        raise cx.error("arguments", text, c.node, help="for an element write a[i]")
+    indices = [array_index(cx, array, i, x, c.arg_node(i + 1)) for i, x in enumerate(c.args[1:])]
+    return cx.at(c.node).op("slice", array, *indices)
 
 
 @handles("zeros")
@@ -110,7 +137,7 @@ _SHAPE = "the shape of a local array"
 
 
 @handles("address_of")
-def _address(cx: Context, c: Call) -> Front:
+def _address_of(cx: Context, c: Call) -> Front:
     raise cx.error("unsupported", "addresses cannot be taken in a kernel", c.node, help="pass the array and the index")
 
 

@@ -229,6 +229,68 @@ def store(arr: Array[S], i: Int, value: S) -> None:
     """
 
 
+def array_store(arr: Array[S], i: Int, value: S) -> None:
+    """Set an element of an array: `arr[i] = value` as a function.
+
+    Args:
+        arr: an array.
+        i: an index for each dimension.
+        value: of the array's element type.
+
+    >>> @wp.kernel
+    ... def diagonal(m: wp.array2d(dtype=float)):
+    ...     i = wp.tid()
+    ...     wp.array_store(m, i, i, 1.0)
+    >>> m = wp.zeros((2, 2), dtype=float)
+    >>> wp.launch(diagonal, dim=2, inputs=[m])
+    >>> m.list()
+    [1.0, 0.0, 0.0, 1.0]
+    """
+
+
+def view(arr: Array[S, N], i: Int) -> Array[S]:
+    """Row of an array: `arr[i]` of an array of several dimensions as a function.
+
+    Args:
+        arr: an array of several dimensions.
+        i: one index or several, fewer than `arr` has dimensions.
+
+    Returns:
+        The array of the dimensions that are left. It shares the memory of `arr`.
+
+    >>> @wp.kernel
+    ... def first(m: wp.array2d(dtype=float), out: wp.array(dtype=float)):
+    ...     i = wp.tid()
+    ...     row = wp.view(m, i)
+    ...     out[i] = row[0]
+    >>> out = wp.zeros(2, dtype=float)
+    >>> wp.launch(first, dim=2, inputs=[wp.ones((2, 3), dtype=float), out])
+    >>> out.list()
+    [1.0, 1.0]
+    """
+
+
+def address(arr: Array[S], i: Int) -> S:
+    """Element of an array: `arr[i]` as a function, which `wp.load` and `wp.store` take as the place it is.
+
+    Args:
+        arr: an array.
+        i: an index for each dimension.
+
+    Returns:
+        The element.
+
+    >>> @wp.kernel
+    ... def double(x: wp.array(dtype=float)):
+    ...     i = wp.tid()
+    ...     wp.store(wp.address(x, i), 2.0 * wp.address(x, i))
+    >>> x = wp.ones(2, dtype=float)
+    >>> wp.launch(double, dim=2, inputs=[x])
+    >>> x.list()
+    [2.0, 2.0]
+    """
+
+
 def address_of(arr: Array[S], i: Int) -> uint64:
     """Address of an element in memory. Only interpreted kernels have it; compiled ones refuse it.
 

@@ -167,7 +167,8 @@ def suggestions(name: str) -> tuple[str, ...]:
 
 
 _INTRINSIC_GROUPS = (
-    "tid printf print load store address_of where select static constant cast len block_dim expect_eq",
+    "tid printf print where select static constant cast len block_dim expect_eq",
+    "load store array_store view address address_of",
     "atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor atomic_exch atomic_cas",
     "vector matrix quaternion transformation identity matrix_from_rows matrix_from_cols",
     "add sub mul div mod floordiv neg pos unot invert bit_and bit_or bit_xor lshift rshift",

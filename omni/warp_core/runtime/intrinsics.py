@@ -92,6 +92,8 @@ def _atomic_cas(array: Any, *args: Any) -> Any:
 
 
 def _load(array: Any, *indices: Any) -> Any:
+    if not indices and not isinstance(array, ArrayCells):
+        return array  # `wp.load(a[i])`
     cells, indices = _place("load", array, indices)
     return cells[indices]
 
@@ -161,6 +163,9 @@ TABLE: dict[str, Callable] = {
     "zeros": _zeros,
     "load": _load,
     "store": _store,
+    "array_store": _store,
+    "view": _load,
+    "address": _load,
     "address_of": _address_of,
     "where": _where,
     "select": lambda condition, if_false, if_true: _where(condition, if_true, if_false),
