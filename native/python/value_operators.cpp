@@ -8,11 +8,20 @@
 namespace wc {
 namespace {
 
-const char* const kNames[] = {"add", "sub", "mul", "div", "rem"};
+const char* const kNames[] = {"add", "sub", "mul", "div", "rem", "and", "or", "xor", "shl", "shr"};
 
-bool takes_same(Form form, Op op) { return op == Op::Add || op == Op::Sub || (op == Op::Rem && form == Form::Vec); }
+bool has_bits(Scalar s, Op op) {
+    return s.kind == Kind::Int || s.kind == Kind::Uint || (s.kind == Kind::Bool && op < Op::Shl);
+}
 
-bool takes_scalar(Form form, Op op) { return op == Op::Mul || op == Op::Div || (op != Op::Rem && form == Form::Vec); }
+bool takes_same(const ValueInfo& t, Op op) {
+    if (is_bitwise(op)) return (t.form == Form::Vec || t.form == Form::Mat) && has_bits(t.scalar, op);
+    return op == Op::Add || op == Op::Sub || (op == Op::Rem && t.form == Form::Vec);
+}
+
+bool takes_scalar(Form form, Op op) {
+    return op == Op::Mul || op == Op::Div || ((op == Op::Add || op == Op::Sub) && form == Form::Vec);
+}
 
 PyObject* refuse(Op op, PyObject* a, PyObject* b) {
     bool product = op == Op::Mul || op == Op::Div;
@@ -64,7 +73,7 @@ PyObject* combine_values(Op op, Value* a, Value* b) {
         PyObject* product = multiply_values(a, b);
         if (product || PyErr_Occurred()) return product;
     }
-    if (x.type != y.type || !takes_same(x.form, op)) return refuse(op, object(a), object(b));
+    if (x.type != y.type || !takes_same(x, op)) return refuse(op, object(a), object(b));
     Value* out = allocate(Py_TYPE(a));
     if (out) combine(op, x.scalar, {a->data}, {b->data}, out->data, x.count);
     return out ? object(out) : nullptr;
@@ -99,6 +108,7 @@ template <Op op>
 PyObject* binary(PyObject* left, PyObject* right) {
     Value *a = as_value(left), *b = as_value(right);
     if (a && b) return combine_values(op, a, b);
+    if (is_bitwise(op)) Py_RETURN_NOTIMPLEMENTED;
     if (a) return combine_scalar(op, a, right, false);
     if (op == Op::Rem) Py_RETURN_NOTIMPLEMENTED;
     return combine_scalar(op, b, left, true);
@@ -106,7 +116,7 @@ PyObject* binary(PyObject* left, PyObject* right) {
 
 PyObject* matrix_product(PyObject* left, PyObject* right) {
     Value *a = as_value(left), *b = as_value(right);
-    if (!a || !b || !(info(a).is_matrix() || info(b).is_matrix())) Py_RETURN_NOTIMPLEMENTED;
+    if (!a || !b || (info(a).form == Form::Vec && info(b).form == Form::Vec)) Py_RETURN_NOTIMPLEMENTED;
     return combine_values(Op::Mul, a, b);
 }
 
@@ -114,6 +124,15 @@ PyObject* negative(PyObject* self) {
     auto* v = reinterpret_cast<Value*>(self);
     Value* out = allocate(Py_TYPE(self));
     if (out) negate(info(v).scalar, v->data, out->data, info(v).count);
+    return out ? object(out) : nullptr;
+}
+
+PyObject* inverse(PyObject* self) {
+    auto* v = reinterpret_cast<Value*>(self);
+    if (!takes_same(info(v), Op::Shl))
+        return PyErr_Format(PyExc_TypeError, "no 'invert' for %s: it works on integers", short_name(v));
+    Value* out = allocate(Py_TYPE(self));
+    if (out) invert(info(v).scalar, v->data, out->data, info(v).count);
     return out ? object(out) : nullptr;
 }
 
@@ -188,6 +207,12 @@ void add_operators(PyTypeObject& type) {
     operators.nb_matrix_multiply = matrix_product;
     operators.nb_negative = negative;
     operators.nb_positive = positive;
+    operators.nb_invert = inverse;
+    operators.nb_and = binary<Op::And>;
+    operators.nb_or = binary<Op::Or>;
+    operators.nb_xor = binary<Op::Xor>;
+    operators.nb_lshift = binary<Op::Shl>;
+    operators.nb_rshift = binary<Op::Shr>;
     type.tp_as_number = &operators;
     type.tp_richcompare = compare;
 }

@@ -39,9 +39,21 @@ T apply(T a, T b) {
 template <class T>
 concept Integer = std::integral<T> && !std::same_as<T, bool>;
 
+// Counts of all bits and more, negative ones among them, shift everything out.
+template <Integer T>
+T shifted(T a, T b, bool left) {
+    bool all = static_cast<std::make_unsigned_t<T>>(b) >= 8 * sizeof(T);
+    if (left) return all ? T{} : static_cast<T>(static_cast<uint64_t>(a) << b);
+    return all ? static_cast<T>(a < 0 ? -1 : 0) : static_cast<T>(a >> b);
+}
+
 template <Op op, Integer T>
 T apply(T a, T b) {
     auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+    if constexpr (op == Op::And) return static_cast<T>(x & y);
+    if constexpr (op == Op::Or) return static_cast<T>(x | y);
+    if constexpr (op == Op::Xor) return static_cast<T>(x ^ y);
+    if constexpr (op == Op::Shl || op == Op::Shr) return shifted(a, b, op == Op::Shl);
     if constexpr (op == Op::Add) return static_cast<T>(x + y);
     if constexpr (op == Op::Sub) return static_cast<T>(x - y);
     if constexpr (op == Op::Mul) return static_cast<T>(x * y);
@@ -84,6 +96,24 @@ const T* components(const std::byte* data) {
     return reinterpret_cast<const T*>(data);
 }
 
+template <class T>
+T number(double x) {
+    if constexpr (ShortFloat<T>) {
+        T out;
+        narrow(x, out);
+        return out;
+    } else {
+        return static_cast<T>(x);
+    }
+}
+
+template <class T>
+T inverted(T x) {
+    if constexpr (std::is_same_v<T, bool>) return !x;
+    if constexpr (Integer<T>) return static_cast<T>(~static_cast<uint64_t>(x));
+    return x;
+}
+
 template <Op op, class T>
 void combine_all(Operand a, Operand b, std::byte* out, int64_t count) {
     const T *x = components<T>(a.data), *y = components<T>(b.data);
@@ -97,15 +127,22 @@ T add(T a, T b) {
 }
 
 template <class T>
+T mul_add(T a, T b, T c) {
+    if constexpr (std::floating_point<T>) return std::fma(a, b, c);
+    return apply<Op::Add>(apply<Op::Mul>(a, b), c);
+}
+
+template <class T>
 T mul(T a, T b) {
     return apply<Op::Mul>(a, b);
 }
 
-// The sum of products, from the left.
+// The sum of products, from the left. Of two products the first is fused.
 template <class T>
 T dot(const T* a, const T* b, int64_t n, int64_t step = 1) {
-    T total = mul(a[0], b[0]);
-    for (int64_t i = 1; i < n; ++i) total = add(total, mul(a[i], b[i * step]));
+    if (n == 1) return mul(a[0], b[0]);
+    T total = mul_add(a[0], b[0], mul(a[1], b[step]));
+    for (int64_t i = 2; i < n; ++i) total = mul_add(a[i], b[i * step], total);
     return total;
 }
 
@@ -116,7 +153,7 @@ struct Quaternion {
 
 template <class T>
 T dot(const Quaternion<T>& a, const Quaternion<T>& b) {
-    return add(add(add(mul(a.x, b.x), mul(a.y, b.y)), mul(a.z, b.z)), mul(a.w, b.w));
+    return mul_add(a.w, b.w, mul_add(a.z, b.z, mul_add(a.x, b.x, mul(a.y, b.y))));
 }
 
 template <class T>
@@ -127,6 +164,18 @@ Quaternion<T> operator*(const Quaternion<T>& a, const Quaternion<T>& b) {
             dot<T>({a.w, negated(a.x), negated(a.y), negated(a.z)}, {b.w, b.x, b.y, b.z})};
 }
 
+// `v` rotated, in the order of quat_rotate (lib/quaternions.py).
+template <class T>
+void rotate(const Quaternion<T>& q, const T* v, T* out) {
+    T two = number<T>(2.0), twice = mul(two, q.w), scale = mul_add(twice, q.w, number<T>(-1.0));
+    T axis[3] = {q.x, q.y, q.z}, along = mul(two, dot(axis, v, 3));
+    for (int i = 0; i < 3; ++i) {
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        T turned = mul_add(axis[j], v[k], negated(mul(axis[k], v[j])));
+        out[i] = mul_add(axis[i], along, mul_add(v[i], scale, mul(turned, twice)));
+    }
+}
+
 template <class T>
 struct Rigid {
     T p[3];
@@ -135,10 +184,10 @@ struct Rigid {
 
 template <class T>
 Rigid<T> operator*(const Rigid<T>& a, const Rigid<T>& b) {
-    const Quaternion<T>& q = a.q;
-    Quaternion<T> v =
-        q * Quaternion<T>{b.p[0], b.p[1], b.p[2], T{}} * Quaternion<T>{negated(q.x), negated(q.y), negated(q.z), q.w};
-    return {{add(a.p[0], v.x), add(a.p[1], v.y), add(a.p[2], v.z)}, q * b.q};
+    Rigid<T> out{{}, a.q * b.q};
+    rotate(a.q, b.p, out.p);
+    for (int i = 0; i < 3; ++i) out.p[i] = add(a.p[i], out.p[i]);
+    return out;
 }
 
 template <class F>
@@ -156,6 +205,17 @@ void product(Scalar s, const std::byte* a, const std::byte* b, std::byte* out) {
     });
 }
 
+template <class T>
+void combine_bits(Op op, Operand a, Operand b, std::byte* out, int64_t count) {
+    if (op == Op::And) return combine_all<Op::And, T>(a, b, out, count);
+    if (op == Op::Or) return combine_all<Op::Or, T>(a, b, out, count);
+    if (op == Op::Xor) return combine_all<Op::Xor, T>(a, b, out, count);
+    if constexpr (Integer<T>) {
+        if (op == Op::Shl) return combine_all<Op::Shl, T>(a, b, out, count);
+        combine_all<Op::Shr, T>(a, b, out, count);
+    }
+}
+
 }  // namespace
 
 void combine(Op op, Scalar s, Operand a, Operand b, std::byte* out, int64_t count) {
@@ -171,7 +231,15 @@ void combine(Op op, Scalar s, Operand a, Operand b, std::byte* out, int64_t coun
                 return combine_all<Op::Div, T>(a, b, out, count);
             case Op::Rem:
                 return combine_all<Op::Rem, T>(a, b, out, count);
+            default:
+                if constexpr (std::is_integral_v<T>) return combine_bits<T>(op, a, b, out, count);
         }
+    });
+}
+
+void invert(Scalar s, const std::byte* a, std::byte* out, int64_t count) {
+    visit_scalar(s, [&]<class T>(T) {
+        for (int64_t i = 0; i < count; ++i) reinterpret_cast<T*>(out)[i] = inverted(components<T>(a)[i]);
     });
 }
 

@@ -1273,7 +1273,7 @@ class transformh(_Transform[float16, float, vec3h, quath]):
     def __init__(self, p: vec3h | _Numbers = ..., q: quath | _Numbers = ...) -> None: ...
 
 class spatial_vectorf(_Vector[float, float]):
-    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    """A vector of six: from its components, or from the vectors `w` and `v`, the angular and the linear part."""
     x: float
     y: float
     z: float
@@ -1316,7 +1316,7 @@ class vec4f(_Vector[float, float]):
     def __init__(self, x: float | np.number[Any], y: float | np.number[Any], z: float | np.number[Any], w: float | np.number[Any], /) -> None: ...
 
 class spatial_vectord(_Vector[float64, float]):
-    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    """A vector of six: from its components, or from the vectors `w` and `v`, the angular and the linear part."""
     @property
     def x(self) -> float64: ...
     @x.setter
@@ -1398,7 +1398,7 @@ class vec4d(_Vector[float64, float]):
     def __init__(self, x: float64 | float | np.number[Any], y: float64 | float | np.number[Any], z: float64 | float | np.number[Any], w: float64 | float | np.number[Any], /) -> None: ...
 
 class spatial_vectorh(_Vector[float16, float]):
-    """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
+    """A vector of six: from its components, or from the vectors `w` and `v`, the angular and the linear part."""
     @property
     def x(self) -> float16: ...
     @x.setter
@@ -2200,6 +2200,9 @@ _MatrixOrVector1 = TypeVar("_MatrixOrVector1", mat22f, mat33f, mat44f, spatial_m
 _Matrix1 = TypeVar("_Matrix1", mat22f, mat33f, mat44f, spatial_matrixf)
 _Matrix2 = TypeVar("_Matrix2", mat22d, mat33d, mat44d, spatial_matrixd)
 _Matrix3 = TypeVar("_Matrix3", mat22h, mat33h, mat44h, spatial_matrixh)
+_MatrixOrQuaternionOrScalarOrVector1 = TypeVar("_MatrixOrQuaternionOrScalarOrVector1", float, mat22f, mat33f, mat44f, quatf, spatial_matrixf, spatial_vectorf, vec2f, vec3f, vec4f)
+_MatrixOrQuaternionOrScalarOrVector2 = TypeVar("_MatrixOrQuaternionOrScalarOrVector2", float64, mat22d, mat33d, mat44d, quatd, spatial_matrixd, spatial_vectord, vec2d, vec3d, vec4d)
+_MatrixOrQuaternionOrScalarOrVector3 = TypeVar("_MatrixOrQuaternionOrScalarOrVector3", float16, mat22h, mat33h, mat44h, quath, spatial_matrixh, spatial_vectorh, vec2h, vec3h, vec4h)
 _QuaternionOrVector1 = TypeVar("_QuaternionOrVector1", quatf, spatial_vectorf, vec2f, vec3f, vec4f)
 _QuaternionOrVector2 = TypeVar("_QuaternionOrVector2", quatd, spatial_vectord, vec2d, vec3d, vec4d)
 _QuaternionOrVector3 = TypeVar("_QuaternionOrVector3", quath, spatial_vectorh, vec2h, vec3h, vec4h)
@@ -2213,16 +2216,14 @@ _Vector8 = TypeVar("_Vector8", vec2ui, vec3ui, vec4ui)
 _Vector9 = TypeVar("_Vector9", vec2ul, vec3ul, vec4ul)
 _Vector10 = TypeVar("_Vector10", vec3f, vec3d, vec3h)
 _Matrix4 = TypeVar("_Matrix4", mat22f, mat33f, mat44f, mat22d, mat33d, mat44d, mat22h, mat33h, mat44h)
-_MatrixOrQuaternionOrScalarOrVector1 = TypeVar("_MatrixOrQuaternionOrScalarOrVector1", float, mat22f, mat33f, mat44f, quatf, spatial_matrixf, spatial_vectorf, vec2f, vec3f, vec4f)
-_MatrixOrQuaternionOrScalarOrVector2 = TypeVar("_MatrixOrQuaternionOrScalarOrVector2", float64, mat22d, mat33d, mat44d, quatd, spatial_matrixd, spatial_vectord, vec2d, vec3d, vec4d)
-_MatrixOrQuaternionOrScalarOrVector3 = TypeVar("_MatrixOrQuaternionOrScalarOrVector3", float16, mat22h, mat33h, mat44h, quath, spatial_matrixh, spatial_vectorh, vec2h, vec3h, vec4h)
+_MatrixOrScalar1 = TypeVar("_MatrixOrScalar1", float, mat22f, mat33f, mat44f, float64, mat22d, mat33d, mat44d, float16, mat22h, mat33h, mat44h, bfloat16)
+_MatrixOrQuaternionOrScalarOrTransformOrVector1 = TypeVar("_MatrixOrQuaternionOrScalarOrTransformOrVector1", float, mat22f, mat33f, mat44f, quatf, spatial_matrixf, spatial_vectorf, transformf, vec2f, vec3f, vec4f)
+_MatrixOrQuaternionOrScalarOrTransformOrVector2 = TypeVar("_MatrixOrQuaternionOrScalarOrTransformOrVector2", float64, mat22d, mat33d, mat44d, quatd, spatial_matrixd, spatial_vectord, transformd, vec2d, vec3d, vec4d)
+_MatrixOrQuaternionOrScalarOrTransformOrVector3 = TypeVar("_MatrixOrQuaternionOrScalarOrTransformOrVector3", float16, mat22h, mat33h, mat44h, quath, spatial_matrixh, spatial_vectorh, transformh, vec2h, vec3h, vec4h)
 _QuaternionOrVector4 = TypeVar("_QuaternionOrVector4", quatf, spatial_vectorf, vec2f, vec3f, vec4f, quatd, spatial_vectord, vec2d, vec3d, vec4d, quath, spatial_vectorh, vec2h, vec3h, vec4h)
 _Matrix5 = TypeVar("_Matrix5", mat33f, mat33d, mat33h)
 _Quaternion1 = TypeVar("_Quaternion1", quatf, quatd, quath)
-_Vector11 = TypeVar("_Vector11", spatial_vectorf, vec2f, vec3f, vec4f)
-_Vector12 = TypeVar("_Vector12", spatial_vectord, vec2d, vec3d, vec4d)
-_Vector13 = TypeVar("_Vector13", spatial_vectorh, vec2h, vec3h, vec4h)
-_Vector14 = TypeVar("_Vector14", spatial_vectorf, spatial_vectord, spatial_vectorh)
+_Vector11 = TypeVar("_Vector11", spatial_vectorf, spatial_vectord, spatial_vectorh)
 _Transform1 = TypeVar("_Transform1", transformf, transformd, transformh)
 _Matrix6 = TypeVar("_Matrix6", mat22f, mat33f, mat44f, spatial_matrixf, mat22d, mat33d, mat44d, spatial_matrixd, mat22h, mat33h, mat44h, spatial_matrixh)
 
@@ -2953,15 +2954,15 @@ def div(a: Any, b: Any) -> Any:
     """
 
 @typing.overload
-def div_approx(a: _Scalar1, b: _Scalar1) -> _Scalar1:
+def div_approx(a: float, b: _MatrixOrQuaternionOrScalarOrVector1) -> _MatrixOrQuaternionOrScalarOrVector1:
     """Quotient where the last bits do not matter.
 
     Args:
-        a: dividend.
-        b: divisor.
+        a: dividend: a number, vector, matrix or quaternion.
+        b: divisor: a number; or, under a number, one of these.
 
     Returns:
-        a / b; on this device correctly rounded.
+        a / b, componentwise; on this device correctly rounded.
 
     Derivative: 1 / b in `a`, -a / b**2 in `b`.
 
@@ -2969,9 +2970,65 @@ def div_approx(a: _Scalar1, b: _Scalar1) -> _Scalar1:
     0.25
     """
 @typing.overload
-def div_approx(a: _Scalar1, b: _Scalar1 | float) -> _Scalar1: ...
+def div_approx(a: mat22f, b: float) -> mat22f: ...
 @typing.overload
-def div_approx(a: _Scalar1 | float, b: _Scalar1) -> _Scalar1: ...
+def div_approx(a: mat33f, b: float) -> mat33f: ...
+@typing.overload
+def div_approx(a: mat44f, b: float) -> mat44f: ...
+@typing.overload
+def div_approx(a: quatf, b: float) -> quatf: ...
+@typing.overload
+def div_approx(a: spatial_matrixf, b: float) -> spatial_matrixf: ...
+@typing.overload
+def div_approx(a: spatial_vectorf, b: float) -> spatial_vectorf: ...
+@typing.overload
+def div_approx(a: vec2f, b: float) -> vec2f: ...
+@typing.overload
+def div_approx(a: vec3f, b: float) -> vec3f: ...
+@typing.overload
+def div_approx(a: vec4f, b: float) -> vec4f: ...
+@typing.overload
+def div_approx(a: float64 | float, b: _MatrixOrQuaternionOrScalarOrVector2) -> _MatrixOrQuaternionOrScalarOrVector2: ...
+@typing.overload
+def div_approx(a: mat22d, b: float64 | float) -> mat22d: ...
+@typing.overload
+def div_approx(a: mat33d, b: float64 | float) -> mat33d: ...
+@typing.overload
+def div_approx(a: mat44d, b: float64 | float) -> mat44d: ...
+@typing.overload
+def div_approx(a: quatd, b: float64 | float) -> quatd: ...
+@typing.overload
+def div_approx(a: spatial_matrixd, b: float64 | float) -> spatial_matrixd: ...
+@typing.overload
+def div_approx(a: spatial_vectord, b: float64 | float) -> spatial_vectord: ...
+@typing.overload
+def div_approx(a: vec2d, b: float64 | float) -> vec2d: ...
+@typing.overload
+def div_approx(a: vec3d, b: float64 | float) -> vec3d: ...
+@typing.overload
+def div_approx(a: vec4d, b: float64 | float) -> vec4d: ...
+@typing.overload
+def div_approx(a: float16 | float, b: _MatrixOrQuaternionOrScalarOrVector3) -> _MatrixOrQuaternionOrScalarOrVector3: ...
+@typing.overload
+def div_approx(a: mat22h, b: float16 | float) -> mat22h: ...
+@typing.overload
+def div_approx(a: mat33h, b: float16 | float) -> mat33h: ...
+@typing.overload
+def div_approx(a: mat44h, b: float16 | float) -> mat44h: ...
+@typing.overload
+def div_approx(a: quath, b: float16 | float) -> quath: ...
+@typing.overload
+def div_approx(a: spatial_matrixh, b: float16 | float) -> spatial_matrixh: ...
+@typing.overload
+def div_approx(a: spatial_vectorh, b: float16 | float) -> spatial_vectorh: ...
+@typing.overload
+def div_approx(a: vec2h, b: float16 | float) -> vec2h: ...
+@typing.overload
+def div_approx(a: vec3h, b: float16 | float) -> vec3h: ...
+@typing.overload
+def div_approx(a: vec4h, b: float16 | float) -> vec4h: ...
+@typing.overload
+def div_approx(a: bfloat16 | float, b: bfloat16 | float) -> bfloat16: ...
 
 @typing.overload
 def dot(a: _QuaternionOrVector1, b: _QuaternionOrVector1) -> float:
@@ -3271,16 +3328,16 @@ def inverse(a: _Matrix4) -> _Matrix4:
      [0.0, 0.25]])
     """
 
-def inverse_approx(x: _Scalar1) -> _Scalar1:
+def inverse_approx(x: _MatrixOrScalar1) -> _MatrixOrScalar1:
     """Reciprocal where the last bits do not matter.
 
     Args:
-        x: a number.
+        x: a number, or a 2 x 2, 3 x 3 or 4 x 4 matrix.
 
     Returns:
-        1 / x; on this device correctly rounded.
+        1 / x, on this device correctly rounded; `inverse(x)` of a matrix.
 
-    Derivative: -1 / x**2.
+    Derivative: -1 / x**2; of a matrix as `inverse`.
 
     >>> wp.inverse_approx(4.0)
     0.25
@@ -3384,11 +3441,11 @@ def length_sq(a: vec2ui | vec3ui | vec4ui) -> uint32: ...
 def length_sq(a: vec2ul | vec3ul | vec4ul) -> uint64: ...
 
 @typing.overload
-def lerp(a: _MatrixOrQuaternionOrScalarOrVector1, b: _MatrixOrQuaternionOrScalarOrVector1, t: float) -> _MatrixOrQuaternionOrScalarOrVector1:
+def lerp(a: _MatrixOrQuaternionOrScalarOrTransformOrVector1, b: _MatrixOrQuaternionOrScalarOrTransformOrVector1, t: float) -> _MatrixOrQuaternionOrScalarOrTransformOrVector1:
     """Linear interpolation.
 
     Args:
-        a: value at t = 0; a number, vector, matrix or quaternion.
+        a: value at t = 0; a number, vector, matrix, quaternion or transform (componentwise).
         b: value at t = 1, of the type of `a`.
         t: a number.
 
@@ -3402,21 +3459,21 @@ def lerp(a: _MatrixOrQuaternionOrScalarOrVector1, b: _MatrixOrQuaternionOrScalar
     1.5
     """
 @typing.overload
-def lerp(a: _MatrixOrQuaternionOrScalarOrVector1, b: _MatrixOrQuaternionOrScalarOrVector1 | float, t: float) -> _MatrixOrQuaternionOrScalarOrVector1: ...
+def lerp(a: _MatrixOrQuaternionOrScalarOrTransformOrVector1, b: _MatrixOrQuaternionOrScalarOrTransformOrVector1 | float, t: float) -> _MatrixOrQuaternionOrScalarOrTransformOrVector1: ...
 @typing.overload
-def lerp(a: _MatrixOrQuaternionOrScalarOrVector1 | float, b: _MatrixOrQuaternionOrScalarOrVector1, t: float) -> _MatrixOrQuaternionOrScalarOrVector1: ...
+def lerp(a: _MatrixOrQuaternionOrScalarOrTransformOrVector1 | float, b: _MatrixOrQuaternionOrScalarOrTransformOrVector1, t: float) -> _MatrixOrQuaternionOrScalarOrTransformOrVector1: ...
 @typing.overload
-def lerp(a: _MatrixOrQuaternionOrScalarOrVector2, b: _MatrixOrQuaternionOrScalarOrVector2, t: float64 | float) -> _MatrixOrQuaternionOrScalarOrVector2: ...
+def lerp(a: _MatrixOrQuaternionOrScalarOrTransformOrVector2, b: _MatrixOrQuaternionOrScalarOrTransformOrVector2, t: float64 | float) -> _MatrixOrQuaternionOrScalarOrTransformOrVector2: ...
 @typing.overload
-def lerp(a: _MatrixOrQuaternionOrScalarOrVector2, b: _MatrixOrQuaternionOrScalarOrVector2 | float, t: float64 | float) -> _MatrixOrQuaternionOrScalarOrVector2: ...
+def lerp(a: _MatrixOrQuaternionOrScalarOrTransformOrVector2, b: _MatrixOrQuaternionOrScalarOrTransformOrVector2 | float, t: float64 | float) -> _MatrixOrQuaternionOrScalarOrTransformOrVector2: ...
 @typing.overload
-def lerp(a: _MatrixOrQuaternionOrScalarOrVector2 | float, b: _MatrixOrQuaternionOrScalarOrVector2, t: float64 | float) -> _MatrixOrQuaternionOrScalarOrVector2: ...
+def lerp(a: _MatrixOrQuaternionOrScalarOrTransformOrVector2 | float, b: _MatrixOrQuaternionOrScalarOrTransformOrVector2, t: float64 | float) -> _MatrixOrQuaternionOrScalarOrTransformOrVector2: ...
 @typing.overload
-def lerp(a: _MatrixOrQuaternionOrScalarOrVector3, b: _MatrixOrQuaternionOrScalarOrVector3, t: float16 | float) -> _MatrixOrQuaternionOrScalarOrVector3: ...
+def lerp(a: _MatrixOrQuaternionOrScalarOrTransformOrVector3, b: _MatrixOrQuaternionOrScalarOrTransformOrVector3, t: float16 | float) -> _MatrixOrQuaternionOrScalarOrTransformOrVector3: ...
 @typing.overload
-def lerp(a: _MatrixOrQuaternionOrScalarOrVector3, b: _MatrixOrQuaternionOrScalarOrVector3 | float, t: float16 | float) -> _MatrixOrQuaternionOrScalarOrVector3: ...
+def lerp(a: _MatrixOrQuaternionOrScalarOrTransformOrVector3, b: _MatrixOrQuaternionOrScalarOrTransformOrVector3 | float, t: float16 | float) -> _MatrixOrQuaternionOrScalarOrTransformOrVector3: ...
 @typing.overload
-def lerp(a: _MatrixOrQuaternionOrScalarOrVector3 | float, b: _MatrixOrQuaternionOrScalarOrVector3, t: float16 | float) -> _MatrixOrQuaternionOrScalarOrVector3: ...
+def lerp(a: _MatrixOrQuaternionOrScalarOrTransformOrVector3 | float, b: _MatrixOrQuaternionOrScalarOrTransformOrVector3, t: float16 | float) -> _MatrixOrQuaternionOrScalarOrTransformOrVector3: ...
 @typing.overload
 def lerp(a: bfloat16 | float, b: bfloat16 | float, t: bfloat16 | float) -> bfloat16: ...
 
@@ -3756,11 +3813,11 @@ def nonzero(x: _Scalar2) -> _Scalar2:
     """
 
 @typing.overload
-def norm_huber(v: spatial_vectorf | vec2f | vec3f | vec4f, delta: float = ...) -> float:
+def norm_huber(v: quatf | spatial_vectorf | vec2f | vec3f | vec4f, delta: float = ...) -> float:
     """Huber norm: quadratic near zero, linear far away.
 
     Args:
-        v: a vector.
+        v: a vector or quaternion.
         delta: the length at which the two parts meet, positive.
 
     Returns:
@@ -3773,16 +3830,16 @@ def norm_huber(v: spatial_vectorf | vec2f | vec3f | vec4f, delta: float = ...) -
     4.5
     """
 @typing.overload
-def norm_huber(v: spatial_vectord | vec2d | vec3d | vec4d, delta: float64 | float = ...) -> float64: ...
+def norm_huber(v: quatd | spatial_vectord | vec2d | vec3d | vec4d, delta: float64 | float = ...) -> float64: ...
 @typing.overload
-def norm_huber(v: spatial_vectorh | vec2h | vec3h | vec4h, delta: float16 | float = ...) -> float16: ...
+def norm_huber(v: quath | spatial_vectorh | vec2h | vec3h | vec4h, delta: float16 | float = ...) -> float16: ...
 
 @typing.overload
-def norm_l1(v: spatial_vectorf | vec2f | vec3f | vec4f) -> float:
+def norm_l1(v: quatf | spatial_vectorf | transformf | vec2f | vec3f | vec4f) -> float:
     """Sum of magnitudes.
 
     Args:
-        v: a vector.
+        v: a vector, quaternion or transform.
 
     Returns:
         The sum of abs(v[i]), a scalar.
@@ -3794,16 +3851,16 @@ def norm_l1(v: spatial_vectorf | vec2f | vec3f | vec4f) -> float:
     7.0
     """
 @typing.overload
-def norm_l1(v: spatial_vectord | vec2d | vec3d | vec4d) -> float64: ...
+def norm_l1(v: quatd | spatial_vectord | transformd | vec2d | vec3d | vec4d) -> float64: ...
 @typing.overload
-def norm_l1(v: spatial_vectorh | vec2h | vec3h | vec4h) -> float16: ...
+def norm_l1(v: quath | spatial_vectorh | transformh | vec2h | vec3h | vec4h) -> float16: ...
 
 @typing.overload
-def norm_l2(v: spatial_vectorf | vec2f | vec3f | vec4f) -> float:
+def norm_l2(v: quatf | spatial_vectorf | vec2f | vec3f | vec4f) -> float:
     """Length of a vector; the same as `length`.
 
     Args:
-        v: a vector.
+        v: a vector or quaternion.
 
     Returns:
         sqrt(dot(v, v)), a scalar.
@@ -3815,16 +3872,16 @@ def norm_l2(v: spatial_vectorf | vec2f | vec3f | vec4f) -> float:
     5.0
     """
 @typing.overload
-def norm_l2(v: spatial_vectord | vec2d | vec3d | vec4d) -> float64: ...
+def norm_l2(v: quatd | spatial_vectord | vec2d | vec3d | vec4d) -> float64: ...
 @typing.overload
-def norm_l2(v: spatial_vectorh | vec2h | vec3h | vec4h) -> float16: ...
+def norm_l2(v: quath | spatial_vectorh | vec2h | vec3h | vec4h) -> float16: ...
 
 @typing.overload
-def norm_pseudo_huber(v: spatial_vectorf | vec2f | vec3f | vec4f, delta: float = ...) -> float:
+def norm_pseudo_huber(v: quatf | spatial_vectorf | vec2f | vec3f | vec4f, delta: float = ...) -> float:
     """Smooth relative of the length that does not vanish.
 
     Args:
-        v: a vector.
+        v: a vector or quaternion.
         delta: the value at zero, positive.
 
     Returns:
@@ -3837,9 +3894,9 @@ def norm_pseudo_huber(v: spatial_vectorf | vec2f | vec3f | vec4f, delta: float =
     2.0
     """
 @typing.overload
-def norm_pseudo_huber(v: spatial_vectord | vec2d | vec3d | vec4d, delta: float64 | float = ...) -> float64: ...
+def norm_pseudo_huber(v: quatd | spatial_vectord | vec2d | vec3d | vec4d, delta: float64 | float = ...) -> float64: ...
 @typing.overload
-def norm_pseudo_huber(v: spatial_vectorh | vec2h | vec3h | vec4h, delta: float16 | float = ...) -> float16: ...
+def norm_pseudo_huber(v: quath | spatial_vectorh | vec2h | vec3h | vec4h, delta: float16 | float = ...) -> float16: ...
 
 def normalize(a: _QuaternionOrVector4) -> _QuaternionOrVector4:
     """Vector of the same direction and length 1.
@@ -4053,11 +4110,11 @@ def quat_from_euler(e: vec3d, i: int, j: int, k: int) -> quatd: ...
 def quat_from_euler(e: vec3h, i: int, j: int, k: int) -> quath: ...
 
 @typing.overload
-def quat_from_matrix(m: mat33f) -> quatf:
+def quat_from_matrix(m: mat33f | mat44f) -> quatf:
     """Quaternion of a rotation matrix.
 
     Args:
-        m: a 3 x 3 rotation matrix.
+        m: a 3 x 3 rotation matrix, or a 4 x 4 matrix whose upper left part is one.
 
     Returns:
         The unit quaternion. Of the two, the one whose largest component is positive.
@@ -4069,21 +4126,28 @@ def quat_from_matrix(m: mat33f) -> quatf:
     quatf([1.0, 0.0, 0.0, 0.0])
     """
 @typing.overload
-def quat_from_matrix(m: mat33d) -> quatd: ...
+def quat_from_matrix(m: mat33d | mat44d) -> quatd: ...
 @typing.overload
-def quat_from_matrix(m: mat33h) -> quath: ...
+def quat_from_matrix(m: mat33h | mat44h) -> quath: ...
 
+@typing.overload
 def quat_identity() -> quatf:
     """The quaternion of no rotation.
 
+    It also takes a scalar type, known when the kernel compiles: `dtype=wp.float64`.
+
     Returns:
-        quat(0, 0, 0, 1).
+        The quaternion (0, 0, 0, 1) of that type.
+
+    Error: exact.
 
     Derivative: none.
 
     >>> wp.quat_identity()
     quatf([0.0, 0.0, 0.0, 1.0])
     """
+@typing.overload
+def quat_identity(dtype: Any) -> Any: ...
 
 def quat_inverse(q: _Quaternion1) -> _Quaternion1:
     """Conjugate of a quaternion: the inverse rotation of a unit quaternion.
@@ -4746,11 +4810,11 @@ def skew(a: vec3d) -> mat33d: ...
 def skew(a: vec3h) -> mat33h: ...
 
 @typing.overload
-def smooth_normalize(v: _Vector11, delta: float = ...) -> _Vector11:
+def smooth_normalize(v: _QuaternionOrVector1, delta: float = ...) -> _QuaternionOrVector1:
     """Direction of a vector, fading out smoothly towards zero.
 
     Args:
-        v: a vector.
+        v: a vector or quaternion.
         delta: the length at which fading out begins, positive.
 
     Returns:
@@ -4763,9 +4827,9 @@ def smooth_normalize(v: _Vector11, delta: float = ...) -> _Vector11:
     vec2f([0.0, 0.0])
     """
 @typing.overload
-def smooth_normalize(v: _Vector12, delta: float64 | float = ...) -> _Vector12: ...
+def smooth_normalize(v: _QuaternionOrVector2, delta: float64 | float = ...) -> _QuaternionOrVector2: ...
 @typing.overload
-def smooth_normalize(v: _Vector13, delta: float16 | float = ...) -> _Vector13: ...
+def smooth_normalize(v: _QuaternionOrVector3, delta: float16 | float = ...) -> _QuaternionOrVector3: ...
 
 @typing.overload
 def smoothstep(low: _Scalar1, high: _Scalar1, x: _Scalar1) -> _Scalar1:
@@ -4833,7 +4897,7 @@ def spatial_bottom(svec: spatial_vectord) -> vec3d: ...
 @typing.overload
 def spatial_bottom(svec: spatial_vectorh) -> vec3h: ...
 
-def spatial_cross(a: _Vector14, b: _Vector14) -> _Vector14:
+def spatial_cross(a: _Vector11, b: _Vector11) -> _Vector11:
     """Cross product of two twists.
 
     Args:
@@ -4851,7 +4915,7 @@ def spatial_cross(a: _Vector14, b: _Vector14) -> _Vector14:
     vec3f([0.0, 0.0, 1.0])
     """
 
-def spatial_cross_dual(a: _Vector14, b: _Vector14) -> _Vector14:
+def spatial_cross_dual(a: _Vector11, b: _Vector11) -> _Vector11:
     """Cross product of a twist and a wrench.
 
     Args:
@@ -4928,7 +4992,7 @@ def sqrt(x: _Scalar1) -> _Scalar1:
     3.0
     """
 
-def step(x: _Scalar1) -> _Scalar1:
+def step(x: _Scalar2) -> _Scalar2:
     """Whether `x` is below zero, as a number.
 
     Args:
@@ -5193,17 +5257,24 @@ def transform_get_translation(xform: transformd) -> vec3d: ...
 @typing.overload
 def transform_get_translation(xform: transformh) -> vec3h: ...
 
+@typing.overload
 def transform_identity() -> transformf:
     """The transform that moves nothing.
 
+    It also takes a scalar type, known when the kernel compiles: `dtype=wp.float64`.
+
     Returns:
-        A transform with translation 0 and rotation (0, 0, 0, 1).
+        The transform of that type with translation 0 and rotation (0, 0, 0, 1).
+
+    Error: exact.
 
     Derivative: none.
 
     >>> wp.transform_get_rotation(wp.transform_identity())
     quatf([0.0, 0.0, 0.0, 1.0])
     """
+@typing.overload
+def transform_identity(dtype: Any) -> Any: ...
 
 def transform_inverse(xform: _Transform1) -> _Transform1:
     """Transform that undoes another.

@@ -10,7 +10,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.lang import semantics
-from omni.warp_core.lang.types import SCALARS, Mat, Quat, Scalar, Transform, Vec
+from omni.warp_core.lang.types import F32, F64, SCALARS, Mat, Quat, Scalar, Transform, Vec
 from omni.warp_core.lang.values import from_leaves, python_type, to_leaves
 
 OPERATORS = {
@@ -65,16 +65,30 @@ def test_componentwise_operators(s):
         assert (a == b) is all(m == n for m, n in zip(x, y))
 
 
+def multiply_add(s, a, b, c):
+    """a * b + c with the roundings of kernels: one in float32 and float64, two in the others."""
+    if s in (F32, F64):
+        return semantics.evaluate("fma", s, a, b, c)
+    return semantics.BINARY["add"](s, semantics.BINARY["mul"](s, a, b), c)
+
+
+def sum_of_products(s, x, y):
+    """From the left; of the first two products the first is fused."""
+    products = [semantics.BINARY["mul"](s, m, n) for m, n in zip(x, y)]
+    if len(products) == 1:
+        return products[0]
+    total = multiply_add(s, x[0], y[0], products[1])
+    for m, n in zip(x[2:], y[2:]):
+        total = multiply_add(s, m, n, total)
+    return total
+
+
 @pytest.mark.parametrize("s", SCALARS, ids=lambda s: s.key)
 def test_products_of_matrices(s):
     rng = random.Random(s.key)
-    add, mul = semantics.BINARY["add"], semantics.BINARY["mul"]
 
     def dot(x, y):
-        total = mul(s, x[0], y[0])
-        for m, n in zip(x[1:], y[1:]):
-            total = add(s, total, mul(s, m, n))
-        return total
+        return sum_of_products(s, x, y)
 
     for _ in range(100):
         rows, inner, cols = (rng.randint(1, 4) for _ in range(3))
@@ -95,23 +109,25 @@ def test_products_of_quaternions_and_transforms(s):
 
     def hamilton(p, q):
         (ax, ay, az, aw), (bx, by, bz, bw) = p, q
-        rows = [((aw, bx), (bw, ax), (ay, bz), (-by, az)), ((aw, by), (bw, ay), (az, bx), (-bz, ax)),
-                ((aw, bz), (bw, az), (ax, by), (-bx, ay)), ((aw, bw), (-ax, bx), (-ay, by), (-az, bz))]  # fmt: skip
+        rows = [((aw, bx), (ax, bw), (ay, bz), (-az, by)), ((aw, by), (ay, bw), (az, bx), (-ax, bz)),
+                ((aw, bz), (az, bw), (ax, by), (-ay, bx)), ((aw, bw), (-ax, bx), (-ay, by), (-az, bz))]  # fmt: skip
+        return [sum_of_products(s, *zip(*row)) for row in rows]
+
+    def rotated(q, v):
+        (x, y, z, w), twice = q, mul(s, 2.0, q[3])
+        scale, along = multiply_add(s, twice, w, -1.0), mul(s, 2.0, sum_of_products(s, (x, y, z), v))
         out = []
-        for row in rows:
-            products = [mul(s, m, n) for m, n in row]
-            total = products[0]
-            for m in products[1:]:
-                total = add(s, total, m)
-            out.append(total)
+        for i in range(3):
+            j, k = (i + 1) % 3, (i + 2) % 3
+            turned = multiply_add(s, q[j], v[k], -mul(s, q[k], v[j]))
+            out.append(multiply_add(s, q[i], along, multiply_add(s, v[i], scale, mul(s, turned, twice))))
         return out
 
     for _ in range(200):
         p, q = ([number(rng, s) for _ in range(4)] for _ in range(2))
         assert_same(from_leaves(Quat(s), p) * from_leaves(Quat(s), q), hamilton(p, q))
         a, b = ([number(rng, s) for _ in range(3)] for _ in range(2))
-        conjugate = [-p[0], -p[1], -p[2], p[3]]
-        moved = hamilton(hamilton(p, [*b, 0.0]), conjugate)
+        moved = rotated(p, b)
         want = [add(s, m, n) for m, n in zip(a, moved)] + hamilton(p, q)
         assert_same(from_leaves(Transform(s), [*a, *p]) * from_leaves(Transform(s), [*b, *q]), want)
 
@@ -139,12 +155,43 @@ def test_values_of_one_type_make_values_of_another():
     for s in SCALARS:
         for t in SCALARS:
             x = [number(rng, s) for _ in range(3)]
-            if t.is_int and s.is_float:
-                with pytest.raises(TypeError, match=r"takes u?int\d+ components"):
-                    python_type(Vec(3, t))(from_leaves(Vec(3, s), x))
+            made = python_type(Vec(3, t))(from_leaves(Vec(3, s), x))
+            assert_same(made, [semantics.convert(m, t) for m in x])
+
+
+@pytest.mark.parametrize("s", SCALARS, ids=lambda s: s.key)
+def test_bits_of_vectors_and_matrices(s):
+    rng = random.Random(s.key)
+    symbols = {"and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
+    for t in (Vec(3, s), Mat(2, 3, s), Quat(F32)):
+        x, y = ([number(rng, t.scalar) for _ in range(t.count)] for _ in range(2))
+        a, b = from_leaves(t, x), from_leaves(t, y)
+        for name, symbol in symbols.items():
+            works = t.scalar.is_int or (t.scalar.kind == "bool" and name in ("and", "or", "xor"))
+            if works:
+                want = [semantics.BINARY[name](s, m, n) for m, n in zip(x, y)]
+                assert_same(eval(f"a {symbol} b", {"a": a, "b": b}), want)
             else:
-                made = python_type(Vec(3, t))(from_leaves(Vec(3, s), x))
-                assert_same(made, [semantics.convert(m, t) for m in x])
+                with pytest.raises(TypeError, match=f"no '{name}' for"):
+                    eval(f"a {symbol} b", {"a": a, "b": b})
+        if t.scalar.is_int:
+            assert_same(~a, [semantics.UNARY["not"](s, m) for m in x])
+        else:
+            with pytest.raises(TypeError, match="no 'invert' for"):
+                ~a
+    with pytest.raises(TypeError, match="unsupported operand"):
+        from_leaves(Vec(3, s), [0, 0, 0]) & 1
+
+
+def test_spatial_vectors_have_two_parts():
+    w, v = wp.vec3(1.0, 2.0, 3.0), wp.vec3(4.0, 5.0, 6.0)
+    for made in (wp.spatial_vector(w, v), wp.spatial_vector(w=w, v=v), wp.spatial_vector(w, v=v, dtype=wp.float32)):
+        assert made == wp.spatial_vector(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+    assert wp.spatial_vectord() == wp.spatial_vectord(0.0)
+    with pytest.raises(TypeError, match="both of its parts"):
+        wp.spatial_vector(w=w)
+    with pytest.raises(TypeError, match="components of another type"):
+        wp.spatial_vector(dtype=wp.float64)
 
 
 def test_subclasses_keep_their_class():

@@ -154,7 +154,8 @@ def _texts(group: list[Row], variables: Variables) -> list[str]:
     elif varying:
         variable = variables.of(_columns(r)[i] for r in group for i in varying)  # type: ignore[misc]
     takes = [variable if i in varying else (accepted(t) if t else "Any") for i, t in enumerate(row.types)]
-    gives = [variable if count + i in varying else str(spell(t)) for i, t in enumerate(row.results)]
+    names = [str(spell(t)) if isinstance(t, Type) else "Any" for t in row.results]
+    gives = [variable if count + i in varying else name for i, name in enumerate(names)]
     result = "None" if not gives else gives[0] if len(gives) == 1 else f"tuple[{', '.join(gives)}]"
 
     def text(types: list) -> str:

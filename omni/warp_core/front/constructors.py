@@ -21,14 +21,10 @@ def construct(cx: Context, t: Type, c: Call) -> Front:
         return _struct(cx, t, c)
     if isinstance(t, Array):
         raise cx.error("unsupported", "arrays cannot be made inside a kernel", c.node)
-    for k in c.kwargs:
-        if k not in ("p", "q", "dtype"):
-            raise cx.error("arguments", f"{spell(t)} has no parameter `{k}`", c.kw_nodes.get(k, c.node))
+    c = _in_order(cx, t, c)
     if isinstance(t, Scalar):
         return _scalar(cx, t, c)
     assert isinstance(t, Packed)
-    if isinstance(t, Transform):
-        return _transform(cx, t, c)
     return _packed(cx, t, c)
 
 
@@ -73,7 +69,7 @@ def _packed(cx: Context, t: Packed, c: Call) -> Value:
         return _converted(cx, t, first, c)
     if len(args) == 1 and not isinstance(t, Quat):
         return b.op("splat", component(cx, first, t.scalar, c.arg_node(0)), attr=t)
-    parts = _rows(cx, t, c) if isinstance(t, Mat) else _joined(cx, t, c) if isinstance(t, Quat) else None
+    parts = _rows(cx, t, c) if isinstance(t, Mat) else _joined(cx, t, c)
     if parts is None:
         if len(args) != t.count:
             raise _wrong_count(cx, t, c)
@@ -90,7 +86,7 @@ def _wrong_count(cx: Context, t: Packed, c: Call) -> Refused:
         Vec: f"{spell(t)} takes no, 1 or {t.count} numbers, or a vector of {t.count}",
         Mat: f"{spell(t)} takes no, 1 or {t.count} numbers, or a matrix of its shape",
         Quat: f"{spell(t)} takes no or 4 numbers, or a vector and a number",
-        Transform: f"{spell(t)} takes no or 7 numbers, or a vector and a quaternion",
+        Transform: f"{spell(t)} takes no or 7 numbers, or a vector of 3, or that and a quaternion",
     }
     shown = ", ".join(map(spell_front, c.args))
     return cx.error(
@@ -99,7 +95,12 @@ def _wrong_count(cx: Context, t: Packed, c: Call) -> Refused:
 
 
 def _converted(cx: Context, t: Packed, x: Value, c: Call) -> Value:
-    """A copy, with another scalar type where they differ."""
+    """A copy, with another scalar type where they differ; a transform also from a translation or seven components."""
+    if isinstance(t, Transform) and x.type is Vec(3, t.scalar):
+        still = cx.b.const((0, 0, 0, 1), Quat(t.scalar))
+        return _packed(cx, t, Call(c.node, [x, still], c.nodes * 2))
+    if isinstance(t, Transform) and x.type is Vec(7, t.scalar):
+        return cx.at(c.node).op("make", *(cx.b.op("extract", x, attr=i) for i in range(7)), attr=t)
     same = type(x.type) is type(t) and x.type.count == t.count
     if isinstance(t, Mat) and same:
         same = isinstance(x.type, Mat) and x.type.rows == t.rows
@@ -120,31 +121,50 @@ def _rows(cx: Context, t: Mat, c: Call) -> list[Value] | None:
     )
 
 
-def _joined(cx: Context, t: Quat, c: Call) -> list[Value] | None:
-    """A quaternion from its vector part and its real part."""
-    if len(c.args) != 2:
-        return None
-    v, w = c.args
-    if not isinstance(v, Value) or v.type is not Vec(3, t.scalar):
-        raise _wrong_count(cx, t, c)
-    return [*(cx.b.op("extract", v, attr=i) for i in range(3)), component(cx, w, t.scalar, c.arg_node(1))]
+def _pieces(t: Type) -> tuple[tuple[str, Type], ...]:
+    """Name and type of the parts that together give all components, where there are such."""
+    if not isinstance(t, Packed):
+        return ()
+    v = Vec(3, t.scalar)
+    if isinstance(t, Quat):
+        return ("", v), ("", t.scalar)
+    if isinstance(t, Transform):
+        return ("p", v), ("q", Quat(t.scalar))
+    return (("w", v), ("v", v)) if t is Vec(6, t.scalar) else ()
 
 
-def _transform(cx: Context, t: Transform, c: Call) -> Value:
-    args = dict(enumerate(c.args))
-    for k, i in (("p", 0), ("q", 1)):
+def _in_order(cx: Context, t: Type, c: Call) -> Call:
+    """The call with its named parts by position."""
+    names = [name for name, _ in _pieces(t)]
+    args, nodes = list(c.args), list(c.nodes)
+    for k, x in c.kwargs.items():
+        node = c.kw_nodes.get(k, c.node)
+        if k == "dtype" and isinstance(t, Packed) and type_or_none(cx.constant(x, node, "dtype")) is t.scalar:
+            continue
+        if k not in names or len(args) > names.index(k):
+            why = "has no parameter" if k not in names else "is given twice the parameter"
+            raise cx.error("arguments", f"{spell(t)} {why} `{k}`", node)
+    for k in names[len(args) :]:
         if k in c.kwargs:
-            args[i] = cx.materialise(c.kwargs[k], c.kw_nodes.get(k, c.node))
-    if len(args) != 2:
-        return _packed(cx, t, c)
-    p, q = args.get(0), args.get(1)
-    if not (isinstance(p, Value) and isinstance(q, Value)):
-        raise _wrong_count(cx, t, c)
-    if p.type is not Vec(3, t.scalar) or q.type is not Quat(t.scalar):
-        raise _wrong_count(cx, t, c)
-    b = cx.at(c.node)
-    parts = [*(b.op("extract", p, attr=i) for i in range(3)), *(b.op("extract", q, attr=i) for i in range(4))]
-    return b.op("make", *parts, attr=t)
+            args.append(cx.materialise(c.kwargs[k], c.kw_nodes.get(k, c.node)))
+            nodes.append(c.kw_nodes.get(k, c.node))
+    return Call(c.node, args, nodes)
+
+
+def _joined(cx: Context, t: Packed, c: Call) -> list[Value] | None:
+    """The components of a value given by its parts: a quaternion by vector and real part, a transform, ..."""
+    pieces = [u for _, u in _pieces(t)]
+    if len(c.args) != len(pieces):
+        return None
+    parts: list[Value] = []
+    for i, (x, u) in enumerate(zip(c.args, pieces)):
+        if isinstance(u, Scalar):
+            parts.append(component(cx, x, u, c.arg_node(i)))
+        elif isinstance(x, Value) and x.type is u and isinstance(u, Packed):
+            parts += [cx.b.op("extract", x, attr=k) for k in range(u.count)]
+        else:
+            raise _wrong_count(cx, t, c)
+    return parts
 
 
 def _struct(cx: Context, t: Struct, c: Call) -> Value:
@@ -182,7 +202,7 @@ def _dtype(cx: Context, c: Call, fallback: Scalar = F32) -> Scalar:
         if not isinstance(t, Scalar):
             raise cx.error("arguments", "dtype must be a scalar type", node)
         return t
-    for x in c.args:
+    for x in (*c.args, *c.kwargs.values()):
         if isinstance(x, (Value, Ref)) and isinstance(x.type, (Scalar, Packed)):
             return x.type.scalar if isinstance(x.type, Packed) else x.type
     lits = [x for x in c.args if isinstance(x, Lit)]

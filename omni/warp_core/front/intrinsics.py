@@ -13,7 +13,7 @@ from ..lang import registry
 from ..lang.annotations import type_or_none
 from ..lang.generics import spell
 from ..lang.kernel import constant as constant_function
-from ..lang.types import MAX_NDIM, Array, FixedArray, Packed, Scalar, Struct, Type
+from ..lang.types import BOOL, MAX_NDIM, Array, FixedArray, Packed, Scalar, Struct, Type
 from . import local_arrays
 from .access import array_index, store
 from .calls import Call, count_arguments, handles, loaded, same_type
@@ -211,8 +211,9 @@ def _cast(cx: Context, c: Call) -> Front:
     if not isinstance(t, Type):
         raise cx.error("arguments", "the second argument of wp.cast is a type", c.arg_node(1))
     v = cx.materialise(c.args[0], c.arg_node(0))
-    if isinstance(v.type, Scalar) and isinstance(t, Scalar) and v.type.bits == t.bits:
-        return cx.at(c.node).op("bitcast", v, attr=t)
+    if isinstance(v.type, Scalar) and isinstance(t, Scalar) and v.type.size == t.size:
+        truth = v.type is not t and BOOL in (v.type, t)  # a byte in memory
+        return cx.at(c.node).op("cast" if truth else "bitcast", v, attr=t)
     raise cx.error(
         "type-mismatch", f"wp.cast reinterprets bits and needs equal sizes, not {spell(v.type)} and {spell(t)}", c.node
     )
@@ -288,7 +289,11 @@ def _operator(name: str, kind: type) -> None:
     def handler(cx: Context, c: Call) -> Front:
         count_arguments(cx, c, 2, 2, f"wp.{name}")
         x, y = loaded(cx, c)
-        return binary(cx, kind, x, y, c.node, c.arg_node(0), c.arg_node(1))
+        quiet, cx.session.quiet = cx.session.quiet, True  # who names the function means what it does
+        try:
+            return binary(cx, kind, x, y, c.node, c.arg_node(0), c.arg_node(1))
+        finally:
+            cx.session.quiet = quiet
 
 
 def _unary_operator(name: str, symbol: str) -> None:

@@ -45,11 +45,11 @@ TABLE: dict[type, Row] = {
     ast.FloorDiv: Row("//", "floordiv", operator.floordiv, "n"),
     ast.Mod: Row("%", "rem", operator.mod, "n", (Vec,)),
     ast.Pow: Row("**", "pow", operator.pow, "n"),
-    ast.BitAnd: Row("&", "and", operator.and_, "ib", (Vec,)),
-    ast.BitOr: Row("|", "or", operator.or_, "ib", (Vec,)),
-    ast.BitXor: Row("^", "xor", operator.xor, "ib", (Vec,)),
-    ast.LShift: Row("<<", "shl", operator.lshift, "i", (Vec,)),
-    ast.RShift: Row(">>", "shr", operator.rshift, "i", (Vec,)),
+    ast.BitAnd: Row("&", "and", operator.and_, "ib", (Vec, Mat)),
+    ast.BitOr: Row("|", "or", operator.or_, "ib", (Vec, Mat)),
+    ast.BitXor: Row("^", "xor", operator.xor, "ib", (Vec, Mat)),
+    ast.LShift: Row("<<", "shl", operator.lshift, "i", (Vec, Mat)),
+    ast.RShift: Row(">>", "shr", operator.rshift, "i", (Vec, Mat)),
 }
 
 
@@ -135,7 +135,7 @@ def _typed(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> Value:
         _warn(cx, row, a, b, node)
         return build.op(row.code, a, build.op("splat", b, attr=ta))
     if isinstance(tb, Packed) and ta is tb.scalar and "l" in row.scalar:
-        if row.code == "div" and not isinstance(tb, Vec):
+        if row.code == "div" and isinstance(tb, Transform):
             raise mismatch(cx, row.symbol, a, b, node)
         _warn(cx, row, a, b, node)
         return build.op(row.code, build.op("splat", a, attr=tb), b)

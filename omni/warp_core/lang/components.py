@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from .. import _native
 from . import semantics
-from .classes import python_type
+from .classes import python_type, wc_type
 from .scalars import SCALAR_CLASSES, operand, plain_number, scalar_type_of
 from .types import Packed, parse_type
 
@@ -79,8 +79,9 @@ class Components(_native.Value, metaclass=_native.ValueClass):
         if not _is_sized(value):
             kind = type(value).__name__
             raise TypeError(f"{cls.__name__}() takes numbers or sequences of them, got {kind}: {value!r}")
-        if isinstance(value, Components):
-            return value._leaves()
+        if isinstance(value, Components):  # the numbers are typed, so that they convert as in kernels
+            s = value.__wc_type__.scalar
+            return tuple(SCALAR_CLASSES[s]._make(x) for x in value._leaves())
         return tuple(value)
 
     @classmethod
@@ -152,6 +153,21 @@ class Vector(Components):
     """A vector. `vec3(1, 2, 3)`, `vec3(0.0)` (one value for all), `vec3([1, 2, 3])`, `vec3(vec3d(...))`."""
 
     __slots__ = ()
+
+
+class SpatialVector(Vector):
+    """A vector of six: from its components, or from the vectors `w` and `v`, the angular and the linear part."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _parse(cls, *args: Any, w: Any = None, v: Any = None, dtype: Any = None) -> tuple[Any, ...]:
+        parts = [part for part in (w, v) if part is not None]
+        if parts and len(args) + len(parts) != 2:
+            raise TypeError(f"{cls.__name__}() takes both of its parts, by position or by name")
+        if dtype is not None and wc_type(dtype) is not cls.__wc_type__.scalar:
+            raise TypeError(f"{cls.__name__}() has components of another type than {dtype!r}")
+        return super()._parse(*((*args, *parts) or (0,)))
 
 
 class Quaternion(Components):

@@ -14,7 +14,7 @@ from .. import _native
 from . import semantics
 from .annotations import open_type, type_or_none
 from .classes import python_type, register_maker, wc_type
-from .components import Components, Matrix, Quaternion, Transformation, Vector, widened
+from .components import Components, Matrix, Quaternion, SpatialVector, Transformation, Vector, widened
 from .generics import Pattern, TypeVar
 from .scalars import SCALAR_CLASSES, component, plain_number
 from .types import (
@@ -113,7 +113,7 @@ def _name(t: Packed) -> str:
 
 
 def _define(t: Packed) -> Any:
-    base = _BASES[type(t)]
+    base = SpatialVector if isinstance(t, Vec) and t.count == 6 else _BASES[type(t)]
     body: dict[str, Any] = {
         "__slots__": (),
         "__module__": __name__,

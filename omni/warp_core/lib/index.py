@@ -11,13 +11,13 @@ _MODULES = {
     "special": "erf erfc",
     "scalars": """
         clamp floor ceil trunc rint round frac sqrt degrees radians step nonzero smoothstep copysign
-        div_approx inverse_approx
     """,
     "vectors": """
         abs sign min max lerp isfinite isnan isinf dot length_sq length normalize cross outer skew cw_mul
         cw_div argmin argmax
     """,
     "matrices": "transpose trace ddot diag get_diag determinant inverse",
+    "approximations": "div_approx inverse_approx",
     "quaternions": """
         quat_identity quat_from_axis_angle quat_to_axis_angle quat_inverse quat_rotate quat_rotate_inv
         quat_to_matrix quat_from_matrix quat_rpy quat_to_rpy quat_slerp quat_between_vectors

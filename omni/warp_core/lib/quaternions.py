@@ -7,13 +7,15 @@ part of the interface. `axis, angle` pairs follow the right-hand rule. Start wit
 from __future__ import annotations
 
 from ..lang import prim
-from ..lang.generics import F, Mat, Quat, Vec
+from ..lang.generics import Any, Constant, F, Mat, Quat, Vec
 from ..lang.references import ref
-from ..lang.registry import builtin
+from ..lang.registry import INTRINSICS, builtin
 from ..lang.scalars import float32
 from . import matrices  # noqa: F401 - the first overloads of mul
 from .trigonometry import asin, atan2, cos, sin
 from .vectors import cross, dot, length, normalize
+
+quaternion = INTRINSICS["quaternion"]
 
 
 @builtin(name="mul")
@@ -30,8 +32,12 @@ def _mul_quats(a: Quat[F], b: Quat[F]) -> Quat[F]:
 def quat_identity() -> Quat[float32]:
     """The quaternion of no rotation.
 
+    It also takes a scalar type, known when the kernel compiles: `dtype=wp.float64`.
+
     Returns:
-        quat(0, 0, 0, 1).
+        The quaternion (0, 0, 0, 1) of that type.
+
+    Error: exact.
 
     Derivative: none.
 
@@ -39,6 +45,11 @@ def quat_identity() -> Quat[float32]:
     quatf([0.0, 0.0, 0.0, 1.0])
     """
     return Quat[float32](0.0, 0.0, 0.0, 1.0)
+
+
+@builtin(name="quat_identity")
+def _quat_identity_of(dtype: Constant) -> Any:
+    return quaternion(0.0, 0.0, 0.0, 1.0, dtype=dtype)
 
 
 @builtin
@@ -195,7 +206,7 @@ def quat_from_matrix(m: Mat[3, 3, F]) -> Quat[F]:
     """Quaternion of a rotation matrix.
 
     Args:
-        m: a 3 x 3 rotation matrix.
+        m: a 3 x 3 rotation matrix, or a 4 x 4 matrix whose upper left part is one.
 
     Returns:
         The unit quaternion. Of the two, the one whose largest component is positive.
@@ -216,6 +227,12 @@ def quat_from_matrix(m: Mat[3, 3, F]) -> Quat[F]:
     by_z = Quat[F](xz, yz, one + (c - a - b), zw)
     by_axis = prim.select(prim.bit_and(a >= b, a >= c), by_x, prim.select(b >= c, by_y, by_z))
     return normalize(prim.select(a + b + c >= F(0.0), by_w, by_axis))
+
+
+@builtin(name="quat_from_matrix")
+def _quat_from_affine(m: Mat[4, 4, F]) -> Quat[F]:
+    rows = Mat[3, 3, F]([m[i, j] for i in range(3) for j in range(3)])
+    return quat_from_matrix(rows)
 
 
 @builtin

@@ -288,7 +288,7 @@ def radians(x: F) -> F:
 
 
 @builtin
-def step(x: F) -> F:
+def step(x: T) -> T:
     """Whether `x` is below zero, as a number.
 
     Args:
@@ -303,7 +303,7 @@ def step(x: F) -> F:
     >>> wp.step(-2.0)
     1.0
     """
-    return prim.select(x < F(0.0), F(1.0), F(0.0))
+    return prim.select(x < T(0), T(1), T(0))
 
 
 @builtin
@@ -352,7 +352,7 @@ def lerp(a: F, b: F, t: F) -> F:
     """Linear interpolation.
 
     Args:
-        a: value at t = 0; a number, vector, matrix or quaternion.
+        a: value at t = 0; a number, vector, matrix, quaternion or transform (componentwise).
         b: value at t = 1, of the type of `a`.
         t: a number.
 
@@ -448,40 +448,3 @@ def _copysign_double(x: float64, y: float64) -> float64:
 def _copysign_half(x: F, y: F) -> F:
     bits = (prim.bitcast(x, uint16) & 0x7FFF) | (prim.bitcast(y, uint16) & 0x8000)
     return prim.bitcast(bits, F)
-
-
-@builtin
-def div_approx(a: F, b: F) -> F:
-    """Quotient where the last bits do not matter.
-
-    Args:
-        a: dividend.
-        b: divisor.
-
-    Returns:
-        a / b; on this device correctly rounded.
-
-    Derivative: 1 / b in `a`, -a / b**2 in `b`.
-
-    >>> wp.div_approx(1.0, 4.0)
-    0.25
-    """
-    return a / b
-
-
-@builtin
-def inverse_approx(x: F) -> F:
-    """Reciprocal where the last bits do not matter.
-
-    Args:
-        x: a number.
-
-    Returns:
-        1 / x; on this device correctly rounded.
-
-    Derivative: -1 / x**2.
-
-    >>> wp.inverse_approx(4.0)
-    0.25
-    """
-    return F(1.0) / x

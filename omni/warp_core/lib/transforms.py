@@ -6,19 +6,25 @@ Their product does first the right one, then the left one. Functions on points a
 from __future__ import annotations
 
 from ..lang import prim
-from ..lang.generics import F, Mat, Quat, Transform, Vec
+from ..lang.generics import Any, Constant, F, Mat, Quat, Transform, Vec
 from ..lang.references import ref
-from ..lang.registry import builtin
+from ..lang.registry import INTRINSICS, builtin
 from ..lang.scalars import float32
 from .quaternions import quat_inverse, quat_rotate
+
+transformation = INTRINSICS["transformation"]
 
 
 @builtin
 def transform_identity() -> Transform[float32]:
     """The transform that moves nothing.
 
+    It also takes a scalar type, known when the kernel compiles: `dtype=wp.float64`.
+
     Returns:
-        A transform with translation 0 and rotation (0, 0, 0, 1).
+        The transform of that type with translation 0 and rotation (0, 0, 0, 1).
+
+    Error: exact.
 
     Derivative: none.
 
@@ -26,6 +32,11 @@ def transform_identity() -> Transform[float32]:
     quatf([0.0, 0.0, 0.0, 1.0])
     """
     return Transform[float32](0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+
+@builtin(name="transform_identity")
+def _transform_identity_of(dtype: Constant) -> Any:
+    return transformation(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, dtype=dtype)
 
 
 @builtin

@@ -7,7 +7,7 @@ further overloads of those names and stand here. Loops over components are unrol
 from __future__ import annotations
 
 from ..lang import prim
-from ..lang.generics import F, M, Mat, N, Quat, T, Vec
+from ..lang.generics import F, M, Mat, N, Quat, T, Transform, Vec
 from ..lang.registry import builtin
 from ..lang.scalars import bool as boolean
 from ..lang.scalars import uint32
@@ -322,6 +322,11 @@ def _lerp_matrix(a: Mat[M, N, F], b: Mat[M, N, F], t: F) -> Mat[M, N, F]:
 
 @builtin(name="lerp")
 def _lerp_quat(a: Quat[F], b: Quat[F], t: F) -> Quat[F]:
+    return a * (F(1.0) - t) + b * t
+
+
+@builtin(name="lerp")
+def _lerp_transform(a: Transform[F], b: Transform[F], t: F) -> Transform[F]:
     return a * (F(1.0) - t) + b * t
 
 
