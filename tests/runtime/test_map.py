@@ -134,6 +134,22 @@ def test_any_parameter_names():
     assert wp.map(lambda _i, _f, out: _i + _f + out, a, 1.0, a).list() == [3.0, 5.0, 7.0]
 
 
+def test_indexed_arrays(mode):
+    data, places, rows = np.arange(10, dtype=np.float32), np.array([1, 3, 5, 9], np.int32), np.array([2, 0], np.int32)
+    a = wp.array(data)
+    odd = wp.indexedarray(a, [wp.array(places)])
+    np.testing.assert_array_equal(wp.map(lambda x: 10.0 * x, odd).numpy(), 10 * data[places])
+    np.testing.assert_array_equal((odd * 2.0 + wp.ones(4, dtype=float)).numpy(), data[places] * 2 + 1)
+    np.testing.assert_array_equal((wp.ones(4, dtype=float) - odd).numpy(), 1 - data[places])
+    grid = np.arange(12, dtype=np.float32).reshape(3, 4)
+    seen = wp.indexedarray(wp.array(grid), [wp.array(rows), None])
+    np.testing.assert_array_equal(wp.map(product, seen, wp.array(data[:4])).numpy(), grid[rows] * data[:4])
+    assert wp.map(lambda x: x + 100.0, odd, out=odd) is odd
+    odd *= 2.0
+    data[places] = (data[places] + 100) * 2
+    np.testing.assert_array_equal(a.numpy(), data)
+
+
 def test_in_place():
     (a,) = arrays(np.array([-1.0, 0.0, 1.0], np.float32))
     assert wp.map(wp.clamp, a, -0.5, 0.5, out=a) is a

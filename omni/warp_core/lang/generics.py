@@ -212,9 +212,10 @@ def admits(variable: TypeVar, t) -> bool:
 
 def spell_pattern(pattern) -> str:
     """A pattern in the words of signatures."""
-    if isinstance(pattern, Pattern) and pattern.head == "Array":
+    if isinstance(pattern, Pattern) and pattern.head in ("Array", "Indexed"):
         dtype, ndim = pattern.params
-        return f"array{f'{ndim}d' if ndim != 1 else ''}[{spell_pattern(dtype)}]"
+        head = pattern.head.lower().replace("indexed", "indexedarray")
+        return f"{head}{f'{ndim}d' if ndim != 1 else ''}[{spell_pattern(dtype)}]"
     return repr(pattern) if isinstance(pattern, (TypeVar, Pattern, int)) else spell(pattern)
 
 

@@ -18,6 +18,7 @@ from ..lang.indexed import IndexedAnnotation, indexed_name, indexed_pattern
 from ..lang.structs import descriptor_bytes
 from ..lang.types import I32, Type
 from . import elements, ingest, memory, views
+from .arithmetic import Arithmetic
 from .device import Device, get_device
 from .dtypes import element_of
 
@@ -33,7 +34,7 @@ class _IndexedType:
         return indexed_pattern(instance.dtype, instance.ndim)
 
 
-class indexedarray:
+class indexedarray(Arithmetic):
     """An array whose elements are those of another at given places.
 
     Args:

@@ -24,17 +24,19 @@ from ..lang.inference import type_of_value
 from ..lang.kernel import Function, Kernel, kernel_from_source
 from ..lang.plain import PlainFunction
 from ..lang.registry import Builtin, Intrinsic
-from ..lang.types import BOOL, F32, I32, Array, Scalar, Type, element
+from ..lang.types import BOOL, F32, I32, Array, Scalar, Type, element, indexed, indexed_array
 from .array import array
 from .device import Device, get_device
 from .dtypes import Element
 from .dtypes import element as element_of_type
+from .indexed import indexedarray
 from .launch import launch
 from .plans import lock
 
 __all__ = ["map"]
 
 Shape = tuple[int, ...]
+_ARRAYS = (array, indexedarray)
 _INDICES = ("_i", "_j", "_k", "_l")
 _NUMBERS = {bool: BOOL, int: I32, float: F32}  # what bare numbers are by themselves
 _WRAPPER = "<map>"
@@ -112,28 +114,33 @@ class Mapping:
         shape, differ, grad = None, False, False
         key: list[Any] = []
         for x in inputs:
-            if isinstance(x, array):
-                key.append((x.dtype_id, x.ndim))
+            if isinstance(x, _ARRAYS):
+                plain = x if isinstance(x, array) else x._data()
+                key.append((plain.dtype_id, plain.ndim, plain is x))
                 differ = differ or (shape is not None and shape != x.shape)
                 shape = x.shape
-                grad = grad or x._grad is not None
+                grad = grad or plain._grad is not None
             else:
                 key.append(type(x))
         if shape is None:
             raise ValueError(f"wp.map of `{self.name}` needs at least one array among its arguments")
         masks: tuple = ()
+        through: tuple[bool, ...] = ()  # which results are written through index arrays
         if differ:
             shape, masks = self._broadcast(inputs)
             key.append(masks)
+        given = None if out is None else list(out) if isinstance(out, (list, tuple)) else [out]
+        if given is not None and any(isinstance(x, indexedarray) for x in given):
+            key.append(through := tuple(isinstance(x, indexedarray) for x in given))
         found = self._mapped.get(whole := tuple(key))
         if found is None:
             with lock:
                 if whole not in self._mapped:
-                    self._mapped[whole] = self._make(inputs, shape, masks)
+                    self._mapped[whole] = self._make(inputs, shape, masks, through)
                 found = self._mapped[whole]
         if return_kernel:
             return found.kernel
-        outputs = self._allocate(found, shape, grad) if out is None else self._given(found, shape, out)
+        outputs = self._allocate(found, shape, grad) if given is None else self._checked(found, shape, given)
         launch(found.kernel, shape, (*inputs, *outputs))
         return outputs[0] if len(outputs) == 1 else list(outputs)
 
@@ -148,15 +155,14 @@ class Mapping:
                 x.requires_grad = isinstance(scalar, Scalar) and scalar.is_float
         return made
 
-    def _given(self, found: Mapped, shape: Shape, out: Any) -> list[array]:
-        given = list(out) if isinstance(out, (list, tuple)) else [out]
+    def _checked(self, found: Mapped, shape: Shape, given: list[Any]) -> list[Any]:
         if len(given) != len(found.results):
             results = ", ".join(e.name for e in found.results)
             raise TypeError(f"wp.map of `{self.name}`: it returns ({results}), out has {len(given)} arrays")
         for x, e in zip(given, found.results):
-            if not isinstance(x, array):
+            if not isinstance(x, _ARRAYS):
                 raise TypeError(f"wp.map of `{self.name}`: out must be an array of {e.name}, got {type(x).__name__}")
-            if x.dtype_id != e.id:
+            if (x if isinstance(x, array) else x._data()).dtype_id != e.id:
                 raise TypeError(f"wp.map of `{self.name}`: it returns {e.name}, out is {x!r}")
             if x.shape != shape:
                 raise TypeError(f"wp.map of `{self.name}`: its results have shape {shape}, out has shape {x.shape}")
@@ -166,15 +172,15 @@ class Mapping:
 
     def _broadcast(self, inputs: Sequence[Any]) -> tuple[Shape, tuple]:
         """The shape of the results, and the mask of each input."""
-        found = _broadcast(tuple(x.shape if isinstance(x, array) else () for x in inputs))
+        found = _broadcast(tuple(x.shape if isinstance(x, _ARRAYS) else () for x in inputs))
         if found is None:
-            shapes = ", ".join(str(x.shape) for x in inputs if isinstance(x, array))
+            shapes = ", ".join(str(x.shape) for x in inputs if isinstance(x, _ARRAYS))
             raise ValueError(f"wp.map of `{self.name}`: the shapes {shapes} cannot be broadcast together")
         return found
 
     # -- kernels ------------------------------------------------------------------------------------------------
 
-    def _make(self, inputs: Sequence[Any], shape: Shape, masks: tuple) -> Mapped:
+    def _make(self, inputs: Sequence[Any], shape: Shape, masks: tuple, through: tuple[bool, ...]) -> Mapped:
         names = self._parameter_names(len(inputs))
         types, results = self._typed(names, inputs)
         indices = ", ".join(_INDICES[: len(shape)])
@@ -185,7 +191,8 @@ class Mapping:
             f"@_wp.kernel\ndef map_{_identifier(self.name)}({signature}):\n    {indices} = _wp.tid()\n"
             f"    {', '.join(f'{o}[{indices}]' for o in outs)} = {self._called(cells)}\n"
         )
-        every = [*types, *(Array(t, len(shape)) for t in results)]
+        arrays = [Array(t, len(shape)) for t in results]
+        every = [*types, *(indexed(t) if i else t for t, i in itertools.zip_longest(arrays, through[: len(arrays)]))]
         space = {"_wp": sys.modules[PACKAGE], "_f": self.callee} | {f"_t{i}": t for i, t in enumerate(every)}
         made = kernel_from_source(text, filename=f"<map of {self.name}>", namespace=space)
         return Mapped(made, tuple(element_of_type(t) for t in results))
@@ -204,16 +211,14 @@ class Mapping:
     def _typed(self, names: list[str], inputs: Sequence[Any]) -> tuple[list[Type], tuple[Type, ...]]:
         """The types of the arguments and of the results. Bare numbers adapt to the first array if they have to."""
         own = [self._type(n, x) for n, x in zip(names, inputs)]
-        scalar = next(element(t.dtype) for t in own if isinstance(t, Array))
+        scalar = next(element(_cell_type(t)) for t, x in zip(own, inputs) if isinstance(x, _ARRAYS))
         adapted = [_adapted(t, scalar, x) for t, x in zip(own, inputs)]
-        cells = [t.dtype if isinstance(t, Array) else t for t in own]
         try:
-            return own, self._results(names, cells)
+            return own, self._results(names, [_cell_type(t) for t in own])
         except CompileError as why:
             if adapted != own:
                 try:
-                    cells = [t.dtype if isinstance(t, Array) else t for t in adapted]
-                    return adapted, self._results(names, cells)
+                    return adapted, self._results(names, [_cell_type(t) for t in adapted])
                 except CompileError:
                     pass  # the report is about the types that the numbers have by themselves
             raise self._misfit(why) from None
@@ -260,6 +265,12 @@ class _Wrapper(PlainFunction):
         return f"wp.map of `{self._mapped_name}`"
 
 
+def _cell_type(t: Type) -> Type:
+    """What the function gets of an argument of this type."""
+    found = t if isinstance(t, Array) else indexed_array(t)
+    return t if found is None else found.dtype
+
+
 def _adapted(t: Type, scalar: Any, x: Any) -> Type:
     """The type of an argument where a bare number takes that of the arrays."""
     if type(x) not in (int, float) or not isinstance(scalar, Scalar) or scalar is BOOL:
@@ -269,7 +280,7 @@ def _adapted(t: Type, scalar: Any, x: Any) -> Type:
 
 def _cell(name: str, x: Any, mask: tuple[bool, ...] | None, ndim: int) -> str:
     """The argument of one call: an element of an array, or a value."""
-    if not isinstance(x, array):
+    if not isinstance(x, _ARRAYS):
         return name
     indices = _INDICES[ndim - x.ndim : ndim]
     return f"{name}[{', '.join('0' if m else i for i, m in itertools.zip_longest(indices, mask or ()))}]"
