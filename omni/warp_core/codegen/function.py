@@ -16,7 +16,7 @@ from ..lang.types import BOOL, F64, I32, I64, Array, Packed, Scalar, element
 from .atomics import Atomics
 from .control import Control, Fall, Level
 from .lanes import Lanes, V
-from .locals import Locals
+from .locals import Locals, Picked, is_pickable
 from .memory import Memory, member_range, memory_leaves, path_range
 from .ranges import upper_bound
 from .reports import Reports
@@ -213,12 +213,32 @@ class FunctionEmitter(Control):
         scaled = self.lanes.binary("mul", index, V(I64, str(t.scalar.size * spread)))
         return self.memory.advance(address, scaled), t.scalar, 0, 1
 
+    def picked(self, op: Operation) -> Picked | None:
+        """The access of a small local array whose lanes name different elements."""
+        array = op.args[0].type
+        if self.facts.local.get(op.args[0]) is not op.args[0] or -1 in op.attr:
+            return None
+        indices = [self.get(a)[0] for a in op.args[1 : 1 + array.ndim]]
+        if all(i.uniform for i in indices) or not is_pickable(array):
+            return None
+        return Picked(self.locals, array, self.stack[op.args[0]], indices)
+
     def op_load(self, op: Operation) -> None:
+        picked = self.picked(op)
+        if picked:
+            _, start, end, _ = path_range(op.args[0].type.dtype, op.attr)
+            self.one(op, picked.load(start, end))
+            return
         address, t, start, end = self.place(op, op.attr)
         memory = self.locals if self.in_planes(op.args[0]) else self.memory
         self.one(op, memory.load(address, t, start, end, self.mask))
 
     def op_store(self, op: Operation) -> None:
+        picked = self.picked(op)
+        if picked:
+            _, start, _, _ = path_range(op.args[0].type.dtype, op.attr)
+            picked.store(start, self.get(op.args[-1]), self.mask)
+            return
         address, t, start, _ = self.place(op, op.attr)
         memory = self.locals if self.in_planes(op.args[0]) else self.memory
         memory.store(address, t, start, self.get(op.args[-1]), self.mask)
