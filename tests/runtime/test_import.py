@@ -33,6 +33,11 @@ def test_declaring_a_kernel_loads_no_compiler():
     assert not {m.partition(".")[0] for m in loaded} & set(HEAVY)
 
 
+def test_calling_a_builtin_loads_no_compiler_and_no_numpy():
+    loaded = modules_after("import omni.warp_core as wp\nassert wp.dot(wp.vec3(1.0), wp.vec3(2.0)) == 6.0\n")
+    assert not {m.partition(".")[0] for m in loaded} & {*HEAVY, "numpy"}
+
+
 def test_every_listed_name_resolves():
     for name in dir(wp):
         getattr(wp, name)

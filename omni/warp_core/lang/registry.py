@@ -78,12 +78,14 @@ class PythonScope(_native.Dispatcher):
 
     def _interpret(self, *args: Any, **kwargs: Any) -> Any:
         if hooks.call is None:
-            importlib.import_module("omni.warp_core.runtime.compiled_calls")
+            importlib.import_module("omni.warp_core.runtime.scope")
         if hooks.call is None:
             raise RuntimeError(f"wp.{self.name} cannot be called here: nothing that runs builtins is loaded")
         return hooks.call(self, args, kwargs)
 
     def _compile(self, args: tuple, calls: int) -> int:
+        if hooks.compile is None:
+            importlib.import_module("omni.warp_core.runtime.compiled_calls")
         return hooks.compile(self, args, calls) if hooks.compile else 0
 
     def __repr__(self) -> str:
