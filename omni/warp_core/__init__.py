@@ -30,7 +30,7 @@ _CONSTANTS = "E PI TAU HALF_PI PHI LN2 LN10 LOG2E LOG10E INF NAN"
 _HOMES = {
     "config": "LOG_DEBUG LOG_INFO LOG_WARNING LOG_ERROR",
     "lang.scalars": "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64",
-    "lang.values": f"{_VECTORS} {_FLOATS}",
+    "lang.values": f"{_VECTORS} {_FLOATS} transform_expand",
     "lang.structs": "struct",
     "lang.references": "ref",
     "lang.constants": f"{_CONSTANTS} {_CONSTANTS.lower()}",

@@ -1932,6 +1932,7 @@ from .config import LOG_DEBUG as LOG_DEBUG
 from .config import LOG_ERROR as LOG_ERROR
 from .config import LOG_INFO as LOG_INFO
 from .config import LOG_WARNING as LOG_WARNING
+from .lang.values import transform_expand as transform_expand
 from .lang.references import ref as ref
 from .lang.overload import overload as overload
 from .lang.kernel import Kernel as Kernel

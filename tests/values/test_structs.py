@@ -186,3 +186,50 @@ def test_annotations_may_name_what_the_enclosing_function_knows():
         x: number
 
     assert Local.__wc_type__.fields == (("x", wp.float64.__wc_type__),)
+
+
+def test_equality_and_hashes_go_by_fields():
+    @wp.struct
+    class Pair:
+        x: float
+        v: wp.vec3
+        data: wp.array(dtype=float)
+
+    a, b = Pair(x=1.0, v=wp.vec3(1.0, 2.0, 3.0)), Pair(x=1.0, v=wp.vec3(1.0, 2.0, 3.0))
+    assert a == b and hash(a) == hash(b) and len({a, b}) == 1
+    b.data = wp.zeros(2, dtype=float)
+    assert a != b and a != 1
+    a.assign(b)
+    assert a == b and a.data is b.data
+    a.v.x = 5.0
+    assert a != b and b.v.x == 1.0
+    assert b.to("cpu") == b
+    with pytest.raises(TypeError, match="expected struct Pair, got int"):
+        a.assign(1)
+
+
+def test_equality_in_kernels():
+    @wp.struct
+    class Inner:
+        i: int
+        v: wp.vec3
+
+    @wp.struct
+    class Outer:
+        x: float
+        inner: Inner
+
+    @wp.kernel
+    def k(a: Outer, b: Outer, out: wp.array(dtype=bool)):
+        out[0] = a == b
+        c = b
+        c.inner.v = a.inner.v
+        out[1] = a == c
+        out[2] = a != b
+
+    a, b = Outer(x=2.0), Outer(x=2.0)
+    a.inner.v.z = 1.0
+    for interpret in (False, True):
+        out = wp.zeros(3, dtype=bool)
+        wp.launch(k, dim=1, inputs=[a, b, out], interpret=interpret)
+        assert out.list() == [False, True, True]

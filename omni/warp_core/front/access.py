@@ -27,18 +27,26 @@ _LETTERS = {"x": 0, "y": 1, "z": 2, "w": 3}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One move down from an aggregate: a member index, a run of components, or a dynamic component."""
+    """One move down from an aggregate: a member index, a run of components, or a dynamic component.
+
+    The components of a run that is no arithmetic series, a block of a matrix, are listed in `picks`.
+    """
 
     type: Type
     index: int = 0
     count: int = 1
     stride: int = 1
     dynamic: Value | None = None
+    picks: tuple[int, ...] = ()
 
     @property
-    def plain(self) -> bool:
-        """Whether it is a single member with its own index."""
-        return self.count == 1 and self.dynamic is None and not isinstance(self.type, Packed)
+    def offsets(self) -> tuple[int, ...]:
+        """The components of the run, counted from the dynamic one if there is one."""
+        return self.picks or tuple(range(self.index, self.index + self.count * self.stride, self.stride))
+
+    def is_run(self, t: Type) -> bool:
+        """Whether it takes a vector or matrix, of one component or more, out of the components of type `t`."""
+        return isinstance(t, Packed) and isinstance(self.type, Packed)
 
 
 # -- reading --------------------------------------------------------------------------------------------------------
@@ -163,9 +171,9 @@ def index_steps(cx: Context, t: Type, node: ast.Subscript) -> list[Step]:
     if not isinstance(t, Packed):
         raise cx.error("type-mismatch", f"{spell(t)} cannot be indexed", node.value)
     indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if isinstance(t, Mat) and any(isinstance(i, ast.Slice) for i in indices) and len(indices) <= 2:
+        return [_block(cx, t, [*indices, ast.Slice()][:2], node)]
     if isinstance(t, Mat) and len(indices) == 2:
-        if isinstance(indices[0], ast.Slice) or isinstance(indices[1], ast.Slice):
-            return _matrix_part(cx, t, indices, node)
         return [_cell(cx, t, indices)]
     if len(indices) != 1:
         raise cx.error(
@@ -182,16 +190,24 @@ def index_steps(cx: Context, t: Type, node: ast.Subscript) -> list[Step]:
     return [Step(t.scalar, i) if isinstance(i, int) else Step(t.scalar, dynamic=i)]
 
 
-def _matrix_part(cx: Context, t: Mat, indices: list[ast.expr], node: ast.AST) -> list[Step]:
-    """`m[:, j]` is a column, `m[i, :]` a row."""
-    whole = [isinstance(i, ast.Slice) and not (i.lower or i.upper or i.step) for i in indices]
-    if whole == [True, False]:
-        j = _component(cx, indices[1], t.cols, "the columns")
-        if isinstance(j, int):
-            return [Step(Vec(t.rows, t.scalar), j, t.rows, t.cols)]
-    if whole == [False, True]:
-        return [_row_step(cx, t, indices[0])]
-    raise cx.error("unsupported", "of a matrix, m[i], m[i, :] and m[:, j] with a constant j can be taken", node)
+def _block(cx: Context, t: Mat, indices: list[ast.expr], node: ast.AST) -> Step:
+    """`m[rows, columns]` with slices among them: a vector where one is an index, else a matrix."""
+    parts: list[tuple[int, ...]] = []
+    dynamic: Value | None = None
+    for index, count, size, what in zip(indices, (t.rows, t.cols), (t.cols, 1), ("the rows", "the columns")):
+        if isinstance(index, ast.Slice):
+            parts.append(tuple(i * size for i in range(count)[_slice(cx, index, count)]))
+            continue
+        i = _component(cx, index, count, what)
+        parts.append((i * size,) if isinstance(i, int) else (0,))
+        if isinstance(i, Value):
+            dynamic = i if size == 1 else cx.b.op("mul", i, cx.b.const(size, i.type))
+    if not all(parts):
+        raise cx.error("index", "the slice is empty", node)
+    picks = tuple(row + column for row in parts[0] for column in parts[1])
+    slices = [isinstance(i, ast.Slice) for i in indices]
+    shape: Packed = Mat(len(parts[0]), len(parts[1]), t.scalar) if all(slices) else Vec(len(picks), t.scalar)
+    return Step(shape, picks[0], len(picks), dynamic=dynamic, picks=picks)
 
 
 def _row_step(cx: Context, t: Mat, node: ast.expr) -> Step:
@@ -246,29 +262,23 @@ def _slice_part(cx: Context, node: ast.expr, is_step: bool) -> int | None:
 
 def descend(cx: Context, x: Value | Ref, step: Step, node: ast.AST) -> Value | Ref:
     """Follow one step from a value, or from a place in an array element."""
+    if step.is_run(x.type):
+        return _gather(cx, [descend(cx, x, s, node) for s in single_steps(cx, x.type, step)], step, node)
     if isinstance(x, Ref):
-        if step.count == 1 and step.dynamic is None:
+        if step.dynamic is None:
             return Ref(x.array, x.indices, step.type, (*x.path, step.index), x.dynamic)
-        if step.count == 1 and step.dynamic is not None:
-            return Ref(x.array, x.indices, step.type, (*x.path, -1), (*x.dynamic, step.dynamic))
-        return _gather(cx, [descend(cx, x, s, node) for s in single_steps(cx, x.type, step)], step, node)
+        return Ref(x.array, x.indices, step.type, (*x.path, -1), (*x.dynamic, step.dynamic))
     b = cx.at(node)
-    if step.count > 1:
-        return _gather(cx, [descend(cx, x, s, node) for s in single_steps(cx, x.type, step)], step, node)
     if step.dynamic is not None:
         return b.op("extract_dyn", x, step.dynamic)
-    found = b.op("extract", x, attr=step.index)
-    if isinstance(step.type, Vec) and step.type.count == 1 and isinstance(found.type, Scalar):
-        return b.op("make", found, attr=step.type)
-    return found
+    return b.op("extract", x, attr=step.index)
 
 
 def single_steps(cx: Context, t: Type, step: Step) -> list[Step]:
     """A run of components as one step each."""
     assert isinstance(t, Packed)
     out = []
-    for k in range(step.count):
-        offset = step.index + k * step.stride
+    for offset in step.offsets:
         if step.dynamic is None:
             out.append(Step(t.scalar, offset))
         else:
@@ -362,14 +372,12 @@ def replace(cx: Context, x: Value, steps: list[Step], value: Value, node: ast.AS
         assert isinstance(inner, Value)
         value = replace(cx, inner, steps[1:], value, node)
     b = cx.at(node)
-    if step.count > 1:
+    if step.is_run(x.type):
         for k, single in enumerate(single_steps(cx, x.type, step)):
             x = replace(cx, x, [single], b.op("extract", value, attr=k), node)
         return x
     if step.dynamic is not None:
         return b.op("insert_dyn", x, value, step.dynamic)
-    if isinstance(step.type, Vec) and isinstance(value.type, Vec) and isinstance(x.type, Packed):
-        value = b.op("extract", value, attr=0)
     return b.op("insert", x, value, attr=step.index)
 
 

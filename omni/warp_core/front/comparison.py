@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ir.nodes import Value
-from ..lang.types import Array, Packed, Scalar, Vec
+from ..lang.types import BOOL, Array, Scalar, Vec, leaves, members
 from .context import Context
 from .iteration import Span
 from .operators import adapt, binary, mismatch
@@ -65,17 +65,24 @@ def _compare_values(cx: Context, symbol: str, code: str, a: Value, b: Value, nod
     build = cx.at(node)
     if isinstance(a.type, Scalar):
         result = build.op(code, a, b)
-    elif isinstance(a.type, Packed):
-        parts = [
-            build.op("eq", build.op("extract", a, attr=i), build.op("extract", b, attr=i)) for i in range(a.type.count)
-        ]
-        result = parts[0]
-        for part in parts[1:]:
-            result = build.op("and", result, part)
-        result = result if code == "eq" else build.op("not", result)
-    else:
+    elif any(isinstance(leaf, Array) for _, leaf in leaves(a.type)):
         raise mismatch(cx, symbol, a, b, node)
+    else:
+        result = _same_members(cx, a, b, node)
+        result = result if code == "eq" else build.op("not", result)
     return bool(result.const) if result.is_const else result
+
+
+def _same_members(cx: Context, a: Value, b: Value, node: ast.AST) -> Value:
+    """Whether two vectors, structs or the like are equal member by member."""
+    build = cx.at(node)
+    if isinstance(a.type, Scalar):
+        return build.op("eq", a, b)
+    result = build.const(True, BOOL)
+    for i in range(len(members(a.type))):
+        same = _same_members(cx, build.op("extract", a, attr=i), build.op("extract", b, attr=i), node)
+        result = build.op("and", result, same) if i else same
+    return result
 
 
 def _identity(cx: Context, left: Front, right: Front, node: ast.AST) -> Value | bool:

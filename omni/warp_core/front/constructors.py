@@ -21,6 +21,8 @@ def construct(cx: Context, t: Type, c: Call) -> Front:
         return _struct(cx, t, c)
     if isinstance(t, Array):
         raise cx.error("unsupported", "arrays cannot be made inside a kernel", c.node)
+    if isinstance(t, Vec) and "dtype" in c.kwargs:  # wp.spatial_vector(..., dtype=wp.float64)
+        t, c = Vec(t.count, _dtype(cx, c)), _without(c, "dtype")
     c = _in_order(cx, t, c)
     if isinstance(t, Scalar):
         return _scalar(cx, t, c)

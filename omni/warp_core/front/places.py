@@ -34,14 +34,22 @@ class Run:
         """One place for each component."""
         return [_down(self.ref, s) for s in single_steps(cx, self.ref.type, self.step)]
 
-    def part(self, cx: Context, step: Step) -> Ref:
+    def part(self, cx: Context, step: Step, node: ast.AST) -> Ref:
         """One component of the run."""
-        singles = single_steps(cx, self.ref.type, self.step)
         if step.dynamic is None:
-            return _down(self.ref, singles[step.index])
+            return _down(self.ref, single_steps(cx, self.ref.type, self.step)[step.index])
+        if self.step.picks:
+            text = "a block of a matrix in an array is assigned as a whole or at indices known when the kernel compiles"
+            raise cx.error("unsupported", text, node, help="index the element itself: a[i][row, column]")
         at = cx.b.op("mul", step.dynamic, cx.b.const(self.step.stride, step.dynamic.type))
         first = self.step.dynamic or cx.b.const(self.step.index, at.type)
         return _down(self.ref, Step(step.type, dynamic=cx.b.op("add", at, first)))
+
+    def narrowed(self, step: Step) -> Run:
+        """Several components of the run."""
+        offsets = self.step.offsets
+        picks = tuple(offsets[i] for i in step.offsets)
+        return Run(self.ref, Step(step.type, picks[0], len(picks), dynamic=self.step.dynamic, picks=picks))
 
 
 def place_of(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | Ref | Run:
@@ -69,7 +77,7 @@ def place_of(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | R
         return "", found, []
     steps = store_steps(cx, target, t)
     if not isinstance(base, tuple):
-        return _extend(cx, base, steps)
+        return _extend(cx, base, steps, target)
     return base[0], base[1], [*base[2], *steps]
 
 
@@ -82,12 +90,14 @@ def _value(cx: Context, place: Any) -> Value | Ref:
     return x
 
 
-def _extend(cx: Context, place: Ref | Run, steps: list[Step]) -> Ref | Run:
+def _extend(cx: Context, place: Ref | Run, steps: list[Step], node: ast.AST) -> Ref | Run:
     for step in steps:
-        if isinstance(place, Run):
-            place = place.part(cx, step)
+        if isinstance(place, Run) and step.is_run(place.type) and step.dynamic is None:
+            place = place.narrowed(step)
+        elif isinstance(place, Run):
+            place = place.part(cx, step, node)
         else:
-            place = Run(place, step) if step.count > 1 else _down(place, step)
+            place = Run(place, step) if step.is_run(place.type) else _down(place, step)
     return place
 
 
@@ -144,8 +154,7 @@ class Place:
 def _disjoint(a: Step, b: Step) -> bool:
     if a.dynamic is not None or b.dynamic is not None:
         return False
-    parts = [set(range(s.index, s.index + s.count * s.stride, s.stride)) for s in (a, b)]
-    return parts[0].isdisjoint(parts[1])
+    return set(a.offsets).isdisjoint(b.offsets)
 
 
 def argument(cx: Context, node: ast.expr) -> Front | Place:

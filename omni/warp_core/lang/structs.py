@@ -88,6 +88,32 @@ class StructValue:
         """
         return tuple(_numpy_value(t, v) for (_, t), v in zip(self.__wc_type__.fields, self._values))
 
+    def assign(self, other: Any) -> None:
+        """Take over the values of all fields of another instance."""
+        t = self.__wc_type__
+        if getattr(other, "__wc_type__", None) is not t:
+            raise TypeError(f"expected struct {t.name}, got {type(other).__name__}")
+        self._values = type(self)._from(other._leaves())._values
+
+    def to(self, device: Any) -> Any:
+        """A copy whose arrays are on `device`."""
+        moved = [x.to(device) if x is not None and isinstance(t, Array) else x for (_, t), x in self._typed_leaves()]
+        return type(self)._from(moved)
+
+    def _typed_leaves(self) -> Any:
+        return zip(leaves(self.__wc_type__), self._leaves())
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all fields are equal; arrays are equal to themselves only."""
+        if type(other) is not type(self):
+            return NotImplemented
+        pairs = zip(self._typed_leaves(), other._leaves())
+        return all(a is b if isinstance(t, Array) else a == b for ((_, t), a), b in pairs)
+
+    def __hash__(self) -> int:
+        """Equal values hash equal, so what is in a set or a key must not change."""
+        return hash(tuple(id(x) if isinstance(t, Array) else x for (_, t), x in self._typed_leaves()))
+
     def __reduce__(self) -> tuple:
         return _rebuild, (type(self), self._leaves())
 

@@ -204,6 +204,21 @@ def transformation(dtype: Any = float) -> Any:
     )
 
 
+def transform_expand(t: Any) -> Any:
+    """A `wp.transform` of seven numbers: the translation x, y, z and the quaternion x, y, z, w.
+
+    Args:
+        t: a sequence of seven numbers, or a transform.
+
+    Raises:
+        TypeError, ValueError: these are not seven numbers.
+
+    >>> transform_expand([1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0])
+    transformf([1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0])
+    """
+    return python_type(Transform(F32))(*t)
+
+
 def _named() -> dict[str, Type]:
     """The types whose classes have names in the public interface."""
     table: dict[str, Type] = {}
@@ -221,7 +236,7 @@ def _named() -> dict[str, Type]:
 
 
 NAMED = _named()
-__all__ = sorted(NAMED)
+__all__ = [*sorted(NAMED), "transform_expand"]
 
 
 def __getattr__(name: str) -> Any:
