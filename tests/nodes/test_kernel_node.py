@@ -312,6 +312,11 @@ MISTAKES = [
         "custom float inputs:sped",
         ["`speed` (float32) has no attribute", "did you mean sped"],
     ),
+    (
+        "from typing import Any\n@wp.kernel\ndef k(y: wp.array(dtype=Any)):\n    pass\n",
+        "custom float[] inputs:y",
+        ["parameter `y` leaves its type open: array[Any]"],
+    ),
     ("@wp.kernel\ndef k(y):\n    pass\n", "custom float inputs:y", ["`y` has no type annotation"]),
     (
         PLAIN,

@@ -16,6 +16,7 @@ import omni.warp_core as wp
 from ..lang import types as kt
 from ..lang.classes import python_type
 from ..lang.errors import nearest
+from ..lang.generics import spell_pattern
 from .graph import GraphError
 from .kernel_text import TextInfo
 from .kernel_types import element_type, fits, spelled, struct_element_type
@@ -95,6 +96,9 @@ def bind_parameters(db: Any, attributes: Attributes, kernel: Any, info: TextInfo
     except TypeError as error:
         raise GraphError(str(error)) from None
     for name, wanted in params:
+        if not isinstance(wanted, kt.Type):
+            problems.append(f"parameter `{name}` leaves its type open: {spell_pattern(wanted)}; name the type")
+            continue
         given = outputs.get(name) or inputs.get(name)
         if given is None:
             near = nearest(name, {*inputs, *outputs})
