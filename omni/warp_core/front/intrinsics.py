@@ -17,7 +17,6 @@ from ..lang.types import BOOL, MAX_NDIM, Array, FixedArray, Packed, Scalar, Stru
 from . import local_arrays
 from .access import array_index, store
 from .calls import Call, count_arguments, handles, loaded, same_type
-from .comparison import compare
 from .context import Context
 from .indexed import array_type, locate
 from .operators import binary, unary
@@ -251,19 +250,6 @@ def evaluate_static(cx: Context, node: ast.expr) -> Any:
 def _constant(cx: Context, c: Call) -> Front:
     count_arguments(cx, c, 1, 1, "wp.constant")
     return c.args[0]
-
-
-# -- checks --------------------------------------------------------------------------------------------------------
-
-
-@handles("expect_eq")
-def _expect_eq(cx: Context, c: Call) -> Front:
-    count_arguments(cx, c, 2, 2, "wp.expect_eq")
-    a, b = loaded(cx, c)
-    same = compare(cx, ast.Eq, a, b, c.node, c.arg_node(0), c.arg_node(1))
-    if same is not True:
-        cx.at(c.node).op("assert", cx.as_bool(same), attr="expect_eq")
-    return Static(None)
 
 
 # -- operators as functions -----------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from ..lang.types import FixedArray, Type
 from . import (  # noqa: F401 - they fill the tables
     constructors,
     control,
+    expect,
     expressions,
     intrinsics,
     matching,

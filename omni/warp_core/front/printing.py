@@ -21,7 +21,7 @@ def _spec(t: Scalar) -> str:
     return "%g" if t.is_float else "%d" if t.kind == "int" else "%u"
 
 
-def _printed(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
+def printed(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
     """Format text and operands that show a value as Python does."""
     if isinstance(x, Static):
         return str(x.obj).replace("%", "%%"), []
@@ -29,7 +29,7 @@ def _printed(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
         shown = [_formatted(cx, i, spec, node) for i, spec in zip(x.items, x.specs)]
         return "".join(p for p, _ in shown), [v for _, vs in shown for v in vs]
     if isinstance(x, Tup):
-        parts = [_printed(cx, i, node) for i in x.items]
+        parts = [printed(cx, i, node) for i in x.items]
         return f"({', '.join(p for p, _ in parts)})", [v for _, vs in parts for v in vs]
     v = cx.materialise(x, node, "something to print")
     t = v.type
@@ -37,7 +37,7 @@ def _printed(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
         return _spec(t), [v]
     if isinstance(t, (Packed, Struct)):
         types = [t.scalar] * t.count if isinstance(t, Packed) else [ft for _, ft in t.fields]
-        parts = [_printed(cx, cx.at(node).op("extract", v, attr=i), node) for i in range(len(types))]
+        parts = [printed(cx, cx.at(node).op("extract", v, attr=i), node) for i in range(len(types))]
         return f"[{', '.join(p for p, _ in parts)}]", [w for _, ws in parts for w in ws]
     raise cx.error("type-mismatch", f"{spell(t)} cannot be printed", node, help="print its elements")
 
@@ -48,7 +48,7 @@ _SPEC = re.compile(r"([+ 0#]*\d*(?:\.\d+)?)([dfeEgG])")
 def _formatted(cx: Context, x: Any, spec: str, node: ast.AST) -> tuple[str, list[Value]]:
     """A part of an f-string. C and Python agree on how numbers look in the formats that are taken."""
     if not spec:
-        return _printed(cx, x, node)
+        return printed(cx, x, node)
     found = _SPEC.fullmatch(spec)
     if found is None:
         helps = "formats are as in `5d`, `.3f`, `g`; wp.printf knows more"
@@ -58,7 +58,7 @@ def _formatted(cx: Context, x: Any, spec: str, node: ast.AST) -> tuple[str, list
     return f"%{spec[:-1]}u" if unsigned else f"%{spec}", [v]
 
 
-def _emit(cx: Context, text: str, values: list[Value], node: ast.AST) -> Front:
+def emit_text(cx: Context, text: str, values: list[Value], node: ast.AST) -> Front:
     if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
         raise cx.error("unsupported", "text with null characters or halves of characters cannot be printed", node)
     cx.at(node).op("printf", *values, attr=text)
@@ -72,9 +72,9 @@ def _print(cx: Context, c: Call) -> Front:
         if k not in options:
             raise cx.error("unsupported", f"print in a kernel has no `{k}`", c.kw_nodes.get(k, c.node))
         options[k] = str(cx.constant(x, c.kw_nodes.get(k, c.node), f"`{k}`"))
-    parts = [_printed(cx, x, n) for x, n in zip(c.args, c.nodes)]
+    parts = [printed(cx, x, n) for x, n in zip(c.args, c.nodes)]
     text = options["sep"].join(p for p, _ in parts) + options["end"]
-    return _emit(cx, text, [v for _, vs in parts for v in vs], c.node)
+    return emit_text(cx, text, [v for _, vs in parts for v in vs], c.node)
 
 
 _FORMAT = re.compile(r"%(?:%|[-+ 0#]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?([a-zA-Z]))")
@@ -98,7 +98,7 @@ def _printf(cx: Context, c: Call) -> Front:
             at = m.end()
         else:
             values.append(_checked(cx, m.group(1), cx.materialise(x, c.arg_node(i + 1)), c.arg_node(i + 1)))
-    return _emit(cx, "".join([*pieces, text[at:]]), values, c.node)
+    return emit_text(cx, "".join([*pieces, text[at:]]), values, c.node)
 
 
 def _checked(cx: Context, kind: str, v: Value, node: ast.AST) -> Value:

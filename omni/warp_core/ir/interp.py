@@ -74,9 +74,12 @@ def compiled(function: Function) -> Callable[..., tuple]:
     return found
 
 
-def call(function: Function, args: Sequence, steps: int = STEP_LIMIT) -> tuple:
-    """Run a device function. Returns the tuple of its results."""
-    return compiled(function)(Context(steps=steps), *args)
+def call(function: Function, args: Sequence, steps: int = STEP_LIMIT, out: list[str] | None = None) -> tuple:
+    """Run a device function. Returns the tuple of its results; what it prints goes to `out`."""
+    context = Context(steps=steps)
+    if out is not None:
+        context.out = out
+    return compiled(function)(context, *args)
 
 
 def run_kernel(function: Function, args: Sequence, dim: int | Sequence[int], steps: int = STEP_LIMIT) -> list[str]:

@@ -74,16 +74,33 @@ def print(*args: Any) -> None:
 
 
 def expect_eq(a: S, b: S) -> None:
-    """Check that two values are equal; in a kernel debug mode checks it, like `assert`.
+    """Check that two values are equal. Where they are not, a line with both is printed, and the program goes on.
 
     Args:
         a: a value of any type that `==` compares.
         b: another of the same type.
 
     Raises:
-        KernelError: the values differ.
+        KernelError: the values differ, in a kernel in debug mode.
 
-    >>> wp.expect_eq(2 + 2, 4)
+    >>> wp.expect_eq(2 + 2, 5)
+    expect_eq failed: 4 is not 5
+    """
+
+
+def expect_near(a: S, b: S, tolerance: float = 1e-6) -> None:
+    """Check that two values differ by little. Where they do not, a line with both is printed, and the program goes on.
+
+    Args:
+        a: a float, or a vector, matrix, quaternion or transform of floats.
+        b: another of the same type.
+        tolerance: how much no component may differ by more than; NaN always does.
+
+    Raises:
+        KernelError: the values differ by more, in a kernel in debug mode.
+
+    >>> wp.expect_near(wp.vec2(1.0, 2.0), wp.vec2(1.0, 2.5), 0.25)
+    expect_near failed: [1, 2] and [1, 2.5] differ by more than 0.25
     """
 
 

@@ -169,7 +169,7 @@ def suggestions(name: str) -> tuple[str, ...]:
 
 
 _INTRINSIC_GROUPS = (
-    "tid printf print where select static constant cast len block_dim expect_eq",
+    "tid printf print where select static constant cast len block_dim expect_eq expect_near",
     "load store array_store view address address_of",
     "atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor atomic_exch atomic_cas",
     "vector matrix quaternion transformation identity matrix_from_rows matrix_from_cols",

@@ -95,7 +95,10 @@ def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]
     names = (*(None for _ in args), *kwargs)
     values = (*args, *kwargs.values())
     fn, given = _lower(callee, names, [_given(v) for v in values])
-    results = interp.call(fn, [_to_ir(g) for g in given if g.type is not None])
+    lines: list[str] = []
+    results = interp.call(fn, [_to_ir(g) for g in given if g.type is not None], out=lines)
+    if lines:
+        print("".join(lines), end="", flush=True)
     return tuple(_from_ir(x, t) for x, t in zip(results, fn.results))
 
 
