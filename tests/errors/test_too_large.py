@@ -147,3 +147,7 @@ def test_deep_nesting_compiles_or_is_refused():
 
 def test_repaired():
     accepted(REPAIRED)
+
+
+def test_huge_identity():
+    refused("@wp.kernel\ndef k(n: int):\n    m = wp.identity(n=10**30, dtype=float)\n", "too-large", "10**30")

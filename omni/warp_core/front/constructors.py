@@ -11,6 +11,7 @@ from ..lang.generics import spell
 from ..lang.types import BOOL, F32, Array, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
 from .calls import CONSTRUCT, Call, handles
 from .context import Context, Refused
+from .limits import VECTOR
 from .values import Front, Lit, Ref, Tup, spell_front
 
 
@@ -220,6 +221,8 @@ def _number(cx: Context, c: Call, name: str) -> int | None:
     n = cx.constant(c.kwargs[name], node, f"`{name}`")
     if not isinstance(n, int) or n < 1:
         raise cx.error("arguments", f"`{name}` must be a positive integer", node)
+    if n > VECTOR:
+        raise cx.error("too-large", f"`{name}` is more than {VECTOR}, the longest that kernels compute with", node)
     return n
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 from typing import Any
 
 from ..lang.annotations import type_or_none
@@ -115,6 +116,8 @@ def _round(cx: Context, c: Call) -> Front:
     count_arguments(cx, c, 1, 1, "round")
     x = loaded(cx, c)[0]
     if isinstance(x, Lit):
+        if not math.isfinite(x.value):
+            raise cx.error("literal", f"`round({x.value})` has no value", c.node)
         return Lit(round(x.value))
     v = cx.materialise(x, c.arg_node(0))
     if not isinstance(v.type, Scalar) or v.type is BOOL:

@@ -83,6 +83,8 @@ def _atomic(kind: str) -> Callable:
 
 
 def _atomic_cas(array: Any, *args: Any) -> Any:
+    if len(args) < 3:
+        raise TypeError("wp.atomic_cas takes an array, its indices, the value to compare with and the new value")
     *at, expected, value = args
     cells, indices = _place("atomic_cas", array, tuple(at))
     old = cells[indices]

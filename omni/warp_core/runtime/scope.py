@@ -47,13 +47,23 @@ def call(callee: registry.Builtin | registry.Intrinsic, args: tuple, kwargs: dic
         TypeError: no overload takes arguments of these types, or a number would have to be changed in place.
     """
     if isinstance(callee, registry.Intrinsic) and callee.name in TABLE:
-        return TABLE[callee.name](*args, **kwargs)
+        return _intrinsic(callee.name, args, kwargs)
     if isinstance(callee, registry.Builtin) and callee.references:
         result, new = updated(callee, *args, **kwargs)
         for name, key in _changes(callee, args, kwargs).items():
             _change(callee, args[key] if isinstance(key, int) else kwargs[key], new[name])
         return result
     return _result(_run(Callee(callee), args, kwargs))
+
+
+def _intrinsic(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+    try:
+        return TABLE[name](*args, **kwargs)
+    except (TypeError, ValueError) as why:
+        text = str(why)
+        if f"wp.{name}" in text:
+            raise
+        raise type(why)(f"wp.{name}: {text.rpartition('() ')[2]}") from None
 
 
 def _result(out: tuple[Any, ...]) -> Any:
@@ -208,6 +218,7 @@ def _lowered(
     known = {f"a{i}": k.value for i, (_, k) in enumerate(given) if k is not None}
     name = callee.function.name
     function = define(name, f"    {results}\n", types, {"callee": callee.function, **known}, Function)
+    function.quiet = True  # no line of the user's is to be warned of
     try:
         return pipeline.run(lower_function(function), _options())
     except CompileError as why:
