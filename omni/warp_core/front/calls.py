@@ -210,7 +210,11 @@ def call_builtin(
     values = adapt_values(cx, m, c)
     for v in values:
         check_type(cx, v.type, node)
-    instance = cx.session.builtin_instance(builtin, i, m, node)
+    try:
+        instance = cx.session.builtin_instance(builtin, i, m, node)
+    except Refused as refused:
+        why = refused.diagnostic.message if refused.diagnostic else "it cannot use these arguments"
+        raise cx.error("arguments", f"`wp.{builtin.name}`: {why}", node, candidates=[f for _, f in forms]) from None
     found = _emit(cx, instance, m, values, node, f"`wp.{builtin.name}`")
     if not builtin.updates:
         return found

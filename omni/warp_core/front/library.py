@@ -108,6 +108,8 @@ def _lower(
         found = session.lower_body(text, overload.source, overload.func, _cells(overload.func), m, False)
     except Refused as refused:
         session.report(refused.diagnostic)
+        if statics:  # what the caller gave for them is not what the function can use
+            raise Refused(session.diagnostics[0]) from None
         problems = "\n".join(d.render() for d in session.diagnostics)
         raise InternalError(f"library function {text} does not compile:\n{problems}") from None
     finally:
