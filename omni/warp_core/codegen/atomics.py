@@ -1,7 +1,8 @@
 """Atomic read-modify-write for all active lanes.
 
 Lanes that update one address with nobody looking at the old value are first reduced in registers, so that memory sees
-one operation a group instead of one a lane. Everything else goes lane by lane, in order.
+one operation a group instead of one a lane (or one a range of threads: see `totals`). Everything else goes lane by
+lane, in order.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from .lanes import Lanes, V
 from .memory import Memory, memory_type
 from .writer import NARROW, Leaf, constant, literal, llvm_type
 
-_REDUCIBLE = {"add", "sub", "min", "max", "and", "or", "xor"}
+REDUCIBLE = frozenset(("add", "sub", "min", "max", "and", "or", "xor"))
 
 
 class Atomics:
@@ -27,10 +28,17 @@ class Atomics:
         n = self.lanes.lanes
         if n == 1:
             return V(leaf, self._one(kind, address.text, leaf, value.text, compare.text if compare else None))
-        if address.uniform and not used and kind in _REDUCIBLE:
-            self._one(kind, address.text, leaf, self._reduce(kind, leaf, value, mask), None)
+        if address.uniform and not used and kind in REDUCIBLE:
+            self.once(kind, address.text, leaf, value, mask)
             return V(leaf, literal(0, leaf))
         return self._each(kind, address, leaf, value, compare, mask)
+
+    def once(self, kind: str, address: str, leaf: Leaf, value: V, mask: str | None = None) -> None:
+        """Update one element with what the active lanes give, reduced."""
+        assert isinstance(leaf, Scalar)
+        self._one(
+            kind, address, leaf, value.text if self.lanes.lanes == 1 else self._reduce(kind, leaf, value, mask), None
+        )
 
     def _one(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
         if t.is_float and (kind == "cas" or t in NARROW):
@@ -70,11 +78,11 @@ class Atomics:
         vector = self.lanes.vector(value)
         ty = llvm_type(t, n)
         if mask is not None:
-            neutral = constant(_neutral(kind, t), t, n)
-            vector = self.w.inst(f"select <{n} x i1> {mask}, {ty} {vector}, {ty} {neutral}")
+            others = constant(neutral(kind, t), t, n)
+            vector = self.w.inst(f"select <{n} x i1> {mask}, {ty} {vector}, {ty} {others}")
         if t.is_float:
             return self._tree(kind, t, vector)
-        name = {"add": "add", "sub": "add", "min": "smin", "max": "smax"}.get(kind, kind)
+        name = {"min": "smin", "max": "smax"}.get(kind, combining(kind))
         if name in ("smin", "smax") and not t.is_signed:
             name = "u" + name[1:]
         suffix = self.lanes.suffix(t, n)
@@ -82,8 +90,7 @@ class Atomics:
 
     def _tree(self, kind: str, t: Scalar, vector: str) -> str:
         """Halve the vector until one lane is left: the same order on every machine of this width."""
-        code = "add" if kind == "sub" else kind
-        n = self.lanes.lanes
+        code, n = combining(kind), self.lanes.lanes
         narrow = Lanes(self.w, n, self.lanes.target, self.lanes.declare)
         while n > 1:
             half = n // 2
@@ -154,7 +161,14 @@ def _instruction(kind: str, t: Scalar) -> str:
     return kind
 
 
-def _neutral(kind: str, t: Scalar):
+def combining(kind: str) -> str:
+    """The operation that brings together what several lanes give: what all subtract is a sum."""
+    return "add" if kind == "sub" else kind
+
+
+def neutral(kind: str, t: Leaf) -> float:
+    """What changes nothing."""
+    assert isinstance(t, Scalar)
     if kind in ("min", "max"):
         if t.is_float:
             return float("inf") if kind == "min" else float("-inf")

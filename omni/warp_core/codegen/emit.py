@@ -17,6 +17,7 @@ from .function import EmitOptions, FunctionEmitter, Shared
 from .lanes import V
 from .memory import memory_leaves, with_inner_strides
 from .target import Target
+from .totals import gathered
 from .uniformity import analyze
 from .width import preferred_lanes
 from .writer import PTR, llvm_type, sequence
@@ -70,7 +71,7 @@ def arity(fn: Function) -> int:
 class _KernelEmitter(FunctionEmitter):
     def __init__(self, shared: Shared, fn: Function):
         facts = analyze(fn, (False,) * len(fn.params), shared.lanes, shared.facts)
-        super().__init__(shared, facts)
+        super().__init__(shared, facts, gathered(fn))
         self.fn, self.arity = fn, arity(fn)
         self.params: dict[Value, list[V]] = {}
 
@@ -81,6 +82,7 @@ class _KernelEmitter(FunctionEmitter):
             self.row("%begin", "%end", "%begin", [])
         else:
             self.rows()
+        self.totals.finish()
         self.w.do("ret void")
         signature = "ptr %args, ptr %dims, i64 %begin, i64 %end, ptr %context"
         entry = ["entry:", *self.w.allocas, "  br label %first"]

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from .memory import Memory, member_range, memory_leaves, path_range
 from .ranges import upper_bound
 from .reports import Reports
 from .target import Target
+from .totals import Totals
 from .uniformity import Cache, Facts
 from .writer import Writer, literal
 
@@ -74,7 +75,7 @@ class Shared:
 class FunctionEmitter(Control):
     """One function being emitted."""
 
-    def __init__(self, shared: Shared, facts: Facts, returns: Fall | None = None):
+    def __init__(self, shared: Shared, facts: Facts, totals: Iterable[Operation] = (), returns: Fall | None = None):
         self.shared, self.facts = shared, facts
         self.w = Writer()
         self.lanes = Lanes(self.w, shared.lanes, shared.target, shared.declare)
@@ -82,6 +83,7 @@ class FunctionEmitter(Control):
         self.locals = Locals(self.memory)
         self.stack: dict[Value, str] = {}  # addresses of local arrays
         self.atomics = Atomics(self.lanes, self.memory)
+        self.totals = Totals(self.lanes, self.atomics, totals)
         self.reports = Reports(self.lanes, shared.declare)
         self.mask: str | None = None
         self.values: dict[Value, list[V]] = {}
@@ -249,6 +251,11 @@ class FunctionEmitter(Control):
         address, t, start, end = self.place(op, path)
         values = self.get(op.args[-1])
         compares = self.get(op.args[-2]) if kind == "cas" else [None] * len(values)
+        if op in self.totals.operations and address.uniform and address.mostly is None:
+            for i, ((offset, leaf), value) in enumerate(zip(memory_leaves(t)[start:end], values)):
+                self.totals.add(op, i, leaf, self.memory.displace(address, offset), value, self.mask)
+            self.one(op, [V(v.type, literal(0, v.type)) for v in values])
+            return
         used = op.result in self.facts.used
         results = []
         for (offset, leaf), value, compare in zip(memory_leaves(t)[start:end], values, compares):

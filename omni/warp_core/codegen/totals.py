@@ -1,0 +1,96 @@
+"""Atomics on one element, gathered for a whole range of the launch: `atomic_add(loss, 0, x)` above all.
+
+Where every thread updates the same element and nobody looks at it, the range keeps a total for each lane in a register
+and updates memory once, at its end: threads do not contend for the element, and a sum of floats has many short partial
+sums. `gathered` finds those atomics. Their array is a parameter that the kernel uses for nothing else that order could
+matter to, and their indices are the same for all threads. (Another parameter may be the same array; reading an element
+that others update at the same time has no defined result anyway.) `Totals` emits them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..ir.nodes import Function, Operation, Value
+from ..ir.ops import OPS, index_count
+from .atomics import REDUCIBLE, Atomics, combining, neutral
+from .lanes import Lanes, V
+from .memory import memory_leaves
+from .writer import NARROW, PTR, Leaf, constant, llvm_type
+
+_LOOKS_AT_NO_ELEMENT = ("shape", "is_null")
+
+
+def gathered(function: Function) -> frozenset[Operation]:
+    """The atomics of kernel `function` that can be gathered."""
+    users: dict[Value, list[Operation]] = {}
+    for op in function.body.walk():
+        for arg in op.args:
+            users.setdefault(arg, []).append(op)
+    found: list[Operation] = []
+    for param in function.params:
+        uses = [op for op in users.get(param, ()) if op.code not in _LOOKS_AT_NO_ELEMENT]
+        unseen = all(op.code == "atomic" and op.args[0] is param and op.result not in users for op in uses)
+        if unseen and len({combining(op.attr[0]) for op in uses}) == 1:
+            found += [op for op in uses if _is_total(op, function)]
+    return frozenset(found)
+
+
+def _is_total(op: Operation, function: Function) -> bool:
+    kind, path = op.attr
+    indices = op.args[1 : 1 + index_count(op.args[0].type, path)]
+    leaves = [leaf for _, leaf in memory_leaves(op.args[-1].type)]
+    plain = not any(leaf in NARROW for leaf in leaves)
+    return kind in REDUCIBLE and plain and all(_is_fixed(i, function) for i in indices)
+
+
+def _is_fixed(value: Value, function: Function) -> bool:
+    """Whether `value` is the same for all threads of a launch, and in every iteration of a loop."""
+    if value.op is None:
+        return value in function.params
+    return value.op.code != "tid" and OPS[value.op.code].pure and all(_is_fixed(a, function) for a in value.op.args)
+
+
+class Totals:
+    """The totals of one kernel, in stack slots, which LLVM turns into registers."""
+
+    def __init__(self, lanes: Lanes, atomics: Atomics, operations: Iterable[Operation]):
+        self.lanes, self.w, self.atomics = lanes, lanes.w, atomics
+        self.operations = frozenset(operations)
+        self.slots: dict[tuple[Operation, int], tuple[str, Leaf, str, str]] = {}
+
+    def add(self, op: Operation, index: int, leaf: Leaf, address: V, value: V, mask: str | None) -> None:
+        """Take `value` of the active lanes into the total of component `index` of an operation."""
+        kind, n = op.attr[0], self.lanes.lanes
+        if (op, index) not in self.slots:
+            self.slots[op, index] = (kind, leaf, self._slot(leaf, n, neutral(kind, leaf)), self._slot(PTR, 1, None))
+        _, _, total, place = self.slots[op, index]
+        ty = llvm_type(leaf, n)
+        old = V(leaf, self.w.inst(f"load {ty}, ptr {total}"), None)
+        new = self.lanes.vector(self.lanes.binary(combining(kind), value, old))
+        at = address.text
+        if mask is not None:
+            new = self.w.inst(f"select <{n} x i1> {mask}, {ty} {new}, {ty} {old.text}")
+            before = self.w.inst(f"load ptr, ptr {place}")
+            at = self.w.inst(f"select i1 {self.lanes.any(mask)}, ptr {at}, ptr {before}")
+        self.w.do(f"store {ty} {new}, ptr {total}")
+        self.w.do(f"store ptr {at}, ptr {place}")
+
+    def _slot(self, leaf: Leaf, n: int, start: object) -> str:
+        """A stack slot that holds `start` when the function begins."""
+        ty = llvm_type(leaf, n)
+        place = self.w.alloca(ty)
+        self.w.allocas.append(f"  store {ty} {constant(start, leaf, n)}, ptr {place}")
+        return place
+
+    def finish(self) -> None:
+        """Update memory with what has come together; elements that no thread asked for are left alone."""
+        for kind, leaf, total, place in self.slots.values():
+            some, done = self.w.label("total"), self.w.label("nototal")
+            address = self.w.inst(f"load ptr, ptr {place}")
+            self.w.cond_br(self.w.inst(f"icmp ne ptr {address}, null"), some, done)
+            self.w.start(some)
+            value = self.w.inst(f"load {llvm_type(leaf, self.lanes.lanes)}, ptr {total}")
+            self.atomics.once(kind, address, leaf, V(leaf, value, None))
+            self.w.br(done)
+            self.w.start(done)
