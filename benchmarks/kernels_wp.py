@@ -83,6 +83,38 @@ def poses(
 
 
 @wp.kernel
+def svd3(a: wp.array(dtype=wp.mat33), sigma: wp.array(dtype=wp.vec3), rebuilt: wp.array(dtype=wp.mat33)):
+    i = wp.tid()
+    u, s, v = wp.svd3(a[i])
+    sigma[i] = wp.vec3(wp.abs(s[0]), wp.abs(s[1]), wp.abs(s[2]))
+    rebuilt[i] = u * wp.diag(s) * wp.transpose(v)
+
+
+@wp.kernel
+def noise2(points: wp.array(dtype=wp.vec2), seed: int, out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = wp.noise(wp.rand_init(seed), points[i])
+
+
+@wp.kernel
+def noise3(points: wp.array(dtype=wp.vec3), seed: int, out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = wp.noise(wp.rand_init(seed), points[i])
+
+
+@wp.kernel
+def pnoise(points: wp.array(dtype=wp.vec3), seed: int, px: int, py: int, pz: int, out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = wp.pnoise(wp.rand_init(seed), points[i], px, py, pz)
+
+
+@wp.kernel
+def curlnoise(points: wp.array(dtype=wp.vec2), seed: int, flow: wp.array(dtype=wp.vec2)):
+    i = wp.tid()
+    flow[i] = wp.curlnoise(wp.rand_init(seed), points[i])
+
+
+@wp.kernel
 def saxpy(a: float, x: wp.array(dtype=float), y: wp.array(dtype=float)):
     i = wp.tid()
     y[i] = a * x[i] + y[i]
@@ -104,7 +136,8 @@ def copy(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     y[i] = x[i]
 
 
-DTYPES = {"v": wp.vec3, "m": wp.mat33, "p": wp.quat, "q": wp.quat, "positions": wp.vec3, "velocities": wp.vec3}
+MATRICES, VECTORS, QUATS = ("m", "a"), ("v", "positions", "velocities"), ("p", "q")
+DTYPES = dict.fromkeys(MATRICES, wp.mat33) | dict.fromkeys(VECTORS, wp.vec3) | dict.fromkeys(QUATS, wp.quat)
 
 # Program -> kernel, launch dimensions, and its arguments from the device's input arrays `a` and output arrays `o`.
 CALLS: dict[str, Any] = {
@@ -116,6 +149,14 @@ CALLS: dict[str, Any] = {
     "mix": (mix, lambda a: a["x"].shape, lambda a, o: [*a.values(), *o.values()]),
     "stencil": (stencil, lambda a: a["u"].shape, lambda a, o: [a["u"], programs.DIFFUSION, o["out"]]),
     "poses": (poses, lambda a: a["v"].shape, lambda a, o: [*a.values(), *o.values()]),
+    "svd3": (svd3, lambda a: a["a"].shape, lambda a, o: [a["a"], *o.values()]),
+    "noise2": (noise2, lambda a: a["points"].shape, lambda a, o: [a["points"], programs.SEED, *o.values()]),
+    "noise3": (noise3, lambda a: a["points"].shape, lambda a, o: [a["points"], programs.SEED, *o.values()]),
+    "pnoise": (
+        pnoise, lambda a: a["points"].shape,
+        lambda a, o: [a["points"], programs.SEED, *programs.PERIODS, *o.values()],
+    ),
+    "curlnoise": (curlnoise, lambda a: a["points"].shape, lambda a, o: [a["points"], programs.SEED, *o.values()]),
     "saxpy": (saxpy, lambda a: a["x"].shape, lambda a, o: [programs.FACTOR, a["x"], a["y"]]),
     "particles": (
         particles, lambda a: a["positions"].shape,
@@ -129,6 +170,9 @@ OUTPUTS: dict[str, dict[str, Any]] = {
     "mandelbrot": {"counts": ((programs.IMAGE, programs.IMAGE), wp.int32)},
     "mix": {"y": (programs.SAMPLES, wp.float32)},
     "stencil": {"out": ((programs.CELLS, programs.CELLS), wp.float32)},
+    "svd3": {"sigma": (programs.FRAMES, wp.vec3), "rebuilt": (programs.FRAMES, wp.mat33)},
+    **{name: {"out": (programs.POINTS, wp.float32)} for name in ("noise2", "noise3", "pnoise")},
+    "curlnoise": {"flow": (programs.POINTS, wp.vec2)},
     "poses": {"turned": (programs.FRAMES, wp.quat), "solved": (programs.FRAMES, wp.vec3)},
 }
 
@@ -138,9 +182,13 @@ def set_threads(count: int) -> None:
         wp.config.num_threads = count
 
 
+def dtype_of(key: str, a: np.ndarray) -> Any:
+    return {2: wp.vec2, 3: wp.vec3}[a.shape[1]] if key == "points" else DTYPES.get(key, wp.float32)
+
+
 def prepare(name: str, inputs: dict[str, np.ndarray]):
     kernel, dim, arguments = CALLS[name]
-    arrays = {key: wp.array(a, dtype=DTYPES.get(key, wp.float32), device="cpu") for key, a in inputs.items()}
+    arrays = {key: wp.array(a, dtype=dtype_of(key, a), device="cpu") for key, a in inputs.items()}
     outputs = {key: wp.zeros(shape, dtype=dtype, device="cpu") for key, (shape, dtype) in OUTPUTS.get(name, {}).items()}
     size, args = dim(arrays), arguments(arrays, outputs)
 

@@ -19,6 +19,7 @@ ITERATIONS = 200
 SAMPLES = 1 << 22
 CELLS = 2048
 FRAMES = 1 << 20
+POINTS = 1 << 20
 STREAM = 10_000_000
 
 # Parameters, as the float32 values that the kernels get.
@@ -65,6 +66,7 @@ class Program(NamedTuple):
     goal: float = 0.0  # wanted speed over warp-lang
     moved: int = 0
     bandwidth_goal: float = 0.0  # wanted share of the machine's copy bandwidth
+    numba: bool = True  # whether kernels_numba.py has it
 
 
 def _floats(rng: np.random.Generator, *shape: int, low: float = -1.0, high: float = 1.0) -> np.ndarray:
@@ -173,6 +175,72 @@ def _posed(arrays: Arrays) -> Arrays:
     return {"turned": r, "solved": solved}
 
 
+# singular values ---------------------------------------------------------------------------------------------------
+
+
+def _matrices(rng: np.random.Generator) -> Arrays:
+    return {"a": _floats(rng, FRAMES, 3, 3)}
+
+
+def _decomposed(arrays: Arrays) -> Arrays:
+    (a,) = _doubles(arrays)
+    return {"sigma": np.linalg.svd(a, compute_uv=False), "rebuilt": a}
+
+
+# noise: a random gradient at every point of a lattice, blended between -----------------------------------------------
+
+SEED, PERIODS = 42, (5, 6, 7)
+_PRIMES = [np.uint32(p) for p in (73856093, 19349663, 53471161)]
+
+
+def _points(dimensions: int) -> Callable[[np.random.Generator], Arrays]:
+    return lambda rng: {"points": _floats(rng, POINTS, dimensions, low=0.0, high=20.0)}
+
+
+def _hash(x: np.ndarray) -> np.ndarray:
+    s = x * np.uint32(747796405) + np.uint32(2891336453)
+    word = ((s >> ((s >> np.uint32(28)) + np.uint32(4))) ^ s) * np.uint32(277803737)
+    return (word >> np.uint32(22)) ^ word
+
+
+def _noise(points: np.ndarray, periods: tuple[int, ...] = ()) -> np.ndarray:
+    """Noise in float64 at points of shape (n, dimensions)."""
+    dimensions, low = points.shape[1], np.floor(points)
+    state = _hash(np.full(1, SEED, np.uint32))
+    total = np.zeros(len(points))
+    for corner in np.ndindex(*[2] * dimensions):
+        offset = points - low - corner
+        way = np.abs(offset)
+        weight = np.prod(1 - way**3 * (way * (way * 6 - 15) + 10), axis=1)
+        place = (low + corner).astype(np.int64)
+        place = place % periods if periods else place
+        keys = [place[:, d].astype(np.uint32) * _PRIMES[d] for d in range(dimensions)]
+        keys[-1] = keys[-1] + state
+        h, gradient = np.bitwise_xor.reduce(keys), []
+        for _ in range(dimensions):
+            h = _hash(h)
+            gradient.append((h >> np.uint32(8)) / 2.0**23 - 1)
+        g = np.stack(gradient, 1)
+        total += weight * np.sum(g * offset, 1) / np.linalg.norm(g, axis=1)
+    return total
+
+
+def _sampled(arrays: Arrays) -> Arrays:
+    return {"out": _noise(*_doubles(arrays))}
+
+
+def _sampled_periodic(arrays: Arrays) -> Arrays:
+    return {"out": _noise(*_doubles(arrays), PERIODS)}
+
+
+def _curl(arrays: Arrays) -> Arrays:
+    """By central differences."""
+    (points,) = _doubles(arrays)
+    step = 1e-5
+    dx, dy = ((_noise(points + d) - _noise(points - d)) / (2 * step) for d in np.eye(2) * step)
+    return {"flow": np.stack((-dy, dx), 1)}
+
+
 # streams ----------------------------------------------------------------------------------------------------------
 
 
@@ -214,8 +282,28 @@ PROGRAMS = (
     ),
     Program(
         "poses", "quaternions and matrices, 1 M", _poses, _posed,
-        Tolerance(relative=1e-5, absolute=1e-5), FRAMES / 1e6, "M/s", goal=5,
+        Tolerance(relative=1e-5, absolute=1e-5), FRAMES / 1e6, "M/s", goal=6,
         moved=(4 + 4 + 3 + 9 + 4 + 3) * 4 * FRAMES,
+    ),
+    Program(
+        "svd3", "svd3 of 1 M matrices, and the product", _matrices, _decomposed,
+        Tolerance(absolute=5e-5, strays=0.01), FRAMES / 1e6, "M/s", goal=6, numba=False,
+    ),
+    Program(
+        "noise2", "noise, 1 M vec2", _points(2), _sampled,
+        Tolerance(absolute=2e-6), POINTS / 1e6, "M/s", goal=8, numba=False,
+    ),
+    Program(
+        "noise3", "noise, 1 M vec3", _points(3), _sampled,
+        Tolerance(absolute=2e-6), POINTS / 1e6, "M/s", goal=8, numba=False,
+    ),
+    Program(
+        "pnoise", "pnoise, 1 M vec3", _points(3), _sampled_periodic,
+        Tolerance(absolute=2e-6), POINTS / 1e6, "M/s", goal=8, numba=False,
+    ),
+    Program(
+        "curlnoise", "curlnoise, 1 M vec2", _points(2), _curl,
+        Tolerance(absolute=2e-5), POINTS / 1e6, "M/s", goal=8, numba=False,
     ),
     Program(
         "saxpy", "saxpy, 10 M floats", _lines, _saxpy,

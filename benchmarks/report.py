@@ -64,6 +64,8 @@ def _row(program: Program, result: dict[str, Any]) -> list[str]:
     median = result["median"]
     ours = median.get(OURS)
     times = [f"{median[k] * 1e3:.3g} ms" if k in median else "failed" for k in (WARP, NUMBA, ALONE, OURS)]
+    if not program.numba:
+        times[1] = "-"
     rate = f"{program.work / ours:.4g} {program.unit}" if ours else "-"
     pairs = ((NUMBA, OURS), (WARP, ALONE), (WARP, OURS))
     ratios = [f"{median[a] / median[b]:.2f}" if a in median and b in median else "-" for a, b in pairs]

@@ -92,6 +92,7 @@ def check(program: Program, reference: dict[str, np.ndarray], file: Path) -> str
 
 def run_program(program: Program, contenders: list[Contender], rounds: int, directory: Path) -> dict[str, Any]:
     """Inputs to everybody, outputs compared, then times of those that were right."""
+    contenders = [c for c in contenders if program.numba or c.label != NUMBA]
     inputs = program.inputs(np.random.default_rng(SEED))
     reference = program.reference(inputs)
     np.savez(directory / "inputs.npz", **inputs)

@@ -167,7 +167,9 @@ class _KernelEmitter(FunctionEmitter):
             tail = w.label("tail")
             w.cond_br(w.inst(f"icmp slt i64 {column}, {stop}"), tail, done)
             w.start(tail)
+            self.memory.rarely = True
             self.body(column, stop, start, flat, outer)
+            self.memory.rarely = False
             w.br(done)
         w.start(done)
 

@@ -17,7 +17,8 @@ from .wide import Wide
 from .writer import PTR, Leaf, constant, llvm_type, memory_type, suffix
 
 # Elements of up to this many leaves are accessed as one vector: beyond it the shuffles cost more than gathers.
-_WIDE_LEAVES = 12
+_WIDE_LEAVES = 16
+_RARELY_WIDE_LEAVES = 4
 _SAME_SIZE = {1: I8, 2: I16, 4: I32, 8: I64}
 
 
@@ -78,6 +79,7 @@ class Memory:
 
     def __init__(self, lanes: Lanes):
         self.lanes, self.w = lanes, lanes.w
+        self.rarely = False  # what is emitted seldom runs: short code before fast code
 
     # -- addresses ----------------------------------------------------------------------------------------------
 
@@ -181,11 +183,16 @@ class Memory:
         size = parts[0][1].size
         return (
             address.stride == t.size
-            and len(parts) <= _WIDE_LEAVES
+            and len(parts) <= (_RARELY_WIDE_LEAVES if self.rarely and self._gathers else _WIDE_LEAVES)
             and len(parts) * size == t.size
             and all(offset == i * size for i, (offset, _) in enumerate(parts))
             and all(leaf.size == size for _, leaf in parts)
         )
+
+    @property
+    def _gathers(self) -> bool:
+        """Whether the target has instructions for gathers and scatters under a mask; else they are long code."""
+        return self.lanes.target.vector_bits == 512
 
     def _load_wide(self, address: V, t: Type, wanted: range, mask: str | None) -> list[V]:
         parts = memory_leaves(t)
