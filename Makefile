@@ -7,7 +7,7 @@ DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
 CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE))
 
-.PHONY: build demo test fuzz bench lint format clean
+.PHONY: build demo test fuzz bench lint format docs clean
 .DELETE_ON_ERROR:
 
 build: .venv/built
@@ -43,6 +43,10 @@ bench: build
 	$(BIN)/python benchmarks/launch.py
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/values.py
+
+# What is generated from the source: reference pages, type stubs, the page of errors.
+docs: build
+	$(BIN)/python -m tools.docs
 
 lint: build
 	$(BIN)/ruff check .

@@ -98,7 +98,7 @@ def test_files_named_exist(path):
 
 
 def test_the_error_page_shows_what_the_compiler_says():
-    assert error_pages.PAGE.read_text() == error_pages.page(), "run python tools/error_pages.py"
+    assert error_pages.PAGE.read_text() == error_pages.page(), "run python -m tools.docs"
 
 
 def test_the_versions_agree():

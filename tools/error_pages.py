@@ -1,6 +1,6 @@
 """Writes docs/errors.md from the error tests, so that the page shows what the compiler says.
 
-    python tools/error_pages.py          rewrites the page; tests/test_docs.py checks that it is up to date
+    python -m tools.docs    rewrites the page; tests/test_docs.py checks that it is up to date
 
 Each file in tests/errors is one kind of mistake: its first docstring line names and explains it, `CASES` has failing
 kernels, `REPAIRED` a repaired one. The page shows the case that the repaired kernel is closest to.
@@ -66,7 +66,3 @@ def page() -> str:
     names = sorted(path.stem for path in (ROOT / "tests" / "errors").glob("test_*.py"))
     modules = [importlib.import_module(f"tests.errors.{name}") for name in names]
     return "\n".join([INTRO, *(section(module) for module in modules if hasattr(module, "CASES"))])
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page())

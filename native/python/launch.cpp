@@ -295,7 +295,21 @@ nb::object sequence(nb::handle values) {
 }  // namespace
 
 void bind_launch(nb::module_& m) {
-    nb::class_<Launch>(m, "Launch", nb::type_slots(slots), nb::is_weak_referenceable())
+    nb::class_<Launch>(
+        m, "Launch", nb::type_slots(slots), nb::is_weak_referenceable(),
+        "A launch with its arguments packed, from `wp.launch(..., record_cmd=True)`: repeating it is quick.\n\n"
+        "Arrays are remembered, not copied: what a repeated launch sees is what they hold then.\n\n"
+        ">>> @wp.kernel\n"
+        "... def add(x: wp.array(dtype=float), by: float):\n"
+        "...     i = wp.tid()\n"
+        "...     x[i] += by\n"
+        ">>> x = wp.zeros(2, dtype=float)\n"
+        ">>> command = wp.launch(add, dim=2, inputs=[x, 1.0], record_cmd=True)\n"
+        ">>> command.launch()\n"
+        ">>> command.set_param_by_name(\"by\", 10.0)\n"
+        ">>> command.launch()\n"
+        ">>> x.list()\n"
+        "[11.0, 11.0]")
         .def(
             "__init__",
             [](Launch* self, nb::object kernel, nb::object plan, nb::handle dim, nb::handle values) {
@@ -307,11 +321,12 @@ void bind_launch(nb::module_& m) {
             nb::arg("kernel").none(), nb::arg("plan"), nb::arg("dim"), nb::arg("args"))
         .def(
             "set_param_at_index", [](Launch& l, int64_t index, nb::handle value) { l.set_param(index, value.ptr()); },
-            nb::arg("index"), nb::arg("value").none())
+            nb::arg("index"), nb::arg("value").none(),
+            "Replace the argument of that index. A value that is refused leaves the launch as it was.")
         .def(
             "set_param_by_name",
             [](Launch& l, const std::string& name, nb::handle value) { l.set_param_by_name(name, value.ptr()); },
-            nb::arg("name"), nb::arg("value").none())
+            nb::arg("name"), nb::arg("value").none(), "Replace the argument of that name.")
         .def(
             "set_params",
             [](Launch& l, nb::handle values) {
@@ -319,13 +334,13 @@ void bind_launch(nb::module_& m) {
                 l.set_params(PySequence_Fast_ITEMS(items.ptr()),
                              static_cast<size_t>(PySequence_Fast_GET_SIZE(items.ptr())));
             },
-            nb::arg("params"))
-        .def("set_dim", &Launch::set_dim, nb::arg("dim"))
+            nb::arg("params"), "Replace all arguments, in the order of the kernel's parameters.")
+        .def("set_dim", &Launch::set_dim, nb::arg("dim"), "Replace the launch dimensions.")
         .def(
-            "launch", [](Launch& l, nb::handle) { l.run(); }, nb::arg("stream").none() = nb::none())
-        .def_ro("kernel", &Launch::kernel)
-        .def_ro("dim", &Launch::dim)
-        .def_ro("plan", &Launch::plan_object);
+            "launch", [](Launch& l, nb::handle) { l.run(); }, nb::arg("stream").none() = nb::none(), "Run it.")
+        .def_ro("kernel", &Launch::kernel, "The kernel.")
+        .def_ro("dim", &Launch::dim, "The launch dimensions.")
+        .def_ro("plan", &Launch::plan_object, "How native code launches the kernel.");
     m.def(
         "set_slow_launch", [](nb::object f) { return std::exchange(module().slow_launch, std::move(f)); },
         nb::arg("function").none());

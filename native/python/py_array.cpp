@@ -87,20 +87,37 @@ void bind_arrays(nb::module_& m) {
     cls.def("__init__", &init, nb::arg("ptr"), nb::arg("shape"), nb::arg("strides").none(), nb::arg("dtype_id"),
             nb::arg("device_id") = 0, nb::arg("flags") = 0, nb::arg("owner").none() = nb::none(),
             nb::arg("grad_ptr") = 0)
-        .def_prop_ro("ptr", [](const PyArray& a) { return reinterpret_cast<uintptr_t>(a.view.data); })
-        .def_prop_ro("shape", [](const PyArray& a) { return tuple_of(a.view.shape, a.ndim); })
-        .def_prop_ro("strides", [](const PyArray& a) { return tuple_of(a.view.strides, a.ndim); })
-        .def_prop_ro("ndim", [](const PyArray& a) { return a.ndim; })
-        .def_prop_ro("size", [](const PyArray& a) { return a.size; })
-        .def_prop_ro("dtype_id", [](const PyArray& a) { return a.dtype; })
-        .def_prop_ro("device_id", [](const PyArray& a) { return a.device; })
-        .def_prop_ro("flags", [](const PyArray& a) { return a.flags; })
-        .def_prop_ro("owner", [](const PyArray& a) { return a.owner; })
-        .def_prop_ro("inner_contiguous", [](const PyArray& a) { return a.inner_contiguous; })
-        .def_prop_ro("is_contiguous", [](const PyArray& a) { return a.contiguous; })
+        .def_prop_ro(
+            "ptr", [](const PyArray& a) { return reinterpret_cast<uintptr_t>(a.view.data); },
+            "The address of the first element.")
+        .def_prop_ro(
+            "shape", [](const PyArray& a) { return tuple_of(a.view.shape, a.ndim); },
+            "The extents, one for each dimension.")
+        .def_prop_ro(
+            "strides", [](const PyArray& a) { return tuple_of(a.view.strides, a.ndim); },
+            "The bytes from one element to the next, for each dimension.")
+        .def_prop_ro(
+            "ndim", [](const PyArray& a) { return a.ndim; }, "The number of dimensions, 1 to 4.")
+        .def_prop_ro(
+            "size", [](const PyArray& a) { return a.size; }, "The number of elements.")
+        .def_prop_ro(
+            "dtype_id", [](const PyArray& a) { return a.dtype; }, "The small id of the element type.")
+        .def_prop_ro(
+            "device_id", [](const PyArray& a) { return a.device; }, "The number of the device; 0 is the CPU.")
+        .def_prop_ro(
+            "flags", [](const PyArray& a) { return a.flags; }, "Bits that say how the memory may be used.")
+        .def_prop_ro(
+            "owner", [](const PyArray& a) { return a.owner; }, "What keeps the memory alive.")
+        .def_prop_ro(
+            "inner_contiguous", [](const PyArray& a) { return a.inner_contiguous; },
+            "Whether all dimensions but the first lie without gaps.")
+        .def_prop_ro(
+            "is_contiguous", [](const PyArray& a) { return a.contiguous; },
+            "Whether the elements lie in C order without gaps.")
         .def_prop_rw(
             "grad_ptr", [](const PyArray& a) { return reinterpret_cast<uintptr_t>(a.view.grad); },
-            [](PyArray& a, uintptr_t p) { a.view.grad = reinterpret_cast<void*>(p); });
+            [](PyArray& a, uintptr_t p) { a.view.grad = reinterpret_cast<void*>(p); },
+            "The address of the gradient's first element, 0 if there is none.");
     array_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
 }
 

@@ -1,10 +1,10 @@
-# Written by `python -m tools.stubs` from the source of the package; edit that, or tools/stubs/head.pyi.
+# Written by `python -m tools.docs` from the source of the package; edit that, or tools/stubs/head.pyi.
 # Of overloads that fit the first is taken, as in the library.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match"
 import builtins
 import typing
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, SupportsFloat, SupportsIndex, SupportsInt
+from typing import Annotated, Any, Generic, SupportsFloat, SupportsIndex, SupportsInt
 import numpy as np
 from typing_extensions import ParamSpec, Self, TypeVar
 from . import config as config
@@ -339,6 +339,15 @@ def kernel(func: Callable[..., Any]) -> Kernel:
 
     Raises:
         TypeError: an option that does not exist.
+
+    >>> @wp.kernel
+    ... def double(x: wp.array(dtype=float)):
+    ...     i = wp.tid()
+    ...     x[i] = 2.0 * x[i]
+    >>> x = wp.ones(2, dtype=float)
+    >>> wp.launch(double, dim=2, inputs=[x])
+    >>> x.list()
+    [2.0, 2.0]
     """
 
 @typing.overload
@@ -347,7 +356,21 @@ def kernel(func: None=None, **options: Any) -> Callable[[Callable[..., Any]], Ke
 
 @typing.overload
 def func(f: Callable[_P, _R]) -> Function[_P, _R]:
-    """Decorator that makes a function callable from kernels; also written with call parentheses."""
+    """Decorator that makes a function callable from kernels; also written with call parentheses.
+
+    Args:
+        f: the function; its parameters are annotated with types.
+        **options: accepted for programs that set them, without effect.
+
+    Returns:
+        The `Function`. Called from Python it is the Python function.
+
+    >>> @wp.func
+    ... def square(x: float):
+    ...     return x * x
+    >>> square(3.0)
+    9.0
+    """
 
 @typing.overload
 def func(f: None=None, **options: Any) -> Callable[[Callable[_P, _R]], Function[_P, _R]]:
@@ -365,20 +388,46 @@ def struct(cls: _C) -> _C:
     Raises:
         TypeError: If a field's annotation is not a type of the kernel language.
 
-    >>> Particle = struct(type("Particle", (), {"__annotations__": {"mass": float, "index": int}}))
+    >>> Particle = wp.struct(type("Particle", (), {"__annotations__": {"mass": float, "index": int}}))
     >>> Particle(mass=1.5).mass
     1.5
     """
 
 def constant(x: _R) -> _R:
-    """Mark a value as a compile-time constant. Kernels capture constants by themselves; this returns `x` unchanged."""
+    """Mark a value as a compile-time constant. Kernels capture constants by themselves; this changes nothing.
+
+    Args:
+        x: a number, vector, matrix, tuple or enum.
+
+    Returns:
+        `x`.
+
+    >>> wp.constant(0.5)
+    0.5
+    """
 
 def static(x: _R) -> _R:
-    """In a kernel, `wp.static(expression)` is evaluated in Python when the kernel compiles. Here it returns `x`."""
+    """In a kernel, `wp.static(expression)` is evaluated in Python when the kernel compiles. Here it returns `x`.
+
+    Args:
+        x: any expression of Python over module names, closure variables and constants.
+
+    Returns:
+        Its value, as if it had been written there.
+
+    >>> sizes = {"small": 4}
+    >>> @wp.kernel
+    ... def fill(out: wp.array(dtype=int)):
+    ...     out[wp.tid()] = wp.static(sizes["small"] * 2)
+    >>> out = wp.zeros(1, dtype=int)
+    >>> wp.launch(fill, dim=1, inputs=[out])
+    >>> out.list()
+    [8]
+    """
 _D = TypeVar('_D', default=Any)
 _DType = TypeVar('_DType', default=float)
 _Index = SupportsIndex
-_Slices = slice | tuple[SupportsIndex | slice, ...]
+_Slices = slice | _Array[int] | tuple[SupportsIndex | slice | _Array[int], ...]
 _FloatArray = _Array[float16] | _Array[bfloat16] | _Array[float64]
 _IntArray = _Array[int8] | _Array[int16] | _Array[int64] | _Array[uint8] | _Array[uint16] | _Array[uint32] | _Array[uint64]
 _Shape = int | Sequence[int]
@@ -513,11 +562,11 @@ class _Array(Generic[_D]):
 
     @property
     def device_id(self) -> Any:
-        """(self) -> int"""
+        """The number of the device; 0 is the CPU."""
 
     @property
     def dtype_id(self) -> Any:
-        """(self) -> int"""
+        """The small id of the element type."""
 
     def fill_(self, value: Any) -> None:
         """Set every element to `value`; one number fills all components.
@@ -525,7 +574,7 @@ class _Array(Generic[_D]):
     Raises:
         TypeError, ValueError: If `value` is not a value of the dtype.
 
-    >>> a = array(dtype=float, shape=2)
+    >>> a = wp.array(dtype=float, shape=2)
     >>> a.fill_(3.0)
     >>> a.list()
     [3.0, 3.0]
@@ -533,23 +582,22 @@ class _Array(Generic[_D]):
 
     @property
     def flags(self) -> Any:
-        """(self) -> int"""
+        """Bits that say how the memory may be used."""
 
     def flatten(self) -> array[_D]:
         """A view with one dimension. Raises ValueError if the elements are not evenly spaced."""
 
     @property
     def grad_ptr(self) -> Any:
-        """(self) -> int"""
+        """The address of the gradient's first element, 0 if there is none."""
 
     @property
     def inner_contiguous(self) -> Any:
-        """(self) -> bool"""
+        """Whether all dimensions but the first lie without gaps."""
 
     def list(self) -> builtins.list[Any]:
         """The elements in C order: Python numbers for scalars, values for the rest.
 
-    >>> import omni.warp_core as wp
     >>> wp.array([1.5, 2.5], dtype=float).list()
     [1.5, 2.5]
     """
@@ -559,14 +607,13 @@ class _Array(Generic[_D]):
 
     Components become trailing dimensions, structs a structured dtype, bfloat16 its bits as uint16.
 
-    >>> import omni.warp_core as wp
     >>> wp.array([1.5, 2.5], dtype=float).numpy()
     array([1.5, 2.5], dtype=float32)
     """
 
     @property
     def owner(self) -> Any:
-        """(self) -> object"""
+        """What keeps the memory alive."""
 
     def reshape(self, shape: Any) -> _Array[Any]:
         """A view of another shape with as many elements; one extent may be -1.
@@ -574,7 +621,6 @@ class _Array(Generic[_D]):
     Raises:
         ValueError: If the sizes differ or the array is not contiguous.
 
-    >>> import omni.warp_core as wp
     >>> wp.zeros(6).reshape((2, -1)).shape
     (2, 3)
     """
@@ -589,7 +635,6 @@ class _Array(Generic[_D]):
     def transpose(self, axes: Any=None) -> _Array[Any]:
         """A view with dimensions in the order `axes`, reversed by default.
 
-    >>> import omni.warp_core as wp
     >>> wp.zeros((2, 3)).transpose().shape
     (3, 2)
     """
@@ -603,7 +648,6 @@ class _Array(Generic[_D]):
     Raises:
         ValueError: If the shape or the strides do not allow it.
 
-    >>> import omni.warp_core as wp
     >>> wp.zeros((4, 3)).view(wp.vec3).shape
     (4,)
     """
@@ -639,7 +683,7 @@ class array(_Array[_D]):
         TypeError: If an argument has the wrong type; the message names the argument.
         ValueError: If shapes do not fit each other.
 
-    >>> array([[1, 2, 3], [4, 5, 6]], dtype=float).shape
+    >>> wp.array([[1, 2, 3], [4, 5, 6]], dtype=float).shape
     (2, 3)
     """
 
@@ -723,6 +767,57 @@ class array4d(_Array[_D]):
     def __getitem__(self, key: _Slices) -> Any:
         ...
 
+class indexedarray(array[_D]):
+    """An array whose elements are those of another at given places.
+
+    Args:
+        data: The array; None in annotations.
+        indices: For each dimension of `data`, in order, a one-dimensional int32 array of places or None for all; a
+            single array stands for the first dimension. Missing ones are None.
+        dtype: In annotations, the element type.
+        ndim: In annotations, the number of dimensions.
+
+    Indices are used as they are: a kernel reads outside of the array where they are out of range.
+
+    Raises:
+        TypeError: If an argument has the wrong type; the message names the argument.
+        ValueError: If there are more indices than dimensions.
+
+    >>> import omni.warp_core as wp
+    >>> a = wp.array([10.0, 20.0, 30.0, 40.0], dtype=float)
+    >>> odd = wp.indexedarray(a, [wp.array([1, 3], dtype=int)])
+    >>> odd.list()
+    [20.0, 40.0]
+    >>> odd.fill_(0.0)
+    >>> a.list()
+    [10.0, 0.0, 30.0, 0.0]
+    """
+
+    def __init__(self, data: Any=None, indices: Any=None, dtype: type[_D] | None=None, ndim: int | None=None) -> None:
+        ...
+
+class indexedarray1d(indexedarray[_D]):
+    """`wp.indexedarray` of 1 dimensions: in annotations `indexedarray1d[dtype]`, or called."""
+
+class indexedarray2d(array2d[_D]):
+    """`wp.indexedarray` of 2 dimensions: in annotations `indexedarray2d[dtype]`, or called."""
+
+    def __init__(self, data: Any=None, indices: Any=None, dtype: type[_D] | None=None) -> None:
+        ...
+
+class indexedarray3d(array3d[_D]):
+    """`wp.indexedarray` of 3 dimensions: in annotations `indexedarray3d[dtype]`, or called."""
+
+    def __init__(self, data: Any=None, indices: Any=None, dtype: type[_D] | None=None) -> None:
+        ...
+
+class indexedarray4d(array4d[_D]):
+    """`wp.indexedarray` of 4 dimensions: in annotations `indexedarray4d[dtype]`, or called."""
+
+    def __init__(self, data: Any=None, indices: Any=None, dtype: type[_D] | None=None) -> None:
+        ...
+ref = Annotated[_R, 'ref']
+
 def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), outputs: Sequence[Any]=(), adj_inputs: Sequence[Any]=(), adj_outputs: Sequence[Any]=(), device: Device | str | None=None, stream: Any=None, adjoint: builtins.bool=False, record_tape: builtins.bool=True, record_cmd: builtins.bool=False, max_blocks: int=0, block_dim: int | None=256, interpret: builtins.bool=False) -> Any:
     """Run a kernel once for every index of a grid.
 
@@ -750,8 +845,6 @@ def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), o
         TypeError, ValueError: an argument does not fit its parameter.
         KernelError: a thread failed in debug mode.
 
-    >>> import numpy as np
-    >>> import omni.warp_core as wp
     >>> @wp.kernel
     ... def double(x: wp.array(dtype=float)):
     ...     i = wp.tid()
@@ -1934,7 +2027,6 @@ from .config import LOG_ERROR as LOG_ERROR
 from .config import LOG_INFO as LOG_INFO
 from .config import LOG_WARNING as LOG_WARNING
 from .lang.values import transform_expand as transform_expand
-from .lang.references import ref as ref
 from .lang.overload import overload as overload
 from .lang.kernel import Kernel as Kernel
 from .lang.kernel import kernel_from_source as kernel_from_source
@@ -1948,16 +2040,21 @@ from .lang.errors import WarpCodegenKeyError as WarpCodegenKeyError
 from .lang.errors import WarpCodegenTypeError as WarpCodegenTypeError
 from .lang.errors import WarpCodegenValueError as WarpCodegenValueError
 from .lang.arrays import fixedarray as fixedarray
-from .runtime.indexed import indexedarray as indexedarray
-from .runtime.indexed import indexedarray1d as indexedarray1d
-from .runtime.indexed import indexedarray2d as indexedarray2d
-from .runtime.indexed import indexedarray3d as indexedarray3d
-from .runtime.indexed import indexedarray4d as indexedarray4d
 @typing.overload
 def clone(src: _A, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> _A:
-    """A copy of `src` in C order, gradient included; arguments as for `empty_like`.
+    """A copy of an array in C order, gradient included.
 
-    >>> clone(ones(2)).list()
+    Args:
+        src: An array, or anything `wp.array` takes as data.
+        device: Where to allocate; the device of `src` if left out.
+        requires_grad: Whether to have a gradient; like `src` if left out.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+
+    Returns:
+        The copy.
+
+    >>> wp.clone(wp.ones(2)).list()
     [1.0, 1.0]
     """
 @typing.overload
@@ -1977,11 +2074,14 @@ def empty(shape: int, dtype: type[_DType] = ..., device: Device | str | None = N
         n: An older spelling of `shape`.
         length: An older spelling of `shape`.
 
+    Returns:
+        The array, in C order.
+
     Raises:
         TypeError: If `dtype` is no type of the language, or `shape` no shape.
         ValueError: If an extent is negative or there are more than four.
 
-    >>> empty((2, 3), dtype=float).shape
+    >>> wp.empty((2, 3), dtype=float).shape
     (2, 3)
     """
 @typing.overload
@@ -2004,7 +2104,10 @@ def empty_like(src: _A, device: Device | str | None = None, requires_grad: built
         pinned: Accepted; of use with a GPU only.
         retain_grad: Accepted; gradients are kept in any case.
 
-    >>> empty_like(zeros((2, 3))).shape
+    Returns:
+        The array.
+
+    >>> wp.empty_like(wp.zeros((2, 3))).shape
     (2, 3)
     """
 @typing.overload
@@ -2018,10 +2121,13 @@ def from_dlpack(source: Any, dtype: type[_DType]) -> array[_DType]:
         source: The object, or a capsule of `to_dlpack`; its memory must be on the CPU.
         dtype: The element type; trailing dimensions become components.
 
+    Returns:
+        The array, which shares the memory.
+
     Raises:
         TypeError, BufferError, RuntimeError: If the object does not offer its memory.
 
-    >>> from_dlpack(np.arange(3.0)).list()
+    >>> wp.from_dlpack(np.arange(3.0)).list()
     [0.0, 1.0, 2.0]
     """
 @typing.overload
@@ -2039,7 +2145,13 @@ def from_numpy(arr: np.ndarray[Any, Any], dtype: type[_DType], shape: _Shape | N
         requires_grad: Allocate a zeroed gradient too.
         retain_grad: Accepted; gradients are kept in any case.
 
-    >>> from_numpy(np.zeros((4, 3), np.float32)).dtype.__name__
+    Returns:
+        The array.
+
+    Raises:
+        TypeError: If `arr` is no NumPy array.
+
+    >>> wp.from_numpy(np.zeros((4, 3), np.float32)).dtype.__name__
     'vec3f'
     """
 @typing.overload
@@ -2047,7 +2159,22 @@ def from_numpy(arr: np.ndarray[Any, Any], dtype: None = None, shape: _Shape | No
 
 @typing.overload
 def from_ptr(ptr: int, length: int, dtype: type[_DType], shape: _Shape | None = None, device: Device | str | None = None) -> array[_DType]:
-    """An array over existing memory; like `array(ptr=..., shape=..., dtype=...)`."""
+    """An array over existing memory; like `wp.array(ptr=..., shape=..., dtype=...)`.
+
+    Args:
+        ptr: The address; the caller keeps the memory alive.
+        length: How many elements.
+        dtype: The element type; float32 if left out.
+        shape: The shape, in place of `length`.
+        device: Where the memory is.
+
+    Returns:
+        The array, which shares the memory.
+
+    >>> owner = wp.array([1.0, 2.0], dtype=float)
+    >>> wp.from_ptr(owner.ptr, 2, dtype=float).list()
+    [1.0, 2.0]
+    """
 @typing.overload
 def from_ptr(ptr: int, length: int, dtype: None = None, shape: _Shape | None = None, device: Device | str | None = None) -> Any: ...
 
@@ -2065,10 +2192,13 @@ def full(shape: int, value: Any, dtype: type[_DType], device: Device | str | Non
         retain_grad: Accepted; gradients are kept in any case.
         kwargs: `n` or `length`, older spellings of `shape`.
 
+    Returns:
+        The array.
+
     Raises:
         TypeError, ValueError: If `value` is not a value of the dtype.
 
-    >>> full(2, 1.5).list()
+    >>> wp.full(2, 1.5).list()
     [1.5, 1.5]
     """
 @typing.overload
@@ -2084,15 +2214,46 @@ def full(shape: _Shape | None = None, value: Any = 0, dtype: None = None, device
 
 @typing.overload
 def full_like(src: _A, value: Any, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> _A:
-    """Copies of `value` in the shape and dtype of `src`; other arguments as for `empty_like`."""
+    """Copies of `value` in the shape and dtype of `src`.
+
+    Args:
+        src: An array, or anything `wp.array` takes as data.
+        value: A number, a value of the dtype, or a sequence of its components.
+        device: Where to allocate; the device of `src` if left out.
+        requires_grad: Whether to have a gradient; like `src` if left out.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+
+    Returns:
+        The array.
+
+    >>> wp.full_like(wp.zeros(2), 7.0).list()
+    [7.0, 7.0]
+    """
 @typing.overload
 def full_like(src: Any, value: Any, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> Any: ...
 
 @typing.overload
 def ones(shape: int, dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array[_DType]:
-    """An array whose components are all one; arguments as for `empty`.
+    """An array whose components are all one.
 
-    >>> ones(2, dtype=int).list()
+    Args:
+        shape: One extent or up to four; 0 if left out.
+        dtype: The element type.
+        device: Where to allocate; the default device if left out.
+        requires_grad: Allocate a zeroed gradient too.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+        kwargs: `n` or `length`, older spellings of `shape`.
+
+    Returns:
+        The array.
+
+    Raises:
+        TypeError: If `dtype` is no type of the language, or `shape` no shape.
+        ValueError: If an extent is negative or there are more than four.
+
+    >>> wp.ones(2, dtype=int).list()
     [1, 1]
     """
 @typing.overload
@@ -2106,18 +2267,58 @@ def ones(shape: _Shape | None = None, dtype: type[_DType] = ..., device: Device 
 
 @typing.overload
 def ones_like(src: _A, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> _A:
-    """Ones in the shape and dtype of `src`; arguments as for `empty_like`."""
+    """Ones in the shape and dtype of `src`.
+
+    Args:
+        src: An array, or anything `wp.array` takes as data.
+        device: Where to allocate; the device of `src` if left out.
+        requires_grad: Whether to have a gradient; like `src` if left out.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+
+    Returns:
+        The array.
+
+    >>> wp.ones_like(wp.zeros(2)).list()
+    [1.0, 1.0]
+    """
 @typing.overload
 def ones_like(src: Any, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> Any: ...
 
 def to_dlpack(wp_array: _Array[Any]) -> Any:
-    """A DLPack capsule of the array's memory."""
+    """A DLPack capsule of an array's memory, for libraries that do not take the array itself.
+
+    Args:
+        wp_array: The array; it is kept alive by the capsule.
+
+    Returns:
+        The capsule, to be used once.
+
+    >>> wp.from_dlpack(wp.to_dlpack(wp.ones(2))).list()
+    [1.0, 1.0]
+    """
 
 @typing.overload
 def zeros(shape: int, dtype: type[_DType] = ..., device: Device | str | None = None, requires_grad: builtins.bool = False, pinned: builtins.bool = False, retain_grad: builtins.bool = False, **kwargs: Any) -> array[_DType]:
-    """An array of zeros; arguments as for `empty`.
+    """An array of zeros.
 
-    >>> zeros(2, dtype=int).list()
+    Args:
+        shape: One extent or up to four; 0 if left out.
+        dtype: The element type.
+        device: Where to allocate; the default device if left out.
+        requires_grad: Allocate a zeroed gradient too.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+        kwargs: `n` or `length`, older spellings of `shape`.
+
+    Returns:
+        The array.
+
+    Raises:
+        TypeError: If `dtype` is no type of the language, or `shape` no shape.
+        ValueError: If an extent is negative or there are more than four.
+
+    >>> wp.zeros(2, dtype=int).list()
     [0, 0]
     """
 @typing.overload
@@ -2131,7 +2332,21 @@ def zeros(shape: _Shape | None = None, dtype: type[_DType] = ..., device: Device
 
 @typing.overload
 def zeros_like(src: _A, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> _A:
-    """Zeros in the shape and dtype of `src`; arguments as for `empty_like`."""
+    """Zeros in the shape and dtype of `src`.
+
+    Args:
+        src: An array, or anything `wp.array` takes as data.
+        device: Where to allocate; the device of `src` if left out.
+        requires_grad: Whether to have a gradient; like `src` if left out.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+
+    Returns:
+        The array.
+
+    >>> wp.zeros_like(wp.ones(2)).list()
+    [0.0, 0.0]
+    """
 @typing.overload
 def zeros_like(src: Any, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> Any: ...
 
@@ -2275,6 +2490,7 @@ def add(a: Any, b: Any) -> Any:
     vec2f([4.0, 6.0])
     """
 
+@typing.overload
 def address(arr: Any, i: Any) -> Any:
     """Element of an array: `arr[i]` as a function, which `wp.load` and `wp.store` take as the place it is.
 
@@ -2294,7 +2510,16 @@ def address(arr: Any, i: Any) -> Any:
     >>> x.list()
     [2.0, 2.0]
     """
+@typing.overload
+def address(arr: Any, i: Any, j: Any) -> Any: ...
+@typing.overload
+def address(arr: Any, i: Any, j: Any, k: Any) -> Any: ...
+@typing.overload
+def address(arr: Any, i: Any, j: Any, k: Any, l: Any) -> Any: ...
+@typing.overload
+def address(arr: Any) -> Any: ...
 
+@typing.overload
 def address_of(arr: Any, i: Any) -> Any:
     """Address of an element in memory. Only interpreted kernels have it; compiled ones refuse it.
 
@@ -2313,6 +2538,14 @@ def address_of(arr: Any, i: Any) -> Any:
     >>> int(out.list()[0])
     4
     """
+@typing.overload
+def address_of(arr: Any, i: Any, j: Any) -> Any: ...
+@typing.overload
+def address_of(arr: Any, i: Any, j: Any, k: Any) -> Any: ...
+@typing.overload
+def address_of(arr: Any, i: Any, j: Any, k: Any, l: Any) -> Any: ...
+@typing.overload
+def address_of(arr: Any) -> Any: ...
 
 def argmax(a: spatial_vectorf | vec2f | vec3f | vec4f | spatial_vectord | vec2d | vec3d | vec4d | spatial_vectorh | vec2h | vec3h | vec4h | vec2i | vec3i | vec4i | vec2b | vec3b | vec4b | vec2s | vec3s | vec4s | vec2l | vec3l | vec4l | vec2ub | vec3ub | vec4ub | vec2us | vec3us | vec4us | vec2ui | vec3ui | vec4ui | vec2ul | vec3ul | vec4ul) -> uint32:
     """Index of the largest component.
@@ -2344,6 +2577,7 @@ def argmin(a: spatial_vectorf | vec2f | vec3f | vec4f | spatial_vectord | vec2d 
     1
     """
 
+@typing.overload
 def array_store(arr: Any, i: Any, value: Any) -> Any:
     """Set an element of an array: `arr[i] = value` as a function.
 
@@ -2361,6 +2595,14 @@ def array_store(arr: Any, i: Any, value: Any) -> Any:
     >>> m.list()
     [1.0, 0.0, 0.0, 1.0]
     """
+@typing.overload
+def array_store(arr: Any, i: Any, j: Any, value: Any) -> Any: ...
+@typing.overload
+def array_store(arr: Any, i: Any, j: Any, k: Any, value: Any) -> Any: ...
+@typing.overload
+def array_store(arr: Any, i: Any, j: Any, k: Any, l: Any, value: Any) -> Any: ...
+@typing.overload
+def array_store(arr: Any, value: Any) -> Any: ...
 
 def asin(x: _Scalar1) -> _Scalar1:
     """Inverse sine of `x`.
@@ -2416,6 +2658,7 @@ def atan2(y: _Scalar1, x: _Scalar1 | float) -> _Scalar1: ...
 @typing.overload
 def atan2(y: _Scalar1 | float, x: _Scalar1) -> _Scalar1: ...
 
+@typing.overload
 def atomic_add(arr: Any, i: Any, value: Any) -> Any:
     """Add to an element, so that no thread's addition is lost.
 
@@ -2437,7 +2680,14 @@ def atomic_add(arr: Any, i: Any, value: Any) -> Any:
     >>> x.list()
     [16]
     """
+@typing.overload
+def atomic_add(arr: Any, i: Any, j: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_add(arr: Any, i: Any, j: Any, k: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_add(arr: Any, i: Any, j: Any, k: Any, l: Any, value: Any) -> Any: ...
 
+@typing.overload
 def atomic_and(arr: Any, i: Any, value: Any) -> Any:
     """Set an element to the bitwise and of it and a value.
 
@@ -2459,7 +2709,14 @@ def atomic_and(arr: Any, i: Any, value: Any) -> Any:
     >>> x.list()
     [4]
     """
+@typing.overload
+def atomic_and(arr: Any, i: Any, j: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_and(arr: Any, i: Any, j: Any, k: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_and(arr: Any, i: Any, j: Any, k: Any, l: Any, value: Any) -> Any: ...
 
+@typing.overload
 def atomic_cas(arr: Any, i: Any, expected: Any, value: Any) -> Any:
     """Set an element if it equals what is expected (compare and swap).
 
@@ -2482,7 +2739,14 @@ def atomic_cas(arr: Any, i: Any, expected: Any, value: Any) -> Any:
     >>> x.list()
     [5]
     """
+@typing.overload
+def atomic_cas(arr: Any, i: Any, j: Any, expected: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_cas(arr: Any, i: Any, j: Any, k: Any, expected: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_cas(arr: Any, i: Any, j: Any, k: Any, l: Any, expected: Any, value: Any) -> Any: ...
 
+@typing.overload
 def atomic_exch(arr: Any, i: Any, value: Any) -> Any:
     """Set an element and return what it was.
 
@@ -2504,7 +2768,14 @@ def atomic_exch(arr: Any, i: Any, value: Any) -> Any:
     >>> x.list()
     [7]
     """
+@typing.overload
+def atomic_exch(arr: Any, i: Any, j: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_exch(arr: Any, i: Any, j: Any, k: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_exch(arr: Any, i: Any, j: Any, k: Any, l: Any, value: Any) -> Any: ...
 
+@typing.overload
 def atomic_max(arr: Any, i: Any, value: Any) -> Any:
     """Set an element to the greater of it and a value.
 
@@ -2526,7 +2797,14 @@ def atomic_max(arr: Any, i: Any, value: Any) -> Any:
     >>> x.list()
     [3]
     """
+@typing.overload
+def atomic_max(arr: Any, i: Any, j: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_max(arr: Any, i: Any, j: Any, k: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_max(arr: Any, i: Any, j: Any, k: Any, l: Any, value: Any) -> Any: ...
 
+@typing.overload
 def atomic_min(arr: Any, i: Any, value: Any) -> Any:
     """Set an element to the lesser of it and a value.
 
@@ -2548,7 +2826,14 @@ def atomic_min(arr: Any, i: Any, value: Any) -> Any:
     >>> x.list()
     [0]
     """
+@typing.overload
+def atomic_min(arr: Any, i: Any, j: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_min(arr: Any, i: Any, j: Any, k: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_min(arr: Any, i: Any, j: Any, k: Any, l: Any, value: Any) -> Any: ...
 
+@typing.overload
 def atomic_or(arr: Any, i: Any, value: Any) -> Any:
     """Set an element to the bitwise or of it and a value.
 
@@ -2570,7 +2855,14 @@ def atomic_or(arr: Any, i: Any, value: Any) -> Any:
     >>> x.list()
     [11]
     """
+@typing.overload
+def atomic_or(arr: Any, i: Any, j: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_or(arr: Any, i: Any, j: Any, k: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_or(arr: Any, i: Any, j: Any, k: Any, l: Any, value: Any) -> Any: ...
 
+@typing.overload
 def atomic_sub(arr: Any, i: Any, value: Any) -> Any:
     """Subtract from an element, so that no thread's subtraction is lost.
 
@@ -2592,7 +2884,14 @@ def atomic_sub(arr: Any, i: Any, value: Any) -> Any:
     >>> x.list()
     [4]
     """
+@typing.overload
+def atomic_sub(arr: Any, i: Any, j: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_sub(arr: Any, i: Any, j: Any, k: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_sub(arr: Any, i: Any, j: Any, k: Any, l: Any, value: Any) -> Any: ...
 
+@typing.overload
 def atomic_xor(arr: Any, i: Any, value: Any) -> Any:
     """Set an element to the bitwise exclusive or of it and a value.
 
@@ -2614,6 +2913,12 @@ def atomic_xor(arr: Any, i: Any, value: Any) -> Any:
     >>> x.list()
     [10]
     """
+@typing.overload
+def atomic_xor(arr: Any, i: Any, j: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_xor(arr: Any, i: Any, j: Any, k: Any, value: Any) -> Any: ...
+@typing.overload
+def atomic_xor(arr: Any, i: Any, j: Any, k: Any, l: Any, value: Any) -> Any: ...
 
 def bit_count(x: int | int8 | int16 | int64 | uint8 | uint16 | uint32 | uint64) -> int:
     """How many bits of `x` are set.
@@ -3494,6 +3799,7 @@ def lerp(a: _MatrixOrQuaternionOrScalarOrTransformOrVector3 | float, b: _MatrixO
 @typing.overload
 def lerp(a: bfloat16 | float, b: bfloat16 | float, t: bfloat16 | float) -> bfloat16: ...
 
+@typing.overload
 def load(arr: Any, i: Any) -> Any:
     """Element of an array: `arr[i]` as a function. An array of several dimensions takes as many indices.
 
@@ -3513,6 +3819,14 @@ def load(arr: Any, i: Any) -> Any:
     >>> y.list()
     [1.0, 1.0]
     """
+@typing.overload
+def load(arr: Any, i: Any, j: Any) -> Any: ...
+@typing.overload
+def load(arr: Any, i: Any, j: Any, k: Any) -> Any: ...
+@typing.overload
+def load(arr: Any, i: Any, j: Any, k: Any, l: Any) -> Any: ...
+@typing.overload
+def load(arr: Any) -> Any: ...
 
 def log(x: _Scalar1) -> _Scalar1:
     """Natural logarithm of `x`.
@@ -5025,6 +5339,7 @@ def step(x: _Scalar2) -> _Scalar2:
     1.0
     """
 
+@typing.overload
 def store(arr: Any, i: Any, value: Any) -> Any:
     """Set an element of an array: `arr[i] = value` as a function.
 
@@ -5041,6 +5356,14 @@ def store(arr: Any, i: Any, value: Any) -> Any:
     >>> x.list()
     [0, 1, 2]
     """
+@typing.overload
+def store(arr: Any, i: Any, j: Any, value: Any) -> Any: ...
+@typing.overload
+def store(arr: Any, i: Any, j: Any, k: Any, value: Any) -> Any: ...
+@typing.overload
+def store(arr: Any, i: Any, j: Any, k: Any, l: Any, value: Any) -> Any: ...
+@typing.overload
+def store(arr: Any, value: Any) -> Any: ...
 
 def sub(a: Any, b: Any) -> Any:
     """`a - b` as a function.
@@ -5558,6 +5881,7 @@ def velocity_at_point(qd: spatial_vectord, r: vec3d) -> vec3d: ...
 @typing.overload
 def velocity_at_point(qd: spatial_vectorh, r: vec3h) -> vec3h: ...
 
+@typing.overload
 def view(arr: Any, i: Any) -> Any:
     """Row of an array: `arr[i]` of an array of several dimensions as a function.
 
@@ -5578,3 +5902,11 @@ def view(arr: Any, i: Any) -> Any:
     >>> out.list()
     [1.0, 1.0]
     """
+@typing.overload
+def view(arr: Any, i: Any, j: Any) -> Any: ...
+@typing.overload
+def view(arr: Any, i: Any, j: Any, k: Any) -> Any: ...
+@typing.overload
+def view(arr: Any, i: Any, j: Any, k: Any, l: Any) -> Any: ...
+@typing.overload
+def view(arr: Any) -> Any: ...

@@ -1,4 +1,4 @@
-# Written by `python -m tools.stubs` from the source of the package; edit that, or tools/stubs/head.pyi.
+# Written by `python -m tools.docs` from the source of the package; edit that, or tools/stubs/head.pyi.
 # Of overloads that fit the first is taken, as in the library.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match"
 """The options a user can set, and the only place that reads the environment.

@@ -1,4 +1,4 @@
-# Written by `python -m tools.stubs` from the source of the package; edit that, or tools/stubs/head.pyi.
+# Written by `python -m tools.docs` from the source of the package; edit that, or tools/stubs/head.pyi.
 # Of overloads that fit the first is taken, as in the library.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match"
 """`wp.utils`: parallel algorithms on arrays. Each function's own module is in omni/warp_core/algo."""
@@ -29,7 +29,6 @@ def array_cast(in_array: _Array[Any], out_array: _Array[Any], count: int | None 
         TypeError: If elements are structs.
         ValueError: If `out_array` is too small, read-only, or of another shape, or `count` is out of range.
 
-    >>> import omni.warp_core as wp
     >>> x = wp.array([1.5, -2.5, 1e20], dtype=float)
     >>> y = wp.empty(3, dtype=wp.int32)
     >>> wp.utils.array_cast(x, y)
@@ -55,7 +54,6 @@ def array_inner(a: _Array[Any], b: _Array[Any], out: _Array[Any] | None = None, 
     Raises:
         TypeError, ValueError, IndexError: As for `array_sum`; or if types or shapes of `a` and `b` differ.
 
-    >>> import omni.warp_core as wp
     >>> x = wp.array([1.0, 2.0, 3.0], dtype=float)
     >>> float(wp.utils.array_inner(x, x))
     14.0
@@ -76,7 +74,6 @@ def array_scan(in_array: _Array[Any], out_array: _Array[Any], inclusive: builtin
         TypeError: If an element type is none of those, or the types differ.
         ValueError: If the sizes differ, or `out_array` is read-only or overlaps `in_array`.
 
-    >>> import omni.warp_core as wp
     >>> x = wp.array([1, 2, 3, 4], dtype=wp.int32)
     >>> sums = wp.empty_like(x)
     >>> wp.utils.array_scan(x, sums, inclusive=False)
@@ -104,7 +101,6 @@ def array_sum(values: _Array[Any], out: _Array[Any] | None = None, value_count: 
         ValueError: If `out` has another shape, is not contiguous or read-only, or `value_count` is out of range.
         IndexError: If there is no such axis.
 
-    >>> import omni.warp_core as wp
     >>> x = wp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=float)
     >>> float(wp.utils.array_sum(x))
     21.0
@@ -134,7 +130,6 @@ def radix_sort_pairs(keys: _Array[Any], values: _Array[Any], count: int, begin_b
         ValueError: If an array has fewer than 2 * count elements, is not contiguous or read-only, if both share memory,
             or if the bits are no range of the key's bits.
 
-    >>> import omni.warp_core as wp
     >>> keys = wp.array([3, 1, 2, 0, 0, 0], dtype=wp.int32)
     >>> values = wp.array([30, 10, 20, 0, 0, 0], dtype=wp.int32)
     >>> wp.utils.radix_sort_pairs(keys, values, 3)
@@ -160,7 +155,6 @@ def runlength_encode(values: _Array[Any], run_values: _Array[Any], run_lengths: 
         ValueError: If `value_count` is negative or an array has fewer elements, if an output is not contiguous or
             read-only, or if outputs share memory.
 
-    >>> import omni.warp_core as wp
     >>> x = wp.array([1, 1, 1, 2, 2, 3], dtype=wp.int32)
     >>> values, lengths = wp.empty_like(x), wp.empty_like(x)
     >>> n = wp.utils.runlength_encode(x, values, lengths)
@@ -186,7 +180,6 @@ def segmented_sort_pairs(keys: _Array[Any], values: _Array[Any], count: int, seg
         ValueError: As for `radix_sort_pairs`; or if a segment does not lie within `count`, two of them overlap, or
             there are more starts than ends or the reverse. Nothing has been sorted then.
 
-    >>> import omni.warp_core as wp
     >>> keys = wp.array([3, 1, 4, 2, 0, 0, 0, 0], dtype=wp.int32)
     >>> values = wp.array([30, 10, 40, 20, 0, 0, 0, 0], dtype=wp.int32)
     >>> wp.utils.segmented_sort_pairs(keys, values, 4, wp.array([0, 2, 4], dtype=wp.int32))

@@ -54,7 +54,7 @@ def test_a_forked_process_has_all_threads(threads):
 
 @pytest.mark.parametrize("module", ("cast", "reduce", "scan", "sort"))
 def test_examples(module):
-    result = doctest.testmod(importlib.import_module(f"omni.warp_core.algo.{module}"))
+    result = doctest.testmod(importlib.import_module(f"omni.warp_core.algo.{module}"), extraglobs={"wp": wp, "np": np})
     assert result.attempted > 0
     assert result.failed == 0
 

@@ -8,6 +8,7 @@ import inspect
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import omni.warp_core as wp
@@ -83,3 +84,33 @@ def test_examples_run_at_python_scope(name):
     result = doctest.DocTestRunner(verbose=False).run(test)
     assert result.attempted
     assert not result.failed
+
+
+# What the rest of the package defines: functions and classes that users call, by the name they write.
+CALLED = {
+    name: getattr(wp, name)
+    for home, names in wp._HOMES.items()
+    if home.partition(".")[0] in ("lang", "runtime") and home not in ("lang.values", "lang.scalars", "lang.constants")
+    for name in names.split()
+}
+CALLED |= {f"{m}.{n}": getattr(getattr(wp, m), n) for m in ("utils", "types") for n in getattr(wp, m).__all__}
+FUNCTIONS = {name: value for name, value in CALLED.items() if inspect.isroutine(value)}
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_public_names_are_described(name):
+    value = CALLED[name]
+    doc = inspect.getdoc(value)
+    assert doc and re.match(r".*[.:]$", doc.split("\n\n")[0].splitlines()[-1]), name
+    if inspect.isroutine(value):
+        parameters = [p for p in inspect.signature(value).parameters if p != "self"]
+        missing = [p for p in parameters if not re.search(rf"^ {{4}}[^:]*\b{p}\b[^:]*: ", doc, re.MULTILINE)]
+        assert not missing, f"{name} does not describe {', '.join(missing)}"
+        assert not parameters or ">>> " in doc or name == "get_cuda_device", f"{name} has no example"
+
+
+@pytest.mark.parametrize("name", [n for n, value in CALLED.items() if ">>> " in (value.__doc__ or "")])
+def test_examples_of_public_names_run(name):
+    names = {"wp": wp, "np": np, "__name__": __name__}
+    test = doctest.DocTestParser().get_doctest(CALLED[name].__doc__, names, name, None, None)
+    assert doctest.DocTestRunner(verbose=False).run(test).failed == 0

@@ -6,6 +6,7 @@ import doctest
 import importlib
 import time
 
+import numpy as np
 import pytest
 
 import omni.warp_core as wp
@@ -94,5 +95,5 @@ LANG = ("scalars", "values", "structs")
 
 @pytest.mark.parametrize("module", [f"runtime.{m}" for m in RUNTIME] + [f"lang.{m}" for m in LANG])
 def test_examples_in_docstrings(module):
-    result = doctest.testmod(importlib.import_module(f"omni.warp_core.{module}"))
+    result = doctest.testmod(importlib.import_module(f"omni.warp_core.{module}"), extraglobs={"wp": wp, "np": np})
     assert result.failed == 0

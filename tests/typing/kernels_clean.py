@@ -75,6 +75,8 @@ def dimensions(grid: wp.array2d[float], cube: wp.array3d[wp.vec2], out: wp.array
     grid[i, j] = row[j] + grid[0][1] + cube[i, j, 0].x
     cube[i, j, 1] = cube[0, 0][1] + wp.vec2(1.0)
     out[i] = cube[i][j][0]
+    wp.atomic_add(grid, i, j, 1.0)
+    wp.atomic_max(cube, i, j, 0, wp.vec2(1.0))
     out[j] = wp.vec2(float(grid.shape[0]), float(len(row)))
 
 

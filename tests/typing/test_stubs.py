@@ -1,4 +1,4 @@
-"""The stubs are what `python -m tools.stubs` writes, name what the package has, and carry its docstrings."""
+"""The stubs are what `python -m tools.docs` writes, name what the package has, and carry its docstrings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STUBS = files()
 
 @pytest.mark.parametrize("name", STUBS)
 def test_stubs_are_up_to_date(name):
-    assert (PACKAGE / name).read_text() == STUBS[name], "run python -m tools.stubs"
+    assert (PACKAGE / name).read_text() == STUBS[name], "run python -m tools.docs"
 
 
 def definitions(text: str) -> dict[str, ast.stmt]:

@@ -1,7 +1,7 @@
 import builtins
 import typing
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, SupportsFloat, SupportsIndex, SupportsInt
+from typing import Annotated, Any, Generic, SupportsFloat, SupportsIndex, SupportsInt
 
 import numpy as np
 from typing_extensions import ParamSpec, Self, TypeVar
@@ -185,7 +185,7 @@ def static(x: _R) -> _R: ...
 _D = TypeVar("_D", default=Any)  # an element type
 _DType = TypeVar("_DType", default=float)
 _Index = SupportsIndex
-_Slices = slice | tuple[SupportsIndex | slice, ...]
+_Slices = slice | _Array[int] | tuple[SupportsIndex | slice | _Array[int], ...]
 _FloatArray = _Array[float16] | _Array[bfloat16] | _Array[float64]
 _IntArray = (
     _Array[int8] | _Array[int16] | _Array[int64] | _Array[uint8] | _Array[uint16] | _Array[uint32] | _Array[uint64]
@@ -311,6 +311,25 @@ class array4d(_Array[_D]):
     def __getitem__(self, key: tuple[_Index, _Index, _Index, _Index]) -> _D: ...
     @typing.overload
     def __getitem__(self, key: _Slices) -> Any: ...
+
+class indexedarray(array[_D]):
+    def __init__(
+        self, data: Any = None, indices: Any = None, dtype: type[_D] | None = None, ndim: int | None = None
+    ) -> None: ...
+
+class indexedarray1d(indexedarray[_D]): ...
+
+class indexedarray2d(array2d[_D]):
+    def __init__(self, data: Any = None, indices: Any = None, dtype: type[_D] | None = None) -> None: ...
+
+class indexedarray3d(array3d[_D]):
+    def __init__(self, data: Any = None, indices: Any = None, dtype: type[_D] | None = None) -> None: ...
+
+class indexedarray4d(array4d[_D]):
+    def __init__(self, data: Any = None, indices: Any = None, dtype: type[_D] | None = None) -> None: ...
+
+# A parameter that a function changes for its caller is what it holds.
+ref = Annotated[_R, "ref"]
 
 # -- launching --------------------------------------------------------------------------------------------------------
 

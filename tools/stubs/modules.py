@@ -17,7 +17,7 @@ from typing import Any
 import omni.warp_core as wp
 from omni.warp_core import config
 
-from .text import docstring, function, indented
+from .text import docstring, function, indented, own_doc
 
 HEAD = Path(__file__).with_name("head.pyi")
 _RANKS = {"int": "array", **{f"tuple[{', '.join(['int'] * n)}]": f"array{n}d" for n in (2, 3, 4)}}
@@ -148,7 +148,7 @@ def _complete(node: ast.ClassDef) -> None:
         else:
             result = annotation(inspect.signature(member).return_annotation)
         takes = "self" if isinstance(member, property) else parameters(member, {"self": ""})
-        text = function(name, [f"({takes}) -> {result}"], member.__doc__)
+        text = function(name, [f"({takes}) -> {result}"], own_doc(member))
         node.body += ast.parse("@property\n" * isinstance(member, property) + text).body
 
 

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import re
 from textwrap import indent
+
+
+def own_doc(value: object) -> str:
+    """The docstring of an object; that of native code without the signature in front."""
+    doc = inspect.cleandoc(getattr(value, "__doc__", None) or "")
+    first, _, rest = doc.partition("\n")
+    return rest.strip() if re.match(r"\w*\(self", first) else doc
 
 
 def docstring(doc: str | None) -> str:

@@ -19,7 +19,7 @@ from .text import function
 
 PACKAGE = Path(wp.__file__).parent
 NOTICE = """\
-# Written by `python -m tools.stubs` from the source of the package; edit that, or tools/stubs/head.pyi.
+# Written by `python -m tools.docs` from the source of the package; edit that, or tools/stubs/head.pyi.
 # Of overloads that fit the first is taken, as in the library.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match"
 """
@@ -91,6 +91,14 @@ def _library(variables: Variables, done: set[str]) -> Iterator[str]:
 
 
 def _intrinsic(intrinsic: registry.Intrinsic) -> list[str]:
-    """An intrinsic that head.pyi does not type: its parameters, of any type."""
+    """An intrinsic that head.pyi does not type: its parameters, of any type.
+
+    One index stands for up to four; what reads or writes an element also takes the element itself, without indices.
+    """
     given = inspect.signature(intrinsic.described)
-    return [f"({modules.parameters(intrinsic.described, dict.fromkeys(given.parameters, 'Any'))}) -> Any"]
+    text = f"({modules.parameters(intrinsic.described, dict.fromkeys(given.parameters, 'Any'))}) -> Any"
+    if "i" not in given.parameters:
+        return [text]
+    counts = (1, 2, 3, 4) if intrinsic.name.startswith("atomic_") else (1, 2, 3, 4, 0)
+    indices = ["".join(f", {name}: Any" for name in "ijkl"[:n]) for n in counts]
+    return [text.replace(", i: Any", each) for each in indices]

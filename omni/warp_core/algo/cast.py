@@ -39,7 +39,6 @@ def array_cast(in_array: array, out_array: array, count: int | None = None) -> N
         TypeError: If elements are structs.
         ValueError: If `out_array` is too small, read-only, or of another shape, or `count` is out of range.
 
-    >>> import omni.warp_core as wp
     >>> x = wp.array([1.5, -2.5, 1e20], dtype=float)
     >>> y = wp.empty(3, dtype=wp.int32)
     >>> wp.utils.array_cast(x, y)

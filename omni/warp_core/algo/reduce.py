@@ -45,7 +45,6 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
         ValueError: If `out` has another shape, is not contiguous or read-only, or `value_count` is out of range.
         IndexError: If there is no such axis.
 
-    >>> import omni.warp_core as wp
     >>> x = wp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=float)
     >>> float(wp.utils.array_sum(x))
     21.0
@@ -77,7 +76,6 @@ def array_inner(
     Raises:
         TypeError, ValueError, IndexError: As for `array_sum`; or if types or shapes of `a` and `b` differ.
 
-    >>> import omni.warp_core as wp
     >>> x = wp.array([1.0, 2.0, 3.0], dtype=float)
     >>> float(wp.utils.array_inner(x, x))
     14.0

@@ -42,7 +42,6 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
         TypeError: If an element type is none of those, or the types differ.
         ValueError: If the sizes differ, or `out_array` is read-only or overlaps `in_array`.
 
-    >>> import omni.warp_core as wp
     >>> x = wp.array([1, 2, 3, 4], dtype=wp.int32)
     >>> sums = wp.empty_like(x)
     >>> wp.utils.array_scan(x, sums, inclusive=False)
@@ -90,7 +89,6 @@ def runlength_encode(
         ValueError: If `value_count` is negative or an array has fewer elements, if an output is not contiguous or
             read-only, or if outputs share memory.
 
-    >>> import omni.warp_core as wp
     >>> x = wp.array([1, 1, 1, 2, 2, 3], dtype=wp.int32)
     >>> values, lengths = wp.empty_like(x), wp.empty_like(x)
     >>> n = wp.utils.runlength_encode(x, values, lengths)

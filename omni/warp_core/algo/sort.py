@@ -46,7 +46,6 @@ def radix_sort_pairs(
         ValueError: If an array has fewer than 2 * count elements, is not contiguous or read-only, if both share memory,
             or if the bits are no range of the key's bits.
 
-    >>> import omni.warp_core as wp
     >>> keys = wp.array([3, 1, 2, 0, 0, 0], dtype=wp.int32)
     >>> values = wp.array([30, 10, 20, 0, 0, 0], dtype=wp.int32)
     >>> wp.utils.radix_sort_pairs(keys, values, 3)
@@ -85,7 +84,6 @@ def segmented_sort_pairs(
         ValueError: As for `radix_sort_pairs`; or if a segment does not lie within `count`, two of them overlap, or
             there are more starts than ends or the reverse. Nothing has been sorted then.
 
-    >>> import omni.warp_core as wp
     >>> keys = wp.array([3, 1, 4, 2, 0, 0, 0, 0], dtype=wp.int32)
     >>> values = wp.array([30, 10, 40, 20, 0, 0, 0, 0], dtype=wp.int32)
     >>> wp.utils.segmented_sort_pairs(keys, values, 4, wp.array([0, 2, 4], dtype=wp.int32))

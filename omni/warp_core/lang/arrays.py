@@ -38,8 +38,8 @@ class fixedarray:
     Raises:
         TypeError, ValueError: `shape` is not one to four positive integers.
 
-    >>> fixedarray(dtype=float, shape=(2, 3)).__wc_type__
-    fixed2x3<f32>
+    >>> wp.fixedarray(dtype=float, shape=(2, 3)).shape
+    (2, 3)
     """
 
     __slots__ = ("dtype", "shape")

@@ -244,6 +244,15 @@ def kernel(func: Callable | None = None, **options: Any) -> Any:
 
     Raises:
         TypeError: an option that does not exist.
+
+    >>> @wp.kernel
+    ... def double(x: wp.array(dtype=float)):
+    ...     i = wp.tid()
+    ...     x[i] = 2.0 * x[i]
+    >>> x = wp.ones(2, dtype=float)
+    >>> wp.launch(double, dim=2, inputs=[x])
+    >>> x.list()
+    [2.0, 2.0]
     """
     for name in options:
         if name not in _KERNEL_OPTIONS:
@@ -256,7 +265,21 @@ def kernel(func: Callable | None = None, **options: Any) -> Any:
 
 
 def func(f: Callable | None = None, **options: Any) -> Any:
-    """Decorator that makes a function callable from kernels; also written with call parentheses."""
+    """Decorator that makes a function callable from kernels; also written with call parentheses.
+
+    Args:
+        f: the function; its parameters are annotated with types.
+        **options: accepted for programs that set them, without effect.
+
+    Returns:
+        The `Function`. Called from Python it is the Python function.
+
+    >>> @wp.func
+    ... def square(x: float):
+    ...     return x * x
+    >>> square(3.0)
+    9.0
+    """
     frame = sys._getframe(1)
     if f is None:
         return lambda g: Function(g, frame)
@@ -264,12 +287,38 @@ def func(f: Callable | None = None, **options: Any) -> Any:
 
 
 def constant(x: Any) -> Any:
-    """Mark a value as a compile-time constant. Kernels capture constants by themselves; this returns `x` unchanged."""
+    """Mark a value as a compile-time constant. Kernels capture constants by themselves; this changes nothing.
+
+    Args:
+        x: a number, vector, matrix, tuple or enum.
+
+    Returns:
+        `x`.
+
+    >>> wp.constant(0.5)
+    0.5
+    """
     return x
 
 
 def static(x: Any) -> Any:
-    """In a kernel, `wp.static(expression)` is evaluated in Python when the kernel compiles. Here it returns `x`."""
+    """In a kernel, `wp.static(expression)` is evaluated in Python when the kernel compiles. Here it returns `x`.
+
+    Args:
+        x: any expression of Python over module names, closure variables and constants.
+
+    Returns:
+        Its value, as if it had been written there.
+
+    >>> sizes = {"small": 4}
+    >>> @wp.kernel
+    ... def fill(out: wp.array(dtype=int)):
+    ...     out[wp.tid()] = wp.static(sizes["small"] * 2)
+    >>> out = wp.zeros(1, dtype=int)
+    >>> wp.launch(fill, dim=1, inputs=[out])
+    >>> out.list()
+    [8]
+    """
     return x
 
 
@@ -295,6 +344,17 @@ def kernel_from_source(
 
     Raises:
         CompileError: the text is not Python, or defines no such kernel.
+
+    >>> text = '''
+    ... import omni.warp_core as wp
+    ... @wp.kernel
+    ... def count(x: wp.array(dtype=int)):
+    ...     x[wp.tid()] = wp.tid()
+    ... '''
+    >>> x = wp.zeros(3, dtype=int)
+    >>> wp.launch(wp.kernel_from_source(text), dim=3, inputs=[x])
+    >>> x.list()
+    [0, 1, 2]
     """
     if not isinstance(text, str):
         raise TypeError(f"the text of a kernel is a str, not {type(text).__name__}")

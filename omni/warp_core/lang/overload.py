@@ -32,7 +32,6 @@ def overload(kernel: Kernel | Callable, arg_types: Sequence[Any] | Mapping[str, 
         TypeError: A type does not fit its parameter, or the kernel is not generic.
         ValueError: There is no parameter of that name.
 
-    >>> import omni.warp_core as wp
     >>> from typing import Any
     >>> @wp.kernel
     ... def scale(x: wp.array(dtype=Any), by: Any):

@@ -250,7 +250,7 @@ class int16(_Integer):
 class int32(_Integer):
     """A signed integer of 32 bits; `int` in annotations and dtypes means this type.
 
-    >>> int32(2**31 - 1) + 1
+    >>> wp.int32(2**31 - 1) + 1
     int32(-2147483648)
     """
 
@@ -310,7 +310,7 @@ class bfloat16(_Numeric):
 class float32(_Numeric):
     """A single precision float; `float` in annotations and dtypes means this type.
 
-    >>> float32(1.0) / 3
+    >>> wp.float32(1.0) / 3
     float32(0.3333333432674408)
     """
 

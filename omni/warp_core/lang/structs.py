@@ -82,7 +82,7 @@ class StructValue:
     def numpy_value(self) -> tuple:
         """The values as an element of a NumPy array of `numpy_dtype()`.
 
-        >>> Particle = struct(type("Particle", (), {"__annotations__": {"mass": float}}))
+        >>> Particle = wp.struct(type("Particle", (), {"__annotations__": {"mass": float}}))
         >>> Particle(mass=2.0).numpy_value()
         (2.0,)
         """
@@ -279,7 +279,7 @@ def struct(cls: type) -> Any:
     Raises:
         TypeError: If a field's annotation is not a type of the kernel language.
 
-    >>> Particle = struct(type("Particle", (), {"__annotations__": {"mass": float, "index": int}}))
+    >>> Particle = wp.struct(type("Particle", (), {"__annotations__": {"mass": float, "index": int}}))
     >>> Particle(mass=1.5).mass
     1.5
     """

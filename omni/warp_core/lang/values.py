@@ -158,7 +158,18 @@ def vector(length: int, dtype: Any) -> Any:
 
     In annotations of generic kernels and functions, `Any` or a type variable may stand in place of either.
 
-    >>> vector(length=2, dtype=float)(1, 2)
+    Args:
+        length: How many components, at least 1.
+        dtype: Their scalar type.
+
+    Returns:
+        The class; equal arguments give the same one.
+
+    Raises:
+        ValueError: The length is no positive integer.
+        TypeError: `dtype` is no scalar type.
+
+    >>> wp.types.vector(length=2, dtype=float)(1, 2)
     vec2f([1.0, 2.0])
     """
     if (found := _pattern("Vec", [length], dtype)) is not None:
@@ -173,7 +184,18 @@ def matrix(shape: tuple[int, int], dtype: Any) -> Any:
 
     In annotations of generic kernels and functions, `Any` or a type variable may stand in place of each.
 
-    >>> str(matrix(shape=(1, 2), dtype=float)(1, 2))
+    Args:
+        shape: (rows, columns), each at least 1.
+        dtype: The scalar type of the components.
+
+    Returns:
+        The class; equal arguments give the same one.
+
+    Raises:
+        ValueError: The shape is no pair of positive integers.
+        TypeError: `dtype` is no scalar type.
+
+    >>> str(wp.types.matrix(shape=(1, 2), dtype=float)(1, 2))
     '[[1.0, 2.0]]'
     """
     pair = isinstance(shape, (tuple, list)) and len(shape) == 2
@@ -187,7 +209,16 @@ def matrix(shape: tuple[int, int], dtype: Any) -> Any:
 def quaternion(dtype: Any = float) -> Any:
     """The class of quaternions of floating point type `dtype`.
 
-    >>> quaternion(float)(0, 0, 0, 1)
+    Args:
+        dtype: The scalar type of the components.
+
+    Returns:
+        The class; equal arguments give the same one.
+
+    Raises:
+        TypeError: `dtype` is no floating point type.
+
+    >>> wp.types.quaternion(float)(0, 0, 0, 1)
     quatf([0.0, 0.0, 0.0, 1.0])
     """
     return _pattern("Quat", [], dtype) or python_type(Quat(_scalar_dtype(dtype, "quaternion()", floats_only=True)))
@@ -196,7 +227,16 @@ def quaternion(dtype: Any = float) -> Any:
 def transformation(dtype: Any = float) -> Any:
     """The class of transforms of floating point type `dtype`.
 
-    >>> transformation(float)((1, 2, 3)).p
+    Args:
+        dtype: The scalar type of the components.
+
+    Returns:
+        The class; equal arguments give the same one.
+
+    Raises:
+        TypeError: `dtype` is no floating point type.
+
+    >>> wp.types.transformation(float)((1, 2, 3)).p
     vec3f([1.0, 2.0, 3.0])
     """
     return _pattern("Transform", [], dtype) or python_type(

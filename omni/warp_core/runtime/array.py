@@ -78,7 +78,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         TypeError: If an argument has the wrong type; the message names the argument.
         ValueError: If shapes do not fit each other.
 
-    >>> array([[1, 2, 3], [4, 5, 6]], dtype=float).shape
+    >>> wp.array([[1, 2, 3], [4, 5, 6]], dtype=float).shape
     (2, 3)
     """
 
@@ -324,7 +324,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         Raises:
             TypeError, ValueError: If `value` is not a value of the dtype.
 
-        >>> a = array(dtype=float, shape=2)
+        >>> a = wp.array(dtype=float, shape=2)
         >>> a.fill_(3.0)
         >>> a.list()
         [3.0, 3.0]

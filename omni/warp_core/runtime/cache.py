@@ -141,9 +141,11 @@ def _remove(path: str) -> bool:
 def clear_kernel_cache() -> int:
     """Delete every compiled kernel from `wp.config.kernel_cache_dir`; other files in it stay.
 
-    Kernels that this process has loaded keep running. Returns how many files went.
+    Kernels that this process has loaded keep running.
 
-    >>> import omni.warp_core as wp
+    Returns:
+        How many files went.
+
     >>> wp.clear_kernel_cache() >= 0
     True
     """

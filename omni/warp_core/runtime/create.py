@@ -57,11 +57,14 @@ def empty(
         n: An older spelling of `shape`.
         length: An older spelling of `shape`.
 
+    Returns:
+        The array, in C order.
+
     Raises:
         TypeError: If `dtype` is no type of the language, or `shape` no shape.
         ValueError: If an extent is negative or there are more than four.
 
-    >>> empty((2, 3), dtype=float).shape
+    >>> wp.empty((2, 3), dtype=float).shape
     (2, 3)
     """
     get_device(device)
@@ -83,9 +86,25 @@ def zeros(
     retain_grad: bool = False,
     **kwargs: Any,
 ) -> array:
-    """An array of zeros; arguments as for `empty`.
+    """An array of zeros.
 
-    >>> zeros(2, dtype=int).list()
+    Args:
+        shape: One extent or up to four; 0 if left out.
+        dtype: The element type.
+        device: Where to allocate; the default device if left out.
+        requires_grad: Allocate a zeroed gradient too.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+        kwargs: `n` or `length`, older spellings of `shape`.
+
+    Returns:
+        The array.
+
+    Raises:
+        TypeError: If `dtype` is no type of the language, or `shape` no shape.
+        ValueError: If an extent is negative or there are more than four.
+
+    >>> wp.zeros(2, dtype=int).list()
     [0, 0]
     """
     made = empty(shape, dtype, device, requires_grad, pinned, retain_grad, **kwargs)
@@ -105,9 +124,25 @@ def ones(
     retain_grad: bool = False,
     **kwargs: Any,
 ) -> array:
-    """An array whose components are all one; arguments as for `empty`.
+    """An array whose components are all one.
 
-    >>> ones(2, dtype=int).list()
+    Args:
+        shape: One extent or up to four; 0 if left out.
+        dtype: The element type.
+        device: Where to allocate; the default device if left out.
+        requires_grad: Allocate a zeroed gradient too.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+        kwargs: `n` or `length`, older spellings of `shape`.
+
+    Returns:
+        The array.
+
+    Raises:
+        TypeError: If `dtype` is no type of the language, or `shape` no shape.
+        ValueError: If an extent is negative or there are more than four.
+
+    >>> wp.ones(2, dtype=int).list()
     [1, 1]
     """
     return full(shape, 1, dtype, device, requires_grad, pinned, retain_grad, **kwargs)
@@ -135,10 +170,13 @@ def full(
         retain_grad: Accepted; gradients are kept in any case.
         kwargs: `n` or `length`, older spellings of `shape`.
 
+    Returns:
+        The array.
+
     Raises:
         TypeError, ValueError: If `value` is not a value of the dtype.
 
-    >>> full(2, 1.5).list()
+    >>> wp.full(2, 1.5).list()
     [1.5, 1.5]
     """
     made = empty(
@@ -180,7 +218,10 @@ def empty_like(
         pinned: Accepted; of use with a GPU only.
         retain_grad: Accepted; gradients are kept in any case.
 
-    >>> empty_like(zeros((2, 3))).shape
+    Returns:
+        The array.
+
+    >>> wp.empty_like(wp.zeros((2, 3))).shape
     (2, 3)
     """
     src = src if isinstance(src, array) else array(src, copy=False)
@@ -195,7 +236,21 @@ def zeros_like(
     pinned: Any = None,
     retain_grad: bool = False,
 ) -> array:
-    """Zeros in the shape and dtype of `src`; arguments as for `empty_like`."""
+    """Zeros in the shape and dtype of `src`.
+
+    Args:
+        src: An array, or anything `wp.array` takes as data.
+        device: Where to allocate; the device of `src` if left out.
+        requires_grad: Whether to have a gradient; like `src` if left out.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+
+    Returns:
+        The array.
+
+    >>> wp.zeros_like(wp.ones(2)).list()
+    [0.0, 0.0]
+    """
     made = empty_like(src, device, requires_grad)
     made.zero_()
     return made
@@ -208,7 +263,21 @@ def ones_like(
     pinned: Any = None,
     retain_grad: bool = False,
 ) -> array:
-    """Ones in the shape and dtype of `src`; arguments as for `empty_like`."""
+    """Ones in the shape and dtype of `src`.
+
+    Args:
+        src: An array, or anything `wp.array` takes as data.
+        device: Where to allocate; the device of `src` if left out.
+        requires_grad: Whether to have a gradient; like `src` if left out.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+
+    Returns:
+        The array.
+
+    >>> wp.ones_like(wp.zeros(2)).list()
+    [1.0, 1.0]
+    """
     return full_like(src, 1, device, requires_grad)
 
 
@@ -220,7 +289,22 @@ def full_like(
     pinned: Any = None,
     retain_grad: bool = False,
 ) -> array:
-    """Copies of `value` in the shape and dtype of `src`; other arguments as for `empty_like`."""
+    """Copies of `value` in the shape and dtype of `src`.
+
+    Args:
+        src: An array, or anything `wp.array` takes as data.
+        value: A number, a value of the dtype, or a sequence of its components.
+        device: Where to allocate; the device of `src` if left out.
+        requires_grad: Whether to have a gradient; like `src` if left out.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+
+    Returns:
+        The array.
+
+    >>> wp.full_like(wp.zeros(2), 7.0).list()
+    [7.0, 7.0]
+    """
     made = empty_like(src, device, requires_grad)
     made.fill_(value)
     return made
@@ -233,9 +317,19 @@ def clone(
     pinned: Any = None,
     retain_grad: bool = False,
 ) -> array:
-    """A copy of `src` in C order, gradient included; arguments as for `empty_like`.
+    """A copy of an array in C order, gradient included.
 
-    >>> clone(ones(2)).list()
+    Args:
+        src: An array, or anything `wp.array` takes as data.
+        device: Where to allocate; the device of `src` if left out.
+        requires_grad: Whether to have a gradient; like `src` if left out.
+        pinned: Accepted; of use with a GPU only.
+        retain_grad: Accepted; gradients are kept in any case.
+
+    Returns:
+        The copy.
+
+    >>> wp.clone(wp.ones(2)).list()
     [1.0, 1.0]
     """
     src = src if isinstance(src, array) else array(src, copy=False)
@@ -262,7 +356,13 @@ def from_numpy(
         requires_grad: Allocate a zeroed gradient too.
         retain_grad: Accepted; gradients are kept in any case.
 
-    >>> from_numpy(np.zeros((4, 3), np.float32)).dtype.__name__
+    Returns:
+        The array.
+
+    Raises:
+        TypeError: If `arr` is no NumPy array.
+
+    >>> wp.from_numpy(np.zeros((4, 3), np.float32)).dtype.__name__
     'vec3f'
     """
     if not isinstance(arr, np.ndarray):
@@ -276,7 +376,22 @@ def from_numpy(
 
 
 def from_ptr(ptr: int, length: int, dtype: Any = None, shape: Any = None, device: DeviceLike = None) -> array:
-    """An array over existing memory; like `array(ptr=..., shape=..., dtype=...)`."""
+    """An array over existing memory; like `wp.array(ptr=..., shape=..., dtype=...)`.
+
+    Args:
+        ptr: The address; the caller keeps the memory alive.
+        length: How many elements.
+        dtype: The element type; float32 if left out.
+        shape: The shape, in place of `length`.
+        device: Where the memory is.
+
+    Returns:
+        The array, which shares the memory.
+
+    >>> owner = wp.array([1.0, 2.0], dtype=float)
+    >>> wp.from_ptr(owner.ptr, 2, dtype=float).list()
+    [1.0, 2.0]
+    """
     return array(ptr=ptr, shape=length if shape is None else shape, dtype=dtype, device=device)
 
 
@@ -300,10 +415,13 @@ def from_dlpack(source: Any, dtype: Any = None) -> array:
         source: The object, or a capsule of `to_dlpack`; its memory must be on the CPU.
         dtype: The element type; trailing dimensions become components.
 
+    Returns:
+        The array, which shares the memory.
+
     Raises:
         TypeError, BufferError, RuntimeError: If the object does not offer its memory.
 
-    >>> from_dlpack(np.arange(3.0)).list()
+    >>> wp.from_dlpack(np.arange(3.0)).list()
     [0.0, 1.0, 2.0]
     """
     if type(source).__name__ == "PyCapsule":
@@ -322,5 +440,15 @@ def from_dlpack(source: Any, dtype: Any = None) -> array:
 
 
 def to_dlpack(wp_array: array) -> Any:
-    """A DLPack capsule of the array's memory."""
+    """A DLPack capsule of an array's memory, for libraries that do not take the array itself.
+
+    Args:
+        wp_array: The array; it is kept alive by the capsule.
+
+    Returns:
+        The capsule, to be used once.
+
+    >>> wp.from_dlpack(wp.to_dlpack(wp.ones(2))).list()
+    [1.0, 1.0]
+    """
     return wp_array.__dlpack__()

@@ -105,13 +105,19 @@ _default = CPU
 
 
 def get_device(ident: Device | str | None = None) -> Device:
-    """The device that `ident` names; the default device for None.
+    """The device that `ident` names.
+
+    Args:
+        ident: A device, its name, or None for the default device.
+
+    Returns:
+        The device.
 
     Raises:
         RuntimeError: For a CUDA device where none can be used.
         ValueError: For a name that is no device.
 
-    >>> get_device("cpu").is_cpu
+    >>> wp.get_device("cpu").is_cpu
     True
     """
     if ident is None:
@@ -126,7 +132,16 @@ def get_device(ident: Device | str | None = None) -> Device:
 
 
 def set_device(ident: Device | str) -> None:
-    """Make `ident` the default device, used where no device is given."""
+    """Choose the default device, used where no device is given.
+
+    Args:
+        ident: A device or its name.
+
+    Raises:
+        RuntimeError, ValueError: As `get_device`.
+
+    >>> wp.set_device("cpu")
+    """
     global _default
     _default = get_device(ident)
 
@@ -134,7 +149,7 @@ def set_device(ident: Device | str) -> None:
 def get_devices() -> list[Device]:
     """All devices that can be used.
 
-    >>> get_devices()
+    >>> wp.get_devices()
     ['cpu']
     """
     return [CPU]
@@ -156,7 +171,14 @@ def get_cuda_device_count() -> int:
 
 
 def get_cuda_device(ordinal: int | None = None) -> Device:
-    """The CUDA GPU of that index. Raises RuntimeError where there is none."""
+    """A CUDA GPU.
+
+    Args:
+        ordinal: Its index; the current one if left out.
+
+    Raises:
+        RuntimeError: If there is none.
+    """
     return get_device("cuda" if ordinal is None else f"cuda:{ordinal}")
 
 
@@ -171,9 +193,12 @@ def is_cuda_available() -> bool:
 
 
 def is_device_available(device: Device | str) -> bool:
-    """Whether `device` names a device that can be used.
+    """Whether a device can be used.
 
-    >>> is_device_available("cuda:7")
+    Args:
+        device: A device or its name.
+
+    >>> wp.is_device_available("cuda:7")
     False
     """
     try:
@@ -184,9 +209,12 @@ def is_device_available(device: Device | str) -> bool:
 
 
 class ScopedDevice:
-    """A context in which `device` is the default device.
+    """A context in which a device is the default device.
 
-    >>> with ScopedDevice("cpu") as device:
+    Args:
+        device: A device or its name; None keeps the one in force.
+
+    >>> with wp.ScopedDevice("cpu") as device:
     ...     device.alias
     'cpu'
     """

@@ -82,10 +82,16 @@ def scalar_of_numpy(dtype: np.dtype) -> Scalar | None:
 def dtype_from_numpy(numpy_dtype: Any) -> Any:
     """The scalar class for a NumPy dtype.
 
+    Args:
+        numpy_dtype: A NumPy dtype or scalar class.
+
+    Returns:
+        The class, such as `wp.float32`.
+
     Raises:
         TypeError: If there is none.
 
-    >>> dtype_from_numpy(np.float32).__name__
+    >>> wp.dtype_from_numpy(np.float32).__name__
     'float32'
     """
     t = scalar_of_numpy(np.dtype(numpy_dtype))
@@ -97,10 +103,16 @@ def dtype_from_numpy(numpy_dtype: Any) -> Any:
 def dtype_to_numpy(warp_dtype: Any) -> Any:
     """The NumPy scalar class for a scalar class, or the structured dtype of a struct; bfloat16 gives uint16 (bits).
 
+    Args:
+        warp_dtype: A scalar class, `int`, `float`, `bool` or a struct.
+
+    Returns:
+        The NumPy scalar class or dtype.
+
     Raises:
         TypeError: For vectors, matrices and what is no type: their arrays are NumPy arrays with more dimensions.
 
-    >>> dtype_to_numpy(float) is np.float32
+    >>> wp.dtype_to_numpy(float) is np.float32
     True
     """
     found = element_of(warp_dtype)

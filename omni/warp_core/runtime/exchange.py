@@ -57,7 +57,6 @@ class Exchange:
 
         Components become trailing dimensions, structs a structured dtype, bfloat16 its bits as uint16.
 
-        >>> import omni.warp_core as wp
         >>> wp.array([1.5, 2.5], dtype=float).numpy()
         array([1.5, 2.5], dtype=float32)
         """
@@ -73,7 +72,6 @@ class Exchange:
     def list(self: Any) -> list[Any]:
         """The elements in C order: Python numbers for scalars, values for the rest.
 
-        >>> import omni.warp_core as wp
         >>> wp.array([1.5, 2.5], dtype=float).list()
         [1.5, 2.5]
         """

@@ -25,7 +25,10 @@ Launch = _native.Launch
 
 
 def init() -> None:
-    """Accepted for programs that call it; everything is set up when it is first used."""
+    """Accepted for programs that call it; everything is set up when it is first used.
+
+    >>> wp.init()
+    """
 
 
 def _launch(
@@ -70,8 +73,6 @@ def _launch(
         TypeError, ValueError: an argument does not fit its parameter.
         KernelError: a thread failed in debug mode.
 
-    >>> import numpy as np
-    >>> import omni.warp_core as wp
     >>> @wp.kernel
     ... def double(x: wp.array(dtype=float)):
     ...     i = wp.tid()

@@ -51,7 +51,6 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
         TypeError: If an argument is no array or the dtypes differ in layout.
         ValueError: If a range does not fit its array, or the shapes differ.
 
-    >>> import omni.warp_core as wp
     >>> a = wp.zeros(4)
     >>> wp.copy(a, wp.ones(2), dest_offset=1)
     >>> a.list()

@@ -53,10 +53,10 @@ def set_module_options(options: dict[str, Any], module: ModuleType | str | None 
     Raises:
         ValueError: there is no such option, mode or module.
 
-    >>> set_module_options({"mode": "debug"})
-    >>> get_module_options()["mode"]
+    >>> wp.set_module_options({"mode": "debug"})
+    >>> wp.get_module_options()["mode"]
     'debug'
-    >>> set_module_options({"mode": None})
+    >>> wp.set_module_options({"mode": None})
     """
     for name in options:
         if name not in _DEFAULTS:
@@ -70,7 +70,20 @@ def set_module_options(options: dict[str, Any], module: ModuleType | str | None 
 
 
 def get_module_options(module: ModuleType | str | None = None) -> dict[str, Any]:
-    """The options of a module (by default the caller's), those never set at their defaults."""
+    """The options of a module, those never set at their defaults.
+
+    Args:
+        module: a module or its name; the caller's module if left out.
+
+    Returns:
+        Name -> value.
+
+    Raises:
+        ValueError: there is no such module.
+
+    >>> wp.get_module_options()["enable_backward"]
+    True
+    """
     return _DEFAULTS | _namespace(module, sys._getframe(1).f_globals).get(MODULE_OPTIONS, {})
 
 
@@ -85,6 +98,8 @@ def load_module(module: ModuleType | str | None = None, device: Any = None, recu
     Raises:
         CompileError: a kernel has mistakes; the others are compiled.
         ValueError: there is no such module.
+
+    >>> wp.load_module("math")
     """
     get_device(device)
     namespace = _namespace(module, sys._getframe(1).f_globals)
@@ -94,7 +109,14 @@ def load_module(module: ModuleType | str | None = None, device: Any = None, recu
 
 
 def force_load(device: Any = None, modules: Sequence[Any] | None = None) -> None:
-    """Compile the kernels of all modules (or those given) now rather than at their first launch."""
+    """Compile the kernels of modules now rather than at their first launch.
+
+    Args:
+        device: where they will run.
+        modules: the modules; all that are imported if left out.
+
+    >>> wp.force_load(modules=[])
+    """
     get_device(device)
     _compile_all([k for m in (modules or list(sys.modules.values())) for k in _kernels_of(vars(m))])
 

@@ -22,7 +22,6 @@ class Reshaping:
         Raises:
             ValueError: If the sizes differ or the array is not contiguous.
 
-        >>> import omni.warp_core as wp
         >>> wp.zeros(6).reshape((2, -1)).shape
         (2, 3)
         """
@@ -40,7 +39,6 @@ class Reshaping:
     def transpose(self: Any, axes: Any = None) -> array:
         """A view with dimensions in the order `axes`, reversed by default.
 
-        >>> import omni.warp_core as wp
         >>> wp.zeros((2, 3)).transpose().shape
         (3, 2)
         """
@@ -55,7 +53,6 @@ class Reshaping:
         Raises:
             ValueError: If the shape or the strides do not allow it.
 
-        >>> import omni.warp_core as wp
         >>> wp.zeros((4, 3)).view(wp.vec3).shape
         (4,)
         """

@@ -12,25 +12,31 @@ __all__ = ["synchronize", "synchronize_device", "synchronize_event", "synchroniz
 def synchronize() -> None:
     """Wait until all devices have finished.
 
-    >>> synchronize()
+    >>> wp.synchronize()
     """
 
 
 def synchronize_device(device: Device | str | None = None) -> None:
-    """Wait until `device` (the default device for None) has finished.
+    """Wait until a device has finished.
+
+    Args:
+        device: A device or its name; the default device for None.
 
     Raises:
         RuntimeError: If the device is not available.
 
-    >>> synchronize_device("cpu")
+    >>> wp.synchronize_device("cpu")
     """
     get_device(device)
 
 
 def synchronize_stream(stream: Any = None) -> None:
-    """Wait until the stream, or the current stream of a device, has finished.
+    """Wait until a stream has finished.
 
-    >>> synchronize_stream()
+    Args:
+        stream: A stream, or a device for its current stream. The CPU has finished when a launch returns.
+
+    >>> wp.synchronize_stream()
     """
     if isinstance(stream, (Device, str)):
         get_device(stream)
@@ -39,5 +45,8 @@ def synchronize_stream(stream: Any = None) -> None:
 def synchronize_event(event: Any = None) -> None:
     """Wait for an event.
 
-    >>> synchronize_event()
+    Args:
+        event: The event. On the CPU it has happened.
+
+    >>> wp.synchronize_event()
     """

@@ -33,7 +33,7 @@ class ScopedTimer:
     Attributes:
         elapsed: The time in milliseconds, after leaving.
 
-    >>> with ScopedTimer("work", print=False) as timer:
+    >>> with wp.ScopedTimer("work", print=False) as timer:
     ...     pass
     >>> timer.elapsed >= 0.0
     True
