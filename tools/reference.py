@@ -268,9 +268,10 @@ def _page(place: str, kind: str) -> str:
 def entries() -> Iterator[Entry]:
     """Every public name with its text, apart from those that tables hold."""
     for home, names in wp._HOMES.items():
-        if home not in ("lang.values", "lang.constants", "config"):
+        if home not in ("lang.constants", "config"):
             for name in names.split():
-                yield _described(name, _page(home, "home"), getattr(wp, name))
+                if name not in NAMED:
+                    yield _described(name, _page(home, "home"), getattr(wp, name))
     done = set(wp._HOME)
     for name, module in registry.index().items():
         if name not in done:
