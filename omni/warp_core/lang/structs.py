@@ -170,6 +170,8 @@ def _checked(t: Type, value: Any) -> Any:
             given = spell(u) if isinstance(u, Array) else f"{type(value).__name__}"
             raise TypeError(f"expected {spell(t)} or None, got {given}")
         return value
+    if isinstance(t, Struct) and isinstance(value, tuple):
+        return python_type(t)(*value)
     flat = to_leaves(value, t)
     return flat[0] if isinstance(t, Scalar) else from_leaves(t, flat)
 

@@ -61,7 +61,9 @@ def _leaf(t: Any, numbers: Iterator[Any], member: Member, owner: Any) -> Any:
 
 def is_single(value: Any, element: Element) -> bool:
     """Whether `value` stands for one element rather than for a sequence of them."""
-    return getattr(value, "__wc_type__", None) is element.type or plain_number(value) is not None
+    if getattr(value, "__wc_type__", None) is element.type or plain_number(value) is not None:
+        return True
+    return isinstance(value, np.void)
 
 
 def item(value: Any, element: Element) -> np.ndarray:
@@ -72,11 +74,9 @@ def item(value: Any, element: Element) -> np.ndarray:
     """
     t = element.type
     if isinstance(t, Struct):
-        if value == 0 and plain_number(value) is not None:
+        if plain_number(value) is not None and value == 0:
             return np.zeros((), element.numpy)
-        if getattr(value, "__wc_type__", None) is not t:
-            raise TypeError(f"expected {element.name} or 0, got {type(value).__name__}")
-        return np.frombuffer(value._wc_pack(), element.numpy)[0]
+        return record(value, element, " or 0")
     if isinstance(t, Packed) and plain_number(value) is not None:
         flat = to_leaves(value, t.scalar) * t.count
     else:
@@ -84,6 +84,46 @@ def item(value: Any, element: Element) -> np.ndarray:
     if (t.scalar if isinstance(t, Packed) else t) is BF16:
         flat = tuple(semantics.bits_of(x, BF16) for x in flat)
     return np.array(flat, element.numpy).reshape(element.inner)
+
+
+def record(value: Any, element: Element, other: str = "") -> np.ndarray:
+    """An instance of a struct, a record of NumPy's or a tuple of the fields' values as one item.
+
+    Raises:
+        TypeError, ValueError: If it is none of these; the message names what is `other`wise taken.
+    """
+    if isinstance(value, np.void):
+        return match_records(np.asarray(value), element).astype(element.numpy)
+    if isinstance(value, tuple):
+        value = element.dtype(*value)
+    if getattr(value, "__wc_type__", None) is not element.type:
+        raise TypeError(f"expected {element.name}{other}, got {type(value).__name__}")
+    return np.frombuffer(value._wc_pack(), element.numpy)[0]
+
+
+def match_records(data: np.ndarray, element: Element) -> np.ndarray:
+    """`data` if it holds records with the fields of a struct, which may lie elsewhere or be wider.
+
+    Raises:
+        TypeError: If a field is missing, is one too many, or has another shape.
+    """
+    if _fields(data.dtype) != _fields(element.numpy):
+        raise TypeError(
+            f"dtype {_shown(data.dtype)} does not have the fields of {element.name}: {_shown(element.numpy)}"
+        )
+    return data
+
+
+def _fields(dtype: np.dtype) -> tuple:
+    """The shape of a field, and the names in it with theirs."""
+    base, shape = dtype.subdtype or (dtype, ())
+    return shape, tuple((name, _fields(base[name])) for name in base.names or ())
+
+
+def _shown(dtype: np.dtype) -> str:
+    base, shape = dtype.subdtype or (dtype, ())
+    inside = ", ".join(f"{name}: {_shown(base[name])}" for name in base.names or ())
+    return (f"{{{inside}}}" if inside else str(base)) + (str(list(shape)) if shape else "")
 
 
 def references(value: Any) -> tuple[Any, ...]:

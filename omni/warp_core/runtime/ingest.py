@@ -16,6 +16,7 @@ from ..lang.structs import StructValue
 from ..lang.types import BF16, MAX_NDIM, Packed, Struct
 from . import references
 from .dtypes import Element, bfloat16_bits, element, scalar_of_numpy
+from .elements import match_records, record
 from .elements import references as pointed_to
 from .references import Refs
 
@@ -137,7 +138,10 @@ def _read_structs(data: Any, wanted: Element, shape: tuple[int, ...] | None) -> 
     if _is_array(data):
         refs, data = references.of(data), data.numpy()
     if isinstance(data, np.ndarray):
-        records = _match_records(data, wanted)
+        try:
+            records = match_records(data, wanted)
+        except TypeError as why:
+            raise TypeError(f"data: {why}") from None
     else:
         if not isinstance(data, Sequence) or isinstance(data, (str, bytes)):
             raise TypeError(f"data: expected structs {wanted.name} or a structured array, got {type(data).__name__}")
@@ -150,20 +154,33 @@ def _read_structs(data: Any, wanted: Element, shape: tuple[int, ...] | None) -> 
     return Data(records.reshape(outer), wanted, outer, refs)
 
 
-def _match_records(data: np.ndarray, wanted: Element) -> np.ndarray:
-    if data.dtype.names != wanted.numpy.names:
-        raise TypeError(f"data: dtype {data.dtype} does not have the fields of {wanted.name}: {wanted.numpy.names}")
-    return data
+def _shape_of(data: Sequence[Any]) -> tuple[int, ...]:
+    """The shape of nested lists; tuples and records are elements."""
+    shape = []
+    while isinstance(data, list):
+        shape.append(len(data))
+        data = data[0] if data else ()
+    return tuple(shape)
+
+
+def _elements_of(data: Any, shape: tuple[int, ...]) -> list[Any]:
+    """The elements of nested lists in C order."""
+    if not shape:
+        return [data]
+    if not isinstance(data, list) or len(data) != shape[0]:
+        raise ValueError(f"data: the lists are not of one length: {shape[0]} elements expected")
+    return [x for part in data for x in _elements_of(part, shape[1:])]
 
 
 def _pack_structs(data: Sequence[Any], wanted: Element) -> tuple[np.ndarray, Refs]:
-    refs = []
-    packed = []
-    for i, item in enumerate(data):
-        if isinstance(item, tuple):
-            item = wanted.dtype(*item)
-        if getattr(item, "__wc_type__", None) is not wanted.type:
-            raise TypeError(f"data[{i}]: expected {wanted.name}, got {type(item).__name__}")
-        packed.append(item._wc_pack())
-        refs.append(pointed_to(item))
-    return np.frombuffer(b"".join(packed), dtype=wanted.numpy), refs
+    """Instances, tuples and records in nested lists, or in one sequence of another kind, as records."""
+    data = data if isinstance(data, list) else list(data)
+    shape = _shape_of(data)
+    refs, packed = [], []
+    for i, value in enumerate(_elements_of(data, shape)):
+        try:
+            packed.append(record(value, wanted).tobytes())
+        except (TypeError, ValueError) as why:
+            raise type(why)(f"data[{', '.join(map(str, np.unravel_index(i, shape)))}]: {why}") from None
+        refs.append(pointed_to(value))
+    return np.frombuffer(b"".join(packed), dtype=wanted.numpy).reshape(shape), refs
