@@ -24,6 +24,7 @@ RANKS = (
     ("lang",),
     ("ir", "lib"),
     ("front", "passes", "codegen"),
+    ("autodiff",),
     ("compiler", "packing"),
     ("dump",),
     ("runtime",),
@@ -38,7 +39,7 @@ LIB_IMPORTS = {"lang", "lib"}
 
 # Parts that run before NumPy or LLVM need be there: they start fast, and the library pack is built from them alone.
 # The native module lies below all of them, yet only `lang` imports it: values are instances of native classes.
-PURE = {"config", "lang.errors", "lang", "ir", "lib", "front", "passes", "codegen", "compiler"}
+PURE = {"config", "lang.errors", "lang", "ir", "lib", "front", "passes", "codegen", "autodiff", "compiler"}
 STANDARD = set(sys.stdlib_module_names)
 # Top-level name of a third-party module -> files or folders (relative to the package) that may import it.
 THIRD_PARTY = {

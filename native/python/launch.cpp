@@ -41,6 +41,7 @@ struct Module {
     nb::object slow_launch = nb::none();
     std::string doc;
     bool fast = true;
+    bool recording = false;  // on a tape, which sees plain launches only
     int default_device = 0;
 
     Module() {
@@ -191,6 +192,10 @@ class Launch {
     }
 
     void run() {
+        if (module().recording)
+            raise(PyExc_RuntimeError, "kernel `" + plan_.name +
+                                          "`: a tape does not see recorded launches; launch it plainly, or outside of "
+                                          "the tape");
         Running running(*this);
         std::vector<Line> copy;
         std::array<Line, 32> small;
@@ -351,6 +356,7 @@ void bind_launch(nb::module_& m) {
             launch_def.ml_doc = module().doc.c_str();
         },
         nb::arg("doc"));
+    m.def("set_recording", [](bool enabled) { module().recording = enabled; }, nb::arg("enabled"));
     m.def("set_fast_launch", [](bool enabled) { module().fast = enabled; }, nb::arg("enabled"));
     m.def("set_default_device", [](int id) { module().default_device = id; }, nb::arg("device_id"));
     m.attr("launch") = nb::steal(PyCFunction_NewEx(&launch_def, nullptr, nb::str("omni.warp_core._native").ptr()));

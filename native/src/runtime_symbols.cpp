@@ -98,6 +98,8 @@ const Row kRows[] = {
     {"__truncdfbf2", at(&truncdfbf2)},
     {"wc_fail", at(&::wc_fail)},
     {"wc_printf", at(&::wc_printf)},
+    {"wc_stash", at(&::wc_stash)},
+    {"wc_stash_bytes", at(&::wc_stash_bytes)},
 };
 
 }  // namespace

@@ -51,6 +51,7 @@ _HOMES = {
     "runtime.stream": "synchronize synchronize_device synchronize_event synchronize_stream",
     "runtime.timer": "ScopedTimer",
     "runtime.launch": "launch Launch init",
+    "runtime.tape": "Tape",
     "runtime.map": "map",
     "runtime.modules": "force_load get_module_options load_module set_module_options",
     "runtime.cache": "clear_kernel_cache",

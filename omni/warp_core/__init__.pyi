@@ -829,13 +829,13 @@ def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), o
         device: where to run; by default the current device.
         stream: accepted; CPU launches have finished when this returns.
         record_cmd: return a `Launch` that repeats this launch quickly, instead of running it.
-        record_tape: accepted; of no effect without a tape.
+        record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; of no effect on the CPU.
         block_dim: accepted; of no effect on the CPU.
         interpret: run the kernel as plain Python, thread by thread, for a debugger.
-        adjoint: gradients are refused until this package has them.
-        adj_inputs: belongs to `adjoint`.
-        adj_outputs: belongs to `adjoint`.
+        adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
+        adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
+        adj_outputs: the same for `outputs`.
 
     Returns:
         None, or a `Launch` with `record_cmd`.
@@ -2372,6 +2372,7 @@ from .runtime.stream import synchronize_stream as synchronize_stream
 from .runtime.timer import ScopedTimer as ScopedTimer
 from .runtime.launch import Launch as Launch
 from .runtime.launch import init as init
+from .runtime.tape import Tape as Tape
 def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] | None = None, return_kernel: builtins.bool = False, block_dim: int | None = None, device: Device | str | None = None) -> Any:
     """Apply a function to the elements of arrays.
 

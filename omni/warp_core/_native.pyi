@@ -359,6 +359,9 @@ def set_slow_launch(function: Callable[..., Any] | None) -> Callable[..., Any] |
 def set_launch_doc(doc: str) -> None:
     """Set what `help(launch)` shows: signature, a line of two dashes, an empty line, docstring."""
 
+def set_recording(enabled: bool) -> None:
+    """Whether a tape records, which recorded launches refuse."""
+
 def set_fast_launch(enabled: bool) -> None:
     """False sends every launch to the slow path (tapes, interpret mode, printing of launches)."""
 

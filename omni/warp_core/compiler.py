@@ -16,6 +16,7 @@ from __future__ import annotations
 import gc
 import importlib
 import importlib.util
+import linecache
 import os
 import time
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ from typing import Any, NamedTuple
 from . import config
 from .codegen.target import Target
 from .ir.nodes import Loc
-from .lang.errors import CompileError, InternalError
+from .lang.errors import CompileError, Diagnostic, InternalError, NotDifferentiable, Place, Span
 from .lang.kernel import Kernel
 from .lang.stack import roomy
 from .lang.types import Type
@@ -62,6 +63,8 @@ class Artifact(NamedTuple):
     lanes: int
     code: bytes
     sites: tuple[Site, ...] = ()
+    reads: tuple[bool, ...] = ()
+    replays: bool = False
     warnings: tuple[tuple[int, int, str], ...] = ()
     milliseconds: dict[str, float] = {}  # noqa: RUF012 - never changed
 
@@ -78,6 +81,8 @@ class CompileRequest(NamedTuple):
         flat: whether lanes run over the flattened grid rather than its last dimension.
         debug: whether bounds, divisors, asserts and NaN are checked.
         contract: whether a*b + c may become one fused operation.
+        adjoint: "" for the kernel itself, "distinct" for its adjoint, "shared" for one that may be given arrays that
+            share memory.
     """
 
     kernel: Kernel
@@ -88,6 +93,7 @@ class CompileRequest(NamedTuple):
     flat: bool = False
     debug: bool = False
     contract: bool = True
+    adjoint: str = ""
 
     def key(self) -> str:
         """Hash of everything that the artifact depends on, in hexadecimal."""
@@ -105,7 +111,7 @@ def _stage(name: str) -> ModuleType:
     return importlib.import_module(f"{__package__}.{name}")
 
 
-_COMPILER = ("lang", "ir", "front", "passes", "codegen", "lib")
+_COMPILER = ("lang", "ir", "front", "passes", "autodiff", "codegen", "lib")
 
 
 @lru_cache(maxsize=1)
@@ -178,6 +184,10 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     watch = _Stopwatch()
     made["ir"] = fn = _stage("front.lower").lower_kernel(request.kernel)
     watch.lap("front")
+    reverse = _reverse(request, fn) if request.adjoint else None
+    if reverse is not None:
+        made["ir"] = fn = reverse.function
+        watch.lap("adjoint")
     pipeline = _stage("passes.pipeline")
     made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug=request.debug, contract=request.contract))
     written = _stage("passes.effects").written_params(fn)
@@ -198,10 +208,39 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         arity=unit.arity,
         lanes=unit.lanes,
         code=code,
+        reads=reverse.reads if reverse else (),
+        replays=reverse.replays if reverse else False,
         sites=tuple(_site(s["kind"], s["message"], s["types"], s["loc"]) for s in unit.sites),
         warnings=_stage("front.notices").stored(request.kernel) if request.kernel.warned else (),
         milliseconds=watch.milliseconds,
     )
+
+
+def adjoint_facts(request: CompileRequest) -> tuple[tuple[bool, ...], bool]:
+    """`reads` and `replays` of the artifact that compiling an adjoint would give. Raises as `compile`."""
+
+    def find() -> tuple[tuple[bool, ...], bool]:
+        found = _reverse(request, _stage("front.lower").lower_kernel(request.kernel))
+        return found.reads, found.replays
+
+    return roomy(find, request.kernel.subject)
+
+
+def _reverse(request: CompileRequest, fn: Any) -> Any:
+    """The adjoint of a lowered kernel."""
+    given = _stage("front.gradients").library_gradient
+    try:
+        return _stage("autodiff.adjoint").adjoint_kernel(fn, given, request.adjoint == "shared")
+    except NotDifferentiable as why:
+        loc = why.op.loc if why.op is not None else fn.loc
+        subject = f"the gradient of {request.kernel.subject}"
+        raise CompileError(subject, [Diagnostic("gradient", why.reason, _place(loc))]) from None
+
+
+def _place(loc: Loc | None) -> Place | None:
+    """A place in the user's source; that of the call where library code was inlined."""
+    loc = _outside_library(loc)
+    return Place(Span(*loc[:5]), linecache.getline(loc.file, loc.line)) if loc is not None else None
 
 
 _LIBRARY = os.path.join(os.path.dirname(__file__), "lib", "")
@@ -209,7 +248,12 @@ _LIBRARY = os.path.join(os.path.dirname(__file__), "lib", "")
 
 def _site(kind: str, message: str, operands: list[str], loc: Loc | None) -> Site:
     """A failure site at the user's line: that of the call, where library code was inlined."""
-    while loc is not None and loc.inlined is not None and loc.file.startswith(_LIBRARY):
-        loc = loc.inlined
+    loc = _outside_library(loc)
     file, line, col = loc[:3] if loc else ("", 0, 0)
     return Site(kind, message, file, line, col, tuple(operands))
+
+
+def _outside_library(loc: Loc | None) -> Loc | None:
+    while loc is not None and loc.inlined is not None and loc.file.startswith(_LIBRARY):
+        loc = loc.inlined
+    return loc

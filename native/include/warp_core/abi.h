@@ -37,4 +37,11 @@ void wc_fail(wc_context* context, int64_t thread, int32_t site, int32_t count, c
 // NUL-terminated with %d %u %f %g %s(bool) and %% only; each operand takes one slot (integers extended to 64 bits,
 // floats as double bits, bool as 0 or 1).
 void wc_printf(wc_context* context, const char* format, const uint64_t* slots);
+
+// Memory of the calling thread for what the loops of an adjoint keep, one block for cells of 4 bytes and one for cells
+// of 8. Pages are taken as they are touched.
+void* wc_stash(int32_t cell);
+
+// How many bytes of that block there are: 0 if the address space could not be had.
+int64_t wc_stash_bytes(int32_t cell);
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import _native
 from ..lang.types import SCALARS
+from ..runtime import recording
 from ..runtime.array import array
 from ..runtime.create import empty_like
 from ..runtime.memory import copy
@@ -46,6 +47,7 @@ def array_cast(in_array: array, out_array: array, count: int | None = None) -> N
     [1, -2, 2147483647]
     """
     require_arrays(in_array=in_array, out_array=out_array)
+    recording.refuse("wp.utils.array_cast", in_array=in_array, out_array=out_array)
     require_scalar("in_array", in_array, SCALARS, packed=True)
     require_scalar("out_array", out_array, SCALARS, packed=True)
     require_writable("out_array", out_array)

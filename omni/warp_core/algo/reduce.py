@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from .. import _native
+from ..runtime import recording
 from ..runtime.array import array
 from ..runtime.dtypes import Element, element
 from .arguments import (
@@ -52,6 +53,7 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
     [[6.0], [15.0]]
     """
     require_arrays(values=values)
+    recording.refuse("wp.utils.array_sum", values=values, out=out)
     require_scalar("values", values, NUMBERS, packed=True)
     return _reduce(values, None, out, values._require_element(), "value_count", value_count, axis)
 
@@ -81,6 +83,7 @@ def array_inner(
     14.0
     """
     require_arrays(a=a, b=b)
+    recording.refuse("wp.utils.array_inner", a=a, b=b, out=out)
     require_scalar("a", a, NUMBERS, packed=True)
     require_same_type("b", b, "a", a)
     if a.shape != b.shape:

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _native
 from ..lang.types import I32
+from ..runtime import recording
 from ..runtime.array import array
 from ..runtime.create import empty_like
 from ..runtime.memory import copy
@@ -49,6 +50,7 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
     [0, 1, 3, 6]
     """
     require_arrays(in_array=in_array, out_array=out_array)
+    recording.refuse("wp.utils.array_scan", in_array=in_array, out_array=out_array)
     require_scalar("in_array", in_array, NUMBERS, packed=True)
     require_same_type("out_array", out_array, "in_array", in_array)
     if out_array.size != in_array.size:
@@ -96,6 +98,7 @@ def runlength_encode(
     (3, [1, 2, 3], [3, 2, 1])
     """
     require_arrays(values=values, run_values=run_values, run_lengths=run_lengths)
+    recording.refuse("wp.utils.runlength_encode", values=values, run_values=run_values)
     require_scalar("values", values, INTEGERS)
     require_same_type("run_values", run_values, "values", values)
     require_scalar("run_lengths", run_lengths, (I32,))

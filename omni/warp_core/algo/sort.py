@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _native
 from ..lang.types import I32
+from ..runtime import recording
 from ..runtime.array import array
 from .arguments import (
     NUMBERS,
@@ -100,6 +101,7 @@ def segmented_sort_pairs(
 
 def _check_pairs(keys: Any, values: Any, count: Any) -> int:
     require_arrays(keys=keys, values=values)
+    recording.refuse("sorting", keys=keys, values=values)
     require_scalar("keys", keys, NUMBERS)
     if element_type(values).size not in (4, 8) or values._require_element().holds_arrays:
         name = values._require_element().name

@@ -78,6 +78,7 @@ class _KernelEmitter(FunctionEmitter):
     def emit(self) -> None:
         self.w.start("first")
         self.load_parameters()
+        self.find_stashes()
         if self.arity == 1 or self.shared.options.flat:
             self.row("%begin", "%end", "%begin", [])
         else:
@@ -99,6 +100,15 @@ class _KernelEmitter(FunctionEmitter):
             inner = self.shared.options.inner_contiguous
             self.params[param] = with_inner_strides(values, t) if inner else values
             at += t.size
+
+    def find_stashes(self) -> None:
+        """Ask the runtime for the stashes of this thread of the pool."""
+        for cell in sorted({op.attr for op in self.fn.body.walk() if op.code == "stash"}, key=lambda t: t.size):
+            self.shared.declare("declare ptr @wc_stash(i32)")
+            self.shared.declare("declare i64 @wc_stash_bytes(i32)")
+            base = self.w.inst(f"call ptr @wc_stash(i32 {cell.size})")
+            size = self.w.inst(f"call i64 @wc_stash_bytes(i32 {cell.size})")
+            self.stashes[cell] = base, self.w.inst(f"udiv i64 {size}, {cell.size * self.shared.lanes}")
 
     # -- the launch grid ----------------------------------------------------------------------------------------
 

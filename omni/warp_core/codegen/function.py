@@ -12,7 +12,7 @@ from typing import Any
 
 from ..ir.nodes import Operation, Value
 from ..ir.ops import ATOMIC_KINDS, COMPARISONS, ELEMENTWISE, slice_parts
-from ..lang.types import BOOL, F64, I32, I64, Array, Packed, Scalar, element
+from ..lang.types import F64, I32, I64, Array, Packed, Scalar, element
 from .atomics import Atomics
 from .control import Control, Fall, Level
 from .lanes import Lanes, V
@@ -23,12 +23,12 @@ from .reports import Reports
 from .target import Target
 from .totals import Totals
 from .uniformity import Cache, Facts
-from .writer import Writer, literal
+from .writer import PTR, Writer, literal
 
 # Operations with a method `op_<name>` each.
 _PLAIN = (
     "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic shape "
-    "alloca slice is_null tid printf fail call from_end"
+    "alloca slice is_null tid printf fail call from_end grad stash"
 )
 
 
@@ -90,6 +90,7 @@ class FunctionEmitter(Control):
         self.levels: list[Level] = []
         self.copied = False  # inside a region that is emitted twice: copies of copies would grow without end
         self.thread = "%thread"
+        self.stashes: dict[Scalar, tuple[str, str]] = {}  # cell type: where its stash begins, how many cells there are
         self.tids: Callable[[int, int], V] | None = None
         if returns is not None:
             self.returns = returns
@@ -273,13 +274,18 @@ class FunctionEmitter(Control):
         operands = [self.memory.wide(self.get(a)[0]) for a in op.args[1:]]
         self.one(op, self.memory.slice(array, t.ndim, slice_parts(operands, op.attr)))
 
+    def op_grad(self, op: Operation) -> None:
+        array = self.get(op.args[0])
+        self.one(op, [array[1], V(PTR, "null"), *array[2:]])
+
+    def op_stash(self, op: Operation) -> None:
+        """Cells of neighbouring lanes lie side by side."""
+        base, cells = self.stashes[op.attr]
+        size, n = op.attr.size, self.lanes.lanes
+        self.one(op, [V(PTR, base, size if n > 1 else 0), V(PTR, "null"), V(I64, cells), V(I64, str(n * size))])
+
     def op_is_null(self, op: Operation) -> None:
-        data = self.get(op.args[0])[0]
-        n = self.lanes.width(data)
-        null = "null" if n == 1 else "zeroinitializer"
-        ty = "ptr" if n == 1 else f"<{n} x ptr>"
-        text = self.w.inst(f"icmp eq {ty} {self.lanes.operand(data, n)}, {null}")
-        self.one(op, [self.lanes.result(BOOL, text, n)])
+        self.one(op, [self.memory.is_null(self.get(op.args[0])[0])])
 
     # -- threads, calls, reports --------------------------------------------------------------------------------
 

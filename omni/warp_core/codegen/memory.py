@@ -120,17 +120,36 @@ class Memory:
 
     def slice(self, array: list[V], ndim: int, parts: list[tuple[str, Sequence[V]]]) -> list[V]:
         """The descriptor of a view; `parts` are the letters of the operation `slice` with their 64-bit operands."""
-        address, shape, strides = array[0], array[2 : 2 + ndim], array[2 + ndim :]
-        kept = []
+        address, gradient, shape, strides = array[0], array[1], array[2 : 2 + ndim], array[2 + ndim :]
+        kept, zero = [], V(I64, "0")
+        offset = zero
         for k, (letter, operands) in enumerate(parts):
             if operands:
-                address = self.advance(address, self._times(operands[0], strides[k]))
+                step = self._times(operands[0], strides[k])
+                address = self.advance(address, step)
+                offset = step if offset is zero else self.lanes.binary("add", offset, step)
             if letter == "r":
                 shape[k], strides[k] = operands[1], self._times(operands[2], strides[k])
             if letter != "i":
                 kept.append(k)
         kept += range(len(parts), ndim)
-        return [address, V(PTR, "null"), *(shape[k] for k in kept), *(strides[k] for k in kept)]
+        return [address, self._gradient(gradient, offset), *(shape[k] for k in kept), *(strides[k] for k in kept)]
+
+    def _gradient(self, gradient: V, offset: V) -> V:
+        """The gradient of a view: as far along as the view is, or null as before."""
+        if gradient.text == "null":
+            return gradient
+        missing, moved = self.is_null(gradient), self.advance(gradient, offset)
+        if moved.stride is None:
+            return self.lanes.select(missing, gradient, moved)
+        text = self.w.inst(f"select i1 {missing.text}, ptr {gradient.text}, ptr {moved.text}")
+        return V(PTR, text, moved.stride)
+
+    def is_null(self, pointer: V) -> V:
+        """Whether a pointer is null; of a linear one, whether it leads on from null."""
+        n = 1 if pointer.stride is not None else self.lanes.lanes
+        ty, null = ("ptr", "null") if n == 1 else (f"<{n} x ptr>", "zeroinitializer")
+        return self.lanes.result(BOOL, self.w.inst(f"icmp eq {ty} {pointer.text}, {null}"), n)
 
     def _times(self, a: V, b: V) -> V:
         x, y = a.literal_int, b.literal_int

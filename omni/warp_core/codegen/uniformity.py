@@ -123,7 +123,7 @@ class _Walk:
                 handler(self, op)
             elif op.code == "yield":
                 self.yield_(op, owner)
-            elif op.code in ("tid", "atomic", "alloca") or any(a in self.facts.varying for a in op.args):
+            elif op.code in ("tid", "atomic", "alloca", "stash") or any(a in self.facts.varying for a in op.args):
                 self.mark(*op.results)
 
     def yield_(self, op: Operation, owner: Operation | None) -> None:

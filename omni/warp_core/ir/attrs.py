@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..lang.semantics import convert, int_range
-from ..lang.types import BOOL, Packed, Scalar, Type, element
+from ..lang.types import BOOL, Array, Packed, Scalar, Type, element
 from .nodes import Function, Operation
 from .ops import OPS, SLICE_OPERANDS
 
@@ -24,6 +24,7 @@ FORM: dict[str, str] = {
     "atomic": "atomic",
     "tid": "tid",
     "slice": "letters",
+    "stash": "cell",
     **dict.fromkeys(("libm", "printf", "assert"), "text"),
     "fail": "texts",
     "call": "callee",
@@ -35,7 +36,7 @@ _SINGLE = ("index", "text", "callee")
 def encode(op: Operation) -> tuple[Atom, ...]:
     """The attribute of `op` as atoms; empty where it is absent or repeated by the result type."""
     form = FORM.get(op.code)
-    if form is None or form == "type" or op.attr is None:
+    if form in (None, "type", "cell") or op.attr is None:
         return ()
     if form == "atomic":
         return (op.attr[0], *op.attr[1])
@@ -47,6 +48,10 @@ def encode(op: Operation) -> tuple[Atom, ...]:
 def decode(code: str, atoms: tuple[Atom, ...], result: Type | None) -> Any:
     """The attribute that `encode` turned into `atoms`. Raises ValueError if there is none."""
     form = FORM.get(code)
+    if form == "cell":
+        if atoms or not isinstance(result, Array):
+            raise ValueError(f"{code} takes its type from its result")
+        return result.dtype
     if form == "type":
         _expect(not atoms and result is not None, f"{code} takes its type from its result")
         return result

@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from weakref import WeakKeyDictionary
 
+from ..lang.types import Type
 from .memory import MemArray, Trap
 from .nodes import Function
 from .transpile import transpile
@@ -18,6 +19,7 @@ from .transpile import transpile
 __all__ = ["Context", "Failure", "MemArray", "Trap", "call", "run_kernel"]
 
 STEP_LIMIT = 100_000_000
+STASH_CELLS = 100_000
 
 
 class Failure(Exception):
@@ -32,12 +34,19 @@ class Failure(Exception):
 class Context:
     """What a running program sees besides its arguments: its place in the grid, printed lines, steps left."""
 
-    __slots__ = ("dim", "index", "out", "steps")
+    __slots__ = ("dim", "index", "out", "stashes", "steps")
 
     def __init__(self, dim: Sequence[int] = (), steps: int = STEP_LIMIT):
         self.dim, self.steps = tuple(dim), steps
         self.index: tuple[int, ...] = ()
         self.out: list[str] = []
+        self.stashes: dict[Type, MemArray] = {}
+
+    def stash(self, cell: Type) -> MemArray:
+        """The stash of this thread; threads run one after the other and leave it empty."""
+        if cell not in self.stashes:
+            self.stashes[cell] = MemArray(cell, (STASH_CELLS,))
+        return self.stashes[cell]
 
     def tid(self, dimension: int, count: int) -> int:
         """Index of this thread; a single index in a grid of several dimensions counts them all."""

@@ -24,14 +24,14 @@ class MemArray:
     """A view of `shape` elements of `dtype` in the list `data`, beginning at `offset`.
 
     `strides` counts elements of `data` from one index to the next, row-major where it is not given. Slices share
-    `data`. A null array has `data` None and zero extents.
+    `data`. A null array has `data` None and zero extents. `grad` is the array of its gradient, or None.
 
     >>> a = MemArray(F32, (2, 2), [1.0, 2.0, 3.0, 4.0])
     >>> a.slice("i", (1,)).values(), a.slice(":i", (0,)).values()
     ([3.0, 4.0], [1.0, 3.0])
     """
 
-    __slots__ = ("data", "dtype", "offset", "shape", "strides")
+    __slots__ = ("data", "dtype", "grad", "offset", "shape", "strides")
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class MemArray:
         self.data = [zero(dtype)] * math.prod(self.shape) if data is None else data
         rows = [math.prod(self.shape[k + 1 :]) for k in range(len(self.shape))]
         self.strides = tuple(rows if strides is None else strides)
+        self.grad: MemArray | None = None
 
     @classmethod
     def null(cls, dtype: Type, ndim: int) -> MemArray:
@@ -83,7 +84,13 @@ class MemArray:
                 shape.append(count)
                 strides.append(stride * step)
         rest = len(parts)
-        return MemArray(self.dtype, (*shape, *self.shape[rest:]), self.data, at, (*strides, *self.strides[rest:]))
+        view = MemArray(self.dtype, (*shape, *self.shape[rest:]), self.data, at, (*strides, *self.strides[rest:]))
+        view.grad = self.grad and self.grad.slice(attr, operands)
+        return view
+
+    def gradient(self) -> MemArray:
+        """The array of the gradient; a null array if there is none."""
+        return self.grad or MemArray.null(self.dtype, len(self.shape))
 
     def values(self) -> list:
         """The elements in row-major order."""

@@ -15,6 +15,7 @@ Attributes, by operation:
   alloca               the `FixedArray` to make; its contents are undefined until stored
   slice                one letter for each leading dimension: i fixes it at an index operand, r takes the part that
                        operands start, count and step name, : keeps it; None fixes as many as there are operands
+  stash                the type of its cells; the result is an array that belongs to the thread, zero or not
   tid                  (dimension, number of dimensions)
   libm                 function name
   printf               C-like format text: %d %u %f %g %s(bool) with one operand each
@@ -34,6 +35,8 @@ from ..lang.semantics import LIBM
 from ..lang.types import (
     BOOL,
     I32,
+    U32,
+    U64,
     VOID,
     Array,
     FixedArray,
@@ -246,6 +249,16 @@ def slice_parts(args: Sequence[Any], attr: str | None) -> list[tuple[str, Sequen
     return parts
 
 
+def _grad(types: Types, attr: Any) -> Type:
+    _need(isinstance(types[0], Array), "not an array: {}", types[0])
+    return types[0]
+
+
+def _stash(types: Types, attr: Any) -> Type:
+    _need(attr in (U32, U64), "a stash of {}", attr)
+    return Array(attr, 1)
+
+
 def _tid(types: Types, attr: tuple[int, int]) -> Type:
     _need(0 <= attr[0] < attr[1] <= 4, "tid {}", attr)
     return I32
@@ -309,6 +322,8 @@ _ROWS = [
     Op("shape", 1, _shape),
     Op("slice", None, _slice),
     Op("is_null", 1, _is_array),
+    Op("grad", 1, _grad),
+    Op("stash", 0, _stash),
     Op("tid", 0, _tid),
     Op("printf", None, _void, pure=False),
     Op("assert", None, _one_bool, pure=False),

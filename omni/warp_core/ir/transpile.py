@@ -353,6 +353,8 @@ _EXPRESSIONS: dict[str, Callable[..., str]] = {
     "insert_dyn": lambda w, op, x, value, i: f"(_component({x}, {i}), _replace({x}, ({i},), {value}))[1]",
     "shape": lambda w, op, a: f"{a}.shape[{op.attr}]",
     "slice": lambda w, op, a, *operands: f"{a}.slice({op.attr!r}, {_tuple(operands)})",
+    "grad": lambda w, op, a: f"{a}.gradient()",
+    "stash": lambda w, op: f"_c.stash({w._bind(op.attr)})",
     "is_null": lambda w, op, a: f"{a}.is_null",
     "tid": lambda w, op: f"_c.tid({op.attr[0]}, {op.attr[1]})",
 }

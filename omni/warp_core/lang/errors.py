@@ -176,6 +176,14 @@ class InternalError(Exception):
         )
 
 
+class NotDifferentiable(Exception):
+    """What has no gradient: the reason, and the operation of the IR to blame."""
+
+    def __init__(self, reason: str, op: Any = None):
+        super().__init__(reason)
+        self.reason, self.op = reason, op
+
+
 class KernelWarning(UserWarning):
     """A line of a kernel whose documented meaning differs from Python's."""
 

@@ -145,6 +145,17 @@ def builtin(func: Callable | None = None, *, name: str = "", cold: bool = False,
     return found
 
 
+GRADIENTS: dict[str, Builtin] = {}
+
+
+def gradient(func: Callable) -> Builtin:
+    """Decorator: `func`, called `<name>_gradient`, is the gradient of the builtin `name`; lib/gradients.py says how."""
+    name = func.__name__.removesuffix("_gradient")
+    found = GRADIENTS.setdefault(name, Builtin(func.__name__))
+    found.overloads.append(Overload(func.__name__, func))
+    return found
+
+
 def index() -> dict[str, str]:
     """Name of builtin -> name of its module below `lib`, without importing any of them."""
     return importlib.import_module(_INDEX_MODULE).INDEX

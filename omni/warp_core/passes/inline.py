@@ -25,6 +25,11 @@ def inline(function: Function, limit: int, finished: Callable[[Function], Functi
     return _Inliner(limit, finished).rewrite(function)
 
 
+def inline_calls(function: Function, chosen: Callable[[Function], bool]) -> Function:
+    """`function` with all calls of the functions that are chosen replaced, whatever their size."""
+    return _ChosenInliner(chosen).rewrite(function)
+
+
 _sizes: WeakKeyDictionary[Function, dict[int, int]] = WeakKeyDictionary()
 
 
@@ -70,7 +75,7 @@ class _Inliner(Rewriter):
 
     def visit_call(self, op: Operation) -> None:
         callee = op.attr
-        if not is_spliced(callee, self._limit if self._grown < GROWTH else min(TINY, self._limit)):
+        if not self._is_chosen(callee):
             self.define(op, self.b.emit("call", self.args(op), self._finished(callee), results=callee.results))
             return
         self._grown += inlined_size(callee, 0)
@@ -83,6 +88,9 @@ class _Inliner(Rewriter):
         else:
             self._block(op, callee)
         self._targets, self._return_level, self._places, self._site = saved
+
+    def _is_chosen(self, callee: Function) -> bool:
+        return is_spliced(callee, self._limit if self._grown < GROWTH else min(TINY, self._limit))
 
     def _block(self, op: Operation, callee: Function) -> None:
         self._level += 1
@@ -106,6 +114,15 @@ class _Inliner(Rewriter):
         if loc not in self._places:
             self._places[loc] = _inlined(loc, self._site)
         return self._places[loc]
+
+
+class _ChosenInliner(_Inliner):
+    def __init__(self, chosen: Callable[[Function], bool]):
+        super().__init__(0, lambda callee: callee)
+        self._chosen = chosen
+
+    def _is_chosen(self, callee: Function) -> bool:
+        return self._chosen(callee)
 
 
 def _inlined(loc: Loc | None, site: Loc) -> Loc:

@@ -47,9 +47,15 @@ def _private_types(function: Function, local: dict[Value, Value]) -> set[Type]:
         covered = {_thread_dimension(i, function) for i in indices}
         if seen.setdefault(array.dtype, indices) != indices or not covered >= set(range(*dimensions)):
             shared.add(array.dtype)
-        if op.args[0] not in function.params:
+        if not _is_whole(op.args[0], function):
             shared.add(array.dtype)  # a slice, or one of several arrays
     return set(seen) - shared
+
+
+def _is_whole(array: Value, function: Function) -> bool:
+    """Whether it is an array parameter, or its gradient."""
+    op = array.op
+    return array in function.params or (op is not None and op.code == "grad" and op.args[0] in function.params)
 
 
 def _thread_dimension(index: Value, function: Function) -> int | None:

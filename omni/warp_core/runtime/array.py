@@ -16,7 +16,7 @@ from ..lang.annotations import open_type
 from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
 from ..lang.generics import Pattern, spell_pattern
 from ..lang.types import Array, Type
-from . import elements, ingest, memory, references, views
+from . import elements, ingest, memory, recording, references, views
 from .arithmetic import Arithmetic
 from .device import CPU, Device, get_device
 from .dtypes import Element, element_of
@@ -313,6 +313,13 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         place = (*views.expand(key, self.ndim), ...)
         memory.assign(self.numpy()[place], numbers)
         references.replace(self, layout, refs)
+        if recording.tape() is not None:
+            recording.copied(self[key], value) if isinstance(value, array) else self._forget(layout)
+
+    def _forget(self, layout: Layout) -> None:
+        """Tell the tape that elements have got values which depend on nothing recorded."""
+        if self._grad is not None:
+            recording.overwritten(self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(0,))))
 
     def _check_writable(self) -> None:
         if self.readonly:
@@ -336,12 +343,14 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             raise type(e)(f"value: {e}") from None
         memory.fill(self, pattern)
         references.replace(self, self._layout(), (elements.references(value),))
+        recording.overwritten(self)
 
     def zero_(self) -> None:
         """Set every element to zero."""
         self._check_writable()
         memory.fill(self, bytes(self._require_element().type.size))
         references.replace(self, self._layout(), ((),))
+        recording.overwritten(self)
 
     def assign(self, src: Any) -> None:
         """Copy `src`, an array or any data for one, into this array; `src` may be shorter."""

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from ..compiler import Artifact, Site
 
 MAGIC = b"OmWarpK\n"
-FORMAT = 2
+FORMAT = 3
 _HEADER = struct.Struct("<8sI32sII")  # magic, format, checksum, length of the facts, length of the object
 _CHECKED_FROM = 8 + 4 + 32
 MAX_BYTES = 1 << 30
@@ -49,7 +49,7 @@ def from_bytes(data: bytes) -> Artifact:
         facts = json.loads(data[_HEADER.size : body])
         facts["sites"] = tuple(Site(*s)._replace(operands=tuple(s[-1])) for s in facts["sites"])
         facts["warnings"] = tuple((int(i), int(k), str(message)) for i, k, message in facts["warnings"])
-        facts["params"], facts["written"] = tuple(facts["params"]), tuple(facts["written"])
+        facts |= {name: tuple(facts[name]) for name in ("params", "written", "reads")}
         return Artifact(**facts, code=data[body:])
     except (ValueError, TypeError, KeyError) as e:
         raise DamagedArtifact(f"facts: {e}") from None

@@ -14,6 +14,7 @@ from typing import Any
 from .. import _native, config
 from ..lang.kernel import Kernel
 from ..lang.types import Array, indexed_array
+from . import backward, recording
 from .device import Device, get_device
 from .generic import instance_for, remember
 from .plans import STRIDED, as_indexed, options_for, plan_for, shared_array
@@ -57,13 +58,13 @@ def _launch(
         device: where to run; by default the current device.
         stream: accepted; CPU launches have finished when this returns.
         record_cmd: return a `Launch` that repeats this launch quickly, instead of running it.
-        record_tape: accepted; of no effect without a tape.
+        record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; of no effect on the CPU.
         block_dim: accepted; of no effect on the CPU.
         interpret: run the kernel as plain Python, thread by thread, for a debugger.
-        adjoint: gradients are refused until this package has them.
-        adj_inputs: belongs to `adjoint`.
-        adj_outputs: belongs to `adjoint`.
+        adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
+        adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
+        adj_outputs: the same for `outputs`.
 
     Returns:
         None, or a `Launch` with `record_cmd`.
@@ -83,16 +84,22 @@ def _launch(
     [0.0, 2.0, 4.0, 6.0]
     """
     _check_kernel(kernel)
-    if adjoint or len(adj_inputs) or len(adj_outputs):
-        raise NotImplementedError(f"kernel `{kernel.name}`: launches cannot compute gradients yet (adjoint=True)")
     where = get_device(device)
     args = [*_sequence(kernel, "inputs", inputs), *_sequence(kernel, "outputs", outputs)]
     if config.print_launches:
         print(f"kernel: {kernel.key} dim: {dim} device: {where}")
     instance = instance_for(kernel, args) if kernel.is_generic else kernel
+    if adjoint:
+        given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
+        backward.launch_adjoint(instance, dim, args, given)
+        return None
     if interpret or config.mode == "interpret":
         interpreted = InterpretedLaunch(instance, dim, args)
         return interpreted if record_cmd else interpreted.launch()
+    if recording.tape() is not None and record_tape:
+        if record_cmd:
+            raise RuntimeError(f"kernel `{kernel.name}`: a tape does not see recorded launches; launch it plainly")
+        recording.tape().record_launch(instance, dim, args)
     plan = plan_for(instance, options_for(instance), STRIDED if any(map(_is_strided, args)) else 0)
     if instance is kernel:
         kernel._plan = plan
@@ -204,7 +211,8 @@ def _signature() -> str:
 
 def _attach(_: object = None) -> None:
     """Let native code run launches by itself, unless every launch must come here."""
-    _native.set_fast_launch(not config.print_launches and config.mode != "interpret")
+    _native.set_recording(recording.tape() is not None)
+    _native.set_fast_launch(not config.print_launches and config.mode != "interpret" and not recording.tape())
 
 
 _ALL_CORES = _native.get_num_threads()
@@ -219,6 +227,7 @@ _native.set_slow_launch(_launch)
 _native.set_launch_doc(f"{_signature()}\n--\n\n{inspect.cleandoc(_launch.__doc__ or '')}")
 for _name in ("mode", "print_launches"):
     config.watch(_name, _attach)
+recording.watch(_attach)
 config.watch("num_threads", _set_threads)
 _attach()
 _set_threads(config.num_threads)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from . import references
+from . import recording, references
 
 __all__ = ["copy"]
 
@@ -73,6 +73,11 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
     _copy_elements(dest, src, dest_offset, src_offset, n)
     if dest.grad is not None and src.grad is not None:
         _copy_elements(dest.grad, src.grad, dest_offset, src_offset, n)
+    if recording.tape() is not None and n:
+        if dest.shape != src.shape or n != src.size:
+            dest = dest.flatten()[dest_offset : dest_offset + n]
+            src = src.flatten()[src_offset : src_offset + n]
+        recording.copied(dest, src)
 
 
 def _check_layouts(dest: Any, src: Any) -> None:

@@ -35,6 +35,7 @@ class Options(NamedTuple):
     """The options in force that make a difference to compiled code."""
 
     debug: bool
+    adjoint: str = ""
 
 
 class Loaded:
@@ -96,7 +97,8 @@ def choices_of(kernel: Kernel, open_params: list[int]) -> Any:
     return kernel._plan
 
 
-def _request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
+def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
+    """What to compile for one variant of a kernel."""
     target = host()
     return CompileRequest(
         kernel,
@@ -107,17 +109,18 @@ def _request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
         flat=bool(variant & FLAT),
         debug=options.debug,
         contract=target.fma,
+        adjoint=options.adjoint,
     )
 
 
 def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
     """The code of one variant of `kernel`: in memory already, from the cache, or compiled now."""
-    request = _request(kernel, options, variant)
+    wanted = request(kernel, options, variant)
     with lock:
-        key = request.key()
-        found = _known(request, key)
+        key = wanted.key()
+        found = _known(wanted, key)
         if found is None:
-            found = _loaded[key] = _compile(request, key)
+            found = _loaded[key] = _compile(wanted, key)
         if found.artifact.warnings:
             notices.tell(kernel, notices.placed(kernel, found.artifact.warnings))
         return found
@@ -125,9 +128,9 @@ def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
 
 def cached(kernel: Kernel, options: Options) -> Loaded | None:
     """The code of `kernel` if it need not be compiled."""
-    request = _request(kernel, options, 0)
+    wanted = request(kernel, options, 0)
     with lock:
-        return _known(request, request.key())
+        return _known(wanted, wanted.key())
 
 
 def _known(request: CompileRequest, key: str) -> Loaded | None:

@@ -1,0 +1,57 @@
+"""Adjoints of aggregates, leaf by leaf: a list with one scalar value, or None for zero, for each leaf of a type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ir.builder import Builder
+from ..ir.nodes import Value
+from ..lang.types import Array, Packed, Scalar, Struct, Type, leaves, members
+
+Leaves = list[Value | None]
+
+
+def leaf_types(t: Type) -> list[Type]:
+    """The type of each leaf."""
+    return [leaf for _, leaf in leaves(t)]
+
+
+def is_active(t: Type) -> bool:
+    """Whether a value of this type can carry a derivative."""
+    return any(isinstance(leaf, Scalar) and leaf.is_float for leaf in leaf_types(t))
+
+
+def member_span(t: Type, index: int) -> tuple[int, int]:
+    """Which leaves member `index` of `t` is made of: first and end."""
+    if isinstance(t, Packed):
+        return index, index + 1
+    counts = [len(leaves(m)) for m in members(t)]
+    start = sum(counts[:index])
+    return start, start + counts[index]
+
+
+def leaf_of(b: Builder, value: Value, index: int) -> Value:
+    """Leaf `index` of a value."""
+    t = value.type
+    while isinstance(t, (Packed, Struct)):
+        for m, _ in enumerate(members(t)):
+            first, end = member_span(t, m)
+            if first <= index < end:
+                value, index, t = b.op("extract", value, attr=m), index - first, members(t)[m]
+                break
+    return value
+
+
+def assemble(b: Builder, t: Type, given: Sequence[Value | None]) -> Value:
+    """A value of type `t` of its leaves; those that are None are zero."""
+    if isinstance(t, Array):
+        return b.op("zero", attr=t)
+    if isinstance(t, Scalar):
+        return given[0] if given[0] is not None else b.const(0, t)
+    if all(x is None for x in given):
+        return b.const(0, t) if isinstance(t, Packed) else b.op("zero", attr=t)
+    parts = []
+    for i, m in enumerate(members(t)):
+        first, end = member_span(t, i)
+        parts.append(assemble(b, m, given[first:end]))
+    return b.op("make", *parts, attr=t)

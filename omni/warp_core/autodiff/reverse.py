@@ -1,0 +1,440 @@
+"""Reverse mode: the adjoint of a kernel, as IR.
+
+In: a verified kernel with one exit per region (`single_exit`), whose calls are library functions. Out: a kernel with
+the same parameters that runs each thread's forward code again and then its reverse code, which adds to the gradients
+of arrays. Start with `Reverse.run`.
+
+Adjoints are kept per value and leaf (`leaves`); `derivatives` has the rules of arithmetic, this file those of
+structure: control flow, aggregates, memory, calls. The reverse code is made first. Making it finds out which values of
+the forward code it needs (`scope`); the forward code is then made to hand them over (`forward`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from ..ir.builder import Builder
+from ..ir.nodes import Function, Operation, Region, Value
+from ..lang.errors import NotDifferentiable
+from ..lang.types import I32, Packed, Scalar, Struct, Type, element, members
+from . import derivatives
+from .leaves import Leaves, assemble, is_active, leaf_of, leaf_types, member_span
+from .scope import Scope, Scopes
+from .stash import CELLS, Frame, pop
+from .trips import index_at, trip_count
+
+
+class Reverse:
+    """Makes the reverse code of a function."""
+
+    def __init__(
+        self,
+        function: Function,
+        shared: bool,
+        given: Callable[[Function], Function | None],
+        callee_adjoint: Callable[[Function], Function],
+    ):
+        self.function, self.given, self.callee_adjoint = function, given, callee_adjoint
+        self.scopes = Scopes(function, shared)
+        self.b = Builder()
+        # A float made of bits may then depend on a float; else the bits come from integers, which have no derivative.
+        self._takes_bits = any(op.code == "bitcast" and is_active(op.args[0].type) for op in function.body.walk())
+        self.start = tuple(Value(I32, name="top") for _ in CELLS)  # of the stash, when the forward code is through
+        self.top: Sequence[Value] = self.start
+        self.frames: dict[Operation, Frame] = {}  # of loops, by operation
+        self.known: dict[Value, Value] = {}  # what placeholders came to be
+
+    def run(self, seeds: Sequence[Leaves]) -> None:
+        """Emit the reverse code into the open region of `b`. `seeds` are the adjoints of the function's results."""
+        body = self.function.body
+        for value, given in zip(body.terminator.args, seeds):
+            self.add(value, given)
+        self._operations(body.ops[:-1])
+
+    @property
+    def scope(self) -> Scope:
+        """The innermost open scope."""
+        return self.scopes.scope
+
+    # -- adjoints ---------------------------------------------------------------------------------------------------
+
+    def add(self, value: Value, given: Leaves) -> None:
+        """Add to the adjoint of `value`."""
+        if value.is_const or all(x is None for x in given):
+            return
+        mine = self.scope.adjoints.get(value)
+        if mine is None:
+            self.scope.adjoints[value] = list(given)
+            return
+        for i, x in enumerate(given):
+            if x is not None:
+                old = mine[i]
+                mine[i] = x if old is None else self.b.op("add", old, x)
+
+    def take(self, value: Value) -> Leaves | None:
+        """The adjoint of a value that the reverse code is through with."""
+        return self.scope.adjoints.pop(value, None)
+
+    # -- operations -------------------------------------------------------------------------------------------------
+
+    def _operations(self, ops: Sequence[Operation]) -> None:
+        for op in reversed(ops):
+            self.b.loc = op.loc
+            if op.regions or op.code in ("store", "atomic"):
+                getattr(self, f"_{op.code}")(op)
+                continue
+            given = [self.take(v) for v in op.results]
+            if any(g is not None for g in given):
+                self._operation(op, given)
+
+    def _operation(self, op: Operation, given: list[Leaves | None]) -> None:
+        handler = getattr(self, f"_{op.code}", None)
+        if handler is not None:
+            handler(op, given if op.code == "call" else given[0])
+        elif op.code in derivatives.ELEMENTWISE:
+            self._componentwise(op, given[0], derivatives.ELEMENTWISE[op.code])
+        elif op.code == "libm":
+            if op.attr not in derivatives.LIBM:
+                raise NotDifferentiable(f"`{op.attr}` has no derivative here", op)
+            self._componentwise(op, given[0], derivatives.LIBM[op.attr])
+        elif (
+            op.args and any(is_active(a.type) for a in op.args) and not isinstance(element(op.results[0].type), Scalar)
+        ):
+            raise NotDifferentiable(f"`{op.code}` has no derivative", op)
+
+    def _componentwise(self, op: Operation, given: Leaves | None, rule: derivatives.Rule) -> None:
+        assert given is not None
+        out: list[Leaves] = [[None] * len(given) for _ in op.args]
+        args, result = [self.scopes.primal(a) for a in op.args], self.scopes.primal(op.results[0])
+        for i, g in enumerate(given):
+            if g is None:
+                continue
+            found = rule(self.b, [leaf_of(self.b, a, i) for a in args], leaf_of(self.b, result, i), g)
+            for leaves, x in zip(out, found):
+                leaves[i] = x
+        for a, leaves in zip(op.args, out):
+            self.add(a, leaves)
+
+    def _select(self, op: Operation, given: Leaves) -> None:
+        condition = self.scopes.primal(op.args[0])
+        for value, first in zip(op.args[1:], (True, False)):
+            self.add(value, [g and self._if_else(condition, g, first) for g in given])
+
+    def _if_else(self, condition: Value, g: Value, first: bool) -> Value:
+        zero = self.b.const(0, g.type)
+        return self.b.op("select", condition, *((g, zero) if first else (zero, g)))
+
+    def _cast(self, op: Operation, given: Leaves) -> None:
+        source = element(op.args[0].type)
+        if source.is_float and element(op.attr).is_float:
+            self.add(op.args[0], [g and self.b.op("cast", g, attr=source) for g in given])
+
+    def _bitcast(self, op: Operation, given: Leaves) -> None:
+        if is_active(op.args[0].type) or self._takes_bits:
+            raise NotDifferentiable("bits taken as a number have no derivative", op)
+
+    def _make(self, op: Operation, given: Leaves) -> None:
+        at = 0
+        for a in op.args:
+            count = len(leaf_types(a.type))
+            self.add(a, given[at : at + count])
+            at += count
+
+    def _splat(self, op: Operation, given: Leaves) -> None:
+        for g in given:
+            self.add(op.args[0], [g])
+
+    def _extract(self, op: Operation, given: Leaves) -> None:
+        whole: Leaves = [None] * len(leaf_types(op.args[0].type))
+        first, end = member_span(op.args[0].type, op.attr)
+        whole[first:end] = given
+        self.add(op.args[0], whole)
+
+    def _insert(self, op: Operation, given: Leaves) -> None:
+        first, end = member_span(op.args[0].type, op.attr)
+        self.add(op.args[1], given[first:end])
+        self.add(op.args[0], [*given[:first], *[None] * (end - first), *given[end:]])
+
+    def _extract_dyn(self, op: Operation, given: Leaves) -> None:
+        (g,) = given
+        if g is not None:
+            here = self._at_component(op.args[1], op.args[0].type)
+            self.add(op.args[0], [self._if_else(c, g, True) for c in here])
+
+    def _insert_dyn(self, op: Operation, given: Leaves) -> None:
+        here = self._at_component(op.args[2], op.args[0].type)
+        self.add(op.args[0], [g and self._if_else(c, g, False) for c, g in zip(here, given)])
+        for c, g in zip(here, given):
+            if g is not None:
+                self.add(op.args[1], [self._if_else(c, g, True)])
+
+    def _at_component(self, index: Value, t: Packed) -> list[Value]:
+        i = self.scopes.primal(index)
+        return [self.b.op("eq", i, self.b.const(k, i.type)) for k in range(t.count)]
+
+    def _call(self, op: Operation, given: list[Leaves | None]) -> None:
+        try:
+            written = self.given(op.attr)
+        except NotDifferentiable as why:
+            raise NotDifferentiable(why.reason, op) from None
+        adjoint = written or self.callee_adjoint(op.attr)
+        active = [v for v in op.results if is_active(v.type)]
+        seeds = [
+            assemble(self.b, v.type, g or [None] * len(leaf_types(v.type)))
+            for v, g in zip(op.results, given)
+            if v in active
+        ]
+        args = [self.scopes.primal(a) for a in (*op.args, *(op.results if written else ()))]
+        found = self.b.emit("call", [*args, *seeds], adjoint, results=adjoint.results)
+        for a, x in zip((a for a in op.args if is_active(a.type)), found):
+            types = leaf_types(a.type)
+            self.add(a, [leaf_of(self.b, x, i) if _is_float(t) else None for i, t in enumerate(types)])
+
+    # -- memory -----------------------------------------------------------------------------------------------------
+
+    def _gradient(self, array: Value) -> Value:
+        return self.b.op("grad", self.scopes.primal(array))
+
+    def _place(self, op: Operation, values: int) -> list[Value]:
+        """The place in the gradient that an access names; `values` of its operands are not part of it."""
+        indices = op.args[1 : len(op.args) - values]
+        return [self._gradient(op.args[0]), *map(self.scopes.primal, indices)]
+
+    def _where_present(
+        self, place: Sequence[Value], emit: Callable[[], list[Value]], types: Sequence[Type]
+    ) -> list[Value]:
+        """Do something if the array has a gradient; zeros if it has none."""
+        present = self.b.op("not", self.b.op("is_null", place[0]))
+        self.b.push()
+        self.b.terminate("yield", emit())
+        then = self.b.pop()
+        self.b.push()
+        self.b.terminate("yield", [self.b.const(0, t) for t in types])
+        return list(self.b.emit("if", [present], None, (then, self.b.pop()), types))
+
+    def _load(self, op: Operation, given: Leaves) -> None:
+        place = self._place(op, 0)
+
+        def spread() -> list[Value]:
+            self._accumulate(place, op.attr, op.results[0].type, given)
+            return []
+
+        self._where_present(place, spread, ())
+
+    def _accumulate(self, place: Sequence[Value], path: tuple[int, ...], t: Type, given: Leaves) -> None:
+        """Add leaves to what lies along `path` in memory."""
+        if all(g is None for g in given):
+            return
+        if isinstance(t, Struct) or (isinstance(t, Packed) and None in given):
+            for i, m in enumerate(members(t)):
+                first, end = member_span(t, i)
+                self._accumulate(place, (*path, i), m, given[first:end])
+        else:
+            self.b.op("atomic", *place, assemble(self.b, t, given), attr=("add", path))
+
+    def _store(self, op: Operation) -> None:
+        value = op.args[-1]
+        if is_active(value.type):
+            self.add(value, self._withdraw(self._place(op, 1), op.attr, value.type))
+
+    def _withdraw(self, place: Sequence[Value], path: tuple[int, ...], t: Type) -> Leaves:
+        """Take the gradient of what lies along `path` over, leaving zero."""
+        if isinstance(t, Struct):
+            parts = [self._withdraw(place, (*path, i), m) for i, m in enumerate(members(t))]
+            return [x for part in parts for x in part]
+        if not isinstance(element(t), Scalar) or not element(t).is_float:
+            return [None] * len(leaf_types(t))
+
+        def move() -> list[Value]:
+            found = self.b.op("load", *place, attr=path)
+            self.b.op("store", *place, self.b.const(0, t), attr=path)
+            return [found]
+
+        (found,) = self._where_present(place, move, [t])
+        return [leaf_of(self.b, found, i) for i in range(len(leaf_types(t)))]
+
+    def _atomic(self, op: Operation) -> None:
+        kind, path = op.attr
+        value, given = op.args[-1], self.take(op.results[0])
+        if not is_active(value.type):
+            return
+        if given is not None:
+            raise NotDifferentiable(f"what an atomic {kind} found in memory depends on the order of threads", op)
+        if kind not in ("add", "sub"):
+            raise NotDifferentiable(f"an atomic {kind} of floating point numbers has no derivative here yet", op)
+        place = self._place(op, 1)
+        (found,) = self._where_present(place, lambda: [self.b.op("load", *place, attr=path)], [value.type])
+        leaves = [leaf_of(self.b, found, i) for i in range(len(leaf_types(value.type)))]
+        self.add(value, [x if kind == "add" else self.b.op("neg", x) for x in leaves])
+
+    # -- control flow -----------------------------------------------------------------------------------------------
+
+    def _reversed(
+        self,
+        region: Region,
+        owner: Operation,
+        seeds: Iterable[tuple[Value, Leaves | None]],
+        end: int = 1,
+        index: Value | None = None,
+    ) -> Scope:
+        """Emit the reverse of a region into the open one; returns its scope."""
+        scope = self.scopes.scope = Scope(region, owner, self.scope, index)
+        for value, given in seeds:
+            if given is not None:
+                self.add(value, given)
+        self._operations(region.ops[: len(region.ops) - end])
+        assert scope.outer is not None
+        self.scopes.scope = scope.outer
+        return scope
+
+    def _outward(self, scope: Scope) -> dict[Value, Leaves]:
+        """What a scope contributes to values from outside its region."""
+        home = self.scopes.region_of
+        return {v: g for v, g in scope.adjoints.items() if home[v] is not scope.region}
+
+    def _if(self, op: Operation) -> None:
+        given = [self.take(v) for v in op.results]
+        condition, before = self.scopes.primal(op.args[0]), self.top
+        sides = []
+        for region in op.regions:
+            self.b.push()
+            self.top = before
+            scope = self._reversed(region, op, zip(region.terminator.args, given))
+            made = self.b.pop()
+            made.ops[:0] = scope.prologue
+            sides.append((made, self._outward(scope), self.top))
+        keys = {(v, i): t for _, out, _ in sides for v, g in out.items() for i, t in _present(v, g)}
+        types = [*keys.values(), I32, I32]
+        for made, out, top in sides:
+            values = [out[v][i] if v in out else None for v, i in keys]
+            _end(made, [*values, *top], types)
+        results = self.b.emit("if", [condition], None, tuple(made for made, *_ in sides), types)
+        self.top = results[len(keys) :]
+        for (v, i), x in zip(keys, results):
+            self._add_leaf(v, i, x)
+
+    def _add_leaf(self, value: Value, index: int, x: Value) -> None:
+        leaves: Leaves = [None] * len(leaf_types(value.type))
+        leaves[index] = x
+        self.add(value, leaves)
+
+    def _for(self, op: Operation) -> None:
+        low, high, step = map(self.scopes.primal, op.args[:3])
+        count = trip_count(self.b, low, high, step)
+        self._loop_backward(op, count, op.regions[0].params[1:], op.args[3:], lambda k: index_at(self.b, low, step, k))
+
+    def _loop(self, op: Operation) -> None:
+        count = self.scopes.primal(self.scopes.count_of(op))
+        self._loop_backward(op, count, op.regions[0].params, op.args, None)
+
+    def _loop_backward(
+        self,
+        op: Operation,
+        count: Value,
+        params: Sequence[Value],
+        init: Sequence[Value],
+        index: Callable[[Value], Value] | None,
+    ) -> None:
+        """The iterations from last to first. From one to the one before go the adjoints of the carried values; those
+        of a `loop`'s results enter its last iteration, those of a `for` are the carried values' own.
+        """
+        region, results = op.regions[0], [self.take(v) for v in op.results]
+        leaving = region.ops[-2].regions[0].terminator.args if index is None else []
+        slots, exits = _slots(params), _slots(leaving)
+        start = [None] * len(slots) if index is None else _flat(results, params)
+        start += _flat(results, leaving) if index is None else []
+        types = [*(t for *_, t in (*slots, *exits)), I32, I32]
+        one = self.b.const(1, count.type)
+        head = [self.b.op("sub", count, one), self.b.const(-1, count.type), self.b.const(-1, count.type)]
+        initial = [*(self._or_zero(x, t) for x, t in zip(start, types)), *self.top]
+        k, *state = self.b.push([count.type, *types])
+        base = tuple(Value(I32) for _ in CELLS)
+        self.top = base
+        at = index(k) if index else None
+        prefix = len(self.b.region.ops)
+        seeds = [*_gather(region.terminator.args, params, state), *_gather(leaving, leaving, state[len(slots) :])]
+        scope = self._reversed(region, op, seeds, 1 if index else 2, at)
+        below, made = self.top, self.b.pop()
+        made.ops[:] = [
+            *self._fetched(op, scope, base, state[-2:]),
+            *made.ops[:prefix],
+            *scope.prologue,
+            *made.ops[prefix:],
+        ]
+        out = self._outward(scope)
+        sums = [(v, i, t) for v, g in out.items() for i, t in enumerate(leaf_types(v.type)) if g[i] is not None]
+        following = [self._leaf(scope.adjoints, p, i) for p, i, _ in slots] + [None] * len(exits) + list(below)
+        for v, i, t in sums:
+            total = Value(t)
+            made.params.append(total)
+            following.append(_append(made, "add", [total, out[v][i]], t))
+        types += [t for *_, t in sums]
+        _end(made, following, types)
+        initial += [self.b.const(0, t) for *_, t in sums]
+        found = self.b.emit("for", [*head, *initial], None, (made,), types)
+        self.top = found[len(slots) + len(exits) :][:2]
+        starts = dict(zip(params, init))
+        for (p, i, _), x in zip(slots, found):
+            self._add_leaf(starts[p], i, x)
+        for (v, i, _), x in zip(sums, found[len(types) - len(sums) :]):
+            self._add_leaf(v, i, x)
+
+    def _or_zero(self, x: Value | None, t: Type) -> Value:
+        return self.b.const(0, t) if x is None else x
+
+    def _leaf(self, adjoints: dict[Value, Leaves], value: Value, i: int) -> Value | None:
+        return adjoints[value][i] if value in adjoints else None
+
+    def _fetched(self, op: Operation, scope: Scope, base: Sequence[Value], top: Sequence[Value]) -> list[Operation]:
+        """Operations that take back what the iteration stashed."""
+        frame = Frame.of(scope.inputs)
+        self.frames[op] = frame
+        self.b.push()
+        values, below = pop(self.b, frame, top)
+        self.known.update(zip(scope.inputs.values(), values))
+        self.known.update(zip(base, below))
+        return self.b.pop().ops
+
+
+def _present(value: Value, given: Leaves) -> list[tuple[int, Type]]:
+    """The leaves that have an adjoint, with their types."""
+    return [(i, t) for i, (t, g) in enumerate(zip(leaf_types(value.type), given)) if g is not None]
+
+
+def _is_float(t: Type) -> bool:
+    return isinstance(t, Scalar) and t.is_float
+
+
+def _slots(values: Iterable[Value]) -> list[tuple[Value, int, Type]]:
+    """The float leaves of values: which value, which leaf, its type."""
+    return [(v, i, t) for v in values for i, t in enumerate(leaf_types(v.type)) if _is_float(t)]
+
+
+def _flat(given: Sequence[Leaves | None], values: Sequence[Value]) -> list[Value | None]:
+    """Adjoints of values in the order of `_slots`."""
+    return [
+        g[i] if g else None for v, g in zip(values, given) for i, t in enumerate(leaf_types(v.type)) if _is_float(t)
+    ]
+
+
+def _gather(targets: Sequence[Value], like: Sequence[Value], state: Sequence[Value]) -> list[tuple[Value, Leaves]]:
+    """Adjoints for `targets` from values in the order of `_slots(like)`."""
+    out, at = [], iter(state)
+    for target, v in zip(targets, like):
+        out.append((target, [next(at) if _is_float(t) else None for t in leaf_types(v.type)]))
+    return out
+
+
+def _append(region: Region, code: str, args: list, t: Type, attr: object = None) -> Value:
+    """Add an operation to a region that is closed for the builder."""
+    op = Operation(code, args, attr)
+    op.results = (Value(t, op),)
+    region.ops.append(op)
+    return op.results[0]
+
+
+def _end(region: Region, values: Sequence[Value | None], types: Sequence[Type]) -> None:
+    """Close a region by yielding `values`; those that are None are zero."""
+    zero = {t: 0.0 if _is_float(t) else 0 for t in types}
+    args = [_append(region, "const", [], t, zero[t]) if v is None else v for v, t in zip(values, types)]
+    region.ops.append(Operation("yield", args))

@@ -1,0 +1,189 @@
+"""Where reversed code stands, and how it gets at values of the forward code.
+
+The reverse of a region is emitted under a `Scope`. `Scopes.primal` answers with a value that can be used there: values
+of the function's own body are at hand, since the forward code stands before the reverse code. Inside the reverse of a
+loop or an `if`, a value is computed again from what is at hand; where that is not possible it is *carried*: a loop
+puts it on the stash in every iteration, an `if` gives it as one more result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..ir.nodes import Function, Operation, Region, Value
+from ..ir.ops import OPS
+from ..lang.errors import NotDifferentiable
+from ..lang.types import I32, Array, Type
+from ..passes.dce import has_effects
+
+
+def origin(array: Value) -> Value | None:
+    """The parameter that an array is a view of; None where that is not known."""
+    while array.op is not None:
+        if array.op.code not in ("slice", "grad", "extract"):
+            return None
+        array = array.op.args[0]
+    return array
+
+
+def _check_source(op: Operation) -> None:
+    """Refuse memory that the adjoint could not find again."""
+    array = op.args[0]
+    while array.op is not None and array.op.code in ("slice", "extract"):
+        array = array.op.args[0]
+    if array.op is not None and array.op.code == "alloca":
+        raise NotDifferentiable("arrays made inside a kernel have no gradient yet: use a vector, or an argument", op)
+    if array.op is not None and array.op.code == "load":
+        raise NotDifferentiable("arrays found in elements of arrays have no gradient: pass them as arguments", op)
+
+
+def may_alias(a: Value, b: Value, shared: bool) -> bool:
+    """Whether two arrays may share elements. Different parameters have different memory unless that is `shared`."""
+    if a.type.dtype is not b.type.dtype:
+        return False
+    first, second = origin(a), origin(b)
+    return shared or first is second or first is None or second is None
+
+
+@dataclass
+class Scope:
+    """The reverse of one region being emitted.
+
+    `prologue` are operations that compute values again, to stand before all others; `inputs` maps values that a loop
+    stashes to the values they come back as.
+    """
+
+    region: Region
+    owner: Operation | None
+    outer: Scope | None
+    index: Value | None = None  # of a `for`
+    adjoints: dict[Value, list[Value | None]] = field(default_factory=dict)
+    found: dict[Value, Value] = field(default_factory=dict)
+    prologue: list[Operation] = field(default_factory=list)
+    inputs: dict[Value, Value] = field(default_factory=dict)
+
+
+class Scopes:
+    """The open scopes, and what the forward code is asked to hand over.
+
+    `exposed` maps an `if` to the values inside it that it gives as results: (branch, value, result). `counts` maps a
+    `loop` to the value that says how many iterations it had.
+    """
+
+    def __init__(self, function: Function, shared: bool):
+        self.function, self.shared = function, shared
+        self.region_of: dict[Value, Region] = {}
+        self.written: list[Value] = []
+        self.exposed: dict[Operation, list[tuple[int, Value, Value]]] = {}
+        self.counts: dict[Operation, Value] = {}
+        self.handed: set[Value] = set()  # values that only the forward code can make
+        self._repeatable: dict[Operation, bool] = {}
+        self.region_of.update(dict.fromkeys(function.params, function.body))
+        self._survey(function.body)
+        self.scope = Scope(function.body, None, None)
+
+    def _survey(self, region: Region) -> None:
+        self.region_of.update(dict.fromkeys(region.params, region))
+        for op in region.ops:
+            self.region_of.update(dict.fromkeys(op.results, region))
+            if op.code in ("store", "atomic"):
+                self.written.append(op.args[0])
+            if op.code in ("load", "store", "atomic"):
+                _check_source(op)
+            for inner in op.regions:
+                self._survey(inner)
+
+    def count_of(self, loop: Operation) -> Value:
+        """The number of iterations that a `loop` had."""
+        if loop not in self.counts:
+            self.counts[loop] = self._hand_over(I32, self.region_of_op(loop))
+        return self.counts[loop]
+
+    def region_of_op(self, op: Operation) -> Region:
+        """The region that an operation stands in: that of the open scopes which has it."""
+        scope: Scope | None = self.scope
+        while scope is not None:
+            if op in scope.region.ops:
+                return scope.region
+            scope = scope.outer
+        raise AssertionError("an operation outside of all open scopes")
+
+    def _hand_over(self, t: Type, region: Region, name: str = "") -> Value:
+        value = Value(t, name=name)
+        self.region_of[value] = region
+        self.handed.add(value)
+        return value
+
+    # -- values -----------------------------------------------------------------------------------------------------
+
+    def primal(self, value: Value, scope: Scope | None = None) -> Value:
+        """`value` of the forward code, as a value that can be used in `scope`, by default the innermost."""
+        home = self.region_of[value]
+        at = scope or self.scope
+        while at.region is not home:
+            assert at.outer is not None, "a value of a region that is not being reversed"
+            at = at.outer
+        if at.outer is None:
+            return value
+        if value not in at.found:
+            self._find(value, at)
+        return at.found[value]
+
+    def _find(self, value: Value, scope: Scope) -> None:
+        op = value.op
+        if op is None and scope.owner is not None and scope.owner.code == "for" and value is scope.region.params[0]:
+            assert scope.index is not None
+            scope.found[value] = scope.index
+        elif op is not None and value not in self.handed and self.is_repeatable(op):
+            self._repeat(op, scope)
+        else:
+            scope.found[value] = self._carry(value, scope)
+
+    def _carry(self, value: Value, scope: Scope) -> Value:
+        if isinstance(value.type, Array):
+            raise NotDifferentiable("an array that a loop or branch chooses cannot be differentiated", value.op)
+        owner = scope.owner
+        assert owner is not None and scope.outer is not None
+        if owner.code != "if":
+            scope.inputs[value] = Value(value.type, name=value.name)
+            return scope.inputs[value]
+        result = self._hand_over(value.type, self.region_of_op(owner), value.name)
+        self.exposed.setdefault(owner, []).append((owner.regions.index(scope.region), value, result))
+        return self.primal(result, scope.outer)
+
+    # -- computing again --------------------------------------------------------------------------------------------
+
+    def is_repeatable(self, op: Operation) -> bool:
+        """Whether an operation gives the same when it is done again later, at little cost."""
+        if op not in self._repeatable:
+            self._repeatable[op] = self._decide(op)
+        return self._repeatable[op]
+
+    def _decide(self, op: Operation) -> bool:
+        if op.code == "load":
+            return not any(may_alias(op.args[0], w, self.shared) for w in self.written)
+        if op.code == "call":
+            reads = any(inner.code == "load" for inner in op.attr.body.walk())
+            return not has_effects(op.attr) and not (reads and self.written)
+        if op.code == "if":
+            return all(self.is_repeatable(inner) for r in op.regions for inner in r.ops if inner.code != "yield")
+        return OPS[op.code].pure and not op.regions
+
+    def _repeat(self, op: Operation, scope: Scope) -> None:
+        copy = self._copy(op, scope, {})
+        scope.found.update(zip(op.results, copy.results))
+        scope.prologue.append(copy)
+
+    def _copy(self, op: Operation, scope: Scope, inside: dict[Value, Value]) -> Operation:
+        copy = Operation(op.code, [inside.get(a) or self.primal(a, scope) for a in op.args], op.attr, op.loc)
+        copy.results = tuple(Value(v.type, copy, i, v.name) for i, v in enumerate(op.results))
+        regions = []
+        for region in op.regions:
+            new, local = Region(), dict(inside)
+            for inner in region.ops:
+                made = self._copy(inner, scope, local)
+                local.update(zip(inner.results, made.results))
+                new.ops.append(made)
+            regions.append(new)
+        copy.regions = tuple(regions)
+        return copy

@@ -1,0 +1,132 @@
+"""Derivatives of library functions, where differentiating their own code would be wrong or wasteful.
+
+A gradient takes the arguments of the function, its result (or results) and the adjoint of each result, and gives the
+adjoint of each floating point argument. Functions without one here are differentiated operation by operation.
+"""
+
+from __future__ import annotations
+
+from ..lang import prim
+from ..lang.generics import F
+from ..lang.registry import gradient
+from .exponentials import cosh, exp, log, pow, sinh
+from .trigonometry import cos, sin
+
+# Iterations and searches, whose own code does not have the derivative of what they find.
+REFUSED = frozenset(["svd2", "svd3", "qr3", "eig3", "poisson"])
+
+
+@gradient
+def sin_gradient(x: F, y: F, g: F) -> F:
+    return g * cos(x)
+
+
+@gradient
+def cos_gradient(x: F, y: F, g: F) -> F:
+    return -g * sin(x)
+
+
+@gradient
+def tan_gradient(x: F, y: F, g: F) -> F:
+    return g * (F(1.0) + y * y)
+
+
+@gradient
+def asin_gradient(x: F, y: F, g: F) -> F:
+    """Zero at both ends, where the slope has no bound."""
+    rest = F(1.0) - x * x
+    return prim.select(rest > F(0.0), g / prim.sqrt(rest), F(0.0))
+
+
+@gradient
+def acos_gradient(x: F, y: F, g: F) -> F:
+    """Zero at both ends, where the slope has no bound."""
+    rest = F(1.0) - x * x
+    return prim.select(rest > F(0.0), -g / prim.sqrt(rest), F(0.0))
+
+
+@gradient
+def atan_gradient(x: F, y: F, g: F) -> F:
+    return g / (F(1.0) + x * x)
+
+
+@gradient
+def atan2_gradient(y: F, x: F, angle: F, g: F) -> tuple[F, F]:
+    """Zero at the origin, where every direction has another angle."""
+    square = x * x + y * y
+    share = prim.select(square > F(0.0), g / square, F(0.0))
+    return share * x, -share * y
+
+
+@gradient
+def exp_gradient(x: F, y: F, g: F) -> F:
+    return g * y
+
+
+@gradient
+def exp2_gradient(x: F, y: F, g: F) -> F:
+    return g * y * F(0.6931471805599453)
+
+
+@gradient
+def log_gradient(x: F, y: F, g: F) -> F:
+    return g / x
+
+
+@gradient
+def log2_gradient(x: F, y: F, g: F) -> F:
+    return g / x * F(1.4426950408889634)
+
+
+@gradient
+def log10_gradient(x: F, y: F, g: F) -> F:
+    return g / x * F(0.4342944819032518)
+
+
+@gradient
+def pow_gradient(x: F, y: F, power: F, g: F) -> tuple[F, F]:
+    """Zero for the base where the exponent is zero, and for the exponent where the base is not positive."""
+    of_base = prim.select(y == F(0.0), F(0.0), g * y * pow(x, y - F(1.0)))
+    of_exponent = prim.select(x > F(0.0), g * power * log(x), F(0.0))
+    return of_base, of_exponent
+
+
+@gradient
+def sinh_gradient(x: F, y: F, g: F) -> F:
+    return g * cosh(x)
+
+
+@gradient
+def cosh_gradient(x: F, y: F, g: F) -> F:
+    return g * sinh(x)
+
+
+@gradient
+def tanh_gradient(x: F, y: F, g: F) -> F:
+    return g * (F(1.0) - y * y)
+
+
+@gradient
+def cbrt_gradient(x: F, y: F, g: F) -> F:
+    """Zero at zero, where the slope has no bound."""
+    return prim.select(x == F(0.0), F(0.0), g / (F(3.0) * y * y))
+
+
+@gradient
+def erf_gradient(x: F, y: F, g: F) -> F:
+    return g * F(1.1283791670955126) * exp(-x * x)
+
+
+@gradient
+def erfc_gradient(x: F, y: F, g: F) -> F:
+    return g * F(-1.1283791670955126) * exp(-x * x)
+
+
+@gradient
+def erfinv_gradient(x: F, y: F, g: F) -> F:
+    return g * F(0.8862269254527580) * exp(y * y)
+
+
+@gradient
+def erfcinv_gradient(x: F, y: F, g: F) -> F:
+    return g * F(-0.8862269254527580) * exp(y * y)

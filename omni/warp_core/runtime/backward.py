@@ -1,0 +1,154 @@
+"""Launching the adjoint of a kernel: which of its arrays to keep when it runs, and how the adjoint runs later."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from .. import config
+from ..compiler import adjoint_facts
+from ..lang.kernel import Kernel
+from ..lang.types import Array, Struct, indexed_array
+from . import plans
+from .array import array
+from .kept import Kept, span_of
+
+_facts: dict[tuple[Kernel, plans.Options], tuple[tuple[bool, ...], bool]] = {}
+
+
+@dataclass
+class Recorded:
+    """A launch as the tape has it: what was launched, and what the adjoint will read of it."""
+
+    kernel: Kernel
+    dim: Any
+    args: list[Any]
+    options: plans.Options
+    kept: Kept
+    replays: bool
+
+    def backward(self) -> None:
+        """Add to the gradients of the launch's arrays."""
+        kept = self.kept.copy() if self.replays else self.kept
+        reads, _ = facts(self.kernel, self.options)
+        args = [_as_kept(a, kept) if read else a for a, read in zip(self.args, reads)]
+        plan = plans.plan_for(self.kernel, self.options)
+        plan.launch(self.dim, args)
+
+
+def record(kernel: Kernel, dim: Any, args: Sequence[Any]) -> Recorded:
+    """Note a launch that is about to run, and keep what its adjoint needs.
+
+    Raises:
+        CompileError: the kernel cannot be differentiated.
+        ValueError: arrays of different element types share memory, which gradients could not follow.
+    """
+    held = [_as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
+    arrays = [a for value in held for a in arrays_in(value)]
+    options = _options(kernel, arrays)
+    reads, replays = facts(kernel, options)
+    kept = Kept([a for value, read in zip(held, reads) if read for a in arrays_in(value)])
+    return Recorded(kernel, dim, held, options, kept, replays)
+
+
+def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Sequence[Any]) -> None:
+    """Run the adjoint of a launch on arrays as they are now.
+
+    Args:
+        kernel: the kernel.
+        dim: as for the launch.
+        args: as for the launch.
+        gradients: for each argument an array of gradients; whatever is no array leaves the argument's own.
+
+    Raises:
+        CompileError: the kernel cannot be differentiated.
+        ValueError: it overwrites what its gradient needs, so that only a tape can tell.
+    """
+    held = [_as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
+    for i, g in enumerate(gradients[: len(held)]):
+        if isinstance(g, array) and isinstance(held[i], array):
+            held[i] = held[i][...]
+            held[i].grad = g
+    arrays = [a for value in held for a in arrays_in(value)]
+    options = _options(kernel, arrays)
+    if facts(kernel, options)[1]:
+        raise ValueError(
+            f"kernel `{kernel.name}` reads what it overwrites, so its gradient needs the arrays from before the "
+            "launch: record the launch on a wp.Tape"
+        )
+    plans.plan_for(kernel, options).launch(dim, held)
+
+
+def _options(kernel: Kernel, arrays: Sequence[array]) -> plans.Options:
+    """The options that the adjoint of a launch on these arrays is compiled with."""
+    wanted = config.enable_backward if kernel.enable_backward is None else kernel.enable_backward
+    if not wanted:
+        raise RuntimeError(f"kernel `{kernel.name}` was made with enable_backward=False: it has no gradient")
+    for name, t in kernel.params:
+        if _has_indexed(t):
+            raise ValueError(
+                f"kernel `{kernel.name}`: parameter `{name}` has indexed arrays, which have no gradient in this version"
+            )
+    return plans.options_for(kernel)._replace(debug=False, adjoint="shared" if _share(kernel, arrays) else "distinct")
+
+
+def _as_array(value: Any, t: Any) -> Any:
+    """NumPy arrays and the like as arrays over the same memory; anything else as it is."""
+    if not isinstance(t, Array) or value is None or isinstance(value, array):
+        return copy.copy(value) if hasattr(type(value), "__wc_type__") else value
+    made = plans.shared_array(value, t)
+    return value if made is NotImplemented else made
+
+
+def _has_indexed(t: Any) -> bool:
+    """Whether a parameter type has arrays that are seen through index arrays."""
+    return isinstance(t, Struct) and (indexed_array(t) is not None or any(_has_indexed(f) for _, f in t.fields))
+
+
+def arrays_in(value: Any) -> list[array]:
+    """The arrays that an argument is or, being a struct, has."""
+    if isinstance(value, array):
+        return [value]
+    t = getattr(type(value), "__wc_type__", None)
+    names = [name for name, _ in t.fields] if isinstance(t, Struct) else []
+    return [a for name in names for a in arrays_in(getattr(value, name))]
+
+
+def _as_kept(value: Any, kept: Kept) -> Any:
+    """An argument with its arrays as they were."""
+    if isinstance(value, array):
+        return kept.view(value)
+    if not arrays_in(value):
+        return value
+    made = copy.copy(value)
+    for name, _ in type(value).__wc_type__.fields:
+        setattr(made, name, _as_kept(getattr(value, name), kept))
+    return made
+
+
+def _share(kernel: Kernel, arrays: Sequence[array]) -> bool:
+    """Whether some of the arrays share memory."""
+    spans = [(*span_of(a), a.dtype) for a in arrays if a.size]
+    pairs = [(a, b) for a, b in combinations(spans, 2) if a[0] < b[1] and b[0] < a[1]]
+    if any(a[2] is not b[2] for a, b in pairs):
+        raise ValueError(
+            f"kernel `{kernel.name}`: arrays of different element types share memory, so a tape cannot follow the "
+            "gradient; copy one of them"
+        )
+    return bool(pairs)
+
+
+def facts(kernel: Kernel, options: plans.Options) -> tuple[tuple[bool, ...], bool]:
+    """Which parameters' arrays the adjoint reads, and whether it replays the launch."""
+    key = kernel, options
+    if key not in _facts:
+        ready = plans.cached(kernel, options)
+        _facts[key] = (
+            (ready.artifact.reads, ready.artifact.replays)
+            if ready
+            else adjoint_facts(plans.request(kernel, options, 0))
+        )
+    return _facts[key]

@@ -1,0 +1,132 @@
+"""Gradients of kernels by central differences in float64, and the verdict on an adjoint."""
+
+from __future__ import annotations
+
+import linecache
+import random
+from dataclasses import dataclass
+
+import omni.warp_core as wp
+from omni.warp_core.autodiff.adjoint import adjoint_kernel
+from omni.warp_core.front.gradients import library_gradient
+from omni.warp_core.front.lower import lower_kernel
+from omni.warp_core.ir import interp, verifier
+from omni.warp_core.ir.memory import MemArray
+from omni.warp_core.ir.nodes import Function
+from omni.warp_core.lang.errors import NotDifferentiable
+from omni.warp_core.lang.types import F64
+from omni.warp_core.passes.pipeline import run
+
+THREADS = 3
+N = 4  # the loop bound that programs get
+STEP = 1e-6
+LARGE = 1e6
+
+Arrays = dict[str, list[float]]
+
+
+def kernel_of(text: str, name: str) -> wp.Kernel:
+    """The kernel `program` of a source text."""
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    space = {"wp": wp, "F": wp.array(dtype=wp.float64), "__name__": name}
+    exec(compile(text, name, "exec"), space)
+    return space["program"]
+
+
+def inputs(seed: int) -> Arrays:
+    r = random.Random(seed)
+    return {
+        "x": [r.uniform(-1.0, 1.5) for _ in range(4 * THREADS)],
+        "y": [r.uniform(-1.0, 1.0) for _ in range(2 * THREADS)],
+        "z": [r.uniform(-1.0, 1.0) for _ in range(THREADS)],
+    }
+
+
+def arguments(values: Arrays) -> list:
+    return [
+        N if name == "n" else MemArray(F64, (len(values[name]),), list(values[name])) for name in ("x", "n", "y", "z")
+    ]
+
+
+def forward(function: Function, values: Arrays) -> Arrays:
+    args = arguments(values)
+    interp.run_kernel(function, args, THREADS)
+    return {"y": args[2].values(), "z": args[3].values()}
+
+
+def loss(function: Function, values: Arrays, weights: Arrays) -> float:
+    out = forward(function, values)
+    return sum(w * v for name in weights for w, v in zip(weights[name], out[name]))
+
+
+@dataclass
+class Verdict:
+    """`kind` is right, refused, wrong, or unclear where differences do not agree with each other."""
+
+    kind: str
+    detail: str = ""
+
+
+def verdict(text: str, seed: int) -> Verdict:
+    """Compare the adjoint of a program with central differences at one point."""
+    function = lower_kernel(kernel_of(text, f"<gradient {seed}>"))
+    try:
+        adjoint = adjoint_kernel(function, library_gradient)
+    except NotDifferentiable as why:
+        return Verdict("refused", why.reason)
+    verifier.verify(adjoint.function)
+    ready = run(adjoint.function)
+    verifier.verify(ready)
+    values, r = inputs(seed), random.Random(-seed)
+    weights = {name: [r.uniform(-1.0, 1.0) for _ in values[name]] for name in ("y", "z")}
+    found = backward(function, ready, adjoint.replays, THREADS, values, weights)
+    return compare(function, values, weights, found)
+
+
+def backward(
+    function: Function, adjoint: Function, replays: bool, threads: int, values: Arrays, weights: Arrays
+) -> Arrays:
+    """Gradients of all arrays, by running the adjoint in the interpreter."""
+    args = arguments(values)
+    if not replays:
+        interp.run_kernel(function, args, threads)
+    places = {"x": 0, "y": 2, "z": 3}
+    for name, i in places.items():
+        args[i].grad = MemArray(F64, args[i].shape, list(weights.get(name, [0.0] * len(values[name]))))
+    interp.run_kernel(adjoint, args, threads)
+    return {name: args[i].grad.values() for name, i in places.items()}
+
+
+def interpreted(kernel: wp.Kernel, threads: int, values: Arrays, weights: Arrays) -> Arrays:
+    """Gradients of a kernel, by its adjoint in the interpreter."""
+    function = lower_kernel(kernel)
+    adjoint = adjoint_kernel(function, library_gradient)
+    return backward(function, adjoint.function, adjoint.replays, threads, values, weights)
+
+
+def compare(function: Function, values: Arrays, weights: Arrays, found: Arrays) -> Verdict:
+    unclear = 0
+    rounding = 1e-9 * abs(loss(function, values, weights))  # of a difference, by the step
+    for name, gradient in found.items():
+        for k, g in enumerate(gradient):
+            slope = difference(function, values, weights, name, k, STEP)
+            allowed = 1e-5 * (1.0 + abs(slope) + abs(g)) + rounding
+            if abs(slope - g) <= allowed:
+                continue
+            # A kink or a jump, where smaller steps say something else; or values so large that no step is small enough
+            # for their sines.
+            finer = [difference(function, values, weights, name, k, STEP / n) for n in (3.0, 10.0)]
+            if max(abs(slope), abs(g)) > LARGE or any(abs(f - slope) > allowed for f in finer):
+                unclear += 1
+                continue
+            return Verdict("wrong", f"{name}[{k}]: {g} instead of {slope}")
+    return Verdict("unclear" if unclear else "right")
+
+
+def difference(function: Function, values: Arrays, weights: Arrays, name: str, k: int, step: float) -> float:
+    results = []
+    for moved_by in (-step, step):
+        moved = {n: list(v) for n, v in values.items()}
+        moved[name][k] += moved_by
+        results.append(loss(function, moved, weights))
+    return (results[1] - results[0]) / (2.0 * step)

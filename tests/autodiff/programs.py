@@ -1,0 +1,214 @@
+"""Random differentiable kernels as Python text: `text(seed)` gives the same program for the same seed.
+
+A program reads four numbers of `x` per thread, works on them with everything that control flow, components, structs,
+arrays and functions allow, and writes to `y` and to its own element of `z`, which it also reads. All is float64, so
+central differences are a sharp judge.
+"""
+
+from __future__ import annotations
+
+import random
+
+HEAD = """
+@wp.struct
+class Pair:
+    a: wp.float64
+    v: wp.vec3d
+
+
+@wp.func
+def bump(a: wp.float64, b: wp.float64):
+    if a > b:
+        return wp.sin(a) * b
+    return a - b * b
+
+
+@wp.func
+def series(a: wp.float64, n: int):
+    s = a
+    for i in range(n):
+        if s > 2.0:
+            break
+        s = s + wp.sin(s) * a
+    return s
+
+
+@wp.func
+def turned(p: Pair, b: wp.float64):
+    q = p
+    q.a = q.a * b
+    q.v[1] = q.v[0] + b
+    return q
+
+
+@wp.kernel
+def program(x: F, n: int, y: F, z: F):
+    i = wp.tid()
+"""
+
+
+class _Program:
+    def __init__(self, seed: int):
+        self.r = random.Random(seed)
+        self.floats = ["a", "b", "c", "d"]
+        self.counters = ["n", "i"]
+        self.lines = [f"    {name} = x[4 * i + {k}]" for k, name in enumerate("abcd")]
+        self.lines += ["    v = wp.vec3d(a, b, c)", "    p = Pair()", "    p.a = d", "    p.v = v", "    w = z[i]"]
+        self.floats.append("w")
+        self.fresh = 0
+
+    def pick(self, *choices):
+        return self.r.choice(choices)
+
+    def name(self, prefix: str) -> str:
+        self.fresh += 1
+        return f"{prefix}{self.fresh}"
+
+    # -- expressions ------------------------------------------------------------------------------------------------
+
+    def atom(self) -> str:
+        return self.pick(
+            *self.floats, *self.floats, "v[0]", "v.y", f"v[{self.pick(*self.counters)} % 3]", "p.a", "p.v[2]", "z[i]"
+        )
+
+    def expression(self, depth: int = 2) -> str:
+        if depth == 0 or self.r.random() < 0.15:
+            return self.atom()
+        a, b = self.expression(depth - 1), self.expression(depth - 1)
+        return self.pick(
+            f"({a} + {b})",
+            f"({a} - {b})",
+            f"{a} * {b}",
+            f"wp.sin({a} * {b})",
+            f"wp.cos({a})",
+            f"wp.tanh({a} + {b})",
+            f"{a} / (1.5 + {b} * {b})",
+            f"wp.exp(-{a} * {a})",
+            f"wp.sqrt(1.0 + {a} * {a})",
+            f"wp.log(2.0 + {a} * {a})",
+            f"wp.pow(1.2 + {a} * {a}, 0.7 * wp.sin({b}))",
+            f"wp.atan2({a}, 2.0 + {b} * {b})",
+            f"wp.min({a}, {b})",
+            f"wp.max({a}, 0.3 * {b})",
+            f"wp.abs({a} - 0.1)",
+            f"({a} if {self.condition()} else {b})",
+            f"wp.where({self.condition()}, {a}, {b})",
+            f"bump({a}, {b})",
+            f"series(wp.sin({a}), {self.pick(*self.counters)} % 4)",
+            f"wp.dot(v, wp.vec3d({a}, {b}, {self.atom()}))",
+            f"wp.length(v + wp.vec3d(3.0, {a}, 0.5))",
+            f"turned(p, {a}).v[1]",
+            f"0.5 * {a} + 0.25",
+        )
+
+    def condition(self) -> str:
+        k = self.pick(*self.counters)
+        return self.pick(
+            f"{self.atom()} > {self.atom()}",
+            f"{self.atom()} < 0.3",
+            f"{k} % 2 == 0",
+            f"{k} > 1 and {self.atom()} < 1.1",
+        )
+
+    def damped(self) -> str:
+        return self.pick(
+            f"wp.sin({self.expression()})", f"0.7 * wp.tanh({self.expression()}) + 0.1", self.expression(1)
+        )
+
+    # -- statements -------------------------------------------------------------------------------------------------
+
+    def block(self, indent: str, depth: int, loop: bool, count: int) -> None:
+        for _ in range(count):
+            self.statement(indent, depth, loop)
+
+    def statement(self, indent: str, depth: int, loop: bool) -> None:
+        simple = [self.assign, self.assign, self.augment, self.component, self.member, self.memory]
+        if depth and self.r.random() < 0.5:
+            self.pick(self.branch, self.count, self.while_)(indent, depth, loop)
+        elif loop and self.r.random() < 0.25:
+            self.leave(indent)
+        else:
+            self.r.choice(simple)(indent)
+
+    def put(self, indent: str, line: str) -> None:
+        self.lines.append(indent + line)
+
+    def assign(self, indent: str) -> None:
+        self.put(indent, f"{self.pick(*self.floats)} = {self.damped()}")
+
+    def augment(self, indent: str) -> None:
+        self.put(indent, f"{self.pick(*self.floats)} {self.pick('+=', '-=', '*=')} 0.5 * {self.damped()}")
+
+    def component(self, indent: str) -> None:
+        place = self.pick("v[0]", "v[1]", "v.z", f"v[{self.pick(*self.counters)} % 3]")
+        self.put(indent, self.pick(f"{place} = {self.damped()}", f"{place} += 0.5 * {self.damped()}"))
+
+    def member(self, indent: str) -> None:
+        self.put(
+            indent,
+            self.pick(
+                f"p.a = {self.damped()}",
+                "p.v = v",
+                f"p = turned(p, {self.damped()})",
+                f"p.v[{self.pick(*self.counters)} % 3] = {self.damped()}",
+                f"v = wp.normalize(v + wp.vec3d(2.0, {self.atom()}, 0.0))",
+                f"v = wp.cross(v, wp.vec3d({self.atom()}, 0.5, 1.0))",
+            ),
+        )
+
+    def memory(self, indent: str) -> None:
+        self.put(
+            indent,
+            self.pick(
+                f"z[i] = {self.damped()}",
+                f"z[i] = 0.6 * z[i] * {self.damped()}",
+                f"z[i] *= wp.cos({self.atom()})",
+                f"y[2 * i] += {self.damped()}",
+                f"wp.atomic_add(y, 2 * i + 1, {self.damped()})",
+                f"wp.atomic_sub(y, 0, {self.damped()})",
+            ),
+        )
+
+    def branch(self, indent: str, depth: int, loop: bool) -> None:
+        self.put(indent, f"if {self.condition()}:")
+        self.block(indent + "    ", depth - 1, loop, self.r.randint(1, 2))
+        if self.r.random() < 0.6:
+            self.put(indent, "else:")
+            self.block(indent + "    ", depth - 1, loop, self.r.randint(1, 2))
+
+    def count(self, indent: str, depth: int, loop: bool) -> None:
+        k = self.name("k")
+        bounds = self.pick("n", "3", "1, n", "n, 0, -1", "n % 3", "0, 4, 2")
+        self.put(indent, f"for {k} in range({bounds}):")
+        self.counters.append(k)
+        self.block(indent + "    ", depth - 1, True, self.r.randint(1, 3))
+        self.counters.remove(k)
+
+    def while_(self, indent: str, depth: int, loop: bool) -> None:
+        k = self.name("j")
+        self.put(indent, f"{k} = int({self.r.randint(0, 2)})")
+        self.put(indent, f"while {k} < n{self.pick('', f' and {self.atom()} < 1.2')}:")
+        self.put(indent + "    ", f"{k} += 1")
+        self.counters.append(k)
+        self.block(indent + "    ", depth - 1, True, self.r.randint(1, 3))
+        self.counters.remove(k)
+
+    def leave(self, indent: str) -> None:
+        self.put(indent, f"if {self.condition()}:")
+        way = self.pick("break", "continue", "break", "return")
+        if way == "return":
+            self.put(indent + "    ", f"y[2 * i] += {self.expression()}")
+        self.put(indent + "    ", way)
+
+    def text(self) -> str:
+        self.block("    ", 3, False, self.r.randint(3, 6))
+        self.lines += [
+            f"    y[2 * i] += {self.expression()}",
+            f"    y[2 * i + 1] += {' + '.join(self.floats)} + v[1] + p.a",
+        ]
+        return HEAD + "\n".join(self.lines) + "\n"
+
+
+def text(seed: int) -> str:
+    """The source of program `seed`; it needs `wp` and `F = wp.array(dtype=wp.float64)` around it."""
+    return _Program(seed).text()

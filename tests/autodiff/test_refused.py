@@ -1,0 +1,131 @@
+"""What has no right gradient is refused when a tape records it, at the line to blame."""
+
+from __future__ import annotations
+
+import pytest
+
+import omni.warp_core as wp
+
+F = wp.array(dtype=float)
+
+
+@wp.struct
+class Row:
+    values: wp.array(dtype=float)
+
+
+@wp.kernel
+def local_array(x: F, y: F):
+    i = wp.tid()
+    a = wp.zeros(shape=3, dtype=float)
+    a[0] = x[i]
+    y[i] = a[0]
+
+
+@wp.kernel
+def slot(x: F, count: wp.array(dtype=int), y: F):
+    i = wp.tid()
+    k = wp.atomic_add(count, 0, 1)
+    y[k] = x[i] * x[i]
+
+
+@wp.kernel
+def lowest(x: F, y: F):
+    i = wp.tid()
+    wp.atomic_min(y, 0, x[i])
+
+
+@wp.kernel
+def singular_values(m: wp.array(dtype=wp.mat33), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    _, s, _ = wp.svd3(m[i])
+    y[i] = s
+
+
+@wp.kernel
+def rows(x: wp.array(dtype=Row), y: F):
+    i = wp.tid()
+    y[i] = x[i].values[0] * 2.0
+
+
+@wp.kernel
+def bits(x: F, y: F):
+    i = wp.tid()
+    y[i] = wp.cast(wp.cast(x[i], wp.int32) + 1, wp.float32)
+
+
+def arrays(*dtypes):
+    return [wp.zeros(3, dtype=t, requires_grad=t is not int and t is not Row) for t in dtypes]
+
+
+CASES = {
+    "local array": (local_array, [float, float], "made inside a kernel", "wp.zeros(shape=3, dtype=float)"),
+    "atomic result": (slot, [float, int, float], "an atomic found", "wp.atomic_add(count, 0, 1)"),
+    "atomic minimum": (lowest, [float, float], "atomic min", "wp.atomic_min(y, 0, x[i])"),
+    "decomposition": (singular_values, [wp.mat33, wp.vec3], "wp.svd3 has no gradient", "wp.svd3(m[i])"),
+    "array in an element": (rows, [Row, float], "elements of arrays", "x[i].values"),
+    "bits": (bits, [float, float], "bits", "wp.cast(x[i], wp.int32)"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_refused(name):
+    kernel, dtypes, reason, under = CASES[name]
+    args = [t if isinstance(t, int) else arrays(t)[0] for t in dtypes]
+    with pytest.raises(wp.CompileError) as caught, wp.Tape():
+        wp.launch(kernel, 3, inputs=args)
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == "gradient"
+    assert reason in diagnostic.message
+    assert under in diagnostic.place.text
+
+
+def test_kernel_that_is_not_to_be_differentiated():
+    @wp.kernel(enable_backward=False)
+    def forward_only(x: F, y: F):
+        i = wp.tid()
+        y[i] = x[i]
+
+    with pytest.raises(RuntimeError, match="enable_backward"), wp.Tape():
+        wp.launch(forward_only, 3, inputs=arrays(float, float))
+
+
+def test_arrays_of_different_types_in_one_memory():
+    @wp.kernel
+    def k(x: wp.array(dtype=wp.vec3), y: F):
+        i = wp.tid()
+        y[i] = x[i].x
+
+    y = wp.zeros(3, dtype=float, requires_grad=True)
+    x = wp.array(ptr=y.ptr, shape=1, dtype=wp.vec3)
+    with pytest.raises(ValueError, match="share memory"), wp.Tape():
+        wp.launch(k, 1, inputs=[x, y])
+
+
+def test_recorded_launch():
+    with pytest.raises(RuntimeError, match="recorded launches"), wp.Tape():
+        wp.launch(local_array, 3, inputs=arrays(float, float), record_cmd=True)
+
+
+def test_recorded_launch_from_before():
+    launch = wp.launch(bits, 3, inputs=arrays(float, float), record_cmd=True)
+    with pytest.raises(RuntimeError, match="recorded launches"), wp.Tape():
+        launch.launch()
+
+
+def test_utilities():
+    (x,) = arrays(float)
+    with pytest.raises(RuntimeError, match="values requires one"), wp.Tape():
+        wp.utils.array_sum(x)
+    wp.utils.array_sum(x)
+
+
+def test_adjoint_of_an_overwriting_launch_without_tape():
+    @wp.kernel
+    def square(x: F):
+        i = wp.tid()
+        x[i] = x[i] * x[i]
+
+    (x,) = arrays(float)
+    with pytest.raises(ValueError, match=r"wp\.Tape"):
+        wp.launch(square, 3, inputs=[x], adjoint=True)

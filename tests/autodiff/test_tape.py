@@ -1,0 +1,162 @@
+"""What a tape records besides launches, and how gradients are asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+F = wp.array(dtype=float)
+
+
+@wp.struct
+class Scaled:
+    values: wp.array(dtype=float)
+    factor: float
+
+
+@wp.kernel
+def square(x: F, y: F):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
+
+
+@wp.kernel
+def scaled(s: Scaled, y: F):
+    i = wp.tid()
+    y[i] = s.values[i] * s.values[i] * s.factor
+
+
+@wp.kernel
+def dots(x: wp.array(dtype=wp.vec3), loss: F):
+    i = wp.tid()
+    wp.atomic_add(loss, 0, wp.dot(x[i], x[i]))
+
+
+def active(values, dtype=float):
+    return wp.array(values, dtype=dtype, requires_grad=True)
+
+
+def test_copies_and_fills():
+    x, y, z = active([1.0, 2.0, 3.0]), active([0.0] * 3), active([9.0] * 4)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(square, 3, inputs=[x, y])
+        wp.copy(z, y, dest_offset=1, src_offset=1, count=2)  # z = 9, 4, 9, ...
+        z[3:] = y[:1]
+        y.fill_(0.0)
+    tape.backward(grads={z: wp.array([1.0, 10.0, 100.0, 1000.0], dtype=float), y: wp.ones(3, dtype=float)})
+    assert z.list() == [9.0, 4.0, 9.0, 1.0]
+    assert x.grad.list() == [2000.0, 40.0, 600.0]
+    assert z.grad.list() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_numpy_arguments_and_structs():
+    s = Scaled()
+    s.values, s.factor = active([1.0, 2.0]), 3.0
+    y = active([0.0, 0.0])
+    tape = wp.Tape()
+    with tape:
+        wp.launch(scaled, 2, inputs=[s, y])
+    s.values.fill_(50.0)
+    s.factor = 70.0
+    tape.backward(grads={y: np.ones(2, np.float32)})
+    assert s.values.grad.list() == [6.0, 12.0]
+
+
+def test_gradients_accumulate_until_zeroed():
+    x, loss = active([[1, 2, 3]], wp.vec3), active([0.0])
+    tape = wp.Tape()
+    with tape:
+        wp.launch(dots, 1, inputs=[x, loss])
+    for times in (1, 2):
+        tape.backward(loss)
+        assert x.grad.numpy().tolist() == [[2.0 * times, 4.0 * times, 6.0 * times]]
+    assert set(tape.gradients) == {x, loss}
+    tape.zero()
+    assert not x.grad.numpy().any()
+
+
+def test_steps_of_ones_own():
+    x, y, z = active([2.0]), active([0.0]), active([0.0])
+    tape = wp.Tape()
+
+    def backward():
+        y.grad.numpy()[:] += z.grad.numpy() * np.cos(y.numpy())
+
+    with tape:
+        wp.launch(square, 1, inputs=[x, y])
+        z.numpy()[:] = np.sin(y.numpy())
+        tape.record_func(backward, [y, z])
+    tape.backward(z)
+    np.testing.assert_allclose(x.grad.numpy(), [np.cos(4.0) * 4.0], rtol=1e-6)
+
+
+def test_views_share_gradients():
+    x, y = active([[1.0, 2.0], [3.0, 4.0]]), active([0.0, 0.0])
+    tape = wp.Tape()
+    with tape:
+        wp.launch(square, 2, inputs=[x[:, 1], y])
+    tape.backward(grads={y: wp.ones(2, dtype=float)})
+    assert x.grad.numpy().tolist() == [[0.0, 4.0], [0.0, 8.0]]
+
+
+def test_many_threads_add_to_one_gradient():
+    n = 50_000
+    x = active(np.random.default_rng(1).normal(size=(n, 3)).astype(np.float32), wp.vec3)
+    loss = active([0.0])
+    tape = wp.Tape()
+    with tape:
+        wp.launch(dots, n, inputs=[x, loss])
+    tape.backward(loss)
+    np.testing.assert_array_equal(x.grad.numpy(), 2 * x.numpy())
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "text"),
+    [
+        (lambda x, y: {}, ValueError, "give the array of the loss"),
+        (lambda x, y: {"loss": x}, ValueError, "one element"),
+        (lambda x, y: {"loss": wp.zeros(1, dtype=float)}, RuntimeError, "no gradient"),
+        (lambda x, y: {"grads": {wp.zeros(1, dtype=float): y}}, RuntimeError, "no gradient"),
+    ],
+)
+def test_bad_requests(given, error, text):
+    x, y = active([1.0, 2.0]), active([0.0, 0.0])
+    tape = wp.Tape()
+    with tape:
+        wp.launch(square, 2, inputs=[x, y])
+    with pytest.raises(error, match=text):
+        tape.backward(**given(x, y))
+
+
+def test_nothing_recorded():
+    with pytest.raises(ValueError, match="nothing is recorded"):
+        wp.Tape().backward(active([0.0]))
+
+
+def test_adjoint_without_a_tape():
+    x, y = wp.array([1.0, 2.0], dtype=float), wp.zeros(2, dtype=float)
+    gx, gy = wp.zeros(2, dtype=float), wp.array([1.0, 10.0], dtype=float)
+    wp.launch(square, 2, inputs=[x], outputs=[y], adj_inputs=[gx], adj_outputs=[gy], adjoint=True)
+    assert gx.list() == [2.0, 40.0]
+
+
+def test_arrays_chosen_on_the_way():
+    @wp.kernel
+    def pick(x: F, z: F, n: int, y: F):
+        i = wp.tid()
+        a = x
+        for _ in range(n):
+            a = z
+        y[i] = a[i] * a[i]
+
+    x, z, y = active([2.0, 3.0]), active([5.0, 7.0]), active([0.0, 0.0])
+    for n, expected in ((0, ([4.0, 6.0], [0.0, 0.0])), (2, ([0.0, 0.0], [10.0, 14.0]))):
+        tape = wp.Tape()
+        with tape:
+            wp.launch(pick, 2, inputs=[x, z, n, y])
+        tape.backward(grads={y: wp.ones(2, dtype=float)})
+        assert (x.grad.list(), z.grad.list()) == expected
+        tape.zero()
