@@ -89,7 +89,7 @@ def test_calls_are_compiled_once_they_are_many(monkeypatch):
     dot, v = fresh("dot"), wp.vec3(1, 2, 3)
     interpreted = []
     run = interp.call
-    monkeypatch.setattr(interp, "call", lambda *args: interpreted.append(1) or run(*args))
+    monkeypatch.setattr(interp, "call", lambda *args, **kw: interpreted.append(1) or run(*args, **kw))
     for _ in range(2 * compiled_calls.PATIENCE):
         assert dot(v, v) == 14.0
     assert 100 < len(interpreted) <= compiled_calls.PATIENCE
