@@ -245,8 +245,6 @@ def test_wrong_options():
         run_saxpy(device="gpu")
     with pytest.raises(RuntimeError, match="not available"):
         run_saxpy(device="cuda:0")
-    with pytest.raises(NotImplementedError, match="gradients"):
-        run_saxpy(adjoint=True)
 
 
 def test_help_shows_the_signature():
