@@ -2465,13 +2465,13 @@ def acos(x: _Scalar1) -> _Scalar1:
     """Inverse cosine of `x`.
 
     Args:
-        x: a number in [-1, 1].
+        x: a number; beyond -1 and 1 it counts as those, for dot products of unit vectors may be off by a rounding.
 
     Returns:
-        The angle in [0, pi] whose cosine is `x`; NaN outside [-1, 1].
+        The angle in [0, pi] whose cosine is `x`.
 
     Error: float32 1.27 ULP; float64 as the C library.
-    Derivative: -1 / sqrt(1 - x**2).
+    Derivative: -1 / sqrt(1 - x**2); 0 from -1 down and from 1 up.
 
     >>> round(wp.acos(0.5), 6)
     1.047198
@@ -2609,13 +2609,13 @@ def asin(x: _Scalar1) -> _Scalar1:
     """Inverse sine of `x`.
 
     Args:
-        x: a number in [-1, 1].
+        x: a number; beyond -1 and 1 it counts as those, for dot products of unit vectors may be off by a rounding.
 
     Returns:
-        The angle in [-pi/2, pi/2] whose sine is `x`; NaN outside [-1, 1].
+        The angle in [-pi/2, pi/2] whose sine is `x`.
 
     Error: float32 1.2 ULP; float64 as the C library.
-    Derivative: 1 / sqrt(1 - x**2).
+    Derivative: 1 / sqrt(1 - x**2); 0 from -1 down and from 1 up.
 
     >>> round(wp.asin(0.5), 6)
     0.523599

@@ -12,8 +12,8 @@ UNARY = {
     "sin": np.sin,
     "cos": np.cos,
     "tan": np.tan,
-    "asin": np.arcsin,
-    "acos": np.arccos,
+    "asin": lambda x: np.arcsin(np.clip(x, -1.0, 1.0)),  # a cosine may be off by a rounding
+    "acos": lambda x: np.arccos(np.clip(x, -1.0, 1.0)),
     "atan": np.arctan,
     "exp": np.exp,
     "exp2": np.exp2,

@@ -248,18 +248,18 @@ def asin(x: float32) -> float32:
     """Inverse sine of `x`.
 
     Args:
-        x: a number in [-1, 1].
+        x: a number; beyond -1 and 1 it counts as those, for dot products of unit vectors may be off by a rounding.
 
     Returns:
-        The angle in [-pi/2, pi/2] whose sine is `x`; NaN outside [-1, 1].
+        The angle in [-pi/2, pi/2] whose sine is `x`.
 
     Error: float32 1.2 ULP; float64 as the C library.
-    Derivative: 1 / sqrt(1 - x**2).
+    Derivative: 1 / sqrt(1 - x**2); 0 from -1 down and from 1 up.
 
     >>> round(wp.asin(0.5), 6)
     0.523599
     """
-    a = prim.abs(x)
+    a = prim.min(1.0, prim.abs(x))  # NaN stays NaN
     far = a > 0.5  # there asin(a) = pi/2 - 2 asin(sqrt((1 - a) / 2))
     z = prim.select(far, prim.fma(a, -0.5, 0.5), a * a)
     s = prim.select(far, prim.sqrt(z), a)
@@ -271,7 +271,7 @@ def asin(x: float32) -> float32:
 
 @builtin(name="asin")
 def _asin_double(x: float64) -> float64:
-    return prim.libm("asin", x)
+    return prim.libm("asin", prim.max(-1.0, prim.min(1.0, x)))
 
 
 @builtin(name="asin")
@@ -284,18 +284,18 @@ def acos(x: float32) -> float32:
     """Inverse cosine of `x`.
 
     Args:
-        x: a number in [-1, 1].
+        x: a number; beyond -1 and 1 it counts as those, for dot products of unit vectors may be off by a rounding.
 
     Returns:
-        The angle in [0, pi] whose cosine is `x`; NaN outside [-1, 1].
+        The angle in [0, pi] whose cosine is `x`.
 
     Error: float32 1.27 ULP; float64 as the C library.
-    Derivative: -1 / sqrt(1 - x**2).
+    Derivative: -1 / sqrt(1 - x**2); 0 from -1 down and from 1 up.
 
     >>> round(wp.acos(0.5), 6)
     1.047198
     """
-    a = prim.abs(x)
+    a = prim.min(1.0, prim.abs(x))  # NaN stays NaN
     far = a > 0.5
     z = prim.select(far, prim.fma(a, -0.5, 0.5), a * a)
     s = _with_sign(prim.select(far, prim.sqrt(z), a), x)
@@ -307,7 +307,7 @@ def acos(x: float32) -> float32:
 
 @builtin(name="acos")
 def _acos_double(x: float64) -> float64:
-    return prim.libm("acos", x)
+    return prim.libm("acos", prim.max(-1.0, prim.min(1.0, x)))
 
 
 @builtin(name="acos")
