@@ -1,5 +1,7 @@
 """`wp.map` against NumPy, and what it refuses."""
 
+import functools
+import math
 import subprocess
 import sys
 import textwrap
@@ -222,6 +224,24 @@ def test_lambdas_with_other_values_are_other_functions(lowered):
     assert len(lowered) == 4
 
 
+def offset(x):
+    return x + OFFSET
+
+
+def circled(x):
+    return x * math.tau
+
+
+def test_a_function_reads_its_values_at_every_call(monkeypatch):
+    global OFFSET
+    (a,) = arrays(A)
+    for OFFSET in (1.0, 5.0, 1.0):
+        np.testing.assert_array_equal(wp.map(offset, a).numpy(), A + OFFSET)
+    for tau in (6.0, 7.0):
+        monkeypatch.setattr(math, "tau", tau)
+        np.testing.assert_array_equal(wp.map(circled, a).numpy(), A * np.float32(tau))
+
+
 class Settings:
     factor = 1.0
 
@@ -256,6 +276,38 @@ def test_lambdas_without_a_file():
     assert done.stdout == "[1.0, 1.0]\n", done.stderr
 
 
+# -- results that lie over arguments ----------------------------------------------------------------------------------
+
+
+def test_results_over_arguments():
+    """As in NumPy, all arguments are read before a result is written."""
+    n = 2000
+    start = np.arange(n, dtype=np.float32)
+    a, expected = wp.array(start), start.copy()
+    a[1:] += a[:-1]
+    expected[1:] += expected[:-1]
+    np.testing.assert_array_equal(a.numpy(), expected)
+    a += a[::-1]
+    expected += expected[::-1]
+    np.testing.assert_array_equal(a.numpy(), expected)
+    wp.map(lambda x: x + 1.0, a[::2], out=a[: n // 2])
+    expected[: n // 2] = expected[::2] + 1.0
+    np.testing.assert_array_equal(a.numpy(), expected)
+
+    square, wanted = wp.array(start.reshape(40, 50)), start.reshape(40, 50).copy()
+    square += square[7]
+    wanted += wanted[7]
+    np.testing.assert_array_equal(square.numpy(), wanted)
+    order = np.arange(39, -1, -1, dtype=np.int32)
+    square -= square[wp.array(order)]
+    wanted -= wanted[order]
+    np.testing.assert_array_equal(square.numpy(), wanted)
+    back = square[wp.array(order)]
+    back += square
+    wanted[order] += wanted
+    np.testing.assert_array_equal(square.numpy(), wanted)
+
+
 # -- mistakes -------------------------------------------------------------------------------------------------------
 
 
@@ -278,6 +330,7 @@ def helper(x):
         ((lambda x: helper(x), A), wp.CompileError, "`helper` is a plain Python function"),
         ((lambda *x: x[0], A), wp.CompileError, "`x` stands for any number of arguments"),
         (("sin", A), TypeError, "wp.map takes a function, got str"),
+        ((functools.partial(both, 1.0), A), TypeError, "got an object of partial: write a lambda that calls it"),
     ],
 )
 def test_refused(arguments, error, message):

@@ -25,6 +25,7 @@ from ..lang.kernel import Function, Kernel, kernel_from_source
 from ..lang.plain import PlainFunction
 from ..lang.registry import Builtin, Intrinsic
 from ..lang.types import BOOL, F32, I32, Array, Scalar, Type, element, indexed, indexed_array
+from . import memory
 from .array import array
 from .device import Device, get_device
 from .dtypes import Element
@@ -115,7 +116,7 @@ class Mapping:
         key: list[Any] = []
         for x in inputs:
             if isinstance(x, _ARRAYS):
-                plain = x if isinstance(x, array) else x._data()
+                plain = _plain(x)
                 key.append((plain.dtype_id, plain.ndim, plain is x))
                 differ = differ or (shape is not None and shape != x.shape)
                 shape = x.shape
@@ -140,7 +141,11 @@ class Mapping:
                 found = self._mapped[whole]
         if return_kernel:
             return found.kernel
-        outputs = self._allocate(found, shape, grad) if given is None else self._checked(found, shape, given)
+        if given is None:
+            outputs = self._allocate(found, shape, grad)
+        else:
+            outputs = self._checked(found, shape, given)
+            inputs = [_apart(x, outputs) if isinstance(x, _ARRAYS) else x for x in inputs]
         launch(found.kernel, shape, (*inputs, *outputs))
         return outputs[0] if len(outputs) == 1 else list(outputs)
 
@@ -162,7 +167,7 @@ class Mapping:
         for x, e in zip(given, found.results):
             if not isinstance(x, _ARRAYS):
                 raise TypeError(f"wp.map of `{self.name}`: out must be an array of {e.name}, got {type(x).__name__}")
-            if (x if isinstance(x, array) else x._data()).dtype_id != e.id:
+            if _plain(x).dtype_id != e.id:
                 raise TypeError(f"wp.map of `{self.name}`: it returns {e.name}, out is {x!r}")
             if x.shape != shape:
                 raise TypeError(f"wp.map of `{self.name}`: its results have shape {shape}, out has shape {x.shape}")
@@ -296,14 +301,31 @@ def _broadcast(shapes: tuple[Shape, ...]) -> tuple[Shape, tuple[tuple[bool, ...]
     return whole, tuple(tuple(n != m for n, m in zip(s, whole[len(whole) - len(s) :])) for s in shapes)
 
 
+def _apart(x: Any, outputs: Sequence[Any]) -> Any:
+    """An input, or a copy of it where a thread could write an element of it before another one reads it."""
+    for out in outputs:
+        if x is out or not memory.overlap(_plain(x), _plain(out)):
+            continue
+        if isinstance(x, indexedarray):
+            return indexedarray(_plain(x)._copied(), x.indices[: x.ndim])
+        if isinstance(out, indexedarray) or (x.ptr, x.shape, x.strides) != (out.ptr, out.shape, out.strides):
+            return x._copied()
+    return x
+
+
+def _plain(x: Any) -> array:
+    """The array itself, without index arrays."""
+    return x if isinstance(x, array) else x._data()
+
+
 def _identifier(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
 # -- the mapping of a function ----------------------------------------------------------------------------------------
 
-_recent: dict[Any, Mapping] = {}  # by function
-_known: dict[Any, Mapping] = {}  # of Python functions, by what they mean
+_of_objects: dict[Any, Mapping] = {}  # by function of the kernel language, builtin or type
+_of_meanings: dict[Any, Mapping] = {}  # of Python functions, which mean something else when what they name changes
 
 
 def mapping_of(func: Any, frame: FrameType | None = None) -> Mapping:
@@ -312,17 +334,19 @@ def mapping_of(func: Any, frame: FrameType | None = None) -> Mapping:
     Raises:
         TypeError: it is no function that kernels could call.
     """
-    found = _recent.get(func)
+    if isinstance(func, FunctionType):
+        return _of_python(func, frame)
+    found = _of_objects.get(func)
     if found is None:
-        found = _of_python(func, frame) if isinstance(func, FunctionType) else _of_object(func)
-        _keep(_recent, func, found)
+        _keep(_of_objects, func, found := _of_object(func))
     return found
 
 
 def _keep(table: dict[Any, Mapping], key: Any, mapping: Mapping) -> None:
-    if len(table) >= _MOST:
-        del table[next(iter(table))]
-    table[key] = mapping
+    with lock:
+        if len(table) >= _MOST:
+            del table[next(iter(table))]
+        table[key] = mapping
 
 
 def _of_object(func: Any) -> Mapping:
@@ -331,7 +355,10 @@ def _of_object(func: Any) -> Mapping:
     if isinstance(func, Kernel) or not callable(func):
         what = f"kernel `{func.name}`" if isinstance(func, Kernel) else type(func).__name__
         raise TypeError(f"wp.map takes a function, got {what}")
-    return Mapping(getattr(func, "name", None) or func.__name__, func)
+    name = getattr(func, "name", None) or getattr(func, "__name__", None)
+    if name is None:
+        raise TypeError(f"wp.map takes a function, got an object of {type(func).__name__}: write a lambda that calls it")
+    return Mapping(name, func)
 
 
 def _of_function(func: Function) -> Mapping:
@@ -348,20 +375,23 @@ def _of_python(func: FunctionType, frame: FrameType | None) -> Mapping:
     if key is None:
         plain = PlainFunction(func, frame)
         key = digest(plain)
-    if key not in _known:
-        _keep(_known, key, _of_function(plain or PlainFunction(func, frame)))
-    return _known[key]
+    found = _of_meanings.get(key)
+    if found is None:
+        _keep(_of_meanings, key, found := _of_function(plain or PlainFunction(func, frame)))
+    return found
 
 
 def _meaning(func: FunctionType) -> tuple | None:
     """The code and all that it captures, equal for equal functions. None if something captured may change unseen."""
-    names = [n for n in names_of(func.__code__) if n in func.__globals__]
+    names = names_of(func.__code__)
     try:
-        cells = [c.cell_contents for c in func.__closure__ or ()]
+        values = [c.cell_contents for c in func.__closure__ or ()]
     except ValueError:  # a name that has no value yet
         return None
-    values = [*cells, *(func.__globals__[n] for n in names), *(func.__defaults__ or ())]
-    parts = [_frozen(v) for v in values]
+    values += [*(func.__globals__[n] for n in names if n in func.__globals__), *(func.__defaults__ or ())]
+    modules = [v for v in values if isinstance(v, ModuleType)]
+    members = [vars(m)[n] for m in modules if m.__name__ != PACKAGE for n in names if n in vars(m)]
+    parts = [(ModuleType, v) if isinstance(v, ModuleType) else _frozen(v) for v in values] + [_frozen(v) for v in members]
     return None if None in parts or func.__kwdefaults__ else (func.__code__, *parts)
 
 
@@ -369,7 +399,5 @@ def _frozen(x: Any) -> tuple | None:
     if x is None or type(x) in (bool, int, float, str):
         return type(x), repr(x)
     if isinstance(x, (Function, Builtin, Intrinsic, BuiltinFunctionType)):
-        return type(x), x
-    if isinstance(x, ModuleType) and x.__name__ == PACKAGE:
         return type(x), x
     return (type, x) if isinstance(x, type) and isinstance(getattr(x, "__wc_type__", None), Type) else None

@@ -107,7 +107,7 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
         return
     if dest._refs is not None:
         _copy_references(dest, src, dest_offset, src_offset, n)
-    if dest.is_contiguous and src.is_contiguous and not _overlap(dest, src):
+    if dest.is_contiguous and src.is_contiguous and not overlap(dest, src):
         _native.copy(dest.ptr + dest_offset * size, src.ptr + src_offset * size, n * size)
         return
     if dest.shape != src.shape or n != src.size:
@@ -115,7 +115,7 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
             raise ValueError(f"src: shape {src.shape} does not match dest {dest.shape}, and one is not contiguous")
         dest = dest.flatten()[dest_offset : dest_offset + n]
         src = src.flatten()[src_offset : src_offset + n]
-    if _overlap(dest, src):
+    if overlap(dest, src):
         src = src._copied()
     _native.copy_strided(dest.ptr, dest.strides, src.ptr, src.strides, dest.shape, size)
 
@@ -127,6 +127,6 @@ def _copy_references(dest: Any, src: Any, dest_offset: int, src_offset: int, n: 
     references.replace(dest, dest._layout(), references.of(src))
 
 
-def _overlap(a: Any, b: Any) -> bool:
+def overlap(a: Any, b: Any) -> bool:
     """Whether the memory from the first to the last element of the two meets."""
     return np.may_share_memory(a.numpy(), b.numpy())
