@@ -397,3 +397,26 @@ def test_the_type_is_written_and_read():
         wp.fixedarray(dtype=int, shape=2.0)
     with pytest.raises(TypeError, match="local arrays live in kernels only"):
         wp.struct(type("S", (), {"__annotations__": {"v": wp.fixedarray(dtype=float, shape=2)}}))
+
+
+@wp.func
+def at(a: wp.array(dtype=typing.Any), i: int):
+    return a[i]
+
+
+@wp.func
+def at(a: wp.array2d(dtype=typing.Any), i: int, j: int):
+    return a[i, j]
+
+
+@wp.kernel
+def overloaded(out: wp.array2d(dtype=float)):
+    i = wp.tid()
+    grid = wp.zeros(shape=(2, 3), dtype=float)
+    grid[1, 2] = float(i) + 1.0
+    out[i, 0] = at(grid, 1, 2)
+    out[i, 1] = at(grid[1], -1) + at(out, 0, 2) + at(out[i], 2)
+
+
+def test_overloads_take_them(mode):
+    assert launched(overloaded, 2, 3).tolist() == [[1.0, 1.0, 0.0], [2.0, 2.0, 0.0]]

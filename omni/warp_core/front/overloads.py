@@ -14,8 +14,8 @@ from typing import Any
 
 from ..ir.nodes import Value
 from ..lang.generics import Any as AnyType
-from ..lang.generics import Constant, Pattern, Reference, TypeVar, admits, spell_pattern, substitute, unify
-from ..lang.types import F32, FixedArray, Packed, Scalar, Type
+from ..lang.generics import Constant, Pattern, Reference, TypeVar, admits, passed, spell_pattern, substitute, unify
+from ..lang.types import F32, Packed, Scalar, Type
 from .context import Context
 from .local_arrays import view
 from .places import Place
@@ -110,11 +110,8 @@ def _fit(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Any) -> s
         constant = isinstance(x, (Static, Lit, Closure, Tup)) or (isinstance(x, Value) and x.is_const)
         return "" if constant else f"`{name}` must be a compile-time value"
     if isinstance(x, (Value, Ref)):
-        t = x.type
-        if isinstance(t, FixedArray) and pattern is not t and not isinstance(pattern, TypeVar):
-            t = t.view
-        types[name] = t
-        return "" if unify(pattern, t, m.bindings) else _misfit(m, name, pattern, x)
+        types[name] = passed(x.type, pattern)
+        return "" if unify(pattern, types[name], m.bindings) else _misfit(m, name, pattern, x)
     if isinstance(x, Lit):
         return _fit_literal(m, types, name, pattern, x)
     if pattern is AnyType and isinstance(x, (Static, Closure, Tup)):

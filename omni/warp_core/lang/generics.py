@@ -183,6 +183,11 @@ def is_generic(pattern) -> bool:
     return isinstance(pattern, (TypeVar, Pattern))
 
 
+def passed(t, pattern):
+    """The type as which a function gets an argument of type `t`: views of local arrays, unless it takes those."""
+    return t.view if isinstance(t, types.FixedArray) and pattern is not t and not isinstance(pattern, TypeVar) else t
+
+
 def unify(pattern, t, bindings: dict[str, object]) -> bool:
     """Match type (or length) `t` against `pattern`, adding to `bindings`. False, with bindings in any state, if not."""
     if isinstance(pattern, TypeVar):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import types
 from .annotations import describe, type_or_none
 from .arrays import ArrayAnnotation
-from .generics import Constant, Pattern, is_generic, plain, spell, spell_pattern, substitute, unify
+from .generics import Constant, Pattern, is_generic, passed, plain, spell, spell_pattern, substitute, unify
 from .types import Array, Type
 from .values import python_type
 
@@ -202,7 +202,7 @@ def _takes(pattern: Any, x: Any, bindings: dict[str, object], adapting: bool) ->
         return True
     if type(x) not in (bool, int, float):
         found = type_of_value(x, pattern)
-        return found is not None and unify(pattern, found, bindings)
+        return found is not None and unify(pattern, passed(found, pattern), bindings)
     kind, natural = next((kind, c[0]) for kind, c in _NUMBERS if isinstance(x, kind))
     if not adapting or kind is bool:
         return unify(pattern, natural, bindings)
