@@ -3,6 +3,8 @@
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,6 +165,27 @@ def test_functions_overloads_and_defaults():
     out = np.zeros(3, np.int32)
     interpret(overloads, 1, out, 2.0, 1)
     assert out.tolist() == [2, 1, 26]
+
+
+@wp.func
+def sum_of(f: Callable, numbers: wp.array(dtype=Any)):
+    total = numbers.dtype(0)
+    for x in numbers:
+        total += f(x)
+    return total
+
+
+@wp.kernel
+def functions_as_arguments(out: wp.array(dtype=float)):
+    own = wp.zeros(2, dtype=int)
+    own[1] = 5
+    out[0] = sum_of(twice, out) + float(sum_of(lambda x: x / 2, own))
+
+
+def test_generic_functions_take_functions():
+    out = np.array([1.0, 2.0], np.float32)
+    interpret(functions_as_arguments, 1, out)
+    assert out.tolist() == [8.0, 2.0]
 
 
 @wp.struct
@@ -334,6 +357,7 @@ def test_results_agree_with_compiled_code():
         (indices, (2, 3), lambda: [np.zeros((2, 3), np.int32), np.zeros(6, np.int32)]),
         (atomics, 1, lambda: [np.zeros(1, np.int32), np.zeros(2, np.float32), np.zeros(5, np.int32)]),
         (overloads, 1, lambda: [np.zeros(3, np.int32), 2.25, -4]),
+        (functions_as_arguments, 1, lambda: [np.array([1.0, 2.0], np.float32)]),
         (python_flow, 1, lambda: [np.zeros(1, np.int32)]),
         (literals, 1, lambda: [np.zeros(1, np.float32)]),
     ],

@@ -75,7 +75,7 @@ def _turn_of(x: Any) -> int:
 
 
 def _typed(pattern: Any, x: Any, bindings: dict[str, object]) -> Type | None:
-    found = type_of_value(x, pattern)
+    found = passed(type_of_value(x, pattern), pattern)
     return found if found is not None and unify(pattern, found, bindings) else None
 
 
@@ -201,8 +201,8 @@ def _takes(pattern: Any, x: Any, bindings: dict[str, object], adapting: bool) ->
     if pattern is Constant:
         return True
     if type(x) not in (bool, int, float):
-        found = type_of_value(x, pattern)
-        return found is not None and unify(pattern, passed(found, pattern), bindings)
+        found = passed(type_of_value(x, pattern), pattern)
+        return found is not None and unify(pattern, found, bindings)
     kind, natural = next((kind, c[0]) for kind, c in _NUMBERS if isinstance(x, kind))
     if not adapting or kind is bool:
         return unify(pattern, natural, bindings)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..front.lower import lower_function
 from ..lang import registry
-from ..lang.generics import Reference
+from ..lang.generics import Constant, Reference
 from ..lang.inference import infer, is_open, no_overload, overload_for
 from ..lang.kernel import Definition, Function, Kernel
 from ..lang.references import changes_arguments
@@ -70,6 +70,9 @@ def python_function(function: Function) -> Callable:
     return _Run().function(function)
 
 
+_UNCONVERTED = (None, Constant)  # types of arguments that are no values: functions, types, tuples
+
+
 class _Run:
     """One interpreted launch: the functions rewritten for it."""
 
@@ -119,7 +122,7 @@ class _Run:
             if types not in rows:
                 results = functools.partial(_results_for, f, types)
                 rows[types] = rewrite(f, self.meaning._replace(result_types=results), False)
-            values = [x if t is None else convert(x, t) for x, t in zip(given.arguments.values(), types)]
+            values = [x if t in _UNCONVERTED else convert(x, t) for x, t in zip(given.arguments.values(), types)]
             return rows[types](**dict(zip(given.arguments, values)))
 
         call.__name__ = f.name
@@ -223,7 +226,7 @@ def result_types(definition: Definition) -> tuple[Type, ...]:
 
 def _results_for(f: Function, types: tuple[Any, ...], _: Definition) -> tuple[Type, ...]:
     """What a generic function returns for arguments of these types; () where one is no value, but a function."""
-    return () if None in types else lower_function(f, types).results
+    return () if any(t in _UNCONVERTED for t in types) else lower_function(f, types).results
 
 
 def literal(operation: Callable, a: Any, b: Any) -> Any:
