@@ -405,7 +405,7 @@ def at(a: wp.array(dtype=typing.Any), i: int):
 
 
 @wp.func
-def at(a: wp.array2d(dtype=typing.Any), i: int, j: int):
+def at(a: wp.array2d(dtype=typing.Any), i: int, j: int):  # noqa: F811
     return a[i, j]
 
 
