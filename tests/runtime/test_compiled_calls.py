@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import random
 import subprocess
@@ -23,6 +24,7 @@ from omni.warp_core.lang.types import Packed, Scalar, leaves
 from omni.warp_core.lang.values import from_leaves, python_type, to_leaves
 from omni.warp_core.runtime import compiled_calls, scope
 
+NOT_IN_MATH = () if hasattr(math, "cbrt") else ("cbrt",)  # of Python 3.10
 INTERPRETED = ("quat_from_euler", "quat_to_euler")  # their arguments are indices, which may be out of range
 
 
@@ -108,6 +110,16 @@ def test_numbers_take_the_types_they_take_in_interpreted_calls():
             assert bits(call(*given)) == bits(scope.call(registry.get(name), given, {})), given
     with pytest.raises(ValueError, match="out of range for int32"):
         compiled("max", 3, 4)(2**31, 0)
+
+
+@pytest.mark.parametrize("name", sorted(n for n in semantics.LIBM if registry.is_builtin(n) and n not in NOT_IN_MATH))
+def test_functions_of_the_c_library_agree_in_double_precision(name):
+    rng = random.Random(name)
+    binary = name in ("atan2", "pow")
+    call = compiled(name, *[wp.float64(0.5)] * (1 + binary))
+    for _ in range(100):
+        args = [wp.float64(rng.uniform(-3.0, 3.0)) for _ in range(1 + binary)]
+        assert bits(call(*args)) == bits(scope.call(registry.get(name), args, {})), args
 
 
 def test_the_errors_are_those_of_interpreted_calls():

@@ -357,7 +357,8 @@ def _of_object(func: Any) -> Mapping:
         raise TypeError(f"wp.map takes a function, got {what}")
     name = getattr(func, "name", None) or getattr(func, "__name__", None)
     if name is None:
-        raise TypeError(f"wp.map takes a function, got an object of {type(func).__name__}: write a lambda that calls it")
+        kind = type(func).__name__
+        raise TypeError(f"wp.map takes a function, got an object of {kind}: write a lambda that calls it")
     return Mapping(name, func)
 
 
@@ -391,7 +392,8 @@ def _meaning(func: FunctionType) -> tuple | None:
     values += [*(func.__globals__[n] for n in names if n in func.__globals__), *(func.__defaults__ or ())]
     modules = [v for v in values if isinstance(v, ModuleType)]
     members = [vars(m)[n] for m in modules if m.__name__ != PACKAGE for n in names if n in vars(m)]
-    parts = [(ModuleType, v) if isinstance(v, ModuleType) else _frozen(v) for v in values] + [_frozen(v) for v in members]
+    parts = [(ModuleType, v) if isinstance(v, ModuleType) else _frozen(v) for v in values]
+    parts += [_frozen(v) for v in members]
     return None if None in parts or func.__kwdefaults__ else (func.__code__, *parts)
 
 
