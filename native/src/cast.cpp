@@ -1,3 +1,7 @@
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include <limits>
 
 #include "warp_core/algorithms.h"
@@ -71,6 +75,29 @@ template <class To, class From>
 void convert_all(To* to, const From* from, int64_t n) {
     for (int64_t i = 0; i < n; ++i) to[i] = convert<To>(number(from[i]));
 }
+
+#if defined(__x86_64__)
+// Whole groups of 8 by the processor's instruction, which keeps what a NaN carries: that is dropped before, as
+// half_bits does. Returns how many are done.
+__attribute__((target("avx,f16c"))) int64_t convert_groups(Half* to, const float* from, int64_t n) {
+    const __m256 sign = _mm256_set1_ps(-0.0f), nan = _mm256_set1_ps(std::numeric_limits<float>::quiet_NaN());
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256 x = _mm256_loadu_ps(from + i);
+        __m256 plain_nan = _mm256_or_ps(_mm256_and_ps(x, sign), nan);
+        x = _mm256_blendv_ps(x, plain_nan, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+    }
+    return i;
+}
+
+const bool has_f16c = __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+
+void convert_all(Half* to, const float* from, int64_t n) {
+    int64_t done = has_f16c ? convert_groups(to, from, n) : 0;
+    convert_all<Half, float>(to + done, from + done, n - done);
+}
+#endif
 
 }  // namespace
 

@@ -101,6 +101,22 @@ def test_all_sizes(threads):
         assert (out.numpy() == x).all()
 
 
+def test_short_rows_of_half_floats():
+    x = np.random.default_rng(2).normal(size=40).astype(np.float32)
+    for n in range(18):
+        out = wp.full(40, 9.0, dtype=wp.float16)
+        wp.utils.array_cast(wp.array(x[:n], dtype=float), out, count=n)
+        assert (out.numpy()[:n] == x[:n].astype(np.float16)).all()
+        assert (out.numpy()[n:] == 9).all()
+
+
+def test_half_nans_carry_nothing():
+    bits = np.array([0x7F800001, 0x7FC00000, 0x7FFFFFFF, 0xFF802000, 0xFFC12345] * 4, np.uint32)
+    out = wp.empty(bits.size, dtype=wp.float16)
+    wp.utils.array_cast(wp.array(bits.view(np.float32)), out)
+    assert out.numpy().view(np.uint16).tolist() == [0x7E00, 0x7E00, 0x7E00, 0xFE00, 0xFE00] * 4
+
+
 def test_components():
     x = np.arange(12).reshape(4, 3)
     a = wp.array(x, dtype=wp.vec3i)
