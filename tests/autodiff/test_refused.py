@@ -15,11 +15,14 @@ class Row:
 
 
 @wp.kernel
-def local_array(x: F, y: F):
+def chosen_local(x: F, y: F):
     i = wp.tid()
     a = wp.zeros(shape=3, dtype=float)
     a[0] = x[i]
-    y[i] = a[0]
+    b = x[0:2]
+    if i > 1:
+        b = a[0:2]
+    y[i] = b[0] * 2.0
 
 
 @wp.kernel
@@ -59,7 +62,7 @@ def arrays(*dtypes):
 
 
 CASES = {
-    "local array": (local_array, [float, float], "made inside a kernel", "wp.zeros(shape=3, dtype=float)"),
+    "choice with a local array": (chosen_local, [float, float], "choice among arrays", ""),
     "atomic result": (slot, [float, int, float], "an atomic found", "wp.atomic_add(count, 0, 1)"),
     "atomic minimum": (lowest, [float, float], "atomic min", "wp.atomic_min(y, 0, x[i])"),
     "decomposition": (singular_values, [wp.mat33, wp.vec3], "wp.svd3 has no gradient", "wp.svd3(m[i])"),
@@ -104,7 +107,7 @@ def test_arrays_of_different_types_in_one_memory():
 
 def test_recorded_launch():
     with pytest.raises(RuntimeError, match="recorded launches"), wp.Tape():
-        wp.launch(local_array, 3, inputs=arrays(float, float), record_cmd=True)
+        wp.launch(bits, 3, inputs=arrays(float, float), record_cmd=True)
 
 
 def test_recorded_launch_from_before():

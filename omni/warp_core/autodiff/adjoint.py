@@ -18,7 +18,7 @@ from ..passes.simplify import simplify
 from .forward import Forward
 from .leaves import Leaves, assemble, is_active, leaf_of, leaf_types
 from .reverse import Reverse
-from .scope import origin
+from .scope import is_local, origin
 from .single_exit import single_exit
 
 Given = Callable[[Function], Function | None]
@@ -138,7 +138,7 @@ def _loads(adjoint: Function) -> list[Value]:
 def _reads_what_it_wrote(prepared: Function, adjoint: Function, shared: bool) -> bool:
     """Whether what is left of the forward code reads arrays that the kernel writes."""
     twin = dict(zip(adjoint.params, prepared.params))
-    written = [op.args[0] for op in prepared.body.walk() if op.code in ("store", "atomic")]
+    written = [a for op in prepared.body.walk() if op.code in ("store", "atomic") and not is_local(a := op.args[0])]
 
     def meet(read: Value, write: Value) -> bool:
         if read.type.dtype is not write.type.dtype:
@@ -165,7 +165,7 @@ def _is_private(op: Operation) -> bool:
     source = op.args[0].op
     while source is not None and source.code == "slice":
         source = source.args[0].op
-    return source is not None and source.code in ("grad", "stash")
+    return source is not None and source.code in ("grad", "stash", "alloca")
 
 
 _adjoints: WeakKeyDictionary[Function, Function] = WeakKeyDictionary()

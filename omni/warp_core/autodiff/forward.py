@@ -14,6 +14,7 @@ from ..ir.nodes import Operation, Region, Value
 from ..lang.errors import NotDifferentiable
 from ..lang.types import I32
 from .reverse import Reverse
+from .scope import is_local
 from .stash import CELLS, push
 
 _SILENT = ("printf", "assert", "fail")
@@ -46,6 +47,9 @@ class Forward(Rewriter):
         self.visit_ops(function.body.ops[:-1])
 
     def _write(self, op: Operation) -> None:
+        if is_local(op.args[0]):
+            self._copy(op)
+            return
         if op.code == "atomic" and op.results[0] in self._used:
             raise NotDifferentiable("what an atomic found in memory may differ when it is done again", op)
         if self.replay:

@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterable, Sequence
 from ..ir.builder import Builder
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.errors import NotDifferentiable
-from ..lang.types import I32, Packed, Scalar, Struct, Type, element, members
+from ..lang.types import I32, Array, Packed, Scalar, Struct, Type, element, members
 from . import derivatives
 from .leaves import Leaves, assemble, is_active, leaf_of, leaf_types, member_span
-from .scope import Scope, Scopes
+from .scope import Scope, Scopes, is_local, origin
+from .shadows import shadow
 from .stash import CELLS, Frame, pop
 from .trips import index_at, trip_count
 
@@ -41,6 +42,8 @@ class Reverse:
         self._takes_bits = any(op.code == "bitcast" and is_active(op.args[0].type) for op in function.body.walk())
         self.start = tuple(Value(I32, name="top") for _ in CELLS)  # of the stash, when the forward code is through
         self.top: Sequence[Value] = self.start
+        self.shadows: dict[Operation, Value] = {}  # of local arrays, by `alloca`
+        self.prelude: list[Operation] = []  # what the reverse code begins with
         self.frames: dict[Operation, Frame] = {}  # of loops, by operation
         self.known: dict[Value, Value] = {}  # what placeholders came to be
 
@@ -50,6 +53,7 @@ class Reverse:
         for value, given in zip(body.terminator.args, seeds):
             self.add(value, given)
         self._operations(body.ops[:-1])
+        self.b.region.ops[:0] = self.prelude
 
     @property
     def scope(self) -> Scope:
@@ -173,6 +177,8 @@ class Reverse:
         return [self.b.op("eq", i, self.b.const(k, i.type)) for k in range(t.count)]
 
     def _call(self, op: Operation, given: list[Leaves | None]) -> None:
+        if any(isinstance(a.type, Array) and a.type.dtype in self.scopes.local_types for a in op.args):
+            raise NotDifferentiable("a function of the library that is given a local array has no gradient", op)
         try:
             written = self.given(op.attr)
         except NotDifferentiable as why:
@@ -193,7 +199,23 @@ class Reverse:
     # -- memory -----------------------------------------------------------------------------------------------------
 
     def _gradient(self, array: Value) -> Value:
-        return self.b.op("grad", self.scopes.primal(array))
+        """The array of the gradient of `array`. Local arrays have theirs beside them."""
+        if not is_local(array):
+            if origin(array) is None and array.type.dtype in self.scopes.local_types:
+                raise NotDifferentiable("a choice among arrays, one of them local, has no gradient", array.op)
+            return self.b.op("grad", self.scopes.primal(array))
+        op = array.op
+        assert op is not None
+        if op.code == "alloca":
+            return self._shadow(op)
+        return self.b.op("slice", self._gradient(op.args[0]), *map(self.scopes.primal, op.args[1:]), attr=op.attr)
+
+    def _shadow(self, op: Operation) -> Value:
+        """The gradient of a local array: another one, which the reverse code begins with at zero."""
+        if op not in self.shadows:
+            self.shadows[op], made = shadow(op.attr)
+            self.prelude += made
+        return self.shadows[op]
 
     def _place(self, op: Operation, values: int) -> list[Value]:
         """The place in the gradient that an access names; `values` of its operands are not part of it."""
@@ -203,7 +225,9 @@ class Reverse:
     def _where_present(
         self, place: Sequence[Value], emit: Callable[[], list[Value]], types: Sequence[Type]
     ) -> list[Value]:
-        """Do something if the array has a gradient; zeros if it has none."""
+        """Do something if the array has a gradient, as local ones do; zeros if it has none."""
+        if is_local(place[0]):
+            return emit()
         present = self.b.op("not", self.b.op("is_null", place[0]))
         self.b.push()
         self.b.terminate("yield", emit())

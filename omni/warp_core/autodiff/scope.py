@@ -18,23 +18,18 @@ from ..passes.dce import has_effects
 
 
 def origin(array: Value) -> Value | None:
-    """The parameter that an array is a view of; None where that is not known."""
-    while array.op is not None:
+    """What an array is a view of: a parameter, or a local array (`alloca`). None where that is not known."""
+    while array.op is not None and array.op.code != "alloca":
         if array.op.code not in ("slice", "grad", "extract"):
             return None
         array = array.op.args[0]
     return array
 
 
-def _check_source(op: Operation) -> None:
-    """Refuse memory that the adjoint could not find again."""
-    array = op.args[0]
-    while array.op is not None and array.op.code in ("slice", "extract"):
-        array = array.op.args[0]
-    if array.op is not None and array.op.code == "alloca":
-        raise NotDifferentiable("arrays made inside a kernel have no gradient yet: use a vector, or an argument", op)
-    if array.op is not None and array.op.code == "load":
-        raise NotDifferentiable("arrays found in elements of arrays have no gradient: pass them as arguments", op)
+def is_local(array: Value) -> bool:
+    """Whether an array is surely memory of the thread's own."""
+    found = origin(array)
+    return found is not None and found.op is not None
 
 
 def may_alias(a: Value, b: Value, shared: bool) -> bool:
@@ -42,7 +37,18 @@ def may_alias(a: Value, b: Value, shared: bool) -> bool:
     if a.type.dtype is not b.type.dtype:
         return False
     first, second = origin(a), origin(b)
-    return shared or first is second or first is None or second is None
+    if first is second or first is None or second is None:
+        return True
+    return shared and first.op is None and second.op is None
+
+
+def _check_source(op: Operation) -> None:
+    """Refuse memory that the adjoint could not find again."""
+    array = op.args[0]
+    while array.op is not None and array.op.code in ("slice", "extract"):
+        array = array.op.args[0]
+    if array.op is not None and array.op.code == "load":
+        raise NotDifferentiable("arrays found in elements of arrays have no gradient: pass them as arguments", op)
 
 
 @dataclass
@@ -76,6 +82,7 @@ class Scopes:
         self.written: list[Value] = []
         self.exposed: dict[Operation, list[tuple[int, Value, Value]]] = {}
         self.counts: dict[Operation, Value] = {}
+        self.local_types: set[Type] = set()  # element types of local arrays
         self.handed: set[Value] = set()  # values that only the forward code can make
         self._repeatable: dict[Operation, bool] = {}
         self.region_of.update(dict.fromkeys(function.params, function.body))
@@ -90,6 +97,8 @@ class Scopes:
                 self.written.append(op.args[0])
             if op.code in ("load", "store", "atomic"):
                 _check_source(op)
+            elif op.code == "alloca":
+                self.local_types.add(op.attr.dtype)
             for inner in op.regions:
                 self._survey(inner)
 
