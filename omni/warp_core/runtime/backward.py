@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from .. import config
 from ..compiler import adjoint_facts
@@ -16,7 +17,8 @@ from . import plans
 from .array import array
 from .kept import Kept, span_of
 
-_facts: dict[tuple[Kernel, plans.Options], tuple[tuple[bool, ...], bool]] = {}
+Facts = tuple[tuple[bool, ...], bool]  # `reads` and `replays` of autodiff.Adjoint
+_facts: WeakKeyDictionary[Kernel, dict[plans.Options, Facts]] = WeakKeyDictionary()
 
 
 @dataclass
@@ -141,14 +143,13 @@ def _share(kernel: Kernel, arrays: Sequence[array]) -> bool:
     return bool(pairs)
 
 
-def facts(kernel: Kernel, options: plans.Options) -> tuple[tuple[bool, ...], bool]:
+def facts(kernel: Kernel, options: plans.Options) -> Facts:
     """Which parameters' arrays the adjoint reads, and whether it replays the launch."""
-    key = kernel, options
-    if key not in _facts:
+    known = _facts.setdefault(kernel, {})
+    if options not in known:
         ready = plans.cached(kernel, options)
-        _facts[key] = (
-            (ready.artifact.reads, ready.artifact.replays)
-            if ready
-            else adjoint_facts(plans.request(kernel, options, 0))
-        )
-    return _facts[key]
+        if ready is not None:
+            known[options] = ready.artifact.reads, ready.artifact.replays
+        else:
+            known[options] = adjoint_facts(plans.request(kernel, options, 0))
+    return known[options]
