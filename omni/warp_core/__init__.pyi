@@ -330,15 +330,16 @@ def kernel(func: Callable[..., Any]) -> Kernel:
 
     Args:
         func: the function; absent when options are given.
-        **options: `lanes`, the SIMD lanes to compile for (1 where threads diverge so much that lanes do not pay);
-            `enable_backward`, whether gradients may be asked for; `module`, `launch_bounds`, `module_options` and
-            `grid_stride` are accepted for programs that set them, without effect.
+        **options: `lanes`, the SIMD lanes to compile for, up to 32 (1 where threads diverge so much that lanes do not
+            pay); `enable_backward`, whether gradients may be asked for; `module`, `launch_bounds`, `module_options`
+            and `grid_stride` are accepted for programs that set them, without effect.
 
     Returns:
         The `Kernel`.
 
     Raises:
-        TypeError: an option that does not exist.
+        TypeError: an option that does not exist, or `lanes` that are no integer.
+        ValueError: less than 1 lane or more than 32.
 
     >>> @wp.kernel
     ... def double(x: wp.array(dtype=float)):

@@ -524,3 +524,9 @@ def test_threads_may_lower_at_once():
     with ThreadPoolExecutor(8) as pool:
         for fn in pool.map(lower_kernel, [k] * 32):
             verify(fn)
+
+
+@pytest.mark.parametrize(("lanes", "error"), [(0, ValueError), (33, ValueError), ("8", TypeError), (True, TypeError)])
+def test_lanes_are_checked_where_they_are_given(lanes, error):
+    with pytest.raises(error, match="lanes: expected"):
+        wp.kernel(lanes=lanes)

@@ -420,3 +420,20 @@ def overloaded(out: wp.array2d(dtype=float)):
 
 def test_overloads_take_them(mode):
     assert launched(overloaded, 2, 3).tolist() == [[1.0, 1.0, 0.0], [2.0, 2.0, 0.0]]
+
+
+@wp.kernel(lanes=32)
+def large(out: wp.array2d(dtype=float), n: int):
+    i = wp.tid()
+    heap = wp.zeros(shape=130000, dtype=float)
+    for j in range(n):
+        heap[7 * j + i] += float(j)
+    out[i, 0] = heap[-1 - i] + heap[7 + i]
+
+
+def test_lanes_that_were_asked_for_yield_to_the_stack():
+    wp.launch(large, dim=40, inputs=[out := wp.zeros((40, 1), dtype=float), 18000])
+    touched = np.zeros((40, 130000), dtype=np.float32)
+    for i in range(40):
+        touched[i, 7 * np.arange(18000) + i] += np.arange(18000)
+    assert out.numpy()[:, 0].tolist() == [row[-1 - i] + row[7 + i] for i, row in enumerate(touched)]

@@ -19,7 +19,7 @@ from .memory import memory_leaves, with_inner_strides
 from .target import Target
 from .totals import gathered
 from .uniformity import analyze
-from .width import preferred_lanes
+from .width import affordable_lanes, preferred_lanes
 from .writer import PTR, llvm_type, sequence
 
 # From this many operations on, one masked body serves full groups too: compile time counts for more than the masks.
@@ -44,7 +44,7 @@ class Unit:
 
 def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> Unit:
     """Emit kernel `fn`. It must be verified IR without `assert` operations (the checks pass removes them)."""
-    lanes = options.lanes or preferred_lanes(fn, target)
+    lanes = affordable_lanes(fn, options.lanes) if options.lanes else preferred_lanes(fn, target)
     shared = Shared(target, options, lanes)
     shared.emit_callee = _emit_call
     _KernelEmitter(shared, fn).emit()

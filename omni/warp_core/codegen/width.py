@@ -21,6 +21,14 @@ _STACK = 1 << 18  # bytes for the local arrays of one group of lanes
 _SPARE = 6  # registers left for masks' operands, constants and addresses
 
 
+def affordable_lanes(fn: Function, lanes: int) -> int:
+    """A lane count that was asked for, or less of it where the local arrays of all lanes would overflow the stack."""
+    memory = local_bytes(fn)
+    while lanes > 1 and lanes * memory > _STACK:
+        lanes //= 2
+    return lanes
+
+
 def preferred_lanes(fn: Function, target: Target) -> int:
     """The lane count for kernel `fn`."""
     memory = local_bytes(fn)

@@ -228,6 +228,7 @@ class Function(Definition):
 
 
 _KERNEL_OPTIONS = ("enable_backward", "module", "lanes", "launch_bounds", "module_options", "grid_stride")
+_MOST_LANES = 32  # two of the widest registers
 
 
 def kernel(func: Callable | None = None, **options: Any) -> Any:
@@ -235,15 +236,16 @@ def kernel(func: Callable | None = None, **options: Any) -> Any:
 
     Args:
         func: the function; absent when options are given.
-        **options: `lanes`, the SIMD lanes to compile for (1 where threads diverge so much that lanes do not pay);
-            `enable_backward`, whether gradients may be asked for; `module`, `launch_bounds`, `module_options` and
-            `grid_stride` are accepted for programs that set them, without effect.
+        **options: `lanes`, the SIMD lanes to compile for, up to 32 (1 where threads diverge so much that lanes do not
+            pay); `enable_backward`, whether gradients may be asked for; `module`, `launch_bounds`, `module_options`
+            and `grid_stride` are accepted for programs that set them, without effect.
 
     Returns:
         The `Kernel`.
 
     Raises:
-        TypeError: an option that does not exist.
+        TypeError: an option that does not exist, or `lanes` that are no integer.
+        ValueError: less than 1 lane or more than 32.
 
     >>> @wp.kernel
     ... def double(x: wp.array(dtype=float)):
@@ -258,6 +260,11 @@ def kernel(func: Callable | None = None, **options: Any) -> Any:
         if name not in _KERNEL_OPTIONS:
             close = nearest(name, _KERNEL_OPTIONS)
             raise TypeError(f"wp.kernel has no option {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+    lanes = options.get("lanes")
+    if lanes is not None and type(lanes) is not int:
+        raise TypeError(f"lanes: expected an integer, got {lanes!r}")
+    if lanes is not None and not 1 <= lanes <= _MOST_LANES:
+        raise ValueError(f"lanes: expected 1 to {_MOST_LANES}, got {lanes}; leave it out to let the compiler choose")
     frame = sys._getframe(1)
     if func is None:
         return lambda f: Kernel(f, frame, **options)
