@@ -79,7 +79,7 @@ def build() -> bytes:
 
 def main() -> None:
     """Write the pack to the file named on the command line, or to its place in the package."""
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else packed.PATH
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(packed.PATH)
     data = build()
     fresh = out.with_suffix(f".{os.getpid()}")
     fresh.write_bytes(data)

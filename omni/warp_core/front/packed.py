@@ -6,15 +6,16 @@ damaged one, functions are lowered from source, which takes longer and gives the
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from hashlib import blake2b
-from pathlib import Path
 
 from ..ir.nodes import Function
 from ..ir.pack import Pack, PackError
 
-PACKAGE = Path(__file__).resolve().parent.parent
-PATH = PACKAGE / "lib" / "library.pack"
+# Names as strings: pathlib would take a tenth of the time that the first call of a builtin does.
+PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+PATH = os.path.join(PACKAGE, "lib", "library.pack")
 SOURCES = ("lang", "ir", "front", "passes", "lib")
 DIGEST_SIZE = 20
 
@@ -23,15 +24,22 @@ def source_digest() -> bytes:
     """The hash of every file that can change what a library function is lowered to."""
     h = blake2b(digest_size=DIGEST_SIZE)
     for folder in SOURCES:
-        for path in sorted((PACKAGE / folder).glob("*.py")):
-            h.update(f"{folder}/{path.name}\n".encode() + path.read_bytes())
+        directory = os.path.join(PACKAGE, folder)
+        for name in sorted(os.listdir(directory)):
+            if name.endswith(".py"):
+                h.update(f"{folder}/{name}\n".encode() + _bytes(os.path.join(directory, name)))
     return h.digest()
+
+
+def _bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 @lru_cache(maxsize=1)
 def _pack() -> Pack | None:
     try:
-        data = PATH.read_bytes()
+        data = _bytes(PATH)
         return Pack(data[DIGEST_SIZE:]) if data[:DIGEST_SIZE] == source_digest() else None
     except (OSError, PackError):
         return None
