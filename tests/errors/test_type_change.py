@@ -34,7 +34,7 @@ def k(x: wp.array(dtype=float), n: int):
     s = 1.5
 """,
         "s",
-        ["`s` is int32 and cannot become float32", "`s` got its type here"],
+        ["`s` is int32 and cannot become float32", "`s` got its type here", "start it as float32: `s = 0.0`"],
     ),
     "augmented": (
         """\
@@ -48,6 +48,28 @@ def k(x: wp.array(dtype=float), n: int):
 """,
         "s",
         ["cannot become float32"],
+    ),
+    "literal_that_does_not_fit": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    s = 0.0
+    s = 16777217
+""",
+        "s",
+        ["`s` is float32 and cannot become int32", "convert: `float32(...)`"],
+    ),
+    "truth": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    s = 0.0
+    s = True
+""",
+        "s",
+        ["`s` is float32 and cannot become bool"],
     ),
     "parameter": (
         """\

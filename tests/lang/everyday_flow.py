@@ -541,3 +541,32 @@ def match_as(a: int):
             return small * 100
         case other:
             return other
+
+
+def float_local_takes_whole_literals(a: int, x: float):
+    y = 0.0
+    if a > 3:
+        y = 1
+    elif a > 0:
+        y = x
+    else:
+        y = -2
+    for i in range(2):
+        y = y / 2.0
+        if a == i:
+            y = 3
+    return y / 4.0
+
+
+def literal_on_the_other_path(a: int, x: float):
+    if a > 2:
+        y = x
+    else:
+        y = 5
+    p, q = 0.5, x
+    p, q = 1, y
+    r = s = x
+    r = s = 3
+    if (s := 7) > x:
+        r = r / 2.0
+    return p / 2.0 + q / 4.0 + r / 2.0 + s / 4.0

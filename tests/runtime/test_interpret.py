@@ -348,6 +348,55 @@ def test_results_agree_with_compiled_code():
     assert compiled[1] == pytest.approx(interpreted[1], rel=2e-6, abs=2e-6)
 
 
+@wp.func
+def whole_on_one_path(a: wp.float64, c: int):
+    if c > 1:
+        r = a
+    else:
+        r = 1
+    return r / 2
+
+
+@wp.func
+def restarted(a: wp.ref[float], b: Any):
+    a = 3
+    b = 1
+    return a / 2.0 + wp.float32(b / 2)
+
+
+@wp.kernel
+def local_literals(x: wp.array(dtype=float), d: wp.array(dtype=wp.float64), p: float):
+    y = 0.0
+    y = 1
+    x[0] = y / 2.0
+    a, b = 0.0, x[1]
+    a, b = 1, 2
+    x[1] = a / 4.0 + b / 8.0
+    a = b = 3
+    x[2] = a / 2.0 + b / 4.0
+    if x[2] > 0.0:
+        z = x[0]
+    else:
+        z = 1
+    for i in range(3):
+        z = z / 2.0
+        if i == 1:
+            z = 1 + 2
+    x[3] = z / 2.0
+    p = 5
+    x[4] = p / 2.0
+    d[0] = whole_on_one_path(d[1], 2) + whole_on_one_path(d[2], 1)
+    q = 1.0
+    if (q := 3) > 2.0:
+        x[5] = q / 2.0
+    w = wp.float16(0.5)
+    w = 1
+    w = 0.25
+    x[6] = float(w) + restarted(x[7], d[1])
+    u = 0.5
+    x[8] = restarted(u, 0.5) + u / 2.0
+
+
 @pytest.mark.parametrize(
     ("kernel", "dim", "make"),
     [
@@ -360,6 +409,7 @@ def test_results_agree_with_compiled_code():
         (functions_as_arguments, 1, lambda: [np.array([1.0, 2.0], np.float32)]),
         (python_flow, 1, lambda: [np.zeros(1, np.int32)]),
         (literals, 1, lambda: [np.zeros(1, np.float32)]),
+        (local_literals, 1, lambda: [np.zeros(9, np.float32), np.arange(3.0), 1.0]),
     ],
     ids=lambda x: getattr(x, "name", None),
 )

@@ -19,7 +19,7 @@ from ..lang.errors import Diagnostic, Place, Span
 from ..lang.generics import spell
 from ..lang.semantics import convert
 from ..lang.source import Source
-from ..lang.types import BOOL, I32, Array, FixedArray, Scalar, Type
+from ..lang.types import BOOL, F32, I32, Array, FixedArray, Scalar, Type
 from .limits import STEPS, too_many_steps
 from .liveness import Liveness
 from .local_arrays import own
@@ -391,13 +391,30 @@ class Context:
                     f"`{name}` is {spell(known[0])} and cannot become {spell(x.type)}",
                     node,
                     [(f"`{name}` got its type here", known[1])],
-                    help="use another name"
-                    if isinstance(known[0], Array)
-                    else f"use another name, or convert: `{spell(known[0])}(...)`",
+                    help=self.started(name, x.type) or _other_name(known[0]),
                 )
             if isinstance(x.type, FixedArray):
                 x = own(self, name, x, node)
         self.env[name] = x
+
+    def adapted(self, name: str, x: Any) -> Any:
+        """What is bound to a local: a literal takes the type that the local has, where it fits exactly."""
+        ref = self.env.get(name)
+        t = ref.type if type(ref) is Ref else self.local_types.get(name, (None,))[0]
+        return self.b.const(x.value, t) if isinstance(x, Lit) and isinstance(t, Scalar) and x.fits(t) else x
+
+    def started(self, name: str, wanted: Type) -> str:
+        """How to start a local that starts as an integer literal so that it can become `wanted`; "" for all else."""
+        t, where = self.local_types.get(name, (None, None))
+        first = next(
+            (n for n in ast.walk(self.source.tree()) if isinstance(n, ast.Assign) and where in n.targets), None
+        )
+        if first is None or t is not I32 or not (isinstance(wanted, Scalar) and wanted.is_float):
+            return ""
+        if not (isinstance(first.value, ast.Constant) and type(first.value.value) is int):
+            return ""
+        start = f"{first.value.value}.0"
+        return f"start it as {spell(wanted)}: `{name} = {start if wanted is F32 else f'wp.{spell(wanted)}({start})'}`"
 
     def result_memory(self, number: int, t: FixedArray) -> Value:
         """The parameter that takes the `number`-th local array among the results."""
@@ -405,3 +422,7 @@ class Context:
             param = self._result_memory[number, t] = Value(t, name=f"result{number}")
             self.function.params.append(param)
         return self._result_memory[number, t]
+
+
+def _other_name(t: Type) -> str:
+    return "use another name" + ("" if isinstance(t, Array) else f", or convert: `{spell(t)}(...)`")

@@ -54,7 +54,7 @@ def _lambda(cx: Context, node: ast.Lambda) -> Front:
 @lowers(ast.NamedExpr)
 def _walrus(cx: Context, node: ast.NamedExpr) -> Front:
     assert isinstance(node.target, ast.Name)
-    x = cx.bindable(cx.rvalue(node.value), node.value)
+    x = cx.bindable(cx.adapted(node.target.id, cx.rvalue(node.value)), node.value)
     cx.bind(node.target.id, x, node.target)
     return x
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -34,10 +34,11 @@ from .values import Closure, Front, Lit, Static, Tup, flatten, spell_shape
 
 @dataclass
 class Instance:
-    """A lowered function and the shape of what it returns."""
+    """A lowered function, the shape of what it returns, and the types of its locals."""
 
     function: IrFunction
     shape: Any
+    locals: dict[str, Type] = field(default_factory=dict)
 
 
 MAX_DEPTH = 64  # functions that call each other with ever new argument types would never end
@@ -155,7 +156,7 @@ class Session:
         check_values(cx, fn)
         if len(self.diagnostics) > before:
             raise Refused
-        return Instance(fn, shape)
+        return Instance(fn, shape, {name: t for name, (t, _) in cx.local_types.items()})
 
     def _unique(self, name: str) -> str:
         """Instances of one name are told apart by a number."""

@@ -27,7 +27,7 @@ from . import (  # noqa: F401 - they fill the tables
     statements,
 )
 from .context import Refused
-from .instances import Session
+from .instances import Instance, Session
 from .library import instantiate
 from .notices import tell
 from .overloads import Match
@@ -40,21 +40,26 @@ def lower_kernel(kernel: Kernel) -> IrFunction:
         CompileError: the kernel has mistakes; the exception has all of them.
         InternalError: the compiler itself failed.
     """
-    return _lower(kernel, None, True)
+    return _lower(kernel, None, True).function
 
 
 def lower_function(function: Function, types: tuple[Type, ...] | None = None) -> IrFunction:
     """The IR of a user function, for its annotated parameter types or the given ones. Raises as `lower_kernel`."""
-    return _lower(function, types, False)
+    return _lower(function, types, False).function
 
 
-def _lower(definition: Kernel | Function, types: tuple[Type, ...] | None, is_kernel: bool) -> IrFunction:
+def local_types(definition: Kernel | Function, types: tuple[Type, ...] | None = None) -> dict[str, Type]:
+    """The types of the locals of a kernel or function. Raises as `lower_kernel`."""
+    return _lower(definition, types, isinstance(definition, Kernel)).locals
+
+
+def _lower(definition: Kernel | Function, types: tuple[Type, ...] | None, is_kernel: bool) -> Instance:
     session = Session(instantiate)
     subject = definition.subject
     result = None
     try:
         m = _match(session, definition, types)
-        result = session.lower(definition, m, is_kernel).function
+        result = session.lower(definition, m, is_kernel)
     except Refused as refused:
         session.report(refused.diagnostic)
     except (CompileError, InternalError, RecursionError):

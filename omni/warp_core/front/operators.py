@@ -170,7 +170,7 @@ def mismatch(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST)
     helps = ""
     ta, tb = getattr(left, "type", None), getattr(right, "type", None)
     if isinstance(ta, Scalar) and isinstance(tb, Scalar):
-        helps = _conversion(ta, tb, node)
+        helps = cx.started(_accumulated(cx, node), ta if ta.is_float else tb) or _conversion(ta, tb, node)
     elif isinstance(ta, Vec) and isinstance(tb, Vec) and symbol in "*/":
         helps = f"wp.{'cw_mul' if symbol == '*' else 'cw_div'}(a, b) is componentwise, wp.dot(a, b) the inner product"
     elif isinstance(ta, Packed) and isinstance(tb, Scalar) and symbol in "*/" and tb is not ta.scalar:
@@ -207,6 +207,16 @@ def _sides(node: ast.AST) -> tuple[ast.expr, ast.expr] | tuple[None, None]:
     if isinstance(node, ast.AugAssign):
         return node.target, node.value
     return None, None
+
+
+def _accumulated(cx: Context, node: ast.AST) -> str:
+    """The local that an operation on it updates: `s` in `s += x` and `s = s + x`."""
+    if not isinstance(node, ast.AugAssign):
+        lines = [n for n in ast.walk(cx.source.tree()) if isinstance(n, ast.Assign) and n.value is node]
+        target = lines[0].targets[0] if lines else None
+        sides = {side.id for side in _sides(node) if isinstance(side, ast.Name)}
+        return target.id if isinstance(target, ast.Name) and target.id in sides else ""
+    return node.target.id if isinstance(node.target, ast.Name) else ""
 
 
 def _cast_of(side: ast.expr | None, t: Scalar) -> str:

@@ -52,7 +52,7 @@ def _annotated(cx: Context, node: ast.AnnAssign) -> None:
 def assign(cx: Context, target: ast.expr, x: Front, node: ast.AST) -> None:
     """`target = x` for every kind of target."""
     if isinstance(target, ast.Name):
-        cx.bind(target.id, cx.bindable(x, node), target)
+        cx.bind(target.id, cx.bindable(cx.adapted(target.id, x), node), target)
     elif isinstance(target, (ast.Tuple, ast.List)):
         _unpack(cx, target, x, node)
     elif isinstance(target, (ast.Subscript, ast.Attribute)):

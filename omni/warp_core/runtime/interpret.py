@@ -13,7 +13,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..front.lower import lower_function
+from ..front.lower import local_types, lower_function
+from ..front.values import Lit
 from ..lang import registry
 from ..lang.generics import Constant, Reference
 from ..lang.inference import infer, is_open, no_overload, overload_for
@@ -78,7 +79,19 @@ class _Run:
 
     def __init__(self) -> None:
         self.functions: dict[Definition, Callable] = {}
-        self.meaning = Meaning(self.substitute, value, convert, items, tid, literal, like, result_types, self.changing)
+        self.meaning = Meaning(
+            substitute=self.substitute,
+            value=value,
+            convert=convert,
+            items=items,
+            tid=tid,
+            literal=literal,
+            like=like,
+            result_types=result_types,
+            local_types=known_types,
+            fitting=fitting,
+            changing=self.changing,
+        )
 
     def substitute(self, obj: Any) -> Any:
         """What stands for a captured object."""
@@ -121,7 +134,8 @@ class _Run:
             types = tuple(infer([t for _, t in f.params], list(given.arguments.values()), {}))
             if types not in rows:
                 results = functools.partial(_results_for, f, types)
-                rows[types] = rewrite(f, self.meaning._replace(result_types=results), False)
+                known = functools.partial(_locals_for, f, types)
+                rows[types] = rewrite(f, self.meaning._replace(result_types=results, local_types=known), False)
             values = [x if t in _UNCONVERTED else convert(x, t) for x, t in zip(given.arguments.values(), types)]
             return rows[types](**dict(zip(given.arguments, values)))
 
@@ -224,9 +238,25 @@ def result_types(definition: Definition) -> tuple[Type, ...]:
     return lower_function(definition).results if isinstance(definition, Function) else ()
 
 
+def known_types(definition: Definition) -> dict[str, Type]:
+    """The types of the locals of a kernel or function."""
+    return local_types(definition) if isinstance(definition, (Kernel, Function)) else {}
+
+
 def _results_for(f: Function, types: tuple[Any, ...], _: Definition) -> tuple[Type, ...]:
     """What a generic function returns for arguments of these types; () where one is no value, but a function."""
     return () if any(t in _UNCONVERTED for t in types) else lower_function(f, types).results
+
+
+def _locals_for(f: Function, types: tuple[Any, ...], _: Definition) -> dict[str, Type]:
+    """The types of a generic function's locals for arguments of these types; {} where one is a function."""
+    return {} if any(t in _UNCONVERTED for t in types) else local_types(f, types)
+
+
+def fitting(x: Any, t: Type) -> Any:
+    """What a local of type `t` holds after it is bound to a literal."""
+    is_number = isinstance(t, Scalar) and type(x) in (int, float)
+    return SCALAR_CLASSES[t](x) if is_number and Lit(x).fits(t) else value(x)  # type: ignore[index]
 
 
 def literal(operation: Callable, a: Any, b: Any) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _native, config
+from ..lang.errors import CompileError
 from ..lang.kernel import Kernel
 from ..lang.types import Array, indexed_array
 from . import backward, recording
@@ -100,7 +101,11 @@ def _launch(
         if record_cmd:
             raise RuntimeError(f"kernel `{kernel.name}`: a tape does not see recorded launches; launch it plainly")
         recording.tape().record_launch(instance, dim, args)
-    plan = plan_for(instance, options_for(instance), STRIDED if any(map(_is_strided, args)) else 0)
+    variant = STRIDED if any(map(_is_strided, args)) else 0
+    try:
+        plan = plan_for(instance, options_for(instance), variant)
+    except CompileError as why:  # the report says where; the compiler's own lines would stand above it
+        raise why.with_traceback(None) from None
     if instance is kernel:
         kernel._plan = plan
     else:

@@ -25,7 +25,7 @@ from ..lang.generics import Reference, plain, unify
 from ..lang.kernel import Definition, Function
 from ..lang.references import changed, changes_arguments
 from ..lang.registry import Builtin
-from ..lang.types import F32, Packed, Scalar, Type
+from ..lang.types import F32, I32, Packed, Scalar, Type
 from ..lang.values import python_type
 
 _MISSING = object()
@@ -71,6 +71,8 @@ class Meaning(NamedTuple):
         literal: the result of an operator on two literals.
         like: a literal as a value of the type that a function without arguments would return.
         result_types: the types of what a function returns.
+        local_types: the types of a function's locals.
+        fitting: a literal as a value of a type, where it fits; what a name holds for anything else.
         changing: for a function or builtin that changes arguments, the function that returns its result and the new
             values by parameter.
     """
@@ -83,6 +85,8 @@ class Meaning(NamedTuple):
     literal: Callable[[Callable, Any, Any], Any]
     like: Callable[[Any, Callable], Any]
     result_types: Callable[[Definition], tuple[Type, ...]]
+    local_types: Callable[[Definition], dict[str, Type]]
+    fitting: Callable[[Any, Type], Any]
     changing: Callable[[Any], Callable[..., tuple[Any, dict[str, Any]]]]
 
 
@@ -293,8 +297,44 @@ class _Rewriter(ast.NodeTransformer):
         return not named and all(isinstance(c, (type, Builtin)) or c in _PURE for c in calls)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
-        node.value = self.value(self.visit(node.value))
+        node.value = self._local(node.target.id, self.visit(node.value))
         return node
+
+    def _local(self, name: str, value: ast.expr) -> ast.expr:
+        """`value`, rewritten already, as the local `name` holds it: literals take the type the local has."""
+        if not self._is_number(value) or name not in self._starts:
+            return self.value(value)
+        t = self._starts[name] or self.local_types.get(name)
+        return self.value(value) if t is None else self.call(self.meaning.fitting, [value, self.bind(t, value)], value)
+
+    def _is_number(self, value: ast.expr) -> bool:
+        """Whether a rewritten expression is made of literals only."""
+        if isinstance(value, ast.Call):
+            return isinstance(value.func, ast.Name) and self.namespace.get(value.func.id) is self.meaning.literal
+        if isinstance(value, ast.BinOp):
+            return self._is_number(value.left) and self._is_number(value.right)
+        return self._is_number(value.operand) if isinstance(value, ast.UnaryOp) else _is_literal(value)
+
+    @cached_property
+    def _starts(self) -> dict[str, Type | None]:
+        """Locals that are assigned again: the type of those that start as literals, None for others."""
+        tree = self.definition.source.tree()
+        literals = {
+            id(t): F32 if _is_float(n.value) else I32
+            for n in ast.walk(tree)
+            if isinstance(n, ast.Assign) and _is_literal(n.value)
+            for t in n.targets
+        }
+        stores = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        found: dict[str, list[Type | None]] = {a.arg: [None] for a in ast.walk(tree) if isinstance(a, ast.arg)}
+        for n in sorted(stores, key=lambda n: (n.lineno, n.col_offset)):
+            found.setdefault(n.id, []).append(literals.get(id(n)))
+        return {name: types[0] for name, types in found.items() if len(types) > 1}
+
+    @cached_property
+    def local_types(self) -> dict[str, Type]:
+        """The types of the function's locals."""
+        return self.meaning.local_types(self.definition)
 
     # -- statements ---------------------------------------------------------------------------------------------
 
@@ -306,6 +346,8 @@ class _Rewriter(ast.NodeTransformer):
             value = self.visit(node.value)
         if len(node.targets) == 1:
             return self._assign(target, value, node)
+        if self._is_number(value):
+            return [line for t in node.targets for line in self._assign(t, copy.deepcopy(value), node)]
         name = self.fresh("shared")
         out = self._store_name(name, value, node)
         for t in node.targets:
@@ -317,7 +359,9 @@ class _Rewriter(ast.NodeTransformer):
 
     def _assign(self, target: ast.expr, value: ast.expr, at: ast.stmt) -> list[ast.stmt]:
         """Statements for `target = value`, with value rewritten already."""
-        if isinstance(target, ast.Name) or _is_shallow(target):
+        if isinstance(target, ast.Name):
+            return [_at(ast.Assign([target], self._local(target.id, value)), at)]
+        if _is_shallow(target):
             place: Any = self.generic_visit(target)
             return [_at(ast.Assign([place], self.value(value)), at)]
         if isinstance(target, (ast.Tuple, ast.List)):
@@ -326,9 +370,13 @@ class _Rewriter(ast.NodeTransformer):
             starred = [isinstance(t, ast.Starred) for t in target.elts]
             left: list[ast.expr] = [_at(ast.Starred(p, ast.Store()), at) if s else p for p, s in zip(parts, starred)]
             out: list[ast.stmt] = [_at(ast.Assign([_at(ast.Tuple(left, ast.Store()), at)], self.value(value)), at)]
-            for t, name in zip(target.elts, names):
+            one_each = isinstance(value, ast.Tuple) and len(value.elts) == len(names) and not any(starred)
+            items = value.elts if one_each else names  # type: ignore[attr-defined]
+            for t, name, item in zip(target.elts, names, items):
                 inner = t.value if isinstance(t, ast.Starred) else t
-                out += self._assign(inner, _at(ast.Name(name, ast.Load()), at), at)
+                is_number = one_each and self._is_number(item)
+                part = copy.deepcopy(item) if is_number else _at(ast.Name(name, ast.Load()), at)
+                out += self._assign(inner, part, at)
             return out
         root, kinds, steps = self._path(target)
         args = [root, _at(ast.Constant(kinds), at), steps, self.value(value)]
