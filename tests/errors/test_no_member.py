@@ -77,6 +77,22 @@ def k(x: wp.array(dtype=float), n: int, s: S):
         "s.mas",
         ["mass"],
     ),
+    "method": (
+        """\
+@wp.struct
+class S:
+    radius: float
+
+    def area(self):
+        return 3.14 * self.radius**2.0
+
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int, s: S):
+    x[0] = s.area()
+""",
+        "s.area",
+        ["struct S has no field `area`", "kernels cannot call methods: write a @wp.func that takes the struct"],
+    ),
 }
 
 REPAIRED = """\

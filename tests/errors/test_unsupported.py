@@ -136,6 +136,15 @@ def k(x: wp.array(dtype=float), n: int):
         "n is i",
         ["use `==`"],
     ),
+    "pointer": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    a = x.ptr
+""",
+        "x.ptr",
+        ["addresses cannot be taken in a kernel", "`a[1:]` is a view of the same memory"],
+    ),
     "complex": (
         """\
 @wp.kernel

@@ -111,6 +111,13 @@ def test_text_given_to_exec(filename):
     assert (found.place.span.line, found.place.text) == (13, "    x[i] = missing * x[i]\n")
 
 
+def test_a_failure_in_text_given_to_exec_shows_its_line(monkeypatch):
+    monkeypatch.setattr(wp.config, "mode", "debug")
+    kernel = run(TEXT.replace("    x[i] = 2.0", "    x[i + 1] = 2.0"), "<string>")["k"]
+    with pytest.raises(wp.KernelError, match=r"\| +x\[i \+ 1\] = 2\.0"):
+        wp.launch(kernel, dim=1, inputs=[wp.ones(1, dtype=float)])
+
+
 def test_text_given_to_exec_is_told_from_others_alike():
     texts = [TEXT.replace("2.0", number) for number in ("3.0", "4.0", "5.0")]
     (four,) = [op.attr for op in lower_kernel(run(texts[1], "<string>")["k"]).body.walk() if op.code == "const"]

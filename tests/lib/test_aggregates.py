@@ -117,6 +117,19 @@ def test_square_matrices(dtype, close, n):
         np.testing.assert_array_equal(array(wp.diag(wp.get_diag(a))), np.diag(np.diag(x)))
 
 
+@kinds
+def test_index(dtype, close):
+    rng = np.random.default_rng(5)
+    m, v, q = rng.random((3, 4)), rng.random(5), rng.random(4)
+    a, u, r = matrix((3, 4), dtype)(*m.ravel().tolist()), vector(5, dtype)(*v), wp.types.quaternion(dtype)(*q)
+    for i in range(-3, 3):
+        np.testing.assert_array_equal(array(wp.index(a, i)), array(a)[i])
+        assert number(wp.index(u, i)) == array(u)[i] and number(wp.index(r, i)) == array(r)[i]
+        assert [number(wp.index(a, i, j)) for j in range(-4, 4)] == [*array(a)[i], *array(a)[i]]
+    with pytest.raises(IndexError, match=r"wp.index: an index is out of range: component 7 of 5"):
+        wp.index(u, 7)
+
+
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_the_inverse_of_a_singular_matrix_is_zero(n):
     a = matrix((n, n), wp.float32)(*(float(i + 1) for i in range(n) for _ in range(n)))

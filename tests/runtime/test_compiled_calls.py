@@ -25,7 +25,7 @@ from omni.warp_core.lang.values import from_leaves, python_type, to_leaves
 from omni.warp_core.runtime import compiled_calls, scope
 
 NOT_IN_MATH = () if hasattr(math, "cbrt") else ("cbrt",)  # of Python 3.10
-INTERPRETED = ("quat_from_euler", "quat_to_euler")  # their arguments are indices, which may be out of range
+INTERPRETED = ("index", "quat_from_euler", "quat_to_euler")  # their arguments are indices, which may be out of range
 
 
 def first_instances():
@@ -143,11 +143,14 @@ def test_subclasses_are_taken_and_odd_numbers_interpreted():
         root(True)
 
 
-@pytest.mark.parametrize("name", INTERPRETED)
-def test_indices_are_checked_by_the_interpreter(name):
-    call = compiled(name, *((wp.vec3(), 0, 1, 2) if name == "quat_from_euler" else (wp.quat(), 0, 1, 2)))
-    with pytest.raises(interp.Trap, match="component 7"):
-        call(*((wp.vec3(), 7, 1, 2) if name == "quat_from_euler" else (wp.quat(), 7, 1, 2)))
+@pytest.mark.parametrize(
+    "name, value, more",
+    [("index", wp.vec3(), ()), ("quat_from_euler", wp.vec3(), (1, 2)), ("quat_to_euler", wp.quat(), (1, 2))],
+)
+def test_indices_are_checked_by_the_interpreter(name, value, more):
+    call = compiled(name, value, 0, *more)
+    with pytest.raises(IndexError, match=f"wp.{name}: an index is out of range: component 7"):
+        call(value, 7, *more)
 
 
 def test_results_are_typed_while_a_kernel_is_interpreted():

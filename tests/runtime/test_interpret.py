@@ -348,6 +348,39 @@ def test_results_agree_with_compiled_code():
     assert compiled[1] == pytest.approx(interpreted[1], rel=2e-6, abs=2e-6)
 
 
+@wp.kernel
+def stores(a: wp.array(dtype=float), v: wp.array(dtype=wp.vec3), m: wp.array2d(dtype=float)):
+    i = wp.tid()
+    wp.store(a[i], 3)
+    wp.store(v[i].y, 2.0)
+    wp.store(m[i, 0], wp.load(a[i]) + 1.0)
+    wp.store(wp.address(m, i, 1), 5.0)
+    wp.store(v[i], wp.vec3(1.0, wp.load(v[i].y), 3.0))
+    wp.store(v[i][0], 7.0)
+
+
+@wp.func
+def add_to(x: wp.ref[float], by: float):
+    x += by
+    return x
+
+
+@wp.func
+def apply_twice(f: Callable, x: wp.ref[float]):
+    first = f(x, 2.0)
+    return f(by=first, x=x)
+
+
+@wp.kernel
+def passed_references(a: wp.array(dtype=float), v: wp.array(dtype=wp.vec3)):
+    a[1] = apply_twice(add_to, a[0])
+    z = 5.0
+    a[2] = apply_twice(add_to, z)
+    a[3] = z
+    a[4] = apply_twice(add_to, v[0].y)
+    a[5] = apply_twice(lambda x, by: x + by, z) + z
+
+
 @wp.func
 def whole_on_one_path(a: wp.float64, c: int):
     if c > 1:
@@ -409,6 +442,8 @@ def local_literals(x: wp.array(dtype=float), d: wp.array(dtype=wp.float64), p: f
         (functions_as_arguments, 1, lambda: [np.array([1.0, 2.0], np.float32)]),
         (python_flow, 1, lambda: [np.zeros(1, np.int32)]),
         (literals, 1, lambda: [np.zeros(1, np.float32)]),
+        (stores, 2, lambda: [np.zeros(2, np.float32), np.zeros((2, 3), np.float32), np.zeros((2, 2), np.float32)]),
+        (passed_references, 1, lambda: [np.zeros(6, np.float32), np.ones((1, 3), np.float32)]),
         (local_literals, 1, lambda: [np.zeros(9, np.float32), np.arange(3.0), 1.0]),
     ],
     ids=lambda x: getattr(x, "name", None),

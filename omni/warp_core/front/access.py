@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir.nodes import Value
+from ..lang.classes import python_type
 from ..lang.errors import nearest
 from ..lang.generics import spell
 from ..lang.types import I32, Array, FixedArray, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
@@ -135,13 +136,12 @@ def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:
         return Lit(t.ndim)
     if node.attr == "dtype":
         return Static(t.dtype)
+    if node.attr == "ptr":
+        helps = "pass the array, or a slice of it: `a[1:]` is a view of the same memory"
+        raise cx.error("unsupported", "addresses cannot be taken in a kernel", node, help=helps)
     names = ("shape", "size", "ndim", "dtype")
-    raise cx.error(
-        "no-member",
-        f"{spell(array.type)} has no member `{node.attr}`",
-        node,
-        candidates=nearest(node.attr, names) or names,
-    )
+    text = f"{spell(array.type)} has no member `{node.attr}`"
+    raise cx.error("no-member", text, node, candidates=nearest(node.attr, names) or names)
 
 
 def field_step(cx: Context, t: Type, node: ast.Attribute) -> Step:
@@ -152,8 +152,14 @@ def field_step(cx: Context, t: Type, node: ast.Attribute) -> Step:
             i = t.index[name]
             return Step(t.fields[i][1], i)
         names = [f for f, _ in t.fields]
-        candidates = nearest(name, names) or names
-        raise cx.error("no-member", f"struct {t.name} has no field `{name}`", node, candidates=candidates)
+        is_method = callable(getattr(python_type(t), name, None))
+        raise cx.error(
+            "no-member",
+            f"struct {t.name} has no field `{name}`",
+            node,
+            candidates=() if is_method else nearest(name, names) or names,
+            help="kernels cannot call methods: write a @wp.func that takes the struct" if is_method else "",
+        )
     if isinstance(t, (Vec, Quat)) and name in _LETTERS and _LETTERS[name] < t.count:
         return Step(t.scalar, _LETTERS[name])
     if isinstance(t, Transform) and name in ("p", "q"):

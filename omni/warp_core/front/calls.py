@@ -118,7 +118,8 @@ def _not_callable(cx: Context, obj: Any, node: ast.AST) -> Refused:
     if isinstance(obj, type(ast)):
         return cx.error("not-callable", f"module `{name}` is not a function", node)
     if (getattr(obj, "__module__", None) or "").startswith(PACKAGE):
-        return cx.error("not-callable", f"`{name}` can be used outside of kernels only", node)
+        text = f"`{name}` can be used outside of kernels only"
+        return cx.error("not-callable", text, node, help=_OUTSIDE.get(name, ""))
     if inspect.isfunction(obj) or isinstance(obj, type):
         kind = "function" if inspect.isfunction(obj) else "class"
         helps = "decorate it with @wp.func" if kind == "function" else "decorate it with @wp.struct"
@@ -127,6 +128,9 @@ def _not_callable(cx: Context, obj: Any, node: ast.AST) -> Refused:
         )
     helps = f"use `wp.{name}`" if cx.session.has_builtin(name) else ""
     return cx.error("not-callable", f"`{name}` cannot be called in a kernel", node, help=helps)
+
+
+_OUTSIDE = {"array": "pass arrays as arguments; `wp.zeros(shape, dtype)` makes one of the thread's own"}
 
 
 # -- lambdas --------------------------------------------------------------------------------------------------------

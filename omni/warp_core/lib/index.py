@@ -16,7 +16,7 @@ _MODULES = {
         abs sign min max lerp isfinite isnan isinf dot length_sq length normalize cross outer skew cw_mul
         cw_div argmin argmax
     """,
-    "matrices": "transpose trace ddot diag get_diag determinant inverse",
+    "matrices": "index transpose trace ddot diag get_diag determinant inverse",
     "approximations": "div_approx inverse_approx",
     "quaternions": """
         quat_identity quat_from_axis_angle quat_to_axis_angle quat_inverse quat_rotate quat_rotate_inv

@@ -7,8 +7,9 @@ matrices, vectors, quaternions and transforms; numbers times matrices are handle
 from __future__ import annotations
 
 from ..lang import prim
-from ..lang.generics import F, K, M, Mat, N, T, Vec
+from ..lang.generics import F, K, M, Mat, N, Quat, T, Transform, Vec
 from ..lang.registry import builtin
+from ..lang.scalars import int32
 from .vectors import cross
 
 
@@ -41,6 +42,46 @@ def _mul_vector_matrix(a: Vec[M, T], b: Mat[M, N, T]) -> Vec[N, T]:
 @builtin(name="mul")
 def _mul_matrices(a: Mat[M, N, T], b: Mat[N, K, T]) -> Mat[M, K, T]:
     return Mat[M, K, T]([sum(a[i, j] * b[j, k] for j in range(N)) for i in range(M) for k in range(K)])
+
+
+@builtin
+def index(a: Vec[N, T], i: int32) -> T:
+    """Component of a value as a function: `a[i]`, `m[i]` and `m[i, j]`.
+
+    Args:
+        a: a vector, quaternion, transform or matrix.
+        i: a component, or a row of a matrix; numbers below zero count from the end.
+
+    Returns:
+        The component; for a matrix the row, or with a second number its component there.
+
+    Error: exact.
+    Derivative: that of the component, zero elsewhere.
+
+    >>> wp.index(wp.vec3(1.0, 2.0, 3.0), 1), wp.index(wp.mat22(1.0, 2.0, 3.0, 4.0), 1, 0)
+    (2.0, 3.0)
+    """
+    return a[i]
+
+
+@builtin(name="index")
+def _index_quat(a: Quat[F], i: int32) -> F:
+    return a[i]
+
+
+@builtin(name="index")
+def _index_transform(a: Transform[F], i: int32) -> F:
+    return a[i]
+
+
+@builtin(name="index")
+def _index_row(a: Mat[M, N, T], i: int32) -> Vec[N, T]:
+    return a[i]
+
+
+@builtin(name="index")
+def _index_matrix(a: Mat[M, N, T], i: int32, j: int32) -> T:
+    return a[i, j]
 
 
 @builtin

@@ -9,6 +9,7 @@ from typing import Any
 from ..compiler import Site
 from ..lang import semantics
 from ..lang.errors import shown_file
+from ..lang.kernel import Kernel
 from ..lang.types import F64, Array, Scalar, Type, leaves, parse_type
 from ..lang.values import from_leaves
 
@@ -25,17 +26,17 @@ class KernelError(RuntimeError):
         values: the operands, in the order the message names them.
     """
 
-    def __init__(self, kernel: str, site: Site, thread: tuple[int, ...], values: tuple[Any, ...]):
+    def __init__(self, kernel: str, site: Site, thread: tuple[int, ...], values: tuple[Any, ...], text: str = ""):
         self.kernel, self.kind, self.message = kernel, site.kind, site.message
         self.file, self.line, self.thread, self.values = site.file, site.line, thread, values
-        super().__init__(self._report(site))
+        super().__init__(self._report(site, text))
 
-    def _report(self, site: Site) -> str:
+    def _report(self, site: Site, text: str) -> str:
         index = self.thread[0] if len(self.thread) == 1 else self.thread
         lines = [f"kernel `{self.kernel}`, thread {index}: {fill(site.message, self.values)}"]
         if site.line:
             lines.append(f"  --> {shown_file(site.file)}:{site.line}")
-            text = linecache.getline(site.file, site.line).rstrip("\n")
+            text = (text or linecache.getline(site.file, site.line)).rstrip("\n")
             if text:
                 number = str(site.line)
                 lines += [f"{number} | {text}", f"{' ' * len(number)} | {' ' * site.col}^"]
@@ -64,17 +65,25 @@ _CLASSES = {
 }
 
 
-def error(kernel: str, site: Site, thread: int, dims: Sequence[int], slots: Sequence[int]) -> KernelError:
+def error(kernel: Kernel, site: Site, thread: int, dims: Sequence[int], slots: Sequence[int]) -> KernelError:
     """The exception for a failure that native code reported.
 
     Args:
-        kernel: the kernel's name.
+        kernel: the kernel.
         site: where it happened.
         thread: flattened index.
         dims: launch dimensions.
         slots: operands as 64-bit patterns (`wc_failure` of native/include/warp_core/abi.h).
     """
-    return _CLASSES.get(site.kind, KernelError)(kernel, site, unflatten(thread, dims), _values(site, slots))
+    made = _CLASSES.get(site.kind, KernelError)
+    return made(kernel.name, site, unflatten(thread, dims), _values(site, slots), _own_line(kernel, site))
+
+
+def _own_line(kernel: Kernel, site: Site) -> str:
+    """The line of a failure in the kernel itself, whose text may have no file; "" for one in a function."""
+    source = kernel.source
+    is_inside = source.first_line <= site.line < source.first_line + len(source.block())
+    return source.line(site.line) if site.file == source.filename and is_inside else ""
 
 
 def fill(message: str, values: Sequence[Any]) -> str:

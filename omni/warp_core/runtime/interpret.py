@@ -28,7 +28,7 @@ from .cells import ArrayCells, LocalCells
 from .intrinsics import TABLE, Grid, grid, tid, typed
 from .pythonic import REPLACED
 from .rewrite import Meaning, rewrite
-from .scope import updated
+from .scope import changes, updated
 
 
 def run(kernel: Kernel, dims: tuple[int, ...], args: list[Any]) -> None:
@@ -74,6 +74,16 @@ def python_function(function: Function) -> Callable:
 _UNCONVERTED = (None, Constant)  # types of arguments that are no values: functions, types, tuples
 
 
+class _Changing:
+    """A function that changes arguments; called like this it changes nothing."""
+
+    def __init__(self, function: Function, rewritten: Callable):
+        self.function, self.rewritten = function, rewritten
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.rewritten(*args, **kwargs)[0]
+
+
 class _Run:
     """One interpreted launch: the functions rewritten for it."""
 
@@ -91,6 +101,7 @@ class _Run:
             local_types=known_types,
             fitting=fitting,
             changing=self.changing,
+            passed=self.passed,
         )
 
     def substitute(self, obj: Any) -> Any:
@@ -110,11 +121,19 @@ class _Run:
     def function(self, f: Function) -> Callable:
         """What computes `f`, without what it changes of its arguments."""
         found = self.rewritten(f)
-        return (lambda *args, **kwargs: found(*args, **kwargs)[0]) if changes_arguments(f) else found
+        return _Changing(f, found) if changes_arguments(f) else found
 
     def changing(self, f: Function | registry.Builtin) -> Callable:
         """What computes `f` and returns what it changes as well."""
         return functools.partial(updated, f) if isinstance(f, registry.Builtin) else self.rewritten(f)
+
+    def passed(self, f: Any, *args: Any, **kwargs: Any) -> tuple[Any, dict[int | str, Any]]:
+        """A call of a function that was passed as an argument, and what it changes."""
+        callee = f.function if isinstance(f, _Changing) else f
+        if not isinstance(callee, (Function, registry.Builtin)) or not changes_arguments(callee):
+            return f(*args, **kwargs), {}
+        result, new = self.changing(callee)(*args, **kwargs)
+        return result, {key: new[name] for name, key in changes(callee, args, kwargs).items()}
 
     def rewritten(self, f: Function) -> Callable:
         """The rewritten function; one that can change its arguments returns them too."""

@@ -216,7 +216,7 @@ class _Maker:
 
     def on_failure(self, thread: int, site: int, values: list[int], dims: tuple[int, ...]) -> None:
         # The IR alone decides the sites, so all variants number them alike.
-        raise debug.error(self.kernel.name, self.artifact.sites[site], thread, dims, values)
+        raise debug.error(self.kernel, self.artifact.sites[site], thread, dims, values)
 
     def convert(self, index: int, value: Any) -> Any:
         """Objects of other libraries as arrays over the same memory; native code knows the buffer protocol itself."""

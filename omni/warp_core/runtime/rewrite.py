@@ -75,6 +75,8 @@ class Meaning(NamedTuple):
         fitting: a literal as a value of a type, where it fits; what a name holds for anything else.
         changing: for a function or builtin that changes arguments, the function that returns its result and the new
             values by parameter.
+        passed: calls a function that was passed as an argument: its result, and the new values of what it changes, by
+            position or keyword of the argument.
     """
 
     substitute: Callable[[Any], Any]
@@ -88,6 +90,7 @@ class Meaning(NamedTuple):
     local_types: Callable[[Definition], dict[str, Type]]
     fitting: Callable[[Any, Type], Any]
     changing: Callable[[Any], Callable[..., tuple[Any, dict[str, Any]]]]
+    passed: Callable[..., tuple[Any, dict[int | str, Any]]]
 
 
 def rewrite(definition: Definition, meaning: Meaning, converts_arguments: bool) -> Callable:
@@ -226,7 +229,42 @@ class _Rewriter(ast.NodeTransformer):
         callee = self.static(node.func)
         if isinstance(callee, (Builtin, Function)) and changes_arguments(callee):
             return self._changing(node, callee)
+        place = self._place(node.args[0]) if getattr(callee, "name", None) == "store" and len(node.args) == 2 else None
+        if isinstance(place, (ast.Attribute, ast.Subscript)):  # `wp.store(a[i], x)`
+            root, kinds, steps = self._path(place)
+            return self.call(_store, [root, _at(ast.Constant(kinds), node), steps, self.visit(node.args[1])], node)
+        if isinstance(node.func, ast.Name) and node.func.id in self.locals:
+            return self._passed(node)
         return self.generic_visit(node)  # type: ignore[return-value]
+
+    def _place(self, node: ast.expr) -> ast.expr:
+        """`wp.address(a, i, j)` as `a[i, j]`."""
+        if not (isinstance(node, ast.Call) and getattr(self.static(node.func), "name", None) == "address"):
+            return node
+        return _at(ast.Subscript(node.args[0], _at(ast.Tuple(node.args[1:], ast.Load()), node), ast.Load()), node)
+
+    def _passed(self, node: ast.Call) -> ast.expr:
+        """A call of a function that was passed as an argument, which may change what it takes."""
+        both = self.fresh("both")
+        given = enumerate(node.args) if not any(isinstance(a, ast.Starred) for a in node.args) else ()
+        places = [*given, *((k.arg, k.value) for k in node.keywords if k.arg)]
+        steps: list[ast.expr] = []
+        for key, place in places:
+            if self._root(place) in self.locals:
+                held = _part(ast.Name(both, ast.Load()), 1)
+                is_new = ast.Compare(ast.Constant(key), [ast.In()], [held])
+                steps.append(ast.IfExp(is_new, self._written(place, _part(held, key)), ast.Constant(None)))
+        func = self.bind(self.meaning.passed, node, "passed")
+        args = [node.func, *map(self.visit, node.args)]
+        call = ast.Call(func, args, [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords])
+        return _at(_sequence(both, call, steps), node)
+
+    def _written(self, place: ast.expr, new: ast.expr) -> ast.expr:
+        """An expression that assigns `new` to a place."""
+        if isinstance(place, ast.Name):
+            return ast.NamedExpr(ast.Name(place.id, ast.Store()), new)
+        root, kinds, path = self._path(copy.deepcopy(place))
+        return self.call(_store, [root, _at(ast.Constant(kinds), place), path, new], place)
 
     def _changing(self, node: ast.Call, callee: Builtin | Function) -> ast.expr:
         """A call that changes what it takes: `(both := f(x), x := both[1]["x"], both[0])[-1]`."""
@@ -234,18 +272,12 @@ class _Rewriter(ast.NodeTransformer):
         steps: list[ast.expr] = []
         for name, place in changed(callee, node):
             new: ast.expr = _part(_part(ast.Name(both, ast.Load()), 1), name)
-            if self._root(place) not in self.locals:
-                continue
-            if isinstance(place, ast.Name):
-                steps.append(ast.NamedExpr(ast.Name(place.id, ast.Store()), new))
-            else:
-                root, kinds, path = self._path(copy.deepcopy(place))
-                steps.append(self.call(_store, [root, _at(ast.Constant(kinds), node), path, new], node))
+            if self._root(place) in self.locals:
+                steps.append(self._written(place, new))
         node.func = self.bind(self.meaning.changing(callee), node, callee.name)
         node.args = [self.visit(a) for a in node.args]
         node.keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
-        steps = [ast.NamedExpr(ast.Name(both, ast.Store()), node), *steps, _part(ast.Name(both, ast.Load()), 0)]
-        return _at(_part(ast.Tuple(steps, ast.Load()), len(steps) - 1), node)
+        return _at(_sequence(both, node, steps), node)
 
     def _root(self, place: ast.expr) -> str:
         while isinstance(place, (ast.Attribute, ast.Subscript)):
@@ -455,6 +487,12 @@ def _at(node: Any, where: ast.AST) -> Any:
 
 def _part(node: ast.expr, index: int | str) -> ast.expr:
     return ast.Subscript(node, ast.Constant(index), ast.Load())
+
+
+def _sequence(both: str, call: ast.expr, steps: list[ast.expr]) -> ast.expr:
+    """`(both := call, *steps, both[0])[-1]`."""
+    parts = [ast.NamedExpr(ast.Name(both, ast.Store()), call), *steps, _part(ast.Name(both, ast.Load()), 0)]
+    return _part(ast.Tuple(parts, ast.Load()), len(parts) - 1)
 
 
 def _is_filled(cell: Any) -> bool:

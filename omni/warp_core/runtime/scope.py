@@ -50,7 +50,7 @@ def call(callee: registry.Builtin | registry.Intrinsic, args: tuple, kwargs: dic
         return _intrinsic(callee.name, args, kwargs)
     if isinstance(callee, registry.Builtin) and callee.references:
         result, new = updated(callee, *args, **kwargs)
-        for name, key in _changes(callee, args, kwargs).items():
+        for name, key in changes(callee, args, kwargs).items():
             _change(callee, args[key] if isinstance(key, int) else kwargs[key], new[name])
         return result
     return _result(_run(Callee(callee), args, kwargs))
@@ -79,19 +79,19 @@ def _change(callee: registry.Builtin, old: Any, new: Any) -> None:
 
 def updated(builtin: registry.Builtin, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
     """Run a builtin that changes arguments: its result, and their new values by parameter."""
-    changes = _changes(builtin, args, kwargs)
-    out = _run(Callee(builtin, tuple(changes.values())), args, kwargs)
-    count = len(out) - len(changes)
-    return _result(out[:count]), dict(zip(changes, out[count:]))
+    changing = changes(builtin, args, kwargs)
+    out = _run(Callee(builtin, tuple(changing.values())), args, kwargs)
+    count = len(out) - len(changing)
+    return _result(out[:count]), dict(zip(changing, out[count:]))
 
 
-def _changes(builtin: registry.Builtin, args: tuple, kwargs: dict[str, Any]) -> dict[str, int | str]:
+def changes(callee: registry.Builtin | Function, args: tuple, kwargs: dict[str, Any]) -> dict[str, int | str]:
     """Which arguments a call changes: parameter -> position or name of the argument."""
-    if builtin.updates:
+    if isinstance(callee, registry.Builtin) and callee.updates:
         return {"state": 0 if args else "state"}
     call = ast.Call(ast.Name("f", ast.Load()), [ast.Constant(i) for i in range(len(args))], [])
     call.keywords = [ast.keyword(name, ast.Constant(name)) for name in kwargs]
-    return {name: a.value for name, a in changed(builtin, call) if isinstance(a, ast.Constant)}  # type: ignore[misc]
+    return {name: a.value for name, a in changed(callee, call) if isinstance(a, ast.Constant)}  # type: ignore[misc]
 
 
 class Callee(NamedTuple):
@@ -106,7 +106,10 @@ def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]
     values = (*args, *kwargs.values())
     fn, given = _lower(callee, names, [_given(v) for v in values])
     lines: list[str] = []
-    results = interp.call(fn, [_to_ir(g) for g in given if g.type is not None], out=lines)
+    try:
+        results = interp.call(fn, [_to_ir(g) for g in given if g.type is not None], out=lines)
+    except memory.Trap as why:
+        raise IndexError(f"wp.{callee.function.name}: an index is out of range: {why}") from None
     if lines:
         print("".join(lines), end="", flush=True)
     return tuple(_from_ir(x, t) for x, t in zip(results, fn.results))
@@ -120,7 +123,7 @@ def lowered_for_all(
     They differ where a number in the arguments decides, be it that it takes a type of its own or is needed when the
     call is lowered. A call that changes its arguments is not one for this.
     """
-    if isinstance(callee, registry.Builtin) and callee.references and _changes(callee, args, {}):
+    if isinstance(callee, registry.Builtin) and callee.references and changes(callee, args, {}):
         return None
     raw = [_given(v) for v in args]
     common = _common(raw)
