@@ -30,7 +30,7 @@ UNARY = {
 }
 BINARY = {"pow": np.power, "atan2": np.arctan2}
 
-_FORMATS = {np.float32: (24, -149, 128), np.float16: (11, -24, 16)}
+_FORMATS = {np.float64: (53, -1074, 1024), np.float32: (24, -149, 128), np.float16: (11, -24, 16)}
 
 
 def spacing(exact: np.ndarray, dtype: type) -> np.ndarray:

@@ -17,7 +17,8 @@ from omni.warp_core.lib.index import INDEX
 
 LIBRARY = Path(wp.__file__).parent / "lib"
 DEFINITION = re.compile(r"^@builtin(?:\((?:name=\"(\w+)\")?[^)]*\))?\ndef (\w+)", re.MULTILINE)
-FLOAT_FREE = {"isfinite", "isnan", "isinf", "argmin", "argmax", "bit_count", "div_approx", "inverse_approx"}
+FLOAT_FREE = {"isfinite", "isnan", "isinf", "argmin", "argmax", "bit_count"}  # no numbers that errors could be in
+ARITHMETIC = {"add", "sub", "mul", "div", "mod", "floordiv", "neg", "pos"}
 
 
 def definitions() -> dict[str, list[str]]:
@@ -74,6 +75,9 @@ def test_intrinsics_are_described(name):
     assert doc.splitlines()[0].endswith("."), name
     returns = inspect.signature(registry.INTRINSICS[name]).return_annotation
     assert ("\n    Returns:\n" in doc) == (returns != "None")
+    assert ("\n    Error: " in doc) == (name in ARITHMETIC)
+    assert "\n    Derivative: " in doc or not re.fullmatch(r"S|T|AnyScalar|(Vec|Mat|Quat|Transform)\[.*", returns)
+    assert "\n    >>> " in doc
     for p in inspect.signature(registry.INTRINSICS[name]).parameters:
         assert re.search(rf"^ {{8}}{p}: ", doc, re.MULTILINE), f"{name} does not describe {p}"
 

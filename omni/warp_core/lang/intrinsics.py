@@ -136,6 +136,8 @@ def select(condition: bool, if_false: S, if_true: S) -> S:
     Returns:
         `if_true` where the condition holds, else `if_false`.
 
+    Derivative: that of the value chosen.
+
     >>> float(wp.select(2 > 1, 10.0, 20.0))
     20.0
     """
@@ -150,6 +152,8 @@ def cast(a: AnyScalar, dtype: Constant) -> AnyScalar:
 
     Returns:
         The number that has these bits.
+
+    Derivative: none.
 
     >>> wp.cast(1.0, wp.int32)
     1065353216
@@ -217,6 +221,8 @@ def load(arr: Array[S], i: Int) -> S:
     Returns:
         The element.
 
+    Derivative: 1 in the element.
+
     >>> @wp.kernel
     ... def copy(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     ...     i = wp.tid()
@@ -236,6 +242,8 @@ def store(arr: Array[S], i: Int, value: S) -> None:
         i: an index for each dimension.
         value: of the array's element type.
 
+    Derivative: 1 in the value.
+
     >>> @wp.kernel
     ... def count(x: wp.array(dtype=int)):
     ...     wp.store(x, wp.tid(), wp.tid())
@@ -253,6 +261,8 @@ def array_store(arr: Array[S], i: Int, value: S) -> None:
         arr: an array.
         i: an index for each dimension.
         value: of the array's element type.
+
+    Derivative: 1 in the value.
 
     >>> @wp.kernel
     ... def diagonal(m: wp.array2d(dtype=float)):
@@ -296,6 +306,8 @@ def address(arr: Array[S], i: Int) -> S:
 
     Returns:
         The element.
+
+    Derivative: 1 in the element.
 
     >>> @wp.kernel
     ... def double(x: wp.array(dtype=float)):
@@ -554,6 +566,8 @@ def vector(*args: AnyScalar, length: Constant = None, dtype: Constant = None) ->
     Returns:
         The vector; zero without components. `wp.types.vector(length, dtype)` is its type.
 
+    Derivative: 1 in each component given.
+
     >>> wp.vector(1.0, 2.0, 3.0, length=3)
     vec3f([1.0, 2.0, 3.0])
     """
@@ -570,6 +584,8 @@ def matrix(*args: AnyScalar, shape: Constant = None, dtype: Constant = None) -> 
     Returns:
         The matrix; zero without components. `wp.types.matrix(shape, dtype)` is its type.
 
+    Derivative: 1 in each component given.
+
     >>> wp.matrix(1.0, 2.0, 3.0, 4.0, shape=(2, 2))[1]
     vec2f([3.0, 4.0])
     """
@@ -584,6 +600,8 @@ def quaternion(*args: F, dtype: Constant = None) -> Quat[F]:
 
     Returns:
         The quaternion; zero without components.
+
+    Derivative: 1 in each component given.
 
     >>> wp.quaternion(0.0, 0.0, 0.0, 1.0)
     quatf([0.0, 0.0, 0.0, 1.0])
@@ -601,6 +619,8 @@ def transformation(p: Vec[3, F], q: Quat[F], dtype: Constant = None) -> Transfor
     Returns:
         The transform that rotates by `q`, then moves by `p`.
 
+    Derivative: 1 in `p` and `q`.
+
     >>> wp.transformation(wp.vec3(1.0, 2.0, 3.0), wp.quat_identity())
     transformf([1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0])
     """
@@ -615,6 +635,8 @@ def identity(n: Constant, dtype: Constant = None) -> Mat[N, N, T]:
 
     Returns:
         The matrix with ones on its diagonal.
+
+    Derivative: none.
 
     >>> wp.identity(n=2, dtype=float)[1]
     vec2f([0.0, 1.0])

@@ -16,6 +16,9 @@ def add(a: S, b: S) -> S:
     Returns:
         The sum.
 
+    Error: one rounding for each component.
+    Derivative: 1 in both.
+
     >>> wp.add(wp.vec2(1.0, 2.0), wp.vec2(3.0, 4.0))
     vec2f([4.0, 6.0])
     """
@@ -30,6 +33,9 @@ def sub(a: S, b: S) -> S:
 
     Returns:
         The difference.
+
+    Error: one rounding for each component.
+    Derivative: 1 in `a`, -1 in `b`.
 
     >>> wp.sub(3, 5)
     -2
@@ -46,6 +52,9 @@ def mul(a: S, b: S) -> S:
     Returns:
         The product: of scalars, of a scalar with any value, of matrices, vectors, quaternions, transforms.
 
+    Error: one rounding for each term.
+    Derivative: `b` in `a`, `a` in `b`, multiplied from its own side.
+
     >>> wp.mul(2.0, wp.vec2(1.0, 2.0))
     vec2f([2.0, 4.0])
     """
@@ -60,6 +69,9 @@ def div(a: S, b: S) -> S:
 
     Returns:
         The quotient; of integers truncated.
+
+    Error: correctly rounded.
+    Derivative: 1 / b in `a`, -a / b**2 in `b`.
 
     >>> wp.div(7.0, 2.0)
     3.5
@@ -76,6 +88,9 @@ def mod(a: S, b: S) -> S:
     Returns:
         The remainder, with the sign of `a`.
 
+    Error: exact.
+    Derivative: 1 in `a`, -trunc(a / b) in `b`.
+
     >>> wp.mod(wp.uint32(7), wp.uint32(2))
     uint32(1)
     """
@@ -90,6 +105,9 @@ def floordiv(a: T, b: T) -> T:
 
     Returns:
         The quotient, rounded down.
+
+    Error: exact for integers; of floats, the floor of the rounded quotient.
+    Derivative: 0.
 
     >>> wp.floordiv(-7, 2)
     -4
@@ -180,6 +198,9 @@ def neg(a: S) -> S:
     Returns:
         The value with its sign changed.
 
+    Error: exact.
+    Derivative: -1.
+
     >>> wp.neg(wp.vec2(1.0, -2.0))
     vec2f([-1.0, 2.0])
     """
@@ -193,6 +214,9 @@ def pos(a: S) -> S:
 
     Returns:
         The value itself.
+
+    Error: exact.
+    Derivative: 1.
 
     >>> wp.pos(3)
     3

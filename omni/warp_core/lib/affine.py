@@ -22,7 +22,7 @@ def transform_compose(position: Vec[3, F], rotation: Quat[F], scale: Vec[3, F]) 
     Returns:
         The 4 x 4 matrix M such that transform_point(M, x) is position + rotate(rotation, scale * x).
 
-    Error: float32 5 ULP of the scale.
+    Error: 5 ULP of the scale.
     Derivative: that of the formula.
 
     >>> m = wp.transform_compose(wp.vec3(1.0, 2.0, 3.0), wp.quat_identity(), wp.vec3(2.0, 2.0, 2.0))
@@ -57,7 +57,7 @@ def transform_decompose(m: Mat[4, 4, F]) -> tuple[Vec[3, F], Quat[F], Vec[3, F]]
         rotation: unit quaternion of the other columns, brought to length 1.
         scale: the lengths of those columns.
 
-    Error: float32 8 ULP of 1 in the rotation, 3 ULP in the scale.
+    Error: 8 ULP of 1 in the rotation, 3 ULP in the scale.
     Derivative: that of the formula.
 
     >>> m = wp.transform_compose(wp.vec3(1.0, 2.0, 3.0), wp.quat_identity(), wp.vec3(2.0, 1.0, 4.0))
@@ -80,7 +80,7 @@ def transform_from_matrix(mat: Mat[4, 4, F]) -> Transform[F]:
     Returns:
         The transform with that rotation and the last column as translation.
 
-    Error: float32 6 ULP of 1 in the rotation.
+    Error: 6 ULP of 1 in the rotation.
     Derivative: that of the formula.
 
     >>> wp.transform_from_matrix(wp.transform_to_matrix(wp.transform_identity())) == wp.transform_identity()
@@ -100,7 +100,7 @@ def transform_to_matrix(xform: Transform[F]) -> Mat[4, 4, F]:
     Returns:
         The 4 x 4 matrix M such that transform_point(M, x) is transform_point(xform, x).
 
-    Error: float32 4 ULP of 1.
+    Error: 4 ULP of 1.
     Derivative: that of the formula.
 
     >>> wp.trace(wp.transform_to_matrix(wp.transform_identity()))

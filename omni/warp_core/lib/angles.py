@@ -35,7 +35,7 @@ def quat_from_euler(e: Vec[3, F], i: int32, j: int32, k: int32) -> Quat[F]:
     Returns:
         The unit quaternion q_k * q_j * q_i, with q_n the rotation by e[n] about the fixed axis n.
 
-    Error: float32 5 ULP of 1.
+    Error: 5 ULP of 1.
     Derivative: that of the formula in `e`.
 
     >>> wp.quat_from_euler(wp.vec3(0.0, 0.0, 0.0), 0, 1, 2)
@@ -59,7 +59,7 @@ def quat_to_euler(q: Quat[F], i: int32, j: int32, k: int32) -> Vec[3, F]:
         at the axis that is left over. The second angle is in [-pi/2, pi/2], or in [0, pi] where `k` equals `i`; the
         others are in [-2 pi, 2 pi].
 
-    Error: float32 8 ULP of pi, away from the ends of the range of the second angle.
+    Error: 8 ULP of pi, away from the ends of the range of the second angle.
     Derivative: that of the formula (Bernardes and Viollet, "Quaternion to Euler angles conversion", 2022).
 
     >>> round(wp.quat_to_euler(wp.quat(1.0, 0.0, 0.0, 1.0), 0, 1, 2)[0], 6)
@@ -93,7 +93,7 @@ def quat_twist(axis: Vec[3, F], q: Quat[F]) -> Quat[F]:
         The unit quaternion t about `axis` such that q * inverse(t) turns about an axis at right angles to it; the
         identity where `q` is half a turn about such an axis.
 
-    Error: float32 4 ULP of 1.
+    Error: 4 ULP of 1.
     Derivative: that of the formula.
 
     >>> wp.quat_twist(wp.vec3(0.0, 0.0, 1.0), wp.quat(0.0, 0.0, 1.0, 0.0))
@@ -115,7 +115,7 @@ def quat_twist_angle(axis: Vec[3, F], q: Quat[F]) -> F:
         The angle of `quat_twist` in radians, in [0, pi] if the last component of `q` is not negative, else in
         (pi, 2 pi].
 
-    Error: float32 4 ULP.
+    Error: 4 ULP of pi.
     Derivative: that of the formula.
 
     >>> wp.quat_twist_angle(wp.vec3(0.0, 0.0, 1.0), wp.quat(0.0, 0.0, 0.0, 1.0))
@@ -136,7 +136,7 @@ def quat_twist_angle_signed(axis: Vec[3, F], q: Quat[F]) -> F:
         The angle of `quat_twist` in radians, positive by the right-hand rule; in [-pi, pi] if the last component of
         `q` is not negative, else in [-2 pi, 2 pi].
 
-    Error: float32 4 ULP.
+    Error: 4 ULP of pi.
     Derivative: that of the formula.
 
     >>> wp.quat_twist_angle_signed(wp.vec3(0.0, 0.0, 1.0), wp.quat(0.0, 0.0, 0.0, 1.0))

@@ -16,8 +16,9 @@ def div_approx(a: F, b: F) -> F:
         b: divisor: a number; or, under a number, one of these.
 
     Returns:
-        a / b, componentwise; on this device correctly rounded.
+        a / b, componentwise.
 
+    Error: correctly rounded on this device.
     Derivative: 1 / b in `a`, -a / b**2 in `b`.
 
     >>> wp.div_approx(1.0, 4.0)
@@ -64,8 +65,9 @@ def inverse_approx(x: F) -> F:
         x: a number, or a 2 x 2, 3 x 3 or 4 x 4 matrix.
 
     Returns:
-        1 / x, on this device correctly rounded; `inverse(x)` of a matrix.
+        1 / x; `inverse(x)` of a matrix.
 
+    Error: correctly rounded on this device; of a matrix as `inverse`.
     Derivative: -1 / x**2; of a matrix as `inverse`.
 
     >>> wp.inverse_approx(4.0)

@@ -85,7 +85,7 @@ def svd2(A: Mat[2, 2, F]) -> tuple[Mat[2, 2, F], Vec[2, F], Mat[2, 2, F]]:
         sigma: the singular values, the larger one first; none is negative.
         V: rotation, the right singular vectors in its columns. A = U * diag(sigma) * transpose(V).
 
-    Error: float32 and float64 8 ULP of the largest singular value, wherever squares of components do not overflow.
+    Error: 8 ULP of the largest singular value, wherever squares of components do not overflow.
     Derivative: that of the formula; none of U and V where the singular values are equal.
 
     >>> wp.svd2(wp.mat22(0.0, 2.0, 1.0, 0.0))[1]
@@ -164,7 +164,7 @@ def svd3(A: Mat[3, 3, float32]) -> tuple[Mat[3, 3, float32], Vec[3, float32], Ma
         sigma: the singular values in decreasing order; the last one has the sign of the determinant of `A`.
         V: rotation, the right singular vectors in its columns. A = U * diag(sigma) * transpose(V).
 
-    Error: float32 16 ULP of the largest singular value, float64 16 ULP.
+    Error: 16 ULP of the largest singular value.
     Derivative: that of the factors; none of U and V where singular values are equal.
 
     >>> wp.svd3(wp.mat33(0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0))[1]
@@ -219,7 +219,7 @@ def eig3(A: Mat[3, 3, float32]) -> tuple[Mat[3, 3, float32], Vec[3, float32]]:
         Q: rotation, the eigenvectors in its columns.
         d: the eigenvalues, in no particular order. A = Q * diag(d) * transpose(Q).
 
-    Error: float32 16 ULP of the largest eigenvalue, float64 16 ULP.
+    Error: 16 ULP of the largest eigenvalue.
     Derivative: that of the factors; none of Q where eigenvalues are equal.
 
     >>> sorted(wp.eig3(wp.mat33(3.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 2.0, 0.0))[1])
@@ -267,7 +267,7 @@ def qr3(A: Mat[3, 3, float32]) -> tuple[Mat[3, 3, float32], Mat[3, 3, float32]]:
         Q: rotation.
         R: upper triangular matrix with A = Q * R; its first two diagonal components are not negative.
 
-    Error: float32 8 ULP of the largest component, float64 8 ULP.
+    Error: 8 ULP of the largest component.
     Derivative: that of the factors, where the first two columns of `A` are independent.
 
     >>> wp.get_diag(wp.qr3(wp.mat33(0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0))[1])

@@ -51,7 +51,7 @@ def norm_l2(v: Vec[N, F]) -> F:
     Returns:
         sqrt(dot(v, v)), a scalar.
 
-    Error: float32 2 ULP, as `length`.
+    Error: 2 ULP, as `length`.
     Derivative: normalize(v).
 
     >>> wp.norm_l2(wp.vec2(3.0, -4.0))
@@ -86,7 +86,7 @@ def norm_huber(v: Vec[N, F], delta: F = 1.0) -> F:
     Returns:
         dot(v, v) / 2 up to length `delta`, else delta * (length(v) - delta / 2).
 
-    Error: float32 4 ULP.
+    Error: 4 ULP.
     Derivative: `v` up to length `delta`, else delta * normalize(v).
 
     >>> wp.norm_huber(wp.vec2(3.0, -4.0))
@@ -111,7 +111,7 @@ def norm_pseudo_huber(v: Vec[N, F], delta: F = 1.0) -> F:
     Returns:
         delta * sqrt(1 + dot(v, v) / delta**2).
 
-    Error: float32 4 ULP.
+    Error: 4 ULP.
     Derivative: v / norm_pseudo_huber(v, delta).
 
     >>> wp.norm_pseudo_huber(wp.vec2(0.0, 0.0), 2.0)
@@ -136,7 +136,7 @@ def smooth_normalize(v: Vec[N, F], delta: F = 1.0) -> Vec[N, F]:
     Returns:
         v / norm_pseudo_huber(v, delta).
 
-    Error: float32 5 ULP.
+    Error: 5 ULP.
     Derivative: that of the formula; continuous.
 
     >>> wp.smooth_normalize(wp.vec2(0.0, 0.0))

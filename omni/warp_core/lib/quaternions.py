@@ -68,7 +68,7 @@ def quat_from_axis_angle(axis: Vec[3, F], angle: F) -> Quat[F]:
     Returns:
         The quaternion (axis * sin(angle / 2), cos(angle / 2)).
 
-    Error: float32 3 ULP in each component.
+    Error: 3 ULP in each component.
     Derivative: that of the formula.
 
     >>> wp.quat_from_axis_angle(wp.vec3(0.0, 0.0, 1.0), 0.0)
@@ -91,7 +91,7 @@ def quat_to_axis_angle(q: Quat[F]) -> tuple[Vec[3, F], F]:
         axis: unit vector, or zero for no rotation.
         angle: in radians, in [0, pi].
 
-    Error: float32 4 ULP.
+    Error: 4 ULP.
     Derivative: that of the formula; none at the identity.
 
     >>> wp.quat_to_axis_angle(wp.quat(0.0, 0.0, 1.0, 0.0))[0]
@@ -138,7 +138,7 @@ def quat_rotate(q: Quat[F], x: Vec[3, F]) -> Vec[3, F]:
     Returns:
         x * (2 * w**2 - 1) + cross(v, x) * 2 * w + v * 2 * dot(v, x), with v the imaginary part of `q`.
 
-    Error: float32 6 ULP of length(x).
+    Error: 6 ULP of length(x).
     Derivative: quat_rotate_inv(q, g) in `x`; that of the formula in `q`.
 
     >>> wp.quat_rotate(wp.quat(0.0, 0.0, 1.0, 0.0), wp.vec3(1.0, 2.0, 3.0))
@@ -159,7 +159,7 @@ def quat_rotate_inv(q: Quat[F], x: Vec[3, F]) -> Vec[3, F]:
     Returns:
         quat_rotate(quat_inverse(q), x).
 
-    Error: float32 6 ULP of length(x).
+    Error: 6 ULP of length(x).
     Derivative: quat_rotate(q, g) in `x`; that of the formula in `q`.
 
     >>> wp.quat_rotate_inv(wp.quat(0.0, 0.0, 1.0, 0.0), wp.vec3(1.0, 2.0, 3.0))
@@ -179,7 +179,7 @@ def quat_to_matrix(q: Quat[F]) -> Mat[3, 3, F]:
     Returns:
         The 3 x 3 matrix whose columns are the rotated axes.
 
-    Error: float32 4 ULP of 1.
+    Error: 4 ULP of 1.
     Derivative: that of the formula.
 
     >>> wp.quat_to_matrix(wp.quat(0.0, 0.0, 1.0, 0.0)) * wp.vec3(1.0, 0.0, 0.0)
@@ -211,7 +211,7 @@ def quat_from_matrix(m: Mat[3, 3, F]) -> Quat[F]:
     Returns:
         The unit quaternion. Of the two, the one whose largest component is positive.
 
-    Error: float32 6 ULP of 1.
+    Error: 6 ULP of 1.
     Derivative: that of the branch taken.
 
     >>> wp.quat_from_matrix(wp.mat33(1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0))
@@ -247,7 +247,7 @@ def quat_rpy(roll: F, pitch: F, yaw: F) -> Quat[F]:
     Returns:
         The unit quaternion.
 
-    Error: float32 5 ULP of 1.
+    Error: 5 ULP of 1.
     Derivative: that of the formula.
 
     >>> wp.quat_rpy(0.0, 0.0, 0.0)
@@ -274,7 +274,7 @@ def quat_to_rpy(q: Quat[F]) -> Vec[3, F]:
     Returns:
         The angles in radians, as `quat_rpy` takes them.
 
-    Error: float32 8 ULP away from a pitch of +-pi/2.
+    Error: 8 ULP of pi, away from a pitch of +-pi/2.
     Derivative: that of the formula.
 
     >>> wp.quat_to_rpy(wp.quat(0.0, 0.0, 0.0, 1.0))
@@ -300,7 +300,7 @@ def quat_slerp(a: Quat[F], b: Quat[F], t: F) -> Quat[F]:
     Returns:
         a * exp(t * log(inverse(a) * b)).
 
-    Error: float32 8 ULP of 1.
+    Error: 8 ULP of 1.
     Derivative: that of the formula.
 
     >>> wp.quat_slerp(wp.quat_identity(), wp.quat(0.0, 0.0, 1.0, 0.0), 0.0)
@@ -328,7 +328,7 @@ def quat_between_vectors(a: Vec[3, F], b: Vec[3, F]) -> Quat[F]:
     Returns:
         The unit quaternion; the identity where the directions are opposite or a vector is zero.
 
-    Error: float32 8 ULP of 1, away from opposite directions.
+    Error: 8 ULP of 1, away from opposite directions.
     Derivative: that of the formula.
 
     >>> wp.quat_between_vectors(wp.vec3(1.0, 0.0, 0.0), wp.vec3(2.0, 0.0, 0.0))

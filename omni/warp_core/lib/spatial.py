@@ -156,7 +156,7 @@ def transform_twist(t: Transform[F], x: Vec[6, F]) -> Vec[6, F]:
     Returns:
         The twist (R w, R v + cross(p, R w)).
 
-    Error: float32 8 ULP of the lengths involved.
+    Error: 8 ULP of the lengths involved.
     Derivative: linear in `x`; that of the formula in `t`.
 
     >>> wp.transform_twist(wp.transform_identity(), wp.spatial_vector(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))[3]
@@ -178,7 +178,7 @@ def transform_wrench(t: Transform[F], x: Vec[6, F]) -> Vec[6, F]:
     Returns:
         The wrench (R n + cross(p, R f), R f).
 
-    Error: float32 8 ULP of the lengths involved.
+    Error: 8 ULP of the lengths involved.
     Derivative: linear in `x`; that of the formula in `t`.
 
     >>> wp.transform_wrench(wp.transform_identity(), wp.spatial_vector(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))[0]

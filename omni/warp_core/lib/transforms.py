@@ -132,7 +132,7 @@ def transform_multiply(a: Transform[F], b: Transform[F]) -> Transform[F]:
     Returns:
         The transform of x to a(b(x)).
 
-    Error: float32 8 ULP of the lengths involved.
+    Error: 8 ULP of the lengths involved.
     Derivative: that of the formula.
 
     >>> wp.transform_multiply(wp.transform_identity(), wp.transform_identity()) == wp.transform_identity()
@@ -159,7 +159,7 @@ def transform_point(xform: Transform[F], point: Vec[3, F]) -> Vec[3, F]:
     Returns:
         translation + rotate(rotation, point); for a matrix, the first three components of matrix * (point, 1).
 
-    Error: float32 8 ULP of the lengths involved.
+    Error: 8 ULP of the lengths involved.
     Derivative: quat_rotate_inv(rotation, g) in `point`; that of the formula in `xform`.
 
     >>> wp.transform_point(wp.transform_identity(), wp.vec3(1.0, 2.0, 3.0))
@@ -186,7 +186,7 @@ def transform_vector(xform: Transform[F], vector: Vec[3, F]) -> Vec[3, F]:
     Returns:
         rotate(rotation, vector); for a matrix, block * vector.
 
-    Error: float32 6 ULP of length(vector).
+    Error: 6 ULP of length(vector).
     Derivative: quat_rotate_inv(rotation, g) in `vector`; that of the formula in `xform`.
 
     >>> wp.transform_vector(wp.transform_identity(), wp.vec3(1.0, 2.0, 3.0))
@@ -210,7 +210,7 @@ def transform_inverse(xform: Transform[F]) -> Transform[F]:
     Returns:
         The transform of xform(x) to x.
 
-    Error: float32 8 ULP of the lengths involved.
+    Error: 8 ULP of the lengths involved.
     Derivative: that of the formula.
 
     >>> wp.transform_get_translation(wp.transform_inverse(wp.transform_identity()))

@@ -76,7 +76,7 @@ def length(a: Vec[N, F]) -> F:
     Returns:
         sqrt(dot(a, a)), a scalar.
 
-    Error: float32 2 ULP, float64 2 ULP for up to 4 components, where the squares neither overflow nor underflow.
+    Error: 2 ULP for up to 4 components, where the squares neither overflow nor underflow.
     Derivative: normalize(a).
 
     >>> wp.length(wp.vec2(3.0, 4.0))
@@ -100,7 +100,7 @@ def normalize(a: Vec[N, F]) -> Vec[N, F]:
     Returns:
         a / length(a); zero for the zero vector, the identity for the zero quaternion.
 
-    Error: float32 3 ULP, float64 3 ULP in each component, as `length`.
+    Error: 3 ULP in each component, as `length`.
     Derivative: (identity - n * transpose(n)) / length(a) with n the result; 0 for the zero vector.
 
     >>> wp.normalize(wp.vec2(3.0, 0.0))
