@@ -963,6 +963,8 @@ def select(condition: Any, if_false: _T, if_true: _T) -> _T:
     Returns:
         `if_true` where the condition holds, else `if_false`.
 
+    Derivative: that of the value chosen.
+
     >>> float(wp.select(2 > 1, 10.0, 20.0))
     20.0
     """
@@ -976,6 +978,8 @@ def cast(a: Any, dtype: type[_T]) -> _T:
 
     Returns:
         The number that has these bits.
+
+    Derivative: none.
 
     >>> wp.cast(1.0, wp.int32)
     1065353216
@@ -1016,6 +1020,9 @@ def neg(a: _T) -> _T:
     Returns:
         The value with its sign changed.
 
+    Error: exact.
+    Derivative: -1.
+
     >>> wp.neg(wp.vec2(1.0, -2.0))
     vec2f([-1.0, 2.0])
     """
@@ -1028,6 +1035,9 @@ def pos(a: _T) -> _T:
 
     Returns:
         The value itself.
+
+    Error: exact.
+    Derivative: 1.
 
     >>> wp.pos(3)
     3
@@ -2488,6 +2498,9 @@ def add(a: Any, b: Any) -> Any:
     Returns:
         The sum.
 
+    Error: one rounding for each component.
+    Derivative: 1 in both.
+
     >>> wp.add(wp.vec2(1.0, 2.0), wp.vec2(3.0, 4.0))
     vec2f([4.0, 6.0])
     """
@@ -2502,6 +2515,8 @@ def address(arr: Any, i: Any) -> Any:
 
     Returns:
         The element.
+
+    Derivative: 1 in the element.
 
     >>> @wp.kernel
     ... def double(x: wp.array(dtype=float)):
@@ -2587,6 +2602,8 @@ def array_store(arr: Any, i: Any, value: Any) -> Any:
         arr: an array.
         i: an index for each dimension.
         value: of the array's element type.
+
+    Derivative: 1 in the value.
 
     >>> @wp.kernel
     ... def diagonal(m: wp.array2d(dtype=float)):
@@ -3197,7 +3214,7 @@ def determinant(a: mat22f | mat33f | mat44f) -> float:
     Returns:
         The determinant, a scalar.
 
-    Error: some ULP of the largest product of N components, by cancellation.
+    Error: 4 ULP of the determinant with all its N! products taken positive.
     Derivative: determinant(a) * transpose(inverse(a)).
 
     >>> wp.determinant(wp.mat22(1.0, 2.0, 3.0, 4.0))
@@ -3258,6 +3275,9 @@ def div(a: Any, b: Any) -> Any:
     Returns:
         The quotient; of integers truncated.
 
+    Error: correctly rounded.
+    Derivative: 1 / b in `a`, -a / b**2 in `b`.
+
     >>> wp.div(7.0, 2.0)
     3.5
     """
@@ -3271,8 +3291,9 @@ def div_approx(a: float, b: _MatrixOrQuaternionOrScalarOrVector1) -> _MatrixOrQu
         b: divisor: a number; or, under a number, one of these.
 
     Returns:
-        a / b, componentwise; on this device correctly rounded.
+        a / b, componentwise.
 
+    Error: correctly rounded on this device.
     Derivative: 1 / b in `a`, -a / b**2 in `b`.
 
     >>> wp.div_approx(1.0, 4.0)
@@ -3390,7 +3411,7 @@ def eig3(A: mat33f) -> tuple[mat33f, vec3f]:
         Q: rotation, the eigenvectors in its columns.
         d: the eigenvalues, in no particular order. A = Q * diag(d) * transpose(Q).
 
-    Error: float32 16 ULP of the largest eigenvalue, float64 16 ULP.
+    Error: 16 ULP of the largest eigenvalue.
     Derivative: that of the factors; none of Q where eigenvalues are equal.
 
     >>> sorted(wp.eig3(wp.mat33(3.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 2.0, 0.0))[1])
@@ -3540,6 +3561,9 @@ def floordiv(a: Any, b: Any) -> Any:
     Returns:
         The quotient, rounded down.
 
+    Error: exact for integers; of floats, the floor of the rounded quotient.
+    Derivative: 0.
+
     >>> wp.floordiv(-7, 2)
     -4
     """
@@ -3608,6 +3632,8 @@ def identity(n: Any, dtype: Any = None) -> Any:
 
     Returns:
         The matrix with ones on its diagonal.
+
+    Derivative: none.
 
     >>> wp.identity(n=2, dtype=float)[1]
     vec2f([0.0, 1.0])
@@ -3712,7 +3738,8 @@ def inverse(a: _Matrix4) -> _Matrix4:
     Returns:
         The matrix b with a * b the identity; zeros if the determinant is zero.
 
-    Error: some ULP times the condition number.
+    Error: 4 ULP of (c + abs(b) * d) / abs(determinant(a)), with c the cofactors and d the determinant when all products
+    are taken positive; no bound where ULP of d reach the determinant.
     Derivative: -transpose(b) * g * transpose(b), for the result b and its gradient g.
 
     >>> wp.inverse(wp.mat22(2.0, 0.0, 0.0, 4.0))
@@ -3727,8 +3754,9 @@ def inverse_approx(x: _MatrixOrScalar1) -> _MatrixOrScalar1:
         x: a number, or a 2 x 2, 3 x 3 or 4 x 4 matrix.
 
     Returns:
-        1 / x, on this device correctly rounded; `inverse(x)` of a matrix.
+        1 / x; `inverse(x)` of a matrix.
 
+    Error: correctly rounded on this device; of a matrix as `inverse`.
     Derivative: -1 / x**2; of a matrix as `inverse`.
 
     >>> wp.inverse_approx(4.0)
@@ -3784,7 +3812,7 @@ def length(a: quatf | spatial_vectorf | vec2f | vec3f | vec4f) -> float:
     Returns:
         sqrt(dot(a, a)), a scalar.
 
-    Error: float32 2 ULP, float64 2 ULP for up to 4 components, where the squares neither overflow nor underflow.
+    Error: 2 ULP for up to 4 components, where the squares neither overflow nor underflow.
     Derivative: normalize(a).
 
     >>> wp.length(wp.vec2(3.0, 4.0))
@@ -3879,6 +3907,8 @@ def load(arr: Any, i: Any) -> Any:
 
     Returns:
         The element.
+
+    Derivative: 1 in the element.
 
     >>> @wp.kernel
     ... def copy(x: wp.array(dtype=float), y: wp.array(dtype=float)):
@@ -4023,6 +4053,8 @@ def matrix(*args: Any, shape: Any = None, dtype: Any = None) -> Any:
     Returns:
         The matrix; zero without components. `wp.types.matrix(shape, dtype)` is its type.
 
+    Derivative: 1 in each component given.
+
     >>> wp.matrix(1.0, 2.0, 3.0, 4.0, shape=(2, 2))[1]
     vec2f([3.0, 4.0])
     """
@@ -4155,6 +4187,9 @@ def mod(a: Any, b: Any) -> Any:
     Returns:
         The remainder, with the sign of `a`.
 
+    Error: exact.
+    Derivative: 1 in `a`, -trunc(a / b) in `b`.
+
     >>> wp.mod(wp.uint32(7), wp.uint32(2))
     uint32(1)
     """
@@ -4168,6 +4203,9 @@ def mul(a: Any, b: Any) -> Any:
 
     Returns:
         The product: of scalars, of a scalar with any value, of matrices, vectors, quaternions, transforms.
+
+    Error: one rounding for each term.
+    Derivative: `b` in `a`, `a` in `b`, multiplied from its own side.
 
     >>> wp.mul(2.0, wp.vec2(1.0, 2.0))
     vec2f([2.0, 4.0])
@@ -4224,7 +4262,7 @@ def norm_huber(v: quatf | spatial_vectorf | vec2f | vec3f | vec4f, delta: float 
     Returns:
         dot(v, v) / 2 up to length `delta`, else delta * (length(v) - delta / 2).
 
-    Error: float32 4 ULP.
+    Error: 4 ULP.
     Derivative: `v` up to length `delta`, else delta * normalize(v).
 
     >>> wp.norm_huber(wp.vec2(3.0, -4.0))
@@ -4266,7 +4304,7 @@ def norm_l2(v: quatf | spatial_vectorf | vec2f | vec3f | vec4f) -> float:
     Returns:
         sqrt(dot(v, v)), a scalar.
 
-    Error: float32 2 ULP, as `length`.
+    Error: 2 ULP, as `length`.
     Derivative: normalize(v).
 
     >>> wp.norm_l2(wp.vec2(3.0, -4.0))
@@ -4288,7 +4326,7 @@ def norm_pseudo_huber(v: quatf | spatial_vectorf | vec2f | vec3f | vec4f, delta:
     Returns:
         delta * sqrt(1 + dot(v, v) / delta**2).
 
-    Error: float32 4 ULP.
+    Error: 4 ULP.
     Derivative: v / norm_pseudo_huber(v, delta).
 
     >>> wp.norm_pseudo_huber(wp.vec2(0.0, 0.0), 2.0)
@@ -4308,7 +4346,7 @@ def normalize(a: _QuaternionOrVector4) -> _QuaternionOrVector4:
     Returns:
         a / length(a); zero for the zero vector, the identity for the zero quaternion.
 
-    Error: float32 3 ULP, float64 3 ULP in each component, as `length`.
+    Error: 3 ULP in each component, as `length`.
     Derivative: (identity - n * transpose(n)) / length(a) with n the result; 0 for the zero vector.
 
     >>> wp.normalize(wp.vec2(3.0, 0.0))
@@ -4433,7 +4471,7 @@ def qr3(A: _Matrix5) -> tuple[_Matrix5, _Matrix5]:
         Q: rotation.
         R: upper triangular matrix with A = Q * R; its first two diagonal components are not negative.
 
-    Error: float32 8 ULP of the largest component, float64 8 ULP.
+    Error: 8 ULP of the largest component.
     Derivative: that of the factors, where the first two columns of `A` are independent.
 
     >>> wp.get_diag(wp.qr3(wp.mat33(0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0))[1])
@@ -4453,7 +4491,7 @@ def quat_between_vectors(a: vec3f, b: vec3f) -> quatf:
     Returns:
         The unit quaternion; the identity where the directions are opposite or a vector is zero.
 
-    Error: float32 8 ULP of 1, away from opposite directions.
+    Error: 8 ULP of 1, away from opposite directions.
     Derivative: that of the formula.
 
     >>> wp.quat_between_vectors(wp.vec3(1.0, 0.0, 0.0), wp.vec3(2.0, 0.0, 0.0))
@@ -4475,7 +4513,7 @@ def quat_from_axis_angle(axis: vec3f, angle: float) -> quatf:
     Returns:
         The quaternion (axis * sin(angle / 2), cos(angle / 2)).
 
-    Error: float32 3 ULP in each component.
+    Error: 3 ULP in each component.
     Derivative: that of the formula.
 
     >>> wp.quat_from_axis_angle(wp.vec3(0.0, 0.0, 1.0), 0.0)
@@ -4499,7 +4537,7 @@ def quat_from_euler(e: vec3f, i: int, j: int, k: int) -> quatf:
     Returns:
         The unit quaternion q_k * q_j * q_i, with q_n the rotation by e[n] about the fixed axis n.
 
-    Error: float32 5 ULP of 1.
+    Error: 5 ULP of 1.
     Derivative: that of the formula in `e`.
 
     >>> wp.quat_from_euler(wp.vec3(0.0, 0.0, 0.0), 0, 1, 2)
@@ -4520,7 +4558,7 @@ def quat_from_matrix(m: mat33f | mat44f) -> quatf:
     Returns:
         The unit quaternion. Of the two, the one whose largest component is positive.
 
-    Error: float32 6 ULP of 1.
+    Error: 6 ULP of 1.
     Derivative: that of the branch taken.
 
     >>> wp.quat_from_matrix(wp.mat33(1.0, 0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0, -1.0))
@@ -4577,7 +4615,7 @@ def quat_rotate(q: quatf, x: vec3f) -> vec3f:
     Returns:
         x * (2 * w**2 - 1) + cross(v, x) * 2 * w + v * 2 * dot(v, x), with v the imaginary part of `q`.
 
-    Error: float32 6 ULP of length(x).
+    Error: 6 ULP of length(x).
     Derivative: quat_rotate_inv(q, g) in `x`; that of the formula in `q`.
 
     >>> wp.quat_rotate(wp.quat(0.0, 0.0, 1.0, 0.0), wp.vec3(1.0, 2.0, 3.0))
@@ -4599,7 +4637,7 @@ def quat_rotate_inv(q: quatf, x: vec3f) -> vec3f:
     Returns:
         quat_rotate(quat_inverse(q), x).
 
-    Error: float32 6 ULP of length(x).
+    Error: 6 ULP of length(x).
     Derivative: quat_rotate(q, g) in `x`; that of the formula in `q`.
 
     >>> wp.quat_rotate_inv(wp.quat(0.0, 0.0, 1.0, 0.0), wp.vec3(1.0, 2.0, 3.0))
@@ -4622,7 +4660,7 @@ def quat_rpy(roll: float, pitch: float, yaw: float) -> quatf:
     Returns:
         The unit quaternion.
 
-    Error: float32 5 ULP of 1.
+    Error: 5 ULP of 1.
     Derivative: that of the formula.
 
     >>> wp.quat_rpy(0.0, 0.0, 0.0)
@@ -4645,7 +4683,7 @@ def quat_slerp(a: quatf, b: quatf, t: float) -> quatf:
     Returns:
         a * exp(t * log(inverse(a) * b)).
 
-    Error: float32 8 ULP of 1.
+    Error: 8 ULP of 1.
     Derivative: that of the formula.
 
     >>> wp.quat_slerp(wp.quat_identity(), wp.quat(0.0, 0.0, 1.0, 0.0), 0.0)
@@ -4669,7 +4707,7 @@ def quat_to_axis_angle(q: quatf) -> tuple[vec3f, float]:
         axis: unit vector, or zero for no rotation.
         angle: in radians, in [0, pi].
 
-    Error: float32 4 ULP.
+    Error: 4 ULP.
     Derivative: that of the formula; none at the identity.
 
     >>> wp.quat_to_axis_angle(wp.quat(0.0, 0.0, 1.0, 0.0))[0]
@@ -4697,7 +4735,7 @@ def quat_to_euler(q: quatf, i: int, j: int, k: int) -> vec3f:
         at the axis that is left over. The second angle is in [-pi/2, pi/2], or in [0, pi] where `k` equals `i`; the
         others are in [-2 pi, 2 pi].
 
-    Error: float32 8 ULP of pi, away from the ends of the range of the second angle.
+    Error: 8 ULP of pi, away from the ends of the range of the second angle.
     Derivative: that of the formula (Bernardes and Viollet, "Quaternion to Euler angles conversion", 2022).
 
     >>> round(wp.quat_to_euler(wp.quat(1.0, 0.0, 0.0, 1.0), 0, 1, 2)[0], 6)
@@ -4718,7 +4756,7 @@ def quat_to_matrix(q: quatf) -> mat33f:
     Returns:
         The 3 x 3 matrix whose columns are the rotated axes.
 
-    Error: float32 4 ULP of 1.
+    Error: 4 ULP of 1.
     Derivative: that of the formula.
 
     >>> wp.quat_to_matrix(wp.quat(0.0, 0.0, 1.0, 0.0)) * wp.vec3(1.0, 0.0, 0.0)
@@ -4739,7 +4777,7 @@ def quat_to_rpy(q: quatf) -> vec3f:
     Returns:
         The angles in radians, as `quat_rpy` takes them.
 
-    Error: float32 8 ULP away from a pitch of +-pi/2.
+    Error: 8 ULP of pi, away from a pitch of +-pi/2.
     Derivative: that of the formula.
 
     >>> wp.quat_to_rpy(wp.quat(0.0, 0.0, 0.0, 1.0))
@@ -4762,7 +4800,7 @@ def quat_twist(axis: vec3f, q: quatf) -> quatf:
         The unit quaternion t about `axis` such that q * inverse(t) turns about an axis at right angles to it; the
         identity where `q` is half a turn about such an axis.
 
-    Error: float32 4 ULP of 1.
+    Error: 4 ULP of 1.
     Derivative: that of the formula.
 
     >>> wp.quat_twist(wp.vec3(0.0, 0.0, 1.0), wp.quat(0.0, 0.0, 1.0, 0.0))
@@ -4785,7 +4823,7 @@ def quat_twist_angle(axis: vec3f, q: quatf) -> float:
         The angle of `quat_twist` in radians, in [0, pi] if the last component of `q` is not negative, else in
         (pi, 2 pi].
 
-    Error: float32 4 ULP.
+    Error: 4 ULP of pi.
     Derivative: that of the formula.
 
     >>> wp.quat_twist_angle(wp.vec3(0.0, 0.0, 1.0), wp.quat(0.0, 0.0, 0.0, 1.0))
@@ -4808,7 +4846,7 @@ def quat_twist_angle_signed(axis: vec3f, q: quatf) -> float:
         The angle of `quat_twist` in radians, positive by the right-hand rule; in [-pi, pi] if the last component of
         `q` is not negative, else in [-2 pi, 2 pi].
 
-    Error: float32 4 ULP.
+    Error: 4 ULP of pi.
     Derivative: that of the formula.
 
     >>> wp.quat_twist_angle_signed(wp.vec3(0.0, 0.0, 1.0), wp.quat(0.0, 0.0, 0.0, 1.0))
@@ -4828,6 +4866,8 @@ def quaternion(*args: Any, dtype: Any = None) -> Any:
 
     Returns:
         The quaternion; zero without components.
+
+    Derivative: 1 in each component given.
 
     >>> wp.quaternion(0.0, 0.0, 0.0, 1.0)
     quatf([0.0, 0.0, 0.0, 1.0])
@@ -5221,7 +5261,7 @@ def smooth_normalize(v: _QuaternionOrVector1, delta: float = ...) -> _Quaternion
     Returns:
         v / norm_pseudo_huber(v, delta).
 
-    Error: float32 5 ULP.
+    Error: 5 ULP.
     Derivative: that of the formula; continuous.
 
     >>> wp.smooth_normalize(wp.vec2(0.0, 0.0))
@@ -5418,6 +5458,8 @@ def store(arr: Any, i: Any, value: Any) -> Any:
         i: an index for each dimension.
         value: of the array's element type.
 
+    Derivative: 1 in the value.
+
     >>> @wp.kernel
     ... def count(x: wp.array(dtype=int)):
     ...     wp.store(x, wp.tid(), wp.tid())
@@ -5445,6 +5487,9 @@ def sub(a: Any, b: Any) -> Any:
     Returns:
         The difference.
 
+    Error: one rounding for each component.
+    Derivative: 1 in `a`, -1 in `b`.
+
     >>> wp.sub(3, 5)
     -2
     """
@@ -5463,7 +5508,7 @@ def svd2(A: mat22f) -> tuple[mat22f, vec2f, mat22f]:
         sigma: the singular values, the larger one first; none is negative.
         V: rotation, the right singular vectors in its columns. A = U * diag(sigma) * transpose(V).
 
-    Error: float32 and float64 8 ULP of the largest singular value, wherever squares of components do not overflow.
+    Error: 8 ULP of the largest singular value, wherever squares of components do not overflow.
     Derivative: that of the formula; none of U and V where the singular values are equal.
 
     >>> wp.svd2(wp.mat22(0.0, 2.0, 1.0, 0.0))[1]
@@ -5490,7 +5535,7 @@ def svd3(A: mat33f) -> tuple[mat33f, vec3f, mat33f]:
         sigma: the singular values in decreasing order; the last one has the sign of the determinant of `A`.
         V: rotation, the right singular vectors in its columns. A = U * diag(sigma) * transpose(V).
 
-    Error: float32 16 ULP of the largest singular value, float64 16 ULP.
+    Error: 16 ULP of the largest singular value.
     Derivative: that of the factors; none of U and V where singular values are equal.
 
     >>> wp.svd3(wp.mat33(0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0))[1]
@@ -5568,7 +5613,7 @@ def transform_compose(position: vec3f, rotation: quatf, scale: vec3f) -> mat44f:
     Returns:
         The 4 x 4 matrix M such that transform_point(M, x) is position + rotate(rotation, scale * x).
 
-    Error: float32 5 ULP of the scale.
+    Error: 5 ULP of the scale.
     Derivative: that of the formula.
 
     >>> m = wp.transform_compose(wp.vec3(1.0, 2.0, 3.0), wp.quat_identity(), wp.vec3(2.0, 2.0, 2.0))
@@ -5592,7 +5637,7 @@ def transform_decompose(m: mat44f) -> tuple[vec3f, quatf, vec3f]:
         rotation: unit quaternion of the other columns, brought to length 1.
         scale: the lengths of those columns.
 
-    Error: float32 8 ULP of 1 in the rotation, 3 ULP in the scale.
+    Error: 8 ULP of 1 in the rotation, 3 ULP in the scale.
     Derivative: that of the formula.
 
     >>> m = wp.transform_compose(wp.vec3(1.0, 2.0, 3.0), wp.quat_identity(), wp.vec3(2.0, 1.0, 4.0))
@@ -5614,7 +5659,7 @@ def transform_from_matrix(mat: mat44f) -> transformf:
     Returns:
         The transform with that rotation and the last column as translation.
 
-    Error: float32 6 ULP of 1 in the rotation.
+    Error: 6 ULP of 1 in the rotation.
     Derivative: that of the formula.
 
     >>> wp.transform_from_matrix(wp.transform_to_matrix(wp.transform_identity())) == wp.transform_identity()
@@ -5695,7 +5740,7 @@ def transform_inverse(xform: _Transform1) -> _Transform1:
     Returns:
         The transform of xform(x) to x.
 
-    Error: float32 8 ULP of the lengths involved.
+    Error: 8 ULP of the lengths involved.
     Derivative: that of the formula.
 
     >>> wp.transform_get_translation(wp.transform_inverse(wp.transform_identity()))
@@ -5712,7 +5757,7 @@ def transform_multiply(a: _Transform1, b: _Transform1) -> _Transform1:
     Returns:
         The transform of x to a(b(x)).
 
-    Error: float32 8 ULP of the lengths involved.
+    Error: 8 ULP of the lengths involved.
     Derivative: that of the formula.
 
     >>> wp.transform_multiply(wp.transform_identity(), wp.transform_identity()) == wp.transform_identity()
@@ -5730,7 +5775,7 @@ def transform_point(xform: mat44f | transformf, point: vec3f) -> vec3f:
     Returns:
         translation + rotate(rotation, point); for a matrix, the first three components of matrix * (point, 1).
 
-    Error: float32 8 ULP of the lengths involved.
+    Error: 8 ULP of the lengths involved.
     Derivative: quat_rotate_inv(rotation, g) in `point`; that of the formula in `xform`.
 
     >>> wp.transform_point(wp.transform_identity(), wp.vec3(1.0, 2.0, 3.0))
@@ -5789,7 +5834,7 @@ def transform_to_matrix(xform: transformf) -> mat44f:
     Returns:
         The 4 x 4 matrix M such that transform_point(M, x) is transform_point(xform, x).
 
-    Error: float32 4 ULP of 1.
+    Error: 4 ULP of 1.
     Derivative: that of the formula.
 
     >>> wp.trace(wp.transform_to_matrix(wp.transform_identity()))
@@ -5811,7 +5856,7 @@ def transform_twist(t: transformf, x: spatial_vectorf) -> spatial_vectorf:
     Returns:
         The twist (R w, R v + cross(p, R w)).
 
-    Error: float32 8 ULP of the lengths involved.
+    Error: 8 ULP of the lengths involved.
     Derivative: linear in `x`; that of the formula in `t`.
 
     >>> wp.transform_twist(wp.transform_identity(), wp.spatial_vector(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))[3]
@@ -5833,7 +5878,7 @@ def transform_vector(xform: mat44f | transformf, vector: vec3f) -> vec3f:
     Returns:
         rotate(rotation, vector); for a matrix, block * vector.
 
-    Error: float32 6 ULP of length(vector).
+    Error: 6 ULP of length(vector).
     Derivative: quat_rotate_inv(rotation, g) in `vector`; that of the formula in `xform`.
 
     >>> wp.transform_vector(wp.transform_identity(), wp.vec3(1.0, 2.0, 3.0))
@@ -5855,7 +5900,7 @@ def transform_wrench(t: transformf, x: spatial_vectorf) -> spatial_vectorf:
     Returns:
         The wrench (R n + cross(p, R f), R f).
 
-    Error: float32 8 ULP of the lengths involved.
+    Error: 8 ULP of the lengths involved.
     Derivative: linear in `x`; that of the formula in `t`.
 
     >>> wp.transform_wrench(wp.transform_identity(), wp.spatial_vector(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))[0]
@@ -5876,6 +5921,8 @@ def transformation(p: Any, q: Any, dtype: Any = None) -> Any:
 
     Returns:
         The transform that rotates by `q`, then moves by `p`.
+
+    Derivative: 1 in `p` and `q`.
 
     >>> wp.transformation(wp.vec3(1.0, 2.0, 3.0), wp.quat_identity())
     transformf([1.0, 2.0, 3.0, 0.0, 0.0, 0.0, 1.0])
@@ -5924,6 +5971,8 @@ def vector(*args: Any, length: Any = None, dtype: Any = None) -> Any:
 
     Returns:
         The vector; zero without components. `wp.types.vector(length, dtype)` is its type.
+
+    Derivative: 1 in each component given.
 
     >>> wp.vector(1.0, 2.0, 3.0, length=3)
     vec3f([1.0, 2.0, 3.0])
