@@ -185,6 +185,8 @@ void bind_numbers(nb::module_& m) {
             number_class(s) = reinterpret_cast<PyTypeObject*>(cls.release().ptr());
         },
         nb::arg("key"), nb::arg("cls"));
+    m.def("exp2", [](double x) { return std::exp2(x); }, nb::arg("x"));
+    m.def("cbrt", [](double x) { return std::cbrt(x); }, nb::arg("x"));
 }
 
 }  // namespace wc

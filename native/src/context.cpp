@@ -16,7 +16,9 @@ void append_slot(std::string& out, const std::string& spec, char conversion, uin
     char text[4000];
     int n = 0;
     auto form = [&](const char* length) { return spec + length + conversion; };
-    if (std::strchr("di", conversion)) {
+    if (conversion == 'c') {
+        n = std::snprintf(text, sizeof text, form("").c_str(), static_cast<int>(slot));
+    } else if (std::strchr("di", conversion)) {
         n = std::snprintf(text, sizeof text, form("ll").c_str(), static_cast<long long>(slot));
     } else if (std::strchr("uxXo", conversion)) {
         n = std::snprintf(text, sizeof text, form("ll").c_str(), static_cast<unsigned long long>(slot));

@@ -6,6 +6,12 @@ from typing import Any
 
 from .lang.types import Type
 
+def exp2(x: float) -> float:
+    """2 to the power x by the C library; Python has it from 3.11 on."""
+
+def cbrt(x: float) -> float:
+    """Cube root by the C library; Python has it from 3.11 on."""
+
 class Number:
     """The native part of typed scalars: `value` is a Python number that is in range."""
 

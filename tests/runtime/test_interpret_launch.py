@@ -30,13 +30,13 @@ def draw(seed: int, a: wp.array(dtype=float), b: wp.array(dtype=int), c: wp.arra
     c[i] = wp.randf(state, -1.0, 1.0) + wp.randf(state=state)
 
 
-INTEGERS = "[%d|%5d|%-5i|%05d|%+d|%u|%x|%X|%ld]"
+INTEGERS = "[%d|%5d|%-5i|%05d|%+d|%u|%x|%X|%ld|%c|%-3c]"
 FLOATS = "[%f|%.2f|%10.3e|%G|%-8gx|100%%|%s]\n"
 
 
 @wp.kernel
-def show(x: float, n: int, u: wp.uint8, truth: bool, big: wp.int64):
-    wp.printf(INTEGERS, n, n, n, n, n, n, n, u, big)
+def show(x: float, n: int, u: wp.uint8, truth: bool, big: wp.int64, letter: wp.uint8):
+    wp.printf(INTEGERS, n, n, n, n, n, n, n, u, big, 65, letter)
     wp.printf(FLOATS, x, x, x, x, x, truth)
 
 
@@ -50,9 +50,9 @@ def test_random_streams_advance(mode):
 
 @pytest.mark.parametrize("x, n, u, truth, big", [(1.25, -3, 200, True, -(2**40)), (math.inf, 3, 1, False, 2**40)])
 def test_printf_formats_as_c_does(mode, capsys, x, n, u, truth, big):
-    wp.launch(show, 1, [x, n, u, truth, big])
+    wp.launch(show, 1, [x, n, u, truth, big, 122])
     unsigned = n % 2**32
-    integers = INTEGERS % (n, n, n, n, n, unsigned, unsigned, u, big)
+    integers = INTEGERS % (n, n, n, n, n, unsigned, unsigned, u, big, "A", "z")
     assert capsys.readouterr().out == integers + FLOATS % (x, x, x, x, x, truth)
 
 

@@ -78,7 +78,7 @@ def _print(cx: Context, c: Call) -> Front:
 
 
 _FORMAT = re.compile(r"%(?:%|[-+ 0#]*\d*(?:\.\d+)?(?:hh|h|ll|l|z)?([a-zA-Z]))")
-_KINDS = {**dict.fromkeys("di", "int"), **dict.fromkeys("uxXo", "int"), **dict.fromkeys("feEgG", "float"), "s": "bool"}
+_KINDS = {**dict.fromkeys("diuxXoc", "int"), **dict.fromkeys("feEgG", "float"), "s": "bool"}
 
 
 @handles("printf")
@@ -105,7 +105,7 @@ def _checked(cx: Context, kind: str, v: Value, node: ast.AST) -> Value:
     wanted = _KINDS.get(kind)
     if wanted is None:
         raise cx.error(
-            "arguments", f"the format `%{kind}` is not supported", node, help="use %d, %u, %x, %f, %e, %g or %s"
+            "arguments", f"the format `%{kind}` is not supported", node, help="use %d, %u, %x, %c, %f, %e, %g or %s"
         )
     t = v.type
     fits = isinstance(t, Scalar) and (t.is_int if wanted == "int" else t.is_float if wanted == "float" else t is BOOL)
@@ -113,6 +113,8 @@ def _checked(cx: Context, kind: str, v: Value, node: ast.AST) -> Value:
         return cx.b.op("cast", v, attr=I32)
     if not fits:
         raise cx.error("type-mismatch", f"`%{kind}` shows {wanted} values, not {spell(t)}", node)
+    if kind == "c":  # a character of ASCII
+        return cx.b.op("and", v, cx.b.const(127, t))
     if kind in "uxXo" and t.kind == "int":
         return cx.b.op("cast", v, attr=SCALAR_BY_KEY[f"u{t.bits}"])
     return v

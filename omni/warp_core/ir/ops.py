@@ -18,7 +18,7 @@ Attributes, by operation:
   stash                the type of its cells; the result is an array that belongs to the thread, zero or not
   tid                  (dimension, number of dimensions)
   libm                 function name
-  printf               C-like format text: %d %u %f %g %s(bool) with one operand each
+  printf               C-like format text: %d %u %c %f %g %s(bool) with one operand each
   fail                 (kind, message) of the debug-mode failure to report; operands are values worth showing
   assert               message
   call                 the callee `Function`

@@ -54,7 +54,8 @@ def printf(text: Constant, *args: Any) -> None:
     Lines of different threads come in any order; one call's text stays together.
 
     Args:
-        text: a string literal with C's conversions: %d, %u, %x, %f, %g, %s and so on.
+        text: a string literal with C's conversions: %d, %u, %x, %c, %f, %g, %s and so on, with flags, width and
+            precision. %c shows a character of ASCII.
         args: one scalar or string for each conversion.
 
     >>> wp.printf("%d of %d: %.2f\n", 1, 4, 0.25)

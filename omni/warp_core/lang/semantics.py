@@ -14,6 +14,7 @@ from collections.abc import Callable
 from ctypes import c_float
 from fractions import Fraction
 
+from .. import _native
 from .types import BF16, BOOL, F16, F32, F64, Scalar
 
 Number = bool | int | float
@@ -292,21 +293,13 @@ def _libm_pow(a: float, b: float) -> float:
         return math.nan
 
 
-def _cbrt(a: float) -> float:
-    """For Python 3.10, which has none: within a few units of the last place."""
-    if a == 0.0 or not math.isfinite(a):
-        return a
-    root = math.copysign(abs(a) ** (1.0 / 3.0), a)
-    return root - (root * root * root - a) / (3.0 * root * root)
-
-
 _MATH_NAMES = "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp expm1 log log2 log10 log1p erf erfc"
 
 # Functions that the C library provides: name -> Python equal of it. The operation `libm` may call these and no others.
 LIBM: dict[str, Callable[..., float]] = {
     **{name: getattr(math, name) for name in _MATH_NAMES.split()},
-    "exp2": lambda a: _libm_pow(2.0, a),
-    "cbrt": getattr(math, "cbrt", _cbrt),
+    "exp2": _native.exp2,
+    "cbrt": _native.cbrt,
     "atan2": math.atan2,
     "fmod": math.fmod,
     "pow": _libm_pow,

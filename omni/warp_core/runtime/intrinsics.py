@@ -133,7 +133,7 @@ def _shown(x: Any, conversion: str) -> Any:
     """An operand as C shows it: `%u` and the like take the bits of a negative number."""
     if conversion in "uxXo" and isinstance(x, ScalarValue):
         return x.value % (1 << x.__wc_type__.bits)
-    return x if isinstance(x, str) else plain_number(x)
+    return x if isinstance(x, str) else plain_number(x) & 127 if conversion == "c" else plain_number(x)
 
 
 def same_type(a: Any, b: Any) -> tuple[Any, Any]:
