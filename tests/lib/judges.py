@@ -30,23 +30,29 @@ UNARY = {
 }
 BINARY = {"pow": np.power, "atan2": np.arctan2}
 
-_FORMATS = {np.float64: (53, -1074, 1024), np.float32: (24, -149, 128), np.float16: (11, -24, 16)}
+# bits of the significand, exponents of the smallest subnormal and of the first power of two beyond the range
+_FORMATS = {
+    "float64": (53, -1074, 1024),
+    "float32": (24, -149, 128),
+    "float16": (11, -24, 16),
+    "bfloat16": (8, -133, 128),
+}
 
 
-def spacing(exact: np.ndarray, dtype: type) -> np.ndarray:
-    """The unit in the last place of `dtype` at the double `exact`."""
+def spacing(exact: np.ndarray, dtype: str) -> np.ndarray:
+    """The unit in the last place of the type of this name at the double `exact`."""
     bits, lowest, highest = _FORMATS[dtype]
     _, exponent = np.frexp(exact)
     return np.ldexp(1.0, np.clip(exponent, None, highest) - bits).clip(2.0**lowest)
 
 
-def ulp_errors(found: np.ndarray, exact: np.ndarray) -> np.ndarray:
-    """Errors of `found` in units in the last place.
+def ulp_errors(found: np.ndarray, exact: np.ndarray, dtype: str = "") -> np.ndarray:
+    """Errors of `found` in units in the last place, of the type of this name or of that of `found`.
 
     An infinity counts as the first number beyond the range, so that overflow a little early or late is a small error.
     Disagreement about NaN, or about the sign of a zero, is an infinite error.
     """
-    dtype = found.dtype.type
+    dtype = dtype or found.dtype.name
     with np.errstate(all="ignore"):
         limit = 2.0 ** _FORMATS[dtype][2]
         y = found.astype(np.float64)
@@ -60,12 +66,20 @@ def ulp_errors(found: np.ndarray, exact: np.ndarray) -> np.ndarray:
     return errors
 
 
-def stated_bound(doc: str) -> float:
-    """The single-precision bound that a docstring gives, in ULP."""
+def stated_bound(doc: str, dtype: str = "float32") -> float:
+    """The bound that a docstring gives for a scalar type, in ULP.
+
+    Where it tells types apart, half precisions are rounded single precision.
+    """
     if "Error: correctly rounded" in doc:
         return 0.5
-    found = re.search(r"Error: float32 ([0-9.]+) ULP", doc)
-    assert found, f"no float32 bound in {doc!r}"
+    same = re.search(r"Error: ([0-9.]+) ULP", doc)
+    if same:
+        return float(same.group(1))
+    if dtype in ("float16", "bfloat16"):
+        return 0.5 + stated_bound(doc) * 2.0 ** (_FORMATS[dtype][0] - _FORMATS["float32"][0])
+    found = re.search(rf"Error: .*{dtype} ([0-9.]+) ULP", doc)
+    assert found, f"no {dtype} bound in {doc!r}"
     return float(found.group(1))
 
 

@@ -20,7 +20,7 @@ from tests.lib import formulas as f
 from tests.lib.judges import spacing
 
 COUNT = 200
-DTYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+DTYPES = {"f16": "float16", "f32": "float32", "f64": "float64"}
 EXPONENTS = {"f16": 2, "f32": 25, "f64": 200}  # of the sizes of vectors; fourth powers of them are in range
 ROUNDING = "one rounding for each"
 
@@ -99,6 +99,11 @@ def rows(*sizes):
     return f.column(sum(sizes))
 
 
+def smoothstep(low, high, x):
+    t = ((x - low) / (high - low)).clip(0, 1)
+    return t * t * (3 - 2 * t)
+
+
 def huber(v, delta):
     size = f.length(v)
     return np.where(size <= delta, size**2 / 2, delta * (size - delta / 2))
@@ -140,11 +145,13 @@ def decomposed(m):
 def euler_angles(q):
     """Angles about fixed x, y, z, from the matrices of rotations."""
     m = f.matrix(q)
-    return np.stack([np.arctan2(m[:, 2, 1], m[:, 2, 2]), -np.arcsin(m[:, 2, 0]), np.arctan2(m[:, 1, 0], m[:, 0, 0])], -1)
+    return np.stack(
+        [np.arctan2(m[:, 2, 1], m[:, 2, 2]), -np.arcsin(m[:, 2, 0]), np.arctan2(m[:, 1, 0], m[:, 0, 0])], -1
+    )
 
 
 CASES = [
-    *(Case("dot(a0, a1)", f"{v}, {v}", "number", f.dot, products, n) for v, n in (("vec2", 2), ("vec3", 3), ("vec6", 6))),
+    *(Case("dot(a0, a1)", f"vec{n}, vec{n}", "number", f.dot, products, n) for n in (2, 3, 6)),
     Case("dot(a0, a1)", "quat, quat", "number", f.dot, products, 4),
     Case("length_sq(a0)", "vec4", "number", lambda a: f.dot(a, a), terms=4),
     *(Case("length(a0)", v, "number", f.length) for v in ("vec2", "vec4", "quat")),
@@ -155,6 +162,7 @@ CASES = [
     Case("cw_div(a0, a1)", "vec3, vec3", "vec3", lambda a, b: a / b),
     Case("lerp(a0, a1, a2)", "vec3, vec3, share", "vec3", lambda a, b, t: a + f.column(t) * (b - a),
          lambda a, b, t: np.maximum(abs(a), abs(b))),
+    Case("smoothstep(a0, a1, a2)", "low, positive, angle", "number", smoothstep),
     Case("norm_l1(a0)", "vec4", "number", lambda v: abs(v).sum(-1), terms=4),
     Case("norm_l2(a0)", "vec3", "number", f.length),
     Case("norm_huber(a0, a1)", "vec3, positive", "number", huber),
@@ -242,6 +250,7 @@ def numbers(kind: str, rng, exponent: int):
     made = {
         "share": lambda: rng.uniform(0, 1, COUNT),
         "positive": lambda: rng.uniform(0.5, 2, COUNT),
+        "low": lambda: rng.uniform(-2, -0.5, COUNT),
         "angle": lambda: angles[:, 0],
         "angles": lambda: angles,
         "level": lambda: f.euler(0, 1, 2, angles * [0.45, 0.2, 0.45]),
@@ -332,6 +341,8 @@ def test_functions_keep_their_bound(case, scalar):
     sizes = size if isinstance(size, tuple) else [size] * len(found)
     for x, y, s, ulps, key in zip(found, exact, sizes, allowed, row.results):
         y = nearer(y, x, key)
-        errors = abs(x - y) / spacing(np.broadcast_to(np.asarray(y if s is None else s, np.float64), y.shape), DTYPES[scalar])
+        errors = abs(x - y) / spacing(
+            np.broadcast_to(np.asarray(y if s is None else s, np.float64), y.shape), DTYPES[scalar]
+        )
         worst = np.unravel_index(np.argmax(errors), errors.shape)
         assert errors.max() <= ulps, f"{row}: {errors.max():.2f} ULP, not {ulps}, for {[a[worst[0]] for a in inputs]}"

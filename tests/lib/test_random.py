@@ -165,24 +165,71 @@ def test_every_draw_advances_the_state_once(name):
     np.testing.assert_array_equal(sampled(getattr(wp, name), type_of(name), 64)[1], left.numpy())
 
 
+def azimuth(x):
+    return np.arctan2(x[:, 1], x[:, 0]), stats.uniform(-np.pi, 2 * np.pi).cdf
+
+
+# what of a sample has which distribution
 LAWS = {
-    "randf": lambda x: (x, stats.uniform.cdf),
-    "randn": lambda x: (x, stats.norm.cdf),
-    "sample_unit_ring": lambda x: (np.arctan2(x[:, 1], x[:, 0]), stats.uniform(-np.pi, 2 * np.pi).cdf),
-    "sample_unit_disk": lambda x: ((x**2).sum(1), stats.uniform.cdf),
-    "sample_unit_sphere_surface": lambda x: (x[:, 2], stats.uniform(-1, 2).cdf),
-    "sample_unit_sphere": lambda x: ((x**2).sum(1) ** 1.5, stats.uniform.cdf),
-    "sample_unit_hemisphere_surface": lambda x: (x[:, 2], stats.uniform.cdf),
-    "sample_unit_hemisphere": lambda x: ((x**2).sum(1) ** 1.5, stats.uniform.cdf),
-    "sample_triangle": lambda x: ((1.0 - x[:, 0]) ** 2, stats.uniform.cdf),
-    "sample_unit_cube": lambda x: (x[:, 2], stats.uniform(-0.5, 1).cdf),
+    "randf": [lambda x: (x, stats.uniform.cdf)],
+    "randn": [lambda x: (x, stats.norm.cdf)],
+    "randu": [lambda x: (x, stats.uniform(0, 2**32).cdf)],
+    "randi": [lambda x: (x, stats.uniform(-(2**31), 2**32).cdf)],
+    "sample_unit_ring": [azimuth],
+    "sample_unit_disk": [lambda x: ((x**2).sum(1), stats.uniform.cdf), azimuth],
+    "sample_unit_sphere_surface": [lambda x: (x[:, 2], stats.uniform(-1, 2).cdf), azimuth],
+    "sample_unit_sphere": [lambda x: ((x**2).sum(1) ** 1.5, stats.uniform.cdf), azimuth],
+    "sample_unit_hemisphere_surface": [lambda x: (x[:, 2], stats.uniform.cdf), azimuth],
+    "sample_unit_hemisphere": [lambda x: ((x**2).sum(1) ** 1.5, stats.uniform.cdf), azimuth],
+    "sample_triangle": [
+        lambda x: ((1.0 - x[:, 0]) ** 2, stats.uniform.cdf),
+        lambda x: ((1.0 - x[:, 1]) ** 2, stats.uniform.cdf),
+    ],
+    "sample_unit_square": [lambda x, i=i: (x[:, i], stats.uniform(-0.5, 1).cdf) for i in range(2)],
+    "sample_unit_cube": [lambda x, i=i: (x[:, i], stats.uniform(-0.5, 1).cdf) for i in range(3)],
 }
 
 
 @pytest.mark.parametrize("name", LAWS)
 def test_samples_have_their_distribution(name):
-    x, law = LAWS[name](sampled(getattr(wp, name), type_of(name), 20_000)[0].astype(np.float64))
-    assert stats.kstest(x, law).pvalue > 1e-3
+    x = sampled(getattr(wp, name), type_of(name), 20_000)[0].astype(np.float64)
+    for law in LAWS[name]:
+        assert stats.kstest(*law(x)).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [("randi", -3, 4), ("randi", 0, 1000), ("randi", -(2**31), 2**31 - 1), ("randu", 5, 12), ("randu", 0, 2**32 - 1)],
+)
+def test_ranges_are_uniform(name, low, high):
+    limits = (wp.uint32(low), wp.uint32(high)) if name == "randu" else (low, high)
+    x = sampled(getattr(wp, name), type_of(name), 20_000, *limits)[0].astype(np.int64)
+    assert low <= x.min()
+    assert x.max() < high
+    counts = np.bincount((x - low) * min(high - low, 50) // (high - low))
+    assert stats.chisquare(counts).pvalue > 1e-3  # the cells are of one size
+
+
+def test_ranges_of_floats_are_uniform():
+    x = sampled(wp.randf, float, 20_000, -3.0, 10.0)[0]
+    assert stats.kstest(x, stats.uniform(-3.0, 13.0).cdf).pvalue > 1e-3
+
+
+def test_successive_draws_are_independent():
+    """Two draws of one stream, and the first draws of neighbouring streams, fill the unit square evenly."""
+
+    @wp.kernel
+    def fill(out: wp.array(dtype=wp.vec2)):
+        i = wp.tid()
+        state = wp.rand_init(42, i)
+        out[i] = wp.vec2(wp.randf(state), wp.randf(state))
+
+    out = wp.zeros(20_000, dtype=wp.vec2)
+    wp.launch(fill, dim=20_000, inputs=[out])
+    x = out.numpy()
+    for pairs in (x, np.stack([x[:-1:2, 0], x[1::2, 0]], 1)):
+        counts, *_ = np.histogram2d(*pairs.T, bins=10, range=[[0, 1], [0, 1]])
+        assert stats.chisquare(counts.ravel()).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("lam", [0.5, 4.0, 10.0, 12.5, 80.0, 2000.0, 3e5])
@@ -215,6 +262,10 @@ def test_sample_cdf_follows_the_table():
     assert out.numpy()[:4].tolist() == [4, 0, 4, 1]  # observed in warp-lang 1.19
     u = sampled(wp.randf, float, 5000)[0]
     np.testing.assert_array_equal(out.numpy(), np.searchsorted(table, u, side="left"))
+    shares = np.diff(table, prepend=0.0)
+    counts = np.bincount(out.numpy(), minlength=len(table))
+    assert counts[3] == shares[3] == 0.0
+    assert stats.chisquare(counts[shares > 0], shares[shares > 0] * 5000).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("dtype", [wp.int32, wp.float32, wp.float64, wp.uint64])

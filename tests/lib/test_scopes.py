@@ -11,42 +11,61 @@ from omni.warp_core.front import library, packed
 from omni.warp_core.ir import interp, pack, verifier
 from omni.warp_core.ir.printer import print_function
 from omni.warp_core.lang import registry
-from omni.warp_core.lang.types import F32
+from omni.warp_core.lang.generics import unify
+from omni.warp_core.lang.types import F16, F32, F64, Scalar
 from omni.warp_core.passes import pipeline
 from tests.lib.judges import BINARY, SPECIAL, UNARY
 from tests.lib.test_accuracy import binary_kernel, run, unary_kernel
 
+FLOATS = {F16: (wp.float16, np.float16), F32: (wp.float32, np.float32), F64: (wp.float64, np.float64)}
+EVERY_FLOAT = pytest.mark.parametrize("t", FLOATS, ids=lambda t: t.key)
+CHEAP = [
+    *("abs", "sign", "floor", "ceil", "trunc", "rint", "round", "frac", "degrees", "radians", "step", "nonzero"),
+    *("erfinv", "erfcinv", "inverse_approx"),
+]
+CHEAP_BINARY = ["min", "max", "copysign", "div_approx"]
 
-def sample() -> np.ndarray:
+
+def sample(numpy_type: type = np.float32) -> np.ndarray:
+    """Special numbers, random bits, and numbers where functions change."""
     rng = np.random.default_rng(17)
-    patterns = rng.integers(0, 2**32, 150, dtype=np.uint32).view(np.float32)
-    return np.concatenate([SPECIAL, patterns, rng.uniform(-20, 20, 150).astype(np.float32)])
+    size = np.dtype(numpy_type).itemsize
+    patterns = np.frombuffer(rng.bytes(150 * size), numpy_type)
+    with np.errstate(over="ignore"):
+        return np.concatenate([SPECIAL.astype(numpy_type), patterns, rng.uniform(-20, 20, 150).astype(numpy_type)])
 
 
-def interpreted(name: str, *inputs: np.ndarray) -> np.ndarray:
-    types = (F32,) * len(inputs)
-    fn = pipeline.run(library.instantiate(registry.get(name), 0, types).function)
+def interpreted(name: str, t: Scalar, *inputs: np.ndarray) -> np.ndarray:
+    """What calls in Python compute."""
+    builtin, types = registry.get(name), (t,) * len(inputs)
+    forms = [[pattern for _, pattern, _ in o.params] for o in builtin.overloads]
+    i = next(i for i, p in enumerate(forms) if len(p) == len(types) and all(unify(x, t, {}) for x in p))
+    fn = pipeline.run(library.instantiate(builtin, i, types).function)
     rows = zip(*(x.tolist() for x in inputs))
-    return np.array([interp.call(fn, list(row))[0] for row in rows], dtype=np.float32)
+    return np.array([interp.call(fn, list(row))[0] for row in rows], dtype=inputs[0].dtype)
 
 
 def assert_same_bits(found: np.ndarray, expected: np.ndarray) -> None:
     both_nan = np.isnan(found) & np.isnan(expected)
-    same = both_nan | (found.view(np.uint32) == expected.view(np.uint32))
+    same = both_nan | ((found == expected) & (np.signbit(found) == np.signbit(expected)))
     assert same.all(), (found[~same][:5], expected[~same][:5])
 
 
-@pytest.mark.parametrize("name", UNARY)
-def test_compiled_maths_equals_the_interpreter(name):
-    x = sample()
-    assert_same_bits(run(unary_kernel(getattr(wp, name)), x), interpreted(name, x))
+@EVERY_FLOAT
+@pytest.mark.parametrize("name", [*UNARY, *CHEAP])
+def test_compiled_maths_equals_the_interpreter(name, t):
+    dtype, numpy_type = FLOATS[t]
+    x = sample(numpy_type)
+    assert_same_bits(run(unary_kernel(getattr(wp, name), dtype), x), interpreted(name, t, x))
 
 
-@pytest.mark.parametrize("name", BINARY)
-def test_compiled_maths_of_two_arguments_equals_the_interpreter(name):
-    a = sample()
+@EVERY_FLOAT
+@pytest.mark.parametrize("name", [*BINARY, *CHEAP_BINARY])
+def test_compiled_maths_of_two_arguments_equals_the_interpreter(name, t):
+    dtype, numpy_type = FLOATS[t]
+    a = sample(numpy_type)
     b = np.roll(a, 7)
-    assert_same_bits(run(binary_kernel(getattr(wp, name)), a, b), interpreted(name, a, b))
+    assert_same_bits(run(binary_kernel(getattr(wp, name), dtype), a, b), interpreted(name, t, a, b))
 
 
 @pytest.fixture(scope="module")
