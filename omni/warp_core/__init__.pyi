@@ -830,13 +830,13 @@ def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), o
         device: where to run; by default the current device.
         stream: accepted; CPU launches have finished when this returns.
         record_cmd: return a `Launch` that repeats this launch quickly, instead of running it.
-        record_tape: accepted; of no effect without a tape.
+        record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; of no effect on the CPU.
         block_dim: accepted; of no effect on the CPU.
         interpret: run the kernel as plain Python, thread by thread, for a debugger.
-        adjoint: gradients are refused until this package has them.
-        adj_inputs: belongs to `adjoint`.
-        adj_outputs: belongs to `adjoint`.
+        adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
+        adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
+        adj_outputs: the same for `outputs`.
 
     Returns:
         None, or a `Launch` with `record_cmd`.
@@ -2384,6 +2384,7 @@ from .runtime.stream import synchronize_stream as synchronize_stream
 from .runtime.timer import ScopedTimer as ScopedTimer
 from .runtime.launch import Launch as Launch
 from .runtime.launch import init as init
+from .runtime.tape import Tape as Tape
 def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] | None = None, return_kernel: builtins.bool = False, block_dim: int | None = None, device: Device | str | None = None) -> Any:
     """Apply a function to the elements of arrays.
 
@@ -2476,13 +2477,13 @@ def acos(x: _Scalar1) -> _Scalar1:
     """Inverse cosine of `x`.
 
     Args:
-        x: a number in [-1, 1].
+        x: a number; beyond -1 and 1 it counts as those, for dot products of unit vectors may be off by a rounding.
 
     Returns:
-        The angle in [0, pi] whose cosine is `x`; NaN outside [-1, 1].
+        The angle in [0, pi] whose cosine is `x`.
 
     Error: float32 1.27 ULP; float64 1 ULP with the GNU C library.
-    Derivative: -1 / sqrt(1 - x**2).
+    Derivative: -1 / sqrt(1 - x**2); 0 from -1 down and from 1 up.
 
     >>> round(wp.acos(0.5), 6)
     1.047198
@@ -2627,13 +2628,13 @@ def asin(x: _Scalar1) -> _Scalar1:
     """Inverse sine of `x`.
 
     Args:
-        x: a number in [-1, 1].
+        x: a number; beyond -1 and 1 it counts as those, for dot products of unit vectors may be off by a rounding.
 
     Returns:
-        The angle in [-pi/2, pi/2] whose sine is `x`; NaN outside [-1, 1].
+        The angle in [-pi/2, pi/2] whose sine is `x`.
 
     Error: float32 1.2 ULP; float64 1 ULP with the GNU C library.
-    Derivative: 1 / sqrt(1 - x**2).
+    Derivative: 1 / sqrt(1 - x**2); 0 from -1 down and from 1 up.
 
     >>> round(wp.asin(0.5), 6)
     0.523599
