@@ -130,10 +130,15 @@ def _printf(text: str, *args: Any) -> None:
 
 
 def _shown(x: Any, conversion: str) -> Any:
-    """An operand as C shows it: `%u` and the like take the bits of a negative number."""
+    """An operand as C shows it: `%u` and the like take the bits of a negative number, `%c` a character of ASCII."""
+    if isinstance(x, str):
+        return x
+    number: Any = plain_number(x)
+    if conversion == "c":
+        return number & 127
     if conversion in "uxXo" and isinstance(x, ScalarValue):
-        return x.value % (1 << x.__wc_type__.bits)
-    return x if isinstance(x, str) else plain_number(x) & 127 if conversion == "c" else plain_number(x)
+        return number % (1 << x.__wc_type__.bits)
+    return number
 
 
 def same_type(a: Any, b: Any) -> tuple[Any, Any]:
