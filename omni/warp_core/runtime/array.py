@@ -360,6 +360,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
 
     def _copied(self) -> array:
         made = array._empty(self._require_element(), self.shape)
+        made.requires_grad = self.requires_grad
         memory.copy(made, self)
         return made
 

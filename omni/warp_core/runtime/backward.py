@@ -9,6 +9,8 @@ from itertools import combinations
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from .. import config
 from ..compiler import adjoint_facts
 from ..lang.kernel import Kernel
@@ -98,8 +100,10 @@ def _options(kernel: Kernel, arrays: Sequence[array]) -> plans.Options:
 
 
 def _as_array(value: Any, t: Any) -> Any:
-    """NumPy arrays and the like as arrays over the same memory; anything else as it is."""
+    """NumPy arrays and the like as arrays over the same memory; values as copies, since theirs may change."""
     if not isinstance(t, Array) or value is None or isinstance(value, array):
+        if isinstance(value, (list, tuple, np.ndarray)):
+            return copy.deepcopy(value)
         return copy.copy(value) if hasattr(type(value), "__wc_type__") else value
     made = plans.shared_array(value, t)
     return value if made is NotImplemented else made

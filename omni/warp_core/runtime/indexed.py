@@ -17,7 +17,7 @@ from ..lang.generics import Pattern
 from ..lang.indexed import IndexedAnnotation, indexed_name, indexed_pattern
 from ..lang.structs import descriptor_bytes
 from ..lang.types import I32, Type
-from . import elements, ingest, memory, views
+from . import elements, ingest, memory, recording, views
 from .arithmetic import Arithmetic
 from .device import Device, get_device
 from .dtypes import element_of
@@ -145,6 +145,10 @@ class indexedarray(Arithmetic):
 
     def contiguous(self) -> Any:
         """A `wp.array` with copies of the elements."""
+        recording.refuse("copying an indexed array", data=self._data())
+        return self._dense()
+
+    def _dense(self) -> Any:
         data = self._data()
         made = type(data)._empty(data._require_element(), self.shape)
         self._copy_to(made)
@@ -152,7 +156,7 @@ class indexedarray(Arithmetic):
 
     def list(self) -> list[Any]:
         """The elements in C order."""
-        return self.contiguous().list()
+        return self._dense().list()
 
     def to(self, device: Device | str, requires_grad: bool | None = None) -> indexedarray:
         """The array on `device`: itself if it is there already."""
@@ -199,6 +203,7 @@ class indexedarray(Arithmetic):
 
     def _write(self, numbers: Any, refs: Sequence[tuple]) -> None:
         data = self._data()
+        recording.refuse("writing to an indexed array", dest=data)
         data._check_writable()
         places = self._places()
         with np.errstate(over="ignore", invalid="ignore"):

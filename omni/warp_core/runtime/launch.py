@@ -94,13 +94,13 @@ def _launch(
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
         backward.launch_adjoint(instance, dim, args, given)
         return None
-    if interpret or config.mode == "interpret":
-        interpreted = InterpretedLaunch(instance, dim, args)
-        return interpreted if record_cmd else interpreted.launch()
     if recording.tape() is not None and record_tape:
         if record_cmd:
             raise RuntimeError(f"kernel `{kernel.name}`: a tape does not see recorded launches; launch it plainly")
         recording.tape().record_launch(instance, dim, args)
+    if interpret or config.mode == "interpret":
+        interpreted = InterpretedLaunch(instance, dim, args)
+        return interpreted if record_cmd else interpreted.launch()
     variant = STRIDED if any(map(_is_strided, args)) else 0
     try:
         plan = plan_for(instance, options_for(instance), variant)
@@ -216,8 +216,8 @@ def _signature() -> str:
 
 def _attach(_: object = None) -> None:
     """Let native code run launches by itself, unless every launch must come here."""
-    _native.set_recording(recording.tape() is not None)
-    _native.set_fast_launch(not config.print_launches and config.mode != "interpret" and not recording.tape())
+    _native.set_recording(recording.active())
+    _native.set_fast_launch(not config.print_launches and config.mode != "interpret" and not recording.active())
 
 
 _ALL_CORES = _native.get_num_threads()

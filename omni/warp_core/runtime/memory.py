@@ -34,7 +34,7 @@ def fill(target: Any, pattern: bytes) -> None:
 
 
 def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None) -> None:
-    """Copy elements of `src` into `dest`, and of the gradient where both have one.
+    """Copy elements of `src` into `dest`, and of the gradient where both have one and no tape records.
 
     Args:
         dest: The array to write.
@@ -62,6 +62,7 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
         if hasattr(dest, "_copied_from"):
             dest._copied_from(src)
         else:
+            recording.refuse("copying an indexed array", src=src.data)
             src._copy_to(dest)
         return
     for name, value in (("dest", dest), ("src", src)):
@@ -71,7 +72,7 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
     dest._check_writable()
     n = _range(dest, src, dest_offset, src_offset, count)
     _copy_elements(dest, src, dest_offset, src_offset, n)
-    if dest.grad is not None and src.grad is not None:
+    if dest.grad is not None and src.grad is not None and recording.tape() is None:
         _copy_elements(dest.grad, src.grad, dest_offset, src_offset, n)
     if recording.tape() is not None and n:
         if dest.shape != src.shape or n != src.size:

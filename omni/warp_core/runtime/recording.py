@@ -5,40 +5,58 @@ Copies carry gradients back to where they came from; whatever is overwritten by 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-_active: list[Any] = []
+from ..lang.types import BF16, Struct, Type, element
+from .dtypes import bfloat16_bits, bfloat16_numbers
+
+_active: list[Any] = []  # the tape that records, if there is one
 _watchers: list[Callable[[], None]] = []
 
 
+class _Pauses(threading.local):
+    count = 0
+
+
+_pauses = _Pauses()
+
+
 def tape() -> Any:
-    """The tape that records now, or None."""
-    return _active[-1] if _active else None
+    """The tape that records what this thread does now, or None."""
+    return _active[0] if _active and not _pauses.count else None
+
+
+def active() -> bool:
+    """Whether a tape records anything."""
+    return bool(_active)
 
 
 def begin(recording: Any) -> None:
-    """Let a tape record from now on."""
+    """Let a tape record from now on, whatever thread does something. Raises RuntimeError if one does already."""
+    if _active:
+        raise RuntimeError("a tape records already, and what it does not see would be missing: end it first")
     _active.append(recording)
     _tell()
 
 
 def end() -> None:
-    """Let the tape that began last record no more."""
-    _active.pop()
+    """Let no tape record any more."""
+    _active.clear()
     _tell()
 
 
 class Paused:
-    """A `with` block in which nothing is recorded."""
+    """A `with` block in which nothing that this thread does is recorded."""
 
     def __enter__(self) -> None:
-        begin(None)
+        _pauses.count += 1
 
     def __exit__(self, *exception: object) -> None:
-        end()
+        _pauses.count -= 1
 
 
 def watch(changed: Callable[[], None]) -> None:
@@ -68,17 +86,28 @@ def copied(dest: Any, src: Any) -> None:
         return
 
     def backward() -> None:
+        given = dest.grad.numpy().copy()
+        dest.grad.zero_()  # first, as the two may overlap
         if src.grad is not None:
-            accumulate(src.grad, dest.grad.numpy())
-        dest.grad.zero_()
+            _accumulate(src.grad.numpy(), src.grad._require_element().type, given, dest.grad._require_element().type)
 
     recording.record_func(backward, [dest, src])
 
 
-def accumulate(grad: Any, more: Any) -> None:
-    """Add numbers to a gradient array."""
-    numbers = grad.numpy()
-    np.add(numbers, more, out=numbers, casting="same_kind")
+def _accumulate(sums: np.ndarray, t: Type, more: np.ndarray, of: Type) -> None:
+    """Add numbers that are elements of type `of` to those of type `t`. Integers have no gradient."""
+    if isinstance(t, Struct):
+        for name, field in t.fields:
+            _accumulate(sums[name], field, more[name], field)
+        return
+    to, by = element(t), element(of)
+    if not (getattr(to, "is_float", False) and getattr(by, "is_float", False)):
+        return
+    more = bfloat16_numbers(more) if by is BF16 else more
+    if to is BF16:
+        sums[...] = bfloat16_bits(bfloat16_numbers(sums) + more)
+    else:
+        np.add(sums, more, out=sums, casting="same_kind")
 
 
 def refuse(what: str, **arrays: Any) -> None:

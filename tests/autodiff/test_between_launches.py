@@ -1,0 +1,156 @@
+"""What happens to arrays between launches keeps the gradient right, or is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+F = wp.array(dtype=float)
+
+
+@wp.struct
+class Sample:
+    a: float
+    v: wp.vec3
+    n: int
+
+
+@wp.kernel
+def square(x: F, y: F):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
+
+
+@wp.kernel
+def scale(x: F, v: wp.vec3, y: F):
+    i = wp.tid()
+    y[i] = x[i] * v[1]
+
+
+def active(values, dtype=float):
+    return wp.array(values, dtype=dtype, requires_grad=True)
+
+
+def ones(a):
+    return wp.array(np.ones(a.numpy().shape, np.float32), dtype=a.dtype)
+
+
+def test_copy_to_an_overlapping_view():
+    a = active([1.0, 2.0, 3.0])
+    tape = wp.Tape()
+    with tape:
+        a[1:] = a[:-1]
+    tape.backward(grads={a: wp.array([1.0, 10.0, 100.0], dtype=float)})
+    assert a.list() == [1.0, 1.0, 2.0]
+    assert a.grad.list() == [11.0, 100.0, 0.0]
+
+
+def test_copy_to_itself():
+    a = active([1.0, 2.0])
+    tape = wp.Tape()
+    with tape:
+        a[:] = a
+    tape.backward(grads={a: ones(a)})
+    assert a.grad.list() == [1.0, 1.0]
+
+
+def test_copy_brings_no_gradient_of_before():
+    x, y = active([1.0]), active([0.0])
+    x.grad.fill_(5.0)
+    tape = wp.Tape()
+    with tape:
+        wp.copy(y, x)
+    tape.backward(y)
+    assert x.grad.list() == [6.0]
+
+
+def test_copy_of_structs():
+    x, y = (wp.zeros(2, dtype=Sample, requires_grad=True) for _ in range(2))
+    seed = wp.zeros(2, dtype=Sample)
+    seed.numpy()["a"], seed.numpy()["v"], seed.numpy()["n"] = 2.0, 3.0, 4
+    tape = wp.Tape()
+    with tape:
+        wp.copy(y, x)
+    tape.backward(grads={y: seed})
+    found = x.grad.numpy()
+    assert (found["a"].tolist(), found["v"].tolist(), found["n"].tolist()) == ([2.0] * 2, [[3.0] * 3] * 2, [0, 0])
+
+
+def test_copy_of_bfloat16():
+    x, y, z = (wp.zeros(2, dtype=wp.bfloat16, requires_grad=True) for _ in range(3))
+    tape = wp.Tape()
+    with tape:
+        wp.copy(y, x)
+        wp.copy(z, x)
+    tape.backward(grads={y: wp.full(2, 1.5, dtype=wp.bfloat16), z: wp.full(2, 2.0, dtype=wp.bfloat16)})
+    assert x.grad.list() == [3.5, 3.5]
+
+
+def test_contiguous_copy():
+    x, y = active([[1.0, 2.0], [3.0, 4.0]]), active([0.0, 0.0])
+    tape = wp.Tape()
+    with tape:
+        wp.launch(square, 2, inputs=[x[:, 1].contiguous(), y])
+    tape.backward(grads={y: ones(y)})
+    assert x.grad.numpy().tolist() == [[0.0, 4.0], [0.0, 8.0]]
+
+
+def test_arithmetic_in_place_with_a_reversed_view():
+    a = active([1.0, 2.0, 3.0])
+    tape = wp.Tape()
+    with tape:
+        a *= a[::-1]
+    tape.backward(grads={a: ones(a)})
+    assert a.list() == [3.0, 4.0, 3.0]
+    assert a.grad.list() == [6.0, 4.0, 2.0]
+
+
+@pytest.mark.parametrize("make", [lambda: wp.vec3(1.0, 2.0, 3.0), lambda: [1.0, 2.0, 3.0], lambda: np.arange(1.0, 4.0)])
+def test_arguments_that_change_afterwards(make):
+    x, y, v = active([3.0]), active([0.0]), make()
+    tape = wp.Tape()
+    with tape:
+        wp.launch(scale, 1, inputs=[x, v, y])
+    v[1] = 100.0
+    tape.backward(y)
+    assert x.grad.list() == [2.0]
+
+
+def test_interpreted_launch():
+    x, y, z = active([3.0]), active([0.0]), active([0.0])
+    tape = wp.Tape()
+    with tape:
+        wp.launch(square, 1, inputs=[x, y], interpret=True)
+        wp.launch(square, 1, inputs=[y, z])
+    tape.backward(z)
+    assert x.grad.list() == [108.0]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda a, b, index: a.__setitem__(index, b),
+        lambda a, b, index: wp.copy(b, a[index]),
+        lambda a, b, index: a[index].fill_(2.0),
+        lambda a, b, index: a[index].contiguous(),
+    ],
+)
+def test_indexed_arrays_are_refused(write):
+    a, b, index = active([1.0, 2.0, 3.0]), active([5.0, 6.0]), wp.array([0, 2], dtype=int)
+    with pytest.raises(RuntimeError, match="indexed array"), wp.Tape():
+        write(a, b, index)
+    assert (a.list(), b.list()) == ([1.0, 2.0, 3.0], [5.0, 6.0])
+    write(a, b, index)
+
+
+def test_tape_in_a_tape_is_refused():
+    x, y = active([3.0]), active([0.0])
+    tape = wp.Tape()
+    with tape:
+        with pytest.raises(RuntimeError, match="a tape records already"), wp.Tape():
+            pass
+        wp.launch(square, 1, inputs=[x, y])
+    tape.backward(y)
+    assert x.grad.list() == [6.0]
