@@ -41,6 +41,7 @@ bench: build
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/launch.py
+	$(BIN)/python benchmarks/gradients.py
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/values.py
 
