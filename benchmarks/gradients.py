@@ -203,7 +203,7 @@ def main() -> None:
     facts = machine()
     print(f"{facts['processor']}; {facts['cores']} cores; {facts['system']}; {facts['date']}")
     print(
-        "Milliseconds of a launch / a recorded launch / backward; ratios of backward, and of recorded launch and backward."
+        "Milliseconds of launch / recorded launch / backward; ratios of backward, and of recorded launch and backward."
     )
     head = ["program", WARP, OURS, "warp ÷ ours, backward", "both", "goal", "our backward ÷ launch"]
     print("\n" + table(head, rows))

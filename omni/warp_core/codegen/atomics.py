@@ -7,6 +7,8 @@ lane, in order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..lang.semantics import int_range
 from ..lang.types import Scalar
 from .lanes import Lanes, V
@@ -31,7 +33,7 @@ class Atomics:
         if address.uniform and not used and kind in REDUCIBLE:
             self.once(kind, address.text, leaf, value, mask)
             return V(leaf, literal(0, leaf))
-        return self._each(kind, address, leaf, value, compare, mask)
+        return self._each(kind, address, leaf, value, compare, used, mask)
 
     def once(self, kind: str, address: str, leaf: Leaf, value: V, mask: str | None = None) -> None:
         """Update one element with what the active lanes give, reduced."""
@@ -107,21 +109,37 @@ class Atomics:
         indices = ", ".join(f"i32 {start + i}" for i in range(count))
         return self.w.inst(f"shufflevector {ty} {vector}, {ty} poison, <{count} x i32> <{indices}>")
 
-    def _each(self, kind: str, address: V, leaf: Scalar, value: V, compare: V | None, mask: str | None) -> V:
-        """A loop over the active lanes."""
+    def _each(
+        self, kind: str, address: V, leaf: Scalar, value: V, compare: V | None, used: bool, mask: str | None
+    ) -> V:
+        """A loop over the active lanes, which takes operands from memory, where the vectors are put once."""
         ty = llvm_type(leaf, self.lanes.lanes)
-        old = self.w.alloca(ty)
-        self.w.do(f"store {ty} zeroinitializer, ptr {old}")
+        old = self.w.alloca(ty) if used else ""
+        if used:
+            self.w.do(f"store {ty} zeroinitializer, ptr {old}")
+        at, given, expected = (self._spilled(v) for v in (address, value, compare or value))
 
         def body(lane: str) -> None:
-            at = self.lanes.extract(address, lane)
-            given = self.lanes.extract(compare, lane) if compare else None
-            result = self._one(kind, at, leaf, self.lanes.extract(value, lane), given)
-            place = self.w.inst(f"getelementptr {llvm_type(leaf)}, ptr {old}, i64 {lane}")
-            self.w.do(f"store {llvm_type(leaf)} {result}, ptr {place}")
+            result = self._one(kind, at(lane), leaf, given(lane), expected(lane) if compare else None)
+            if used:
+                place = self.w.inst(f"getelementptr {llvm_type(leaf)}, ptr {old}, i64 {lane}")
+                self.w.do(f"store {llvm_type(leaf)} {result}, ptr {place}")
 
         each_lane(self.lanes, mask, body)
-        return V(leaf, self.w.inst(f"load {ty}, ptr {old}"), None)
+        return V(leaf, self.w.inst(f"load {ty}, ptr {old}"), None) if used else V(leaf, literal(0, leaf))
+
+    def _spilled(self, v: V) -> Callable[[str], str]:
+        """The scalar of a lane, for a loop over lanes."""
+        if v.uniform:
+            return lambda lane: v.text
+        ty, scalar = llvm_type(v.type, self.lanes.lanes), llvm_type(v.type)
+        place = self.w.alloca(ty)
+        self.w.do(f"store {ty} {self.lanes.vector(v)}, ptr {place}")
+
+        def load(lane: str) -> str:
+            return self.w.inst(f"load {scalar}, ptr {self.w.inst(f'getelementptr {scalar}, ptr {place}, i64 {lane}')}")
+
+        return load
 
 
 def each_lane(lanes: Lanes, mask: str | None, body) -> None:
