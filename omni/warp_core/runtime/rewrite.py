@@ -135,6 +135,7 @@ class _Rewriter(ast.NodeTransformer):
         stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
         self.locals = stored | {a.arg for a in ast.walk(tree) if isinstance(a, ast.arg)}
         self._serial = 0
+        self._inner = 0  # comprehensions and lambdas around: what they iterate over and take cannot be assigned
 
     # -- making code --------------------------------------------------------------------------------------------
 
@@ -223,6 +224,14 @@ class _Rewriter(ast.NodeTransformer):
 
     # -- expressions --------------------------------------------------------------------------------------------
 
+    def _within(self, node: ast.expr) -> ast.expr:
+        self._inner += 1
+        self.generic_visit(node)
+        self._inner -= 1
+        return node
+
+    visit_ListComp = visit_GeneratorExp = visit_Lambda = _within
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if self._is_tid(node):
             return self._tid(node, 1)
@@ -233,7 +242,7 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(place, (ast.Attribute, ast.Subscript)):  # `wp.store(a[i], x)`
             root, kinds, steps = self._path(place)
             return self.call(_store, [root, _at(ast.Constant(kinds), node), steps, self.visit(node.args[1])], node)
-        if isinstance(node.func, ast.Name) and node.func.id in self.locals:
+        if isinstance(node.func, ast.Name) and node.func.id in self.locals and not self._inner:
             return self._passed(node)
         return self.generic_visit(node)  # type: ignore[return-value]
 
@@ -351,12 +360,10 @@ class _Rewriter(ast.NodeTransformer):
     def _starts(self) -> dict[str, Type | None]:
         """Locals that are assigned again: the type of those that start as literals, None for others."""
         tree = self.definition.source.tree()
-        literals = {
-            id(t): F32 if _is_float(n.value) else I32
-            for n in ast.walk(tree)
-            if isinstance(n, ast.Assign) and _is_literal(n.value)
-            for t in n.targets
-        }
+        pairs = [
+            pair for n in ast.walk(tree) if isinstance(n, ast.Assign) for t in n.targets for pair in _pairs(t, n.value)
+        ]
+        literals = {id(t): F32 if _is_float(value) else I32 for t, value in pairs if _is_literal(value)}
         stores = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         found: dict[str, list[Type | None]] = {a.arg: [None] for a in ast.walk(tree) if isinstance(a, ast.arg)}
         for n in sorted(stores, key=lambda n: (n.lineno, n.col_offset)):
@@ -487,6 +494,13 @@ def _at(node: Any, where: ast.AST) -> Any:
 
 def _part(node: ast.expr, index: int | str) -> ast.expr:
     return ast.Subscript(node, ast.Constant(index), ast.Load())
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Which target gets which expression in `target = value`."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return list(zip(target.elts, value.elts))
+    return [(target, value)]
 
 
 def _sequence(both: str, call: ast.expr, steps: list[ast.expr]) -> ast.expr:
