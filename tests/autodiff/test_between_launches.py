@@ -154,3 +154,21 @@ def test_tape_in_a_tape_is_refused():
         wp.launch(square, 1, inputs=[x, y])
     tape.backward(y)
     assert x.grad.list() == [6.0]
+
+
+def test_backward_writes_to_nothing_but_gradients():
+    @wp.kernel
+    def square_and_sum(x: F, loss: F, y: F):
+        i = wp.tid()
+        x[i] = x[i] * x[i]
+        wp.atomic_add(loss, 0, x[i] * x[i])
+        y[i] = x[i]
+
+    x, loss, y = active([2.0, 3.0]), active([0.0]), active([0.0, 0.0])
+    tape = wp.Tape()
+    with tape:
+        wp.launch(square_and_sum, 2, inputs=[x, loss, y])
+    y.fill_(7.0)
+    tape.backward(loss)
+    assert (x.list(), loss.list(), y.list()) == ([4.0, 9.0], [97.0], [7.0, 7.0])
+    assert x.grad.list() == [32.0, 108.0]

@@ -28,7 +28,7 @@ class Adjoint(NamedTuple):
     """An adjoint kernel.
 
     `reads` says of each parameter whether the adjoint reads what its arrays held before the launch. One that `replays`
-    the launch writes to those arrays as well.
+    the launch writes to arrays as well; those count as read, as it must be given copies.
     """
 
     function: Function
@@ -130,9 +130,10 @@ class _Linker:
         return value if value in self.inside else self.forward.get(value, value)
 
 
-def _loads(adjoint: Function) -> list[Value]:
-    """The arrays that the forward code in an adjoint reads."""
-    return [op.args[0] for op in adjoint.body.walk() if op.code == "load" and not _is_private(op)]
+def _accessed(adjoint: Function) -> list[Value]:
+    """The arrays that the forward code in an adjoint reads or, replaying the launch, writes."""
+    codes = ("load", "store", "atomic")
+    return [op.args[0] for op in adjoint.body.walk() if op.code in codes and not _is_private(op)]
 
 
 def _reads_what_it_wrote(prepared: Function, adjoint: Function, shared: bool) -> bool:
@@ -146,12 +147,12 @@ def _reads_what_it_wrote(prepared: Function, adjoint: Function, shared: bool) ->
         first, second = origin(read), origin(write)
         return shared or first is None or second is None or twin.get(first) is second
 
-    return any(meet(r, w) for r in _loads(adjoint) for w in written)
+    return any(meet(r, w) for r in _accessed(adjoint) for w in written)
 
 
 def _reads(adjoint: Function) -> tuple[bool, ...]:
-    """For each parameter, whether the forward code reads arrays of it."""
-    found = [(origin(a), a.type.dtype) for a in _loads(adjoint)]
+    """For each parameter, whether the forward code reads or writes arrays of it."""
+    found = [(origin(a), a.type.dtype) for a in _accessed(adjoint)]
     unclear = {t for source, t in found if source is None}
     known = {source for source, _ in found}
     return tuple(

@@ -84,7 +84,7 @@ class Tape:
                 raise ValueError(f"loss: expected an array of one element, got {shape}; sum it up, or use grads=")
             _gradient(loss, "loss").fill_(1)
         for a, g in grads.items():
-            _gradient(a, "grads").assign(g)
+            _gradient(a, "grads")[...] = g
 
     @property
     def gradients(self) -> dict[array, array]:
