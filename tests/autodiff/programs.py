@@ -41,6 +41,29 @@ def turned(p: Pair, b: wp.float64):
     return q
 
 
+@wp.func
+def reach(a: F, b: wp.float64, n: int):
+    s = b
+    for i in range(n):
+        if s > 1.5:
+            return s * a[i]
+        j = i
+        while j > 0:
+            j -= 1
+            if a[j] < 0.0:
+                break
+            s = wp.tanh(s) + a[i] * a[j]
+    return s
+
+
+@wp.func
+def nudge(a: wp.ref[wp.float64], b: wp.float64):
+    if a > b:
+        a = a * b
+        return
+    a += wp.sin(b)
+
+
 @wp.kernel
 def program(x: F, n: int, y: F, z: F):
     i = wp.tid()
@@ -54,6 +77,7 @@ class _Program:
         self.counters = ["n", "i"]
         self.lines = [f"    {name} = x[4 * i + {k}]" for k, name in enumerate("abcd")]
         self.lines += ["    v = wp.vec3d(a, b, c)", "    p = Pair()", "    p.a = d", "    p.v = v", "    w = z[i]"]
+        self.lines += ["    m = wp.mat22d(a, b, c, d)", "    row = x[4 * i : 4 * i + 4]", "    own = z[i:]"]
         self.floats.append("w")
         self.fresh = 0
 
@@ -68,8 +92,22 @@ class _Program:
 
     def atom(self) -> str:
         return self.pick(
-            *self.floats, *self.floats, "v[0]", "v.y", f"v[{self.pick(*self.counters)} % 3]", "p.a", "p.v[2]", "z[i]"
+            *(
+                *self.floats,
+                *self.floats,
+                "v[0]",
+                "v.y",
+                f"v[{self.pick(*self.counters)} % 3]",
+                "p.a",
+                "p.v[2]",
+                "z[i]",
+            ),
+            *("m[0, 1]", f"m[{self.index(2)}, 1]", f"row[{self.index(4)}]", f"x[4 * i + {self.index(4)}]", "own[0]"),
         )
+
+    def index(self, n: int) -> str:
+        k, j = self.pick(*self.counters), self.pick(*self.counters)
+        return self.pick(f"{k} % {n}", f"(2 * {k} + {j}) % {n}", f"({k} * {j} + 1) % {n}", f"({k} // 2 ^ 1) % {n}")
 
     def expression(self, depth: int = 2) -> str:
         if depth == 0 or self.r.random() < 0.15:
@@ -98,6 +136,9 @@ class _Program:
             f"wp.dot(v, wp.vec3d({a}, {b}, {self.atom()}))",
             f"wp.length(v + wp.vec3d(3.0, {a}, 0.5))",
             f"turned(p, {a}).v[1]",
+            f"reach(row, {a}, {self.index(4)})",
+            f"(m * wp.vec2d({a}, {b}))[{self.index(2)}]",
+            f"wp.determinant(m * ({a}))",
             f"0.5 * {a} + 0.25",
         )
 
@@ -152,6 +193,11 @@ class _Program:
                 f"p = turned(p, {self.damped()})",
                 f"p.v[{self.pick(*self.counters)} % 3] = {self.damped()}",
                 f"v = wp.normalize(v + wp.vec3d(2.0, {self.atom()}, 0.0))",
+                f"m[{self.index(2)}, 0] = {self.damped()}",
+                f"m[1] = wp.vec2d({self.damped()}, {self.atom()})",
+                f"m[0, 1] += 0.5 * {self.damped()}",
+                "m = 0.3 * m * wp.transpose(m)",
+                f"nudge({self.pick('a', 'v[1]', 'p.a', 'p.v[0]', 'm[0, 0]')}, {self.damped()})",
                 f"v = wp.cross(v, wp.vec3d({self.atom()}, 0.5, 1.0))",
             ),
         )
@@ -163,6 +209,8 @@ class _Program:
                 f"z[i] = {self.damped()}",
                 f"z[i] = 0.6 * z[i] * {self.damped()}",
                 f"z[i] *= wp.cos({self.atom()})",
+                f"own[0] = 0.5 * own[0] + {self.damped()}",
+                f"nudge(z[i], {self.damped()})",
                 f"y[2 * i] += {self.damped()}",
                 f"wp.atomic_add(y, 2 * i + 1, {self.damped()})",
                 f"wp.atomic_sub(y, 0, {self.damped()})",

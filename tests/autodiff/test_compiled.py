@@ -15,7 +15,7 @@ SEEDS = range(24)
 @pytest.mark.filterwarnings("ignore::omni.warp_core.lang.errors.KernelWarning")
 def test_as_interpreted(seed):
     kernel = judge.kernel_of(programs.text(seed), f"<compiled {seed}>")
-    kernel.lanes = (None, 1, 4)[seed % 3]
+    kernel.lanes = (None, 1, 4, 8, 16)[seed % 5]
     threads = 19  # a full group of lanes and a rest
     r = np.random.default_rng(seed)
     values = {"x": r.uniform(-1, 1.5, 4 * threads), "y": r.uniform(-1, 1, 2 * threads), "z": r.uniform(-1, 1, threads)}
