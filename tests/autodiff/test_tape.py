@@ -161,3 +161,57 @@ def test_arrays_chosen_on_the_way():
         tape.backward(grads={y: wp.ones(2, dtype=float)})
         assert (x.grad.list(), z.grad.list()) == expected
         tape.zero()
+
+
+def test_what_is_not_chosen_gives_nothing():
+    @wp.kernel
+    def guarded(x: F, y: wp.array2d(dtype=float)):
+        i = wp.tid()
+        v = x[i]
+        y[i, 0] = wp.where(v > 0.5, wp.sqrt(v - 0.5), 0.0)
+        y[i, 1] = wp.where(v != 0.0, 1.0 / v, v)
+        y[i, 2] = wp.max(wp.sqrt(v), 0.0)
+        y[i, 3] = wp.log(v) * v if v > 0.0 else 3.0 * v
+        y[i, 4] = wp.where(v > 0.5, wp.pow(v - 0.5, 1.5) * wp.acos(v), v)
+
+    x = active([-1.0, 0.0, 0.75])
+    y = wp.zeros((3, 5), dtype=float, requires_grad=True)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(guarded, 3, inputs=[x, y])
+    v, h = 0.75, 1e-5
+    slope = lambda f: (f(v + h) - f(v - h)) / (2 * h)  # noqa: E731
+    expected = {
+        0: [0.0, 0.0, 1.0],
+        1: [-1.0, 1.0, -1.0 / v**2],
+        2: [0.0, 0.0, 0.5 / np.sqrt(v)],
+        3: [3.0, 3.0, np.log(v) + 1.0],
+        4: [1.0, 1.0, slope(lambda u: (u - 0.5) ** 1.5 * np.arccos(u))],
+    }
+    for column, want in expected.items():
+        tape.zero()
+        seed = np.zeros((3, 5), np.float32)
+        seed[:, column] = 1.0
+        tape.backward(grads={y: wp.array(seed, dtype=float)})
+        np.testing.assert_allclose(x.grad.numpy(), want, rtol=1e-4, err_msg=str(column))
+
+
+def test_launches_without_gradients_are_let_through():
+    @wp.kernel
+    def slots(count: wp.array(dtype=int), out: wp.array(dtype=int)):
+        i = wp.tid()
+        out[wp.atomic_add(count, 0, 1)] = i
+
+    count, out = wp.zeros(1, dtype=int), wp.zeros(3, dtype=int)
+    x, y = active([1.0, 2.0]), active([0.0, 0.0])
+    plain = wp.array([1.0, 2.0], dtype=float)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(slots, 3, inputs=[count, out])
+        wp.launch(square, 2, inputs=[plain, plain])
+        wp.launch(square, 2, inputs=[x, y])
+    tape.backward(grads={y: wp.ones(2, dtype=float)})
+    assert x.grad.list() == [2.0, 4.0]
+    plain.requires_grad = True
+    with pytest.raises(RuntimeError, match="after the launch was recorded"):
+        tape.backward(grads={y: wp.ones(2, dtype=float)})

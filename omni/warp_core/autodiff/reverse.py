@@ -12,6 +12,7 @@ the forward code it needs (`scope`); the forward code is then made to hand them 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 
 from ..ir.builder import Builder
 from ..ir.nodes import Function, Operation, Region, Value
@@ -23,6 +24,8 @@ from .scope import Scope, Scopes, is_local, origin
 from .shadows import shadow
 from .stash import CELLS, Frame, pop
 from .trips import index_at, trip_count
+
+_SLOPES_OF_ONE = frozenset(("add", "sub", "neg", "min", "max", "abs"))  # adjoints that only pass on what they are given
 
 
 class Reverse:
@@ -38,6 +41,10 @@ class Reverse:
         self.function, self.given, self.callee_adjoint = function, given, callee_adjoint
         self.scopes = Scopes(function, shared)
         self.b = Builder()
+        # Whether adjoints may be zero because something else was chosen.
+        self._chooses = any(
+            op.code in ("select", "min", "max", "insert_dyn", "extract_dyn") for op in function.body.walk()
+        )
         # A float made of bits may then depend on a float; else the bits come from integers, which have no derivative.
         self._takes_bits = any(op.code == "bitcast" and is_active(op.args[0].type) for op in function.body.walk())
         self.start = tuple(Value(I32, name="top") for _ in CELLS)  # of the stash, when the forward code is through
@@ -115,9 +122,17 @@ class Reverse:
                 continue
             found = rule(self.b, [leaf_of(self.b, a, i) for a in args], leaf_of(self.b, result, i), g)
             for leaves, x in zip(out, found):
-                leaves[i] = x
+                leaves[i] = x if x is None or op.code in _SLOPES_OF_ONE else self._unless_zero([g], x)
         for a, leaves in zip(op.args, out):
             self.add(a, leaves)
+
+    def _unless_zero(self, seeds: Sequence[Value], x: Value) -> Value:
+        """`x`, or zero where all seeds are: the slope of what was not chosen may be infinite, or no number."""
+        if not self._chooses:
+            return x
+        zeros = [self.b.op("eq", g, self.b.const(0.0, g.type)) for g in seeds]
+        unused = reduce(lambda a, b: self.b.op("and", a, b), zeros)
+        return self.b.op("select", unused, self.b.const(0.0, x.type), x)
 
     def _select(self, op: Operation, given: Leaves) -> None:
         condition = self.scopes.primal(op.args[0])
@@ -190,11 +205,15 @@ class Reverse:
             for v, g in zip(op.results, given)
             if v in active
         ]
+        flat = [g for leaves in given if leaves for g in leaves if g is not None]
         args = [self.scopes.primal(a) for a in (*op.args, *(op.results if written else ()))]
         found = self.b.emit("call", [*args, *seeds], adjoint, results=adjoint.results)
         for a, x in zip((a for a in op.args if is_active(a.type)), found):
             types = leaf_types(a.type)
-            self.add(a, [leaf_of(self.b, x, i) if _is_float(t) else None for i, t in enumerate(types)])
+            self.add(
+                a,
+                [self._unless_zero(flat, leaf_of(self.b, x, i)) if _is_float(t) else None for i, t in enumerate(types)],
+            )
 
     # -- memory -----------------------------------------------------------------------------------------------------
 

@@ -43,8 +43,23 @@ class Recorded:
         plan.launch(self.dim, args)
 
 
-def record(kernel: Kernel, dim: Any, args: Sequence[Any]) -> Recorded:
-    """Note a launch that is about to run, and keep what its adjoint needs.
+@dataclass
+class Inactive:
+    """A launch none of whose arrays had a gradient, so that nothing was kept."""
+
+    kernel: Kernel
+    args: list[array]
+
+    def backward(self) -> None:
+        """Nothing flows through; unless gradients were asked for too late."""
+        if any(a.grad is not None for a in self.args):
+            raise RuntimeError(
+                f"kernel `{self.kernel.name}`: an array got requires_grad after the launch was recorded; set it before"
+            )
+
+
+def record(kernel: Kernel, dim: Any, args: Sequence[Any]) -> Recorded | Inactive:
+    """Note a launch that is about to run, and keep what its adjoint needs, if any of its arrays has a gradient.
 
     Raises:
         CompileError: the kernel cannot be differentiated.
@@ -52,6 +67,8 @@ def record(kernel: Kernel, dim: Any, args: Sequence[Any]) -> Recorded:
     """
     held = [_as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
     arrays = [a for value in held for a in arrays_in(value)]
+    if all(a.grad is None for a in arrays):
+        return Inactive(kernel, arrays)
     options = _options(kernel, arrays)
     reads, replays = facts(kernel, options)
     kept = Kept([a for value, read in zip(held, reads) if read for a in arrays_in(value)])

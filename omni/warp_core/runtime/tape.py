@@ -7,7 +7,7 @@ from typing import Any
 
 from . import recording
 from .array import array
-from .backward import Recorded, record
+from .backward import Inactive, Recorded, record
 
 
 class Tape:
@@ -30,7 +30,7 @@ class Tape:
     """
 
     def __init__(self) -> None:
-        self.launches: list[Recorded | tuple[Callable[[], None], list[array]]] = []
+        self.launches: list[Recorded | Inactive | tuple[Callable[[], None], list[array]]] = []
 
     def __enter__(self) -> Tape:
         recording.begin(self)
@@ -73,7 +73,7 @@ class Tape:
         self._start(loss, grads or {})
         with recording.Paused():
             for step in reversed(self.launches):
-                step.backward() if isinstance(step, Recorded) else step[0]()
+                step.backward() if isinstance(step, (Recorded, Inactive)) else step[0]()
 
     def _start(self, loss: array | None, grads: dict[array, array]) -> None:
         if loss is None and not grads:
@@ -110,7 +110,7 @@ class Tape:
     def _arrays(self) -> list[array]:
         found: list[Any] = []
         for step in self.launches:
-            found += step.args if isinstance(step, Recorded) else step[1]
+            found += step.args if isinstance(step, (Recorded, Inactive)) else step[1]
         return [a for a in found if isinstance(a, array)]
 
 
