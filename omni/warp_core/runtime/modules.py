@@ -118,7 +118,8 @@ def force_load(device: Any = None, modules: Sequence[Any] | None = None) -> None
     >>> wp.force_load(modules=[])
     """
     get_device(device)
-    _compile_all([k for m in (modules or list(sys.modules.values())) for k in _kernels_of(vars(m))])
+    chosen = list(sys.modules.values()) if modules is None else modules
+    _compile_all([k for m in chosen for k in _kernels_of(vars(m))])
 
 
 def _namespace(module: ModuleType | str | None, callers: dict[str, Any]) -> dict[str, Any]:
