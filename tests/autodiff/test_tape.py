@@ -215,3 +215,12 @@ def test_launches_without_gradients_are_let_through():
     plain.requires_grad = True
     with pytest.raises(RuntimeError, match="after the launch was recorded"):
         tape.backward(grads={y: wp.ones(2, dtype=float)})
+
+
+def test_a_loss_of_integers():
+    count, x, y = wp.zeros(1, dtype=int, requires_grad=True), active([1.0]), active([0.0])
+    tape = wp.Tape()
+    with tape:
+        wp.launch(square, 1, inputs=[x, y])
+    with pytest.raises(ValueError, match="only floating point"):
+        tape.backward(count)

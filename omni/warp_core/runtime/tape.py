@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..autodiff.leaves import is_active
 from . import recording
 from .array import array
 from .backward import Inactive, Recorded, record
@@ -83,6 +84,9 @@ class Tape:
                 shape = getattr(loss, "shape", type(loss).__name__)
                 raise ValueError(f"loss: expected an array of one element, got {shape}; sum it up, or use grads=")
             _gradient(loss, "loss").fill_(1)
+        for a in (*grads, *([loss] if loss is not None else [])):
+            if not is_active(a._require_element().type):
+                raise ValueError(f"{a._require_element().name} arrays have no gradient: only floating point numbers do")
         for a, g in grads.items():
             _gradient(a, "grads")[...] = g
 
