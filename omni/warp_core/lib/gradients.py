@@ -10,6 +10,7 @@ from ..lang import prim
 from ..lang.generics import F
 from ..lang.registry import gradient
 from .exponentials import cosh, exp, log, pow, sinh
+from .scalars import copysign
 from .trigonometry import cos, sin
 
 # Iterations and searches, whose own code does not have the derivative of what they find.
@@ -85,8 +86,11 @@ def log10_gradient(x: F, y: F, g: F) -> F:
 
 @gradient
 def pow_gradient(x: F, y: F, power: F, g: F) -> tuple[F, F]:
-    """Zero for the base where the exponent is zero, and for the exponent where the base is not positive."""
-    of_base = prim.select(y == F(0.0), F(0.0), g * y * pow(x, y - F(1.0)))
+    """Zero for the base where the exponent is zero or the slope has no bound, and for the exponent where the base is
+    not positive.
+    """
+    flat = prim.bit_or(y == F(0.0), prim.bit_and(x == F(0.0), y < F(1.0)))
+    of_base = prim.select(flat, F(0.0), g * y * pow(x, y - F(1.0)))
     of_exponent = prim.select(x > F(0.0), g * power * log(x), F(0.0))
     return of_base, of_exponent
 
@@ -124,9 +128,19 @@ def erfc_gradient(x: F, y: F, g: F) -> F:
 
 @gradient
 def erfinv_gradient(x: F, y: F, g: F) -> F:
-    return g * F(0.8862269254527580) * exp(y * y)
+    """Zero at both ends, where the slope has no bound."""
+    return prim.select(prim.abs(x) < F(1.0), g * F(0.8862269254527580) * exp(y * y), F(0.0))
 
 
 @gradient
 def erfcinv_gradient(x: F, y: F, g: F) -> F:
-    return g * F(-0.8862269254527580) * exp(y * y)
+    """Zero at both ends, where the slope has no bound."""
+    inside = prim.bit_and(x > F(0.0), x < F(2.0))
+    return prim.select(inside, g * F(-0.8862269254527580) * exp(y * y), F(0.0))
+
+
+@gradient
+def copysign_gradient(x: F, y: F, result: F, g: F) -> tuple[F, F]:
+    """The sign of `x * result`; that of `result` where both are zero, as the magnitude rises to both sides."""
+    agree = prim.select(x == F(0.0), copysign(F(1.0), y) > F(0.0), (x > F(0.0)) == (result > F(0.0)))
+    return prim.select(agree, g, -g), F(0.0)

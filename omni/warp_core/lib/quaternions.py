@@ -92,7 +92,7 @@ def quat_to_axis_angle(q: Quat[F]) -> tuple[Vec[3, F], F]:
         angle: in radians, in [0, pi].
 
     Error: 4 ULP.
-    Derivative: that of the formula; none at the identity.
+    Derivative: that of the formula; 0 at the identity.
 
     >>> wp.quat_to_axis_angle(wp.quat(0.0, 0.0, 1.0, 0.0))[0]
     vec3f([0.0, 0.0, 1.0])
@@ -301,13 +301,20 @@ def quat_slerp(a: Quat[F], b: Quat[F], t: F) -> Quat[F]:
         a * exp(t * log(inverse(a) * b)).
 
     Error: 8 ULP of 1.
-    Derivative: that of the formula.
+    Derivative: that of the formula, also where `a` and `b` are equal.
 
     >>> wp.quat_slerp(wp.quat_identity(), wp.quat(0.0, 0.0, 1.0, 0.0), 0.0)
     quatf([0.0, 0.0, 0.0, 1.0])
     """
-    axis, angle = quat_to_axis_angle(quat_inverse(a) * b)
-    return a * quat_from_axis_angle(axis, t * angle)
+    zero, one = F(0.0), F(1.0)
+    turn = quat_inverse(a) * b
+    v, w = _imaginary(turn), turn[3]
+    size, across = length(v), prim.abs(w)
+    part = t * atan2(size, across)
+    # sin(part) / size has a limit where there is no turn, and it is what the derivative is made of.
+    apart = size > zero
+    scale = prim.select(apart, sin(part) / prim.select(apart, size, one), t / prim.select(across > zero, across, one))
+    return a * Quat[F](v * prim.select(w < zero, prim.neg(scale), scale), cos(part))
 
 
 @builtin
