@@ -79,7 +79,7 @@ REFUSED = {row for row in TABLE if row.split()[0] in ("svd2", "svd3", "qr3", "ei
 
 # Neither arguments nor results that could have a derivative, or an argument that is changed in place.
 WITHOUT = """
-    isfinite isnan isinf argmin argmax quat_identity transform_identity bit_count lower_bound intersect_tri_tri
+    isfinite isnan isinf argmin argmax quat_identity transform_identity bit_count lower_bound index intersect_tri_tri
     rand_init randi randu randf randn poisson sample_cdf sample_triangle sample_unit_ring sample_unit_disk
     sample_unit_sphere_surface sample_unit_sphere sample_unit_hemisphere_surface sample_unit_hemisphere
     sample_unit_square sample_unit_cube transform_set_translation transform_set_rotation
