@@ -4685,7 +4685,7 @@ def quat_slerp(a: quatf, b: quatf, t: float) -> quatf:
         a * exp(t * log(inverse(a) * b)).
 
     Error: 8 ULP of 1.
-    Derivative: that of the formula.
+    Derivative: that of the formula, also where `a` and `b` are equal.
 
     >>> wp.quat_slerp(wp.quat_identity(), wp.quat(0.0, 0.0, 1.0, 0.0), 0.0)
     quatf([0.0, 0.0, 0.0, 1.0])
@@ -4709,7 +4709,7 @@ def quat_to_axis_angle(q: quatf) -> tuple[vec3f, float]:
         angle: in radians, in [0, pi].
 
     Error: 4 ULP.
-    Derivative: that of the formula; none at the identity.
+    Derivative: that of the formula; 0 at the identity.
 
     >>> wp.quat_to_axis_angle(wp.quat(0.0, 0.0, 1.0, 0.0))[0]
     vec3f([0.0, 0.0, 1.0])
