@@ -360,3 +360,28 @@ def test_stacked_decorators():
         x[0] = 1.0
 
     assert (lower_kernel(k).name, lower_kernel(h).name) == ("k", "h")
+
+
+def test_redefined_functions_reach_kernels_launched_before():
+    space = {"wp": wp, "__name__": "redefined"}
+    exec(
+        """
+@wp.func
+def f(x: float):
+    return x + 1.0
+
+@wp.kernel
+def k(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = f(x[i])
+""",
+        space,
+    )
+    x = wp.zeros(2, dtype=float)
+    wp.launch(space["k"], 2, inputs=[x])
+    recorded = wp.launch(space["k"], 2, inputs=[x], record_cmd=True)
+    exec("@wp.func\ndef f(x: float):\n    return x + 100.0\n", space)
+    wp.launch(space["k"], 2, inputs=[x])
+    assert x.list() == [101.0, 101.0]
+    recorded.launch()
+    assert x.list() == [102.0, 102.0]

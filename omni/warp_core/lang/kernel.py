@@ -182,6 +182,10 @@ class Kernel(Definition):
         return f"<{self.subject.replace('`', '')}>"
 
 
+# Called when a function's name gets a new definition: kernels that call it mean something else from then on.
+on_redefinition: list[Callable[[], None]] = []
+
+
 class Function(Definition):
     """A function that kernels and other functions call; at Python scope it is a plain Python function.
 
@@ -196,6 +200,9 @@ class Function(Definition):
         earlier = frame.f_locals.get(func.__name__) if frame else None
         same = isinstance(earlier, Function) and earlier.__qualname__ == self.__qualname__
         self._earlier: Function | None = earlier if same else None
+        if same:
+            for told in on_redefinition:
+                told()
 
     @cached_property
     def overloads(self) -> list[Function]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import config
 from ..compiler import adjoint_facts
-from ..lang.kernel import Kernel
+from ..lang.kernel import Kernel, on_redefinition
 from ..lang.types import Array, Struct, indexed_array
 from . import plans
 from .array import array
@@ -174,3 +174,6 @@ def facts(kernel: Kernel, options: plans.Options) -> Facts:
         else:
             known[options] = adjoint_facts(plans.request(kernel, options, 0))
     return known[options]
+
+
+on_redefinition.append(_facts.clear)

@@ -19,7 +19,7 @@ from .. import _native, config
 from ..codegen.target import host
 from ..compiler import Artifact, CompileRequest, compile
 from ..front import notices
-from ..lang.kernel import Kernel
+from ..lang.kernel import Kernel, on_redefinition
 from ..lang.structs import spell
 from ..lang.types import Array, Type, indexed_array, leaves
 from ..lang.values import python_type
@@ -71,6 +71,14 @@ def forget_current(_: object = None) -> None:
     """Make every kernel look for its plan again: the options have changed."""
     for kernel in list(_planned):
         kernel._plan = None
+
+
+def forget_definitions() -> None:
+    """Make every kernel look for its code again: functions that it calls may have been defined anew."""
+    with lock:
+        for kernel in list(_planned):
+            kernel._plan = None
+            kernel._plans.clear()
 
 
 def plan_for(kernel: Kernel, options: Options, variant: int = 0) -> Any:
@@ -270,3 +278,4 @@ def shared_array(value: Any, t: Array) -> Any:
 
 for _name in ("mode", "verify_fp"):
     config.watch(_name, forget_current)
+on_redefinition.append(forget_definitions)
