@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.lang import types as lang_types
 
 mat23 = wp.types.matrix(shape=(2, 3), dtype=float)
 mat32d = wp.types.matrix((3, 2), wp.float64)
@@ -156,3 +157,9 @@ def test_memory_is_row_major_and_flat_for_numpy():
     m = mat23(1, 2, 3, 4, 5, 6)
     np.testing.assert_array_equal(np.array(m), np.arange(1, 7, dtype=np.float32))  # as observed in warp-lang: flat
     assert pickle.loads(pickle.dumps(m)) == m
+
+
+def test_truth_values_as_extents_are_ones():
+    assert lang_types.Mat(True, True, lang_types.F32).key == "mat1x1<f32>"
+    assert lang_types.Vec(True, lang_types.F64) is lang_types.Vec(1, lang_types.F64)
+    assert lang_types.Vec(1, lang_types.F64).key == "vec1<f64>"

@@ -29,6 +29,7 @@ class Type:
 
 
 def _intern(cls: type, *args) -> Type:
+    """The one type of these arguments. Extents come as plain ints: True would name another type than the equal 1."""
     found = _interned.get((cls, *args))
     if found is None:
         found = object.__new__(cls)
@@ -92,7 +93,7 @@ class Vec(Packed):
     __slots__ = ()
 
     def __new__(cls, count: int, scalar: Scalar) -> Vec:
-        return _intern(cls, count, scalar)  # type: ignore[return-value]
+        return _intern(cls, int(count), scalar)  # type: ignore[return-value]
 
     def _init(self, count: int, scalar: Scalar) -> None:
         self._set(f"vec{count}<{scalar.key}>", count, scalar)
@@ -106,7 +107,7 @@ class Mat(Packed):
     cols: int
 
     def __new__(cls, rows: int, cols: int, scalar: Scalar) -> Mat:
-        return _intern(cls, rows, cols, scalar)  # type: ignore[return-value]
+        return _intern(cls, int(rows), int(cols), scalar)  # type: ignore[return-value]
 
     def _init(self, rows: int, cols: int, scalar: Scalar) -> None:
         self.rows, self.cols = rows, cols
@@ -178,7 +179,7 @@ class Array(Type):
     head: str  # what the key begins with
 
     def __new__(cls, dtype: Type, ndim: int = 1) -> Array:
-        return _intern(cls, dtype, ndim)  # type: ignore[return-value]
+        return _intern(cls, dtype, int(ndim))  # type: ignore[return-value]
 
     def _init(self, dtype: Type, ndim: int) -> None:
         self.dtype, self.ndim, self.head = dtype, ndim, f"array{ndim}"
@@ -197,7 +198,7 @@ class FixedArray(Array):
     view: Array
 
     def __new__(cls, dtype: Type, shape: tuple[int, ...]) -> FixedArray:  # type: ignore[override]
-        return _intern(cls, dtype, tuple(shape))  # type: ignore[return-value]
+        return _intern(cls, dtype, tuple(map(int, shape)))  # type: ignore[return-value]
 
     def _init(self, dtype: Type, shape: tuple[int, ...]) -> None:  # type: ignore[override]
         super()._init(dtype, len(shape))
