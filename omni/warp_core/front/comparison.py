@@ -102,7 +102,7 @@ def contains(cx: Context, x: Front, group: Front, node: ast.AST) -> Value | bool
     if isinstance(group, Span):
         return _in_range(cx, x, group, node)
     items = group.items if isinstance(group, Tup) else None
-    if isinstance(group, Static) and isinstance(group.obj, str) and isinstance(x, Static):
+    if isinstance(group, Static) and isinstance(group.obj, str) and isinstance(x, Static) and isinstance(x.obj, str):
         return x.obj in group.obj
     if items is None and isinstance(group, Value) and isinstance(group.type, Vec):
         items = tuple(cx.at(node).op("extract", group, attr=i) for i in range(group.type.count))
