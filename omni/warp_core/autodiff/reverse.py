@@ -104,10 +104,8 @@ class Reverse:
             handler(op, given if op.code == "call" else given[0])
         elif op.code in derivatives.ELEMENTWISE:
             self._componentwise(op, given[0], derivatives.ELEMENTWISE[op.code])
-        elif op.code == "libm":
-            if op.attr not in derivatives.LIBM:
-                raise NotDifferentiable(f"`{op.attr}` has no derivative here", op)
-            self._componentwise(op, given[0], derivatives.LIBM[op.attr])
+        elif op.code == "libm":  # stands in functions of the library only, which say what their gradients are
+            raise NotDifferentiable(f"`{op.attr}` has no derivative here", op)
         elif (
             op.args and any(is_active(a.type) for a in op.args) and not isinstance(element(op.results[0].type), Scalar)
         ):
