@@ -18,6 +18,7 @@ BODIES = {
     "rounded NaN": ("y = round(1e400 - 1e400)", "literal", "round(1e400 - 1e400)"),
     "rounded infinity": ("y = round(1e400)", "literal", "round(1e400)"),
     "product of numbers": ("y = n @ n", "type-mismatch", "n @ n"),
+    "function in a text": ('y = 1 if wp.sin in "abc" else 0', "type-mismatch", 'wp.sin in "abc"'),
     "text in a variable": ('y = f"{n}"', "unsupported", 'f"{n}"'),
 }
 
