@@ -16,7 +16,7 @@ from ..passes.dce import dce
 from ..passes.inline import inline_calls
 from ..passes.simplify import simplify
 from .forward import Forward
-from .leaves import Leaves, assemble, is_active, leaf_of, leaf_types
+from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types
 from .reverse import Reverse
 from .scope import is_local, origin
 from .single_exit import single_exit
@@ -100,7 +100,7 @@ def _assemble(function: Function, replay: bool, shared: bool, given: Given) -> F
 
 
 def _taken_apart(b: Builder, value: Value) -> Leaves:
-    return [leaf_of(b, value, i) if t.is_float else None for i, t in enumerate(leaf_types(value.type))]  # type: ignore[attr-defined]
+    return [leaf_of(b, value, i) if is_float(t) else None for i, t in enumerate(leaf_types(value.type))]
 
 
 def _of_param(reverse: Reverse, param: Value) -> Value:

@@ -67,7 +67,7 @@ class Forward(Rewriter):
             self.b.push()
             self.top = list(before)
             self.visit_ops(region.ops[:-1])
-            given = [self.values[v] if at == branch else self._zero(v) for at, v, _ in exposed]
+            given = [self.values[v] if at == branch else self.b.zero(v.type) for at, v, _ in exposed]
             self.b.terminate("yield", [*self.args(region.terminator), *given, *self._threaded(op)])
             regions.append(self.b.pop())
         types = [*(v.type for v in op.results), *(v.type for _, _, v in exposed), *(I32 for _ in self._threaded(op))]
@@ -76,10 +76,6 @@ class Forward(Rewriter):
         self.define(op, found)
         self.values.update(zip((v for _, _, v in exposed), found[len(op.results) :]))
         self.top = list(found[len(types) - 2 :]) if op in self._stashing else before
-
-    def _zero(self, value: Value) -> Value:
-        t = value.type
-        return self.b.op("zero", attr=t) if hasattr(t, "fields") else self.b.const(0, t)
 
     def visit_for(self, op: Operation) -> None:
         region = op.regions[0]

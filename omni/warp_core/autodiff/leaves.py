@@ -18,7 +18,12 @@ def leaf_types(t: Type) -> list[Type]:
 
 def is_active(t: Type) -> bool:
     """Whether a value of this type can carry a derivative."""
-    return any(isinstance(leaf, Scalar) and leaf.is_float for leaf in leaf_types(t))
+    return any(is_float(leaf) for leaf in leaf_types(t))
+
+
+def is_float(t: Type) -> bool:
+    """Whether a leaf of this type carries a derivative."""
+    return isinstance(t, Scalar) and t.is_float
 
 
 def member_span(t: Type, index: int) -> tuple[int, int]:
@@ -44,12 +49,11 @@ def leaf_of(b: Builder, value: Value, index: int) -> Value:
 
 def assemble(b: Builder, t: Type, given: Sequence[Value | None]) -> Value:
     """A value of type `t` of its leaves; those that are None are zero."""
-    if isinstance(t, Array):
-        return b.op("zero", attr=t)
+    if isinstance(t, Array) or all(x is None for x in given):
+        return b.zero(t)
     if isinstance(t, Scalar):
-        return given[0] if given[0] is not None else b.const(0, t)
-    if all(x is None for x in given):
-        return b.const(0, t) if isinstance(t, Packed) else b.op("zero", attr=t)
+        assert given[0] is not None
+        return given[0]
     parts = []
     for i, m in enumerate(members(t)):
         first, end = member_span(t, i)

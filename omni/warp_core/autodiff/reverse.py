@@ -19,7 +19,7 @@ from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.errors import NotDifferentiable
 from ..lang.types import I32, Array, Packed, Scalar, Struct, Type, element, members
 from . import derivatives
-from .leaves import Leaves, assemble, is_active, leaf_of, leaf_types, member_span
+from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types, member_span
 from .scope import Scope, Scopes, is_local, origin
 from .shadows import shadow
 from .stash import CELLS, Frame, pop
@@ -210,7 +210,7 @@ class Reverse:
             types = leaf_types(a.type)
             self.add(
                 a,
-                [self._unless_zero(flat, leaf_of(self.b, x, i)) if _is_float(t) else None for i, t in enumerate(types)],
+                [self._unless_zero(flat, leaf_of(self.b, x, i)) if is_float(t) else None for i, t in enumerate(types)],
             )
 
     # -- memory -----------------------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class Reverse:
         if isinstance(t, Struct):
             parts = [self._withdraw(place, (*path, i), m) for i, m in enumerate(members(t))]
             return [x for part in parts for x in part]
-        if not isinstance(element(t), Scalar) or not element(t).is_float:
+        if not is_float(element(t)):
             return [None] * len(leaf_types(t))
 
         def move() -> list[Value]:
@@ -442,27 +442,21 @@ def _present(value: Value, given: Leaves) -> list[tuple[int, Type]]:
     return [(i, t) for i, (t, g) in enumerate(zip(leaf_types(value.type), given)) if g is not None]
 
 
-def _is_float(t: Type) -> bool:
-    return isinstance(t, Scalar) and t.is_float
-
-
 def _slots(values: Iterable[Value]) -> list[tuple[Value, int, Type]]:
     """The float leaves of values: which value, which leaf, its type."""
-    return [(v, i, t) for v in values for i, t in enumerate(leaf_types(v.type)) if _is_float(t)]
+    return [(v, i, t) for v in values for i, t in enumerate(leaf_types(v.type)) if is_float(t)]
 
 
 def _flat(given: Sequence[Leaves | None], values: Sequence[Value]) -> list[Value | None]:
     """Adjoints of values in the order of `_slots`."""
-    return [
-        g[i] if g else None for v, g in zip(values, given) for i, t in enumerate(leaf_types(v.type)) if _is_float(t)
-    ]
+    return [g[i] if g else None for v, g in zip(values, given) for i, t in enumerate(leaf_types(v.type)) if is_float(t)]
 
 
 def _gather(targets: Sequence[Value], like: Sequence[Value], state: Sequence[Value]) -> list[tuple[Value, Leaves]]:
     """Adjoints for `targets` from values in the order of `_slots(like)`."""
     out, at = [], iter(state)
     for target, v in zip(targets, like):
-        out.append((target, [next(at) if _is_float(t) else None for t in leaf_types(v.type)]))
+        out.append((target, [next(at) if is_float(t) else None for t in leaf_types(v.type)]))
     return out
 
 
@@ -476,6 +470,7 @@ def _append(region: Region, code: str, args: list, t: Type, attr: object = None)
 
 def _end(region: Region, values: Sequence[Value | None], types: Sequence[Type]) -> None:
     """Close a region by yielding `values`; those that are None are zero."""
-    zero = {t: 0.0 if _is_float(t) else 0 for t in types}
-    args = [_append(region, "const", [], t, zero[t]) if v is None else v for v, t in zip(values, types)]
+    args = [
+        _append(region, "const", [], t, 0.0 if is_float(t) else 0) if v is None else v for v, t in zip(values, types)
+    ]
     region.ops.append(Operation("yield", args))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..ir.builder import Builder
 from ..ir.nodes import Operation, Value
-from ..lang.types import I32, FixedArray, Scalar, element
+from ..lang.types import I32, FixedArray
 
 
 def shadow(t: FixedArray) -> tuple[Value, list[Operation]]:
@@ -17,8 +17,7 @@ def shadow(t: FixedArray) -> tuple[Value, list[Operation]]:
     b = Builder()
     b.push()
     array = b.op("alloca", attr=t)
-    zero = b.const(0, t.dtype) if isinstance(element(t.dtype), Scalar) else b.op("zero", attr=t.dtype)
-    _fill(b, array, t.shape, [], zero)
+    _fill(b, array, t.shape, [], b.zero(t.dtype))
     return array, b.pop().ops
 
 

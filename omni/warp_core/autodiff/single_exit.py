@@ -19,7 +19,7 @@ from functools import partial
 from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import BREAKABLE, OPS
-from ..lang.types import I32, Scalar, Type, element
+from ..lang.types import I32, Type
 from .trips import index_at, trip_count
 
 NORMAL = 0  # the code of reaching a region's end
@@ -154,7 +154,7 @@ class _SingleExit(Rewriter):
             if len(order) > 1:
                 values.append(outcome.code if isinstance(outcome.code, Value) else self.b.i32(outcome.code))
             for c in order:
-                values += outcome.gives[c] if c in outcome.gives else map(self._nothing, self._given(c, normal))
+                values += outcome.gives[c] if c in outcome.gives else map(self.b.zero, self._given(c, normal))
             self.b.terminate("yield", values)
             regions.append(self.b.pop())
         results = list(self.b.emit("if", [condition], None, tuple(regions), types))
@@ -175,9 +175,6 @@ class _SingleExit(Rewriter):
         if isinstance(code, int):
             return self.b.bool(code == wanted)
         return self.b.op("eq", code, self.b.i32(wanted))
-
-    def _nothing(self, t: Type) -> Value:
-        return self.b.const(0, t) if isinstance(element(t), Scalar) else self.b.op("zero", attr=t)
 
     # -- operations with regions ------------------------------------------------------------------------------------
 
@@ -228,7 +225,7 @@ class _SingleExit(Rewriter):
         new = self.b.push([p.type for p in region.params], [p.name for p in region.params])
         self.values.update(zip(region.params, new))
         outcome = self._joined(self._region(region.ops, carried), self._code(op, "continue"))
-        self.b.terminate("yield", outcome.gives.get(NORMAL, [*map(self._nothing, carried)]))
+        self.b.terminate("yield", outcome.gives.get(NORMAL, [*map(self.b.zero, carried)]))
         body = self.b.pop()
         self.b.loc = op.loc
         results = self.b.emit("for", self.args(op), None, (body,), [v.type for v in op.results])
@@ -265,7 +262,7 @@ class _SingleExit(Rewriter):
 
     def _close_loop(self, op: Operation, init: Sequence[Value], outcome: Outcome) -> Outcome:
         """End the open region of a loop with its test, and make the loop."""
-        following = outcome.gives.get(NORMAL) or [*map(self._nothing, [v.type for v in init])]
+        following = outcome.gives.get(NORMAL) or [*map(self.b.zero, [v.type for v in init])]
         stays = self._is(outcome.code, NORMAL) if NORMAL in outcome.gives else self.b.bool(False)
         left = {code: values for code, values in outcome.gives.items() if code != NORMAL}
         outcome = self._joined(Outcome(outcome.code, left), self._code(op, "break"))

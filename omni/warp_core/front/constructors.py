@@ -173,7 +173,7 @@ def _joined(cx: Context, t: Packed, c: Call) -> list[Value] | None:
 def _struct(cx: Context, t: Struct, c: Call) -> Value:
     b = cx.at(c.node)
     if not c.args and not c.kwargs:
-        return b.op("zero", attr=t)
+        return b.zero(t)
     names = [n for n, _ in t.fields]
     if len(c.args) > len(names):
         raise cx.error("arguments", f"struct {t.name} has {len(names)} fields, {len(c.args)} values given", c.node)
@@ -186,12 +186,8 @@ def _struct(cx: Context, t: Struct, c: Call) -> Value:
     parts = []
     for name, ft in t.fields:
         x, node = given.get(name, (None, c.node))
-        parts.append(_default(cx, ft) if x is None else cx.convert(x, ft, node, f"field `{name}`"))
+        parts.append(b.zero(ft) if x is None else cx.convert(x, ft, node, f"field `{name}`"))
     return cx.at(c.node).op("make", *parts, attr=t)
-
-
-def _default(cx: Context, t: Type) -> Value:
-    return cx.b.op("zero", attr=t) if isinstance(t, (Struct, Array)) else cx.b.const(0, t)
 
 
 # -- types named by their parameters: wp.vector(...), wp.matrix(...), ... -------------------------------------------

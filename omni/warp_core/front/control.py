@@ -297,7 +297,7 @@ def _for_operation(cx: Context, node: ast.For, span: Span, not_empty: bool, bloc
     types, init = list(carried.types), list(carried.init)
     for name, shape in extra:
         for t in shape_types(shape):
-            init.append(_zero(cx, t))
+            init.append(cx.b.zero(t))
             types.append(t)
             region.params.append(Value(t, name=name))
         for exit in exits:
@@ -320,10 +320,6 @@ def _definitely_new(cx: Context, node: ast.For, carried: _Carried, exits: list[E
         if all(s == shapes[0] for s in shapes) and shape_types(shapes[0]):
             found.append((name, shapes[0]))
     return found
-
-
-def _zero(cx: Context, t: Type) -> Value:
-    return cx.b.op("zero", attr=t) if isinstance(t, (Struct, Array)) else cx.b.const(0, t)
 
 
 def _forget(cx: Context, node: ast.For | ast.While, kept: set[str], exits: list[Exit]) -> None:

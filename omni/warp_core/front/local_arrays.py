@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..ir.nodes import Operation, Value
-from ..lang.types import I32, Array, FixedArray, Scalar, Struct, Type, element, leaves
+from ..lang.types import I32, Array, FixedArray, Struct, Type, leaves
 from .values import Tup
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def make(cx: Context, t: FixedArray, node: ast.AST) -> Value:
 def zeros(cx: Context, t: FixedArray, node: ast.AST) -> Value:
     """A new array of zeros."""
     array, b = make(cx, t, node), cx.at(node)
-    zero = b.const(0, t.dtype) if isinstance(element(t.dtype), Scalar) else b.op("zero", attr=t.dtype)
+    zero = b.zero(t.dtype)
     _each(cx, t.shape, lambda at: cx.b.op("store", array, *at, zero, attr=()))
     return array
 

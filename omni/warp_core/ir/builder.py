@@ -133,6 +133,10 @@ class Builder:
         self._open[-1][1][key] = op.results[0]
         return op.results[0]
 
+    def zero(self, t: Type) -> Value:
+        """The value of type `t` that is zero in all its members; arrays are null."""
+        return self.const(0, t) if isinstance(element(t), Scalar) else self.op("zero", attr=t)
+
     def i32(self, value: int) -> Value:
         return self.const(value, I32)
 
@@ -274,8 +278,7 @@ def _fold_extract(b: Builder, args: Sequence[Value], attr: int) -> Value | None:
 
 
 def _zero_member(b: Builder, t: Type, index: int) -> Value:
-    m = members(t)[index]
-    return b.const(0, m) if isinstance(element(m), Scalar) else b.op("zero", attr=m)
+    return b.zero(members(t)[index])
 
 
 def _fold_insert(b: Builder, args: Sequence[Value], attr: int) -> Value | None:

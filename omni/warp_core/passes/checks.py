@@ -81,11 +81,8 @@ class _Checker(Rewriter):
 
     def _give_up(self) -> None:
         """Leave the function with results that do not matter."""
-        results = [self._zero(t) for t in self._results]
+        results = [self.b.zero(t) for t in self._results]
         self.b.terminate("return", [*results, self.b.bool(False)] if self._signals else results)
-
-    def _zero(self, t: Type) -> Value:
-        return self.b.const(0, t) if isinstance(element(t), Scalar) else self.b.op("zero", attr=t)
 
     def visit_return(self, op: Operation) -> None:
         args = self.args(op)
