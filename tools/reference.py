@@ -72,7 +72,7 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "arrays": (
         "Arrays",
         "Making, viewing and copying arrays.",
-        "runtime.array runtime.indexed runtime.create runtime.memory",
+        "runtime.array runtime.indexed runtime.create runtime.memory runtime.matmul",
     ),
     "launching": (
         "Launching, devices, timing",

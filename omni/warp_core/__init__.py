@@ -53,6 +53,7 @@ _HOMES = {
     "runtime.launch": "launch Launch init",
     "runtime.tape": "Tape",
     "runtime.map": "map",
+    "runtime.matmul": "batched_matmul matmul",
     "runtime.modules": "force_load get_module_options load_module set_module_options",
     "runtime.cache": "clear_kernel_cache",
     "runtime.debug": "KernelError",

@@ -2415,6 +2415,56 @@ def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] |
     [1.5, 2.0, 2.5]
     """
 
+def batched_matmul(a: _Array[Any], b: _Array[Any], c: _Array[Any], d: _Array[Any], alpha: float = ..., beta: float = ..., allow_tf32x3_arith: builtins.bool = False, device: Device | str | None = None) -> None:
+    """`matmul` of as many matrices as the first dimension of the arrays says, and record it on a tape.
+
+    Args:
+        a: Shape (batch, m, k), of float16, float32 or float64.
+        b: Shape (batch, k, n), of the same type.
+        c: Shape (batch, m, n), of the same type; not read where `beta` is 0. It may be `d` itself.
+        d: Shape (batch, m, n), of the same type; shares no memory with `a` and `b`.
+        alpha: The factor of the products.
+        beta: The factor of `c`.
+        allow_tf32x3_arith: Accepted; of use with a GPU only.
+        device: Where to compute; by default the current device.
+
+    Raises:
+        TypeError, ValueError: As for `matmul`.
+
+    >>> a = wp.array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype=float)
+    >>> b = wp.array([[[1.0], [1.0]], [[2.0], [2.0]]], dtype=float)
+    >>> d = wp.empty((2, 1, 1))
+    >>> wp.batched_matmul(a, b, d, d)
+    >>> d.numpy().ravel().tolist()
+    [3.0, 14.0]
+    """
+
+def matmul(a: _Array[Any], b: _Array[Any], c: _Array[Any], d: _Array[Any], alpha: float = ..., beta: float = ..., allow_tf32x3_arith: builtins.bool = False, device: Device | str | None = None) -> None:
+    """Write `alpha * (a @ b) + beta * c` to `d`, and record it on a tape.
+
+    Args:
+        a: A matrix of float16, float32 or float64: an array of shape (m, k). Views, transposed ones too, are fine.
+        b: Shape (k, n), of the same type.
+        c: Shape (m, n), of the same type; not read where `beta` is 0. It may be `d` itself.
+        d: Shape (m, n), of the same type; shares no memory with `a` and `b`.
+        alpha: The factor of the product.
+        beta: The factor of `c`.
+        allow_tf32x3_arith: Accepted; of use with a GPU only.
+        device: Where to compute; by default the current device.
+
+    Products of float16 are summed up in float32 and rounded once.
+
+    Raises:
+        TypeError: If an argument is no array of these types, or the types differ.
+        ValueError: If shapes do not fit, `d` is read-only, or `d` shares memory with another.
+
+    >>> a = wp.array([[1.0, 2.0], [3.0, 4.0]], dtype=float)
+    >>> c, d = wp.ones((2, 2)), wp.empty((2, 2))
+    >>> wp.matmul(a, a, c, d, beta=0.5)
+    >>> d.numpy().tolist()
+    [[7.5, 10.5], [15.5, 22.5]]
+    """
+
 from .runtime.modules import force_load as force_load
 from .runtime.modules import get_module_options as get_module_options
 from .runtime.modules import load_module as load_module

@@ -1,4 +1,7 @@
-"""Operators of arrays, element by element: `a + b`, `2.0 * a`, `-a`, `a += b`. Each is a mapping, see `map`."""
+"""Operators of arrays, element by element: `a + b`, `2.0 * a`, `-a`, `a += b`. Each is a mapping, see `map`.
+
+`a @ b` is the product of matrices, see `matmul`.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,10 @@ def _unary(name: str) -> Callable:
     return lambda self: _mapping(name).run((self,))
 
 
+def _product(self: Any, other: Any) -> Any:
+    return importlib.import_module(f"{__package__}.matmul").product(self, other)
+
+
 class Arithmetic:
     """The operators. They mean what they mean in kernels, shapes are broadcast, and bare numbers adapt."""
 
@@ -46,3 +53,4 @@ class Arithmetic:
     __mod__, __rmod__, __imod__ = _binary("mod"), _reflected("mod"), _in_place("mod")
     __pow__, __rpow__, __ipow__ = _binary("pow"), _reflected("pow"), _in_place("pow")
     __neg__, __pos__ = _unary("neg"), _unary("pos")
+    __matmul__ = _product

@@ -1,4 +1,4 @@
-"""The methods of `wp.array` that hand its elements to others: NumPy, Python lists, DLPack, products by NumPy."""
+"""The methods of `wp.array` that hand its elements to others: NumPy, Python lists and DLPack."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..lang.types import BF16, MAX_NDIM, Array, Scalar, Struct
+from ..lang.types import MAX_NDIM, Array, Struct
 from . import dtypes, elements, references
 
 if TYPE_CHECKING:
@@ -95,15 +95,3 @@ class Exchange:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0  # kDLCPU
-
-    def __matmul__(self: Any, other: Any) -> array:
-        """The product of two matrices, or of a matrix and a vector, of scalars of one type."""
-        if not isinstance(other, Exchange):
-            return NotImplemented
-        t, u = self._require_element(), other._require_element()  # type: ignore[attr-defined]
-        if t.type is not u.type or not isinstance(t.type, Scalar) or t.type is BF16:
-            raise TypeError(f"`@` multiplies arrays of scalars of one type, got {t.name} and {u.name}")
-        a, b = self.numpy(), other.numpy()
-        if a.ndim > 2 or b.ndim > 2 or a.ndim + b.ndim < 3 or a.shape[-1] != b.shape[0]:
-            raise ValueError(f"`@` cannot multiply shapes {a.shape} and {b.shape}")
-        return type(self)(a @ b, dtype=t.dtype)

@@ -1,0 +1,241 @@
+"""Products of matrices that are arrays: `wp.matmul`, `wp.batched_matmul` and `a @ b`, by the BLAS that NumPy has.
+
+BLAS takes rows and columns at any distance as long as one of the two is dense, so transposed views cost no copy. A tape
+records a product with the operands as they were: start with `_multiply`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..lang.types import BF16, F16, F32, F64, Scalar
+from . import recording
+from .array import array
+from .device import Device, get_device
+from .kept import Kept
+from .views import Layout
+
+__all__ = ["batched_matmul", "matmul"]
+
+_FLOATS = (F16, F32, F64)
+
+
+def matmul(
+    a: array,
+    b: array,
+    c: array,
+    d: array,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    allow_tf32x3_arith: bool = False,
+    device: Device | str | None = None,
+) -> None:
+    """Write `alpha * (a @ b) + beta * c` to `d`, and record it on a tape.
+
+    Args:
+        a: A matrix of float16, float32 or float64: an array of shape (m, k). Views, transposed ones too, are fine.
+        b: Shape (k, n), of the same type.
+        c: Shape (m, n), of the same type; not read where `beta` is 0. It may be `d` itself.
+        d: Shape (m, n), of the same type; shares no memory with `a` and `b`.
+        alpha: The factor of the product.
+        beta: The factor of `c`.
+        allow_tf32x3_arith: Accepted; of use with a GPU only.
+        device: Where to compute; by default the current device.
+
+    Products of float16 are summed up in float32 and rounded once.
+
+    Raises:
+        TypeError: If an argument is no array of these types, or the types differ.
+        ValueError: If shapes do not fit, `d` is read-only, or `d` shares memory with another.
+
+    >>> a = wp.array([[1.0, 2.0], [3.0, 4.0]], dtype=float)
+    >>> c, d = wp.ones((2, 2)), wp.empty((2, 2))
+    >>> wp.matmul(a, a, c, d, beta=0.5)
+    >>> d.numpy().tolist()
+    [[7.5, 10.5], [15.5, 22.5]]
+    """
+    get_device(device)
+    _checked_product(a, b, c, d, alpha, beta, 2, "wp.matmul")
+
+
+def batched_matmul(
+    a: array,
+    b: array,
+    c: array,
+    d: array,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    allow_tf32x3_arith: bool = False,
+    device: Device | str | None = None,
+) -> None:
+    """`matmul` of as many matrices as the first dimension of the arrays says, and record it on a tape.
+
+    Args:
+        a: Shape (batch, m, k), of float16, float32 or float64.
+        b: Shape (batch, k, n), of the same type.
+        c: Shape (batch, m, n), of the same type; not read where `beta` is 0. It may be `d` itself.
+        d: Shape (batch, m, n), of the same type; shares no memory with `a` and `b`.
+        alpha: The factor of the products.
+        beta: The factor of `c`.
+        allow_tf32x3_arith: Accepted; of use with a GPU only.
+        device: Where to compute; by default the current device.
+
+    Raises:
+        TypeError, ValueError: As for `matmul`.
+
+    >>> a = wp.array([[[1.0, 2.0]], [[3.0, 4.0]]], dtype=float)
+    >>> b = wp.array([[[1.0], [1.0]], [[2.0], [2.0]]], dtype=float)
+    >>> d = wp.empty((2, 1, 1))
+    >>> wp.batched_matmul(a, b, d, d)
+    >>> d.numpy().ravel().tolist()
+    [3.0, 14.0]
+    """
+    get_device(device)
+    _checked_product(a, b, c, d, alpha, beta, 3, "wp.batched_matmul")
+
+
+def product(a: Any, b: Any) -> Any:
+    """`a @ b`: the product of two matrices, or of a matrix and a vector, of scalars of one type, as a new array."""
+    if not isinstance(a, array) or not isinstance(b, array):
+        return NotImplemented
+    t, u = a._require_element(), b._require_element()
+    if t.type is not u.type or not isinstance(t.type, Scalar) or t.type is BF16:
+        raise TypeError(f"`@` multiplies arrays of scalars of one type, got {t.name} and {u.name}")
+    if a.ndim > 2 or b.ndim > 2 or a.ndim + b.ndim < 3 or a.shape[-1] != b.shape[0]:
+        more = "; use wp.batched_matmul" if a.ndim == b.ndim == 3 else ""
+        raise ValueError(f"`@` cannot multiply shapes {a.shape} and {b.shape}{more}")
+    shape = (*a.shape[:-1], *b.shape[1:])
+    if t.type not in _FLOATS:
+        return array(a.numpy() @ b.numpy(), dtype=t.dtype)
+    d = array._empty(t, shape)
+    d.requires_grad = a.requires_grad or b.requires_grad
+    size = t.type.size
+    left = a if a.ndim == 2 else a._view_of(Layout((1, *a.shape), (size, *a.strides)))
+    right = b if b.ndim == 2 else b._view_of(Layout((*b.shape, 1), (*b.strides, size)))
+    out = d._view_of(Layout((left.shape[0], right.shape[1]), (right.shape[1] * size, size)))
+    _multiply(left, right, out, out, 1.0, 0.0)
+    return d
+
+
+# -- checks -----------------------------------------------------------------------------------------------------------
+
+
+def _checked_product(a: Any, b: Any, c: Any, d: Any, alpha: Any, beta: Any, ndim: int, name: str) -> None:
+    factors = _number("alpha", alpha), _number("beta", beta)
+    arrays = {"a": a, "b": b, "c": c, "d": d}
+    for which, x in arrays.items():
+        _check_array(which, x, ndim, name)
+    kind = a._require_element()
+    for which, x in list(arrays.items())[1:]:
+        if x._require_element().type is not kind.type:
+            raise TypeError(
+                f"{which}: expected {kind.name} elements like a, got {x._require_element().name}; "
+                "convert with wp.utils.array_cast"
+            )
+    *batch, m, k = a.shape
+    _check_shape("b", b, (*batch, k, b.shape[-1]), f"since a has shape {a.shape}")
+    why = f"since a has shape {a.shape} and b {b.shape}"
+    for which, x in (("c", c), ("d", d)):
+        _check_shape(which, x, (*batch, m, b.shape[-1]), why)
+    d._check_writable()
+    for which, x in (("a", a), ("b", b), ("c", c)):
+        if _share(x, d) and not (which == "c" and _same(c, d)):
+            raise ValueError(f"d: shares memory with {which}, which the product reads; write to another array")
+    _multiply(a, b, c, d, *factors)
+
+
+def _number(which: str, value: Any) -> float:
+    if not hasattr(type(value), "__float__"):
+        raise TypeError(f"{which}: expected a number, got {type(value).__name__}")
+    return float(value)
+
+
+def _check_array(which: str, x: Any, ndim: int, name: str) -> None:
+    if not isinstance(x, array):
+        hint = f"pass {which}.contiguous()" if hasattr(x, "_copied_from") else "make one with wp.array(...)"
+        raise TypeError(f"{which}: expected an array, got {type(x).__name__}; {hint}")
+    kind = x._require_element()
+    if kind.type not in _FLOATS:
+        hint = f"; the elements of a matrix are scalars, in {ndim} dimensions" if kind.inner else ""
+        raise TypeError(f"{which}: {name} multiplies float16, float32 and float64, got {kind.name}{hint}")
+    if x.ndim != ndim:
+        other = {("wp.matmul", 3): "; use wp.batched_matmul", ("wp.batched_matmul", 2): "; use wp.matmul"}
+        raise ValueError(f"{which}: expected {ndim} dimensions, got shape {x.shape}{other.get((name, x.ndim), '')}")
+
+
+def _check_shape(which: str, x: array, shape: tuple[int, ...], why: str) -> None:
+    if x.shape == shape:
+        return
+    turned = (*x.shape[:-2], x.shape[-1], x.shape[-2])
+    fits = turned[:-1] == shape[:-1] and (which == "b" or turned == shape)
+    axes = "" if x.ndim == 2 else "[0, 2, 1]"
+    hint = f"; {which}.transpose({axes}) would fit" if fits else ""
+    raise ValueError(f"{which}: expected shape {shape}, {why}; got {x.shape}{hint}")
+
+
+def _share(x: array, y: array) -> bool:
+    """Whether two arrays have memory in common; where that is hard to tell, whether they might."""
+    return np.may_share_memory(x.numpy(), y.numpy(), max_work=10_000)
+
+
+def _same(x: array, y: array) -> bool:
+    return (x.ptr, x.strides) == (y.ptr, y.strides)
+
+
+# -- the product and its gradient -------------------------------------------------------------------------------------
+
+
+def _multiply(a: array, b: array, c: array, d: array, alpha: float, beta: float) -> None:
+    if recording.tape() is not None and d.grad is not None:
+        _record(a, b, c, d, alpha, beta)
+    out = d.numpy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        if alpha == 1.0 and beta == 0.0 and a._require_element().type is not F16:
+            np.matmul(a.numpy(), b.numpy(), out=out)
+            return
+        total = _times(a.numpy(), b.numpy(), alpha)
+        if beta != 0.0:
+            total += beta * _wide(c.numpy())
+        out[...] = total
+
+
+def _wide(x: np.ndarray) -> np.ndarray:
+    """Numbers as they are multiplied: float16 as float32."""
+    return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
+def _times(x: np.ndarray, y: np.ndarray, alpha: float) -> np.ndarray:
+    made = np.matmul(_wide(x), _wide(y))
+    if alpha != 1.0:
+        made *= alpha
+    return made
+
+
+def _record(a: array, b: array, c: array, d: array, alpha: float, beta: float) -> None:
+    """Note the product on the tape, with those operands as they are now that a gradient needs."""
+    kept = Kept([x for x, other in ((a, b), (b, a)) if other.grad is not None])
+
+    def backward() -> None:
+        assert d.grad is not None
+        given = _wide(d.grad.numpy()).copy()
+        d.grad.zero_()  # first: c may be d
+        with np.errstate(over="ignore", invalid="ignore"):
+            if a.grad is not None:
+                _add(a.grad, _times(given, _turned(kept.view(b)), alpha))
+            if b.grad is not None:
+                _add(b.grad, _times(_turned(kept.view(a)), given, alpha))
+            if c.grad is not None and beta != 0.0:
+                _add(c.grad, beta * given)
+
+    recording.tape().record_func(backward, [a, b, c, d])
+
+
+def _turned(x: array) -> np.ndarray:
+    return np.swapaxes(x.numpy(), -1, -2)
+
+
+def _add(gradient: array, more: np.ndarray) -> None:
+    sums = gradient.numpy()
+    np.add(sums, more, out=sums, casting="same_kind")
