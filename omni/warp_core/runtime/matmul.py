@@ -177,7 +177,7 @@ def _check_shape(which: str, x: array, shape: tuple[int, ...], why: str) -> None
 
 def _share(x: array, y: array) -> bool:
     """Whether two arrays have memory in common; where that is hard to tell, whether they might."""
-    return np.may_share_memory(x.numpy(), y.numpy(), max_work=10_000)
+    return np.may_share_memory(x.numpy(), y.numpy(), max_work=10_000)  # type: ignore[arg-type]
 
 
 def _same(x: array, y: array) -> bool:
