@@ -3,9 +3,10 @@
 In: any verified function, and a function that gives the finished form of a callee. Out: a new function in which only
 calls of finished functions remain. A callee is small if it has fewer than `limit` operations, counting those of the
 small functions that it calls itself: the whole tree of small calls is spliced in one go. Cold callees stay calls, and
-so do all but the tiniest in a function that has grown by GROWTH operations: machine code for them would take long. A
-callee that returns early becomes a `block` that it breaks out of. Operations that came in point to their own place,
-inlined at the place of the call.
+so do all but the tiniest in a function that has grown by GROWTH operations: machine code for them would take long.
+Callees that ask for the index of the thread are replaced whatever they are, for only kernels know it. A callee that
+returns early becomes a `block` that it breaks out of. Operations that came in point to their own place, inlined at the
+place of the call.
 """
 
 from __future__ import annotations
@@ -49,7 +50,18 @@ def inlined_size(function: Function, limit: int) -> int:
 
 def is_spliced(callee: Function, limit: int) -> bool:
     """Whether calls of `callee` are replaced by its body."""
-    return not callee.is_cold and inlined_size(callee, limit) < limit
+    return _asks_thread(callee) or (not callee.is_cold and inlined_size(callee, limit) < limit)
+
+
+_asking: WeakKeyDictionary[Function, bool] = WeakKeyDictionary()
+
+
+def _asks_thread(function: Function) -> bool:
+    """Whether a function, or one that it calls, asks for the index of the thread."""
+    if function not in _asking:
+        ops = list(function.body.walk())
+        _asking[function] = any(op.code == "tid" or (op.code == "call" and _asks_thread(op.attr)) for op in ops)
+    return _asking[function]
 
 
 class _Inliner(Rewriter):
