@@ -52,7 +52,7 @@ def array_inner(a: _Array[Any], b: _Array[Any], out: _Array[Any] | None = None, 
     Products of float32 and all sums of floats are computed in float64 and rounded once.
 
     Raises:
-        TypeError, ValueError, IndexError: As for `array_sum`; or if types or shapes of `a` and `b` differ.
+        TypeError, ValueError, IndexError, RuntimeError: As for `array_sum`; or if types or shapes of `a` and `b` differ.
 
     >>> x = wp.array([1.0, 2.0, 3.0], dtype=float)
     >>> float(wp.utils.array_inner(x, x))
@@ -100,6 +100,7 @@ def array_sum(values: _Array[Any], out: _Array[Any] | None = None, value_count: 
         TypeError: If an element type is none of those, or that of `out` differs.
         ValueError: If `out` has another shape, is not contiguous or read-only, or `value_count` is out of range.
         IndexError: If there is no such axis.
+        RuntimeError: If a tape records, `values` requires a gradient, and the result would be a number: give `out`.
 
     >>> x = wp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=float)
     >>> float(wp.utils.array_sum(x))

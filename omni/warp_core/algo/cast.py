@@ -8,6 +8,7 @@ from ..runtime import recording
 from ..runtime.array import array
 from ..runtime.create import empty_like
 from ..runtime.memory import copy
+from . import adjoints
 from .arguments import (
     check_count,
     components,
@@ -47,7 +48,6 @@ def array_cast(in_array: array, out_array: array, count: int | None = None) -> N
     [1, -2, 2147483647]
     """
     require_arrays(in_array=in_array, out_array=out_array)
-    recording.refuse("wp.utils.array_cast", in_array=in_array, out_array=out_array)
     require_scalar("in_array", in_array, SCALARS, packed=True)
     require_scalar("out_array", out_array, SCALARS, packed=True)
     require_writable("out_array", out_array)
@@ -60,7 +60,9 @@ def array_cast(in_array: array, out_array: array, count: int | None = None) -> N
     room = out_array.size * components(out_array)
     if numbers > room:
         raise ValueError(f"out_array: expected room for {numbers} numbers, got {room} ({out_array.shape} elements)")
-    _convert(in_array.contiguous(), out_array, numbers)
+    adjoints.casts(in_array, out_array, numbers)
+    with recording.Paused():
+        _convert(in_array.contiguous(), out_array, numbers)
 
 
 def _check_shapes(a: array, b: array) -> None:
@@ -73,7 +75,7 @@ def _convert(source: array, out: array, numbers: int) -> None:
     if out.is_contiguous and not overlap(source, out):
         _native.cast(source, out, numbers)
         return
-    made = empty_like(out)
+    made = empty_like(out, requires_grad=False)
     copy(made, out)
     _native.cast(source, made, numbers)
     copy(out, made)

@@ -9,6 +9,7 @@ from .. import _native
 from ..runtime import recording
 from ..runtime.array import array
 from ..runtime.dtypes import Element, element
+from . import adjoints
 from .arguments import (
     NUMBERS,
     check_axis,
@@ -45,6 +46,7 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
         TypeError: If an element type is none of those, or that of `out` differs.
         ValueError: If `out` has another shape, is not contiguous or read-only, or `value_count` is out of range.
         IndexError: If there is no such axis.
+        RuntimeError: If a tape records, `values` requires a gradient, and the result would be a number: give `out`.
 
     >>> x = wp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=float)
     >>> float(wp.utils.array_sum(x))
@@ -53,7 +55,6 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
     [[6.0], [15.0]]
     """
     require_arrays(values=values)
-    recording.refuse("wp.utils.array_sum", values=values, out=out)
     require_scalar("values", values, NUMBERS, packed=True)
     return _reduce(values, None, out, values._require_element(), "value_count", value_count, axis)
 
@@ -76,14 +77,13 @@ def array_inner(
     Products of float32 and all sums of floats are computed in float64 and rounded once.
 
     Raises:
-        TypeError, ValueError, IndexError: As for `array_sum`; or if types or shapes of `a` and `b` differ.
+        TypeError, ValueError, IndexError, RuntimeError: As for `array_sum`; or if types or shapes of `a` and `b` differ.
 
     >>> x = wp.array([1.0, 2.0, 3.0], dtype=float)
     >>> float(wp.utils.array_inner(x, x))
     14.0
     """
     require_arrays(a=a, b=b)
-    recording.refuse("wp.utils.array_inner", a=a, b=b, out=out)
     require_scalar("a", a, NUMBERS, packed=True)
     require_same_type("b", b, "a", a)
     if a.shape != b.shape:
@@ -99,19 +99,28 @@ def _reduce(a: array, b: array | None, out: Any, kind: Element, count_name: str,
         axis = check_axis(axis, a)
         shape = (*a.shape[:axis], 1, *a.shape[axis + 1 :])
         outer, length, inner = math.prod(a.shape[:axis]), a.shape[axis], math.prod(a.shape[axis + 1 :])
+    whole = length
     if count is not None:
-        whole, length = length, check_count(count_name, count, length, f"there are {length} elements")
+        length = check_count(count_name, count, length, f"there are {length} elements")
+    sums = None if out is None else _check_out(out, shape, kind)
+    if sums is None:
+        sums = array._empty(kind, shape)
+        sums.requires_grad = axis is not None and any(x is not None and x.requires_grad for x in (a, b))
+    adjoints.reduces(a, b, out if axis is None else sums, length, axis)
+    with recording.Paused():
         if axis is not None and length < whole:  # what takes part is not contiguous any more
             a, b = _first(a, axis, length), b and _first(b, axis, length)
-    sums = array._empty(kind, shape) if out is None else _check_out(out, shape, kind)
-    a, b = a.contiguous(), b if b is None else b.contiguous()
+        _write(sums, a.contiguous(), b if b is None else b.contiguous(), (outer, length, inner))
+    return sums if out is not None or axis is not None else sums.numpy()[0]
+
+
+def _write(sums: array, a: array, b: array | None, extents: tuple[int, int, int]) -> None:
     target = sums
-    if out is not None and (overlap(out, a) or (b is not None and overlap(out, b))):
-        target = array._empty(kind, shape)
-    _native.reduce(target, a, b, outer, length, inner)
+    if overlap(sums, a) or (b is not None and overlap(sums, b)):
+        target = array._empty(sums._require_element(), sums.shape)
+    _native.reduce(target, a, b, *extents)
     if target is not sums:
         sums.assign(target)
-    return sums if out is not None or axis is not None else sums.numpy()[0]
 
 
 def _first(a: array, axis: int, length: int) -> array:

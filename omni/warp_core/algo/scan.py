@@ -10,6 +10,7 @@ from ..runtime import recording
 from ..runtime.array import array
 from ..runtime.create import empty_like
 from ..runtime.memory import copy
+from . import adjoints
 from .arguments import (
     INTEGERS,
     NUMBERS,
@@ -50,21 +51,25 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
     [0, 1, 3, 6]
     """
     require_arrays(in_array=in_array, out_array=out_array)
-    recording.refuse("wp.utils.array_scan", in_array=in_array, out_array=out_array)
     require_scalar("in_array", in_array, NUMBERS, packed=True)
     require_same_type("out_array", out_array, "in_array", in_array)
     if out_array.size != in_array.size:
         raise ValueError(f"out_array: expected {in_array.size} elements like in_array, got {out_array.size}")
     require_writable("out_array", out_array)
-    source = in_array.contiguous()
-    if not out_array.is_contiguous:
-        sums = empty_like(out_array)
-        _native.scan(source, sums, bool(inclusive))
-        copy(out_array, sums)
-        return
-    if out_array.ptr != source.ptr:
+    with recording.Paused():
+        source = in_array.contiguous()
+    if out_array.is_contiguous and out_array.ptr != source.ptr:
         require_apart("out_array", out_array, "in_array", source)
-    _native.scan(source, out_array, bool(inclusive))
+    adjoints.scans(in_array, out_array, bool(inclusive))
+    with recording.Paused():
+        _scan(source, out_array, bool(inclusive))
+
+
+def _scan(source: array, out: array, inclusive: bool) -> None:
+    sums = out if out.is_contiguous else empty_like(out, requires_grad=False)
+    _native.scan(source, sums, inclusive)
+    if sums is not out:
+        copy(out, sums)
 
 
 def runlength_encode(

@@ -89,16 +89,16 @@ def copied(dest: Any, src: Any) -> None:
         given = dest.grad.numpy().copy()
         dest.grad.zero_()  # first, as the two may overlap
         if src.grad is not None:
-            _accumulate(src.grad.numpy(), src.grad._require_element().type, given, dest.grad._require_element().type)
+            accumulate(src.grad.numpy(), src.grad._require_element().type, given, dest.grad._require_element().type)
 
     recording.record_func(backward, [dest, src])
 
 
-def _accumulate(sums: np.ndarray, t: Type, more: np.ndarray, of: Type) -> None:
+def accumulate(sums: np.ndarray, t: Type, more: np.ndarray, of: Type) -> None:
     """Add numbers that are elements of type `of` to those of type `t`. Integers have no gradient."""
     if isinstance(t, Struct):
         for name, field in t.fields:
-            _accumulate(sums[name], field, more[name], field)
+            accumulate(sums[name], field, more[name], field)
         return
     to, by = element(t), element(of)
     if not (getattr(to, "is_float", False) and getattr(by, "is_float", False)):
