@@ -52,7 +52,7 @@ def array_inner(a: _Array[Any], b: _Array[Any], out: _Array[Any] | None = None, 
     Products of float32 and all sums of floats are computed in float64 and rounded once.
 
     Raises:
-        TypeError, ValueError, IndexError, RuntimeError: As for `array_sum`; or if types or shapes of `a` and `b` differ.
+        TypeError, ValueError, IndexError, RuntimeError: As for `array_sum`; or if types or shapes differ.
 
     >>> x = wp.array([1.0, 2.0, 3.0], dtype=float)
     >>> float(wp.utils.array_inner(x, x))

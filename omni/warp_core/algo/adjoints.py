@@ -1,4 +1,4 @@
-"""The gradients of `wp.utils` on a tape. Each function here is called before the algorithm runs, and records its adjoint.
+"""The gradients of `wp.utils` on a tape. Each function is called before the algorithm runs, and records its adjoint.
 
 An adjoint takes over the gradient of what the algorithm wrote and adds to that of what it read. Results go first to
 zero, so that an array may be read and written by one call.
