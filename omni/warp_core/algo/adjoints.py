@@ -47,7 +47,7 @@ def reduces(values: array, other: array | None, out: Any, count: int, axis: int 
         if other is None:
             _add(values, part, given)
             return
-        given = given[(..., *(None,) * len(values._require_element().inner))]
+        given = given.reshape(given.shape + (1,) * len(values._require_element().inner))
         for x, y in ((values, other), (other, values)):
             if x.grad is not None:
                 _add(x, part, given * kept.view(y).numpy()[part])
