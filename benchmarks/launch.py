@@ -14,7 +14,7 @@ import numpy as np
 
 import omni.warp_core as wp
 
-ROUNDS, PER_ROUND = 200, 2000
+ROUNDS, PER_ROUND, GRAPH = 200, 2000, 100
 
 
 @wp.kernel
@@ -36,14 +36,14 @@ def add(x: float, y: float):
     return x + y
 
 
-def measure(run: Callable[[], object]) -> tuple[float, float]:
+def measure(run: Callable[[], object], per_round: int = PER_ROUND) -> tuple[float, float]:
     """Median and minimum over the rounds of the time for one call, in nanoseconds."""
     times = []
     for _ in range(ROUNDS):
         start = time.perf_counter_ns()
-        for _ in range(PER_ROUND):
+        for _ in range(per_round):
             run()
-        times.append((time.perf_counter_ns() - start) / PER_ROUND)
+        times.append((time.perf_counter_ns() - start) / per_round)
     return statistics.median(times), min(times)
 
 
@@ -55,6 +55,9 @@ def main() -> None:
     inputs, numpy_inputs = arrays + scalars, numpy_arrays + scalars
     recorded = wp.launch(nothing, dim=8, inputs=inputs, record_cmd=True)
     x, y = wp.zeros(8, dtype=float), wp.zeros(8, dtype=float)
+    with wp.ScopedCapture() as captured:
+        for _ in range(GRAPH):
+            wp.launch(nothing, dim=8, inputs=inputs)
     cases: dict[str, Callable[[], object]] = {
         "an empty call": lambda: None,
         "launch, 6 arguments": lambda: wp.launch(nothing, dim=8, inputs=inputs),
@@ -69,6 +72,8 @@ def main() -> None:
     for name, run in cases.items():
         median, best = measure(run)
         print(f"{name:<45} median {median:7.0f} ns   best {best:7.0f} ns")
+    median, best = (t / GRAPH for t in measure(lambda: wp.capture_launch(captured.graph), 20))
+    print(f"{f'launch in a graph of {GRAPH}':<45} median {median:7.0f} ns   best {best:7.0f} ns")
 
 
 if __name__ == "__main__":

@@ -79,6 +79,11 @@ PAGES: dict[str, tuple[str, str, str]] = {
         "Running kernels, and where.",
         "runtime.launch runtime.map runtime.device runtime.stream runtime.timer runtime.modules runtime.cache",
     ),
+    "graphs": (
+        "Graphs and gradients",
+        "Captured launches and tapes; see [graphs.md](../graphs.md) and [gradients.md](../gradients.md).",
+        "runtime.graph runtime.tape",
+    ),
     "types": (
         "Types and constants",
         "Scalars, vectors, matrices, quaternions and transforms, usable in kernels and in Python.",

@@ -41,7 +41,8 @@ struct Module {
     nb::object slow_launch = nb::none();
     std::string doc;
     bool fast = true;
-    bool recording = false;  // on a tape, which sees plain launches only
+    bool recording = false;           // on a tape, which sees plain launches only
+    nb::object capture = nb::none();  // asked whether a recorded launch goes into a graph instead of running
     int default_device = 0;
 
     Module() {
@@ -299,6 +300,9 @@ nb::object sequence(nb::handle values) {
 
 }  // namespace
 
+bool is_launch(nb::handle object) { return nb::isinstance<Launch>(object); }
+void run_launch(nb::handle launch) { nb::inst_ptr<Launch>(launch)->run(); }
+
 void bind_launch(nb::module_& m) {
     nb::class_<Launch>(
         m, "Launch", nb::type_slots(slots), nb::is_weak_referenceable(),
@@ -342,7 +346,12 @@ void bind_launch(nb::module_& m) {
             nb::arg("params"), "Replace all arguments, in the order of the kernel's parameters.")
         .def("set_dim", &Launch::set_dim, nb::arg("dim"), "Replace the launch dimensions.")
         .def(
-            "launch", [](Launch& l, nb::handle) { l.run(); }, nb::arg("stream").none() = nb::none(), "Run it.")
+            "launch",
+            [](nb::handle_t<Launch> self, nb::handle) {
+                const nb::object& capture = module().capture;
+                if (capture.is_none() || !nb::cast<bool>(capture(self))) run_launch(self);
+            },
+            nb::arg("stream").none() = nb::none(), "Run it.")
         .def_ro("kernel", &Launch::kernel, "The kernel.")
         .def_ro("dim", &Launch::dim, "The launch dimensions.")
         .def_ro("plan", &Launch::plan_object, "How native code launches the kernel.");
@@ -357,6 +366,7 @@ void bind_launch(nb::module_& m) {
         },
         nb::arg("doc"));
     m.def("set_recording", [](bool enabled) { module().recording = enabled; }, nb::arg("enabled"));
+    m.def("set_capture", [](nb::object hook) { module().capture = std::move(hook); }, nb::arg("hook").none());
     m.def("set_fast_launch", [](bool enabled) { module().fast = enabled; }, nb::arg("enabled"));
     m.def("set_default_device", [](int id) { module().default_device = id; }, nb::arg("device_id"));
     m.attr("launch") = nb::steal(PyCFunction_NewEx(&launch_def, nullptr, nb::str("omni.warp_core._native").ptr()));

@@ -113,6 +113,10 @@ class Plan {
 
 extern PyTypeObject* plan_type;
 
+// A recorded launch, as Python has it: whether an object is one, and running it.
+bool is_launch(nb::handle object);
+void run_launch(nb::handle launch);
+
 [[noreturn]] void raise(PyObject* exception, const std::string& message);
 
 // What a person would call a value in an error message: "an array of float32 with 2 dimensions", "str".

@@ -51,6 +51,8 @@ _HOMES = {
     "runtime.stream": "synchronize synchronize_device synchronize_event synchronize_stream",
     "runtime.timer": "ScopedTimer",
     "runtime.launch": "launch Launch init",
+    "runtime.graph": """Graph ScopedCapture capture_begin capture_debug_dot_print capture_end capture_if capture_launch
+        capture_while is_conditional_graph_supported""",
     "runtime.tape": "Tape",
     "runtime.map": "map",
     "runtime.matmul": "batched_matmul matmul",

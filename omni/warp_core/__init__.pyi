@@ -2384,6 +2384,15 @@ from .runtime.stream import synchronize_stream as synchronize_stream
 from .runtime.timer import ScopedTimer as ScopedTimer
 from .runtime.launch import Launch as Launch
 from .runtime.launch import init as init
+from .runtime.graph import Graph as Graph
+from .runtime.graph import ScopedCapture as ScopedCapture
+from .runtime.graph import capture_begin as capture_begin
+from .runtime.graph import capture_debug_dot_print as capture_debug_dot_print
+from .runtime.graph import capture_end as capture_end
+from .runtime.graph import capture_if as capture_if
+from .runtime.graph import capture_launch as capture_launch
+from .runtime.graph import capture_while as capture_while
+from .runtime.graph import is_conditional_graph_supported as is_conditional_graph_supported
 from .runtime.tape import Tape as Tape
 def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] | None = None, return_kernel: builtins.bool = False, block_dim: int | None = None, device: Device | str | None = None) -> Any:
     """Apply a function to the elements of arrays.

@@ -339,6 +339,28 @@ class Launch:
     @property
     def plan(self) -> Plan: ...
 
+class Graph:
+    """What was captured: launches, copies and fills, done again by `wp.capture_launch`."""
+
+    def __init__(self) -> None: ...
+    def __len__(self) -> int: ...
+    def add_launch(self, launch: Launch, label: str) -> None: ...
+    def add_call(self, function: Callable[..., Any], args: tuple, label: str, keep: Any = None) -> None:
+        """Add a call. `keep` is what the arguments point to."""
+
+    def add_graph(self, graph: Graph, label: str) -> None: ...
+    def add_if(self, condition: Any, on_true: Graph | None, on_false: Graph | None) -> None:
+        """Add a choice by the first element of an int32 array."""
+
+    def add_while(self, condition: Any, body: Graph) -> None: ...
+    def run(self) -> None: ...
+    @property
+    def nodes(self) -> list[tuple[str, str, tuple[Graph | None, ...]]]:
+        """Kind, label and inner graphs of each node."""
+
+def set_capture(hook: Callable[[Launch], bool] | None) -> None:
+    """Set the function that takes a recorded launch which is to run into a graph, and returns whether it did."""
+
 def launch(
     kernel: Any,
     dim: int | Sequence[int],

@@ -11,12 +11,14 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from .. import _native
 from ..lang.annotations import open_type
 from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
 from ..lang.generics import Pattern, spell_pattern
 from ..lang.types import Array, Type
-from . import elements, ingest, memory, recording, references, views
+from . import capture, elements, ingest, memory, recording, references, views
 from .arithmetic import Arithmetic
 from .device import CPU, Device, get_device
 from .dtypes import Element, element_of
@@ -48,6 +50,15 @@ def _buffer(element: Element, shape: tuple, nbytes: int) -> Any:
         return _native.Buffer(min(nbytes, 1 << 62))
     except MemoryError:
         raise MemoryError(f"no memory for shape={shape} of {element.name}: it takes {nbytes} bytes") from None
+
+
+def _lasting(numbers: Any, value: Any) -> Any:
+    """Numbers for a graph that assigns them whenever it runs: those of an array as they are then, others as now."""
+    if not isinstance(value, array):
+        return np.array(numbers)
+    if not np.shares_memory(numbers, value.numpy()):
+        raise RuntimeError("a graph cannot assign an array of another dtype: convert it with wp.utils.array_cast")
+    return numbers
 
 
 class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
@@ -311,7 +322,9 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
                 raise ValueError(f"cannot assign shape {found.shape} to the selected shape {layout.shape}")
         self._check_writable()
         place = (*views.expand(key, self.ndim), ...)
-        memory.assign(self.numpy()[place], numbers)
+        if capture.current() is not None:
+            numbers = _lasting(numbers, value)
+        capture.call(memory.assign, self.numpy()[place], numbers, label="assign", keep=(self, value))
         references.replace(self, layout, refs)
         if recording.tape() is not None:
             recording.copied(self[key], value) if isinstance(value, array) else self._forget(layout)

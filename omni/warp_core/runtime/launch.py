@@ -15,7 +15,7 @@ from .. import _native, config
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel
 from ..lang.types import Array, indexed_array
-from . import backward, recording
+from . import backward, capture, recording
 from .device import Device, get_device
 from .generic import instance_for, remember
 from .plans import STRIDED, as_indexed, options_for, plan_for, shared_array
@@ -99,8 +99,7 @@ def _launch(
             raise RuntimeError(f"kernel `{kernel.name}`: a tape does not see recorded launches; launch it plainly")
         recording.tape().record_launch(instance, dim, args)
     if interpret or config.mode == "interpret":
-        interpreted = InterpretedLaunch(instance, dim, args)
-        return interpreted if record_cmd else interpreted.launch()
+        return _interpret(InterpretedLaunch(instance, dim, args), record_cmd)
     variant = STRIDED if any(map(_is_strided, args)) else 0
     try:
         plan = plan_for(instance, options_for(instance), variant)
@@ -110,9 +109,17 @@ def _launch(
         kernel._plan = plan
     else:
         remember(kernel, args, plan)
-    if record_cmd:
-        return Launch(instance, plan, dim, args)
+    if record_cmd or capture.current() is not None:
+        recorded = Launch(instance, plan, dim, args)
+        return recorded if record_cmd else recorded.launch()
     return plan.launch(dim, args)
+
+
+def _interpret(launch: InterpretedLaunch, record_cmd: bool) -> InterpretedLaunch | None:
+    if record_cmd:
+        return launch
+    capture.call(launch.launch, label=f"{launch.kernel.name} {launch.dim} interpreted")
+    return None
 
 
 def _check_kernel(kernel: Any) -> None:
@@ -217,7 +224,8 @@ def _signature() -> str:
 def _attach(_: object = None) -> None:
     """Let native code run launches by itself, unless every launch must come here."""
     _native.set_recording(recording.active())
-    _native.set_fast_launch(not config.print_launches and config.mode != "interpret" and not recording.active())
+    usual = not config.print_launches and config.mode != "interpret"
+    _native.set_fast_launch(usual and not recording.active() and not capture.active())
 
 
 _ALL_CORES = _native.get_num_threads()
@@ -233,6 +241,7 @@ _native.set_launch_doc(f"{_signature()}\n--\n\n{inspect.cleandoc(_launch.__doc__
 for _name in ("mode", "print_launches"):
     config.watch(_name, _attach)
 recording.watch(_attach)
+capture.watch(_attach)
 config.watch("num_threads", _set_threads)
 _attach()
 _set_threads(config.num_threads)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from . import recording, references
+from . import capture, recording, references
 
 __all__ = ["copy"]
 
@@ -27,10 +27,11 @@ def assign(target: np.ndarray, numbers: Any) -> None:
 
 def fill(target: Any, pattern: bytes) -> None:
     """Set every element of array `target` to the bytes of `pattern`."""
+    label = f"fill {target.capacity} bytes"
     if target.is_contiguous:
-        _native.fill(target.ptr, target.capacity, pattern)
+        capture.call(_native.fill, target.ptr, target.capacity, pattern, label=label, keep=target)
     else:
-        _native.fill_strided(target.ptr, target.strides, target.shape, pattern)
+        capture.call(_native.fill_strided, target.ptr, target.strides, target.shape, pattern, label=label, keep=target)
 
 
 def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None) -> None:
@@ -109,7 +110,8 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
     if dest._refs is not None:
         _copy_references(dest, src, dest_offset, src_offset, n)
     if dest.is_contiguous and src.is_contiguous and not overlap(dest, src):
-        _native.copy(dest.ptr + dest_offset * size, src.ptr + src_offset * size, n * size)
+        to, at = dest.ptr + dest_offset * size, src.ptr + src_offset * size
+        capture.call(_native.copy, to, at, n * size, label=f"copy {n * size} bytes", keep=(dest, src))
         return
     if dest.shape != src.shape or n != src.size:
         if not all(a.ndim == 1 or a.is_contiguous for a in (dest, src)):
@@ -118,7 +120,8 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
         src = src.flatten()[src_offset : src_offset + n]
     if overlap(dest, src):
         src = src._copied()
-    _native.copy_strided(dest.ptr, dest.strides, src.ptr, src.strides, dest.shape, size)
+    places = dest.ptr, dest.strides, src.ptr, src.strides, dest.shape, size
+    capture.call(_native.copy_strided, *places, label=f"copy {n * size} bytes", keep=(dest, src))
 
 
 def _copy_references(dest: Any, src: Any, dest_offset: int, src_offset: int, n: int) -> None:

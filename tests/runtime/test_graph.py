@@ -1,0 +1,271 @@
+"""Graphs: what is captured runs when the graph is launched, and not before. NumPy is the judge of the results."""
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+
+@wp.kernel
+def add(x: wp.array(dtype=float), by: float):
+    i = wp.tid()
+    x[i] += by
+
+
+@wp.kernel
+def scale(x: wp.array(dtype=float), y: wp.array(dtype=float), by: float):
+    i = wp.tid()
+    y[i] = x[i] * by
+
+
+@wp.kernel
+def count_down(left: wp.array(dtype=int), rounds: wp.array(dtype=int)):
+    left[0] -= 1
+    rounds[0] += 1
+
+
+@wp.kernel
+def check(x: wp.array(dtype=float)):
+    i = wp.tid()
+    assert x[i] < 2.5, "too large"
+    x[i] += 1.0
+
+
+def test_a_simulation_is_the_same_with_and_without_a_graph():
+    rng = np.random.default_rng(0)
+    start = rng.normal(size=1000).astype(np.float32)
+    plain, captured = (wp.array(start, dtype=float) for _ in range(2))
+
+    def step(x, y):
+        for i in range(5):
+            wp.launch(scale, dim=x.size, inputs=[x, y, 0.5 + i])
+            wp.launch(add, dim=x.size, inputs=[y, 0.25])
+            wp.copy(x, y)
+            x[10:20] = y[30:40]
+        y.zero_()
+
+    for _ in range(3):
+        step(plain, wp.zeros(1000, dtype=float))
+    with wp.ScopedCapture() as capture:
+        step(captured, wp.zeros(1000, dtype=float))
+    np.testing.assert_array_equal(captured.numpy(), start)
+    for _ in range(3):
+        wp.capture_launch(capture.graph)
+    np.testing.assert_array_equal(captured.numpy(), plain.numpy())
+
+
+def test_memory_of_a_graph_lives_as_long_as_the_graph():
+    with wp.ScopedCapture() as capture:
+        inner = wp.full(100, 2.0, dtype=float)
+        out = wp.empty(100, dtype=float)
+        wp.launch(scale, dim=100, inputs=[inner, out, 3.0])
+    alive = weakref.ref(inner)
+    del inner
+    wp.zeros(100, dtype=float)  # would take the memory, were it free
+    wp.capture_launch(capture.graph)
+    assert out.list() == [6.0] * 100
+    del capture
+    gc.collect()
+    assert alive() is None
+
+
+def test_data_is_that_of_the_moment_of_the_capture():
+    values = np.array([1.0, 2.0], np.float32)
+    x = wp.zeros(2, dtype=float)
+    with wp.ScopedCapture() as capture:
+        x[:] = values
+        x[1] = 7.0
+    values[:] = 100.0
+    wp.capture_launch(capture.graph)
+    assert x.list() == [1.0, 7.0]
+
+
+def test_recorded_launches_take_new_arguments_between_launches_of_the_graph():
+    x = wp.zeros(2, dtype=float)
+    command = wp.launch(add, dim=2, inputs=[x, 1.0], record_cmd=True)
+    with wp.ScopedCapture() as capture:
+        command.launch()
+        command.launch()
+    wp.capture_launch(capture.graph)
+    command.set_param_by_name("by", 5.0)
+    wp.capture_launch(capture.graph)
+    assert x.list() == [12.0, 12.0]
+
+
+@pytest.mark.parametrize("as_graph", [False, True])
+def test_conditions_are_read_when_the_graph_runs(as_graph):
+    x, choice = wp.zeros(1, dtype=float), wp.zeros(1, dtype=int)
+
+    def part(value):
+        def launches():
+            x.fill_(value)
+
+        if not as_graph:
+            return launches
+        with wp.ScopedCapture() as inner:
+            launches()
+        return inner.graph
+
+    yes, no = part(1.0), part(2.0)
+    with wp.ScopedCapture() as capture:
+        wp.capture_if(choice, yes, no)
+        wp.capture_if(choice, on_true=no)
+    wp.capture_launch(capture.graph)
+    assert x.list() == [2.0]
+    choice.fill_(1)
+    x.zero_()
+    wp.capture_launch(capture.graph)
+    assert x.list() == [2.0]
+    with wp.ScopedCapture() as capture:
+        wp.capture_if(choice, yes, no)
+    wp.capture_launch(capture.graph)
+    assert x.list() == [1.0]
+
+
+def test_loops_in_graphs_and_outside():
+    left, rounds = wp.full(1, 5, dtype=int), wp.zeros(1, dtype=int)
+
+    def body(a, b):
+        wp.launch(count_down, dim=1, inputs=[a, b])
+
+    wp.capture_while(left, body, a=left, b=rounds)
+    assert (left.list(), rounds.list()) == ([0], [5])
+    with wp.ScopedCapture() as capture:
+        left.fill_(3)
+        wp.capture_while(left, body, a=left, b=rounds)
+    for _ in range(2):
+        wp.capture_launch(capture.graph)
+    assert (left.list(), rounds.list()) == ([0], [11])
+
+
+def test_nested_conditions():
+    outer, inner, total = wp.full(1, 3, dtype=int), wp.zeros(1, dtype=int), wp.zeros(1, dtype=int)
+
+    def inside():
+        wp.launch(count_down, dim=1, inputs=[inner, total])
+
+    def round_():
+        inner.fill_(4)
+        wp.capture_while(inner, inside)
+        wp.launch(count_down, dim=1, inputs=[outer, total])
+
+    with wp.ScopedCapture() as capture:
+        wp.capture_while(outer, round_)
+    wp.capture_launch(capture.graph)
+    assert total.list() == [15]
+
+
+def test_a_graph_is_part_of_another():
+    x = wp.zeros(3, dtype=float)
+    with wp.ScopedCapture() as inner:
+        wp.launch(add, dim=3, inputs=[x, 1.0])
+    with wp.ScopedCapture() as outer:
+        for _ in range(3):
+            wp.capture_launch(inner.graph)
+    assert x.list() == [0.0] * 3
+    wp.capture_launch(outer.graph)
+    assert x.list() == [3.0] * 3
+
+
+def test_other_threads_are_not_captured():
+    x, done = wp.zeros(1, dtype=float), []
+
+    def work():
+        wp.launch(add, dim=1, inputs=[x, 1.0])
+        done.append(x.list())
+
+    wp.capture_begin()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert len(wp.capture_end()) == 0
+    assert done == [[1.0]]
+
+
+def test_a_failing_kernel_stops_the_graph_and_the_graph_lives_on():
+    x = wp.zeros(2, dtype=float)
+    wp.config.mode = "debug"
+    try:
+        with wp.ScopedCapture() as capture:
+            wp.launch(check, dim=2, inputs=[x])
+            wp.launch(add, dim=2, inputs=[x, 1.0])
+        wp.capture_launch(capture.graph)
+        wp.capture_launch(capture.graph)
+        with pytest.raises(wp.KernelError, match="too large"):
+            wp.capture_launch(capture.graph)
+        assert x.list() == [4.0, 4.0]
+        x.zero_()
+        wp.capture_launch(capture.graph)
+        assert x.list() == [2.0, 2.0]
+    finally:
+        wp.config.mode = "release"
+
+
+def test_an_error_in_the_block_ends_the_capture():
+    x = wp.zeros(2, dtype=float)
+    with pytest.raises(KeyError), wp.ScopedCapture() as capture:
+        wp.capture_if(wp.ones(1, dtype=int), lambda: {}["missing"])
+    assert capture.graph is None
+    x.fill_(1.0)
+    assert x.list() == [1.0, 1.0]
+
+
+def test_interpreted_launches_are_captured():
+    x = wp.zeros(2, dtype=float)
+    with wp.ScopedCapture() as capture:
+        wp.launch(add, dim=2, inputs=[x, 1.0], interpret=True)
+    assert x.list() == [0.0, 0.0]
+    wp.capture_launch(capture.graph)
+    assert x.list() == [1.0, 1.0]
+
+
+def test_drawing(tmp_path):
+    x, more = wp.zeros(2, dtype=float), wp.zeros(1, dtype=int)
+    with wp.ScopedCapture() as capture:
+        wp.launch(add, dim=2, inputs=[x, 1.0])
+        wp.capture_while(more, lambda: x.fill_(1.0))
+    wp.capture_debug_dot_print(capture.graph, str(tmp_path / "graph.dot"))
+    text = (tmp_path / "graph.dot").read_text()
+    assert 'n0 [label="add 2"]' in text
+    assert "n0 -> n1" in text
+    assert "cluster_n1_0" in text
+    assert text.count("{") == text.count("}")
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: wp.capture_end(), RuntimeError, "wp.capture_begin"),
+        (lambda: wp.capture_launch(None), TypeError, "expected a graph, got NoneType"),
+        (lambda: wp.capture_launch(wp.ScopedCapture()), TypeError, ".graph"),
+        (lambda: wp.capture_if(wp.zeros(1, dtype=float)), TypeError, "array of int32"),
+        (lambda: wp.capture_if(3), TypeError, "got int"),
+        (lambda: wp.capture_while(wp.zeros(0, dtype=int), print), ValueError, "no elements"),
+        (lambda: wp.capture_while(wp.zeros(1, dtype=int), None), TypeError, "while_body"),
+        (lambda: wp.capture_debug_dot_print(1, "x"), TypeError, "expected a graph"),
+        (lambda: wp.capture_begin(device="cuda"), (RuntimeError, ValueError), "cuda"),
+    ],
+)
+def test_mistakes(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call()
+
+
+def test_two_captures_of_one_thread():
+    wp.capture_begin()
+    try:
+        with pytest.raises(RuntimeError, match="captures a graph already"):
+            wp.capture_begin()
+    finally:
+        wp.capture_end()
+
+
+def test_a_tape_does_not_see_graphs():
+    with wp.ScopedCapture() as capture:
+        wp.zeros(1, dtype=float)
+    with wp.Tape(), pytest.raises(RuntimeError, match="a tape does not see"):
+        wp.capture_launch(capture.graph)
