@@ -47,7 +47,7 @@ THIRD_PARTY = {
     "numpy": ("runtime", "algo", "geometry", "interop", "usd", "nodes", "cli.py"),
     "pxr": ("usd", "nodes"),
     "PIL": ("usd", "cli.py"),
-    "rich": ("nodes", "cli.py"),
+    "rich": ("nodes", "cli.py", "runtime/progress.py"),
     "torch": ("interop",),
     "jax": ("interop",),
     "paddle": ("interop",),

@@ -82,7 +82,7 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "graphs": (
         "Graphs and gradients",
         "Captured launches and tapes; see [graphs.md](../graphs.md) and [gradients.md](../gradients.md).",
-        "runtime.graph runtime.tape",
+        "runtime.graph runtime.tape runtime.checkpointed",
     ),
     "types": (
         "Types and constants",

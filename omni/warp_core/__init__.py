@@ -54,6 +54,7 @@ _HOMES = {
     "runtime.graph": """Graph ScopedCapture capture_begin capture_debug_dot_print capture_end capture_if capture_launch
         capture_while is_conditional_graph_supported""",
     "runtime.tape": "Tape",
+    "runtime.checkpointed": "checkpointed",
     "runtime.map": "map",
     "runtime.matmul": "batched_matmul matmul",
     "runtime.modules": "force_load get_module_options load_module set_module_options",

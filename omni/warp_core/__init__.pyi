@@ -2394,6 +2394,41 @@ from .runtime.graph import capture_launch as capture_launch
 from .runtime.graph import capture_while as capture_while
 from .runtime.graph import is_conditional_graph_supported as is_conditional_graph_supported
 from .runtime.tape import Tape as Tape
+def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]], memory_budget: int | None = None, progress: builtins.bool = False) -> None:
+    """Run `step(0)`, ... `step(n - 1)`; on a tape, such that gradients flow back through all of them in a fixed memory.
+
+    The tape keeps snapshots of the state, as many as fit into the budget, and runs steps again from these when it goes
+    backwards. The number of steps that run again is the least possible (A. Griewank, A. Walther, Algorithm 799:
+    revolve, ACM Transactions on Mathematical Software 26, 2000). Gradients are those of a tape that records all steps.
+
+    Args:
+        step: launches what one step consists of; it gets the step's number. It will be called many times for each
+            number and must do the same every time.
+        n: the number of steps.
+        state: the arrays that hand over from step to step. Others may be written if no step reads what an earlier
+            one wrote: where a step begins by overwriting all of them, or steps never read them.
+        memory_budget: the bytes that snapshots may take; by default what the tape may take, or 256 MiB.
+        progress: show a progress bar, which takes the package rich.
+
+    Raises:
+        ValueError: if not even one snapshot fits into the budget.
+        RuntimeError: if a step cannot run again, since it depends on more than its number and the state. `backward`
+            raises it where that shows only then.
+
+    >>> @wp.kernel
+    ... def grow(x: wp.array(dtype=float), rate: wp.array(dtype=float)):
+    ...     i = wp.tid()
+    ...     x[i] = x[i] * rate[0]
+    >>> x = wp.ones(1, dtype=float, requires_grad=True)
+    >>> rate = wp.full(1, 0.5, dtype=float, requires_grad=True)
+    >>> tape = wp.Tape()
+    >>> with tape:
+    ...     wp.checkpointed(lambda i: wp.launch(grow, dim=1, inputs=[x, rate]), 10, state=[x])
+    >>> tape.backward(x)
+    >>> rate.grad.numpy()[0] == 10 * 0.5**9
+    True
+    """
+
 def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] | None = None, return_kernel: builtins.bool = False, block_dim: int | None = None, device: Device | str | None = None) -> Any:
     """Apply a function to the elements of arrays.
 

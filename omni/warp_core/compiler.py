@@ -226,6 +226,11 @@ def adjoint_facts(request: CompileRequest) -> tuple[tuple[bool, ...], bool]:
     return roomy(find, request.kernel.subject)
 
 
+def effects(kernel: Kernel) -> Any:
+    """What a kernel does to memory: `passes.effects.Effects`. Raises as `compile`."""
+    return roomy(lambda: _stage("passes.effects").effects(_stage("front.lower").lower_kernel(kernel)), kernel.subject)
+
+
 def _reverse(request: CompileRequest, fn: Any) -> Any:
     """The adjoint of a lowered kernel."""
     given = _stage("front.gradients").library_gradient

@@ -1,9 +1,18 @@
-"""Which array parameters a function may write: launches refuse read-only memory for those and for no others."""
+"""What a function does to the memory of its array parameters.
+
+`written_params` says which it may write: launches refuse read-only memory for those and for no others. `effects` says
+more of a kernel, for what runs launches again.
+"""
 
 from __future__ import annotations
 
-from ..ir.nodes import Function, Region, Value
-from ..lang.types import Array, FixedArray
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..ir.nodes import Function, Operation, Region, Value
+from ..lang.types import Array, FixedArray, element, leaves
+from .inline import inline_calls
+from .simplify import simplify
 
 
 def written_params(fn: Function) -> tuple[bool, ...]:
@@ -42,3 +51,75 @@ def _origin(v: Value) -> Value:
     while v.op is not None and v.op.code == "slice":
         v = v.op.args[0]
     return v
+
+
+class Access(NamedTuple):
+    """What a kernel does to the arrays of one parameter.
+
+    Adding to elements without looking at them is no reading. `covers`: every thread writes the element at its own
+    index, so that a launch over the array's shape leaves nothing of what was there.
+    """
+
+    reads: bool = False
+    writes: bool = False
+    covers: bool = False
+
+
+class Effects(NamedTuple):
+    """What a kernel does to memory.
+
+    `params` has an entry for each parameter. With `unordered`, results depend on the order of threads; with `hidden`,
+    it gets at arrays through elements of arrays.
+    """
+
+    params: tuple[Access, ...]
+    unordered: bool
+    hidden: bool
+
+
+def effects(kernel: Function) -> Effects:
+    """What a kernel does to memory. An array of unknown origin counts as any of its element type."""
+    flat = simplify(inline_calls(kernel, lambda callee: True))
+    operations = list(flat.body.walk())
+    used = {a for op in operations for a in op.args}
+    read, written, unordered = [], [], False
+    for op in operations:
+        if op.code == "load" or (op.code == "atomic" and _looks(op, used)):
+            read.append(_source(op.args[0]))
+        if op.code in ("store", "atomic"):
+            written.append(_source(op.args[0]))
+        if op.code == "atomic":
+            unordered |= _looks(op, used) or element(op.result.type).is_float  # type: ignore[attr-defined]
+    covered = set(_covered(flat.body))
+    params = (Access(_meets(p, read), _meets(p, written), p in covered and not _meets(p, read)) for p in flat.params)
+    hidden = any(v.op is not None and v.op.code == "load" for v in (*read, *written))
+    return Effects(tuple(params), unordered, hidden)
+
+
+def _looks(atomic: Operation, used: set[Value]) -> bool:
+    """Whether what an atomic does depends on what it finds."""
+    return atomic.attr[0] not in ("add", "sub") or atomic.result in used
+
+
+def _source(array: Value) -> Value:
+    """The parameter or local array that an array is part of; or where it comes from, if that is something else."""
+    while array.op is not None and array.op.code in ("slice", "extract"):
+        array = array.op.args[0]
+    return array
+
+
+def _meets(param: Value, accessed: list[Value]) -> bool:
+    arrays = {t.dtype for _, t in leaves(param.type) if isinstance(t, Array)}
+    unknown = {v.type.dtype for v in accessed if v.op is not None and v.op.code != "alloca"}
+    return param in accessed or bool(arrays & unknown)
+
+
+def _covered(body: Region) -> Iterator[Value]:
+    """The arrays that every thread stores a whole element of, at its own index."""
+    for op in body.ops:
+        if any(inner.code in ("return", "unreachable") for region in op.regions for inner in region.walk()):
+            return
+        if op.code == "store" and not op.attr:
+            indices = [i.op.attr if i.op is not None and i.op.code == "tid" else None for i in op.args[1:-1]]
+            if indices == [(d, len(indices)) for d in range(len(indices))]:
+                yield op.args[0]

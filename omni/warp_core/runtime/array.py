@@ -168,6 +168,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             self._allocate(element, found.shape)
             memory.assign(self.numpy(), numbers)
             references.replace(self, self._layout(), found.refs)
+            recording.overwritten(self)
 
     def _from_memory(
         self,
@@ -186,6 +187,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         if ptr is None:
             buffer = _buffer(element, shape, high - low)
             self._init(element, buffer.ptr - low, shape, steps, buffer)
+            recording.made(self)
             return
         if ptr == 0 and high > low:
             raise ValueError(f"ptr: there is no memory at 0 for shape={shape}")
@@ -201,6 +203,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         strides = views.c_strides(shape, element.type.size)
         buffer = _buffer(element, shape, views.span(shape, strides, element.type.size)[1])
         self._init(element, buffer.ptr, shape, strides, buffer)
+        recording.made(self)
 
     @classmethod
     def _empty(cls, element: Element, shape: tuple[int, ...]) -> array:
@@ -283,6 +286,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             grad = array(dtype=self.dtype, shape=self.shape, strides=self.strides)
             grad.zero_()
             self._set_grad(grad)
+            recording.made_gradient(grad)
 
     # -- access -----------------------------------------------------------------------------------------------------
 
@@ -331,8 +335,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
 
     def _forget(self, layout: Layout) -> None:
         """Tell the tape that elements have got values which depend on nothing recorded."""
-        if self._grad is not None:
-            recording.overwritten(self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(0,))))
+        recording.overwritten(self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(0,))))
 
     def _check_writable(self) -> None:
         if self.readonly:

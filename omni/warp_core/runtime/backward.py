@@ -65,7 +65,7 @@ def record(kernel: Kernel, dim: Any, args: Sequence[Any]) -> Recorded | Inactive
         CompileError: the kernel cannot be differentiated.
         ValueError: arrays of different element types share memory, which gradients could not follow.
     """
-    held = [_as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
+    held = [as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
     arrays = [a for value in held for a in arrays_in(value)]
     if all(a.grad is None for a in arrays):
         return Inactive(kernel, arrays)
@@ -88,7 +88,7 @@ def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Seq
         CompileError: the kernel cannot be differentiated.
         ValueError: it overwrites what its gradient needs, so that only a tape can tell.
     """
-    held = [_as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
+    held = [as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
     for i, g in enumerate(gradients[: len(held)]):
         if isinstance(g, array) and isinstance(held[i], array):
             held[i] = held[i][...]
@@ -116,7 +116,7 @@ def _options(kernel: Kernel, arrays: Sequence[array]) -> plans.Options:
     return plans.options_for(kernel)._replace(debug=False, adjoint="shared" if _share(kernel, arrays) else "distinct")
 
 
-def _as_array(value: Any, t: Any) -> Any:
+def as_array(value: Any, t: Any) -> Any:
     """NumPy arrays and the like as arrays over the same memory; values as copies, since theirs may change."""
     if not isinstance(t, Array) or value is None or isinstance(value, array):
         if isinstance(value, (list, tuple, np.ndarray)):

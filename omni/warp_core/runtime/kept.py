@@ -52,6 +52,11 @@ def span_of(a: array) -> tuple[int, int]:
     return a.ptr + low, a.ptr + high
 
 
+def memory_at(span: tuple[int, int]) -> bytes:
+    """The bytes from one address to before another."""
+    return ctypes.string_at(span[0], span[1] - span[0])
+
+
 def merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Spans with those that overlap made one."""
     out: list[tuple[int, int]] = []

@@ -94,10 +94,8 @@ def _launch(
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
         backward.launch_adjoint(instance, dim, args, given)
         return None
-    if recording.tape() is not None and record_tape:
-        if record_cmd:
-            raise RuntimeError(f"kernel `{kernel.name}`: a tape does not see recorded launches; launch it plainly")
-        recording.tape().record_launch(instance, dim, args)
+    if recording.active():
+        _note(instance, dim, args, record_tape, record_cmd)
     if interpret or config.mode == "interpret":
         return _interpret(InterpretedLaunch(instance, dim, args), record_cmd)
     variant = STRIDED if any(map(_is_strided, args)) else 0
@@ -120,6 +118,15 @@ def _interpret(launch: InterpretedLaunch, record_cmd: bool) -> InterpretedLaunch
         return launch
     capture.call(launch.launch, label=f"{launch.kernel.name} {launch.dim} interpreted")
     return None
+
+
+def _note(kernel: Kernel, dim: Any, args: Sequence[Any], on_tape: bool, record_cmd: bool) -> None:
+    """Tell who wants to know that a launch is about to run."""
+    if recording.tape() is not None and on_tape:
+        if record_cmd:
+            raise RuntimeError(f"kernel `{kernel.name}`: a tape does not see recorded launches; launch it plainly")
+        recording.tape().record_launch(kernel, dim, args)
+    recording.launched(kernel, dim, args)
 
 
 def _check_kernel(kernel: Any) -> None:

@@ -15,6 +15,7 @@ from ..lang.types import BF16, Struct, Type, element
 from .dtypes import bfloat16_bits, bfloat16_numbers
 
 _active: list[Any] = []  # the tape that records, if there is one
+_witnesses: list[Any] = []  # what is told of all that happens to memory, recorded or not
 _watchers: list[Callable[[], None]] = []
 
 
@@ -31,8 +32,8 @@ def tape() -> Any:
 
 
 def active() -> bool:
-    """Whether a tape records anything."""
-    return bool(_active)
+    """Whether anything must know of launches."""
+    return bool(_witnesses) or any(t is not SILENT for t in _active)
 
 
 def begin(recording: Any) -> None:
@@ -47,6 +48,40 @@ def end() -> None:
     """Let no tape record any more."""
     _active.clear()
     _tell()
+
+
+class Silent:
+    """A tape that records nothing, for runs whose gradients come from elsewhere."""
+
+    def record_launch(self, kernel: Any, dim: Any, args: Any) -> None:
+        """Pass over a launch."""
+
+    def record_func(self, backward: Callable[[], None], arrays: Any) -> None:
+        """Pass over a step; what it does to the arrays is not known."""
+        for witness in _witnesses:
+            witness.touched(arrays)
+
+
+SILENT = Silent()
+
+
+class Instead:
+    """A `with` block in which another tape records, and nothing else does."""
+
+    def __init__(self, recording: Any, witness: Any = None):
+        self._tape, self._witness = recording, witness
+
+    def __enter__(self) -> None:
+        self._before = _active[:], _witnesses[:], _pauses.count
+        self._set([self._tape], [self._witness] if self._witness is not None else [], 0)
+
+    def __exit__(self, *exception: object) -> None:
+        self._set(*self._before)
+
+    @staticmethod
+    def _set(active: list[Any], witnesses: list[Any], pauses: int) -> None:
+        _active[:], _witnesses[:], _pauses.count = active, witnesses, pauses
+        _tell()
 
 
 class Paused:
@@ -72,17 +107,39 @@ def _tell() -> None:
 # -- changes that are not launches ------------------------------------------------------------------------------------
 
 
+def launched(kernel: Any, dim: Any, args: Any) -> None:
+    """Note that a launch is about to run, recorded or not."""
+    for witness in _witnesses:
+        witness.launched(kernel, dim, args)
+
+
+def made(a: Any) -> None:
+    """Note that `a` has got memory of its own."""
+    for witness in _witnesses:
+        witness.made(a)
+
+
+def made_gradient(a: Any) -> None:
+    """Note that `a` has become the gradient of an array."""
+    for witness in _witnesses:
+        witness.made_gradient(a)
+
+
 def overwritten(a: Any) -> None:
     """Note that the elements of `a` have got other values, which depend on nothing recorded."""
+    for witness in _witnesses:
+        witness.overwritten(a)
     recording = tape()
-    if recording is not None and a.grad is not None:
+    if recording not in (None, SILENT) and a.grad is not None:
         recording.record_func(a.grad.zero_, [a])
 
 
 def copied(dest: Any, src: Any) -> None:
     """Note that the elements of `src` were copied to those of `dest`; both are arrays of one shape."""
+    for witness in _witnesses:
+        witness.copied(dest, src)
     recording = tape()
-    if recording is None or dest.grad is None:
+    if recording in (None, SILENT) or dest.grad is None:
         return
 
     def backward() -> None:

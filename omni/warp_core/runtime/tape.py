@@ -72,6 +72,9 @@ class Tape:
         if not self.launches:
             raise ValueError("nothing is recorded on this tape: launch inside `with tape:`")
         self._start(loss, grads or {})
+        self._run_backwards()
+
+    def _run_backwards(self) -> None:
         with recording.Paused():
             for step in reversed(self.launches):
                 step.backward() if isinstance(step, (Recorded, Inactive)) else step[0]()

@@ -1,0 +1,223 @@
+"""`wp.checkpointed`: gradients of long simulations in a fixed memory.
+
+A tape keeps what every launch overwrites. Here a few snapshots of the state are kept, and steps run again from them
+when their turn comes in `backward`, each on a tape of its own. `revolve` says from which, `witness` sees to it that
+steps which run again do what they did. Start with `checkpointed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _native, config
+from . import recording
+from .array import array
+from .progress import Bar
+from .revolve import Action, advances, schedule
+from .snapshots import Snapshots
+from .tape import Tape
+from .witness import Fingerprint, Witness
+
+__all__ = ["checkpointed"]
+
+DEFAULT_BUDGET = 256 << 20
+TOLERANCE = 1e-2  # of the largest number: between runs whose atomics come in another order
+
+
+def checkpointed(
+    step: Callable[[int], Any],
+    n: int,
+    state: Sequence[array],
+    memory_budget: int | None = None,
+    progress: bool = False,
+) -> None:
+    """Run `step(0)`, ... `step(n - 1)`; on a tape, such that gradients flow back through all of them in a fixed memory.
+
+    The tape keeps snapshots of the state, as many as fit into the budget, and runs steps again from these when it goes
+    backwards. The number of steps that run again is the least possible (A. Griewank, A. Walther, Algorithm 799:
+    revolve, ACM Transactions on Mathematical Software 26, 2000). Gradients are those of a tape that records all steps.
+
+    Args:
+        step: launches what one step consists of; it gets the step's number. It will be called many times for each
+            number and must do the same every time.
+        n: the number of steps.
+        state: the arrays that hand over from step to step. Others may be written if no step reads what an earlier
+            one wrote: where a step begins by overwriting all of them, or steps never read them.
+        memory_budget: the bytes that snapshots may take; by default what the tape may take, or 256 MiB.
+        progress: show a progress bar, which takes the package rich.
+
+    Raises:
+        ValueError: if not even one snapshot fits into the budget.
+        RuntimeError: if a step cannot run again, since it depends on more than its number and the state. `backward`
+            raises it where that shows only then.
+
+    >>> @wp.kernel
+    ... def grow(x: wp.array(dtype=float), rate: wp.array(dtype=float)):
+    ...     i = wp.tid()
+    ...     x[i] = x[i] * rate[0]
+    >>> x = wp.ones(1, dtype=float, requires_grad=True)
+    >>> rate = wp.full(1, 0.5, dtype=float, requires_grad=True)
+    >>> tape = wp.Tape()
+    >>> with tape:
+    ...     wp.checkpointed(lambda i: wp.launch(grow, dim=1, inputs=[x, rate]), 10, state=[x])
+    >>> tape.backward(x)
+    >>> rate.grad.numpy()[0] == 10 * 0.5**9
+    True
+    """
+    _check(step, n, state)
+    tape = recording.tape()
+    if tape is recording.SILENT or isinstance(tape, _StepTape):
+        raise RuntimeError("wp.checkpointed inside of a step of wp.checkpointed: let one of them be a plain loop")
+    if tape is None or n == 0:
+        with Bar("steps", n, progress) as bar:
+            for i in range(n):
+                step(i)
+                bar.advance()
+        return
+    budget = memory_budget if memory_budget is not None else getattr(tape, "memory_budget", None) or DEFAULT_BUDGET
+    run = _Run(step, n, state, budget, progress)
+    run.forward()
+    tape.record_func(run.backward, [*run.written, *run.read])
+
+
+def _check(step: Any, n: Any, state: Any) -> None:
+    if not callable(step):
+        raise TypeError(f"step: expected a function of the step's number, got {type(step).__name__}")
+    if not hasattr(n, "__index__") or n < 0:
+        raise ValueError(f"n: expected a number of steps, got {n!r}")
+    if not isinstance(state, (list, tuple)) or not state or not all(isinstance(a, array) for a in state):
+        raise TypeError("state: expected a list of the arrays that steps hand over to each other")
+    for a in state:
+        if a._refs is not None:
+            raise TypeError(
+                f"state: elements of {a._require_element().name} hold arrays, which snapshots would not keep"
+            )
+
+
+class _StepTape(Tape):
+    """Records one step that runs again."""
+
+
+class _Run:
+    """Steps that ran, and all it takes to go back through them."""
+
+    def __init__(self, step: Callable[[int], Any], n: int, state: Sequence[array], budget: int, progress: bool):
+        self.step, self.n, self.state, self.progress = step, n, list(state), progress
+        self.end = Snapshots(state)  # of the step whose turn it is, as it was when it ran before
+        self.slots = min(budget // max(self.end.nbytes, 1), n + 1)
+        if self.slots < 1:
+            raise ValueError(
+                f"memory_budget: a snapshot of the state takes {self.end.nbytes} bytes, and the budget is {budget}"
+            )
+        self.snapshots = Snapshots(state, self.slots)
+        self.witness = Witness(self.end.spans)
+        self.rest: Iterator[Action] | None = None  # what is left of the schedule before the first `backward`
+
+    @property
+    def read(self) -> list[array]:
+        """The arrays that steps only read."""
+        return [use.array for use in self.witness.read.values()]
+
+    @property
+    def written(self) -> list[array]:
+        """The arrays that steps write, and the state."""
+        return [*self.state, *(use.array for use in self.witness.written.values())]
+
+    def forward(self) -> None:
+        """Run all steps, keeping snapshots on the way."""
+        # The last step of this schedule is the program that follows.
+        self.rest = schedule(self.n + 1, self.slots)
+        with recording.Instead(recording.SILENT, self.witness), Bar("steps", self.n, self.progress) as bar:
+            for action in self.rest:
+                if action.kind == "reverse":
+                    break
+                self._perform(action, bar, self.witness)
+            self.witness.end()
+        self.witness.check_unwritten()
+        self.last, self.constants = Snapshots(self.state), Snapshots(self.read)
+        self.last.save()
+        self.constants.save()
+
+    def backward(self) -> None:
+        """Go back through all steps, adding to gradients. What arrays have is left as it is."""
+        self.witness.check_gradients()
+        now = Snapshots(self.written if self.constants.same() else [*self.written, *self.read])
+        now.save()
+        try:
+            if not self.constants.same():
+                self.constants.restore()
+            self._go_back()
+        finally:
+            now.restore()
+
+    def _go_back(self) -> None:
+        actions, self.rest = self.rest, None
+        total = advances(self.n + 1, self.slots)
+        if actions is None:  # again: of all snapshots, the one at the start is left
+            actions, total = schedule(self.n, self.slots), advances(self.n, self.slots) + self.n
+            next(actions)
+            self.snapshots.restore(0)
+        end, start, fingerprint = self.last, Snapshots(self.state), Fingerprint()
+        with Bar("back", total, self.progress) as bar:
+            for action in actions:
+                if action.kind != "reverse":
+                    self._perform(action, bar)
+                    continue
+                start.save()
+                self._reverse(action.first, fingerprint)
+                if not end.same():
+                    self._check_rounding(action.first, end)
+                end, start = (start, end) if end is not self.last else (start, Snapshots(self.state))
+                bar.advance()
+        if fingerprint.sum != self.witness.sum:
+            raise RuntimeError(
+                "steps that ran again launched other kernels, or gave them other numbers or arrays, than the first "
+                "time: a step must depend on nothing but its number and `state`"
+            )
+
+    def _perform(self, action: Action, bar: Bar, witness: Witness | None = None) -> None:
+        if action.kind == "save":
+            self.snapshots.save(action.slot)
+        elif action.kind == "restore":
+            self.snapshots.restore(action.slot)
+        elif witness is not None:
+            for i in range(action.first, action.last):
+                witness.begin(i)
+                self.step(i)
+                bar.advance()
+        else:
+            with recording.Instead(recording.SILENT):
+                for i in range(action.first, action.last):
+                    self.step(i)
+            bar.advance(action.last - action.first)
+
+    def _reverse(self, i: int, fingerprint: Fingerprint) -> None:
+        tape = _StepTape()
+        with recording.Instead(tape, fingerprint):
+            fingerprint.begin(i)
+            self.step(i)
+            fingerprint.end()
+        tape._run_backwards()
+
+    def _check_rounding(self, i: int, end: Snapshots) -> None:
+        """Raise unless the state after step `i` differs no more from that of the first run than atomics explain."""
+        threads_matter = self.witness.unordered and _native.get_num_threads() > 1
+        if threads_matter and not getattr(config, "deterministic", False):
+            here = [a.numpy().copy() for a in self.state]
+            end.restore()
+            if all(_close(a, b.numpy()) for a, b in zip(here, self.state)):
+                return
+        raise RuntimeError(
+            f"step {i} gave another state when it ran again: a step must depend on nothing but its number and `state`"
+            + ("; atomics of several threads do, unless wp.config.deterministic is set" if threads_matter else "")
+        )
+
+
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    if a.dtype.kind != "f" or not a.size:
+        return True
+    scale = float(np.nanmax(np.abs(b)))
+    return np.allclose(a, b, rtol=0, atol=TOLERANCE * scale, equal_nan=True)

@@ -1,0 +1,467 @@
+"""wp.checkpointed gives the gradients of a tape that records all steps, bit for bit, or refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+from omni.warp_core.runtime.revolve import advances
+
+F = wp.array(dtype=float)
+D = wp.array(dtype=wp.float64)
+CELLS = 9
+
+
+@wp.kernel
+def push(u: F, v: F, stiffness: F, force: F):
+    i = wp.tid()
+    n = u.shape[0]
+    pull = u[wp.max(i - 1, 0)] + u[wp.min(i + 1, n - 1)] - 2.0 * u[i]
+    force[i] = v[i] + stiffness[i] * wp.sin(pull)
+
+
+@wp.kernel
+def move(u: F, v: F, dt: float):
+    i = wp.tid()
+    u[i] = u[i] + v[i] * dt
+
+
+@wp.kernel
+def add_squares(u: F, total: F):
+    wp.atomic_add(total, 0, u[wp.tid()] * u[wp.tid()])
+
+
+@wp.kernel
+def note(u: F, i: int, history: F):
+    history[i] = u[0] * u[0]
+
+
+@wp.kernel
+def scale(x: F, by: float):
+    i = wp.tid()
+    x[i] = x[i] * by
+
+
+@wp.kernel
+def scale_by(x: F, by: F):
+    i = wp.tid()
+    x[i] = x[i] * by[i]
+
+
+@wp.kernel
+def add(x: F, y: F):
+    i = wp.tid()
+    x[i] = x[i] + y[i]
+
+
+@wp.kernel
+def add_part(x: F, y: F, i: int):
+    y[i] = x[i] + 1.0
+
+
+@wp.kernel
+def grow(x: D, rate: D, count: wp.array(dtype=int)):
+    i = wp.tid()
+    count[i] = count[i] + 1
+    x[i] = x[i] + rate[0] * x[i] * wp.float64(count[i])
+
+
+def active(values, dtype=float):
+    return wp.array(values, dtype=dtype, requires_grad=True)
+
+
+def ones(a):
+    return wp.array(np.ones(a.numpy().shape, a.numpy().dtype), dtype=a.dtype)
+
+
+class Wave:
+    """A chain of springs; what it begins with and its stiffness are to be differentiated."""
+
+    def __init__(self, seed=0):
+        rng = np.random.default_rng(seed)
+        self.start = active(rng.random(CELLS))
+        self.stiffness = active(rng.random(CELLS) * 0.3)
+        self.u, self.v, self.force = (active(np.zeros(CELLS)) for _ in range(3))
+        self.energy, self.total = active([0.0]), active([0.0])
+        self.history = active(np.zeros(64))
+        self.calls = 0
+
+    def step(self, i):
+        self.calls += 1
+        wp.launch(push, dim=CELLS, inputs=[self.u, self.v, self.stiffness, self.force])
+        wp.copy(self.v, self.force)
+        wp.launch(move, dim=CELLS, inputs=[self.u, self.v, 0.1 + 0.01 * i])
+        if i % 3 == 0:
+            wp.launch(add_squares, dim=CELLS, inputs=[self.u, self.energy])
+        wp.launch(note, dim=1, inputs=[self.u, i, self.history])
+
+    def run(self, n, tape, **options):
+        with tape:
+            wp.copy(self.u, self.start)
+            wp.launch(move, dim=CELLS, inputs=[self.u, self.start, 0.5])
+            if options:
+                wp.checkpointed(self.step, n, **options)
+            else:
+                for i in range(n):
+                    self.step(i)
+            wp.launch(add_squares, dim=CELLS, inputs=[self.u, self.total])
+            wp.launch(scale, dim=CELLS, inputs=[self.u, 7.0])  # what follows may overwrite the state
+        return self
+
+    def seeds(self):
+        history = wp.array(np.linspace(0.0, 1.0, 64), dtype=float)
+        return {self.total: ones(self.total), self.energy: ones(self.energy), self.history: history}
+
+    def gradients(self):
+        arrays = (self.start, self.stiffness, self.u, self.v, self.force, self.energy, self.total, self.history)
+        return [a.grad.numpy().copy() for a in arrays]
+
+    def contents(self):
+        arrays = (self.start, self.stiffness, self.u, self.v, self.force, self.energy, self.total, self.history)
+        return [a.numpy().copy() for a in arrays]
+
+
+def same(a, b):
+    return all(np.array_equal(x, y) for x, y in zip(a, b))
+
+
+SNAPSHOT = 2 * CELLS * 4
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 10, 41])
+@pytest.mark.parametrize("snapshots", [1, 2, 3, 5, 100])
+def test_gradients_are_those_of_the_whole_tape(n, snapshots):
+    whole, tape = Wave(), wp.Tape()
+    whole.run(n, tape)
+    tape.backward(grads=whole.seeds())
+    parts, tape = Wave(), wp.Tape()
+    parts.run(n, tape, state=[parts.u, parts.v], memory_budget=snapshots * SNAPSHOT)
+    assert same(whole.contents(), parts.contents())
+    tape.backward(grads=parts.seeds())
+    assert same(whole.gradients(), parts.gradients())
+    assert same(whole.contents(), parts.contents())
+    # The first run, the advances back, and each step once on its tape.
+    assert parts.calls == advances(n + 1, min(snapshots, n + 1)) + n
+
+
+def test_backward_again():
+    whole, tape = Wave(), wp.Tape()
+    whole.run(20, tape)
+    tape.backward(grads=whole.seeds())
+    parts, tape = Wave(), wp.Tape()
+    parts.run(20, tape, state=[parts.u, parts.v], memory_budget=3 * SNAPSHOT)
+    for _ in range(3):
+        tape.zero()
+        tape.backward(grads=parts.seeds())
+        assert same(whole.gradients(), parts.gradients())
+
+
+def test_what_changes_later_changes_no_gradient():
+    whole, tape = Wave(), wp.Tape()
+    whole.run(20, tape)
+    tape.backward(grads=whole.seeds())
+    parts, tape = Wave(), wp.Tape()
+    parts.run(20, tape, state=[parts.u, parts.v], memory_budget=3 * SNAPSHOT)
+    parts.stiffness.fill_(9.0)
+    parts.v.fill_(9.0)
+    tape.backward(grads=parts.seeds())
+    assert same(whole.gradients(), parts.gradients())
+    assert parts.stiffness.list() == parts.v.list() == [9.0] * CELLS
+
+
+def test_without_a_tape_steps_run_once():
+    a, b = Wave(), Wave()
+    wp.checkpointed(a.step, 5, state=[a.u, a.v])
+    for i in range(5):
+        b.step(i)
+    assert same(a.contents(), b.contents()) and a.calls == 5
+
+
+def test_other_types_and_integer_state():
+    def gradient(n, checkpointed):
+        x, rate = active([1.0, 2.0], wp.float64), active([0.01], wp.float64)
+        count = wp.zeros(2, dtype=int)
+        tape = wp.Tape()
+
+        def step(i):
+            wp.launch(grow, dim=2, inputs=[x, rate, count])
+
+        with tape:
+            if checkpointed:
+                wp.checkpointed(step, n, state=[x, count], memory_budget=3 * 24)
+            else:
+                for i in range(n):
+                    step(i)
+        tape.backward(grads={x: ones(x)})
+        return [*x.grad.list(), *rate.grad.list(), *count.list()]
+
+    assert gradient(15, True) == gradient(15, False)
+
+
+def test_state_in_views():
+    def gradient(checkpointed):
+        x, rate = active(np.arange(1.0, 7.0)), active(np.full(6, 0.9))
+        tape = wp.Tape()
+
+        def step(i):
+            wp.launch(scale_by, dim=3, inputs=[x[3:], rate[3:]])
+            wp.launch(scale_by, dim=3, inputs=[x[:3], rate[:3]])
+
+        with tape:
+            if checkpointed:
+                wp.checkpointed(step, 7, state=[x], memory_budget=2 * 24)
+            else:
+                for i in range(7):
+                    step(i)
+        tape.backward(grads={x: ones(x)})
+        return [*x.grad.list(), *rate.grad.list()]
+
+    assert gradient(True) == gradient(False)
+
+
+def test_arrays_made_in_a_step():
+    def gradient(checkpointed):
+        x = active([1.0, 2.0, 3.0])
+        tape = wp.Tape()
+
+        def step(i):
+            y = wp.zeros(3, dtype=float, requires_grad=True)
+            wp.launch(add, dim=3, inputs=[y, x])
+            wp.launch(scale, dim=3, inputs=[y, 0.1 * i])
+            wp.launch(scale_by, dim=3, inputs=[x, wp.array([1.0, 2.0, 0.5 + i], dtype=float)])
+            wp.launch(add, dim=3, inputs=[x, y])
+
+        with tape:
+            if checkpointed:
+                wp.checkpointed(step, 9, state=[x], memory_budget=2 * 12)
+            else:
+                for i in range(9):
+                    step(i)
+        tape.backward(grads={x: ones(x)})
+        return x.grad.list()
+
+    assert gradient(True) == gradient(False)
+
+
+def test_numpy_parameters():
+    def gradient(checkpointed):
+        x, by = active([1.0, 2.0, 3.0]), np.array([0.5, 0.9, 1.1], np.float32)
+        tape = wp.Tape()
+
+        def step(i):
+            wp.launch(scale_by, dim=3, inputs=[x, by])
+            wp.launch(scale_by, dim=3, inputs=[x, np.full(3, 1.0 + i, np.float32)])
+
+        with tape:
+            if checkpointed:
+                wp.checkpointed(step, 9, state=[x], memory_budget=2 * 12)
+            else:
+                for i in range(9):
+                    step(i)
+        tape.backward(grads={x: ones(x)})
+        return x.grad.list()
+
+    assert gradient(True) == gradient(False)
+
+
+# -- what is refused --------------------------------------------------------------------------------
+
+
+def refused(step, state, match, n=12, loss=None):
+    """Assert that steps are refused, when they run or in `backward`."""
+    tape = wp.Tape()
+    with pytest.raises(RuntimeError, match=match):
+        with tape:
+            wp.checkpointed(step, n, state=state, memory_budget=3 * sum(a.capacity for a in state))
+        tape.backward(grads={a: ones(a) for a in state})
+
+
+def test_forgotten_state():
+    wave = Wave()
+    refused(wave.step, [wave.u], r"not in `state`(.|\n)*parameter `v` of kernel `push` \(test_checkpointed.py:\d+\)")
+
+
+def test_forgotten_state_that_is_read_first_and_written_late():
+    x, y = active([1.0, 2.0]), active([1.0, 2.0])
+
+    def step(i):
+        wp.launch(scale_by, dim=2, inputs=[x, y])
+        if i == 10:
+            wp.launch(scale, dim=2, inputs=[y, 2.0])
+
+    refused(step, [x], "written in step 10, parameter `x` of kernel `scale`")
+
+
+def test_scratch_that_is_overwritten_in_part_only():
+    x, y = active([1.0, 2.0]), active([1.0, 2.0])
+
+    def step(i):
+        wp.launch(add_part, dim=1, inputs=[x, y, i % 2])
+        wp.launch(scale_by, dim=2, inputs=[x, y])
+
+    refused(step, [x], "not in `state`")
+
+
+def test_scratch_that_a_later_step_reads():
+    x, y = active([1.0, 2.0]), active([1.0, 2.0])
+
+    def step(i):
+        if i % 2 == 0:
+            wp.copy(y, x)
+        wp.launch(scale_by, dim=2, inputs=[x, y])
+
+    refused(step, [x], "not in `state`")
+
+
+def test_changes_that_nothing_tells_of():
+    x, y = active([1.0, 2.0]), active([1.0, 2.0])
+
+    def step(i):
+        y.numpy()[:] *= 1.1
+        wp.launch(scale_by, dim=2, inputs=[x, y])
+
+    refused(step, [x], "changed while the steps ran")
+
+
+def test_steps_that_swap_arrays():
+    names = {"a": active([1.0, 2.0]), "b": active([0.5, 0.7])}
+
+    def step(i):
+        wp.launch(scale_by, dim=2, inputs=[names["a"], names["b"]])
+        names["a"], names["b"] = names["b"], names["a"]
+
+    refused(step, list(names.values()), "when it ran again|steps that ran again")
+
+
+def test_steps_with_random_numbers():
+    rng = np.random.default_rng(0)
+    x, noise = active([1.0, 2.0]), active([0.0, 0.0])
+
+    def by_number(i):
+        wp.launch(scale, dim=2, inputs=[x, 1.0 + 0.1 * rng.random()])
+
+    def by_array(i):
+        wp.launch(scale_by, dim=2, inputs=[x, wp.array(1.0 + 0.1 * rng.random(2), dtype=float)])
+
+    def by_assignment(i):
+        noise.assign(1.0 + 0.1 * rng.random(2))
+        wp.launch(scale_by, dim=2, inputs=[x, noise])
+
+    for step in (by_number, by_array, by_assignment):
+        refused(step, [x], "when it ran again|steps that ran again")
+
+
+def test_random_numbers_that_reach_no_state():
+    rng = np.random.default_rng(0)
+    x, total = active([1.0, 2.0]), active([1.0, 2.0])
+
+    def step(i):
+        wp.launch(scale, dim=2, inputs=[x, 0.9])
+        y = wp.clone(x)
+        wp.launch(scale, dim=2, inputs=[y, rng.random()])
+        wp.launch(scale_by, dim=2, inputs=[y, wp.array(rng.random(2), dtype=float)])
+
+    refused(step, [x], "steps that ran again launched")
+
+
+def test_random_numbers_that_nothing_tells_of():
+    rng = np.random.default_rng(0)
+    x, noise = active([1.0, 2.0]), active([0.0, 0.0])
+
+    def step(i):
+        noise.numpy()[:] = rng.random(2)
+        wp.launch(scale_by, dim=2, inputs=[x, noise])
+
+    refused(step, [x, noise], "when it ran again")
+
+
+def test_a_count_of_calls():
+    x, calls = active([1.0, 2.0]), []
+
+    def step(i):
+        calls.append(i)
+        wp.launch(scale, dim=2, inputs=[x, 1.0 + 0.01 * len(calls)])
+
+    refused(step, [x], "when it ran again")
+
+
+def test_arrays_made_in_a_step_and_used_in_the_next():
+    kept = [active([1.0, 2.0])]
+    x = active([1.0, 2.0])
+
+    def step(i):
+        wp.launch(scale_by, dim=2, inputs=[x, kept[-1]])
+        kept.append(wp.clone(x))
+
+    refused(step, [x], "made in an earlier step")
+
+
+def test_arrays_made_in_a_step_and_used_afterwards():
+    kept, x, total = [], active([1.0, 2.0]), active([0.0])
+
+    def step(i):
+        wp.launch(scale, dim=2, inputs=[x, 0.5])
+        kept.append(wp.clone(x))
+
+    tape = wp.Tape()
+    with tape:
+        wp.checkpointed(step, 3, state=[x])
+        wp.launch(add_squares, dim=2, inputs=[kept[-1], total])
+    with pytest.raises(RuntimeError, match=r"made in a step of wp\.checkpointed is used after"):
+        tape.backward(total)
+
+
+def test_steps_in_steps():
+    x = active([1.0, 2.0])
+
+    def step(i):
+        wp.checkpointed(lambda j: wp.launch(scale, dim=2, inputs=[x, 0.5]), 3, state=[x])
+
+    refused(step, [x], "inside of a step")
+
+
+def test_too_small_a_budget():
+    wave = Wave()
+    with wp.Tape(), pytest.raises(ValueError, match="takes 72 bytes, and the budget is 71"):
+        wp.checkpointed(wave.step, 3, state=[wave.u, wave.v], memory_budget=71)
+
+
+@pytest.mark.parametrize(
+    ("step", "n", "state", "match"),
+    [
+        (3, 3, [wp.zeros(1)], "step: expected a function"),
+        (print, -1, [wp.zeros(1)], "n: expected a number"),
+        (print, 3, [], "state: expected a list"),
+        (print, 3, wp.zeros(1), "state: expected a list"),
+        (print, 3, [np.zeros(1)], "state: expected a list"),
+    ],
+)
+def test_bad_arguments(step, n, state, match):
+    with pytest.raises((TypeError, ValueError), match=match):
+        wp.checkpointed(step, n, state=state)
+
+
+def test_an_error_in_a_step_leaves_the_tape_recording():
+    x, y = active([2.0]), active([0.0])
+
+    def step(i):
+        raise KeyError(i)
+
+    tape = wp.Tape()
+    with tape:
+        with pytest.raises(KeyError):
+            wp.checkpointed(step, 3, state=[x])
+        wp.launch(add_squares, dim=1, inputs=[x, y])
+    tape.backward(y)
+    assert x.grad.list() == [4.0]
+
+
+def test_progress_is_shown_on_request(capfd):
+    x = active([1.0])
+    tape = wp.Tape()
+    with tape:
+        wp.checkpointed(lambda i: wp.launch(scale, dim=1, inputs=[x, 0.5]), 8, state=[x], progress=True)
+    tape.backward(x)
+    assert x.grad.list() == [0.5**8]
+    capfd.readouterr()
