@@ -29,7 +29,7 @@ RANKS = (
     ("dump",),
     ("runtime",),
     ("algo", "types"),
-    ("geometry", "utils"),
+    ("autograd", "geometry", "utils"),
     ("interop", "usd"),
     ("nodes",),
     ("cli", "extension", "as_warp"),
@@ -44,17 +44,18 @@ STANDARD = set(sys.stdlib_module_names)
 # Top-level name of a third-party module -> files or folders (relative to the package) that may import it.
 THIRD_PARTY = {
     "llvmlite": ("codegen/toolchain.py",),
-    "numpy": ("runtime", "algo", "geometry", "interop", "usd", "nodes", "cli.py"),
+    "matplotlib": ("autograd/plot.py",),
+    "numpy": ("runtime", "algo", "autograd", "geometry", "interop", "usd", "nodes", "cli.py"),
     "pxr": ("usd", "nodes"),
     "PIL": ("usd", "cli.py"),
-    "rich": ("nodes", "cli.py", "runtime/progress.py"),
+    "rich": ("nodes", "autograd/report.py", "cli.py", "runtime/progress.py"),
     "torch": ("interop",),
     "jax": ("interop",),
     "paddle": ("interop",),
     "cuda": ("runtime",),
 }
 # What a function may import: frameworks that may be missing, and parts that most processes never need.
-LATE = {"pxr", "PIL", "rich", "torch", "jax", "paddle", "cuda"}
+LATE = {"pxr", "PIL", "rich", "matplotlib", "torch", "jax", "paddle", "cuda"}
 LATE_HOSTS = ("omni.graph.", "omni.kit.")  # there inside a Kit application only
 # Files that load modules by computed names, and why.
 DYNAMIC = {

@@ -93,6 +93,7 @@ PAGES: dict[str, tuple[str, str, str]] = {
                "runtime.debug"),
     "config": ("wp.config", "Options, set by assignment: `wp.config.mode = \"debug\"`.", "config"),
     "utils": ("wp.utils", "Parallel algorithms on arrays.", "wp.utils"),
+    "autograd": ("wp.autograd", "Jacobians, and checks of gradients against differences.", "wp.autograd"),
 }  # fmt: skip
 _PAGE_OF = {place: page for page, (_, _, places) in PAGES.items() for place in places.split()}
 FALLBACK = {"lib": "utilities", "intrinsic": "kernels", "home": "launching", "module": "utilities"}

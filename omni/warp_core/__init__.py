@@ -62,7 +62,7 @@ _HOMES = {
     "runtime.debug": "KernelError",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = ("config", "types", "utils")
+_MODULES = ("autograd", "config", "types", "utils")
 
 
 def __getattr__(name: str) -> Any:

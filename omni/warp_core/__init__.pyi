@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Any, Generic, SupportsFloat, SupportsIndex, SupportsInt
 import numpy as np
 from typing_extensions import ParamSpec, Self, TypeVar
+from . import autograd as autograd
 from . import config as config
 from . import types as types
 from . import utils as utils

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Generic, SupportsFloat, SupportsIndex, Suppor
 import numpy as np
 from typing_extensions import ParamSpec, Self, TypeVar
 
+from . import autograd as autograd
 from . import config as config
 from . import types as types
 from . import utils as utils

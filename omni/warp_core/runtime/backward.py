@@ -36,11 +36,13 @@ class Recorded:
 
     def backward(self) -> None:
         """Add to the gradients of the launch's arrays."""
+        plans.plan_for(self.kernel, self.options).launch(self.dim, self.arguments())
+
+    def arguments(self) -> list[Any]:
+        """The arguments, with arrays that the adjoint reads as they were; in a copy if it writes them."""
         kept = self.kept.copy() if self.replays else self.kept
         reads, _ = facts(self.kernel, self.options)
-        args = [_as_kept(a, kept) if read else a for a, read in zip(self.args, reads)]
-        plan = plans.plan_for(self.kernel, self.options)
-        plan.launch(self.dim, args)
+        return [_as_kept(a, kept) if read else a for a, read in zip(self.args, reads)]
 
 
 @dataclass

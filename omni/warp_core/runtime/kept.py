@@ -38,9 +38,8 @@ class Kept:
         low, _ = span_of(a)
         for start, block in self._blocks:
             if start <= low < start + len(block):
-                made = array(
-                    ptr=ctypes.addressof(block) + a.ptr - start, shape=a.shape, strides=a.strides, dtype=a.dtype
-                )
+                made = array.__new__(array)  # it keeps the copy alive
+                made._init(a._require_element(), ctypes.addressof(block) + a.ptr - start, a.shape, a.strides, block)
                 made._set_grad(a.grad)
                 return made
         return a  # without elements

@@ -1,0 +1,14 @@
+"""`wp.autograd`: Jacobians of kernels and functions, and checks of gradients against differences.
+
+Start with targets.py (what is differentiated), then jacobians.py.
+"""
+
+from __future__ import annotations
+
+from .check import gradcheck, gradcheck_tape
+from .differences import jacobian_fd
+from .jacobians import jacobian
+from .plot import jacobian_plot
+from .targets import FunctionMetadata
+
+__all__ = ["FunctionMetadata", "gradcheck", "gradcheck_tape", "jacobian", "jacobian_fd", "jacobian_plot"]

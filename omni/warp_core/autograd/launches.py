@@ -1,0 +1,62 @@
+"""A launch on a tape as a target: on copies of its arrays, with the values they had when it was recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..runtime import plans
+from ..runtime.array import array
+from ..runtime.backward import Recorded, arrays_in
+from ..runtime.create import clone
+from ..runtime.kept import span_of
+from ..runtime.launch import launch
+from .components import is_differentiable
+from .targets import Target
+
+
+class Unchecked(Exception):
+    """Why a launch cannot be run again."""
+
+
+def target_of_launch(step: Recorded) -> Target:
+    """The launch as a function of all its arguments.
+
+    Raises:
+        Unchecked: It has structs with arrays, or different arrays that overlap.
+    """
+    kernel = step.kernel
+    names = [name for name, _ in kernel.params]
+    for name, value in zip(names, step.args):
+        if not isinstance(value, array) and arrays_in(value):
+            raise Unchecked(f"parameter `{name}` is a struct with arrays")
+    args = _copies(step, names)
+    written = plans.load(kernel, plans.options_for(kernel)).artifact.written
+    outputs = [i for i, (w, a) in enumerate(zip(written, args)) if w and isinstance(a, array)]
+    if not any(map(is_differentiable, args)) or not any(is_differentiable(args[i]) for i in outputs):
+        raise Unchecked("no input or no output has a gradient")
+    results = [args[i] for i in outputs]
+
+    def call() -> list[array]:
+        launch(kernel, step.dim, inputs=args)
+        return results
+
+    return Target(kernel.name, args, names, call, results, [names[i] for i in outputs])
+
+
+def _copies(step: Recorded, names: list[str]) -> list[Any]:
+    """The arguments with copies for arrays; arguments that are the same array get the same copy."""
+    made: dict[tuple, array] = {}
+    spans: dict[tuple, tuple[str, int, int]] = {}
+    then = step.arguments()
+    for name, given, kept in zip(names, step.args, then):
+        if not isinstance(given, array):
+            continue
+        key = (given.ptr, given.shape, given.strides, given.dtype)
+        low, high = span_of(given)
+        for other, (label, start, end) in spans.items():
+            if other != key and low < end and start < high:
+                raise Unchecked(f"`{name}` and `{label}` overlap")
+        spans[key] = name, low, high
+        if key not in made or kept is not given:  # of two, the one that the adjoint reads is what was kept
+            made[key] = clone(kept, requires_grad=given.requires_grad)
+    return [made[(a.ptr, a.shape, a.strides, a.dtype)] if isinstance(a, array) else a for a in step.args]
