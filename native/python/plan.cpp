@@ -2,10 +2,12 @@
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "gil.h"
 #include "warp_core/pool.h"
@@ -26,6 +28,8 @@ constexpr double kTinyNs = 500;        // below this, reading the clock costs as
 constexpr uint32_t kSampleEvery = 16;  // so only one launch of these is timed
 constexpr int kFlatGroups = 64;        // a launch of fewer groups of lanes is not worth compiling the flat variant for
 constexpr size_t kStackBlock = 2048;
+constexpr double kLogBytes = 262144;  // of a chunk: logs that wait for their turn stay in the cache
+constexpr int64_t kParts = 128;       // of launches whose results must not depend on the number of cores
 
 nb::object attribute(const nb::object& type, const char* name) { return nb::object(type.attr(name)); }
 
@@ -35,13 +39,31 @@ struct Task {
     const std::byte* block;
     const int64_t* dims;
     wc_context* context;
+    int64_t threads, chunk, row;
+    Turns* turns = nullptr;  // where the kernel writes logs
     std::atomic<int64_t> busy_ns{0};
+
+    // The thread at or before `at` where chunks may be cut, so that the groups of lanes do not depend on their size.
+    int64_t cut(int64_t at) const {
+        int64_t column = at % row;
+        return at >= threads ? threads : at - column % kGrain;
+    }
+
+    void run(int64_t begin, int64_t end) {
+        if (turns) turns->begin(begin / chunk);
+        kernel(block, dims, cut(begin), cut(end), context);
+        if (turns) turns->end();
+    }
+
+    void run_all() {
+        for (int64_t at = 0; at < threads; at += chunk) run(at, std::min(at + chunk, threads));
+    }
 };
 
 void run_part(void* data, int64_t begin, int64_t end) {
     auto& task = *static_cast<Task*>(data);
     int64_t start = now_ns();
-    task.kernel(task.block, task.dims, begin, end, task.context);
+    task.run(begin, end);
     task.busy_ns.fetch_add(now_ns() - start, std::memory_order_relaxed);
 }
 
@@ -52,6 +74,8 @@ bool no_signal() {
     PyGILState_Release(state);
     return fine;
 }
+
+int64_t whole_grains(int64_t threads) { return (threads + kGrain - 1) / kGrain * kGrain; }
 
 int64_t chunk_size(int64_t threads, double ns_per_thread) {
     bool known = ns_per_thread > 0;
@@ -97,6 +121,35 @@ bool ArrayField::inner_contiguous(const std::byte* block) const {
     wc_array array;
     std::memcpy(&array, block + offset, sizeof array);
     return array.shape[ndim - 1] <= 1 || array.strides[ndim - 1] == itemsize;
+}
+
+Bytes ArrayAt::bytes(const std::byte* block) const {
+    wc_array array;
+    std::memcpy(&array, block + offset, sizeof array);
+    auto low = reinterpret_cast<uintptr_t>(gradient ? array.grad : array.data);
+    if (!low) return {0, 0};
+    uintptr_t high = low + static_cast<uintptr_t>(itemsize);
+    for (int k = 0; k < ndim; ++k) {
+        if (array.shape[k] == 0) return {0, 0};
+        int64_t reach = (array.shape[k] - 1) * array.strides[k];
+        (reach < 0 ? low : high) += static_cast<uintptr_t>(reach);
+    }
+    return {low, high};
+}
+
+bool Accumulation::overlap(const std::byte* block) const {
+    for (const ArrayAt& a : logged)
+        for (const ArrayAt& b : touched)
+            if (a.bytes(block).meets(b.bytes(block))) return true;
+    return false;
+}
+
+Targets Accumulation::targets(const std::byte* block, bool overlap) const {
+    Targets t;
+    for (const ArrayAt& a : logged) (overlap ? t.atomic : t.alone).push_back(a.bytes(block));
+    for (const ArrayAt& a : atomic) t.atomic.push_back(a.bytes(block));
+    if (anywhere) t.atomic.push_back({0, UINTPTR_MAX});
+    return t;
 }
 
 ParamSpec::ParamSpec(std::string name_, nb::object type_, bool writable_,
@@ -201,9 +254,25 @@ Grid Plan::grid(PyObject* dim) const {
 }
 
 void Plan::set_entry(int variant, uintptr_t address, nb::object owner) {
-    if (variant < 0 || variant >= kVariants) throw nb::value_error("variant is a sum of 1 (strided) and 2 (flat)");
+    if (variant < 0 || variant >= kVariants)
+        throw nb::value_error("variant is a sum of 1 (strided), 2 (flat) and 4 (atomic)");
     entries_[variant] = reinterpret_cast<wc_kernel>(address);
     owners[variant] = std::move(owner);
+}
+
+void Plan::set_accumulation(nb::tuple facts) {
+    auto arrays = [&](size_t i) {
+        std::vector<ArrayAt> found;
+        for (auto& [param, offset, ndim, itemsize, gradient] :
+             nb::cast<std::vector<std::tuple<size_t, uint32_t, int, int64_t, bool>>>(facts[i])) {
+            if (param >= params.size() || offset + sizeof(wc_array) > params[param].size || ndim < 1 || ndim > kMaxNdim)
+                throw nb::value_error("no such array");
+            found.push_back({params[param].offset + offset, ndim, itemsize, gradient});
+        }
+        return found;
+    };
+    auto flag = [&](size_t i) { return nb::cast<bool>(facts[i]); };
+    accumulation_ = {arrays(0), arrays(1), arrays(2), flag(3), flag(4), flag(5), flag(6)};
 }
 
 int Plan::variant(const Grid& g, bool strided) const {
@@ -236,33 +305,56 @@ void Plan::launch(PyObject* dim, PyObject* const* values, size_t count) {
 }
 
 void Plan::run(const std::byte* block, const Grid& g, bool strided) {
-    wc_kernel kernel = entry(variant(g, strided));
+    int chosen = variant(g, strided) | (accumulation_.overlap(block) ? kAtomic : 0);
+    wc_kernel kernel = entry(chosen);
     wc_context context;
-    execute(kernel, block, g, context);
+    execute(kernel, chosen, block, g, context);
     if (!context.printed.empty()) print(context);
     if (context.failed()) report(context, g);
 }
 
-void Plan::execute(wc_kernel kernel, const std::byte* block, const Grid& g, wc_context& context) {
+// Chunks of launches that gather sums, and must always come to the same, are of a fixed size.
+int64_t Plan::chunk(const Grid& g, double ns_per_thread, bool small) const {
+    if (accumulation_.in_order && accumulation_.parts) return whole_grains((g.threads + kParts - 1) / kParts);
+    if (small) return g.threads;
+    int64_t chunk = chunk_size(g.threads, ns_per_thread);
+    double logged = logged_per_thread_.load(std::memory_order_relaxed);
+    return logged * static_cast<double>(chunk) > kLogBytes ? whole_grains(static_cast<int64_t>(kLogBytes / logged))
+                                                           : chunk;
+}
+
+void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const Grid& g, wc_context& context) {
     if (g.threads == 0) return;
     double known = ns_per_thread_.load(std::memory_order_relaxed);  // 0 before the first launch
     double work_ns = known * static_cast<double>(g.threads);
     bool small = known > 0 && work_ns < kInlineNs;
-    if (small && work_ns < kTinyNs && ++launches_ % kSampleEvery != 0) {
-        kernel(block, g.dims, 0, g.threads, &context);
-        return;
-    }
-    Task task{kernel, block, g.dims, &context};
+    bool tiny = small && work_ns < kTinyNs && ++launches_ % kSampleEvery != 0;
+    if (tiny && !accumulation_.any()) return kernel(block, g.dims, 0, g.threads, &context);
+    bool overlap = variant & kAtomic;
+    // While this thread holds the GIL no other launch begins.
+    if (small && accumulation_.any() && Claim::any()) small = !Claim::taken(accumulation_.targets(block, overlap));
+    Task task{kernel, block, g.dims, &context, g.threads, chunk(g, known, small), g.threads};
+    if (arity > 1 && !(variant & kFlat)) task.row = g.dims[arity - 1];
+    std::optional<Turns> turns;
+    if (!overlap && !accumulation_.logged.empty()) task.turns = &turns.emplace();
     bool finished = true;
     if (small) {
-        run_part(&task, 0, g.threads);
+        int64_t start = tiny ? 0 : now_ns();
+        task.run_all();
+        if (tiny) return;
+        task.busy_ns = now_ns() - start;
     } else {
-        int64_t chunk = chunk_size(g.threads, known);
-        without_gil([&] { finished = parallel_for(g.threads, chunk, run_part, &task, no_signal); });
+        bool alone = accumulation_.in_order && (accumulation_.alone || overlap);
+        without_gil([&] {
+            std::optional<Claim> claim;
+            if (accumulation_.any()) claim.emplace(accumulation_.targets(block, overlap));
+            finished = parallel_for(g.threads, task.chunk, run_part, &task, no_signal, alone);
+        });
     }
     if (!finished) throw nb::python_error();
     double measured = std::max(1e-3, static_cast<double>(task.busy_ns.load()) / static_cast<double>(g.threads));
     ns_per_thread_.store(known > 0 ? (known + measured) / 2 : measured, std::memory_order_relaxed);
+    if (turns) logged_per_thread_ = static_cast<double>(turns->bytes()) / static_cast<double>(g.threads);
 }
 
 void Plan::report(const wc_context& context, const Grid& g) {
@@ -321,6 +413,7 @@ void bind_plans(nb::module_& m) {
             nb::arg("kernel_name"), nb::arg("params"), nb::arg("arity"), nb::arg("device_id") = 0,
             nb::arg("on_missing").none() = nb::none(), nb::arg("on_failure").none() = nb::none(),
             nb::arg("convert").none() = nb::none(), nb::arg("flat_below") = 0)
+        .def("set_accumulation", &Plan::set_accumulation, nb::arg("facts"))
         .def("set_entry", &Plan::set_entry, nb::arg("variant"), nb::arg("address"), nb::arg("owner").none())
         .def(
             "launch",

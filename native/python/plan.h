@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "py_array.h"
+#include "warp_core/accumulate.h"
 #include "warp_core/context.h"
 #include "warp_core/dtypes.h"
 
@@ -48,8 +49,33 @@ struct Grid {
 };
 
 // The compilations of one kernel, a sum of bits. Without kStrided every array has a contiguous inner dimension. With
-// kFlat lanes run over the flattened grid instead of its last dimension.
-enum Variant : int { kInner = 0, kStrided = 1, kFlat = 2, kVariants = 4 };
+// kFlat lanes run over the flattened grid instead of its last dimension. With kAtomic additions are atomic instructions
+// instead of records in a log, for launches that see the memory they add to in another way, too.
+enum Variant : int { kInner = 0, kStrided = 1, kFlat = 2, kAtomic = 4, kVariants = 8 };
+
+// An array among the parameters, or its gradient.
+struct ArrayAt {
+    uint32_t offset;  // in the argument block
+    int ndim;
+    int64_t itemsize;
+    bool gradient;
+
+    Bytes bytes(const std::byte* block) const;
+};
+
+// How a kernel adds numbers to arrays (codegen/accumulation.py). `logged` are the arrays it adds to through logs,
+// `touched` all others, `atomic` those among them that it adds to atomically, as it does `anywhere`. `in_order`:
+// results must not depend on how many cores there are; `alone`: so that one thread must run it; `parts`: sums are
+// gathered for each chunk.
+struct Accumulation {
+    std::vector<ArrayAt> logged, touched, atomic;
+    bool anywhere = false, in_order = false, alone = false, parts = false;
+
+    // Whether memory that is added to through logs is seen in another way, too.
+    bool overlap(const std::byte* block) const;
+    Targets targets(const std::byte* block, bool overlap) const;
+    bool any() const { return !logged.empty() || !atomic.empty() || anywhere; }
+};
 
 // Keeps alive what an argument block points into.
 class Pins {
@@ -82,6 +108,7 @@ class Plan {
     void launch(PyObject* dim, PyObject* const* values, size_t count);
     void check_count(size_t count) const;
     void set_entry(int variant, uintptr_t address, nb::object owner);
+    void set_accumulation(nb::tuple facts);
 
     [[noreturn]] void refuse(PyObject* exception, size_t index, const std::string& why) const;
 
@@ -97,7 +124,8 @@ class Plan {
   private:
     int variant(const Grid& grid, bool strided) const;
     wc_kernel entry(int variant);
-    void execute(wc_kernel kernel, const std::byte* block, const Grid& grid, wc_context& context);
+    void execute(wc_kernel kernel, int variant, const std::byte* block, const Grid& grid, wc_context& context);
+    int64_t chunk(const Grid& grid, double ns_per_thread, bool small) const;
     void report(const wc_context& context, const Grid& grid);
 
     void pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
@@ -107,7 +135,9 @@ class Plan {
     bool pack_converted(size_t index, PyObject* value, std::byte* block, Pins& pins, bool& strided) const;
 
     wc_kernel entries_[kVariants] = {};
-    std::atomic<double> ns_per_thread_{0};  // 0: not known yet
+    Accumulation accumulation_;
+    std::atomic<double> ns_per_thread_{0};      // 0: not known yet
+    std::atomic<double> logged_per_thread_{0};  // bytes
     uint32_t launches_ = 0;
 };
 

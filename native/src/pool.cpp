@@ -63,8 +63,8 @@ class Pool {
         wake_.notify_all();
     }
 
-    bool run(Job& job, KeepGoing keep_going) {
-        int64_t helpers = std::min<int64_t>(target_ - 1, (job.n - 1) / job.chunk);
+    bool run(Job& job, KeepGoing keep_going, bool alone) {
+        int64_t helpers = alone ? 0 : std::min<int64_t>(target_ - 1, (job.n - 1) / job.chunk);
         if (helpers > 0) open(job, static_cast<int>(helpers));
         int64_t poll_at = keep_going ? now_ns() + kPollNs : INT64_MAX;
         auto poll = [&] {
@@ -172,10 +172,10 @@ Pool& pool() {
 
 }  // namespace
 
-bool parallel_for(int64_t n, int64_t chunk, Body body, void* data, KeepGoing keep_going) {
+bool parallel_for(int64_t n, int64_t chunk, Body body, void* data, KeepGoing keep_going, bool alone) {
     if (n <= 0) return true;
     Job job{body, data, n, std::clamp<int64_t>(chunk, 1, n)};
-    return pool().run(job, keep_going);
+    return pool().run(job, keep_going, alone);
 }
 
 int num_threads() { return pool().target(); }

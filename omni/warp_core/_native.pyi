@@ -262,7 +262,7 @@ class Plan:
         device_id: 0 is the CPU.
         on_missing: called with a variant that is needed for the first time; must `set_entry` it or raise. Variants are
             sums: 1 for arrays of any strides (else inner dimensions are contiguous), 2 for code whose lanes run over
-            the flattened grid (else over its last dimension).
+            the flattened grid (else over its last dimension), 4 for code that adds atomically (else through a log).
         on_failure: called with (thread, site, values: list of 64-bit ints, launch dimensions as the kernel indexes
             them) after a launch reported a failure; raises.
         convert: called with (index, value) for array and struct arguments of unknown kind; returns an ArrayBase or a
@@ -281,6 +281,8 @@ class Plan:
         convert: Callable[[int, Any], Any] | None = None,
         flat_below: int = 0,
     ) -> None: ...
+    def set_accumulation(self, facts: tuple[object, ...]) -> None:
+        """Say how the kernel adds to arrays: the fields of `compiler.Accumulation`."""
     def set_entry(self, variant: int, address: int, owner: object) -> None:
         """Set the code of a variant: a `wc_kernel` of abi.h, and what keeps it loaded."""
 

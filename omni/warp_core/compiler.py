@@ -49,10 +49,26 @@ class Site(NamedTuple):
     operands: tuple[str, ...] = ()
 
 
+ArrayAt = tuple[int, int, int, int, bool]
+
+
+class Accumulation(NamedTuple):
+    """How a kernel adds to arrays, as the native `Plan` takes it (native/python/plan.h)."""
+
+    logged: tuple[ArrayAt, ...] = ()
+    touched: tuple[ArrayAt, ...] = ()
+    atomic: tuple[ArrayAt, ...] = ()
+    anywhere: bool = False
+    in_order: bool = False
+    alone: bool = False
+    parts: bool = False
+
+
 class Artifact(NamedTuple):
     """A compiled kernel. `symbol` is its entry in `code`, `params` the type keys of its parameters in order, `written`
     which of them it may write through, `arity` how many launch indices it asks for, `sites` where debug code may stop,
-    `warnings` what was told about the kernel (`front.notices`), `milliseconds` how long each stage of compiling took.
+    `accumulation` how it adds to arrays, `warnings` what was told about the kernel (`front.notices`), `milliseconds`
+    how long each stage of compiling took.
     """
 
     kernel: str
@@ -65,6 +81,7 @@ class Artifact(NamedTuple):
     sites: tuple[Site, ...] = ()
     reads: tuple[bool, ...] = ()
     replays: bool = False
+    accumulation: Accumulation = Accumulation()
     warnings: tuple[tuple[int, int, str], ...] = ()
     milliseconds: dict[str, float] = {}  # noqa: RUF012 - never changed
 
@@ -83,6 +100,8 @@ class CompileRequest(NamedTuple):
         contract: whether a*b + c may become one fused operation.
         adjoint: "" for the kernel itself, "distinct" for its adjoint, "shared" for one that may be given arrays that
             share memory.
+        additions: how atomic additions of floats reach memory: "logged"; "ordered" where results must not depend on how
+            a launch is divided; "atomic" for a launch that sees the memory it adds to in another way, too.
     """
 
     kernel: Kernel
@@ -94,6 +113,7 @@ class CompileRequest(NamedTuple):
     debug: bool = False
     contract: bool = True
     adjoint: str = ""
+    additions: str = "logged"
 
     def key(self) -> str:
         """Hash of everything that the artifact depends on, in hexadecimal."""
@@ -193,7 +213,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     written = _stage("passes.effects").written_params(fn)
     watch.lap("passes")
     emit = _stage("codegen.emit")
-    options = emit.EmitOptions(request.lanes or 0, request.inner_contiguous, request.flat)
+    options = emit.EmitOptions(request.lanes or 0, request.inner_contiguous, request.flat, request.additions)
     made["llvm"] = unit = emit.emit_cpu(fn, request.target, options)
     watch.lap("emit")
     toolchain = _stage("codegen.toolchain")
@@ -210,10 +230,20 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         code=code,
         reads=reverse.reads if reverse else (),
         replays=reverse.replays if reverse else False,
+        accumulation=_accumulation(unit, request.additions),
         sites=tuple(_site(s["kind"], s["message"], s["types"], s["loc"]) for s in unit.sites),
         warnings=_stage("front.notices").stored(request.kernel) if request.kernel.warned else (),
         milliseconds=watch.milliseconds,
     )
+
+
+def _accumulation(unit: Any, additions: str) -> Accumulation:
+    arrays = unit.accumulation
+    if not (arrays.logged or arrays.atomic or arrays.anywhere or arrays.ordered):
+        return Accumulation()
+    logged, touched, atomic = (tuple(map(tuple, group)) for group in (arrays.logged, arrays.touched, arrays.atomic))
+    in_order = additions == "ordered"
+    return Accumulation(logged, touched, atomic, arrays.anywhere, in_order, arrays.ordered, unit.gathers)
 
 
 def adjoint_facts(request: CompileRequest) -> tuple[tuple[bool, ...], bool]:

@@ -119,6 +119,12 @@ OPTIONS: dict[str, Option] = {
     "cache_kernels": Option(True, _bool, "Whether compiled kernels are read from and written to the disk cache."),
     "print_launches": Option(False, _bool, "Print a line for every launch: kernel, dimensions, device."),
     "verify_fp": Option(False, _bool, "Raise when a kernel makes a NaN of numbers; runs kernels in debug mode."),
+    "deterministic": Option(
+        False,
+        _bool,
+        "Whether launches give the same bits in every run and with any number of threads, also where they add floats "
+        "atomically or use what an atomic found in memory; the latter then run on one thread.",
+    ),
     "enable_backward": Option(True, _bool, "Whether kernels may be differentiated; adjoints are only built on demand."),
     "log_level": Option(
         LOG_WARNING,
@@ -204,6 +210,7 @@ kernel_cache_size: int
 cache_kernels: bool
 print_launches: bool
 verify_fp: bool
+deterministic: bool
 enable_backward: bool
 log_level: int
 verbose: bool

@@ -36,6 +36,8 @@ print_launches: bool
 """Print a line for every launch: kernel, dimensions, device."""
 verify_fp: bool
 """Raise when a kernel makes a NaN of numbers; runs kernels in debug mode."""
+deterministic: bool
+"""Accepted; has no effect."""
 enable_backward: bool
 """Whether kernels may be differentiated; adjoints are only built on demand."""
 log_level: int
@@ -55,8 +57,6 @@ cuda_arch_suffix: Any
 cuda_output: Any
 """Accepted; has no effect."""
 default_grid_stride: Any
-"""Accepted; has no effect."""
-deterministic: Any
 """Accepted; has no effect."""
 deterministic_debug: Any
 """Accepted; has no effect."""

@@ -14,8 +14,8 @@ from omni.warp_core.codegen.emit import EmitOptions, Unit, emit_cpu
 from omni.warp_core.codegen.target import Target, host, x86
 from omni.warp_core.ir.memory import MemArray, flatten, unflatten
 from omni.warp_core.ir.nodes import Function
-from omni.warp_core.lang.semantics import bits_of, from_bits
-from omni.warp_core.lang.types import Array, Type, leaves
+from omni.warp_core.lang.semantics import bits_of, convert, from_bits
+from omni.warp_core.lang.types import BF16, F16, F32, F64, Array, Type, leaves
 
 _ORDER = ["sse4", "avx2", "avx512"]
 
@@ -35,11 +35,51 @@ class _Array(ctypes.Structure):
     ]
 
 
+class _Log:
+    """What generated code writes additions into, read back as native/include/warp_core/abi.h describes it."""
+
+    types = (F32, F64, F16, BF16)
+
+    def __init__(self) -> None:
+        self.bytes = ctypes.create_string_buffer(1 << 14)
+        self.start = ctypes.addressof(self.bytes)
+        self.head = (ctypes.c_uint64 * 2)(self.start, self.start + 512)  # short, so that it is full soon
+        self.records = 0
+
+    def _read(self, at: int, count: int) -> int:
+        return int.from_bytes(ctypes.string_at(at, count), "little")
+
+    def apply(self) -> None:
+        at = self.start
+        while at < self.head[0]:
+            header = self._read(at, 8)
+            t, lanes, count, mask = self.types[header & 255], header >> 8 & 255, header >> 16 & 0xFFFF, header >> 32
+            addresses = at + min(8 * lanes, 64)
+            values = addresses + 8 * lanes
+            for lane in range(lanes):
+                for i in range(count if mask >> lane & 1 else 0):
+                    to = self._read(addresses + 8 * lane, 8) + i * t.size
+                    old, new = (from_bits(self._read(a, t.size), t) for a in (to, values + (i * lanes + lane) * t.size))
+                    ctypes.memmove(to, bits_of(convert(old + new, t), t).to_bytes(t.size, "little"), t.size)
+            at = values + -(-lanes * count * t.size // 8) * 8
+            self.records += 1
+        assert at == self.head[0]
+        self.head[0] = self.start
+
+
 class Machine:
     """A compiled kernel. `run` takes interpreter values and writes arrays back."""
 
-    def __init__(self, fn: Function, target: Target, lanes: int = 0, inner_contiguous: bool = True, flat: bool = False):
-        self.unit: Unit = emit_cpu(fn, target, EmitOptions(lanes, inner_contiguous, flat))
+    def __init__(
+        self,
+        fn: Function,
+        target: Target,
+        lanes: int = 0,
+        inner_contiguous: bool = True,
+        flat: bool = False,
+        additions: str = "atomic",
+    ):
+        self.unit: Unit = emit_cpu(fn, target, EmitOptions(lanes, inner_contiguous, flat, additions))
         self.failures: list[tuple[int, int, list[int]]] = []
         self.printed: list[str] = []
         self._callbacks()
@@ -63,6 +103,11 @@ class Machine:
 
         self._fail = ctypes.CFUNCTYPE(None, void, i64, i32, i32, void)(fail)
         self._printf = ctypes.CFUNCTYPE(None, void, void, void)(printf)
+        self.log = _Log()
+        self._log_of_thread = ctypes.CFUNCTYPE(void)(lambda: ctypes.addressof(self.log.head))
+        self._log_full = ctypes.CFUNCTYPE(None, void)(lambda _: self.log.apply())
+        llvm.add_symbol("wc_log_of_thread", ctypes.cast(self._log_of_thread, void).value)
+        llvm.add_symbol("wc_log_full", ctypes.cast(self._log_full, void).value)
         llvm.add_symbol("wc_fail", ctypes.cast(self._fail, void).value)
         llvm.add_symbol("wc_printf", ctypes.cast(self._printf, void).value)
 
@@ -79,6 +124,7 @@ class Machine:
         raw = (ctypes.c_char * max(1, len(block))).from_buffer(block or bytearray(1))
         stop = total if end is None else end
         self._entry(ctypes.addressof(raw), ctypes.addressof(grid), begin, stop, None)
+        self.log.apply()
         for array, data, _ in buffers:
             array.data[:] = [_decode(data, i * array.dtype.size, array.dtype) for i in range(len(array.data))]
 

@@ -44,4 +44,20 @@ void* wc_stash(int32_t cell);
 
 // How many bytes of that block there are: 0 if the address space could not be had.
 int64_t wc_stash_bytes(int32_t cell);
+
+// Where a range of a launch writes down what it adds to arrays. Between two records there is always room for one of
+// kLogRecord bytes at `at`; whoever has moved `at` beyond `limit` calls wc_log_full before the next.
+//
+// A record is a header, addresses and values. The header has the type of number (0 float, 1 double, 2 half, 3 bfloat)
+// in bits 0 to 7, the number of lanes in bits 8 to 15, that of numbers for each lane in bits 16 to 31, and from bit 32
+// on a bit for each lane that takes part. Addresses, one for each lane, begin after 8 bytes for each lane and at most
+// 64. Values follow, all lanes of the first number before those of the second, and fill a multiple of 8 bytes.
+struct wc_log {
+    void* at;
+    void* limit;
+};
+
+// The log of the range that the calling thread runs.
+wc_log* wc_log_of_thread();
+void wc_log_full(wc_log* log);
 }

@@ -12,8 +12,8 @@ using Body = void (*)(void* data, int64_t begin, int64_t end);
 using KeepGoing = bool (*)();
 
 // Runs `body` over [0, n) in chunks (all of size `chunk` but the last) and returns when every chunk has ended.
-// Returns false if cancelled.
-bool parallel_for(int64_t n, int64_t chunk, Body body, void* data, KeepGoing keep_going = nullptr);
+// Returns false if cancelled. Chunks are begun in order. `alone`: all on the calling thread.
+bool parallel_for(int64_t n, int64_t chunk, Body body, void* data, KeepGoing keep_going = nullptr, bool alone = false);
 
 // Threads that share a launch, the calling one included. The default is the number of usable cores.
 int num_threads();

@@ -38,9 +38,11 @@ class Atomics:
     def once(self, kind: str, address: str, leaf: Leaf, value: V, mask: str | None = None) -> None:
         """Update one element with what the active lanes give, reduced."""
         assert isinstance(leaf, Scalar)
-        self._one(
-            kind, address, leaf, value.text if self.lanes.lanes == 1 else self._reduce(kind, leaf, value, mask), None
-        )
+        self._one(kind, address, leaf, self.reduced(kind, value, mask).text, None)
+
+    def reduced(self, kind: str, value: V, mask: str | None) -> V:
+        """What the active lanes give, brought together."""
+        return value if self.lanes.lanes == 1 else V(value.type, self._reduce(kind, value.type, value, mask))
 
     def _one(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
         if t.is_float and (kind == "cas" or t in NARROW):

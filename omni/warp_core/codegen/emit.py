@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..ir.nodes import Function, Value
+from ..ir.nodes import Function, Operation, Value
 from ..lang.types import I32, I64, Array, Type
+from .accumulation import Accumulation, accumulation
 from .exits import Accumulator, Join
 from .function import EmitOptions, FunctionEmitter, Shared
 from .lanes import V
@@ -31,7 +32,8 @@ class Unit:
     """The result: assembly `text` that defines `symbol` as a `wc_kernel`.
 
     `sites` are the failures that debug code can report, `arity` is the number of launch dimensions the kernel asks
-    for, `params` the (name, type) of its parameters, as they follow each other in the argument block.
+    for, `params` the (name, type) of its parameters, as they follow each other in the argument block. `accumulation`
+    is what it does to arrays, `gathers` whether it sums up over the range of a call.
     """
 
     text: str
@@ -40,6 +42,8 @@ class Unit:
     lanes: int
     params: tuple[tuple[str, Type], ...]
     sites: tuple[dict[str, Any], ...]
+    accumulation: Accumulation
+    gathers: bool
 
 
 def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> Unit:
@@ -47,12 +51,20 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> Unit:
     lanes = affordable_lanes(fn, options.lanes) if options.lanes else preferred_lanes(fn, target)
     shared = Shared(target, options, lanes)
     shared.emit_callee = _emit_call
-    _KernelEmitter(shared, fn).emit()
+    totals = gathered(fn)
+    arrays = _accumulation(fn, options.additions, totals)
+    _KernelEmitter(shared, fn, totals, arrays.operations).emit()
     header = [f'target triple = "{target.triple}"']
     attributes = f'attributes #0 = {{ nounwind "min-legal-vector-width"="{target.vector_bits}" }}'
     text = "\n".join([*header, *shared.functions, *shared.declarations, attributes, ""])
     params = tuple((p.name, p.type) for p in fn.params)
-    return Unit(text, "kernel", arity(fn), lanes, params, tuple(shared.sites.values()))
+    return Unit(text, "kernel", arity(fn), lanes, params, tuple(shared.sites.values()), arrays, bool(totals))
+
+
+def _accumulation(fn: Function, additions: str, totals: frozenset[Operation]) -> Accumulation:
+    """What goes through the log: not totals alone, which are few, unless their order counts."""
+    found = accumulation(fn, additions != "atomic")
+    return accumulation(fn, False) if additions == "logged" and found.operations <= totals else found
 
 
 def arity(fn: Function) -> int:
@@ -69,9 +81,9 @@ def arity(fn: Function) -> int:
 
 
 class _KernelEmitter(FunctionEmitter):
-    def __init__(self, shared: Shared, fn: Function):
+    def __init__(self, shared: Shared, fn: Function, totals: frozenset[Operation], logged: frozenset[Operation]):
         facts = analyze(fn, (False,) * len(fn.params), shared.lanes, shared.facts)
-        super().__init__(shared, facts, gathered(fn))
+        super().__init__(shared, facts, totals, logged)
         self.fn, self.arity = fn, arity(fn)
         self.params: dict[Value, list[V]] = {}
 
@@ -79,6 +91,7 @@ class _KernelEmitter(FunctionEmitter):
         self.w.start("first")
         self.load_parameters()
         self.find_stashes()
+        self.log.open()
         if self.arity == 1 or self.shared.options.flat:
             self.row("%begin", "%end", "%begin", [])
         else:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from .atomics import Atomics
 from .control import Control, Fall, Level
 from .lanes import Lanes, V
 from .locals import Locals, Picked, is_pickable
+from .log import Log
 from .memory import Memory, member_range, memory_leaves, path_range
 from .ranges import upper_bound
 from .reports import Reports
@@ -38,12 +39,15 @@ class EmitOptions:
 
     lanes: lane count, 0 for what suits kernel and target. inner_contiguous: all array arguments have a contiguous last
     dimension. flat: lanes run over the flattened launch grid rather than its last dimension, which is for launches
-    whose last dimension is shorter than a group of lanes; the grid must have less than 2**31 threads.
+    whose last dimension is shorter than a group of lanes; the grid must have less than 2**31 threads. additions: how
+    atomic additions of floats reach memory: "atomic", "logged", or "ordered": logged so that results do not depend on
+    how a launch is divided.
     """
 
     lanes: int = 0
     inner_contiguous: bool = True
     flat: bool = False
+    additions: str = "atomic"
 
 
 @dataclass
@@ -75,7 +79,14 @@ class Shared:
 class FunctionEmitter(Control):
     """One function being emitted."""
 
-    def __init__(self, shared: Shared, facts: Facts, totals: Iterable[Operation] = (), returns: Fall | None = None):
+    def __init__(
+        self,
+        shared: Shared,
+        facts: Facts,
+        totals: Iterable[Operation] = (),
+        logged: Collection[Operation] = (),
+        returns: Fall | None = None,
+    ):
         self.shared, self.facts = shared, facts
         self.w = Writer()
         self.lanes = Lanes(self.w, shared.lanes, shared.target, shared.declare)
@@ -83,7 +94,8 @@ class FunctionEmitter(Control):
         self.locals = Locals(self.memory)
         self.stack: dict[Value, str] = {}  # addresses of local arrays
         self.atomics = Atomics(self.lanes, self.memory)
-        self.totals = Totals(self.lanes, self.atomics, totals)
+        self.log = Log(self.lanes, self.memory, self.atomics, logged)
+        self.totals = Totals(self.lanes, self.atomics, self.log, totals)
         self.reports = Reports(self.lanes, shared.declare)
         self.mask: str | None = None
         self.values: dict[Value, list[V]] = {}
@@ -255,6 +267,10 @@ class FunctionEmitter(Control):
         if op in self.totals.operations and address.uniform and address.mostly is None:
             for i, ((offset, leaf), value) in enumerate(zip(memory_leaves(t)[start:end], values)):
                 self.totals.add(op, i, leaf, self.memory.displace(address, offset), value, self.mask)
+            self.one(op, [V(v.type, literal(0, v.type)) for v in values])
+            return
+        if op in self.log.operations:
+            self.log.add(kind, address, t, start, values, self.mask)
             self.one(op, [V(v.type, literal(0, v.type)) for v in values])
             return
         used = op.result in self.facts.used

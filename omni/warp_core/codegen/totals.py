@@ -15,6 +15,7 @@ from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import OPS, index_count
 from .atomics import REDUCIBLE, Atomics, combining, neutral
 from .lanes import Lanes, V
+from .log import Log
 from .memory import memory_leaves
 from .writer import NARROW, PTR, Leaf, constant, llvm_type
 
@@ -54,17 +55,19 @@ def _is_fixed(value: Value, function: Function) -> bool:
 class Totals:
     """The totals of one kernel, in stack slots, which LLVM turns into registers."""
 
-    def __init__(self, lanes: Lanes, atomics: Atomics, operations: Iterable[Operation]):
-        self.lanes, self.w, self.atomics = lanes, lanes.w, atomics
+    def __init__(self, lanes: Lanes, atomics: Atomics, log: Log, operations: Iterable[Operation]):
+        self.lanes, self.w, self.atomics, self.log = lanes, lanes.w, atomics, log
         self.operations = frozenset(operations)
-        self.slots: dict[tuple[Operation, int], tuple[str, Leaf, str, str]] = {}
+        self.slots: dict[tuple[Operation, int], tuple[bool, str, Leaf, str, str]] = {}
 
     def add(self, op: Operation, index: int, leaf: Leaf, address: V, value: V, mask: str | None) -> None:
         """Take `value` of the active lanes into the total of component `index` of an operation."""
         kind, n = op.attr[0], self.lanes.lanes
         if (op, index) not in self.slots:
-            self.slots[op, index] = (kind, leaf, self._slot(leaf, n, neutral(kind, leaf)), self._slot(PTR, 1, None))
-        _, _, total, place = self.slots[op, index]
+            logged = op in self.log.operations
+            slots = self._slot(leaf, n, neutral(kind, leaf)), self._slot(PTR, 1, None)
+            self.slots[op, index] = (logged, kind, leaf, *slots)
+        *_, total, place = self.slots[op, index]
         ty = llvm_type(leaf, n)
         old = V(leaf, self.w.inst(f"load {ty}, ptr {total}"), None)
         new = self.lanes.vector(self.lanes.binary(combining(kind), value, old))
@@ -85,12 +88,15 @@ class Totals:
 
     def finish(self) -> None:
         """Update memory with what has come together; elements that no thread asked for are left alone."""
-        for kind, leaf, total, place in self.slots.values():
+        for logged, kind, leaf, total, place in self.slots.values():
             some, done = self.w.label("total"), self.w.label("nototal")
             address = self.w.inst(f"load ptr, ptr {place}")
             self.w.cond_br(self.w.inst(f"icmp ne ptr {address}, null"), some, done)
             self.w.start(some)
             value = self.w.inst(f"load {llvm_type(leaf, self.lanes.lanes)}, ptr {total}")
-            self.atomics.once(kind, address, leaf, V(leaf, value, None))
+            if logged:
+                self.log.add_one(kind, V(PTR, address), [V(leaf, value, None)], None)
+            else:
+                self.atomics.once(kind, address, leaf, V(leaf, value, None))
             self.w.br(done)
             self.w.start(done)

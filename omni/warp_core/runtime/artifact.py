@@ -11,10 +11,10 @@ import json
 import struct
 from hashlib import blake2b
 
-from ..compiler import Artifact, Site
+from ..compiler import Accumulation, Artifact, Site
 
 MAGIC = b"OmWarpK\n"
-FORMAT = 3
+FORMAT = 4
 _HEADER = struct.Struct("<8sI32sII")  # magic, format, checksum, length of the facts, length of the object
 _CHECKED_FROM = 8 + 4 + 32
 MAX_BYTES = 1 << 30
@@ -49,6 +49,9 @@ def from_bytes(data: bytes) -> Artifact:
         facts = json.loads(data[_HEADER.size : body])
         facts["sites"] = tuple(Site(*s)._replace(operands=tuple(s[-1])) for s in facts["sites"])
         facts["warnings"] = tuple((int(i), int(k), str(message)) for i, k, message in facts["warnings"])
+        *places, anywhere, in_order, alone, parts = facts["accumulation"]
+        logged, touched, atomic = (tuple(map(tuple, group)) for group in places)
+        facts["accumulation"] = Accumulation(logged, touched, atomic, anywhere, in_order, alone, parts)
         facts |= {name: tuple(facts[name]) for name in ("params", "written", "reads")}
         return Artifact(**facts, code=data[body:])
     except (ValueError, TypeError, KeyError) as e:

@@ -1,8 +1,9 @@
 """Kernels ready to run: compiled or taken from the cache, loaded, and held by a native plan.
 
-`plan_for` gives the plan of a kernel under the current options. A plan has code for up to four variants, each compiled
+`plan_for` gives the plan of a kernel under the current options. A plan has code for up to eight variants, each compiled
 when a launch first needs it: STRIDED for arrays whose inner dimension is not contiguous, FLAT for grids whose last
-dimension is shorter than a group of lanes, and their combinations.
+dimension is shorter than a group of lanes, ATOMIC where what the kernel adds to overlaps with other arrays, and their
+combinations.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ from .array import array
 from .indexed import indexedarray
 
 MODULE_OPTIONS = "__warp_core_options__"  # the global name under which a module keeps its options
-STRIDED, FLAT = 1, 2  # bits of a variant, as native/python/plan.h has them
+STRIDED, FLAT, ATOMIC = 1, 2, 4  # bits of a variant, as native/python/plan.h has them
 
 
 class Options(NamedTuple):
     """The options in force that make a difference to compiled code."""
 
     debug: bool
+    deterministic: bool = False
     adjoint: str = ""
 
 
@@ -64,7 +66,7 @@ def options_for(kernel: Kernel) -> Options:
     """The options that a launch of `kernel` runs with now."""
     own, module = kernel.options.get("module_options") or {}, kernel.func.__globals__.get(MODULE_OPTIONS, {})
     mode = own.get("mode") or module.get("mode") or config.mode
-    return Options(mode == "debug" or config.verify_fp)
+    return Options(mode == "debug" or config.verify_fp, config.deterministic)
 
 
 def forget_current(_: object = None) -> None:
@@ -118,6 +120,7 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
         debug=options.debug,
         contract=target.fma,
         adjoint=options.adjoint,
+        additions="atomic" if variant & ATOMIC else "ordered" if options.deterministic else "logged",
     )
 
 
@@ -216,6 +219,7 @@ class _Maker:
             flat_below=artifact.lanes,
         )
         self.plan.set_entry(variant, loaded.address, loaded)
+        self.plan.set_accumulation(artifact.accumulation)
         return self.plan
 
     def on_missing(self, variant: int) -> None:
@@ -276,6 +280,6 @@ def shared_array(value: Any, t: Array) -> Any:
     return made
 
 
-for _name in ("mode", "verify_fp"):
+for _name in ("mode", "verify_fp", "deterministic"):
     config.watch(_name, forget_current)
 on_redefinition.append(forget_definitions)

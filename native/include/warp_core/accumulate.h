@@ -1,0 +1,97 @@
+// Additions to arrays whose order is that of the threads, however many cores run them. Start with `Turns`.
+//
+// A kernel does not add where it stands: each chunk of a launch writes what it adds into a log, and the logs are
+// applied one after the other, in the order of the chunks. So no addition needs to be atomic, and sums do not depend on
+// timing. A chunk whose turn has come applies its log whenever a small piece of it is full, while it lies in the cache.
+#pragma once
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "warp_core/abi.h"
+
+namespace wc {
+
+constexpr size_t kLogBlock = 65536;
+constexpr size_t kLogRecord = 8192;  // no record is longer
+
+struct LogBlock {
+    alignas(64) std::byte bytes[kLogBlock];
+    std::byte* end = bytes;
+};
+
+using LogBlocks = std::vector<std::unique_ptr<LogBlock>>;
+
+class Turns;
+
+// The log of one chunk.
+struct Log : wc_log {
+    Turns* turns = nullptr;
+    int64_t chunk = 0;
+    LogBlocks blocks;  // the last one is being written
+};
+
+// The chunks of a launch, numbered from 0, each run between `begin` and `end` by some thread.
+class Turns {
+  public:
+    void begin(int64_t chunk);
+    void end();
+    size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  // of all logs
+
+  private:
+    friend void ::wc_log_full(wc_log*);
+
+    bool is_turn(const Log& log) const { return next_.load(std::memory_order_acquire) == log.chunk; }
+    std::unique_ptr<LogBlock> block();
+    void open(Log& log);
+    void full(Log& log);
+    void apply(LogBlocks& blocks);
+    void apply(Log& log);
+    void pass(std::unique_lock<std::mutex>& lock);
+
+    std::mutex mutex_;
+    std::condition_variable moved_;
+    std::atomic<int64_t> next_{0};  // the chunk whose turn it is
+    std::atomic<size_t> bytes_{0};
+    std::atomic<int> kept_{0};              // blocks in logs that wait
+    std::map<int64_t, LogBlocks> waiting_;  // of chunks that ended before their turn
+    LogBlocks idle_;
+    bool passing_ = false;  // whether a thread applies them
+};
+
+// Bytes [low, high) of memory.
+struct Bytes {
+    uintptr_t low, high;
+    bool meets(const Bytes& other) const { return low < other.high && other.low < high; }
+};
+
+// What a launch adds to: `alone` without atomic instructions, so that no other launch may add there meanwhile.
+struct Targets {
+    std::vector<Bytes> alone, atomic;
+    bool meets(const Targets& other) const;
+};
+
+// While it lives, launches whose targets meet these wait. Throws std::runtime_error where waiting could not end: for a
+// launch of this very thread, from a signal handler.
+class Claim {
+  public:
+    explicit Claim(Targets targets);
+    ~Claim();
+    Claim(const Claim&) = delete;
+    Claim& operator=(const Claim&) = delete;
+
+    // Whether a launch with these targets would have to wait.
+    static bool taken(const Targets& targets);
+    static bool any();  // whether any launch holds a claim
+
+  private:
+    struct Entry;
+    std::unique_ptr<Entry> entry_;
+};
+
+}  // namespace wc

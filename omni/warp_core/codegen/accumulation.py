@@ -1,0 +1,172 @@
+"""Which atomic additions of floating point numbers go through the log of a launch. Start with `accumulation`.
+
+A kernel does not add to memory where it stands: it writes down what it adds, and the runtime applies the logs in the
+order of the threads (native/include/warp_core/accumulate.h). That takes no atomic instructions, and the sums do not
+depend on how many cores share a launch. It may be done where nobody looks meanwhile: the old value is not used, and the
+kernel does nothing else with the array. Whether two parameters show the same memory is not known here: `Accumulation`
+names the arrays, and each launch compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..ir.locals import local_arrays
+from ..ir.nodes import Function, Operation, Value
+from ..lang.types import Array, Scalar, Struct, Type, element, leaves
+
+_OWN = ("alloca", "stash")  # where the memory of a thread comes from
+_IN_ORDER = ("exch", "cas")  # what comes out depends on the order even if nobody looks at the old value
+
+
+class ArrayAt(NamedTuple):
+    """An array that a launch hands over, as the native `Plan` takes it.
+
+    `offset` is that of its descriptor in parameter `param`; `gradient` says that its gradient is meant.
+    """
+
+    param: int
+    offset: int
+    ndim: int
+    itemsize: int
+    gradient: bool
+
+
+@dataclass
+class Accumulation:
+    """What a kernel does to the arrays of a launch.
+
+    logged: arrays that are only added to, with the operations that do it. touched: all others. atomic: those of them
+    that floats are changed atomically in. anywhere: floats are changed atomically in arrays not known. ordered: whether
+    its results depend on the order of threads, its additions through the log aside.
+    """
+
+    operations: frozenset[Operation] = frozenset()
+    logged: dict[ArrayAt, None] = field(default_factory=dict)
+    touched: dict[ArrayAt, None] = field(default_factory=dict)
+    atomic: dict[ArrayAt, None] = field(default_factory=dict)
+    anywhere: bool = False
+    ordered: bool = False
+
+
+def accumulation(function: Function, log: bool = True) -> Accumulation:
+    """The facts about kernel `function`; without `log` all of its additions are atomic."""
+    return _Finder(function).find(log)
+
+
+class _Finder:
+    def __init__(self, function: Function):
+        self.function = function
+        self.position = {p: i for i, p in enumerate(function.params)}
+        self.own = local_arrays(function)
+        self.used = {a for op in function.body.walk() for a in op.args}
+        self.found = Accumulation()
+        self.everywhere = False  # an array of which is not known where it comes from
+
+    def find(self, log: bool) -> Accumulation:
+        candidates: dict[Operation, ArrayAt] = {}
+        for op in self.function.body.walk():
+            if op.code == "call":
+                self._call(op)
+            elif op.code in ("load", "store", "atomic") and not self._is_own(op.args[0]):
+                at = self._source(op.args[0])
+                if log and at is not None and self._is_sum(op):
+                    candidates[op] = at
+                else:
+                    self._touch(op, at)
+        apart = {op: at for op, at in candidates.items() if not self.everywhere and at not in self.found.touched}
+        for op, at in candidates.items():
+            if op not in apart:
+                self._touch(op, at)
+        self.found.operations = frozenset(apart)
+        self.found.logged = dict.fromkeys(apart.values())
+        return self.found
+
+    def _is_sum(self, op: Operation) -> bool:
+        return op.code == "atomic" and op.attr[0] in ("add", "sub") and _is_float(op) and op.result not in self.used
+
+    def _is_own(self, array: Value) -> bool:
+        while array.op is not None and array.op.code == "slice":
+            array = array.op.args[0]
+        return array in self.own or (array.op is not None and array.op.code in _OWN)
+
+    def _touch(self, op: Operation, at: ArrayAt | None) -> None:
+        """Take note of an access that is none through the log."""
+        if op.code == "atomic":
+            kind = op.attr[0]
+            self.found.ordered |= op.result in self.used or kind in _IN_ORDER or self._is_sum(op)
+        if at is None:
+            self.everywhere = True
+            self.found.anywhere |= op.code == "atomic" and _is_float(op)
+            return
+        self.found.touched[at] = None
+        if op.code == "atomic" and _is_float(op):
+            self.found.atomic[at] = None
+
+    def _call(self, op: Operation) -> None:
+        """A callee may do anything to the arrays it is given."""
+        atomics = [inner for inner in _operations(op.attr, set()) if inner.code == "atomic"]
+        self.found.ordered |= bool(atomics)
+        for arg in op.args:
+            for at in self._arrays(arg):
+                if at is None:
+                    self.everywhere = True
+                    self.found.anywhere |= bool(atomics)
+                else:
+                    self.found.touched[at] = None
+                    if atomics:
+                        self.found.atomic[at] = None
+
+    def _arrays(self, value: Value) -> Iterator[ArrayAt | None]:
+        """The arrays that a value is or has."""
+        if isinstance(value.type, Array):
+            if not self._is_own(value):
+                yield self._source(value)
+        elif isinstance(value.type, Struct):
+            inside = [(offset, leaf) for offset, leaf in leaves(value.type) if isinstance(leaf, Array)]
+            root = self._member(value) if inside else None
+            for offset, leaf in inside:
+                yield _at(root[0], root[1] + offset, leaf, False) if root is not None else None
+
+    def _source(self, array: Value) -> ArrayAt | None:
+        """Which array of the launch an array value shows, in whole or in part."""
+        gradient = False
+        while array.op is not None and array.op.code in ("slice", "grad"):
+            if array.op.code == "grad" and gradient:
+                return None
+            gradient |= array.op.code == "grad"
+            array = array.op.args[0]
+        root = self._member(array)
+        return _at(*root, array.type, gradient) if root is not None else None
+
+    def _member(self, value: Value) -> tuple[int, int] | None:
+        """The parameter that a value is part of, and at which byte."""
+        offset = 0
+        while value.op is not None and value.op.code == "extract" and isinstance(value.op.args[0].type, Struct):
+            whole = value.op.args[0]
+            offset += whole.type.offsets[value.op.attr]
+            value = whole
+        return (self.position[value], offset) if value in self.position else None
+
+
+def _at(param: int, offset: int, t: Type, gradient: bool) -> ArrayAt:
+    assert isinstance(t, Array)
+    return ArrayAt(param, offset, t.ndim, t.dtype.size, gradient)
+
+
+def _is_float(op: Operation) -> bool:
+    t = element(op.args[-1].type)
+    return isinstance(t, Scalar) and t.is_float
+
+
+def _operations(function: Function, seen: set[Function]) -> Iterator[Any]:
+    """All operations of a function and those it calls."""
+    if function in seen:
+        return
+    seen.add(function)
+    for op in function.body.walk():
+        yield op
+        if op.code == "call":
+            yield from _operations(op.attr, seen)

@@ -1,0 +1,171 @@
+"""Additions through the log of a launch, against the interpreter; and which additions go through it."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+import omni.warp_core as wp
+from omni.warp_core.codegen.accumulation import accumulation
+from omni.warp_core.front.lower import lower_kernel
+from omni.warp_core.ir import interp
+from omni.warp_core.ir.builder import Builder
+from omni.warp_core.ir.memory import MemArray
+from omni.warp_core.ir.nodes import Function, Value
+from omni.warp_core.lang.types import BF16, F16, F32, F64, I32, Array, Mat, Packed, Type, Vec
+from omni.warp_core.passes import pipeline
+from tests.codegen.machine import Machine, same, targets
+
+_N = 75
+_TYPES = [F32, F64, F16, BF16, Vec(3, F32), Vec(2, F64), Vec(5, F16), Mat(4, 5, F32)]
+
+
+def _kernel(t: Type, kind: str, where: str, target: str) -> Function:
+    """Threads update out with x[i], where their number is above `first`, or as often as it says."""
+    params = [
+        Value(Array(t), name="x"),
+        Value(Array(I32), name="to"),
+        Value(Array(t), name="out"),
+        Value(I32, name="first"),
+    ]
+    x, to, out, first = params
+    fn = Function("added", params, is_kernel=True)
+    b = Builder(fn)
+    i = b.op("tid", attr=(0, 1))
+    index = {"scattered": lambda: b.op("load", to, i, attr=()), "beside": lambda: b.op("add", i, b.i32(1))}
+    at = index[target]() if target in index else first
+    value = b.op("load", x, i, attr=())
+    if where == "top":
+        b.op("atomic", out, at, value, attr=(kind, ()))
+    else:
+        above = b.op("gt", i, first)
+        b.push()
+        b.op("atomic", out, at, value, attr=(kind, ()))
+        b.terminate("yield")
+        taken = b.pop()
+        b.push()
+        b.terminate("yield")
+        b.emit("if", [above], None, (taken, b.pop()))
+    b.terminate("return")
+    return fn
+
+
+def _number(t: Type, rng: random.Random) -> Any:
+    if isinstance(t, Packed):
+        return tuple(float(rng.randint(-3, 3)) for _ in range(t.count))
+    return float(rng.randint(-3, 3))
+
+
+@pytest.mark.parametrize("target", ["scattered", "beside", "one"])
+@pytest.mark.parametrize("where", ["top", "if"])
+@pytest.mark.parametrize("t", _TYPES, ids=str)
+def test_against_the_interpreter(t: Type, where: str, target: str) -> None:
+    rng = random.Random(31)
+    for kind in ("add", "sub"):
+        fn = _kernel(t, kind, where, target)
+        for level in targets():
+            for lanes in (1, 4, 16, 0):
+                machine = Machine(fn, level, lanes, additions="ordered")
+                assert "atomicrmw" not in machine.unit.text
+                for first in (0, 5):
+                    numbers = [_number(t, rng) for _ in range(2 * _N + 1)]
+                    places = [rng.randrange(_N) for _ in range(_N)]
+                    made, expected = (
+                        [
+                            MemArray(t, [_N], numbers[:_N]),
+                            MemArray(I32, [_N], places),
+                            MemArray(t, [_N + 1], numbers[_N:]),
+                            first,
+                        ]
+                        for _ in range(2)
+                    )
+                    interp.run_kernel(fn, expected, _N)
+                    machine.run(made, _N)
+                    assert all(map(same, made[2].data, expected[2].data)), (kind, level.name, lanes, first)
+                    assert machine.log.records
+
+
+def _facts(kernel: Any) -> Any:
+    return accumulation(pipeline.run(lower_kernel(kernel)))
+
+
+@wp.struct
+class Pair:
+    a: wp.array(dtype=float)
+    b: wp.array(dtype=float)
+
+
+@wp.kernel
+def scattered(x: wp.array(dtype=float), to: wp.array(dtype=int), out: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(out, to[i], x[i])
+    wp.atomic_sub(out, to[i] + 1, x[i])
+
+
+@wp.kernel
+def in_a_struct(pair: Pair, to: wp.array(dtype=int)):
+    i = wp.tid()
+    wp.atomic_add(pair.b, to[i], pair.a[i])
+
+
+@wp.kernel
+def of_rows(x: wp.array2d(dtype=float), to: wp.array(dtype=int)):
+    i = wp.tid()
+    wp.atomic_add(x[to[i]], i, 1.0)
+
+
+@wp.kernel
+def result_used(x: wp.array(dtype=float), to: wp.array(dtype=int), out: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = wp.atomic_add(out, to[i], 1.0)
+
+
+@wp.kernel
+def also_read(to: wp.array(dtype=int), out: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(out, to[i], out[i + 1])
+
+
+@wp.kernel
+def also_highest(to: wp.array(dtype=int), out: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(out, to[i], 1.0)
+    wp.atomic_max(out, 0, 1.0)
+
+
+@wp.kernel
+def of_either(a: wp.array(dtype=float), b: wp.array(dtype=float), to: wp.array(dtype=int)):
+    i = wp.tid()
+    c = a
+    if i > 3:
+        c = b
+    wp.atomic_add(c, to[i], 1.0)
+
+
+@wp.kernel
+def of_integers(to: wp.array(dtype=int), out: wp.array(dtype=int)):
+    wp.atomic_add(out, to[wp.tid()], 1)
+
+
+@pytest.mark.parametrize("kernel, count", [(scattered, 2), (in_a_struct, 1), (of_rows, 1)], ids=lambda k: str(k))
+def test_through_the_log(kernel: Any, count: int) -> None:
+    facts = _facts(kernel)
+    assert len(facts.operations) == count
+    assert len(facts.logged) == 1
+    assert not facts.ordered
+
+
+@pytest.mark.parametrize("kernel", [result_used, also_read, also_highest, of_either, of_integers], ids=lambda k: k.name)
+def test_others_are_atomic(kernel: Any) -> None:
+    facts = _facts(kernel)
+    assert not facts.operations
+    assert facts.ordered == (kernel is not of_integers)
+    assert facts.anywhere == (kernel is of_either)
+
+
+def test_members_of_a_struct_are_told_apart() -> None:
+    facts = _facts(in_a_struct)
+    (b,), (to, a) = facts.logged, facts.touched
+    assert (b.param, b.offset - a.offset, to.param) == (0, 80, 1)

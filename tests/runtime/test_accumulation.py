@@ -1,0 +1,342 @@
+"""What launches add to arrays, against NumPy: any number of threads, overlapping arrays, concurrent launches."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+THREADS = [1, 2, 4]
+N = 70_000
+
+
+@pytest.fixture(params=THREADS)
+def threads(request: Any, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(wp.config, "num_threads", request.param)
+    return request.param
+
+
+@pytest.fixture
+def deterministic(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wp.config, "deterministic", True)
+
+
+@wp.kernel
+def scatter(x: wp.array(dtype=float), to: wp.array(dtype=int), out: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(out, to[i], x[i])
+
+
+@wp.kernel
+def scatter_some(x: wp.array(dtype=wp.vec3), to: wp.array(dtype=int), out: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    if x[i][0] > 0.0:
+        wp.atomic_sub(out, to[i], x[i])
+
+
+@wp.kernel
+def neighbours(x: wp.array(dtype=wp.float64), out: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    out[i] += x[i]
+    out[i + 1] -= x[i]
+
+
+@wp.kernel
+def halves(x: wp.array(dtype=wp.float16), to: wp.array(dtype=int), out: wp.array(dtype=wp.float16)):
+    i = wp.tid()
+    wp.atomic_add(out, to[i], x[i])
+
+
+@wp.kernel
+def rows(x: wp.array2d(dtype=float), to: wp.array(dtype=int), out: wp.array(dtype=float)):
+    i, j = wp.tid()
+    for k in range(3):
+        wp.atomic_add(out, to[j] + k, x[i, j])
+
+
+@wp.kernel
+def loss(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(out, 0, x[i] * x[i])
+
+
+def _data(n: int = N, bins: int = 999) -> tuple[Any, Any]:
+    r = np.random.default_rng(7)
+    return r.normal(size=n).astype(np.float32), r.integers(0, bins, n).astype(np.int32)
+
+
+def _in_turn(to: np.ndarray, x: np.ndarray, bins: int) -> np.ndarray:
+    """Sums in single precision, one after the other."""
+    out = np.zeros(bins, np.float32)
+    np.add.at(out, to, x)
+    return out
+
+
+def test_sums_are_those_of_the_threads_in_order(threads: int) -> None:
+    x, to = _data()
+    expected = _in_turn(to, x, 999)
+    np.testing.assert_allclose(expected, np.bincount(to, x.astype(float)), atol=1e-4)
+    for _ in range(3):
+        out = wp.zeros(999, dtype=float)
+        wp.launch(scatter, N, [x, to, out])
+        np.testing.assert_array_equal(out.numpy(), expected)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 17, 64, 1000])
+def test_small_launches(n: int, threads: int) -> None:
+    x, to = _data()
+    for _ in range(3):
+        out = wp.zeros(999, dtype=float)
+        wp.launch(scatter, n, [x, to, out])
+        np.testing.assert_array_equal(out.numpy(), _in_turn(to[:n], x[:n], 999))
+
+
+def test_vectors_of_some_threads(threads: int) -> None:
+    r = np.random.default_rng(8)
+    x, to = r.normal(size=(N, 3)).astype(np.float32), r.integers(0, 50, N).astype(np.int32)
+    out = wp.zeros(50, dtype=wp.vec3)
+    wp.launch(scatter_some, N, [wp.array(x, dtype=wp.vec3), to, out])
+    expected = np.zeros((50, 3))
+    np.subtract.at(expected, to[x[:, 0] > 0], x[x[:, 0] > 0].astype(float))
+    np.testing.assert_allclose(out.numpy(), expected, atol=2e-3)
+
+
+def test_neighbours(threads: int) -> None:
+    x = np.random.default_rng(9).integers(-1000, 1000, N).astype(float)
+    out = wp.zeros(N + 1, dtype=wp.float64)
+    wp.launch(neighbours, N, [x, out])
+    np.testing.assert_array_equal(out.numpy(), np.append(x, 0) - np.append(0, x))
+
+
+def test_half_precision(threads: int) -> None:
+    x, to = np.ones(N, np.float16), np.arange(N, dtype=np.int32) % 1000
+    out = wp.zeros(1000, dtype=wp.float16)
+    wp.launch(halves, N, [x, to, out])
+    np.testing.assert_array_equal(out.numpy(), np.full(1000, N // 1000))
+
+
+@pytest.mark.parametrize("shape", [(300, 200), (1000, 7), (3, 20_000)])
+def test_two_dimensions(shape: tuple[int, int], threads: int) -> None:
+    r = np.random.default_rng(10)
+    x, to = r.integers(-9, 9, shape).astype(np.float32), r.integers(0, 50, shape[1]).astype(np.int32)
+    out = wp.zeros(52, dtype=float)
+    wp.launch(rows, shape, [x, to, out])
+    expected = np.zeros(52)
+    for k in range(3):
+        np.add.at(expected, np.broadcast_to(to + k, shape), x)
+    np.testing.assert_array_equal(out.numpy(), expected)
+
+
+# -- arrays that are seen in another way, too -------------------------------------------------------------------------
+
+
+@wp.kernel
+def add_then_read(
+    a: wp.array(dtype=float), b: wp.array(dtype=float), to: wp.array(dtype=int), out: wp.array(dtype=float)
+):
+    i = wp.tid()
+    wp.atomic_add(a, to[i], 2.0)
+    out[i] = b[i]
+
+
+@wp.kernel
+def add_then_read_components(
+    a: wp.array(dtype=wp.vec3), b: wp.array(dtype=float), to: wp.array(dtype=int), out: wp.array(dtype=float)
+):
+    i = wp.tid()
+    wp.atomic_add(a, to[i], wp.vec3(2.0, 3.0, 4.0))
+    out[i] = b[3 * i + 1]
+
+
+def test_two_parameters_show_the_same_memory(threads: int) -> None:
+    to = np.arange(N, dtype=np.int32)
+    for others in (False, True):
+        a, out = wp.zeros(N, dtype=float), wp.zeros(N, dtype=float)
+        b = wp.zeros(N, dtype=float) if others else a
+        wp.launch(add_then_read, N, [a, b, to, out])
+        assert set(out.list()) == {0.0 if others else 2.0}
+        assert set(a.list()) == {2.0}
+    part = wp.zeros(2 * N, dtype=float)
+    wp.launch(add_then_read, N, [part[: N + 1], part[1 : N + 1], to, out])
+    assert set(part.list()[:N]) == {2.0}
+
+
+def test_as_other_elements(threads: int) -> None:
+    memory = np.zeros((N, 3), np.float32)
+    out = wp.zeros(N, dtype=float)
+    a, b = wp.array(memory, dtype=wp.vec3, copy=False), wp.array(memory.ravel(), dtype=float, copy=False)
+    wp.launch(add_then_read_components, N, [a, b, np.arange(N, dtype=np.int32), out])
+    assert set(out.list()) == {3.0}
+
+
+@wp.kernel
+def take_tickets(counter: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = wp.atomic_add(counter, 0, 1.0)
+
+
+def test_what_an_atomic_found(threads: int) -> None:
+    counter, out = wp.zeros(1, dtype=float), wp.zeros(N, dtype=float)
+    wp.launch(take_tickets, N, [counter, out])
+    assert sorted(out.list()) == list(range(N))
+
+
+# -- launches at the same time ----------------------------------------------------------------------------------------
+
+
+@wp.kernel
+def highest(x: wp.array(dtype=float), to: wp.array(dtype=int), out: wp.array(dtype=float), top: wp.array(dtype=float)):
+    i = wp.tid()
+    top[i % 8] = wp.atomic_add(out, to[i], x[i])
+
+
+@pytest.mark.parametrize("kinds", [(scatter,), (scatter, loss), (scatter, highest)], ids=len)
+def test_concurrent_launches_on_one_array(kinds: tuple, threads: int) -> None:
+    ones, to, out = np.ones(N, np.float32), np.arange(N, dtype=np.int32) % 100, wp.zeros(100, dtype=float)
+    top = wp.zeros(8, dtype=float)
+    rounds = 12
+    given = {"scatter": [ones, to, out], "loss": [ones, out], "highest": [ones, to, out, top]}
+
+    def run(kernel: Any) -> None:
+        for _ in range(rounds):
+            wp.launch(kernel, N, given[kernel.key])
+
+    pool = [threading.Thread(target=run, args=(kinds[i % len(kinds)],)) for i in range(4)]
+    for t in pool:
+        t.start()
+    for t in pool:
+        t.join()
+    expected = np.zeros(100)
+    for i in range(4):
+        expected += rounds * N * np.eye(100)[0] if kinds[i % len(kinds)] is loss else np.full(100, rounds * N / 100)
+    np.testing.assert_array_equal(out.numpy(), expected)
+
+
+@wp.kernel
+def slowly(out: wp.array(dtype=float), to: wp.array(dtype=int)):
+    i = wp.tid()
+    s = 0.0
+    for k in range(20_000):
+        s += wp.sin(float(k + i))
+    wp.atomic_add(out, to[i], 1.0 + 0.0 * s)
+
+
+@pytest.fixture
+def alarm() -> Iterator[list]:
+    seen: list = []
+    old = signal.signal(signal.SIGALRM, lambda *_: [act() for act in seen])
+    yield seen
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, old)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_signal_handler_that_launches(same: bool, alarm: list, threads: int) -> None:
+    n = 20_000
+    out, other, to = wp.zeros(n, dtype=float), wp.zeros(n, dtype=float), np.arange(n, dtype=np.int32)
+    wp.launch(slowly, 64, [other, to])
+    wp.launch(scatter, n, [np.ones(n, np.float32), to, other])
+    other.zero_()
+    done: list = []
+
+    def act() -> None:
+        wp.launch(scatter, n, [np.ones(n, np.float32), to, out if same else other])
+        done.append(1)
+
+    alarm.append(act)
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    if same:
+        with pytest.raises(RuntimeError, match="signal handler launched a kernel that adds"):
+            wp.launch(slowly, n, [out, to])
+    else:
+        wp.launch(slowly, n, [out, to])
+        assert done
+        assert set(out.list()) == set(other.list()) == {1.0}
+
+
+# -- deterministic ----------------------------------------------------------------------------------------------------
+
+
+def _bits(kernel: Any, dim: Any, make: Any) -> set[bytes]:
+    found = set()
+    for count in THREADS:
+        wp.config.num_threads = count
+        for _ in range(4):
+            args, out = make()
+            wp.launch(kernel, dim, [*args, out])
+            found.add(out.numpy().tobytes())
+    return found
+
+
+@pytest.fixture
+def any_threads() -> Iterator[None]:
+    before = wp.config.num_threads
+    yield
+    wp.config.num_threads = before
+
+
+@wp.kernel
+def mixed_up(x: wp.array2d(dtype=float), to: wp.array(dtype=int), out: wp.array(dtype=float)):
+    i, j = wp.tid()
+    wp.atomic_add(out, 0, x[i, j])
+    if x[i, j] > 0.0:
+        wp.atomic_add(out, to[j], x[i, j])
+    for k in range(2):
+        wp.atomic_sub(out, to[j] + k, x[i, j] * 0.1)
+
+
+@wp.kernel
+def read_and_added(x: wp.array(dtype=float), to: wp.array(dtype=int), out: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(out, to[i], out[to[i]] * 0.001 + x[i])
+
+
+@wp.kernel
+def last_one_wins(x: wp.array(dtype=float), to: wp.array(dtype=int), out: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_exch(out, to[i], x[i])
+
+
+@pytest.mark.parametrize("kernel", [scatter, read_and_added, last_one_wins, loss, take_tickets], ids=lambda k: k.key)
+def test_deterministic(kernel: Any, deterministic: None, any_threads: None) -> None:
+    x, to = _data()
+    given = {"loss": [x], "take_tickets": [wp.zeros(1, dtype=float)]}.get(kernel.key, [x, to])
+
+    def make() -> tuple:
+        if kernel is take_tickets:
+            given[0].zero_()
+        return given, wp.zeros(N, dtype=float)
+
+    assert len(_bits(kernel, N, make)) == 1
+
+
+@pytest.mark.parametrize("shape", [(70, 1000), (1000, 77), (9000, 9)])
+def test_deterministic_in_two_dimensions(shape: tuple[int, int], deterministic: None, any_threads: None) -> None:
+    r = np.random.default_rng(12)
+    x, to = r.normal(size=shape).astype(np.float32), r.integers(0, 40, shape[1]).astype(np.int32)
+    assert len(_bits(mixed_up, shape, lambda: ([x, to], wp.zeros(50, dtype=float)))) == 1
+
+
+def test_deterministic_on_overlapping_arrays(deterministic: None, any_threads: None) -> None:
+    x, to = _data(bins=N // 2)
+
+    def make() -> tuple:
+        shared = wp.zeros(N, dtype=float)
+        wp.copy(shared, wp.array(x))
+        return [shared, to], shared
+
+    assert len(_bits(scatter, N // 2, make)) == 1
+
+
+def test_deterministic_loss_is_the_sum(deterministic: None, threads: int) -> None:
+    x, _ = _data()
+    for n in (1, 63, 5000, N):
+        out = wp.zeros(1, dtype=float)
+        wp.launch(loss, n, [x, out])
+        np.testing.assert_allclose(out.numpy()[0], np.sum(x[:n].astype(float) ** 2), rtol=1e-5)
