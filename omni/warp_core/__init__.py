@@ -55,6 +55,7 @@ _HOMES = {
         capture_while is_conditional_graph_supported""",
     "runtime.tape": "Tape",
     "runtime.checkpointed": "checkpointed",
+    "runtime.jvp": "jvp",
     "runtime.map": "map",
     "runtime.matmul": "batched_matmul matmul",
     "runtime.modules": "force_load get_module_options load_module set_module_options",

@@ -2430,6 +2430,7 @@ def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]
     True
     """
 
+from .runtime.jvp import jvp as jvp
 def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] | None = None, return_kernel: builtins.bool = False, block_dim: int | None = None, device: Device | str | None = None) -> Any:
     """Apply a function to the elements of arrays.
 

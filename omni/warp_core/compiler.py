@@ -202,14 +202,15 @@ def _without_collector() -> Iterator[None]:
 
 def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     watch = _Stopwatch()
-    made["ir"] = fn = _stage("front.lower").lower_kernel(request.kernel)
+    made["ir"] = fn = _lowered(request.kernel, request.debug)
     watch.lap("front")
     reverse = _reverse(request, fn) if request.adjoint else None
     if reverse is not None:
         made["ir"] = fn = reverse.function
         watch.lap("adjoint")
     pipeline = _stage("passes.pipeline")
-    made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug=request.debug, contract=request.contract))
+    debug = request.debug and request.kernel.primal is None  # tangents may be what no check lets pass
+    made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug=debug, contract=request.contract))
     written = _stage("passes.effects").written_params(fn)
     watch.lap("passes")
     emit = _stage("codegen.emit")
@@ -250,7 +251,7 @@ def adjoint_facts(request: CompileRequest) -> tuple[tuple[bool, ...], bool]:
     """`reads` and `replays` of the artifact that compiling an adjoint would give. Raises as `compile`."""
 
     def find() -> tuple[tuple[bool, ...], bool]:
-        found = _reverse(request, _stage("front.lower").lower_kernel(request.kernel))
+        found = _reverse(request, _lowered(request.kernel))
         return found.reads, found.replays
 
     return roomy(find, request.kernel.subject)
@@ -258,7 +259,35 @@ def adjoint_facts(request: CompileRequest) -> tuple[tuple[bool, ...], bool]:
 
 def effects(kernel: Kernel) -> Any:
     """What a kernel does to memory: `passes.effects.Effects`. Raises as `compile`."""
-    return roomy(lambda: _stage("passes.effects").effects(_stage("front.lower").lower_kernel(kernel)), kernel.subject)
+    return roomy(lambda: _stage("passes.effects").effects(_lowered(kernel)), kernel.subject)
+
+
+def tangent_facts(kernel: Kernel) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+    """For each parameter of a kernel, whether its tangent kernels need the tangent of it in any case, and whether the
+    kernel writes through it. Raises as `compile`.
+    """
+
+    def find() -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+        fn = _lowered(kernel)
+        needed = _stage("autodiff.tangent").required(fn, _stage("front.gradients").library_gradient)
+        return needed, _stage("passes.effects").written_params(fn)
+
+    return roomy(find, kernel.subject)
+
+
+def _lowered(kernel: Kernel, debug: bool = False) -> Any:
+    """The IR of a kernel. That of a tangent kernel is made from its primal's, with all checks there already."""
+    primal = kernel.primal
+    if primal is None:
+        return _stage("front.lower").lower_kernel(kernel)
+    fn = _lowered(primal, debug)
+    if debug and primal.primal is None:
+        fn = _stage("passes.checks").insert_checks(fn)
+    given = _stage("front.gradients").library_gradient
+    try:
+        return _stage("autodiff.tangent").tangent_kernel(fn, kernel.active, given)
+    except NotDifferentiable as why:
+        raise _refusal(kernel.subject, why, fn) from None
 
 
 def _reverse(request: CompileRequest, fn: Any) -> Any:
@@ -267,9 +296,12 @@ def _reverse(request: CompileRequest, fn: Any) -> Any:
     try:
         return _stage("autodiff.adjoint").adjoint_kernel(fn, given, request.adjoint == "shared")
     except NotDifferentiable as why:
-        loc = why.op.loc if why.op is not None else fn.loc
-        subject = f"the gradient of {request.kernel.subject}"
-        raise CompileError(subject, [Diagnostic("gradient", why.reason, _place(loc))]) from None
+        raise _refusal(f"the gradient of {request.kernel.subject}", why, fn) from None
+
+
+def _refusal(subject: str, why: NotDifferentiable, fn: Any) -> CompileError:
+    loc = why.op.loc if why.op is not None else fn.loc
+    return CompileError(subject, [Diagnostic("gradient", why.reason, _place(loc))])
 
 
 def _place(loc: Loc | None) -> Place | None:

@@ -60,6 +60,7 @@ def array_cast(in_array: array, out_array: array, count: int | None = None) -> N
     room = out_array.size * components(out_array)
     if numbers > room:
         raise ValueError(f"out_array: expected room for {numbers} numbers, got {room} ({out_array.shape} elements)")
+    recording.sums(out_array, [(in_array, lambda t, out: array_cast(t, out, count))])
     adjoints.casts(in_array, out_array, numbers)
     with recording.Paused():
         _convert(in_array.contiguous(), out_array, numbers)

@@ -106,12 +106,24 @@ def _reduce(a: array, b: array | None, out: Any, kind: Element, count_name: str,
     if sums is None:
         sums = array._empty(kind, shape)
         sums.requires_grad = axis is not None and any(x is not None and x.requires_grad for x in (a, b))
+    _follow(a, b, None if out is None and axis is None else sums, (kind, count_name, count, axis))
     adjoints.reduces(a, b, out if axis is None else sums, length, axis)
     with recording.Paused():
         if axis is not None and length < whole:  # what takes part is not contiguous any more
             a, b = _first(a, axis, length), b and _first(b, axis, length)
         _write(sums, a.contiguous(), b if b is None else b.contiguous(), (outer, length, inner))
     return sums if out is not None or axis is not None else sums.numpy()[0]
+
+
+def _follow(a: array, b: array | None, sums: array | None, how: tuple) -> None:
+    """Compute the tangent of a sum, if it has one."""
+    if sums is None:
+        recording.refuse_tangents("a sum that is a number (give out=)", a=a, b=b)
+        return
+    terms = [(a, lambda t, out: _reduce(t, b, out, *how))]
+    if b is not None:
+        terms.append((b, lambda t, out: _reduce(a, t, out, *how)))
+    recording.sums(sums, terms)
 
 
 def _write(sums: array, a: array, b: array | None, extents: tuple[int, int, int]) -> None:

@@ -60,6 +60,7 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
         source = in_array.contiguous()
     if out_array.is_contiguous and out_array.ptr != source.ptr:
         require_apart("out_array", out_array, "in_array", source)
+    recording.sums(out_array, [(in_array, lambda t, out: array_scan(t, out, inclusive))])
     adjoints.scans(in_array, out_array, bool(inclusive))
     with recording.Paused():
         _scan(source, out_array, bool(inclusive))

@@ -49,9 +49,9 @@ def leaf_of(b: Builder, value: Value, index: int) -> Value:
 
 def assemble(b: Builder, t: Type, given: Sequence[Value | None]) -> Value:
     """A value of type `t` of its leaves; those that are None are zero."""
-    if isinstance(t, Array) or all(x is None for x in given):
+    if all(x is None for x in given):
         return b.zero(t)
-    if isinstance(t, Scalar):
+    if isinstance(t, (Array, Scalar)):
         assert given[0] is not None
         return given[0]
     parts = []

@@ -90,6 +90,8 @@ class Kernel(Definition):
         parent: of an instance, the generic kernel; else None.
         lanes: how many threads share a SIMD register; None lets the compiler choose, 1 turns lanes off.
         enable_backward: whether gradients may be asked for; None follows `wp.config.enable_backward`.
+        primal: of a tangent kernel, the kernel whose tangents it computes; else None.
+        active: of a tangent kernel, which parameters of that kernel have a tangent.
     """
 
     def __init__(self, func: Callable, frame: FrameType | None = None, **options: Any):
@@ -98,6 +100,9 @@ class Kernel(Definition):
         self._plans: dict[Any, Any] = {}  # by options; runtime/plans.py fills it
         self.overloads: dict[tuple[Type, ...], Kernel] = {}
         self.parent: Kernel | None = None
+        self.primal: Kernel | None = None
+        self.active: tuple[bool, ...] = ()
+        self._tangents: dict[tuple[bool, ...], Kernel] = {}
         self.lanes: int | None = options.pop("lanes", None)
         self.enable_backward: bool | None = options.pop("enable_backward", None)
         self.options = options
@@ -115,6 +120,8 @@ class Kernel(Definition):
     @property
     def subject(self) -> str:
         """What errors call it; an instance with the types it was made for."""
+        if self.primal is not None:
+            return f"the tangent of {self.primal.subject}"
         if self.parent is None:
             return super().subject
         types = ", ".join(f"{name}: {spell(t)}" for name, t in self.params)
@@ -133,7 +140,7 @@ class Kernel(Definition):
         if key not in self.overloads:
             made = copy.copy(self)
             made.parent, made.overloads = self, {}
-            made._plan, made._plans = None, {}
+            made._plan, made._plans, made._tangents = None, {}, {}
             made._parameters = [(p, t) for (p, _), t in zip(self._parameters, key)]
             made.is_generic = False
             self.overloads.setdefault(key, made)
@@ -154,6 +161,22 @@ class Kernel(Definition):
             TypeError: an argument does not fit its parameter, or has no type.
         """
         return inference.annotations_of(inference.argument_types(self, args))
+
+    # -- forward mode -------------------------------------------------------------------------------------------
+
+    def tangent(self, active: tuple[bool, ...]) -> Kernel:
+        """The kernel that computes tangents as well. Its parameters are followed by the tangents of the active ones."""
+        if active not in self._tangents:
+            made = copy.copy(self)
+            made.primal, made.active = self, active
+            made._plan, made._plans, made._tangents = None, {}, {}
+            moved = [(p, t) for (p, t), a in zip(self._parameters, active) if a]
+            made._parameters = [
+                *((p.replace(default=p.empty), t) for p, t in self._parameters),
+                *((p.replace(name=f"{p.name}_tangent", default=p.empty), t) for p, t in moved),
+            ]
+            self._tangents.setdefault(active, made)
+        return self._tangents[active]
 
     # -- identity -----------------------------------------------------------------------------------------------
 

@@ -330,7 +330,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             numbers = _lasting(numbers, value)
         capture.call(memory.assign, self.numpy()[place], numbers, label="assign", keep=(self, value))
         references.replace(self, layout, refs)
-        if recording.tape() is not None:
+        if recording.watched():
             recording.copied(self[key], value) if isinstance(value, array) else self._forget(layout)
 
     def _forget(self, layout: Layout) -> None:

@@ -71,6 +71,8 @@ def checkpointed(
     tape = recording.tape()
     if tape is recording.SILENT or isinstance(tape, _StepTape):
         raise RuntimeError("wp.checkpointed inside of a step of wp.checkpointed: let one of them be a plain loop")
+    if tape is not None:
+        recording.refuse_following("wp.checkpointed on a tape")
     if tape is None or n == 0:
         with Bar("steps", n, progress) as bar:
             for i in range(n):

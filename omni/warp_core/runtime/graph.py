@@ -123,6 +123,7 @@ def capture_launch(graph: Graph, stream: Any = None) -> None:
     if outer is not None:
         outer.add_graph(graph, "graph")
         return
+    recording.refuse_following("a graph")
     if recording.tape() is not None:
         raise RuntimeError("a tape does not see what a graph launches: capture the tape's backward instead")
     graph.run()

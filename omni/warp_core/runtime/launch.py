@@ -91,12 +91,13 @@ def _launch(
         print(f"kernel: {kernel.key} dim: {dim} device: {where}")
     instance = instance_for(kernel, args) if kernel.is_generic else kernel
     if adjoint:
+        recording.refuse_following("an adjoint launch")
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
         backward.launch_adjoint(instance, dim, args, given)
         return None
-    if recording.active():
-        _note(instance, dim, args, record_tape, record_cmd)
-    if interpret or config.mode == "interpret":
+    if recording.active() and _note(instance, dim, args, record_tape, record_cmd):
+        return None
+    if (interpret or config.mode == "interpret") and instance.primal is None:
         return _interpret(InterpretedLaunch(instance, dim, args), record_cmd)
     variant = STRIDED if any(map(_is_strided, args)) else 0
     try:
@@ -120,13 +121,17 @@ def _interpret(launch: InterpretedLaunch, record_cmd: bool) -> InterpretedLaunch
     return None
 
 
-def _note(kernel: Kernel, dim: Any, args: Sequence[Any], on_tape: bool, record_cmd: bool) -> None:
-    """Tell who wants to know that a launch is about to run."""
-    if recording.tape() is not None and on_tape:
+def _note(kernel: Kernel, dim: Any, args: Sequence[Any], on_tape: bool, record_cmd: bool) -> bool:
+    """Tell who wants to know that a launch is about to run. Returns whether it has run by that, with tangents."""
+    if recording.watched() and on_tape:
         if record_cmd:
             raise RuntimeError(f"kernel `{kernel.name}`: a tape does not see recorded launches; launch it plainly")
+        if recording.follower() is not None:
+            recording.follower().launch(kernel, dim, args)
+            return True
         recording.tape().record_launch(kernel, dim, args)
     recording.launched(kernel, dim, args)
+    return False
 
 
 def _check_kernel(kernel: Any) -> None:

@@ -188,6 +188,13 @@ def _same(x: array, y: array) -> bool:
 
 
 def _multiply(a: array, b: array, c: array, d: array, alpha: float, beta: float) -> None:
+    terms = [
+        (a, lambda t, out: _multiply(t, b, out, out, alpha, 0.0)),
+        (b, lambda t, out: _multiply(a, t, out, out, alpha, 0.0)),
+    ]
+    if beta != 0.0:
+        terms.append((c, lambda t, out: out.assign(beta * t)))
+    recording.sums(d, terms)
     if recording.tape() is not None and d.grad is not None:
         _record(a, b, c, d, alpha, beta)
     out = d.numpy()

@@ -75,7 +75,7 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
     _copy_elements(dest, src, dest_offset, src_offset, n)
     if dest.grad is not None and src.grad is not None and recording.tape() is None:
         _copy_elements(dest.grad, src.grad, dest_offset, src_offset, n)
-    if recording.tape() is not None and n:
+    if recording.watched() and n:
         if dest.shape != src.shape or n != src.size:
             dest = dest.flatten()[dest_offset : dest_offset + n]
             src = src.flatten()[src_offset : src_offset + n]

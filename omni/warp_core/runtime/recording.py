@@ -1,12 +1,15 @@
 """The tape that records at the moment, and what arrays tell it of changes that no kernel makes.
 
 Copies carry gradients back to where they came from; whatever is overwritten by something else has none any more.
+
+Beside the tape there may be followers, which compute tangents of what is done (forward.py). Each sees what those inside
+of it do, and the tape sees all of it.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ from .dtypes import bfloat16_bits, bfloat16_numbers
 
 _active: list[Any] = []  # the tape that records, if there is one
 _witnesses: list[Any] = []  # what is told of all that happens to memory, recorded or not
+_followers: list[Any] = []  # innermost last
 _watchers: list[Callable[[], None]] = []
 
 
@@ -31,15 +35,21 @@ def tape() -> Any:
     return _active[0] if _active and not _pauses.count else None
 
 
+def follower() -> Any:
+    """What computes tangents of what this thread does now, or None."""
+    return _followers[-1] if _followers and not _pauses.count else None
+
+
 def active() -> bool:
     """Whether anything must know of launches."""
-    return bool(_witnesses) or any(t is not SILENT for t in _active)
+    return bool(_witnesses or _followers) or any(t is not SILENT for t in _active)
 
 
 def begin(recording: Any) -> None:
     """Let a tape record from now on, whatever thread does something. Raises RuntimeError if one does already."""
     if _active:
         raise RuntimeError("a tape records already, and what it does not see would be missing: end it first")
+    refuse_following("a tape")
     _active.append(recording)
     _tell()
 
@@ -84,6 +94,35 @@ class Instead:
         _tell()
 
 
+class Following:
+    """A `with` block what is done in which is followed."""
+
+    def __init__(self, follower: Any):
+        self.follower = follower
+
+    def __enter__(self) -> None:
+        _followers.append(self.follower)
+        _tell()
+
+    def __exit__(self, *exception: object) -> None:
+        _followers.remove(self.follower)
+        _tell()
+
+
+class Outside:
+    """A `with` block in which only the followers around `follower` see what is done."""
+
+    def __init__(self, follower: Any):
+        self._depth = _followers.index(follower)
+
+    def __enter__(self) -> None:
+        self._inner = _followers[self._depth :]
+        del _followers[self._depth :]
+
+    def __exit__(self, *exception: object) -> None:
+        _followers.extend(self._inner)
+
+
 class Paused:
     """A `with` block in which nothing that this thread does is recorded."""
 
@@ -125,10 +164,29 @@ def made_gradient(a: Any) -> None:
         witness.made_gradient(a)
 
 
+def watched() -> bool:
+    """Whether somebody is to be told of changes that this thread makes."""
+    return tape() is not None or follower() is not None
+
+
+def _all_followers() -> list[Any]:
+    return [] if _pauses.count else _followers[::-1]
+
+
+def sums(out: Any, terms: Sequence[tuple[Any, Callable[[Any, Any], None]]]) -> None:
+    """Note that the elements of `out` become a sum of terms, each linear in an array: the array, and what writes the
+    term of another array in its place to an array like `out`.
+    """
+    for f in _all_followers():
+        f.sums(out, terms)
+
+
 def overwritten(a: Any) -> None:
     """Note that the elements of `a` have got other values, which depend on nothing recorded."""
     for witness in _witnesses:
         witness.overwritten(a)
+    for f in _all_followers():
+        f.overwritten(a)
     recording = tape()
     if recording not in (None, SILENT) and a.grad is not None:
         recording.record_func(a.grad.zero_, [a])
@@ -138,6 +196,8 @@ def copied(dest: Any, src: Any) -> None:
     """Note that the elements of `src` were copied to those of `dest`; both are arrays of one shape."""
     for witness in _witnesses:
         witness.copied(dest, src)
+    for f in _all_followers():
+        f.copied(dest, src)
     recording = tape()
     if recording in (None, SILENT) or dest.grad is None:
         return
@@ -167,8 +227,23 @@ def accumulate(sums: np.ndarray, t: Type, more: np.ndarray, of: Type) -> None:
         np.add(sums, more, out=sums, casting="same_kind")
 
 
+def refuse_following(what: str) -> None:
+    """Raise if tangents are computed of what this thread does, which `what` would lose."""
+    if follower() is not None:
+        raise RuntimeError(f"{what} inside of wp.jvp has no tangent; for second derivatives put a tape around wp.jvp")
+
+
+def refuse_tangents(what: str, **arrays: Any) -> None:
+    """Raise if one of the arrays has a tangent, which `what` would lose."""
+    for f in _all_followers():
+        for name, a in arrays.items():
+            if f.follows(a):
+                raise RuntimeError(f"{what} has no forward mode, and {name} has a tangent: it cannot be part of wp.jvp")
+
+
 def refuse(what: str, **arrays: Any) -> None:
-    """Raise if a tape records and one of the arrays has a gradient, which `what` would lose."""
+    """Raise if a tape records and one of the arrays has a gradient, or has a tangent, which `what` would lose."""
+    refuse_tangents(what, **arrays)
     if tape() is None:
         return
     for name, a in arrays.items():

@@ -71,6 +71,7 @@ class Tape:
         """
         if not self.launches:
             raise ValueError("nothing is recorded on this tape: launch inside `with tape:`")
+        recording.refuse_following("running a tape backwards")
         self._start(loss, grads or {})
         self._run_backwards()
 

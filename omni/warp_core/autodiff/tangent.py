@@ -1,0 +1,481 @@
+"""Forward mode: the IR of a function that computes tangents beside values. Start with `tangent_kernel`.
+
+A tangent says how fast a value changes while the inputs change in a given direction. Every value is kept as it was, and
+with it one tangent for each leaf (`leaves`): for a number its rate of change, for an array another array of the same
+type whose elements are the tangents of its elements. As both are computed in the order of the program, control flow,
+overwriting and memory need no care: what is done to a value is done to its tangent beside it.
+
+The rules of arithmetic are those of reverse mode (`derivatives`): what an operand's tangent gives is the rule's adjoint
+of that operand with the tangent in place of the adjoint of the result. Library functions whose gradient is written
+down are differentiated by it, one result at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from ..ir.builder import Builder
+from ..ir.clone import Rewriter
+from ..ir.nodes import Function, Operation, Region, Value
+from ..lang.errors import NotDifferentiable
+from ..lang.types import Array, Type, element
+from ..passes.dce import dce, has_effects
+from ..passes.effects import written_params
+from ..passes.inline import inline_calls
+from . import derivatives
+from .leaves import assemble, is_active, is_float, leaf_of, leaf_types, member_span
+
+Given = Callable[[Function], Function | None]
+Mask = tuple[bool, ...]
+
+
+class Unknown(NamedTuple):
+    """Stands for a tangent that cannot be had. Using it raises."""
+
+    reason: str
+    op: Operation
+
+    def refuse(self) -> NotDifferentiable:
+        return NotDifferentiable(self.reason, self.op)
+
+
+Tangents = list["Value | Unknown | None"]  # None where it is known to be zero
+
+
+def carries(t: Type) -> bool:
+    """Whether values of a type have tangents: floating point numbers, and arrays of them."""
+    return any(_has_tangent(leaf) for leaf in leaf_types(t))
+
+
+def _has_tangent(leaf: Type) -> bool:
+    if isinstance(leaf, Array):
+        return is_active(leaf.dtype)
+    return is_float(leaf)
+
+
+def required(function: Function, given: Given) -> Mask:
+    """Which parameters of a kernel need a tangent even if what they hold has none: those that it writes through, those
+    that it chooses among, and structs with arrays.
+    """
+    return _required(_flat(function, given))
+
+
+def tangent_kernel(function: Function, active: Mask, given: Given) -> Function:
+    """The kernel that computes tangents as well.
+
+    Args:
+        function: the kernel, as the front end made it.
+        active: for each parameter, whether it has a tangent. The tangents of those that have follow the parameters, in
+            their order and of their types. It includes what is `required`.
+        given: finds the gradient that is written down for a function, or None.
+
+    Raises:
+        NotDifferentiable: the kernel does something that has no derivative.
+    """
+    flat = _flat(function, given)
+    assert all(a or not r for a, r in zip(active, _required(flat))), "a parameter without the tangent that it needs"
+    return _Forward(given).run(flat, active)
+
+
+_functions: WeakKeyDictionary[Function, dict[Mask, Function]] = WeakKeyDictionary()
+
+
+def tangent_function(function: Function, active: Mask, given: Given) -> Function:
+    """The function (arguments, tangents of the active ones) -> results, tangents of those that have any."""
+    known = _functions.setdefault(function, {})
+    if active not in known:
+        known[active] = _Forward(given).run(_flat(function, given), active)
+    return known[active]
+
+
+def _flat(function: Function, given: Given) -> Function:
+    """`function` with what has no gradient of its own inlined, except for library functions without arrays."""
+
+    def chosen(callee: Function) -> bool:
+        if callee.is_library and not any(isinstance(x, Array) for t in _signature(callee) for x in leaf_types(t)):
+            return False
+        try:
+            return given(callee) is None
+        except NotDifferentiable:
+            return False
+
+    return inline_calls(function, chosen)
+
+
+def _signature(function: Function) -> list[Type]:
+    return [*(p.type for p in function.params), *function.results]
+
+
+def _required(flat: Function) -> Mask:
+    chosen = _chosen_elements(flat.body)
+
+    def needs(t: Type, written: bool) -> bool:
+        if isinstance(t, Array):
+            return is_active(t.dtype) and (written or t.dtype in chosen)
+        return any(isinstance(leaf, Array) and is_active(leaf.dtype) for leaf in leaf_types(t))
+
+    return tuple(needs(p.type, written) for p, written in zip(flat.params, written_params(flat)))
+
+
+def _chosen_elements(body: Region) -> set[Type]:
+    """The element types of arrays that control flow or a selection chooses."""
+    found: set[Type] = set()
+    for op in body.walk():
+        values = [*op.results, *(p for region in op.regions for p in region.params)]
+        if op.regions or op.code == "select":
+            found.update(t.dtype for v in values for t in leaf_types(v.type) if isinstance(t, Array))
+    return found
+
+
+class _Forward(Rewriter):
+    """Rebuilds a function with tangents beside its values. `tangents` has those of its old values."""
+
+    def __init__(self, given: Given):
+        super().__init__()
+        self.given = given
+        self.tangents: dict[Value, Tangents] = {}
+
+    def run(self, function: Function, active: Mask) -> Function:
+        # A float made of bits may then depend on a float; else the bits come from integers, which have no derivative.
+        self._takes_bits = any(op.code == "bitcast" and is_active(op.args[0].type) for op in function.body.walk())
+        params = [Value(p.type, name=p.name) for p in function.params]
+        moved = [Value(p.type, name=f"{p.name}_tangent") for p, a in zip(function.params, active) if a]
+        results = (*function.results, *(t for v in function.results for t in _slot_types(v)))
+        new = Function(f"{function.name}.tangent", [*params, *moved], results, function.is_kernel, function.loc)
+        new.is_library, new.is_cold = function.is_library, function.is_cold
+        self.b = Builder(new)
+        self.values.update(zip(function.params, params))
+        for p, tangent in zip((p for p, a in zip(function.params, active) if a), moved):
+            self._set(p, [leaf_of(self.b, tangent, i) if _has_tangent(t) else None for i, t in _leaves(p)])
+        self.visit_ops(function.body.ops)
+        dce(new)
+        return new
+
+    # -- tangents ---------------------------------------------------------------------------------------------------
+
+    def _set(self, value: Value, given: Tangents) -> None:
+        if any(x is not None for x in given):
+            self.tangents[value] = given
+
+    def _of(self, value: Value) -> Tangents:
+        """The tangent of a value of the old function."""
+        return self.tangents.get(value) or [None] * len(leaf_types(value.type))
+
+    def _is_moving(self, value: Value) -> bool:
+        return value in self.tangents
+
+    def _known(self, given: Tangents) -> list[Value | None]:
+        for x in given:
+            if isinstance(x, Unknown):
+                raise x.refuse()
+        return given  # type: ignore[return-value]
+
+    def _whole(self, value: Value) -> Value:
+        """The tangent of a value as one value of its type."""
+        return assemble(self.b, value.type, self._known(self._of(value)))
+
+    def _dense(self, values: Iterable[Value]) -> list[Value]:
+        """The tangents of all leaves that may have one, zeros included."""
+        return [
+            self._or_zero(x, t)
+            for v in values
+            for x, (_, t) in zip(self._known(self._of(v)), _leaves(v))
+            if _has_tangent(t)
+        ]
+
+    def _or_zero(self, x: Value | None, t: Type) -> Value:
+        return self.b.zero(t) if x is None else x
+
+    def _spread(self, values: Sequence[Value], given: Sequence[Value]) -> None:
+        """Take what `_dense` gave for values like these."""
+        rest = iter(given)
+        for v in values:
+            self._set(v, [next(rest) if _has_tangent(t) else None for _, t in _leaves(v)])
+
+    # -- operations -------------------------------------------------------------------------------------------------
+
+    def _copy(self, op: Operation) -> None:
+        super()._copy(op)
+        if not carries(op.result.type):
+            return
+        rule = getattr(self, f"_{op.code}", None)
+        if rule is not None:
+            self._set(op.result, rule(op))
+        elif any(map(self._is_moving, op.args)):
+            self._set(op.result, self._arithmetic(op))
+
+    def _arithmetic(self, op: Operation) -> Tangents:
+        if op.code in derivatives.ELEMENTWISE:
+            return self._componentwise(op, derivatives.ELEMENTWISE[op.code])
+        return self._unknown(op.result, f"`{op.code}` has no derivative", op)
+
+    def _unknown(self, value: Value, reason: str, op: Operation) -> Tangents:
+        return [Unknown(reason, op) if _has_tangent(t) else None for _, t in _leaves(value)]
+
+    def _componentwise(self, op: Operation, rule: derivatives.Rule) -> Tangents:
+        moving = [self._known(self._of(a)) for a in op.args]
+        args, result = self.args(op), self.values[op.result]
+        out: Tangents = []
+        for i, _ in _leaves(op.result):
+            parts = []
+            for k, leaves in enumerate(moving):
+                t = leaves[i]
+                if t is None:
+                    continue
+                x = rule(self.b, [leaf_of(self.b, a, i) for a in args], leaf_of(self.b, result, i), t)[k]
+                if x is not None:
+                    parts.append(x)
+            out.append(self._sum(parts))
+        return out
+
+    def _sum(self, parts: Sequence[Value]) -> Value | None:
+        return reduce(lambda a, b: self.b.op("add", a, b), parts) if parts else None
+
+    def _unless_zero(self, t: Value, x: Value) -> Value:
+        """`x`, or zero where `t` is: the slope beside it may be infinite, or no number."""
+        zero = self.b.const(0.0, t.type)
+        return self.b.op("select", self.b.op("eq", t, zero), self.b.const(0.0, x.type), x)
+
+    def _select(self, op: Operation) -> Tangents:
+        condition, *_ = self.args(op)
+        sides = zip(self._of(op.args[1]), self._of(op.args[2]), _leaves(op.result))
+        return [self._choice(condition, x, y, t, op) for x, y, (_, t) in sides]
+
+    def _choice(
+        self, condition: Value, x: Value | Unknown | None, y: Value | Unknown | None, t: Type, op: Operation
+    ) -> Value | Unknown | None:
+        if x is None and y is None:
+            return None
+        for side in (x, y):
+            if isinstance(side, Unknown):
+                return side
+        return self.b.op("select", condition, self._or_zero(x, t), self._or_zero(y, t))  # type: ignore[arg-type]
+
+    def _cast(self, op: Operation) -> Tangents:
+        if not element(op.args[0].type).is_float:
+            return [None] * len(leaf_types(op.attr))
+        given = self._known(self._of(op.args[0]))
+        return [x and self.b.op("cast", x, attr=element(op.attr)) for x in given]
+
+    def _bitcast(self, op: Operation) -> Tangents:
+        if self._is_moving(op.args[0]) or (self._takes_bits and not op.args[0].is_const):
+            return self._unknown(op.result, "bits taken as a number have no derivative", op)
+        return [None]
+
+    def _make(self, op: Operation) -> Tangents:
+        return [x for a in op.args for x in self._of(a)]
+
+    def _splat(self, op: Operation) -> Tangents:
+        return self._of(op.args[0]) * op.attr.count
+
+    def _extract(self, op: Operation) -> Tangents:
+        first, end = member_span(op.args[0].type, op.attr)
+        return self._of(op.args[0])[first:end]
+
+    def _insert(self, op: Operation) -> Tangents:
+        whole, (first, end) = self._of(op.args[0]), member_span(op.args[0].type, op.attr)
+        return [*whole[:first], *self._of(op.args[1]), *whole[end:]]
+
+    def _extract_dyn(self, op: Operation) -> Tangents:
+        if not self._is_moving(op.args[0]):
+            return [None]
+        return [self.b.op("extract_dyn", self._whole(op.args[0]), self.values[op.args[1]])]
+
+    def _insert_dyn(self, op: Operation) -> Tangents:
+        whole, part, index = op.args
+        if not (self._is_moving(whole) or self._is_moving(part)):
+            return [None] * len(leaf_types(op.result.type))
+        made = self.b.op("insert_dyn", self._whole(whole), self._whole(part), self.values[index])
+        return [leaf_of(self.b, made, i) for i, _ in _leaves(op.result)]
+
+    def _grad(self, op: Operation) -> Tangents:
+        return self._unknown(op.result, "gradients of arrays have no tangent", op)
+
+    # -- calls ------------------------------------------------------------------------------------------------------
+
+    def visit_call(self, op: Operation) -> None:
+        """A function without arrays, or one whose gradient is written down."""
+        if not any(map(self._is_moving, op.args)):
+            super().visit_call(op)
+            return
+        try:
+            gradient = self.given(op.attr)
+        except NotDifferentiable as why:
+            super().visit_call(op)
+            for v in op.results:
+                self._set(v, self._unknown(v, why.reason, op))
+            return
+        if gradient is None:
+            self._call_tangent(op)
+        elif has_effects(gradient):
+            raise NotDifferentiable("a function whose gradient writes to memory has no forward mode", op)
+        else:
+            super().visit_call(op)
+            self._by_gradient(op, gradient)
+
+    def _call_tangent(self, op: Operation) -> None:
+        mask = tuple(map(self._is_moving, op.args))
+        callee = tangent_function(op.attr, mask, self.given)
+        moved = [self._whole(a) for a, active in zip(op.args, mask) if active]
+        found = self.b.emit("call", [*self.args(op), *moved], callee, results=callee.results)
+        self.define(op, found)
+        self._spread(op.results, found[len(op.results) :])
+
+    def _by_gradient(self, op: Operation, gradient: Function) -> None:
+        """Tangents of results: for each leaf, its gradient times the tangents of the arguments."""
+        active = [v for v in op.results if is_active(v.type)]
+        args = [*self.args(op), *(self.values[v] for v in op.results)]
+        of = [a for a in op.args if is_active(a.type)]
+        moving = [self._known(self._of(a)) for a in of]
+
+        def along(value: Value, leaf: int) -> Value | None:
+            seeds = []
+            for v in active:
+                one: list[Value | None] = [None] * len(leaf_types(v.type))
+                if v is value:
+                    one[leaf] = self.b.const(1.0, leaf_types(v.type)[leaf])
+                seeds.append(assemble(self.b, v.type, one))
+            found = self.b.emit("call", [*args, *seeds], gradient, results=gradient.results)
+            parts = []
+            for x, tangents in zip(found, moving):
+                for i, t in enumerate(tangents):
+                    if t is not None:
+                        product = self.b.op("mul", _as(self.b, leaf_of(self.b, x, i), t.type), t)
+                        parts.append(self._unless_zero(t, product))
+            return self._sum([_as(self.b, p, leaf_types(value.type)[leaf]) for p in parts])
+
+        for v in active:
+            self._set(v, [along(v, i) if _has_tangent(t) else None for i, t in _leaves(v)])
+
+    # -- memory -----------------------------------------------------------------------------------------------------
+
+    def _array(self, array: Value) -> Value | None:
+        """The array of the tangents of an array; None if they are zero."""
+        return self._known(self._of(array))[0]
+
+    def _alloca(self, op: Operation) -> Tangents:
+        return [self.b.op("alloca", attr=op.attr)]
+
+    def _slice(self, op: Operation) -> Tangents:
+        (array,) = self._of(op.args[0])
+        if array is None or isinstance(array, Unknown):
+            return [array]
+        return [self.b.op("slice", array, *self.args(op)[1:], attr=op.attr)]
+
+    def _load(self, op: Operation) -> Tangents:
+        array = self._array(op.args[0])
+        found = array and self.b.op("load", array, *self.args(op)[1:], attr=op.attr)
+        inner = Unknown("arrays found in elements of arrays have no tangent: pass them as arguments", op)
+
+        def leaf(i: int, t: Type) -> Value | Unknown | None:
+            if isinstance(t, Array):
+                return inner
+            return found and leaf_of(self.b, found, i)
+
+        return [leaf(i, t) if _has_tangent(t) else None for i, t in _leaves(op.result)]
+
+    def visit_store(self, op: Operation) -> None:
+        super()._copy(op)
+        *place, value = op.args
+        if is_active(value.type):
+            array = self._array(place[0])
+            if array is not None:
+                indices = [self.values[i] for i in place[1:]]
+                self.b.op("store", array, *indices, self._numbers(value), attr=op.attr)
+
+    def _numbers(self, value: Value) -> Value:
+        """The tangent of a value with zeros for the arrays in it, whose tangents are not looked for in memory."""
+        parts = zip(self._of(value), _leaves(value))
+        return assemble(self.b, value.type, self._known([None if isinstance(t, Array) else x for x, (_, t) in parts]))
+
+    def visit_atomic(self, op: Operation) -> None:
+        super()._copy(op)
+        kind, _ = op.attr
+        value = op.args[-1]
+        if not is_active(value.type):
+            return
+        if kind not in ("add", "sub"):
+            raise NotDifferentiable(f"an atomic {kind} of floating point numbers has no tangent", op)
+        reason = f"what an atomic {kind} found in memory depends on the order of threads"
+        self._set(op.result, self._unknown(op.result, reason, op))
+        array = self._array(op.args[0])
+        if array is not None and self._is_moving(value):
+            indices = [self.values[i] for i in op.args[1:-1]]
+            self.b.op("atomic", array, *indices, self._whole(value), attr=op.attr)
+
+    # -- control flow -----------------------------------------------------------------------------------------------
+
+    def visit_if(self, op: Operation) -> None:
+        sides = []
+        for region in op.regions:
+            self.b.push()
+            self.visit_ops(region.ops[:-1])
+            end = region.terminator
+            if end.code != "yield":
+                self.b.loc = end.loc
+                self._visitors[end.code](end)
+            sides.append((self.b.pop(), end, [x for a in end.args for x in self._of(a)]))
+        yielding = [leaves for _, end, leaves in sides if end.code == "yield"]
+        types = [t for v in op.results for _, t in _leaves(v)]
+        unknown = {k: x for leaves in yielding for k, x in enumerate(leaves) if isinstance(x, Unknown)}
+        slots = [k for k in range(len(types)) if k not in unknown and any(g[k] is not None for g in yielding)]
+        self.b.loc = op.loc
+        for made, end, leaves in sides:
+            if end.code == "yield":
+                moved = [self._or_zero(leaves[k], types[k]) for k in slots]  # type: ignore[arg-type]
+                made.ops.append(Operation("yield", [*self.args(end), *moved], None, end.loc))
+        results = [*(v.type for v in op.results), *(types[k] for k in slots)]
+        found = self.b.emit("if", self.args(op), op.attr, tuple(made for made, *_ in sides), results)
+        self.define(op, found)
+        at: dict[int, Value | Unknown] = {**dict(zip(slots, found[len(op.results) :])), **unknown}
+        k = 0
+        for v in op.results:
+            self._set(v, [at.get(k + i) for i, _ in _leaves(v)])
+            k += len(leaf_types(v.type))
+
+    def visit_for(self, op: Operation) -> None:
+        region, first = op.regions[0], 1 if op.code == "for" else 0
+        carried = region.params[first:]
+        types = [t for v in carried for t in _slot_types(v.type)]
+        new = self.b.push([*(p.type for p in region.params), *types], [p.name for p in region.params])
+        self.values.update(zip(region.params, new))
+        self._spread(carried, new[len(region.params) :])
+        self._level += 1
+        self._targets.append(self._level)
+        self.visit_ops(region.ops)
+        self._targets.pop()
+        self._level -= 1
+        body = self.b.pop()
+        self.b.loc = op.loc
+        start = self._dense(op.args[len(op.args) - len(carried) :])
+        results = [*(v.type for v in op.results), *(t for v in op.results for t in _slot_types(v.type))]
+        found = self.b.emit(op.code, [*self.args(op), *start], op.attr, (body,), results)
+        self.define(op, found)
+        self._spread(op.results, found[len(op.results) :])
+
+    visit_loop = visit_block = visit_for
+
+    def _terminator(self, op: Operation) -> None:
+        self.b.terminate(op.code, [*self.args(op), *self._dense(op.args)], op.attr)
+
+    def visit_break(self, op: Operation) -> None:
+        depth = self._level - self._targets[-1 - (op.attr or 0)]
+        self.b.terminate(op.code, [*self.args(op), *self._dense(op.args)], depth)
+
+    visit_continue = visit_break
+
+
+def _leaves(value: Value) -> list[tuple[int, Type]]:
+    return list(enumerate(leaf_types(value.type)))
+
+
+def _slot_types(t: Type) -> list[Type]:
+    """The types of the leaves of a type that may have tangents."""
+    return [leaf for leaf in leaf_types(t) if _has_tangent(leaf)]
+
+
+def _as(b: Builder, x: Value, t: Type) -> Value:
+    return b.op("cast", x, attr=t)

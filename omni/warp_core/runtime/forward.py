@@ -1,0 +1,91 @@
+"""Programs in forward mode: while a `Forward` follows, launches, copies and fills also compute tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..lang.kernel import Kernel
+from . import recording
+from .array import array
+from .backward import as_array
+from .create import empty_like, zeros_like
+from .launch import launch
+from .shadows import Shadows, arrays_in
+from .tangents import facts, launch_tangent
+
+
+class Forward:
+    """Follows what is done in a `with` block. What `shadows` has no tangents of has zero tangents.
+
+    `strict` refuses launches that write to arrays without gradient what a tape is to differentiate.
+    """
+
+    def __init__(self, strict: bool = False):
+        self.shadows = Shadows()
+        self.strict = strict
+
+    def __enter__(self) -> Forward:
+        self._following = recording.Following(self)
+        self._following.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._following.__exit__(*exception)
+
+    def follows(self, value: Any) -> bool:
+        """Whether an array, or an array in a struct, has tangents that may not be zero."""
+        return any(self.shadows.of(a) is not None for a in arrays_in(value))
+
+    def launch(self, kernel: Kernel, dim: Any, args: Sequence[Any]) -> None:
+        """Launch a kernel, with tangents if one of its arguments has one."""
+        held = [as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
+        with recording.Outside(self):
+            if self.strict:
+                self._check_gradients(kernel, held)
+            if len(held) == len(kernel.params) and any(map(self.follows, held)):
+                launch_tangent(kernel, dim, held, [None] * len(held), self.shadows)
+            else:
+                launch(kernel, dim, args)
+
+    def _check_gradients(self, kernel: Kernel, args: Sequence[Any]) -> None:
+        if all(a.grad is None for value in args for a in arrays_in(value)):
+            return
+        for (name, _), value, written in zip(kernel.params, args, facts(kernel)[1]):
+            if written and any(a.grad is None for a in arrays_in(value)):
+                raise ValueError(
+                    f"kernel `{kernel.name}`: `{name}` is written and has no gradient; make it with requires_grad=True"
+                )
+
+    def overwritten(self, a: array) -> None:
+        """Elements of `a` have got values that do not change with anything."""
+        with recording.Outside(self):
+            tangent = self.shadows.of(a)
+            if tangent is not None:
+                tangent.zero_()
+
+    def copied(self, dest: array, src: array) -> None:
+        """The elements of `src` were copied to those of `dest`."""
+        with recording.Outside(self):
+            tangent = self.shadows.of(src) if arrays_in(src) else None
+            if tangent is not None and arrays_in(dest):
+                self.shadows.ensure(dest)[...] = tangent
+                return
+        self.overwritten(dest)
+
+    def sums(self, out: array, terms: Sequence[tuple[array, Callable[[array, array], None]]]) -> None:
+        """The elements of `out` become a sum of terms; see `recording.sums`."""
+        with recording.Outside(self):
+            moving = [(self.shadows.of(x), write) for x, write in terms if self.follows(x)]
+            if not moving and self.shadows.of(out) is not None:
+                moving = [(zeros_like(terms[0][0]), terms[0][1])]
+            if len(moving) == 1:
+                tangent, write = moving[0]
+                write(tangent, self.shadows.ensure(out))  # type: ignore[arg-type]
+            elif moving:
+                parts = [empty_like(out, requires_grad=recording.tape() is not None) for _ in moving]
+                for part, (tangent, write) in zip(parts, moving):
+                    write(tangent, part)  # type: ignore[arg-type]
+                for part in parts[1:]:
+                    parts[0] += part
+                self.shadows.ensure(out)[...] = parts[0]

@@ -1,0 +1,155 @@
+"""Launches in forward mode: `launch_tangent` runs a kernel's tangent kernel in its place, `kernel_jvp` is `wp.jvp` of
+a kernel.
+
+A tangent kernel (autodiff/tangent.py) computes values and tangents in one go; `shadows` has the memory for tangents. It
+is an ordinary kernel: a tape records it, so that gradients of tangents (Hessian-vector products) come from running that
+tape backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ..autodiff.tangent import carries
+from ..compiler import tangent_facts
+from ..lang.kernel import Kernel, on_redefinition
+from . import backward
+from .array import array
+from .generic import instance_for
+from .kept import merged, span_of
+from .launch import _check_kernel, _sequence, launch
+from .shadows import Shadows, arrays_in, pairs, tangent_value
+
+Facts = tuple[tuple[bool, ...], tuple[bool, ...]]  # as compiler.tangent_facts gives them
+_facts: WeakKeyDictionary[Kernel, Facts] = WeakKeyDictionary()
+on_redefinition.append(_facts.clear)
+
+
+def facts(kernel: Kernel) -> Facts:
+    """Which parameters of a kernel need a tangent in any case, and which it writes through."""
+    if kernel not in _facts:
+        _facts[kernel] = tangent_facts(kernel)
+    return _facts[kernel]
+
+
+def launch_tangent(kernel: Kernel, dim: Any, args: Sequence[Any], given: Sequence[Any], shadows: Shadows) -> None:
+    """Launch the tangent kernel of a kernel. `given` are tangents of arguments that are no arrays, or None."""
+    needed, _ = facts(kernel)
+    active, moved = [], []
+    for (_, t), value, tangent, need in zip(kernel.params, args, given, needed):
+        known = any(shadows.of(a) is not None for a in arrays_in(value))
+        is_moving = carries(t) and value is not None and (need or known or tangent is not None)
+        active.append(is_moving)
+        if is_moving:
+            moved.append(tangent_value(t, value, tangent, shadows))
+    launch(kernel.tangent(tuple(active)), dim, [*args, *moved])
+
+
+# -- kernels ----------------------------------------------------------------------------------------------------------
+
+
+def kernel_jvp(
+    kernel: Kernel,
+    dim: int | Sequence[int],
+    inputs: Sequence[Any] = (),
+    outputs: Sequence[Any] = (),
+    tangents: Sequence[Any] | Mapping[Any, Any] | None = None,
+) -> list[array | None]:
+    """`jvp` of a kernel; see there."""
+    _check_kernel(kernel)
+    args = [*_sequence(kernel, "inputs", inputs), *_sequence(kernel, "outputs", outputs)]
+    instance = instance_for(kernel, args) if kernel.is_generic else kernel
+    if len(args) != len(instance.params):
+        names = ", ".join(name for name, _ in instance.params)
+        raise TypeError(
+            f"kernel `{kernel.name}` takes {len(instance.params)} arguments ({names}), "
+            f"but inputs and outputs give {len(args)}"
+        )
+    args = [backward.as_array(a, t) for a, (_, t) in zip(args, instance.params)]
+    given = _given(instance, args, tangents)
+    needed, written = facts(instance)
+    shadows, copied = _shadows(instance, args, given, needed)
+    launch_tangent(instance, dim, args, given, shadows)
+    for tangent, view in copied:
+        tangent[...] = view
+    wanted = range(len(inputs), len(args)) if outputs else [i for i, w in enumerate(written) if w]
+    return [_result(args[i], given[i], shadows) for i in wanted]
+
+
+def _result(value: Any, given: Any, shadows: Shadows) -> array | None:
+    if not isinstance(value, array) or not arrays_in(value):
+        return None
+    return shadows.ensure(value) if given is None else given
+
+
+def _given(kernel: Kernel, args: Sequence[Any], tangents: Sequence[Any] | Mapping[Any, Any] | None) -> list[Any]:
+    """The tangent of each argument, arrays of the right type where they are arrays; None where it has none."""
+    found: list[Any] = [None] * len(args)
+    if isinstance(tangents, Mapping):
+        for key, tangent in tangents.items():
+            for i in _positions(kernel, args, key):
+                found[i] = tangent
+    else:
+        listed = _sequence(kernel, "tangents", tangents)
+        if len(listed) > len(args):
+            raise ValueError(f"tangents: {len(listed)} for {len(args)} arguments")
+        found[: len(listed)] = listed
+    for i, ((name, t), value) in enumerate(zip(kernel.params, args)):
+        if found[i] is not None and not carries(t):
+            raise TypeError(f"tangent of `{name}`: only floating point arguments have one; give None")
+        if isinstance(value, array) and found[i] is not None:
+            ((_, found[i]),) = pairs(name, value, found[i])
+    return found
+
+
+def _positions(kernel: Kernel, args: Sequence[Any], key: Any) -> list[int]:
+    """Which arguments a key of `tangents` names."""
+    names = [name for name, _ in kernel.params]
+    if isinstance(key, str) and key in names:
+        return [names.index(key)]
+    if isinstance(key, int) and 0 <= key < len(args):
+        return [key]
+    found = [i for i, a in enumerate(args) if a is key]
+    if not found:
+        what = repr(key) if isinstance(key, (str, int)) else f"the {type(key).__name__} given as a key"
+        raise ValueError(f"tangents: {what} is no argument of kernel `{kernel.name}` ({', '.join(names)})")
+    return found
+
+
+def _shadows(
+    kernel: Kernel, args: Sequence[Any], given: list[Any], needed: Sequence[bool]
+) -> tuple[Shadows, list[tuple[array, array]]]:
+    """The memory of the tangents of a launch, and the given tangents that are to get copies of a part of it."""
+    arrays = [a for value in args for a in arrays_in(value)]
+    spans = merged([span_of(a) for a in arrays])
+    shadows, copied = Shadows(spans), []
+    starts: list[tuple[array, array]] = []
+    for (name, _), value, tangent, written in zip(kernel.params, args, given, needed):
+        for a, t in pairs(name, value, tangent):
+            starts.append((a, _apart(name, t, arrays, written)))
+    for low, high in spans:
+        inside = [a for a in arrays if a.size and low <= span_of(a)[0] < high]
+        here = [(a, t) for a, t in starts if a.size and low <= span_of(a)[0] < high]
+        if len({(a.ptr, a.shape, a.strides, a.dtype) for a in inside}) == 1 and len({id(t) for _, t in here}) == 1:
+            shadows.adopt(*here[0])
+            continue
+        for a, t in here:
+            shadows.ensure(a)[...] = t
+        for a, t in here:
+            view = shadows.ensure(a)
+            if view.numpy().tobytes() != t.numpy().tobytes():
+                raise ValueError(f"kernel `{kernel.name}`: arguments overlap, and the tangents given for them differ")
+            copied.append((t, view))
+    return shadows, copied
+
+
+def _apart(name: str, tangent: array, arrays: Sequence[array], written: bool) -> array:
+    """A tangent that shares no memory with the arguments."""
+    low, high = span_of(tangent)
+    if not any(s[0] < high and low < s[1] for s in map(span_of, arrays)):
+        return tangent
+    if written:
+        raise ValueError(f"tangent of `{name}`: it shares memory with an argument, and the kernel writes both")
+    return tangent._copied()
