@@ -65,6 +65,7 @@ DYNAMIC = {
     "compiler.py": "a kernel that is in the cache needs neither the front end nor LLVM",
     "runtime/launch.py": "only interpreted launches need the interpreter",
     "runtime/arithmetic.py": "operators of arrays are kernels, and few processes use them",
+    "runtime/scopes.py": "most tapes are never drawn",
     "cli.py": "a command loads what it needs",
     "as_warp.py": "programs import public modules by another package's name",
     "nodes/kernel_node.py": "the text of a kernel imports what it likes, with warp meaning this package",

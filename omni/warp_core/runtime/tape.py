@@ -9,9 +9,10 @@ from ..autodiff.leaves import is_active
 from . import recording
 from .array import array
 from .backward import Inactive, Recorded, record
+from .scopes import Scopes
 
 
-class Tape:
+class Tape(Scopes):
     """Records launches and copies inside `with tape:`; `backward` then adds to the gradients of all arrays involved.
 
     What an adjoint will read is copied when a launch is recorded, so that later writes change no gradient.
@@ -31,6 +32,7 @@ class Tape:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.launches: list[Recorded | Inactive | tuple[Callable[[], None], list[array]]] = []
 
     def __enter__(self) -> Tape:
@@ -45,6 +47,7 @@ class Tape:
     def record_launch(self, kernel: Any, dim: Any, args: Sequence[Any]) -> None:
         """Note a launch that is about to run. Raises CompileError if the kernel cannot be differentiated."""
         self.launches.append(record(kernel, dim, args))
+        self._note()
 
     def record_func(self, backward: Callable[[], None], arrays: Sequence[array]) -> None:
         """Note a step of your own.
@@ -55,6 +58,7 @@ class Tape:
             arrays: the arrays that the step touches; `zero` clears their gradients too.
         """
         self.launches.append((backward, list(arrays)))
+        self._note(getattr(backward, "__name__", "step"))
 
     # -- gradients --------------------------------------------------------------------------------------------------
 
@@ -114,6 +118,8 @@ class Tape:
         """Forget everything recorded, and set the gradients to zero."""
         self.zero()
         self.launches.clear()
+        self.notes.clear()
+        self.scopes.clear()
 
     def _arrays(self) -> list[array]:
         found: list[Any] = []
