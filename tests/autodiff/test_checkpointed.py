@@ -178,6 +178,45 @@ def test_without_a_tape_steps_run_once():
     assert same(a.contents(), b.contents()) and a.calls == 5
 
 
+@wp.kernel
+def scatter(u: F, bins: F):
+    i = wp.tid()
+    wp.atomic_add(bins, i % 64, wp.sin(u[i]) * 0.001)
+
+
+@wp.kernel
+def gather(u: F, bins: F):
+    i = wp.tid()
+    u[i] = u[i] + 0.1 * bins[i % 64] * u[i]
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_sums_of_several_threads(monkeypatch, deterministic):
+    monkeypatch.setattr(wp.config, "deterministic", deterministic)
+    n = 200_000
+
+    def gradient(checkpointed):
+        u, bins = active(np.random.default_rng(0).random(n)), active(np.zeros(64))
+        tape = wp.Tape()
+
+        def step(i):
+            bins.zero_()
+            wp.launch(scatter, dim=n, inputs=[u, bins])
+            wp.launch(gather, dim=n, inputs=[u, bins])
+
+        with tape:
+            if checkpointed:
+                wp.checkpointed(step, 6, state=[u], memory_budget=3 * 4 * n)
+            else:
+                for i in range(6):
+                    step(i)
+        tape.backward(grads={u: ones(u)})
+        return u.grad.numpy()
+
+    whole, parts = gradient(False), gradient(True)
+    assert np.array_equal(whole, parts) if deterministic else np.allclose(whole, parts, rtol=1e-4)
+
+
 def test_other_types_and_integer_state():
     def gradient(n, checkpointed):
         x, rate = active([1.0, 2.0], wp.float64), active([0.01], wp.float64)

@@ -15,6 +15,7 @@ import numpy as np
 from .. import _native, config
 from . import recording
 from .array import array
+from .kept import span_of
 from .progress import Bar
 from .revolve import Action, advances, schedule
 from .snapshots import Snapshots
@@ -82,7 +83,7 @@ def checkpointed(
     budget = memory_budget if memory_budget is not None else getattr(tape, "memory_budget", None) or DEFAULT_BUDGET
     run = _Run(step, n, state, budget, progress)
     run.forward()
-    tape.record_func(run.backward, [*run.written, *run.read])
+    tape.record_func(run.backward, [*state, *run.witness.arrays])
 
 
 def _check(step: Any, n: Any, state: Any) -> None:
@@ -108,25 +109,18 @@ class _Run:
 
     def __init__(self, step: Callable[[int], Any], n: int, state: Sequence[array], budget: int, progress: bool):
         self.step, self.n, self.state, self.progress = step, n, list(state), progress
-        self.end = Snapshots(state)  # of the step whose turn it is, as it was when it ran before
-        self.slots = min(budget // max(self.end.nbytes, 1), n + 1)
+        self.last = self._room()  # for the state after the last step
+        self.slots = min(budget // max(self.last.nbytes, 1), n + 1)
         if self.slots < 1:
             raise ValueError(
-                f"memory_budget: a snapshot of the state takes {self.end.nbytes} bytes, and the budget is {budget}"
+                f"memory_budget: a snapshot of the state takes {self.last.nbytes} bytes, and the budget is {budget}"
             )
-        self.snapshots = Snapshots(state, self.slots)
-        self.witness = Witness(self.end.spans)
+        self.snapshots = self._room(self.slots)
+        self.witness = Witness(self.last.spans)
         self.rest: Iterator[Action] | None = None  # what is left of the schedule before the first `backward`
 
-    @property
-    def read(self) -> list[array]:
-        """The arrays that steps only read."""
-        return [use.array for use in self.witness.read.values()]
-
-    @property
-    def written(self) -> list[array]:
-        """The arrays that steps write, and the state."""
-        return [*self.state, *(use.array for use in self.witness.written.values())]
+    def _room(self, slots: int = 1) -> Snapshots:
+        return Snapshots(map(span_of, self.state), slots)
 
     def forward(self) -> None:
         """Run all steps, keeping snapshots on the way."""
@@ -139,17 +133,18 @@ class _Run:
                 self._perform(action, bar, self.witness)
             self.witness.end()
         self.witness.check_unwritten()
-        self.last, self.constants = Snapshots(self.state), Snapshots(self.read)
-        self.last.save()
+        self.constants = Snapshots(self.witness.read)
         self.constants.save()
+        self.last.save()
 
     def backward(self) -> None:
         """Go back through all steps, adding to gradients. What arrays have is left as it is."""
         self.witness.check_gradients()
-        now = Snapshots(self.written if self.constants.same() else [*self.written, *self.read])
+        changed = [] if self.constants.same() else self.constants.spans  # memory that is read-only is not
+        now = Snapshots([*self.last.spans, *self.witness.written, *changed])
         now.save()
         try:
-            if not self.constants.same():
+            if changed:
                 self.constants.restore()
             self._go_back()
         finally:
@@ -162,7 +157,7 @@ class _Run:
             actions, total = schedule(self.n, self.slots), advances(self.n, self.slots) + self.n
             next(actions)
             self.snapshots.restore(0)
-        end, start, fingerprint = self.last, Snapshots(self.state), Fingerprint()
+        end, start, fingerprint = self.last, self._room(), Fingerprint()
         with Bar("back", total, self.progress) as bar:
             for action in actions:
                 if action.kind != "reverse":
@@ -172,7 +167,7 @@ class _Run:
                 self._reverse(action.first, fingerprint)
                 if not end.same():
                     self._check_rounding(action.first, end)
-                end, start = (start, end) if end is not self.last else (start, Snapshots(self.state))
+                end, start = (start, end) if end is not self.last else (start, self._room())
                 bar.advance()
         if fingerprint.sum != self.witness.sum:
             raise RuntimeError(
@@ -207,7 +202,7 @@ class _Run:
     def _check_rounding(self, i: int, end: Snapshots) -> None:
         """Raise unless the state after step `i` differs no more from that of the first run than atomics explain."""
         threads_matter = self.witness.unordered and _native.get_num_threads() > 1
-        if threads_matter and not getattr(config, "deterministic", False):
+        if threads_matter and not config.deterministic:
             here = [a.numpy().copy() for a in self.state]
             end.restore()
             if all(_close(a, b.numpy()) for a, b in zip(here, self.state)):

@@ -47,6 +47,8 @@ class Kept:
 
 def span_of(a: array) -> tuple[int, int]:
     """The addresses that an array covers, from the first to one past the last byte."""
+    if a.is_contiguous:
+        return a.ptr, a.ptr + a.capacity
     low, high = views.span(a.shape, a.strides, a._require_element().type.size)
     return a.ptr + low, a.ptr + high
 

@@ -1,41 +1,39 @@
-"""Copies of the memory that some arrays show, in slots of one block that is made once."""
+"""Copies of spans of memory, in slots of one block that is made once. Whoever makes them keeps the memory alive."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
 from .. import _native
-from .array import array
-from .kept import memory_at, merged, span_of
+from .kept import memory_at, merged
 
 
 class Snapshots:
-    """Room for `slots` copies of what `arrays` show."""
+    """Room for `slots` copies of spans of memory."""
 
-    def __init__(self, arrays: Sequence[array], slots: int = 1):
-        self.spans = merged([span_of(a) for a in arrays])
+    def __init__(self, spans: Iterable[tuple[int, int]], slots: int = 1):
+        self.spans = merged(list(spans))
         self.nbytes = sum(high - low for low, high in self.spans)
-        self._arrays = list(arrays)  # keeps their memory
         self._block = np.empty((slots, self.nbytes), np.uint8)  # the system gives pages as they are first written
 
     def save(self, slot: int = 0) -> None:
-        """Copy what the arrays have now."""
+        """Copy what is there now."""
         at = self._block[slot].ctypes.data if self.spans else 0
         for low, high in self.spans:
             _native.copy(at, low, high - low)
             at += high - low
 
     def restore(self, slot: int = 0) -> None:
-        """Give the arrays what they had."""
+        """Bring back what was there."""
         at = self._block[slot].ctypes.data if self.spans else 0
         for low, high in self.spans:
             _native.copy(low, at, high - low)
             at += high - low
 
     def same(self, slot: int = 0) -> bool:
-        """Whether the arrays have, bit for bit, what they had."""
+        """Whether the same is there, bit for bit."""
         at = 0
         for low, high in self.spans:
             if memory_at((low, high)) != self._block[slot, at : at + high - low].tobytes():

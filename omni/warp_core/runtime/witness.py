@@ -20,11 +20,11 @@ from ..lang.types import Struct
 from . import launch
 from .array import array
 from .backward import arrays_in, as_array
+from .intervals import Intervals, Span
 from .kept import memory_at, span_of
 
-Span = tuple[int, int]
-
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+PLAIN = 4096  # so many launches are remembered at most
 _known: weakref.WeakKeyDictionary[Kernel, Any] = weakref.WeakKeyDictionary()
 on_redefinition.append(_known.clear)
 
@@ -71,8 +71,14 @@ class Fingerprint:
 
     def launched(self, kernel: Any, dim: Any, args: Sequence[Any]) -> None:
         """A launch is about to run."""
-        self._mix(id(kernel), tuple(dim) if isinstance(dim, list) else dim)
-        self._mix(*map(self._argument, args))
+        self._note(kernel, dim, args)
+
+    def _note(self, kernel: Any, dim: Any, args: Sequence[Any]) -> tuple:
+        """Mix in a launch; gives what tells it from others."""
+        grid = tuple(dim) if isinstance(dim, list) else dim
+        parts = tuple(map(self._argument, args))
+        self._mix(id(kernel), grid, parts)
+        return kernel, grid, *parts
 
     def _argument(self, value: Any) -> Any:
         if isinstance(value, array):
@@ -113,13 +119,17 @@ class Witness(Fingerprint):
         super().__init__()
         self.step = 0
         self.unordered = False
-        self.read: dict[Span, Use] = {}
-        self.written: dict[Span, Use] = {}
-        self.before: dict[Span, bytes] = {}  # what was read and not written, as it was
+        self.read: Intervals[Use] = Intervals()
+        self.written: Intervals[Use] = Intervals()
+        self.arrays: list[array] = []  # all that were read or written, besides the state
         self.gradients: weakref.WeakKeyDictionary[Any, Span] = weakref.WeakKeyDictionary()  # those that steps made
-        self._state = state
-        self._covered: list[Span] = []  # written as a whole in this step
+        self._before: list[tuple[Span, bytes, Use]] = []  # what was read, as it was
+        self._state: Intervals[None] = Intervals()
+        for span in state:
+            self._state.add(span, None)
+        self._covered: Intervals[None] = Intervals()  # written as a whole in this step
         self._earlier: set[int] = set()  # where memory was made in steps before
+        self._plain: set[tuple] = set()  # launches of which nothing is to be told any more
 
     def begin(self, step: int) -> None:
         """Expect what a step does."""
@@ -132,7 +142,28 @@ class Witness(Fingerprint):
 
     def launched(self, kernel: Any, dim: Any, args: Sequence[Any]) -> None:
         """A launch is about to run."""
-        super().launched(kernel, dim, args)
+        kernel, grid, *parts = self._note(kernel, dim, args)
+        # Numbers make no difference to which memory a launch may use; contents of NumPy arrays do not tell where it is.
+        key = (kernel, grid, *(p for p in parts if isinstance(p, (tuple, bytes))))
+        if key in self._plain:
+            return
+        uses = self._uses(kernel, args)
+        grid = launch.dimensions(kernel, dim)
+        for a, access, what, is_numpy in uses:
+            if access.reads:
+                self._reads(a, what, keep=not is_numpy)
+        for a, access, what, _ in uses:
+            if access.writes:
+                self._writes(a, what, access.covers and a.shape == grid)
+        if (
+            len(self._plain) < PLAIN
+            and not self._made
+            and all(self._is_plain(span_of(a), access) for a, access, *_ in uses)
+        ):
+            self._plain.add(key)
+
+    def _uses(self, kernel: Any, args: Sequence[Any]) -> list[tuple[array, Any, str, bool]]:
+        """The arrays of a launch, what it does to each, how to call it, and whether it is NumPy's."""
         if kernel not in _known:
             _known[kernel] = effects(kernel)
         found = _known[kernel]
@@ -142,19 +173,15 @@ class Witness(Fingerprint):
                 "which wp.checkpointed does not follow: pass them as arguments"
             )
         self.unordered |= found.unordered
-        grid = launch.dimensions(kernel, dim)
-        uses = [
+        return [
             (a, access, f"parameter `{name}` of kernel `{kernel.name}`", isinstance(value, np.ndarray))
             for value, access, (name, t) in zip(args, found.params, kernel.params)
-            for a in arrays_in(as_array(value, t))
             if access.reads or access.writes
+            for a in arrays_in(as_array(value, t))
         ]
-        for a, access, what, is_numpy in uses:
-            if access.reads:
-                self._reads(a, what, keep=not is_numpy)
-        for a, access, what, _ in uses:
-            if access.writes:
-                self._writes(a, what, access.covers and a.shape == grid)
+
+    def _is_plain(self, span: Span, access: Any) -> bool:
+        return self._state.has(span) or (not access.writes and self.read.has(span))
 
     def copied(self, dest: array, src: array) -> None:
         """An array was copied to another."""
@@ -181,26 +208,34 @@ class Witness(Fingerprint):
 
     def _reads(self, a: array, what: str, keep: bool = True) -> None:
         span = span_of(a)
-        if span in self.read or _within(span, (self._state, self._made, self._covered)):
+        if self._state.has(span) or self.read.has(span) or self._covered.has(span) or self._is_made(span):
             return
         use = self._use(a, what)
-        for other in self._meeting(span, self.written):
-            self._refuse(other, use)
+        written = self.written.meeting(span)
+        if written is not None:
+            self._refuse(written, use)
         if keep:  # the contents of NumPy arrays are part of the fingerprint
-            self.read[span] = use
-            self.before[span] = _content(a)
+            self.read.add(span, use)
+            self.arrays.append(a)
+            self._before.append((span, memory_at(span), use))
 
     def _writes(self, a: array, what: str, whole: bool) -> None:
         span = span_of(a)
-        if _within(span, (self._state, self._made)):
+        if self._state.has(span) or self._is_made(span):
             return
         if whole and a.is_contiguous:
-            self._covered.append(span)
-        if span in self.written:
+            self._covered.add(span, None)
+        if self.written.has(span):
             return
-        self.written[span] = use = self._use(a, what)
-        for other in self._meeting(span, self.read):
-            self._refuse(use, other)
+        use = self._use(a, what)
+        self.written.add(span, use)
+        self.arrays.append(a)
+        read = self.read.meeting(span)
+        if read is not None:
+            self._refuse(use, read)
+
+    def _is_made(self, span: Span) -> bool:
+        return any(low <= span[0] and span[1] <= high for low, high in self._made)
 
     def _use(self, a: array, what: str) -> Use:
         use = Use(a, self.step, what, _place())
@@ -210,10 +245,6 @@ class Witness(Fingerprint):
                 "values and gradient would be lost: make the array before wp.checkpointed, and give it in `state`"
             )
         return use
-
-    @staticmethod
-    def _meeting(span: Span, uses: dict[Span, Use]) -> list[Use]:
-        return [use for (low, high), use in uses.items() if low < span[1] and span[0] < high]
 
     def _refuse(self, written: Use, read: Use) -> None:
         a = written.array
@@ -226,11 +257,12 @@ class Witness(Fingerprint):
 
     def check_unwritten(self) -> None:
         """Raise if something has changed that steps only read, as far as was seen."""
-        for span, use in self.read.items():
-            if _content(use.array) != self.before[span]:
+        for span, before, use in self._before:
+            if memory_at(span) != before:
                 raise RuntimeError(
                     f"{use}: the array changed while the steps ran, but by no launch, copy or fill; add it to `state`"
                 )
+        self._before.clear()
 
     def check_gradients(self) -> None:
         """Raise if a gradient came to an array that a step had made."""
@@ -239,11 +271,6 @@ class Witness(Fingerprint):
                 "an array that was made in a step of wp.checkpointed is used after the steps: its gradient would be "
                 "lost, as steps that run again make other arrays. Make it before, and write to it in the step"
             )
-
-
-def _within(span: Span, places: Iterable[Sequence[Span]]) -> bool:
-    low, high = span
-    return any(a <= low and high <= b for spans in places for a, b in spans)
 
 
 def _content(a: array) -> bytes:

@@ -1,0 +1,47 @@
+"""Sets of memory: disjoint spans of addresses, each with a note. Spans that touch become one, with the first note."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+Span = tuple[int, int]
+Note = TypeVar("Note")
+
+
+class Intervals(Generic[Note]):
+    """Spans of memory, from the first address to one past the last."""
+
+    def __init__(self) -> None:
+        self._lows: list[int] = []
+        self._highs: list[int] = []
+        self._notes: list[Note] = []
+
+    def __iter__(self) -> Iterator[Span]:
+        return zip(self._lows, self._highs)
+
+    def add(self, span: Span, note: Note) -> None:
+        """Add the addresses of a span."""
+        low, high = span
+        first, last = bisect_left(self._highs, low), bisect_right(self._lows, high)
+        if first < last:  # these overlap or touch the new one
+            low, high = min(low, self._lows[first]), max(high, self._highs[last - 1])
+            note = self._notes[first]
+        self._lows[first:last], self._highs[first:last], self._notes[first:last] = [low], [high], [note]
+
+    def has(self, span: Span) -> bool:
+        """Whether all addresses of a span are there."""
+        at = bisect_right(self._lows, span[0]) - 1
+        return at >= 0 and span[1] <= self._highs[at]
+
+    def meeting(self, span: Span) -> Note | None:
+        """The note of a span that shares addresses with this one."""
+        at = bisect_right(self._highs, span[0])
+        return self._notes[at] if at < len(self._lows) and self._lows[at] < span[1] else None
+
+    def clear(self) -> None:
+        """Remove everything."""
+        self._lows.clear()
+        self._highs.clear()
+        self._notes.clear()

@@ -1,0 +1,126 @@
+"""The examples run small: the loss falls, the gradient at the start is that of central differences, pictures appear."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+sys.path.insert(0, str(EXAMPLES))
+
+import heat  # noqa: E402
+import million  # noqa: E402
+import net  # noqa: E402
+import raycast  # noqa: E402
+import throw  # noqa: E402
+
+
+def disc(size=16):
+    y, x = np.mgrid[:size, :size] - size / 2
+    return (x * x + y * y < size).astype(np.float32)
+
+
+def gradient(problem):
+    """The gradient of a problem's loss by its parameters, as one row."""
+    tape = wp.Tape()
+    with tape:
+        problem.run()
+    tape.backward(problem.loss)
+    return problem.parameters.grad.numpy().astype(float).ravel()
+
+
+def slope(problem, direction, h, loss):
+    """The derivative of the loss in a direction, from central differences."""
+    first = problem.parameters.numpy().copy()
+    found = []
+    for sign in (1, -1):
+        problem.parameters.assign((first.ravel() + sign * h * direction).astype(first.dtype).reshape(first.shape))
+        problem.run()
+        found.append(loss(problem))
+    problem.parameters.assign(first)
+    return (found[0] - found[1]) / (2 * h)
+
+
+def told(problem):
+    return float(problem.loss.numpy()[0])
+
+
+def summed(scene):
+    """The loss of the ray caster in float64."""
+    return float(np.mean((scene.picture.numpy().astype(float) - scene.given.numpy()) ** 2))
+
+
+PROBLEMS = {
+    # name: problem, step of the differences, tolerance beside the length of the gradient
+    "throw": (throw.Throw, 1e-2, 1e-3, told),
+    "heat": (lambda: heat.Heat(disc(), 20), 3e-2, 2e-3, told),
+    "net": (net.Net, 1e-2, 2e-3, told),
+    # Outlines are steep: with larger steps, pixels go from covered to not covered.
+    "raycast": (lambda: raycast.Scene(48), 1e-4, 3e-2, summed),
+    "million": (lambda: million.String(2000, budget=16 * 1024), 1e-7, 1e-5, told),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_gradients_are_those_of_central_differences(name):
+    make, h, tolerance, loss = PROBLEMS[name]
+    problem = make()
+    found = gradient(problem)
+    length = np.linalg.norm(found)
+    rng = np.random.default_rng(1)
+    directions = [found / length, *(d / np.linalg.norm(d) for d in rng.normal(size=(3, len(found))))]
+    for direction in directions:
+        assert abs(slope(problem, direction, h, loss) - found @ direction) <= tolerance * length
+
+
+@pytest.mark.parametrize(
+    ("fit", "factor"),
+    [
+        (lambda: throw.fit(throw.Throw(), 80)[0], 1e4),
+        (lambda: heat.fit(heat.Heat(disc(), 20), 60), 500),
+        (lambda: net.fit(net.Net(), 12)[0], 20),
+        (lambda: raycast.fit(raycast.Scene(), 220)[0], 20),
+    ],
+    ids=["throw", "heat", "net", "raycast"],
+)
+def test_losses_fall(fit, factor):
+    losses = fit()
+    assert losses[-1] * factor < losses[0]
+
+
+def test_a_long_string_runs_in_its_budget():
+    """Snapshots take what they may, and each step runs few times."""
+    string = million.String(5000, budget=40 * 2 * 8 * million.CELLS)
+    gradient(string)
+    assert string.runs < 4.0 * string.steps
+
+
+def test_the_gradient_of_a_string_does_not_depend_on_the_budget():
+    few, many = (gradient(million.String(700, budget)) for budget in (4 * 1024, 1 << 20))
+    assert np.array_equal(few, many)
+
+
+@pytest.mark.parametrize("name", ["throw", "heat", "net", "raycast", "million"])
+def test_pictures(name, tmp_path, monkeypatch):
+    file = tmp_path / f"{name}.png"
+    program = {"throw": throw, "heat": heat, "net": net, "raycast": raycast, "million": million}[name]
+    program.main(2000, str(file)) if name == "million" else program.main(str(file), 3)
+    assert 5_000 < file.stat().st_size < 100_000
+
+
+def test_examples_run_as_programs(tmp_path):
+    ran = subprocess.run(
+        [sys.executable, str(EXAMPLES / "throw.py"), str(tmp_path / "throw.png")],
+        env={"PYTHONPATH": str(EXAMPLES.parent), "PATH": "", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("loss ") and (tmp_path / "throw.png").exists()
