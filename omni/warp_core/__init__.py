@@ -35,6 +35,7 @@ _HOMES = {
     "lang.references": "ref",
     "lang.constants": f"{_CONSTANTS} {_CONSTANTS.lower()}",
     "lang.overload": "overload",
+    "lang.custom": "adjoint func_grad func_replay grad",
     "lang.typevars": "Float Int Scalar",
     "lang.kernel": "Kernel Function kernel func constant static kernel_from_source",
     "lang.errors": """CompileError InternalError KernelWarning WarpCodegenError WarpCodegenTypeError

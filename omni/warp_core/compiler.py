@@ -79,7 +79,7 @@ class Artifact(NamedTuple):
     lanes: int
     code: bytes
     sites: tuple[Site, ...] = ()
-    reads: tuple[bool, ...] = ()
+    reads: tuple[int, ...] = ()
     replays: bool = False
     accumulation: Accumulation = Accumulation()
     warnings: tuple[tuple[int, int, str], ...] = ()
@@ -247,10 +247,10 @@ def _accumulation(unit: Any, additions: str) -> Accumulation:
     return Accumulation(logged, touched, atomic, arrays.anywhere, in_order, arrays.ordered, unit.gathers)
 
 
-def adjoint_facts(request: CompileRequest) -> tuple[tuple[bool, ...], bool]:
+def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool]:
     """`reads` and `replays` of the artifact that compiling an adjoint would give. Raises as `compile`."""
 
-    def find() -> tuple[tuple[bool, ...], bool]:
+    def find() -> tuple[tuple[int, ...], bool]:
         found = _reverse(request, _lowered(request.kernel))
         return found.reads, found.replays
 

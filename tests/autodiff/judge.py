@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass
 
 import omni.warp_core as wp
-from omni.warp_core.autodiff.adjoint import adjoint_kernel
+from omni.warp_core.autodiff.adjoint import BEFORE, Adjoint, adjoint_kernel
 from omni.warp_core.front.gradients import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir import interp, verifier
@@ -79,21 +79,19 @@ def verdict(text: str, seed: int) -> Verdict:
     verifier.verify(ready)
     values, r = inputs(seed), random.Random(-seed)
     weights = {name: [r.uniform(-1.0, 1.0) for _ in values[name]] for name in ("y", "z")}
-    found = backward(function, ready, adjoint.replays, THREADS, values, weights)
+    found = backward(function, adjoint._replace(function=ready), THREADS, values, weights)
     return compare(function, values, weights, found)
 
 
-def backward(
-    function: Function, adjoint: Function, replays: bool, threads: int, values: Arrays, weights: Arrays
-) -> Arrays:
+def backward(function: Function, adjoint: Adjoint, threads: int, values: Arrays, weights: Arrays) -> Arrays:
     """Gradients of all arrays, by running the adjoint in the interpreter."""
-    args = arguments(values)
-    if not replays:
-        interp.run_kernel(function, args, threads)
+    before, after = arguments(values), arguments(values)
+    interp.run_kernel(function, after, threads)
+    args = [b if time == BEFORE else a for a, b, time in zip(after, before, adjoint.reads)]
     places = {"x": 0, "y": 2, "z": 3}
     for name, i in places.items():
         args[i].grad = MemArray(F64, args[i].shape, list(weights.get(name, [0.0] * len(values[name]))))
-    interp.run_kernel(adjoint, args, threads)
+    interp.run_kernel(adjoint.function, args, threads)
     return {name: args[i].grad.values() for name, i in places.items()}
 
 
@@ -101,7 +99,7 @@ def interpreted(kernel: wp.Kernel, threads: int, values: Arrays, weights: Arrays
     """Gradients of a kernel, by its adjoint in the interpreter."""
     function = lower_kernel(kernel)
     adjoint = adjoint_kernel(function, library_gradient)
-    return backward(function, adjoint.function, adjoint.replays, threads, values, weights)
+    return backward(function, adjoint, threads, values, weights)
 
 
 def compare(function: Function, values: Arrays, weights: Arrays, found: Arrays) -> Verdict:

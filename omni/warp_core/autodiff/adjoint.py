@@ -10,11 +10,13 @@ from weakref import WeakKeyDictionary
 from ..ir.builder import Builder
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.errors import NotDifferentiable
-from ..lang.types import Array
+from ..lang.types import Array, Type
 from ..passes.checks import drop_asserts
 from ..passes.dce import dce
 from ..passes.inline import inline_calls
 from ..passes.simplify import simplify
+from .atomics import plain_local_atomics
+from .custom import expand_customs, is_custom
 from .forward import Forward
 from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types
 from .reverse import Reverse
@@ -24,15 +26,18 @@ from .single_exit import single_exit
 Given = Callable[[Function], Function | None]
 
 
+NOT, BEFORE, AFTER = 0, 1, 2  # whether, and of which time, an adjoint reads what arrays held
+
+
 class Adjoint(NamedTuple):
     """An adjoint kernel.
 
-    `reads` says of each parameter whether the adjoint reads what its arrays held before the launch. One that `replays`
-    the launch writes to arrays as well; those count as read, as it must be given copies.
+    `reads` says of each parameter whether the adjoint reads what its arrays held BEFORE or AFTER the launch. One that
+    `replays` the launch writes to arrays as well; those count as read, as it must be given copies.
     """
 
     function: Function
-    reads: tuple[bool, ...]
+    reads: tuple[int, ...]
     replays: bool
 
 
@@ -48,18 +53,30 @@ def adjoint_kernel(function: Function, given: Given, shared: bool = False) -> Ad
         NotDifferentiable: the kernel does something that has no derivative.
     """
     prepared = _prepare(function, given)
-    adjoint, replays = _assemble(prepared, False, shared, given), False
-    if _reads_what_it_wrote(prepared, adjoint, shared):
-        adjoint, replays = _assemble(prepared, True, shared, given), True
-    return Adjoint(adjoint, _reads(adjoint), replays)
+    replayed: set[Value] = set()  # arrays that the launch writes to, and the adjoint again
+    while True:
+        adjoint, final = _assemble(prepared, replayed, shared, given)
+        more = _reads_what_it_wrote(prepared, adjoint, final, shared) - replayed
+        if not more:
+            return Adjoint(adjoint, _reads(prepared, adjoint, final, shared), bool(replayed))
+        replayed |= more
 
 
 def _prepare(function: Function, given: Given) -> Function:
-    flat = inline_calls(
-        function, lambda callee: not callee.is_library or (_loops(callee) and not _is_given(callee, given))
-    )
+    flat = _flat(function, lambda callee: not is_custom(callee) and not _stays(callee, given))
+    whole = partial(_flat, inlined=lambda callee: not _stays(callee, given))
+    return expand_customs(flat, partial(_prepare, given=given), whole)
+
+
+def _flat(function: Function, inlined: Callable[[Function], bool]) -> Function:
+    flat = inline_calls(function, inlined)
     drop_asserts(flat)
-    return single_exit(simplify(flat))
+    return single_exit(simplify(plain_local_atomics(flat)))
+
+
+def _stays(callee: Function, given: Given) -> bool:
+    """Whether a function of the library is differentiated as a whole."""
+    return callee.is_library and (not _loops(callee) or _is_given(callee, given))
 
 
 def _is_given(callee: Function, given: Given) -> bool:
@@ -75,7 +92,8 @@ def _loops(function: Function) -> bool:
     return any(op.code in ("for", "loop") or (op.code == "call" and _loops(op.attr)) for op in function.body.walk())
 
 
-def _assemble(function: Function, replay: bool, shared: bool, given: Given) -> Function:
+def _assemble(function: Function, replayed: set[Value], shared: bool, given: Given) -> tuple[Function, set[Operation]]:
+    """The adjoint of a prepared function, and the loads in it that read what arrays hold after the launch."""
     params = [Value(p.type, name=p.name) for p in function.params]
     seeds = [Value(t, name="adjoint") for t in function.results if is_active(t)]
     reverse = Reverse(function, shared, given, partial(callee_adjoint, given=given))
@@ -87,16 +105,41 @@ def _assemble(function: Function, replay: bool, shared: bool, given: Given) -> F
     results = tuple(v.type for v in adjoints)
     new = Function(f"{function.name}.adjoint", [*params, *seeds], results, function.is_kernel, function.loc)
     new.is_library = function.is_library
-    forward = Forward(reverse, replay)
+    forward = Forward(reverse, replayed)
     b = Builder(new)
     forward.run(b, params)
     known = {**reverse.known, **dict(zip(reverse.start, forward.top))}
     linker = _Linker(known, forward.values)
     linker.link(after)
     new.body.ops += after.ops
+    if results:
+        _return_zeros(new.body, results)
     b.terminate("return", [linker.resolve(v) for v in adjoints])
     dce(new)
-    return new
+    _check_unknown(new, forward)
+    return new, reverse.final
+
+
+def _return_zeros(region: Region, types: tuple[Type, ...]) -> None:
+    """Let the code that gives up, as there is no memory to go on, return something."""
+    for op in region.ops:
+        for inner in op.regions:
+            _return_zeros(inner, types)
+    if region.ops and region.terminator.code == "return":
+        b = Builder()
+        b.push()
+        region.terminator.args = [b.zero(t) for t in types]
+        region.ops[-1:-1] = b.pop().ops
+
+
+def _check_unknown(adjoint: Function, forward: Forward) -> None:
+    """Refuse code that asks for what an atomic found."""
+    for op in adjoint.body.walk():
+        for value in op.args:
+            if value in forward.unknown:
+                why = "what an atomic found in memory differs when it is done again"
+                helps = "put it into a function, and give that a replay with @wp.func_replay"
+                raise NotDifferentiable(f"{why}: {helps}", forward.unknown[value])
 
 
 def _taken_apart(b: Builder, value: Value) -> Leaves:
@@ -130,35 +173,61 @@ class _Linker:
         return value if value in self.inside else self.forward.get(value, value)
 
 
-def _accessed(adjoint: Function) -> list[Value]:
+def _accessed(adjoint: Function, final: set[Operation]) -> list[Value]:
     """The arrays that the forward code in an adjoint reads or, replaying the launch, writes."""
     codes = ("load", "store", "atomic")
-    return [op.args[0] for op in adjoint.body.walk() if op.code in codes and not _is_private(op)]
+    return [op.args[0] for op in adjoint.body.walk() if op.code in codes and op not in final and not _is_private(op)]
 
 
-def _reads_what_it_wrote(prepared: Function, adjoint: Function, shared: bool) -> bool:
-    """Whether what is left of the forward code reads arrays that the kernel writes."""
-    twin = dict(zip(adjoint.params, prepared.params))
-    written = [a for op in prepared.body.walk() if op.code in ("store", "atomic") and not is_local(a := op.args[0])]
+def _written(prepared: Function) -> list[Value]:
+    codes = ("store", "atomic")
+    return [a for op in prepared.body.walk() if op.code in codes and not is_local(a := op.args[0])]
 
-    def meet(read: Value, write: Value) -> bool:
+
+class _Meeting:
+    """Whether an array of the adjoint and one of the function it is made of may share elements."""
+
+    def __init__(self, prepared: Function, adjoint: Function, shared: bool):
+        self._twin, self._shared = dict(zip(adjoint.params, prepared.params)), shared
+
+    def __call__(self, read: Value, write: Value) -> bool:
         if read.type.dtype is not write.type.dtype:
             return False
         first, second = origin(read), origin(write)
-        return shared or first is None or second is None or twin.get(first) is second
-
-    return any(meet(r, w) for r in _accessed(adjoint) for w in written)
+        return self._shared or first is None or second is None or self._twin.get(first) is second
 
 
-def _reads(adjoint: Function) -> tuple[bool, ...]:
-    """For each parameter, whether the forward code reads or writes arrays of it."""
-    found = [(origin(a), a.type.dtype) for a in _accessed(adjoint)]
-    unclear = {t for source, t in found if source is None}
+def _reads_what_it_wrote(prepared: Function, adjoint: Function, final: set[Operation], shared: bool) -> set[Value]:
+    """The arrays that the function writes to and what is left of the forward code reads."""
+    meet = _Meeting(prepared, adjoint, shared)
+    read = set(_accessed(adjoint, final))
+    return {w for w in _written(prepared) if any(meet(r, w) for r in read)}
+
+
+def _reads(prepared: Function, adjoint: Function, final: set[Operation], shared: bool) -> tuple[int, ...]:
+    """For each parameter, of which time the adjoint reads its arrays."""
+    late = [op for op in adjoint.body.walk() if op in final]
+    before = _touched(adjoint, _accessed(adjoint, final))
+    meet, written = _Meeting(prepared, adjoint, shared), _written(prepared)
+    for op in late:
+        changes = any(meet(op.args[0], w) for w in written)
+        if changes and before & _touched(adjoint, [op.args[0]], shared):
+            why = "the gradient needs an array as it was before the launch and as it is after it"
+            raise NotDifferentiable(f"{why}: use two arrays", op)
+    after = _touched(adjoint, [op.args[0] for op in late])
+    return tuple(BEFORE if p in before else AFTER if p in after else NOT for p in adjoint.params)
+
+
+def _touched(adjoint: Function, arrays: list[Value], shared: bool = False) -> set[Value]:
+    """The parameters that arrays are from; if they are shared, those that may have the same memory too."""
+    found = [(origin(a), a.type.dtype) for a in arrays]
+    unclear = {t for source, t in found if source is None or shared}
     known = {source for source, _ in found}
-    return tuple(
-        p in known or any(isinstance(leaf, Array) and leaf.dtype in unclear for leaf in leaf_types(p.type))
+    return {
+        p
         for p in adjoint.params
-    )
+        if p in known or any(isinstance(leaf, Array) and leaf.dtype in unclear for leaf in leaf_types(p.type))
+    }
 
 
 def _is_private(op: Operation) -> bool:
@@ -175,5 +244,5 @@ _adjoints: WeakKeyDictionary[Function, Function] = WeakKeyDictionary()
 def callee_adjoint(callee: Function, given: Given) -> Function:
     """The adjoint of a function without effects: (arguments, adjoints of results) -> adjoints of arguments."""
     if callee not in _adjoints:
-        _adjoints[callee] = _assemble(_prepare(callee, given), False, False, given)
+        _adjoints[callee], _ = _assemble(_prepare(callee, given), set(), False, given)
     return _adjoints[callee]

@@ -1,18 +1,20 @@
 """The forward code of an adjoint: what the function computes, made to hand over what the reverse code asks for.
 
-Nothing is printed or checked a second time. Memory is written only where the function reads what it wrote (`replay`);
+Nothing is printed or checked a second time. Memory is written only where the function reads what it wrote (`replayed`);
 the launch is then given copies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from functools import partial
 
 from ..ir.builder import Builder
 from ..ir.clone import Rewriter
 from ..ir.nodes import Operation, Region, Value
 from ..lang.errors import NotDifferentiable
 from ..lang.types import I32
+from .custom import forward_custom, read_final
 from .reverse import Reverse
 from .scope import is_local
 from .stash import CELLS, push
@@ -23,15 +25,17 @@ _SILENT = ("printf", "assert", "fail")
 class Forward(Rewriter):
     """Rebuilds a function's body without its end; see the module's docstring."""
 
-    def __init__(self, reverse: Reverse, replay: bool):
+    def __init__(self, reverse: Reverse, replayed: Set[Value]):
         super().__init__()
-        self.reverse, self.replay = reverse, replay
+        self.reverse, self.replayed = reverse, replayed
         self.top: list[Value] = []
         self._stashing = {op for op in reverse.function.body.walk() if self._stashes(op)}
-        self._used = {a for op in reverse.function.body.walk() for a in op.args}
         for code in _SILENT:
             self._visitors[code] = lambda op: None
         self._visitors["store"] = self._visitors["atomic"] = self._write
+        self._visitors["custom"] = partial(forward_custom, self)
+        self.replaying: Operation | None = None  # the `custom` whose replay is being made
+        self.unknown: dict[Value, Operation] = {}  # what atomics found, which they do not find again
 
     def _stashes(self, op: Operation) -> bool:
         """Whether anything in `op` stashes values."""
@@ -50,10 +54,19 @@ class Forward(Rewriter):
         if is_local(op.args[0]):
             self._copy(op)
             return
-        if op.code == "atomic" and op.results[0] in self._used:
-            raise NotDifferentiable("what an atomic found in memory may differ when it is done again", op)
-        if self.replay:
+        if self.replaying is not None:
+            raise NotDifferentiable(f"the replay of `{self.replaying.attr.callee.name}` writes to an array", op)
+        if op.args[0] in self.replayed:
             self._copy(op)
+        if op.code == "atomic":
+            found = self.values[op.results[0]] = Value(op.results[0].type)
+            self.unknown[found] = op
+
+    def visit_load(self, op: Operation) -> None:
+        """A load; that of a replay reads what the launch left."""
+        self._copy(op)
+        if self.replaying is not None and not is_local(op.args[0]):
+            read_final(self.reverse, self.replaying, op, op.args[0], self.values[op.result])
 
     # -- regions ----------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,8 @@ from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.errors import NotDifferentiable
 from ..lang.types import I32, Array, Packed, Scalar, Struct, Type, element, members
 from . import derivatives
+from .atomics import reverse_atomic
+from .custom import reverse_custom
 from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types, member_span
 from .scope import Scope, Scopes, is_local, origin
 from .shadows import shadow
@@ -53,6 +55,7 @@ class Reverse:
         self.prelude: list[Operation] = []  # what the reverse code begins with
         self.frames: dict[Operation, Frame] = {}  # of loops, by operation
         self.known: dict[Value, Value] = {}  # what placeholders came to be
+        self.final: set[Operation] = set()  # loads of what arrays hold after the launch
 
     def run(self, seeds: Sequence[Leaves]) -> None:
         """Emit the reverse code into the open region of `b`. `seeds` are the adjoints of the function's results."""
@@ -207,15 +210,35 @@ class Reverse:
         args = [self.scopes.primal(a) for a in (*op.args, *(op.results if written else ()))]
         found = self.b.emit("call", [*args, *seeds], adjoint, results=adjoint.results)
         for a, x in zip((a for a in op.args if is_active(a.type)), found):
-            types = leaf_types(a.type)
-            self.add(
-                a,
-                [self._unless_zero(flat, leaf_of(self.b, x, i)) if is_float(t) else None for i, t in enumerate(types)],
-            )
+            self.add_chosen(a, x, flat)
+
+    def add_chosen(self, value: Value, adjoint: Value, seeds: Sequence[Value]) -> None:
+        """Add all leaves of `adjoint` to the adjoint of `value`, nothing where all seeds are zero."""
+        types = leaf_types(value.type)
+        self.add(
+            value,
+            [
+                self._unless_zero(seeds, leaf_of(self.b, adjoint, i)) if is_float(t) else None
+                for i, t in enumerate(types)
+            ],
+        )
+
+    def _custom(self, op: Operation) -> None:
+        reverse_custom(self, op)
+
+    def inline(self, op: Operation, given: Sequence[Leaves | None]) -> None:
+        """Reverse the region of an operation that runs it once, in place."""
+        region = op.regions[0]
+        self.b.push()
+        scope = self._reversed(region, op, zip(region.terminator.args, given))
+        made = self.b.pop()
+        self.b.region.ops += [*scope.prologue, *made.ops]
+        for value, leaves in self._outward(scope).items():
+            self.add(value, leaves)
 
     # -- memory -----------------------------------------------------------------------------------------------------
 
-    def _gradient(self, array: Value) -> Value:
+    def gradient(self, array: Value) -> Value:
         """The array of the gradient of `array`. Local arrays have theirs beside them."""
         if not is_local(array):
             if origin(array) is None and array.type.dtype in self.scopes.local_types:
@@ -225,7 +248,7 @@ class Reverse:
         assert op is not None
         if op.code == "alloca":
             return self._shadow(op)
-        return self.b.op("slice", self._gradient(op.args[0]), *map(self.scopes.primal, op.args[1:]), attr=op.attr)
+        return self.b.op("slice", self.gradient(op.args[0]), *map(self.scopes.primal, op.args[1:]), attr=op.attr)
 
     def _shadow(self, op: Operation) -> Value:
         """The gradient of a local array: another one, which the reverse code begins with at zero."""
@@ -234,12 +257,12 @@ class Reverse:
             self.prelude += made
         return self.shadows[op]
 
-    def _place(self, op: Operation, values: int) -> list[Value]:
+    def place(self, op: Operation, values: int) -> list[Value]:
         """The place in the gradient that an access names; `values` of its operands are not part of it."""
         indices = op.args[1 : len(op.args) - values]
-        return [self._gradient(op.args[0]), *map(self.scopes.primal, indices)]
+        return [self.gradient(op.args[0]), *map(self.scopes.primal, indices)]
 
-    def _where_present(
+    def where_present(
         self, place: Sequence[Value], emit: Callable[[], list[Value]], types: Sequence[Type]
     ) -> list[Value]:
         """Do something if the array has a gradient, as local ones do; zeros if it has none."""
@@ -254,13 +277,13 @@ class Reverse:
         return list(self.b.emit("if", [present], None, (then, self.b.pop()), types))
 
     def _load(self, op: Operation, given: Leaves) -> None:
-        place = self._place(op, 0)
+        place = self.place(op, 0)
 
         def spread() -> list[Value]:
             self._accumulate(place, op.attr, op.results[0].type, given)
             return []
 
-        self._where_present(place, spread, ())
+        self.where_present(place, spread, ())
 
     def _accumulate(self, place: Sequence[Value], path: tuple[int, ...], t: Type, given: Leaves) -> None:
         """Add leaves to what lies along `path` in memory."""
@@ -276,7 +299,7 @@ class Reverse:
     def _store(self, op: Operation) -> None:
         value = op.args[-1]
         if is_active(value.type):
-            self.add(value, self._withdraw(self._place(op, 1), op.attr, value.type))
+            self.add(value, self._withdraw(self.place(op, 1), op.attr, value.type))
 
     def _withdraw(self, place: Sequence[Value], path: tuple[int, ...], t: Type) -> Leaves:
         """Take the gradient of what lies along `path` over, leaving zero."""
@@ -291,22 +314,11 @@ class Reverse:
             self.b.op("store", *place, self.b.const(0, t), attr=path)
             return [found]
 
-        (found,) = self._where_present(place, move, [t])
+        (found,) = self.where_present(place, move, [t])
         return [leaf_of(self.b, found, i) for i in range(len(leaf_types(t)))]
 
     def _atomic(self, op: Operation) -> None:
-        kind, path = op.attr
-        value, given = op.args[-1], self.take(op.results[0])
-        if not is_active(value.type):
-            return
-        if given is not None:
-            raise NotDifferentiable(f"what an atomic {kind} found in memory depends on the order of threads", op)
-        if kind not in ("add", "sub"):
-            raise NotDifferentiable(f"an atomic {kind} of floating point numbers has no derivative here yet", op)
-        place = self._place(op, 1)
-        (found,) = self._where_present(place, lambda: [self.b.op("load", *place, attr=path)], [value.type])
-        leaves = [leaf_of(self.b, found, i) for i in range(len(leaf_types(value.type)))]
-        self.add(value, [x if kind == "add" else self.b.op("neg", x) for x in leaves])
+        reverse_atomic(self, op)
 
     # -- control flow -----------------------------------------------------------------------------------------------
 

@@ -97,6 +97,8 @@ class Scopes:
                 self.written.append(op.args[0])
             if op.code in ("load", "store", "atomic"):
                 _check_source(op)
+            elif op.code == "stash":
+                raise NotDifferentiable("the gradient of a function with loops, by wp.grad, has no gradient itself", op)
             elif op.code == "alloca":
                 self.local_types.add(op.attr.dtype)
             for inner in op.regions:
@@ -105,6 +107,7 @@ class Scopes:
     def count_of(self, loop: Operation) -> Value:
         """The number of iterations that a `loop` had."""
         if loop not in self.counts:
+            self._check_replay(self.scope)
             self.counts[loop] = self._hand_over(I32, self.region_of_op(loop))
         return self.counts[loop]
 
@@ -153,12 +156,22 @@ class Scopes:
             raise NotDifferentiable("an array that a loop or branch chooses cannot be differentiated", value.op)
         owner = scope.owner
         assert owner is not None and scope.outer is not None
+        self._check_replay(scope)
         if owner.code != "if":
             scope.inputs[value] = Value(value.type, name=value.name)
             return scope.inputs[value]
         result = self._hand_over(value.type, self.region_of_op(owner), value.name)
         self.exposed.setdefault(owner, []).append((owner.regions.index(scope.region), value, result))
         return self.primal(result, scope.outer)
+
+    def _check_replay(self, scope: Scope | None) -> None:
+        """Refuse to ask for what a function computed inside where its replay runs in its place."""
+        while scope is not None:
+            if scope.owner is not None and scope.owner.code == "custom":
+                name = scope.owner.attr.callee.name
+                why = f"the gradient of `{name}` needs values from inside of it, and its replay gives the results only"
+                raise NotDifferentiable(f"{why}: give it a gradient as well, with @wp.func_grad({name})", scope.owner)
+            scope = scope.outer
 
     # -- computing again --------------------------------------------------------------------------------------------
 
@@ -174,6 +187,8 @@ class Scopes:
         if op.code == "call":
             reads = any(inner.code == "load" for inner in op.attr.body.walk())
             return not has_effects(op.attr) and not (reads and self.written)
+        if op.code == "custom":
+            return False
         if op.code == "if":
             return all(self.is_repeatable(inner) for r in op.regions for inner in r.ops if inner.code != "yield")
         return OPS[op.code].pure and not op.regions

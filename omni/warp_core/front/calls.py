@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..ir.nodes import Value
 from ..ir.ops import OpError
 from ..lang.annotations import type_or_none
+from ..lang.custom import GradientOf
 from ..lang.errors import CompileError
 from ..lang.generics import spell, spell_pattern
 from ..lang.kernel import Function, Kernel, static
@@ -34,12 +35,10 @@ from .values import Closure, Front, Lit, Ref, Static, Tup, shape_types, spell_fr
 if TYPE_CHECKING:
     from .instances import Instance
 
-if TYPE_CHECKING:
-    from .instances import Instance
-
 Handler = Callable[[Context, Call], Front]
 HANDLERS: dict[Any, Handler] = {}
 CONSTRUCT: list[Callable[[Context, Type, Call], Front]] = []  # filled by constructors
+GRADIENT: list[Callable[[Context, Any, Call], Front]] = []  # filled by gradients
 
 
 def handles(*callees: Any) -> Callable[[Handler], Handler]:
@@ -97,6 +96,8 @@ def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
         return _primitive(cx, obj, c)
     if isinstance(obj, Function):
         return _call_function(cx, obj, c)
+    if isinstance(obj, GradientOf):
+        return GRADIENT[0](cx, obj.of, c)
     try:
         handler = HANDLERS.get(obj)
     except TypeError:
@@ -208,23 +209,27 @@ def call_builtin(
     shown: str = "",
 ) -> Front:
     """Call a library function."""
-    c = Call(node, list(args), list(nodes), kwargs)
-    forms = [(o.params, f"wp.{o!r}") for o in builtin.overloads]
-    i, m = choose(cx, shown or f"`wp.{builtin.name}`", forms, c)
-    values = adapt_values(cx, m, c)
-    for v in values:
-        check_type(cx, v.type, node)
-    try:
-        instance = cx.session.builtin_instance(builtin, i, m, node)
-    except Refused as refused:
-        why = refused.diagnostic.message if refused.diagnostic else "it cannot use these arguments"
-        raise cx.error("arguments", f"`wp.{builtin.name}`: {why}", node, candidates=[f for _, f in forms]) from None
+    instance, m, values = chosen_builtin(cx, builtin, Call(node, list(args), list(nodes), kwargs), shown)
     found = _emit(cx, instance, m, values, node, f"`wp.{builtin.name}`")
     if not builtin.updates:
         return found
     *kept, new = found.items
     update(cx, builtin, node, new)
     return kept[0] if len(kept) == 1 else Tup(kept)
+
+
+def chosen_builtin(cx: Context, builtin: Builtin, c: Call, shown: str = "") -> tuple[Instance, Match, list[Value]]:
+    """The form of a library function that a call means, and the arguments."""
+    forms = [(o.params, f"wp.{o!r}") for o in builtin.overloads]
+    i, m = choose(cx, shown or f"`wp.{builtin.name}`", forms, c)
+    values = adapt_values(cx, m, c)
+    for v in values:
+        check_type(cx, v.type, c.node)
+    try:
+        return cx.session.builtin_instance(builtin, i, m, c.node), m, values
+    except Refused as refused:
+        why = refused.diagnostic.message if refused.diagnostic else "it cannot use these arguments"
+        raise cx.error("arguments", f"`wp.{builtin.name}`: {why}", c.node, candidates=[f for _, f in forms]) from None
 
 
 def _emit(cx: Context, instance: Instance, m: Match, values: list[Value], node: ast.AST, what: str) -> Any:
@@ -242,6 +247,12 @@ def _emit(cx: Context, instance: Instance, m: Match, values: list[Value], node: 
 
 
 def _call_function(cx: Context, f: Function, c: Call) -> Front:
+    instance, m, values = chosen(cx, f, c)
+    return _emit(cx, instance, m, values, c.node, f"`{f.name}`")
+
+
+def chosen(cx: Context, f: Function, c: Call) -> tuple[Instance, Match, list[Value]]:
+    """The form of a user function that a call means, lowered, and the arguments."""
     forms = []
     for g in f.overloads:
         try:
@@ -255,8 +266,8 @@ def _call_function(cx: Context, f: Function, c: Call) -> Front:
     _check_captures(cx, m, c)
     in_memory(m)
     values = adapt_values(cx, m, c)
-    instance = cx.session.instance(cx, f.overloads[i], m, c.node)
-    return _emit(cx, instance, m, values, c.node, f"`{f.name}`")
+    instance = cx.session.instance(cx, f, f.overloads[i], m, c.node)
+    return instance, m, values
 
 
 def _check_captures(cx: Context, m: Match, c: Call) -> None:

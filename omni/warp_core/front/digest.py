@@ -17,6 +17,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ..lang.annotations import evaluate_for, type_or_none
+from ..lang.custom import GradientOf
 from ..lang.kernel import Definition, Function
 from ..lang.prim import Prim
 from ..lang.registry import Builtin, Intrinsic
@@ -144,6 +145,11 @@ class _Writer:
             self.parts.append(f"{name} = function")
             for f in x.overloads:
                 self.definition(f)
+            for custom in x.customs:
+                self.parts.append(type(custom).__name__)
+                self.definition(custom)
+        elif isinstance(x, GradientOf):
+            self.value(f"{name} = gradient", x.of, names)
         elif isinstance(x, (Builtin, Intrinsic, Prim)):
             self.parts.append(f"{name} = builtin {x.name}")
         elif isinstance(x, ModuleType):

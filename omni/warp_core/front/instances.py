@@ -21,6 +21,8 @@ from ..lang.kernel import Definition, Function
 from ..lang.registry import Builtin, is_builtin
 from ..lang.source import Source
 from ..lang.types import FixedArray, Type
+from . import custom
+from .adjoints import carries, first_adjoint
 from .context import Context, Refused, Returned
 from .iteration import Items, iterate
 from .joins import terminate
@@ -28,6 +30,7 @@ from .limits import check_values
 from .liveness import Liveness
 from .overloads import Match
 from .places import from_memory
+from .resolve import captures_of
 from .updates import recogniser
 from .values import Closure, Front, Lit, Static, Tup, flatten, spell_shape
 
@@ -39,6 +42,7 @@ class Instance:
     function: IrFunction
     shape: Any
     locals: dict[str, Type] = field(default_factory=dict)
+    customised: bool = False  # whether what the user gave for differentiating it has been lowered
 
 
 MAX_DEPTH = 64  # functions that call each other with ever new argument types would never end
@@ -84,8 +88,8 @@ class Session:
         """The lowered form of a library function."""
         return self._instantiate(builtin, index, tuple(t for _, t, _ in m.values), m.bindings, dict(m.statics))
 
-    def instance(self, cx: Context, f: Function, m: Match, node: ast.AST) -> Instance:
-        """The lowered form of a user function for the argument types of `m`."""
+    def instance(self, cx: Context, head: Function, f: Function, m: Match, node: ast.AST) -> Instance:
+        """The lowered form of a user function, one of the overloads of `head`, for the argument types of `m`."""
         statics = tuple((n, _static_key(x)) for n, x in m.statics)
         key = (id(f), tuple(t.key for _, t, _ in m.values), statics, tuple(m.elements.items()))
         if key in self._active:
@@ -115,29 +119,31 @@ class Session:
         found = self._instances[key]
         if found is None:
             raise Refused
+        custom.attach(self, head, f, m, found)
         return found
 
     def lower(self, f: Definition, m: Match, is_kernel: bool) -> Instance:
         """Lower the body of a definition for the types in `m`."""
-        cells = _cells(f.func)
+        cells = captures_of(f.func)
         return self.lower_body(f.name, f.source, f.func, cells, m, is_kernel, getattr(f, "frame_locals", None))
 
     def lower_body(
         self, name: str, source: Source, func: Any, cells: dict, m: Match, is_kernel: bool, frame_locals: Any = None
     ) -> Instance:
         """Lower a function given by its source and surroundings."""
-        tree = source.tree()
+        tree = m.tree or source.tree()
         loc = Loc(source.filename, tree.lineno + source.offset, tree.col_offset)
         params = [Value(t, name=p) for p, t, _ in m.values]
         fn = IrFunction(self._unique(name), params, is_kernel=is_kernel, loc=loc, is_library=self.quiet)
         cx = Context(self, source, func.__globals__, cells, fn)
         cx.bindings = m.bindings
         statics = {name: x.obj for name, x in m.statics if isinstance(x, Static)}
-        returned = [p for p in m.refs if p not in m.elements]
+        hidden = [local for local, p in m.adjoints.items() if carries({n: t for n, t, _ in m.values}[p])]
+        returned = [p for p in m.refs if p not in m.elements] + hidden
         changes = recogniser(func.__globals__, {**cells, **statics})
         cx.liveness = Liveness(tree.body, changes, frozenset(returned))
         args = [a.arg for a in [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]]
-        cx.local_names = frozenset((*cx.liveness.locals, *args))
+        cx.local_names = frozenset((*cx.liveness.locals, *args, *m.adjoints))
         nodes = {a.arg: a for a in [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]}
         given = {p: value for (p, _, _), value in zip(m.values, params)}
         for p, element in m.elements.items():
@@ -148,6 +154,8 @@ class Session:
                 cx.local_types[p] = (value.type, nodes[p])
         for p_name, x in m.statics:
             cx.env[p_name] = _own(cx, x)
+        for local, p in m.adjoints.items():
+            cx.env[local] = first_adjoint(cx.b, given[p])
         returns = func.__annotations__.get("return")
         cx.expected = self._expected(cx, func, returns, frame_locals, tree)
         before = len(self.diagnostics)
@@ -346,14 +354,3 @@ def _static_key(x: Any) -> Any:
     if isinstance(x, Tup):
         return tuple(map(_static_key, x.items))
     return id(getattr(x, "node", x))
-
-
-def _cells(func: Any) -> dict[str, Any]:
-    """The captured outer locals that have a value."""
-    out = {}
-    for name, cell in zip(func.__code__.co_freevars, func.__closure__ or ()):
-        try:
-            out[name] = cell.cell_contents
-        except ValueError:
-            continue
-    return out

@@ -17,8 +17,9 @@ from ..lang.registry import Builtin, Overload
 from ..lang.types import Type
 from . import packed
 from .context import Refused
-from .instances import Instance, Session, _cells, _static_key
+from .instances import Instance, Session, _static_key
 from .overloads import Match
+from .resolve import captures_of
 from .values import Static, flatten
 
 pack_lookup: Callable[[str], Function | None] | None = packed.lookup
@@ -105,7 +106,7 @@ def _lower(
     session = Session(instantiate, quiet=True)
     _active.append(text)
     try:
-        found = session.lower_body(text, overload.source, overload.func, _cells(overload.func), m, False)
+        found = session.lower_body(text, overload.source, overload.func, captures_of(overload.func), m, False)
     except Refused as refused:
         session.report(refused.diagnostic)
         if statics:  # what the caller gave for them is not what the function can use

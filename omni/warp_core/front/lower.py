@@ -20,6 +20,7 @@ from . import (  # noqa: F401 - they fill the tables
     control,
     expect,
     expressions,
+    grads,
     intrinsics,
     matching,
     printing,

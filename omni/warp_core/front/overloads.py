@@ -48,6 +48,8 @@ class Match:
     statics: list[tuple[str, Any]]  # compile-time parameters: name, front value
     refs: dict[str, Place | None] = field(default_factory=dict)  # parameters that the function changes, what is passed
     elements: dict[str, tuple] = field(default_factory=dict)  # those of them passed in memory, see `places.in_memory`
+    adjoints: dict[str, str] = field(default_factory=dict)  # locals that are adjoints of parameters, see `custom`
+    tree: ast.FunctionDef | None = None  # the syntax of the body, if it is not as the source has it
 
 
 def match(cx: Context, params: Sequence[tuple[str, Any, Any]], c: Call) -> Match | str:

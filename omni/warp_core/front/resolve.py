@@ -15,6 +15,7 @@ from typing import Any
 
 from ..lang import registry
 from ..lang.annotations import type_of, type_or_none
+from ..lang.custom import adjoint
 from ..lang.errors import nearest
 from ..lang.generics import Pattern, TypeVar, substitute
 from ..lang.types import Struct, Type
@@ -68,6 +69,9 @@ def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
         return _variable(cx, obj, node)
     if isinstance(obj, Pattern):
         return Static(substitute(obj, cx.bindings))
+    if obj is adjoint:
+        text = "`wp.adjoint[...]` has a meaning in functions under @wp.func_grad only"
+        raise cx.error("unsupported", text, node)
     if obj is None or isinstance(obj, (str, range, type, Type, pytypes.ModuleType, pytypes.BuiltinFunctionType)):
         return Static(obj)
     if isinstance(obj, (tuple, list)):
@@ -129,3 +133,14 @@ def member(cx: Context, obj: Any, name: str, node: ast.AST) -> Front:
             shown = f"`{shown}`"
         raise cx.error("no-member", f"{shown} has no member `{name}`", node, candidates=close)
     return captured(cx, found, node)
+
+
+def captures_of(func: Any) -> dict[str, Any]:
+    """The outer locals that a function captures, those that have a value."""
+    out = {}
+    for name, cell in zip(func.__code__.co_freevars, func.__closure__ or ()):
+        try:
+            out[name] = cell.cell_contents
+        except ValueError:
+            continue
+    return out

@@ -21,14 +21,21 @@ from .overloads import Match
 from .places import Place
 
 
-def recogniser(globals_: Mapping[str, Any], bound: Mapping[str, Any]) -> Callable[[ast.Call], list[ast.expr]]:
-    """The arguments that a call changes. `bound` names come before `globals_`."""
+def resolver(globals_: Mapping[str, Any], bound: Mapping[str, Any]) -> Callable[[ast.expr], Any]:
+    """What a name, or a name in a module, stands for; None if that is not known. `bound` come before `globals_`."""
 
     def resolve(f: ast.expr) -> Any:
         if isinstance(f, ast.Name):
             return bound.get(f.id, globals_.get(f.id))
         home = resolve(f.value) if isinstance(f, ast.Attribute) else None
         return getattr(home, f.attr, None) if isinstance(home, types.ModuleType) else None  # type: ignore[attr-defined]
+
+    return resolve
+
+
+def recogniser(globals_: Mapping[str, Any], bound: Mapping[str, Any]) -> Callable[[ast.Call], list[ast.expr]]:
+    """The arguments that a call changes. `bound` names come before `globals_`."""
+    resolve = resolver(globals_, bound)
 
     def changes(call: ast.Call) -> list[ast.expr]:
         callee = resolve(call.func)

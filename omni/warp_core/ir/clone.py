@@ -19,23 +19,26 @@ def copy_function(function: Function) -> Function:
     """An independent copy of `function`; callees are shared."""
     values: dict[Value, Value] = {}
     new = _like(function, [])
-    new.body = _copy_region(function.body, values)
+    new.body = copy_region(function.body, values)
     return new
 
 
 def _like(function: Function, params: list[Value]) -> Function:
     f = function
-    return Function(f.name, params, f.results, f.is_kernel, f.loc, f.is_library, f.is_cold)
+    new = Function(f.name, params, f.results, f.is_kernel, f.loc, f.is_library, f.is_cold)
+    new.gradient, new.replay = f.gradient, f.replay
+    return new
 
 
-def _copy_region(region: Region, values: dict[Value, Value]) -> Region:
+def copy_region(region: Region, values: dict[Value, Value]) -> Region:
+    """A copy of a region; `values` maps what it takes from outside, and then also what is inside, to the new values."""
     new = Region([Value(p.type, name=p.name) for p in region.params])
     values.update(zip(region.params, new.params))
     for op in region.ops:
         copy = Operation(op.code, [values[a] for a in op.args], op.attr, op.loc)
         copy.results = tuple(Value(v.type, copy, i, v.name) for i, v in enumerate(op.results))
         values.update(zip(op.results, copy.results))
-        copy.regions = tuple(_copy_region(r, values) for r in op.regions)
+        copy.regions = tuple(copy_region(r, values) for r in op.regions)
         new.ops.append(copy)
     return new
 

@@ -111,10 +111,15 @@ class Function:
     """A kernel or a device function: typed parameters, result types, a body whose region parameters are its own.
 
     `is_library` marks functions of the builtin library: debug checks treat a call of one as a single operation. A call
-    of an `is_cold` function is rarely reached and stays a call, so that its callers stay small.
+    of an `is_cold` function is rarely reached and stays a call, so that its callers stay small. `gradient` and `replay`
+    are what the user gave for differentiating kernels that call it: (parameters, adjoints of the results) -> adjoints
+    of the parameters that can have one, and (parameters) -> results.
     """
 
-    __slots__ = ("__weakref__", "body", "is_cold", "is_kernel", "is_library", "loc", "name", "results")
+    __slots__ = (
+        *("__weakref__", "body", "gradient", "is_cold", "is_kernel", "is_library", "loc", "name", "replay"),
+        "results",
+    )
 
     def __init__(
         self,
@@ -128,6 +133,8 @@ class Function:
     ):
         self.name, self.results, self.is_kernel, self.loc = name, tuple(results), is_kernel, loc
         self.is_library, self.is_cold = is_library, is_cold
+        self.gradient: Function | None = None
+        self.replay: Function | None = None
         self.body = Region(params)
 
     @property

@@ -223,6 +223,7 @@ class Function(Definition):
         earlier = frame.f_locals.get(func.__name__) if frame else None
         same = isinstance(earlier, Function) and earlier.__qualname__ == self.__qualname__
         self._earlier: Function | None = earlier if same else None
+        self.custom: list[Definition] = []  # gradients and replays of the user's, see lang/custom.py
         if same:
             for told in on_redefinition:
                 told()
@@ -240,6 +241,12 @@ class Function(Definition):
             f = f._earlier
         opened = [f for types, f in found.items() if any(map(inference.is_open, types))]
         return [f for f in found.values() if f not in opened] + opened[::-1]
+
+    @property
+    def customs(self) -> list[Definition]:
+        """Gradients and replays that the user gave for this function or for overloads of it, the latest first."""
+        earlier = self._earlier.customs if self._earlier else []
+        return [*reversed(self.custom), *earlier]
 
     def __call__(self, *args, **kwargs):
         """Run it as the Python function it is, or the overload that takes the arguments.

@@ -57,10 +57,12 @@ _asking: WeakKeyDictionary[Function, bool] = WeakKeyDictionary()
 
 
 def _asks_thread(function: Function) -> bool:
-    """Whether a function, or one that it calls, asks for the index of the thread."""
+    """Whether a function, or one that it calls, asks for the index of the thread or for its stash."""
     if function not in _asking:
         ops = list(function.body.walk())
-        _asking[function] = any(op.code == "tid" or (op.code == "call" and _asks_thread(op.attr)) for op in ops)
+        _asking[function] = any(
+            op.code in ("tid", "stash") or (op.code == "call" and _asks_thread(op.attr)) for op in ops
+        )
     return _asking[function]
 
 

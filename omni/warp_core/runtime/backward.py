@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import config
+from ..autodiff.adjoint import AFTER, BEFORE
 from ..compiler import adjoint_facts
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.types import Array, Struct, indexed_array
@@ -19,7 +20,7 @@ from . import plans
 from .array import array
 from .kept import Kept, span_of
 
-Facts = tuple[tuple[bool, ...], bool]  # `reads` and `replays` of autodiff.Adjoint
+Facts = tuple[tuple[int, ...], bool]  # `reads` and `replays` of autodiff.Adjoint
 _facts: WeakKeyDictionary[Kernel, dict[plans.Options, Facts]] = WeakKeyDictionary()
 
 
@@ -33,6 +34,20 @@ class Recorded:
     options: plans.Options
     kept: Kept
     replays: bool
+    left: Kept | None = None  # what the launch left in the arrays that the adjoint reads AFTER it
+
+    @property
+    def exact(self) -> bool:
+        """Whether the launch has to compute the very bits that the adjoint computes again, and to tell of its end."""
+        return self.options.exact
+
+    def launched(self) -> None:
+        """Keep what the adjoint reads of what the launch, which has just run, left."""
+        self.left = self._kept(AFTER)
+
+    def _kept(self, time: int) -> Kept:
+        reads, _ = facts(self.kernel, self.options)
+        return Kept([a for value, read in zip(self.args, reads) if read == time for a in arrays_in(value)])
 
     def backward(self) -> None:
         """Add to the gradients of the launch's arrays."""
@@ -40,9 +55,15 @@ class Recorded:
 
     def arguments(self) -> list[Any]:
         """The arguments, with arrays that the adjoint reads as they were; in a copy if it writes them."""
+        if self.exact and self.left is None:
+            raise RuntimeError(
+                f"kernel `{self.kernel.name}`: its gradient needs what the launch left in arrays, but the launch was "
+                "not run by wp.launch while the tape recorded"
+            )
         kept = self.kept.copy() if self.replays else self.kept
+        times = {BEFORE: kept, AFTER: self.left or kept}
         reads, _ = facts(self.kernel, self.options)
-        return [_as_kept(a, kept) if read else a for a, read in zip(self.args, reads)]
+        return [_as_kept(a, times[read]) if read else a for a, read in zip(self.args, reads)]
 
 
 @dataclass
@@ -51,6 +72,8 @@ class Inactive:
 
     kernel: Kernel
     args: list[array]
+
+    exact = False
 
     def backward(self) -> None:
         """Nothing flows through; unless gradients were asked for too late."""
@@ -73,7 +96,8 @@ def record(kernel: Kernel, dim: Any, args: Sequence[Any]) -> Recorded | Inactive
         return Inactive(kernel, arrays)
     options = _options(kernel, arrays)
     reads, replays = facts(kernel, options)
-    kept = Kept([a for value, read in zip(held, reads) if read for a in arrays_in(value)])
+    options = options._replace(exact=AFTER in reads)
+    kept = Kept([a for value, read in zip(held, reads) if read == BEFORE for a in arrays_in(value)])
     return Recorded(kernel, dim, held, options, kept, replays)
 
 
@@ -97,10 +121,12 @@ def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Seq
             held[i].grad = g
     arrays = [a for value in held for a in arrays_in(value)]
     options = _options(kernel, arrays)
-    if facts(kernel, options)[1]:
+    reads, replays = facts(kernel, options)
+    if replays or AFTER in reads:
+        why = "reads what it overwrites" if replays else "has a gradient that depends on what it leaves in its arrays"
         raise ValueError(
-            f"kernel `{kernel.name}` reads what it overwrites, so its gradient needs the arrays from before the "
-            "launch: record the launch on a wp.Tape"
+            f"kernel `{kernel.name}` {why}, so its gradient needs the arrays from before and after the launch: record "
+            "the launch on a wp.Tape"
         )
     plans.plan_for(kernel, options).launch(dim, held)
 

@@ -18,7 +18,7 @@ from ..lang.types import Array, indexed_array
 from . import backward, capture, recording
 from .device import Device, get_device
 from .generic import instance_for, remember
-from .plans import STRIDED, as_indexed, options_for, plan_for, shared_array
+from .plans import STRIDED, Options, as_indexed, options_for, plan_for, shared_array
 
 __all__ = ["Launch", "init", "launch"]
 
@@ -95,15 +95,11 @@ def _launch(
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
         backward.launch_adjoint(instance, dim, args, given)
         return None
-    if recording.active() and _note(instance, dim, args, record_tape, record_cmd):
+    if recording.active() and _note(instance, dim, args, record_tape, record_cmd, interpret):
         return None
     if (interpret or config.mode == "interpret") and instance.primal is None:
         return _interpret(InterpretedLaunch(instance, dim, args), record_cmd)
-    variant = STRIDED if any(map(_is_strided, args)) else 0
-    try:
-        plan = plan_for(instance, options_for(instance), variant)
-    except CompileError as why:  # the report says where; the compiler's own lines would stand above it
-        raise why.with_traceback(None) from None
+    plan = _plan(instance, options_for(instance), args)
     if instance is kernel:
         kernel._plan = plan
     else:
@@ -121,17 +117,40 @@ def _interpret(launch: InterpretedLaunch, record_cmd: bool) -> InterpretedLaunch
     return None
 
 
-def _note(kernel: Kernel, dim: Any, args: Sequence[Any], on_tape: bool, record_cmd: bool) -> bool:
-    """Tell who wants to know that a launch is about to run. Returns whether it has run by that, with tangents."""
+def _note(
+    kernel: Kernel, dim: Any, args: Sequence[Any], on_tape: bool, record_cmd: bool, interpret: bool
+) -> bool:
+    """Tell who wants to know that a launch is about to run. Returns whether that has run it."""
+    step = None
     if recording.watched() and on_tape:
         if record_cmd:
             raise RuntimeError(f"kernel `{kernel.name}`: a tape does not see recorded launches; launch it plainly")
         if recording.follower() is not None:
             recording.follower().launch(kernel, dim, args)
             return True
-        recording.tape().record_launch(kernel, dim, args)
+        step = recording.tape().record_launch(kernel, dim, args)
     recording.launched(kernel, dim, args)
-    return False
+    if step is None or not step.exact:
+        return False
+    _exactly(step, args, interpret)
+    return True
+
+
+def _plan(kernel: Kernel, options: Options, args: Sequence[Any]) -> Any:
+    try:
+        return plan_for(kernel, options, STRIDED if any(map(_is_strided, args)) else 0)
+    except CompileError as why:  # the report says where; the compiler's own lines would stand above it
+        raise why.with_traceback(None) from None
+
+
+def _exactly(step: backward.Recorded, args: Sequence[Any], interpret: bool) -> None:
+    """Run a launch on a tape whose gradient needs what it leaves in arrays."""
+    capture.refuse(f"kernel `{step.kernel.name}` cannot be recorded on a tape")
+    if interpret or config.mode == "interpret":
+        InterpretedLaunch(step.kernel, step.dim, args).launch()
+    else:
+        _plan(step.kernel, options_for(step.kernel)._replace(exact=True), args).launch(step.dim, args)
+    step.launched()
 
 
 def _check_kernel(kernel: Any) -> None:

@@ -38,6 +38,7 @@ class Options(NamedTuple):
     debug: bool
     deterministic: bool = False
     adjoint: str = ""
+    exact: bool = False  # without fused multiply-adds, so that an adjoint computes the bits that the launch did
 
 
 class Loaded:
@@ -118,7 +119,7 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
         inner_contiguous=not variant & STRIDED,
         flat=bool(variant & FLAT),
         debug=options.debug,
-        contract=target.fma,
+        contract=target.fma and not options.exact,
         adjoint=options.adjoint,
         additions="atomic" if variant & ATOMIC else "ordered" if options.deterministic else "logged",
     )

@@ -44,10 +44,15 @@ class Tape(Scopes):
 
     # -- recording --------------------------------------------------------------------------------------------------
 
-    def record_launch(self, kernel: Any, dim: Any, args: Sequence[Any]) -> None:
-        """Note a launch that is about to run. Raises CompileError if the kernel cannot be differentiated."""
-        self.launches.append(record(kernel, dim, args))
+    def record_launch(self, kernel: Any, dim: Any, args: Sequence[Any]) -> Recorded | Inactive:
+        """Note a launch that is about to run. Raises CompileError if the kernel cannot be differentiated.
+
+        Returns what has to be told when it has run (`launched`).
+        """
+        step = record(kernel, dim, args)
+        self.launches.append(step)
         self._note()
+        return step
 
     def record_func(self, backward: Callable[[], None], arrays: Sequence[array]) -> None:
         """Note a step of your own.

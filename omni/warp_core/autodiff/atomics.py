@@ -1,0 +1,116 @@
+"""Atomics in reverse.
+
+Additions are linear. The extremum of floats goes to the last one to have been stored: of all values that equal what
+the element holds after the launch, one takes the gradient over by exchanging it for zero. That comparison asks for
+the very bits that the launch computed, so such a launch and its adjoint are compiled without fused multiply-adds.
+
+Nobody but its thread sees a local array: atomics on it are a load, an operation and a store (`plain_local_atomics`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..ir.clone import Rewriter
+from ..ir.nodes import Function, Operation, Value
+from ..lang.errors import NotDifferentiable
+from ..lang.types import Packed
+from .leaves import Leaves, is_active, leaf_of, leaf_types
+from .scope import is_local, may_alias
+
+if TYPE_CHECKING:
+    from .reverse import Reverse
+
+_PLAIN = ("add", "sub", "min", "max", "and", "or", "xor")
+_EXTREMES = ("min", "max")
+
+
+def plain_local_atomics(function: Function) -> Function:
+    """The function with plain accesses for the atomics on local arrays."""
+    return _PlainLocal().rewrite(function)
+
+
+class _PlainLocal(Rewriter):
+    def visit_atomic(self, op: Operation) -> None:
+        kind, path = op.attr
+        if not is_local(op.args[0]) or kind == "cas":
+            self._copy(op)
+            return
+        *place, value = self.args(op)
+        old = self.b.op("load", *place, attr=path)
+        new = self.b.op(kind, old, value) if kind in _PLAIN else value
+        self.b.op("store", *place, new, attr=path)
+        self.define(op, [old])
+
+
+def has_extremes(function: Function) -> bool:
+    """Whether the gradient of a function asks which of the values stored an element holds in the end."""
+    return any(
+        op.code == "atomic" and op.attr[0] in _EXTREMES and is_active(op.args[-1].type) for op in function.body.walk()
+    )
+
+
+def reverse_atomic(reverse: Reverse, op: Operation) -> None:
+    """Add to the adjoint of what an atomic stores."""
+    kind, path = op.attr
+    value, given = op.args[-1], reverse.take(op.results[0])
+    if not is_active(value.type):
+        return
+    if given is not None:
+        raise NotDifferentiable(f"what an atomic {kind} found in memory depends on the order of threads", op)
+    if kind in _EXTREMES:
+        reverse.add(value, _extreme(reverse, op))
+        return
+    if kind not in ("add", "sub"):
+        raise NotDifferentiable(f"an atomic {kind} of floating point numbers depends on the order of threads", op)
+    place = reverse.place(op, 1)
+    (found,) = reverse.where_present(place, lambda: [reverse.b.op("load", *place, attr=path)], [value.type])
+    leaves = [leaf_of(reverse.b, found, i) for i in range(len(leaf_types(value.type)))]
+    reverse.add(value, [x if kind == "add" else reverse.b.op("neg", x) for x in leaves])
+
+
+def _extreme(reverse: Reverse, op: Operation) -> Leaves:
+    """The gradient of what an atomic minimum or maximum stores, which is zero where something else came through."""
+    _check_alone(reverse, op)
+    b, (_, path), t = reverse.b, op.attr, op.args[-1].type
+    place = reverse.place(op, 1)
+    value = reverse.scopes.primal(op.args[-1])
+    held = [reverse.scopes.primal(a) for a in op.args[:-1]]
+
+    def taken() -> list[Value]:
+        final = b.op("load", *held, attr=path)
+        assert final.op is not None
+        reverse.final.add(final.op)
+        return [_exchanged(reverse, place, op, i, value, final) for i in range(len(leaf_types(t)))]
+
+    return list(reverse.where_present(place, taken, leaf_types(t)))
+
+
+def _exchanged(reverse: Reverse, place: list[Value], op: Operation, leaf: int, value: Value, final: Value) -> Value:
+    """One component of the gradient of the element, zero in its place, if that component of `value` is in it."""
+    b, (_, path), t = reverse.b, op.attr, op.args[-1].type
+    here = b.op("eq", leaf_of(b, value, leaf), leaf_of(b, final, leaf))
+    scalar = leaf_types(t)[leaf]
+    b.push()
+    into = (*path, leaf) if isinstance(t, Packed) else path
+    b.terminate("yield", [b.op("atomic", *place, b.const(0.0, scalar), attr=("exch", into))])
+    then = b.pop()
+    b.push()
+    b.terminate("yield", [b.const(0.0, scalar)])
+    return b.emit("if", [here], None, (then, b.pop()), [scalar])[0]
+
+
+def _check_alone(reverse: Reverse, op: Operation) -> None:
+    """Refuse elements whose final value may have come, or may be used, in another way."""
+    kind, array = op.attr[0], op.args[0]
+    for other in reverse.function.body.walk():
+        if other.code not in ("load", "store", "atomic"):
+            continue
+        same = other.code == "atomic" and other.attr[0] == kind
+        if same or not may_alias(array, other.args[0], reverse.scopes.shared):
+            continue
+        if other.code == "load" and not is_active(other.results[0].type):
+            continue
+        does = "reads" if other.code == "load" else "writes"
+        why = f"an atomic {kind} has a gradient where the kernel does nothing else with the array"
+        raise NotDifferentiable(f"{why}; here it {does} it as well", other)

@@ -1,0 +1,197 @@
+"""Functions whose gradient, or whose replay, the user gave.
+
+A call of one becomes an operation `custom` that exists in this package only: its region is the body of the function,
+so that everything that asks for accesses of memory sees them, its `attr` is a `Custom`. The forward code runs the body,
+or the replay; the reverse code runs the user's gradient, or else reverses the body.
+
+Gradients and replays see arrays as the launch left them. That is what the function left there only if no other code
+of the kernel writes to them, which is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..ir.clone import Rewriter, copy_region
+from ..ir.nodes import Function, Operation, Region, Value
+from ..lang.errors import NotDifferentiable
+from .leaves import assemble, is_active, leaf_types
+from .scope import is_local, may_alias
+
+if TYPE_CHECKING:
+    from .forward import Forward
+    from .reverse import Reverse
+
+Prepare = Callable[[Function], Function]
+
+
+@dataclass(frozen=True)
+class Custom:
+    """What is known of a call: the function, and its gradient and replay in their finished forms."""
+
+    callee: Function
+    gradient: Function | None
+    replay: Region | None
+
+
+def is_custom(callee: Function) -> bool:
+    """Whether the user gave a gradient or a replay for a function."""
+    return callee.gradient is not None or callee.replay is not None
+
+
+def expand_customs(function: Function, prepare: Prepare, whole: Prepare) -> Function:
+    """Turn calls of such functions into `custom` operations, in place.
+
+    `prepare` makes a function fit for a region. `whole` also does away with calls of custom functions in it, for what
+    runs once and is not differentiated itself.
+    """
+    for op in list(function.body.walk()):
+        if op.code == "call" and is_custom(op.attr):
+            callee = op.attr
+            replay = callee.replay and _body(whole(callee.replay), op)
+            gradient = callee.gradient and whole(callee.gradient)
+            op.regions = (_body(prepare(callee), op),)
+            op.code, op.attr = "custom", Custom(callee, gradient, replay)
+    return function
+
+
+def _body(callee: Function, call: Operation) -> Region:
+    """The body of a function for the arguments of a call."""
+    shell = Region()
+    shell.ops = callee.body.ops
+    return copy_region(shell, dict(zip(callee.params, call.args)))
+
+
+# -- forward --------------------------------------------------------------------------------------------------------
+
+
+def forward_custom(forward: Forward, op: Operation) -> None:
+    """Compute the results of a custom function again."""
+    region = op.attr.replay or op.regions[0]
+    outer = forward.replaying
+    forward.replaying = op if op.attr.replay else outer
+    forward.visit_ops(region.ops[:-1])
+    forward.define(op, forward.args(region.terminator))
+    forward.replaying = outer
+
+
+# -- reverse --------------------------------------------------------------------------------------------------------
+
+
+def reverse_custom(reverse: Reverse, op: Operation) -> None:
+    """Add to the adjoints of the arguments of a custom function, and to gradients of arrays."""
+    given = [reverse.take(v) for v in op.results]
+    if all(g is None for g in given) and not _writes(op.regions[0]):
+        return
+    if op.attr.gradient is None:
+        reverse.inline(op, given)
+        return
+    seeds = [assemble(reverse.b, v.type, g or [None] * len(leaf_types(v.type))) for v, g in zip(op.results, given)]
+    args = [reverse.scopes.primal(a) for a in op.args]
+    found = _Spliced(reverse, op).run(op.attr.gradient, [*args, *seeds])
+    flat = [g for leaves in given if leaves for g in leaves if g is not None]
+    for a, x in zip((a for a in op.args if is_active(a.type)), found):
+        reverse.add_chosen(a, x, flat)
+
+
+def _writes(region: Region) -> bool:
+    return any(op.code in ("store", "atomic") and not is_local(op.args[0]) for op in region.walk())
+
+
+def read_final(reverse: Reverse, custom: Operation, op: Operation, array: Value, new: Value) -> None:
+    """Let a load be of what the launch left, as code for `custom` does it: `new` in the adjoint, `op` where it is
+    from, from `array` of the function that is differentiated.
+    """
+    _check_final(reverse, array, custom, op)
+    assert new.op is not None
+    reverse.final.add(new.op)
+
+
+def _check_final(reverse: Reverse, array: Value, custom: Operation, at: Operation) -> None:
+    """Refuse to read an array as the launch left it where something else than the function itself writes to it."""
+    rest = [reverse.function.body]
+    while rest:
+        for op in rest.pop().ops:
+            if op.code == "custom" and op.attr.callee is custom.attr.callee:
+                continue
+            rest += op.regions
+            if op.code in ("store", "atomic") and may_alias(array, op.args[0], reverse.scopes.shared):
+                name = custom.attr.callee.name
+                why = f"what the user gave for the gradient of `{name}` reads an array as the launch leaves it"
+                raise NotDifferentiable(f"{why}, and the kernel writes to that array outside of `{name}` too", op)
+
+
+class _Spliced(Rewriter):
+    """Puts a user's gradient into the reverse code. Gradients of arrays that have none are passed over."""
+
+    def __init__(self, reverse: Reverse, op: Operation):
+        super().__init__()
+        self.b, self._reverse, self._op = reverse.b, reverse, op
+        self._origins: dict[Value, Value] = {}  # parameters: the argument as the function's own body has it
+        for code in ("load", "store", "atomic"):
+            self._visitors[code] = self._access
+
+    def run(self, gradient: Function, args: list[Value]) -> list[Value]:
+        self._origins.update(zip(gradient.params, self._op.args))
+        self.values.update(zip(gradient.params, args))
+        self.visit_ops(gradient.body.ops[:-1])
+        return self.args(gradient.body.terminator)
+
+    def visit_alloca(self, op: Operation) -> None:
+        new = Operation("alloca", [], op.attr, op.loc)
+        new.results = (Value(op.attr, new, name=op.result.name),)
+        self._reverse.prelude.append(new)
+        self.values[op.result] = new.result
+
+    def visit_grad(self, op: Operation) -> None:
+        given = self._origins.get(op.args[0])
+        if given is None:
+            self._copy(op)
+        else:
+            self.values[op.result] = self._reverse.gradient(given)
+
+    def visit_stash(self, op: Operation) -> None:
+        raise NotDifferentiable("wp.grad of a function with loops cannot be used in a gradient", op)
+
+    def _access(self, op: Operation) -> None:
+        array = op.args[0]
+        if is_local(array):
+            self._copy(op)
+        elif _is_gradient(array):
+            self._guarded(op)
+        elif op.code != "load":
+            raise NotDifferentiable("a gradient writes to `wp.adjoint[...]` alone, not to other arrays", op)
+        else:
+            self._copy(op)
+            read_final(self._reverse, self._op, op, self._original(array), self.values[op.result])
+
+    def _original(self, array: Value) -> Value:
+        """The argument of the call that an array of the gradient is from, itself if that is not known."""
+        found = array
+        while found.op is not None and found.op.code in ("slice", "extract"):
+            found = found.op.args[0]
+        return self._origins.get(found, array)
+
+    def _guarded(self, op: Operation) -> None:
+        args = self.args(op)
+        if is_local(args[0]):
+            self._copy(op)
+            return
+        present = self.b.op("not", self.b.op("is_null", args[0]))
+        types = [] if op.code == "store" else [op.results[0].type]
+        self.b.push()
+        made = self.b.op(op.code, *args, attr=op.attr)
+        self.b.terminate("yield", [made] if types else [])
+        then = self.b.pop()
+        self.b.push()
+        self.b.terminate("yield", [self.b.zero(t) for t in types])
+        self.define(op, self.b.emit("if", [present], None, (then, self.b.pop()), types))
+
+
+def _is_gradient(array: Value) -> bool:
+    """Whether an array is that of a gradient, or part of it."""
+    while array.op is not None and array.op.code in ("slice", "extract", "make"):
+        array = array.op.args[0]
+    return array.op is not None and array.op.code == "grad"

@@ -1,0 +1,438 @@
+"""`@wp.func_grad` and `@wp.func_replay`: the user's gradients and replays, and what is wrong about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+F = wp.array(dtype=float)
+I = wp.array(dtype=int)
+
+
+def gradient(kernel, *inputs, count=1):
+    """The gradients of all arrays for ones as the gradient of the last."""
+    with wp.Tape() as tape:
+        wp.launch(kernel, count, inputs=inputs)
+    tape.backward(grads={inputs[-1]: wp.ones_like(inputs[-1])})
+    return [a.grad.numpy().tolist() if isinstance(a, wp.array) and a.grad is not None else None for a in inputs]
+
+
+def numbers(*values, dtype=float):
+    return wp.array(values, dtype=dtype, requires_grad=True)
+
+
+# -- gradients ------------------------------------------------------------------------------------------------------
+
+
+@wp.func
+def scaled(x: float, n: int, v: wp.vec3):
+    return x * float(n), v * x
+
+
+@wp.func_grad(scaled)
+def scaled_gradient(x: float, n: int, v: wp.vec3, dy: float, dv: wp.vec3):
+    wp.adjoint[x] += 100.0 * (dy * float(n) + wp.dot(dv, v))
+    wp.adjoint[v] += dv * x
+    wp.adjoint[v][2] -= 5.0 * dv[0]
+
+
+def test_several_parameters_and_results():
+    @wp.kernel
+    def k(x: F, y: F):
+        i = wp.tid()
+        a, b = scaled(x[i], 3, wp.vec3(x[i], 1.0, 7.0 * x[i]))
+        y[i] = a + b[0]
+
+    got, _ = gradient(k, numbers(2.0), numbers(0.0))
+    assert got == [100.0 * (3.0 + 2.0) + 2.0 - 5.0 * 7.0]
+
+
+def test_control_flow_in_a_gradient():
+    @wp.func
+    def f(x: float):
+        return x * x
+
+    @wp.func_grad(f)
+    def g(x: float, dy: float):
+        if x > 2.0:
+            wp.adjoint[x] += 10.0 * dy
+            return
+        for _ in range(3):
+            wp.adjoint[x] += dy * f(x)
+
+    @wp.kernel
+    def k(x: F, y: F):
+        s = 0.0
+        for i in range(x.shape[0]):
+            s = 2.0 * s + f(x[i])
+        y[0] = s
+
+    got, _ = gradient(k, numbers(1.0, 3.0, 0.5), numbers(0.0))
+    assert got == [4.0 * 3.0, 2.0 * 10.0, 0.75]
+
+
+def test_overloads_and_generics():
+    @wp.func
+    def f(x: wp.float32):
+        return x * x
+
+    @wp.func
+    def f(x: wp.vec3):  # noqa: F811
+        return wp.dot(x, x)
+
+    @wp.func
+    def f(x: Any):  # noqa: F811
+        return x * x
+
+    @wp.func_grad(f)
+    def first(x: wp.float32, dy: wp.float32):
+        wp.adjoint[x] += 7.0 * dy
+
+    @wp.func_grad(f)
+    def second(x: Any, dy: Any):
+        wp.adjoint[x] += x.dtype(3.0) * dy
+
+    @wp.kernel
+    def k(x: F, d: wp.array(dtype=wp.float64), y: F):
+        i = wp.tid()
+        y[i] = f(x[i]) + f(wp.vec3(x[i], 0.0, 0.0)) + float(f(d[i]))
+
+    got, of_double, _ = gradient(k, numbers(2.0), numbers(2.0, dtype=wp.float64), numbers(0.0))
+    assert got == [7.0 + 2.0 * 2.0]
+    assert of_double == [3.0]
+
+
+def test_arrays():
+    @wp.func
+    def f(a: F, b: F, i: int):
+        b[i] = 2.0 * a[i]
+
+    @wp.func_grad(f)
+    def g(a: F, b: F, i: int):
+        wp.adjoint[a][i] += 3.0 * wp.adjoint[b][i]
+        wp.atomic_add(wp.adjoint[a], i, 10.0 * a[i] * b[i] * wp.adjoint[b][i])
+        wp.adjoint[b][i] = 0.0
+
+    @wp.kernel
+    def k(a: F, b: F):
+        f(a, b, wp.tid())
+
+    a, b = numbers(1.0, 2.0), numbers(0.0, 0.0)
+    assert gradient(k, a, b, count=2) == [[3.0 + 20.0, 3.0 + 80.0], [0.0, 0.0]]
+    plain = wp.zeros(2, dtype=float)
+    with wp.Tape() as tape:
+        wp.launch(k, 2, inputs=[plain, b])
+    tape.backward(grads={b: wp.ones_like(b)})
+    assert b.grad.list() == [0.0, 0.0]
+
+
+def test_what_a_gradient_reads_is_kept():
+    @wp.func
+    def f(a: F, i: int):
+        return a[i] * a[i]
+
+    @wp.func_grad(f)
+    def g(a: F, i: int, dy: float):
+        wp.adjoint[a][i] += 2.0 * a[i] * dy
+
+    @wp.kernel
+    def k(a: F, y: F):
+        i = wp.tid()
+        y[i] = f(a, i)
+
+    a, y = numbers(3.0), numbers(0.0)
+    with wp.Tape() as tape:
+        wp.launch(k, 1, inputs=[a, y])
+    a.fill_(100.0)
+    tape.backward(y)
+    assert a.grad.list() == [6.0]
+
+
+@wp.struct
+class State:
+    x: float
+    v: wp.vec3
+    table: wp.array(dtype=float)
+
+
+def test_structs():
+    @wp.func
+    def f(s: State, i: int):
+        return s.x * s.v[0] * s.table[i]
+
+    @wp.func_grad(f)
+    def g(s: State, i: int, dy: float):
+        wp.adjoint[s].x += 10.0 * dy
+        wp.adjoint[s].v[0] += 20.0 * dy
+        wp.adjoint[s].table[i] += 30.0 * dy
+
+    @wp.kernel
+    def k(x: F, table: F, y: F):
+        i = wp.tid()
+        s = State()
+        s.x = x[i]
+        s.v = wp.vec3(2.0 * x[i], 0.0, 0.0)
+        s.table = table
+        y[i] = f(s, 1)
+
+    got = gradient(k, numbers(1.0), numbers(1.0, 1.0), numbers(0.0))
+    assert got[:2] == [[10.0 + 2.0 * 20.0], [0.0, 30.0]]
+
+
+def test_a_new_gradient_reaches_kernels_that_ran_before():
+    @wp.func
+    def f(x: float):
+        return x * x
+
+    @wp.kernel
+    def k(x: F, y: F):
+        i = wp.tid()
+        y[i] = f(x[i])
+
+    assert gradient(k, numbers(3.0), numbers(0.0))[0] == [6.0]
+    for slope in (10.0, 20.0):
+
+        @wp.func_grad(f)
+        def g(x: float, dy: float):
+            wp.adjoint[x] += wp.static(slope) * dy
+
+        assert gradient(k, numbers(3.0), numbers(0.0))[0] == [slope]
+
+
+# -- replays --------------------------------------------------------------------------------------------------------
+
+
+@wp.func
+def next_slot(counter: I, slots: I, i: int):
+    k = wp.atomic_add(counter, 0, 1)
+    slots[i] = k
+    return k
+
+
+@wp.func_replay(next_slot)
+def same_slot(counter: I, slots: I, i: int):
+    return slots[i]
+
+
+@wp.kernel
+def compact(counter: I, slots: I, x: F, y: F):
+    i = wp.tid()
+    if x[i] > 0.0:
+        y[next_slot(counter, slots, i)] = x[i] ** 2.0
+
+
+def test_counter():
+    n = 20_000
+    x = wp.array(np.random.default_rng(1).uniform(-1.0, 1.0, n), dtype=float, requires_grad=True)
+    y = wp.zeros(n, dtype=float, requires_grad=True)
+    counter, slots = wp.zeros(1, dtype=int), wp.zeros(n, dtype=int)
+    with wp.Tape() as tape:
+        wp.launch(compact, n, inputs=[counter, slots, x, y])
+    places = slots.numpy().copy()
+    slots.zero_()
+    seeds = np.random.default_rng(2).uniform(size=n).astype(np.float32)
+    tape.backward(grads={y: wp.array(seeds, dtype=float)})
+    values = x.numpy()
+    assert np.allclose(x.grad.numpy(), np.where(values > 0.0, 2.0 * values * seeds[places], 0.0), rtol=1e-6)
+    assert counter.numpy()[0] == (values > 0.0).sum()
+
+
+def test_replay_gives_values_and_the_function_the_gradient():
+    @wp.func
+    def f(x: float):
+        return x * x
+
+    @wp.func_replay(f)
+    def r(x: float):
+        return 10.0 * x
+
+    @wp.kernel
+    def k(x: F, y: F):
+        i = wp.tid()
+        a = f(x[i])
+        y[i] = a * a
+
+    assert gradient(k, numbers(3.0), numbers(0.0))[0] == [2.0 * 30.0 * 6.0]
+
+
+def test_replay_without_what_the_gradient_needs():
+    @wp.func
+    def f(counter: I, x: float):
+        k = wp.atomic_add(counter, 0, 1)
+        return x * float(k)
+
+    @wp.func_replay(f)
+    def r(counter: I, x: float):
+        return x
+
+    @wp.kernel
+    def k(counter: I, x: F, y: F):
+        i = wp.tid()
+        y[i] = f(counter, x[i])
+
+    with pytest.raises(wp.CompileError, match="func_grad") as caught:
+        gradient(k, wp.zeros(1, dtype=int), numbers(3.0), numbers(0.0))
+    assert "f(counter, x[i])" in caught.value.diagnostics[0].place.text
+
+
+def test_array_that_others_write_too():
+    @wp.kernel
+    def k(counter: I, slots: I, x: F, y: F):
+        i = wp.tid()
+        y[next_slot(counter, slots, i)] = x[i] * x[i]
+        slots[i] = 0
+
+    with pytest.raises(wp.CompileError, match="outside of `next_slot`") as caught:
+        gradient(k, wp.zeros(1, dtype=int), wp.zeros(1, dtype=int), numbers(3.0), numbers(0.0))
+    assert "slots[i] = 0" in caught.value.diagnostics[0].place.text
+
+
+def test_replay_that_writes():
+    @wp.func
+    def f(a: F, i: int, x: float):
+        return x * x
+
+    @wp.func_replay(f)
+    def r(a: F, i: int, x: float):
+        a[i] = x
+        return x
+
+    @wp.kernel
+    def k(a: F, x: F, y: F):
+        i = wp.tid()
+        s = f(a, i, x[i])
+        y[i] = s * s
+
+    with pytest.raises(wp.CompileError, match="replay of `f` writes"):
+        gradient(k, numbers(1.0), numbers(3.0), numbers(0.0))
+
+
+# -- mistakes -------------------------------------------------------------------------------------------------------
+
+
+def mistaken(decorator, make):
+    @wp.func
+    def f(x: float, n: int):
+        return x * x
+
+    custom = make()
+    decorator(f)(custom)
+
+    @wp.kernel
+    def k(x: F):
+        x[0] = f(x[0], 1)
+
+    return k
+
+
+def wrong_parameters():
+    def g(x: int, n: int, dy: float):
+        wp.adjoint[x] += dy
+
+    return g
+
+
+def missing_adjoint():
+    def g(x: float, n: int):
+        wp.adjoint[x] += 1.0
+
+    return g
+
+
+def unknown_name():
+    def g(x: float, n: int, dy: float):
+        wp.adjoint[z] += dy  # noqa: F821
+
+    return g
+
+
+def adjoint_of_an_adjoint():
+    def g(x: float, n: int, dy: float):
+        wp.adjoint[dy] += dy
+
+    return g
+
+
+def adjoint_of_an_integer():
+    def g(x: float, n: int, dy: float):
+        wp.adjoint[n] += 1
+
+    return g
+
+
+def returning():
+    def g(x: float, n: int, dy: float):
+        return dy
+
+    return g
+
+
+def type_of_an_adjoint():
+    def g(x: float, n: int, dy: wp.vec3):
+        wp.adjoint[x] += dy[0]
+
+    return g
+
+
+def type_of_what_is_added():
+    def g(x: float, n: int, dy: float):
+        wp.adjoint[x] += wp.vec3(dy)
+
+    return g
+
+
+def other_result():
+    def g(x: float, n: int):
+        return n
+
+    return g
+
+
+def more_parameters():
+    def g(x: float, n: int, m: int):
+        return x
+
+    return g
+
+
+@pytest.mark.parametrize(
+    ("decorator", "make", "code", "under"),
+    [
+        (wp.func_grad, wrong_parameters, "arguments", "def g(x: int"),
+        (wp.func_grad, missing_adjoint, "arguments", "def g(x: float, n: int)"),
+        (wp.func_grad, unknown_name, "undefined-name", "wp.adjoint[z]"),
+        (wp.func_grad, adjoint_of_an_adjoint, "undefined-name", "wp.adjoint[dy]"),
+        (wp.func_grad, adjoint_of_an_integer, "type-mismatch", "wp.adjoint[n]"),
+        (wp.func_grad, returning, "return-type", "return dy"),
+        (wp.func_grad, type_of_an_adjoint, "arguments", "dy: wp.vec3"),
+        (wp.func_grad, type_of_what_is_added, "type-mismatch", "wp.vec3(dy)"),
+        (wp.func_replay, other_result, "return-type", "def g"),
+        (wp.func_replay, more_parameters, "arguments", "def g"),
+    ],
+)
+def test_mistakes(decorator, make, code, under):
+    with pytest.raises(wp.CompileError) as caught:
+        wp.launch(mistaken(decorator, make), 1, inputs=[numbers(1.0)])
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == code
+    assert under in diagnostic.place.text
+
+
+def test_adjoint_elsewhere():
+    @wp.kernel
+    def k(x: F):
+        x[0] = wp.adjoint[x][0]
+
+    with pytest.raises(wp.CompileError, match="func_grad only"):
+        wp.launch(k, 1, inputs=[numbers(1.0)])
+    with pytest.raises(TypeError, match="func_grad"):
+        wp.adjoint[1.0]
+
+
+def test_what_is_no_function():
+    with pytest.raises(TypeError, match=r"decorated with @wp\.func"):
+        wp.func_grad(len)
