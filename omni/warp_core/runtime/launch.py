@@ -117,9 +117,7 @@ def _interpret(launch: InterpretedLaunch, record_cmd: bool) -> InterpretedLaunch
     return None
 
 
-def _note(
-    kernel: Kernel, dim: Any, args: Sequence[Any], on_tape: bool, record_cmd: bool, interpret: bool
-) -> bool:
+def _note(kernel: Kernel, dim: Any, args: Sequence[Any], on_tape: bool, record_cmd: bool, interpret: bool) -> bool:
     """Tell who wants to know that a launch is about to run. Returns whether that has run it."""
     step = None
     if recording.watched() and on_tape:
