@@ -62,6 +62,7 @@ DYNAMIC = {
     "__init__.py": "public names are loaded when first used",
     "lang/registry.py": "so are builtins",
     "lang/kernel.py": "the hash of a kernel is the front end's, which launches from the cache do without",
+    "front/grads.py": "differentiation stands above the front end, which asks it for wp.grad alone",
     "compiler.py": "a kernel that is in the cache needs neither the front end nor LLVM",
     "runtime/launch.py": "only interpreted launches need the interpreter",
     "runtime/arithmetic.py": "operators of arrays are kernels, and few processes use them",
