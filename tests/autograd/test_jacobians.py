@@ -4,8 +4,19 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.runtime.forward import Forward
 
-BOTH = [wp.autograd.jacobian, wp.autograd.jacobian_fd]
+
+def backwards(*args, **options):
+    return wp.autograd.jacobian(*args, **options, mode="reverse")
+
+
+def forwards(*args, **options):
+    return wp.autograd.jacobian(*args, **options, mode="forward")
+
+
+MODES = [backwards, forwards]
+ALL = [*MODES, wp.autograd.jacobian_fd]
 
 
 def active(values, dtype=None):
@@ -40,7 +51,7 @@ def traces(x: wp.array(dtype=wp.mat22d), n: wp.array(dtype=int), y: wp.array(dty
     y[i] = m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
 
 
-@pytest.mark.parametrize("jacobian", BOTH)
+@pytest.mark.parametrize("jacobian", ALL)
 def test_two_dimensions(jacobian):
     x = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     a, out = active(x), result((3, 2))
@@ -55,7 +66,7 @@ def test_two_dimensions(jacobian):
     assert not a.grad.numpy().any() and not out.grad.numpy().any()
 
 
-@pytest.mark.parametrize("jacobian", BOTH)
+@pytest.mark.parametrize("jacobian", ALL)
 def test_quaternions_and_matrices(jacobian):
     x, y = active([[1.0, 2.0, 3.0, 4.0]], wp.quatd), result(1, wp.mat22d)
     found = jacobian(quaternions, dim=1, inputs=[x], outputs=[y])[0, 0]
@@ -63,7 +74,7 @@ def test_quaternions_and_matrices(jacobian):
     close(found.numpy()[:, 0], [[1, 0, 0, 0], [0, 3, 2, 0], [0, 0, 0, 8], [0, 0, 0, 0]])
 
 
-@pytest.mark.parametrize("jacobian", BOTH)
+@pytest.mark.parametrize("jacobian", ALL)
 def test_matrices_and_integers(jacobian):
     values = np.random.default_rng(1).normal(size=(3, 2, 2))
     x, n, y = active(values, wp.mat22d), wp.array([2, 0], dtype=int, requires_grad=True), result(2)
@@ -81,7 +92,7 @@ def generic_cubes(x: wp.array(dtype=wp.Float), y: wp.array(dtype=wp.Float)):
     y[i] = x[i] * x[i] * x[i]
 
 
-@pytest.mark.parametrize("jacobian", BOTH)
+@pytest.mark.parametrize("jacobian", ALL)
 @pytest.mark.parametrize("dtype", [wp.float16, wp.bfloat16, wp.float32, wp.float64])
 def test_precisions(jacobian, dtype):
     x, y = active([0.5, 1.0], dtype), result(2, dtype)
@@ -114,8 +125,9 @@ def test_pairs():
 
 
 def test_some_components_only():
-    found = pairs_of([("s", "out")], max_outputs_per_var=1)[1, 0].numpy()
-    np.testing.assert_array_equal(found, [[1, 0], *[[np.nan, np.nan]] * 3])
+    for mode in ("forward", "reverse"):
+        found = pairs_of([("s", "out")], max_outputs_per_var=1, mode=mode)[1, 0].numpy()
+        np.testing.assert_array_equal(found, [[1, 0], *[[np.nan, np.nan]] * 3])
     a, s = active([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], wp.vec3d), active([1.0, 2.0])
     found = wp.autograd.jacobian_fd(
         two_results, dim=2, inputs=[a, s], outputs=[result(2, wp.vec2d), result(2)], max_inputs_per_var=2
@@ -135,7 +147,7 @@ def simulate(x, k):
     return y + x
 
 
-@pytest.mark.parametrize("jacobian", BOTH)
+@pytest.mark.parametrize("jacobian", ALL)
 def test_python_functions(jacobian):
     x, k = np.array([0.5, -1.0, 2.0]), np.array([2.0, 3.0, 4.0])
     found = jacobian(simulate, inputs=[active(x), active(k)])
@@ -144,7 +156,7 @@ def test_python_functions(jacobian):
     assert list(jacobian(simulate, inputs=[active(x), active(k)], input_output_mask=[("k", "output_0")])) == [(1, 0)]
 
 
-@pytest.mark.parametrize("jacobian", BOTH)
+@pytest.mark.parametrize("jacobian", ALL)
 def test_functions_of_several_results(jacobian):
     x = np.array([1.0, 2.0])
     found = jacobian(lambda a: (a * a, a + 1.0), inputs=[active(x)])
@@ -152,7 +164,7 @@ def test_functions_of_several_results(jacobian):
     close(found[0, 1].numpy(), np.eye(2))
 
 
-@pytest.mark.parametrize("jacobian", BOTH)
+@pytest.mark.parametrize("jacobian", ALL)
 def test_functions_that_change_their_input(jacobian):
     def doubled(a):
         a *= 2.0
@@ -165,7 +177,7 @@ def test_functions_that_change_their_input(jacobian):
     assert x.list() != [1.0, 3.0]
 
 
-@pytest.mark.parametrize("jacobian", BOTH)
+@pytest.mark.parametrize("jacobian", ALL)
 def test_functions_that_write_to_given_arrays(jacobian):
     x, y = active([2.0]), result(1)
 
@@ -175,7 +187,7 @@ def test_functions_that_write_to_given_arrays(jacobian):
     close(jacobian(write, inputs=[x, y], outputs=[y])[0, 0].numpy(), [[12.0]])
 
 
-@pytest.mark.parametrize("jacobian", BOTH)
+@pytest.mark.parametrize("jacobian", ALL)
 def test_kernels_in_place(jacobian):
     @wp.kernel
     def turned(x: wp.array(dtype=wp.float64), s: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
@@ -193,7 +205,7 @@ def bilinear(v: wp.vec2d, x: wp.float64):
     return wp.vec3d(v[0] * x, v[1], x * x)
 
 
-@pytest.mark.parametrize("jacobian", BOTH)
+@pytest.mark.parametrize("jacobian", ALL)
 def test_functions_of_kernels(jacobian):
     found = jacobian(bilinear, inputs=[wp.vec2d(2.0, 3.0), 4.0])
     close(found[0, 0].numpy()[:, 0], [[4, 0], [0, 1], [0, 0]])
@@ -218,22 +230,24 @@ def springs(x: wp.array2d(dtype=wp.float64), k: wp.array(dtype=wp.float64), f: w
     f[e, i] = k[e] * wp.sin(x[e, (i + 1) % 3]) * x[e, i]
 
 
+@pytest.mark.parametrize("jacobian", MODES)
 @pytest.mark.parametrize("environments", [1, 2, 5])
-def test_blocks(environments):
+def test_blocks(environments, jacobian):
     rng = np.random.default_rng(2)
     x, k = active(rng.normal(size=(environments, 3))), active(rng.normal(size=environments))
     arguments = {"dim": (environments, 3), "inputs": [x, k], "outputs": [result((environments, 3))]}
-    blocks = wp.autograd.jacobian(springs, **arguments, num_blocks=environments)
+    blocks = jacobian(springs, **arguments, num_blocks=environments)
     whole = wp.autograd.jacobian(springs, **arguments)
     for pair, columns in (((0, 0), 3), ((1, 0), 1)):
         full = whole[pair].numpy().reshape(environments, 3, environments, columns)
         assert blocks[pair].shape == (environments, 3, columns)
         for e in range(environments):
-            np.testing.assert_array_equal(blocks[pair].numpy()[e], full[e, :, e])
+            np.testing.assert_allclose(blocks[pair].numpy()[e], full[e, :, e], rtol=1e-14, atol=1e-15)
 
 
+@pytest.mark.parametrize("jacobian", MODES)
 @pytest.mark.parametrize("reach", [1, 2, 3])
-def test_blocks_that_depend_on_each_other_are_refused(reach):
+def test_blocks_that_depend_on_each_other_are_refused(reach, jacobian):
     @wp.kernel
     def leaking(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64), reach: int):
         i = wp.tid()
@@ -244,8 +258,74 @@ def test_blocks_that_depend_on_each_other_are_refused(reach):
         wp.launch(leaking, 4, inputs=[a, b, reach])
         return b
 
-    with pytest.raises(ValueError, match="not independent: outputs of one depend on input `a` of another"):
-        wp.autograd.jacobian(run, inputs=[active(np.ones(4))], num_blocks=4)
+    with pytest.raises(ValueError, match="not independent: output 0 of one depends on input `a` of another"):
+        jacobian(run, inputs=[active(np.ones(4))], num_blocks=4)
+
+
+# -- the choice of a mode ---------------------------------------------------------------------------------------------
+
+
+@wp.kernel
+def stretched(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64), z: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    z[i] = x[i % x.shape[0]] * y[i % y.shape[0]]
+
+
+@pytest.mark.parametrize("inputs, rows", [(1, 8), (8, 1), (4, 8)])
+def test_fewer_runs(monkeypatch, inputs, rows):
+    """Backwards there is a run for each component of the output, forward for each of the inputs."""
+    counted = {"forward": 0, "reverse": 0}
+    for name, method in (("forward", Forward.__enter__), ("reverse", wp.Tape.backward)):
+        owner = Forward if name == "forward" else wp.Tape
+
+        def count(*args, name=name, method=method, **options):
+            counted[name] += 1
+            return method(*args, **options)
+
+        monkeypatch.setattr(owner, method.__name__, count)
+    x, y = active(np.arange(1.0, inputs + 1)), active(np.arange(1.0, inputs + 1))
+    found = wp.autograd.jacobian(stretched, dim=rows, inputs=[x, y], outputs=[result(rows)])
+    want = np.zeros((rows, inputs))
+    for i in range(rows):
+        want[i, i % inputs] = 1 + i % inputs
+    np.testing.assert_array_equal(found[0, 0].numpy(), want)
+    if 2 * inputs < rows:
+        assert counted == {"forward": 2 * inputs + 1, "reverse": 0}
+    else:
+        assert counted == {"forward": 0, "reverse": rows}
+
+
+def test_arrays_without_gradient_and_programs_run_backwards(monkeypatch):
+    def never(*args):
+        raise AssertionError("forward")
+
+    monkeypatch.setattr(Forward, "__enter__", never)
+
+    @wp.kernel
+    def through(x: wp.array(dtype=wp.float64), t: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
+        t[0] = x[0] * 2.0
+        for i in range(3):
+            y[i] = t[0] + x[0]
+
+    inputs, outputs = [active([1.0]), wp.zeros(1, dtype=wp.float64)], [result(3)]
+    wp.autograd.jacobian(through, dim=1, inputs=inputs, outputs=outputs)
+    wp.autograd.jacobian(simulate, inputs=[active([1.0]), active([2.0])])
+
+
+def test_forward_through_an_array_without_gradient_is_refused():
+    @wp.kernel
+    def passed(x: wp.array(dtype=wp.float64), t: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):
+        t[0] = x[0] * 2.0
+        y[0] = t[0]
+
+    inputs, outputs = [active([1.0]), wp.zeros(1, dtype=wp.float64)], [result(1)]
+    with pytest.raises(ValueError, match="kernel `passed`: `t` is written and has no gradient"):
+        forwards(passed, dim=1, inputs=inputs, outputs=outputs)
+
+
+def test_what_is_no_mode():
+    with pytest.raises(ValueError, match="mode: expected auto, reverse or forward, got 'both'"):
+        pairs_of(None, mode="both")
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------
@@ -299,7 +379,7 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("jacobian", BOTH)
+@pytest.mark.parametrize("jacobian", ALL)
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name, jacobian):
     call, error, words = REFUSED[name]

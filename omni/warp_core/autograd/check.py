@@ -13,10 +13,12 @@ from ..runtime.backward import Recorded
 from ..runtime.tape import Tape
 from .components import count, place_of, scalar_of
 from .differences import central
-from .jacobians import Numbers, as_array, metadata_of, reverse
+from .jacobians import as_array, metadata_of
 from .launches import Unchecked, target_of_launch
 from .plot import jacobian_plot
 from .report import Row, failures, show
+from .reverse import reverse
+from .sweeps import Numbers, preserved
 from .targets import Mask, Target, target_of
 
 # By the coarser type of input and output: what differences, with the steps that are chosen for the type, may be off by.
@@ -181,18 +183,18 @@ class _Check:
     def launch(self, step: Recorded, mask: Mask | None) -> list[Row]:
         """The comparison of a recorded launch, or why there is none."""
         try:
-            target = target_of_launch(step)
+            target, default = target_of_launch(step)
         except Unchecked as why:
             return [Row(step.kernel.name, skipped=str(why))]
-        found = self.rows(target, mask)
-        # What was in an array that is only written has no influence: not worth a line.
-        return [r for r in found if r.absolute or r.gradient or r.input not in (target.output_labels or ())] or found
+        return self.rows(target, mask if mask is not None else default)
 
     def rows(self, target: Target, mask: Mask | None) -> list[Row]:
         """The comparison of each pair."""
-        gradients, outputs = reverse(target, mask, self.most_rows, None, self.restore)
+        gradients = reverse(target, mask, self.most_rows, None, self.restore)
         differences = central(target, mask, self.most_columns, self.eps, self.restore)
         self._last = target, gradients, differences
+        with preserved(target, self.restore):
+            outputs = target.call()
         return [self._row(target, outputs, pair, gradients[pair], differences[pair]) for pair in gradients]
 
     def _row(self, target: Target, outputs: Sequence[Any], pair: Any, found: np.ndarray, judge: np.ndarray) -> Row:

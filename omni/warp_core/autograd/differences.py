@@ -9,8 +9,9 @@ import numpy as np
 
 from ..runtime.array import array
 from .components import EPSILON, State, count, numbers, scalar_of, set_numbers
-from .jacobians import Numbers, as_array, metadata_of
+from .jacobians import as_array, metadata_of
 from .plot import jacobian_plot
+from .sweeps import Numbers, preserved, results_of
 from .targets import FunctionMetadata, Mask, Pair, Target, target_of
 
 
@@ -74,12 +75,10 @@ def central(target: Target, mask: Mask | None, most: int, eps: float | None, res
     """Jacobians by central differences, as float64."""
     if eps is not None and not eps > 0:
         raise ValueError(f"eps: the step must be positive, got {eps}")
-    before = State(target.arrays())
-    outputs = target.call()
-    results = State([a for a in target.outputs if all(a is not b for b in target.inputs)], gradients=False)
-    pairs = target.pairs(outputs, mask)
-    found: Numbers = {}
-    try:
+    with preserved(target, restore) as before:
+        outputs = target.call()
+        results, pairs = results_of(target), target.pairs(outputs, mask)
+        found: Numbers = {}
         for i in dict.fromkeys(i for i, _ in pairs):
             outs = [o for j, o in pairs if j == i]
             width = count(target.inputs[i])
@@ -88,11 +87,7 @@ def central(target: Target, mask: Mask | None, most: int, eps: float | None, res
             for column in range(width if most <= 0 else min(most, width)):
                 for o, slope in zip(outs, _column(target, i, column, outs, eps, before if restore else None)):
                     found[i, o][:, column] = slope
-    finally:
-        if restore:
-            before.restore()
-            results.restore()
-        before.restore_gradients()
+    results.restore()
     return found
 
 

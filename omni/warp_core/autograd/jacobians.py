@@ -1,4 +1,8 @@
-"""`jacobian`: all derivatives of the outputs of a function by its inputs, by running it backwards for each output."""
+"""`jacobian`: all derivatives of the outputs of a function by its inputs.
+
+They come row by row from running a tape backwards (reverse.py), or column by column from running the function in
+forward mode (forward.py).
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,11 @@ import numpy as np
 from ..lang.types import BF16
 from ..runtime.array import array
 from ..runtime.dtypes import bfloat16_bits
-from ..runtime.tape import Tape
-from .components import State, count, numbers, scalar_of, set_numbers
+from .components import scalar_of
+from .forward import forward, is_better
 from .plot import jacobian_plot
+from .reverse import reverse
 from .targets import FunctionMetadata, Mask, Pair, Target, target_of
-
-Numbers = dict[Pair, np.ndarray]  # float64, (output components, input components); with blocks, one more dimension
 
 
 def jacobian(
@@ -34,6 +37,7 @@ def jacobian(
     restore_inputs: bool = True,
     *,
     num_blocks: int | None = None,
+    mode: str = "auto",
 ) -> dict[Pair, array]:
     """The Jacobians of a function for pairs of an input and an output.
 
@@ -58,6 +62,9 @@ def jacobian(
         num_blocks: For independent copies of one system that lie one after the other in each array: their number. One
             run backwards then serves a component of all copies, and each Jacobian has shape (num_blocks, rows, columns)
             for those of the blocks. Some more runs make sure that the blocks do not depend on each other.
+        mode: "reverse", with one run backwards for each component of an output; "forward", with one run for each
+            component of an input, see `wp.jvp`; or "auto": forward for kernels with fewer components in inputs than
+            in outputs.
 
     Returns:
         By (position of the input, position of the output), arrays with a row for each component of the output and a
@@ -65,8 +72,8 @@ def jacobian(
 
     Raises:
         TypeError: If an argument has the wrong type, or an input with a gradient is of structs.
-        ValueError: If there is nothing to differentiate, the mask names what is not there, or blocks are not
-            independent of each other.
+        ValueError: If there is nothing to differentiate, the mask names what is not there, blocks are not independent
+            of each other, or `mode` is none.
         CompileError: If a kernel cannot be differentiated.
 
     >>> @wp.kernel
@@ -76,9 +83,13 @@ def jacobian(
     >>> wp.autograd.jacobian(product, dim=1, inputs=[x], outputs=[y])[0, 0].numpy().tolist()
     [[5.0, 3.0]]
     """
+    if mode not in ("auto", "reverse", "forward"):
+        raise ValueError(f"mode: expected auto, reverse or forward, got {mode!r}")
     options = {"device": device, "block_dim": block_dim, "max_blocks": max_blocks}
     target = target_of(function, dim, inputs, outputs, metadata, options)
-    found, _ = reverse(target, input_output_mask, max_outputs_per_var, num_blocks, restore_inputs)
+    pushed = mode == "forward" or (mode == "auto" and is_better(target, input_output_mask, max_outputs_per_var))
+    run = forward if pushed else reverse
+    found = run(target, input_output_mask, max_outputs_per_var, num_blocks, restore_inputs)
     made = {pair: as_array(rows, target.inputs[pair[0]]) for pair, rows in found.items()}
     if plot_jacobians:
         jacobian_plot(made, metadata_of(target), target.inputs)
@@ -97,94 +108,3 @@ def as_array(rows: np.ndarray, of: array) -> array:
     made = array._empty(kind, (*rows.shape[:-1], rows.shape[-1] // math.prod(kind.inner)))
     made.numpy()[...] = rounded.reshape(made.numpy().shape)
     return made
-
-
-# -- running backwards ------------------------------------------------------------------------------------------------
-
-
-def reverse(
-    target: Target, mask: Mask | None, most: int, num_blocks: int | None, restore: bool = True
-) -> tuple[Numbers, list[array]]:
-    """Jacobians by one run backwards for each component of an output, or of a block of it; and the outputs.
-
-    The arrays have their values and gradients again afterwards; the outputs of a kernel have those of the run.
-    """
-    before = State(target.arrays())
-    tape = Tape()
-    with tape:
-        outputs = target.call()
-    results = State([a for a in target.outputs if all(a is not b for b in target.inputs)], gradients=False)
-    pairs = target.pairs(outputs, mask)
-    within = State([a for a in tape.gradients if all(a is not b for b in target.arrays())])
-    blocks = _checked_blocks(target, outputs, pairs, num_blocks)
-    found: Numbers = {}
-    try:
-        for o in dict.fromkeys(o for _, o in pairs):
-            ins = [i for i, other in pairs if other == o]
-            found |= _rows(tape, target, ins, o, outputs[o], most, blocks)
-    finally:
-        if restore:
-            before.restore()
-            results.restore()
-        before.restore_gradients()
-        within.restore_gradients()
-    return found if num_blocks is not None else {pair: rows[0] for pair, rows in found.items()}, outputs
-
-
-def _checked_blocks(target: Target, outputs: list[array], pairs: list[Pair], num_blocks: int | None) -> int:
-    if num_blocks is None:
-        return 1
-    labels = target.labels_of(outputs)
-    used = {f"input `{target.labels[i]}`": target.inputs[i] for i, _ in pairs}
-    used |= {f"output `{labels[o]}`": outputs[o] for _, o in pairs}
-    for name, a in used.items():
-        if num_blocks < 1 or a.size % num_blocks:
-            raise ValueError(f"num_blocks: {name} with {a.size} elements cannot be divided into {num_blocks} blocks")
-    return num_blocks
-
-
-def _rows(tape: Tape, target: Target, ins: list[int], o: int, output: array, most: int, blocks: int) -> Numbers:
-    """The Jacobians of one output for some inputs, of shape (blocks, rows, columns)."""
-    height = count(output) // blocks
-    found = {(i, o): np.full((blocks, height, count(target.inputs[i]) // blocks), np.nan) for i in ins}
-    used = height if most <= 0 else min(most, height)
-    for row in range(used):
-        seed = np.zeros((blocks, height))
-        seed[:, row] = 1.0
-        for i, pulled in zip(ins, _pulled(tape, [target.inputs[i] for i in ins], output, seed)):
-            found[i, o][:, row] = pulled.reshape(blocks, -1)
-    if blocks > 1:
-        _check_independence(tape, target, ins, output, (blocks, height))
-    return found
-
-
-def _pulled(tape: Tape, inputs: list[array], output: array, seed: np.ndarray) -> list[np.ndarray]:
-    """The gradients of the inputs for one of the output."""
-    tape.zero()
-    for a in inputs:
-        assert a.grad is not None
-        a.grad.zero_()
-    start = array._empty(output._require_element(), output.shape)
-    set_numbers(start, seed.ravel())
-    tape.backward(grads={output: start})
-    return [numbers(a.grad) for a in inputs if a.grad is not None]
-
-
-def _check_independence(tape: Tape, target: Target, ins: list[int], output: array, shape: tuple[int, int]) -> None:
-    """Start from some blocks only, and see that the gradients of all others are zero.
-
-    Any two blocks differ in a bit of their numbers, so it is enough to start once from the blocks that have a bit, and
-    once from those that have not.
-    """
-    weights = np.random.default_rng(0).integers(1, 16, shape)  # exact in every type; sums of them hardly cancel
-    numbers_of_blocks = np.arange(shape[0])
-    for bit in range((shape[0] - 1).bit_length()):
-        for side in (0, 1):
-            chosen = numbers_of_blocks >> bit & 1 == side
-            pulled = _pulled(tape, [target.inputs[i] for i in ins], output, weights * chosen[:, None])
-            for i, gradient in zip(ins, pulled):
-                if gradient.reshape(shape[0], -1)[~chosen].any():
-                    raise ValueError(
-                        f"num_blocks: the blocks are not independent: outputs of one depend on input "
-                        f"`{target.labels[i]}` of another; leave num_blocks out"
-                    )

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..runtime import plans
+from ..compiler import effects
 from ..runtime.array import array
 from ..runtime.backward import Recorded, arrays_in
 from ..runtime.create import clone
 from ..runtime.kept import span_of
 from ..runtime.launch import launch
 from .components import is_differentiable
-from .targets import Target
+from .targets import Pair, Target
 
 
 class Unchecked(Exception):
     """Why a launch cannot be run again."""
 
 
-def target_of_launch(step: Recorded) -> Target:
-    """The launch as a function of all its arguments.
+def target_of_launch(step: Recorded) -> tuple[Target, list[Pair]]:
+    """The launch as a function of all its arguments, and the pairs of those it reads and those it writes.
 
     Raises:
         Unchecked: It has structs with arrays, or different arrays that overlap.
@@ -30,9 +30,11 @@ def target_of_launch(step: Recorded) -> Target:
         if not isinstance(value, array) and arrays_in(value):
             raise Unchecked(f"parameter `{name}` is a struct with arrays")
     args = _copies(step, names)
-    written = plans.load(kernel, plans.options_for(kernel)).artifact.written
-    outputs = [i for i, (w, a) in enumerate(zip(written, args)) if w and isinstance(a, array)]
-    if not any(map(is_differentiable, args)) or not any(is_differentiable(args[i]) for i in outputs):
+    accesses = effects(kernel).params
+    outputs = [i for i, (access, a) in enumerate(zip(accesses, args)) if access.writes and isinstance(a, array)]
+    inputs = [i for i, access in enumerate(accesses) if access.reads and is_differentiable(args[i])]
+    pairs = [(i, o) for i in inputs for o, k in enumerate(outputs) if is_differentiable(args[k])]
+    if not pairs:
         raise Unchecked("no input or no output has a gradient")
     results = [args[i] for i in outputs]
 
@@ -40,7 +42,7 @@ def target_of_launch(step: Recorded) -> Target:
         launch(kernel, step.dim, inputs=args)
         return results
 
-    return Target(kernel.name, args, names, call, results, [names[i] for i in outputs])
+    return Target(kernel.name, args, names, call, results, [names[i] for i in outputs]), pairs
 
 
 def _copies(step: Recorded, names: list[str]) -> list[Any]:

@@ -50,6 +50,7 @@ def jacobian_plot(
     try:
         from matplotlib import colors
         from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
     except ImportError:
         raise ImportError("jacobian_plot draws with matplotlib: pip install matplotlib") from None
     if not jacobians:
@@ -67,6 +68,8 @@ def jacobian_plot(
         image = axes.imshow(matrix, cmap=colormap, norm=norm, aspect="auto", interpolation="nearest")
         axes.set_title(f"{out_labels[o]} by {in_labels[i]}", fontsize=10)
         axes.tick_params(labelsize=7)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(integer=True))
         if show_colorbar and scale_colors_per_submatrix:
             figure.colorbar(image, ax=axes)
     for axes in (grid[outs.index(o)][ins.index(i)] for o in outs for i in ins if (i, o) not in matrices):

@@ -56,6 +56,7 @@ class Target:
     call: Callable[[], list[array]]
     outputs: list[array] = field(default_factory=list)  # arrays that are there before the call
     output_labels: list[str] | None = None  # None where only a call tells how many there are
+    launches_only: bool = False  # whether it does nothing that forward mode could miss
 
     def arrays(self) -> list[array]:
         """All arrays that are there before a call, each once, those within structs too."""
@@ -140,7 +141,7 @@ def _kernel(kernel: Kernel, dim: Any, inputs: list[Any], outputs: Any, options: 
         return list(outputs)
 
     split = len(inputs)
-    return Target(kernel.name, inputs, names[:split], call, list(outputs), names[split:])
+    return Target(kernel.name, inputs, names[:split], call, list(outputs), names[split:], launches_only=True)
 
 
 def _mapped(function: Function | Builtin, inputs: list[Any]) -> Target:
@@ -152,7 +153,7 @@ def _mapped(function: Function | Builtin, inputs: list[Any]) -> Target:
     def call() -> list[array]:
         return _arrays_of(function.name, map_function(function, *given))
 
-    return Target(function.name, given, labels, call)
+    return Target(function.name, given, labels, call, launches_only=True)
 
 
 def _as_array(value: Any, wanted: Any) -> Any:
