@@ -76,14 +76,54 @@ def test_refused(name):
     assert under in diagnostic.place.text
 
 
-def test_kernel_that_is_not_to_be_differentiated():
-    @wp.kernel(enable_backward=False)
-    def forward_only(x: F, y: F):
-        i = wp.tid()
-        y[i] = x[i]
+@wp.kernel
+def plain(x: F, y: F):
+    i = wp.tid()
+    y[i] = x[i]
 
-    with pytest.raises(RuntimeError, match="enable_backward"), wp.Tape():
-        wp.launch(forward_only, 3, inputs=arrays(float, float))
+
+@wp.kernel(enable_backward=False)
+def forward_only(x: F, y: F):
+    i = wp.tid()
+    y[i] = x[i]
+
+
+@wp.kernel(enable_backward=True)
+def backward_too(x: F, y: F):
+    i = wp.tid()
+    y[i] = x[i]
+
+
+@wp.kernel(module_options={"enable_backward": False})
+def in_a_module_of_its_own(x: F, y: F):
+    i = wp.tid()
+    y[i] = x[i]
+
+
+def recorded(kernel, **options):
+    with wp.Tape():
+        wp.launch(kernel, 3, inputs=arrays(float, float), **options)
+
+
+def test_kernels_that_are_not_to_be_differentiated(monkeypatch):
+    with pytest.raises(RuntimeError, match="made with enable_backward=False"):
+        recorded(forward_only)
+    with pytest.raises(RuntimeError, match="module_options"):
+        recorded(in_a_module_of_its_own)
+    recorded(forward_only, record_tape=False)
+    with wp.Tape():
+        wp.launch(forward_only, 3, inputs=[wp.zeros(3, dtype=float), wp.zeros(3, dtype=float)])
+    wp.set_module_options({"enable_backward": False})
+    try:
+        with pytest.raises(RuntimeError, match="set_module_options"):
+            recorded(plain)
+        recorded(backward_too)
+    finally:
+        wp.set_module_options({"enable_backward": None})
+    monkeypatch.setattr(wp.config, "enable_backward", False)
+    with pytest.raises(RuntimeError, match=r"wp\.config\.enable_backward is False"):
+        recorded(plain)
+    recorded(backward_too)
 
 
 def test_arrays_of_different_types_in_one_memory():

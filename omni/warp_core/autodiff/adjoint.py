@@ -20,7 +20,7 @@ from .custom import expand_customs, is_custom
 from .forward import Forward
 from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types
 from .reverse import Reverse
-from .scope import is_local, origin
+from .scope import is_local, may_alias, members_to, origin
 from .single_exit import single_exit
 
 Given = Callable[[Function], Function | None]
@@ -194,7 +194,9 @@ class _Meeting:
         if read.type.dtype is not write.type.dtype:
             return False
         first, second = origin(read), origin(write)
-        return self._shared or first is None or second is None or self._twin.get(first) is second
+        if self._shared or first is None or second is None:
+            return True
+        return self._twin.get(first) is second and members_to(read) == members_to(write)
 
 
 def _reads_what_it_wrote(prepared: Function, adjoint: Function, final: set[Operation], shared: bool) -> set[Value]:
@@ -207,21 +209,22 @@ def _reads_what_it_wrote(prepared: Function, adjoint: Function, final: set[Opera
 def _reads(prepared: Function, adjoint: Function, final: set[Operation], shared: bool) -> tuple[int, ...]:
     """For each parameter, of which time the adjoint reads its arrays."""
     late = [op for op in adjoint.body.walk() if op in final]
-    before = _touched(adjoint, _accessed(adjoint, final))
+    early = _accessed(adjoint, final)
+    before, after = _touched(adjoint, early), _touched(adjoint, [op.args[0] for op in late])
     meet, written = _Meeting(prepared, adjoint, shared), _written(prepared)
+    changing = [a for a in early if any(meet(a, w) for w in written)]
+    # All arrays of a parameter are given as of one time. Those that the launch does not change are the same at both.
     for op in late:
-        changes = any(meet(op.args[0], w) for w in written)
-        if changes and before & _touched(adjoint, [op.args[0]], shared):
+        if after & _touched(adjoint, changing) or any(may_alias(op.args[0], a, shared) for a in changing):
             why = "the gradient needs an array as it was before the launch and as it is after it"
             raise NotDifferentiable(f"{why}: use two arrays", op)
-    after = _touched(adjoint, [op.args[0] for op in late])
-    return tuple(BEFORE if p in before else AFTER if p in after else NOT for p in adjoint.params)
+    return tuple(AFTER if p in after else BEFORE if p in before else NOT for p in adjoint.params)
 
 
-def _touched(adjoint: Function, arrays: list[Value], shared: bool = False) -> set[Value]:
-    """The parameters that arrays are from; if they are shared, those that may have the same memory too."""
+def _touched(adjoint: Function, arrays: list[Value]) -> set[Value]:
+    """The parameters that arrays are from."""
     found = [(origin(a), a.type.dtype) for a in arrays]
-    unclear = {t for source, t in found if source is None or shared}
+    unclear = {t for source, t in found if source is None}
     known = {source for source, _ in found}
     return {
         p

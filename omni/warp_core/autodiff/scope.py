@@ -26,6 +26,22 @@ def origin(array: Value) -> Value | None:
     return array
 
 
+def same_source(a: Value, b: Value) -> bool:
+    """Whether two arrays are, as far as can be seen, views of one: the same parameter, or member of a parameter."""
+    first, second = origin(a), origin(b)
+    return first is None or second is None or (first is second and members_to(a) == members_to(b))
+
+
+def members_to(array: Value) -> tuple[int, ...]:
+    """The members that lead from a parameter down to an array in it."""
+    path: tuple[int, ...] = ()
+    while array.op is not None and array.op.code in ("slice", "grad", "extract"):
+        if array.op.code == "extract":
+            path = (array.op.attr, *path)
+        array = array.op.args[0]
+    return path
+
+
 def is_local(array: Value) -> bool:
     """Whether an array is surely memory of the thread's own."""
     found = origin(array)
@@ -36,10 +52,7 @@ def may_alias(a: Value, b: Value, shared: bool) -> bool:
     """Whether two arrays may share elements. Different parameters have different memory unless that is `shared`."""
     if a.type.dtype is not b.type.dtype:
         return False
-    first, second = origin(a), origin(b)
-    if first is second or first is None or second is None:
-        return True
-    return shared and first.op is None and second.op is None
+    return same_source(a, b) or (shared and not is_local(a) and not is_local(b))
 
 
 def _check_source(op: Operation) -> None:

@@ -14,10 +14,12 @@ import numpy as np
 from .. import config
 from ..autodiff.adjoint import AFTER, BEFORE
 from ..compiler import adjoint_facts
+from ..lang.indexed import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.types import Array, Struct, indexed_array
 from . import plans
 from .array import array
+from .indexed import indexedarray
 from .kept import Kept, span_of
 
 Facts = tuple[tuple[int, ...], bool]  # `reads` and `replays` of autodiff.Adjoint
@@ -133,19 +135,33 @@ def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Seq
 
 def _options(kernel: Kernel, arrays: Sequence[array]) -> plans.Options:
     """The options that the adjoint of a launch on these arrays is compiled with."""
-    wanted = config.enable_backward if kernel.enable_backward is None else kernel.enable_backward
-    if not wanted:
-        raise RuntimeError(f"kernel `{kernel.name}` was made with enable_backward=False: it has no gradient")
-    for name, t in kernel.params:
-        if _has_indexed(t):
-            raise ValueError(
-                f"kernel `{kernel.name}`: parameter `{name}` has indexed arrays, which have no gradient in this version"
-            )
+    _check_enabled(kernel)
     return plans.options_for(kernel)._replace(debug=False, adjoint="shared" if _share(kernel, arrays) else "distinct")
+
+
+def _check_enabled(kernel: Kernel) -> None:
+    """Refuse kernels that are not to be differentiated: the kernel has the first word, its module the second."""
+    own = kernel.options.get("module_options") or {}
+    said = {
+        "the kernel was made with enable_backward=False": kernel.enable_backward,
+        "its module_options have enable_backward=False": own.get("enable_backward"),
+        "wp.set_module_options has set enable_backward to False for its module": plans.module_option(
+            kernel, "enable_backward"
+        ),
+        "wp.config.enable_backward is False": config.enable_backward,
+    }
+    why, wanted = next((why, wanted) for why, wanted in said.items() if wanted is not None)
+    if not wanted:
+        raise RuntimeError(
+            f"kernel `{kernel.name}` has no gradient, as {why}, and arrays of this launch require gradients: enable it "
+            "before the launch, or launch with record_tape=False if nothing has to flow through"
+        )
 
 
 def as_array(value: Any, t: Any) -> Any:
     """NumPy arrays and the like as arrays over the same memory; values as copies, since theirs may change."""
+    if indexed_array(t) is not None:
+        return plans.as_indexed(value, t)
     if not isinstance(t, Array) or value is None or isinstance(value, array):
         if isinstance(value, (list, tuple, np.ndarray)):
             return copy.deepcopy(value)
@@ -154,15 +170,12 @@ def as_array(value: Any, t: Any) -> Any:
     return value if made is NotImplemented else made
 
 
-def _has_indexed(t: Any) -> bool:
-    """Whether a parameter type has arrays that are seen through index arrays."""
-    return isinstance(t, Struct) and (indexed_array(t) is not None or any(_has_indexed(f) for _, f in t.fields))
-
-
 def arrays_in(value: Any) -> list[array]:
-    """The arrays that an argument is or, being a struct, has."""
+    """The arrays that an argument is or, being a struct or an indexed array, has."""
     if isinstance(value, array):
         return [value]
+    if isinstance(value, (indexedarray, IndexedCells)):
+        return [leaf for leaf in value._leaves() if isinstance(leaf, array)]
     t = getattr(type(value), "__wc_type__", None)
     names = [name for name, _ in t.fields] if isinstance(t, Struct) else []
     return [a for name in names for a in arrays_in(getattr(value, name))]
@@ -174,6 +187,9 @@ def _as_kept(value: Any, kept: Kept) -> Any:
         return kept.view(value)
     if not arrays_in(value):
         return value
+    if isinstance(value, (indexedarray, IndexedCells)):
+        data, *indices = (leaf and _as_kept(leaf, kept) for leaf in value._leaves())
+        return indexedarray(data, indices)
     made = copy.copy(value)
     for name, _ in type(value).__wc_type__.fields:
         setattr(made, name, _as_kept(getattr(value, name), kept))

@@ -65,9 +65,14 @@ os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_
 
 def options_for(kernel: Kernel) -> Options:
     """The options that a launch of `kernel` runs with now."""
-    own, module = kernel.options.get("module_options") or {}, kernel.func.__globals__.get(MODULE_OPTIONS, {})
-    mode = own.get("mode") or module.get("mode") or config.mode
+    own = kernel.options.get("module_options") or {}
+    mode = own.get("mode") or module_option(kernel, "mode") or config.mode
     return Options(mode == "debug" or config.verify_fp, config.deterministic)
+
+
+def module_option(kernel: Kernel, name: str) -> Any:
+    """What the module of a kernel was told about an option; None if nothing."""
+    return kernel.func.__globals__.get(MODULE_OPTIONS, {}).get(name)
 
 
 def forget_current(_: object = None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from ..autodiff.leaves import is_active
 from . import recording
 from .array import array
-from .backward import Inactive, Recorded, record
+from .backward import Inactive, Recorded, arrays_in, record
 from .scopes import Scopes
 
 
@@ -130,7 +130,7 @@ class Tape(Scopes):
         found: list[Any] = []
         for step in self.launches:
             found += step.args if isinstance(step, (Recorded, Inactive)) else step[1]
-        return [a for a in found if isinstance(a, array)]
+        return [a for value in found for a in arrays_in(value)]
 
 
 def _gradient(a: array, name: str) -> array:
