@@ -3513,7 +3513,8 @@ def eig3(A: mat33f) -> tuple[mat33f, vec3f]:
         d: the eigenvalues, in no particular order. A = Q * diag(d) * transpose(Q).
 
     Error: 16 ULP of the largest eigenvalue.
-    Derivative: that of the factors; none of Q where eigenvalues are equal.
+    Derivative: that of the factors; zero below the diagonal. Where eigenvalues are equal, Q has none, but what is made
+    of Q and d may have one, which comes out right; see docs/gradients.md.
 
     >>> sorted(wp.eig3(wp.mat33(3.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 2.0, 0.0))[1])
     [-2.0, 2.0, 3.0]
@@ -4573,7 +4574,8 @@ def qr3(A: _Matrix5) -> tuple[_Matrix5, _Matrix5]:
         R: upper triangular matrix with A = Q * R; its first two diagonal components are not negative.
 
     Error: 8 ULP of the largest component.
-    Derivative: that of the factors, where the first two columns of `A` are independent.
+    Derivative: that of the factors. Where the first two columns of `A` depend on each other, Q has none, but what is
+    made of Q and R may have one, which comes out right; see docs/gradients.md.
 
     >>> wp.get_diag(wp.qr3(wp.mat33(0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0))[1])
     vec3f([3.0, 2.0, -1.0])
@@ -5610,7 +5612,8 @@ def svd2(A: mat22f) -> tuple[mat22f, vec2f, mat22f]:
         V: rotation, the right singular vectors in its columns. A = U * diag(sigma) * transpose(V).
 
     Error: 8 ULP of the largest singular value, wherever squares of components do not overflow.
-    Derivative: that of the formula; none of U and V where the singular values are equal.
+    Derivative: that of the factors. Where singular values are equal, U and V have none, but what is made of U, sigma
+    and V may have one, which comes out right; see docs/gradients.md.
 
     >>> wp.svd2(wp.mat22(0.0, 2.0, 1.0, 0.0))[1]
     vec2f([2.0, 1.0])
@@ -5637,7 +5640,8 @@ def svd3(A: mat33f) -> tuple[mat33f, vec3f, mat33f]:
         V: rotation, the right singular vectors in its columns. A = U * diag(sigma) * transpose(V).
 
     Error: 16 ULP of the largest singular value.
-    Derivative: that of the factors; none of U and V where singular values are equal.
+    Derivative: that of the factors. Where singular values are equal or opposite, U and V have none, but what is made of
+    U, sigma and V may have one, which comes out right; see docs/gradients.md.
 
     >>> wp.svd3(wp.mat33(0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0))[1]
     vec3f([3.0, 2.0, -1.0])

@@ -33,13 +33,6 @@ def slot(x: F, count: wp.array(dtype=int), y: F):
 
 
 @wp.kernel
-def singular_values(m: wp.array(dtype=wp.mat33), y: wp.array(dtype=wp.vec3)):
-    i = wp.tid()
-    _, s, _ = wp.svd3(m[i])
-    y[i] = s
-
-
-@wp.kernel
 def rows(x: wp.array(dtype=Row), y: F):
     i = wp.tid()
     y[i] = x[i].values[0] * 2.0
@@ -58,7 +51,6 @@ def arrays(*dtypes):
 CASES = {
     "choice with a local array": (chosen_local, [float, float], "choice among arrays", ""),
     "atomic result": (slot, [float, int, float], "an atomic found", "wp.atomic_add(count, 0, 1)"),
-    "decomposition": (singular_values, [wp.mat33, wp.vec3], "wp.svd3 has no gradient", "wp.svd3(m[i])"),
     "array in an element": (rows, [Row, float], "elements of arrays", "x[i].values"),
     "bits": (bits, [float, float], "bits", "wp.cast(x[i], wp.int32)"),
 }

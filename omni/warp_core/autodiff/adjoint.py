@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 from ..ir.builder import Builder
+from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.errors import NotDifferentiable
 from ..lang.types import Array, Type
@@ -23,7 +24,19 @@ from .reverse import Reverse
 from .scope import is_local, may_alias, members_to, origin
 from .single_exit import single_exit
 
-Given = Callable[[Function], Function | None]
+
+class Given(Protocol):
+    """What is written down about derivatives of functions."""
+
+    def __call__(self, callee: Function) -> Function | None:
+        """The function (arguments, results, adjoints of results) -> adjoints of arguments; None if none is given.
+
+        Raises:
+            NotDifferentiable: there is a stand-in.
+        """
+
+    def stand_in(self, callee: Function) -> Function | None:
+        """The function to call in an adjoint, whose results begin with those of `callee`; None if that is `callee`."""
 
 
 NOT, BEFORE, AFTER = 0, 1, 2  # whether, and of which time, an adjoint reads what arrays held
@@ -46,7 +59,7 @@ def adjoint_kernel(function: Function, given: Given, shared: bool = False) -> Ad
 
     Args:
         function: the kernel, as the front end made it.
-        given: finds the gradient that is written down for a function, or None.
+        given: finds what is written down for a function.
         shared: whether arrays of different parameters may share memory.
 
     Raises:
@@ -65,7 +78,7 @@ def adjoint_kernel(function: Function, given: Given, shared: bool = False) -> Ad
 def _prepare(function: Function, given: Given) -> Function:
     flat = _flat(function, lambda callee: not is_custom(callee) and not _stays(callee, given))
     whole = partial(_flat, inlined=lambda callee: not _stays(callee, given))
-    return expand_customs(flat, partial(_prepare, given=given), whole)
+    return expand_customs(_StandIns(given).rewrite(flat), partial(_prepare, given=given), whole)
 
 
 def _flat(function: Function, inlined: Callable[[Function], bool]) -> Function:
@@ -76,20 +89,34 @@ def _flat(function: Function, inlined: Callable[[Function], bool]) -> Function:
 
 def _stays(callee: Function, given: Given) -> bool:
     """Whether a function of the library is differentiated as a whole."""
-    return callee.is_library and (not _loops(callee) or _is_given(callee, given))
-
-
-def _is_given(callee: Function, given: Given) -> bool:
-    """Whether the gradient of a function is written down, or refused."""
-    try:
-        return given(callee) is not None
-    except NotDifferentiable:
+    if not callee.is_library:
+        return False
+    if given.stand_in(callee) or given(callee):
         return True
+    passive = not any(map(is_active, callee.results)) and not any(isinstance(p.type, Array) for p in callee.params)
+    return passive or not _opens(callee, given)
 
 
-def _loops(function: Function) -> bool:
-    """Whether a function has loops, whose stash is its caller's."""
-    return any(op.code in ("for", "loop") or (op.code == "call" and _loops(op.attr)) for op in function.body.walk())
+def _opens(function: Function, given: Given) -> bool:
+    """Whether a function has loops, whose stash is its caller's, or calls one that another stands in for."""
+    return any(
+        op.code in ("for", "loop")
+        or (op.code == "call" and (given.stand_in(op.attr) is not None or _opens(op.attr, given)))
+        for op in function.body.walk()
+    )
+
+
+class _StandIns(Rewriter):
+    """Calls what stands in for functions."""
+
+    def __init__(self, given: Given):
+        super().__init__()
+        self.given = given
+
+    def visit_call(self, op: Operation) -> None:
+        callee = self.given.stand_in(op.attr) or op.attr
+        results = self.b.emit("call", self.args(op), callee, results=callee.results)
+        self.define(op, results[: len(op.results)])
 
 
 def _assemble(function: Function, replayed: set[Value], shared: bool, given: Given) -> tuple[Function, set[Operation]]:

@@ -195,10 +195,7 @@ class Reverse:
     def _call(self, op: Operation, given: list[Leaves | None]) -> None:
         if any(isinstance(a.type, Array) and a.type.dtype in self.scopes.local_types for a in op.args):
             raise NotDifferentiable("a function of the library that is given a local array has no gradient", op)
-        try:
-            written = self.given(op.attr)
-        except NotDifferentiable as why:
-            raise NotDifferentiable(why.reason, op) from None
+        written = self.given(op.attr)
         adjoint = written or self.callee_adjoint(op.attr)
         active = [v for v in op.results if is_active(v.type)]
         seeds = [

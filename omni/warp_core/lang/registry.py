@@ -156,6 +156,20 @@ def gradient(func: Callable) -> Builtin:
     return found
 
 
+STAND_INS: dict[str, Builtin] = {}
+
+
+def stand_in(func: Callable) -> Builtin:
+    """Decorator: adjoints call `func`, called `<name>_apart`, for the builtin `name`.
+
+    It takes the same arguments. To the results it may add others, which its gradient is given too.
+    """
+    name = func.__name__
+    found = STAND_INS.setdefault(name.removesuffix("_apart"), Builtin(name))
+    found.overloads.append(Overload(name, func))
+    return found
+
+
 def index() -> dict[str, str]:
     """Name of builtin -> name of its module below `lib`, without importing any of them."""
     return importlib.import_module(_INDEX_MODULE).INDEX

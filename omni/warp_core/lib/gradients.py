@@ -9,12 +9,10 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import F
 from ..lang.registry import gradient
+from . import decomposition_gradients  # noqa: F401 - further gradients
 from .exponentials import cosh, exp, log, pow, sinh
 from .scalars import copysign
 from .trigonometry import cos, sin
-
-# Iterations and searches, whose own code does not have the derivative of what they find.
-REFUSED = frozenset(["svd2", "svd3", "qr3", "eig3", "poisson"])
 
 
 @gradient
