@@ -48,34 +48,41 @@ struct Bfloat {
     }
 };
 
-template <class T, int N>
+template <int N, class T>
 void add_all(T* const* to, const T* values, int lanes) {
     for (int l = 0; l < lanes; ++l)
         for (int i = 0; i < N; ++i) to[l][i] += values[i * lanes + l];
 }
 
 template <class T>
+void add_many(T* __restrict to, const T* values, int count) {
+    for (int i = 0; i < count; ++i) to[i] += values[i];
+}
+
+template <class T>
 void add(const Header& h, const std::byte* addresses, const std::byte* given) {
     auto to = reinterpret_cast<T* const*>(addresses);
     auto values = reinterpret_cast<const T*>(given);
-    if (h.lanes == 1) {
-        T* __restrict a = to[0];
-        for (int i = 0; i < h.count; ++i) a[i] += values[i];
-    } else if (h.full() && h.count <= 4) {
-        constexpr void (*kAll[])(T* const*, const T*, int) = {add_all<T, 1>, add_all<T, 2>, add_all<T, 3>,
-                                                              add_all<T, 4>};
-        kAll[h.count - 1](to, values, h.lanes);
-    } else {
-        for (uint32_t rest = h.mask; rest; rest &= rest - 1) {
-            int l = __builtin_ctz(rest);
-            for (int i = 0; i < h.count; ++i) to[l][i] += values[i * h.lanes + l];
+    if (h.full() && h.count <= 4) {
+        switch (h.count) {
+            case 1:
+                return add_all<1>(to, values, h.lanes);
+            case 2:
+                return add_all<2>(to, values, h.lanes);
+            case 3:
+                return add_all<3>(to, values, h.lanes);
+            default:
+                return add_all<4>(to, values, h.lanes);
         }
+    }
+    if (h.lanes == 1) return add_many(to[0], values, h.count);
+    for (uint32_t rest = h.mask; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        for (int i = 0; i < h.count; ++i) to[l][i] += values[i * h.lanes + l];
     }
 }
 
 void apply_block(const LogBlock& block) {
-    constexpr void (*kAdd[])(const Header&, const std::byte*, const std::byte*) = {add<float>, add<double>, add<Half>,
-                                                                                   add<Bfloat>};
     constexpr int kSize[] = {4, 8, 2, 2};
     for (const std::byte* at = block.bytes; at < block.end;) {
         uint64_t bits;
@@ -83,7 +90,19 @@ void apply_block(const LogBlock& block) {
         Header h(bits);
         at += std::min(8 * h.lanes, 64);
         const std::byte* values = at + 8 * h.lanes;
-        kAdd[h.type](h, at, values);
+        switch (h.type) {
+            case 0:
+                add<float>(h, at, values);
+                break;
+            case 1:
+                add<double>(h, at, values);
+                break;
+            case 2:
+                add<Half>(h, at, values);
+                break;
+            default:
+                add<Bfloat>(h, at, values);
+        }
         at = values + (static_cast<size_t>(h.lanes) * static_cast<size_t>(h.count * kSize[h.type]) + 7) / 8 * 8;
     }
 }

@@ -33,8 +33,10 @@ def _mul(b: Builder, x: Sequence[Value], y: Value, g: Value) -> Adjoints:
 
 
 def _div(b: Builder, x: Sequence[Value], y: Value, g: Value) -> Adjoints:
+    if x[0].is_const and x[0].const == 1.0:  # a reciprocal takes no second division
+        return None, b.op("neg", b.op("mul", b.op("mul", g, y), y))
     share = b.op("div", g, x[1])
-    return share, b.op("neg", b.op("mul", share, b.op("div", x[0], x[1])))
+    return share, b.op("neg", b.op("mul", share, y))
 
 
 def _rem(b: Builder, x: Sequence[Value], y: Value, g: Value) -> Adjoints:

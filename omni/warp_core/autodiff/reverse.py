@@ -18,6 +18,7 @@ from ..ir.builder import Builder
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.errors import NotDifferentiable
 from ..lang.types import I32, Array, Packed, Scalar, Struct, Type, element, members
+from ..passes.dce import REMOVABLE
 from . import derivatives
 from .atomics import reverse_atomic
 from .custom import reverse_custom
@@ -405,12 +406,9 @@ class Reverse:
         seeds = [*_gather(region.terminator.args, params, state), *_gather(leaving, leaving, state[len(slots) :])]
         scope = self._reversed(region, op, seeds, 1 if index else 2, at)
         below, made = self.top, self.b.pop()
-        made.ops[:] = [
-            *self._fetched(op, scope, base, state[-2:]),
-            *made.ops[:prefix],
-            *scope.prologue,
-            *made.ops[prefix:],
-        ]
+        made.ops[prefix:prefix] = scope.prologue
+        given = [g for leaves in scope.adjoints.values() for g in leaves if g is not None]
+        made.ops[:0] = self._fetched(op, scope, base, state[-2:], _needed(made.ops, given))
         out = self._outward(scope)
         sums = [(v, i, t) for v, g in out.items() for i, t in enumerate(leaf_types(v.type)) if g[i] is not None]
         following = [self._leaf(scope.adjoints, p, i) for p, i, _ in slots] + [None] * len(exits) + list(below)
@@ -435,15 +433,29 @@ class Reverse:
     def _leaf(self, adjoints: dict[Value, Leaves], value: Value, i: int) -> Value | None:
         return adjoints[value][i] if value in adjoints else None
 
-    def _fetched(self, op: Operation, scope: Scope, base: Sequence[Value], top: Sequence[Value]) -> list[Operation]:
-        """Operations that take back what the iteration stashed."""
-        frame = Frame.of(scope.inputs)
+    def _fetched(
+        self, op: Operation, scope: Scope, base: Sequence[Value], top: Sequence[Value], needed: set[Value]
+    ) -> list[Operation]:
+        """Operations that take back what the iteration stashed: what is `needed` of all that rules asked for."""
+        inputs = {value: name for value, name in scope.inputs.items() if name in needed}
+        frame = Frame.of(inputs)
         self.frames[op] = frame
         self.b.push()
         values, below = pop(self.b, frame, top)
-        self.known.update(zip(scope.inputs.values(), values))
+        self.known.update(zip(inputs.values(), values))
         self.known.update(zip(base, below))
         return self.b.pop().ops
+
+
+def _needed(ops: Sequence[Operation], results: Iterable[Value]) -> set[Value]:
+    """The values that `results`, and the effects and ends of operations, are made of."""
+    needed = set(results)
+    for op in reversed(ops):
+        if op.code not in REMOVABLE or not needed.isdisjoint(op.results):
+            needed.update(op.args)
+            for region in op.regions:
+                needed |= _needed(region.ops, needed)
+    return needed
 
 
 def _present(value: Value, given: Leaves) -> list[tuple[int, Type]]:

@@ -16,7 +16,8 @@ from ..ir.locals import local_arrays
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
 
-_REMOVABLE = frozenset(name for name, row in OPS.items() if row.pure) | {"load", "alloca"}
+# What goes where its result is not used, regions and calls aside.
+REMOVABLE = frozenset(name for name, row in OPS.items() if row.pure) | {"load", "alloca"}
 _REGIONS = frozenset(("if", "for", "loop", "block"))
 _RETURN_DEPTH = 1 << 30
 
@@ -39,7 +40,7 @@ def has_effects(function: Function) -> bool:
                 return True
         elif op.code in ("store", "atomic") and op.args[0] in local:
             continue
-        elif op.code not in _REMOVABLE and op.code not in _REGIONS and not OPS[op.code].terminator:
+        elif op.code not in REMOVABLE and op.code not in _REGIONS and not OPS[op.code].terminator:
             return True
     return False
 
@@ -79,7 +80,7 @@ class _Marker:
         if not op.regions:
             if OPS[op.code].terminator:
                 return self._scan_terminator(op)
-            if op.code not in _REMOVABLE and op not in self._idle and not self._is_pure_call(op):
+            if op.code not in REMOVABLE and op not in self._idle and not self._is_pure_call(op):
                 self._effects.add(op)
                 self._must.add(op)
             return -1
