@@ -74,6 +74,21 @@ def squared_wrongly(a):
     return squared(a, 3.0)
 
 
+@wp.func
+def doubled(x: wp.float64):
+    return x + x
+
+
+@wp.func_grad(doubled)
+def adj_doubled(x: wp.float64, adj_ret: wp.float64):
+    wp.adjoint[x] += adj_ret * wp.float64(3.0)
+
+
+def test_a_wrong_gradient_of_a_function_is_found():
+    with pytest.raises(ValueError, match=r"doubled: d output_0\[0\] by x\[0\] is 3, differences say 2"):
+        wp.autograd.gradcheck(doubled, inputs=[0.5], show_summary=False)
+
+
 def test_a_gradient_that_is_nan_does_not_pass():
     assert not wp.autograd.gradcheck(
         lambda a: squared(a, np.nan), inputs=[active([1.0])], raise_exception=False, show_summary=False

@@ -88,7 +88,7 @@ def central(target: Target, mask: Mask | None, most: int, eps: float | None, res
                 for o, slope in zip(outs, _column(target, i, column, outs, eps, before if restore else None)):
                     found[i, o][:, column] = slope
     results.restore()
-    return found
+    return {pair: found[pair] for pair in pairs}
 
 
 def _column(

@@ -51,7 +51,7 @@ def forward(target: Target, mask: Mask | None, most: int, num_blocks: int | None
     for rows in found.values():
         if most > 0:
             rows[:, most:] = np.nan
-    return shaped(found, num_blocks)
+    return shaped(found, pairs, num_blocks)
 
 
 def _columns(

@@ -33,7 +33,7 @@ def reverse(target: Target, mask: Mask | None, most: int, num_blocks: int | None
             found |= _rows(tape, target, [i for i, other in pairs if other == o], o, outputs[o], most, blocks)
         within.restore_gradients()
     results.restore()
-    return shaped(found, num_blocks)
+    return shaped(found, pairs, num_blocks)
 
 
 def _rows(tape: Tape, target: Target, ins: list[int], o: int, output: array, most: int, blocks: int) -> Numbers:

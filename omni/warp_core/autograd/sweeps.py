@@ -44,9 +44,9 @@ def checked_blocks(target: Target, outputs: list[array], pairs: list[Pair], num_
     return num_blocks
 
 
-def shaped(found: Numbers, num_blocks: int | None) -> Numbers:
-    """Jacobians of shape (blocks, rows, columns) as the caller wants them: without blocks if none were asked for."""
-    return found if num_blocks is not None else {pair: rows[0] for pair, rows in found.items()}
+def shaped(found: Numbers, pairs: list[Pair], num_blocks: int | None) -> Numbers:
+    """Jacobians of shape (blocks, rows, columns) in order of the pairs, without blocks if none were asked for."""
+    return {pair: found[pair] if num_blocks is not None else found[pair][0] for pair in pairs}
 
 
 def sweep(
