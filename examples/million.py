@@ -72,6 +72,19 @@ class String:
         wp.launch(energy, dim=CELLS, inputs=[self.a], outputs=[self.loss])
 
 
+class Order(String):
+    """A string that notes in which order its steps run."""
+
+    def __init__(self, steps: int, budget: int):
+        super().__init__(steps, budget)
+        self.order: list[int] = []
+
+    def step(self, i: int) -> None:
+        """Step `i`."""
+        self.order.append(i)
+        super().step(i)
+
+
 class Watch:
     """Notes the memory of the process and the step that runs, a few times each second, while its `with` block runs."""
 
@@ -113,19 +126,21 @@ def resident() -> float:
 
 
 def draw(string: String, watch: Watch, reversed_at: float, file: str) -> None:
-    """Memory over time, and the step that ran at each time."""
-    figure = Figure(columns=2, size=(440, 300))
+    """Memory over time, the step that ran at each time, and all of that for a short string."""
+    figure = Figure(columns=3, size=(310, 290))
     end = watch.times[-1]
-    panel = figure.panel("memory of the process", (0, end), (0, 1.25 * max(watch.megabytes)), "seconds", "megabytes")
+    panel = figure.panel("megabytes that the process takes", (0, end), (0, 1.25 * max(watch.megabytes)), "seconds")
     panel.line(watch.times, watch.megabytes, BLUE, 2)
     panel.line([reversed_at] * 2, [0, 1e9], ORANGE, 1)
     panel.text(reversed_at, 0.1 * max(watch.megabytes), " backward begins", ORANGE)
-    more = string.runs / string.steps
-    panel = figure.panel(
-        f"the step that runs: each {more:.1f} times on average", (0, end), (0, string.steps), "seconds", "step"
-    )
-    panel.line(watch.times, watch.at, BLUE, 0.7)
+    panel = figure.panel("which step runs", (0, end), (0, string.steps), "seconds")
+    panel.line(watch.times, watch.at, BLUE, 1)
     panel.line([reversed_at] * 2, [0, string.steps], ORANGE, 1)
+    order = Order(100, budget=5 * 2 * 8 * CELLS)
+    differentiate(order)
+    panel = figure.panel("which of 100 steps, with 5 snapshots", (0, order.runs), (0, 100), "steps run so far")
+    panel.line(range(order.runs), order.order, BLUE, 1.5)
+    panel.line([100] * 2, [0, 100], ORANGE, 1)
     figure.save(file)
 
 
@@ -135,13 +150,15 @@ def main(steps: int = 20_000, file: str = "million.png") -> String:
     string = String(steps)
     tape = wp.Tape()
     with Watch(string, interval=max(0.002, steps * 2e-8)) as watch:
-        begun = time.perf_counter()
+        begun, busy = time.perf_counter(), -time.process_time()
         with tape:
             string.run()
         forward = time.perf_counter() - begun
         tape.backward(string.loss)
-        whole = time.perf_counter() - begun
-    print(f"{steps:,} steps forward in {forward:.1f} s, backward in {whole - forward:.1f} s")
+        whole, busy = time.perf_counter() - begun, busy + time.process_time()
+    print(
+        f"{steps:,} steps: {forward:.1f} s forward, {whole - forward:.1f} s backward ({busy:.1f} s of processor time)"
+    )
     print(f"{string.runs:,} steps ran; the process took {max(watch.megabytes) - watch.megabytes[0]:.1f} MB more")
     draw(string, watch, forward, file)
     return string

@@ -1,7 +1,7 @@
 """Pictures of results: panels with axes, lines, dots and images side by side. Needs Pillow only.
 
 figure = Figure(columns=2)
-panel = figure.panel("a curve", xs=(0, 10), ys=(0, 1), xlabel="time, s")
+panel = figure.panel("a curve", xs=(0, 10), ys=(0, 1), xlabel="seconds")
 panel.line([0, 5, 10], [0.0, 0.8, 0.9])
 figure.save("curve.png")
 """
@@ -32,7 +32,6 @@ class Figure:
         xs: tuple[float, float],
         ys: tuple[float, float],
         xlabel: str = "",
-        ylabel: str = "",
         log: bool = False,
         equal: bool = False,
         axes: bool = True,
@@ -40,9 +39,10 @@ class Figure:
         """The next panel, showing `xs` and `ys` (with `log` on a logarithmic scale; with `equal` undistorted)."""
         left, width, height = self.used * self.size[0], *self.size
         self.used += 1
-        margin = (56 if ylabel else 34, 30, 14, 44 if xlabel else 26) if axes else (10, 30, 10, 10)
+        longest = max(len(f"{y:,.8g}") for y in (_powers(*ys) if log else _ticks(*ys)))
+        margin = (14 + 6 * longest, 30, 14, 44 if xlabel else 26) if axes else (10, 30, 10, 10)
         box = left + margin[0], margin[1], left + width - margin[2], height - margin[3]
-        return Panel(self.image, tuple(FINE * v for v in box), title, xs, ys, (xlabel, ylabel), log, equal, axes)
+        return Panel(self.image, tuple(FINE * v for v in box), title, xs, ys, xlabel, log, equal, axes)
 
     def loss(self, losses: Sequence[float], title: str = "loss") -> None:
         """A panel with the curve of a loss over the iterations of a descent, on a logarithmic scale."""
@@ -60,7 +60,7 @@ class Figure:
 class Panel:
     """A frame with scales, to draw in with the units of its axes."""
 
-    def __init__(self, image, box, title, xs, ys, labels, log, equal, axes):
+    def __init__(self, image, box, title, xs, ys, xlabel, log, equal, axes):
         self.image, self.draw, self.log = image, ImageDraw.Draw(image), log
         if equal:
             xs, ys, box = _undistorted(xs, ys, box)
@@ -68,7 +68,7 @@ class Panel:
         x0, y0 = box[:2]
         self._text((x0, y0 - 9 * FINE), title, 13, "ls", DARK)
         if axes:
-            self._scale(labels)
+            self._scale(xlabel)
             self.draw.rectangle(box, outline=GREY, width=FINE)
 
     def line(self, xs, ys, color=BLUE, width: float = 1.5) -> None:
@@ -117,30 +117,20 @@ class Panel:
         low, high, y = (*map(math.log10, self.ys), math.log10(y)) if self.log else (*self.ys, y)
         return x0 + (x - self.xs[0]) / (self.xs[1] - self.xs[0]) * (x1 - x0), y1 - (y - low) / (high - low) * (y1 - y0)
 
-    def _scale(self, labels: tuple[str, str]) -> None:
+    def _scale(self, xlabel: str) -> None:
         x0, y0, x1, y1 = self.box
         for x in _ticks(*self.xs):
             at = self._at(x, self.ys[0])[0]
             self.draw.line((at, y0, at, y1), fill=LIGHT, width=FINE)
-            self._text((at, y1 + 4 * FINE), f"{x:,g}", 11, "mt", GREY)
+            self._text((at, y1 + 4 * FINE), f"{x:,.8g}", 11, "mt", GREY)
         for y in _powers(*self.ys) if self.log else _ticks(*self.ys):
             at = self._at(self.xs[0], y)[1]
             self.draw.line((x0, at, x1, at), fill=LIGHT, width=FINE)
-            self._text((x0 - 4 * FINE, at), f"{y:,g}", 11, "rm", GREY)
-        self._text(((x0 + x1) / 2, y1 + 22 * FINE), labels[0], 11, "mt", DARK)
-        if labels[1]:
-            self._upright(labels[1], (x0 - 44 * FINE, (y0 + y1) / 2))
+            self._text((x0 - 4 * FINE, at), f"{y:,.8g}", 11, "rm", GREY)
+        self._text(((x0 + x1) / 2, y1 + 22 * FINE), xlabel, 11, "mt", DARK)
 
     def _text(self, at: tuple[float, float], text: str, size: int, anchor: str, color) -> None:
         self.draw.text(at, text, fill=color, font=ImageFont.load_default(size * FINE), anchor=anchor)
-
-    def _upright(self, text: str, center: tuple[float, float]) -> None:
-        font = ImageFont.load_default(11 * FINE)
-        width, height = font.getbbox(text)[2:]
-        label = Image.new("RGB", (int(width), int(height)), "white")
-        ImageDraw.Draw(label).text((0, 0), text, fill=DARK, font=font)
-        label = label.rotate(90, expand=True)
-        self.image.paste(label, (round(center[0] - label.width / 2), round(center[1] - label.height / 2)))
 
 
 def _undistorted(xs, ys, box):

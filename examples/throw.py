@@ -93,7 +93,7 @@ def draw(losses: list[float], paths: list[np.ndarray], file: str) -> None:
     panel.line(paths[-1][:, 0], paths[-1][:, 1], BLUE, 2)
     panel.dots([0.0], [1.0], DARK, 4)
     panel.dots([0.5], [1.0], ORANGE, 6)
-    panel.text(0.5, 1.2, "basket", ORANGE, "mm")
+    panel.text(0.5, 1.13, "basket", ORANGE, "mm")
     figure.loss(losses, "squared distance from the basket")
     figure.save(file)
 
