@@ -3,6 +3,9 @@
 A program reads four numbers of `x` per thread, works on them with everything that control flow, components, structs,
 arrays and functions allow, and writes to `y` and to its own element of `z`, which it also reads. All is float64, so
 central differences are a sharp judge.
+
+`wide(seed)` has more: functions with gradients that the user gave, arrays in structs, wp.grad, atomic minima in `lo`
+and maxima in `hi`, and an array `q` that is seen through indices.
 """
 
 from __future__ import annotations
@@ -69,8 +72,83 @@ def program(x: F, n: int, y: F, z: F):
     i = wp.tid()
 """
 
+WIDE_HEAD = HEAD.replace("z: F)", "z: F, lo: F, hi: F, q: Q)").replace(
+    "@wp.kernel",
+    """
+@wp.func
+def tuned(a: wp.float64, b: wp.float64):
+    return a * wp.sin(b)
+
+
+@wp.func_grad(tuned)
+def tuned_gradient(a: wp.float64, b: wp.float64, dy: wp.float64):
+    if dy == 0.0:
+        return
+    wp.adjoint[a] += dy * wp.sin(b)
+    for k in range(2):
+        wp.adjoint[b] += 0.5 * dy * a * wp.cos(b)
+
+
+@wp.func
+def weighed(a: F, i: int, v: wp.vec3d):
+    return a[i] * wp.sin(a[i]) * v[1], v * a[i]
+
+
+@wp.func_grad(weighed)
+def weighed_gradient(a: F, i: int, v: wp.vec3d, ds: wp.float64, dv: wp.vec3d):
+    wp.adjoint[a][i] += (wp.sin(a[i]) + a[i] * wp.cos(a[i])) * v[1] * ds + wp.dot(dv, v)
+    wp.adjoint[v][1] += a[i] * wp.sin(a[i]) * ds
+    wp.adjoint[v] += dv * a[i]
+
+
+@wp.func
+def clipped(a: wp.float64):
+    return wp.min(a, 0.9)
+
+
+@wp.func_replay(clipped)
+def clipped_again(a: wp.float64):
+    return a if a < 0.9 else wp.float64(0.9)
+
+
+@wp.struct
+class Holder:
+    scale: wp.float64
+    table: F
+
+
+@wp.func
+def held(h: Holder, i: int, b: wp.float64):
+    if b > 0.4:
+        return h.table[i] * h.scale
+    return h.table[i] * b
+
+
+@wp.func
+def picked(h: Holder, i: int):
+    return h.table[i] * h.scale
+
+
+@wp.func_grad(picked)
+def picked_gradient(h: Holder, i: int, dy: wp.float64):
+    wp.adjoint[h].scale += dy * h.table[i]
+    wp.adjoint[h].table[i] += dy * h.scale
+
+
+@wp.func
+def curve(a: wp.float64, b: wp.float64):
+    if a > b:
+        return wp.sin(a * b) * a
+    return a * a * b
+
+
+@wp.kernel""",
+)
+
 
 class _Program:
+    head = HEAD
+
     def __init__(self, seed: int):
         self.r = random.Random(seed)
         self.floats = ["a", "b", "c", "d"]
@@ -254,7 +332,54 @@ class _Program:
             f"    y[2 * i] += {self.expression()}",
             f"    y[2 * i + 1] += {' + '.join(self.floats)} + v[1] + p.a",
         ]
-        return HEAD + "\n".join(self.lines) + "\n"
+        return self.head + "\n".join(self.lines) + "\n"
+
+
+class _Wide(_Program):
+    head = WIDE_HEAD
+
+    def __init__(self, seed: int):
+        super().__init__(seed)
+        self.lines += ["    h = Holder()", "    h.scale = d", "    h.table = row"]
+
+    def atom(self) -> str:
+        return self.pick("q[i]", "h.scale", "h.table[2]") if self.r.random() < 0.15 else super().atom()
+
+    def expression(self, depth: int = 2) -> str:
+        if depth == 0 or self.r.random() < 0.7:
+            return super().expression(depth)
+        a, b = self.expression(depth - 1), self.expression(depth - 1)
+        return self.pick(
+            f"tuned({a}, {b})",
+            f"clipped({a})",
+            f"held(h, {self.index(4)}, {b})",
+            f"picked(h, {self.index(4)})",
+            f"weighed(row, {self.index(4)}, wp.vec3d({a}, {b}, 0.5))[1][{self.index(3)}]",
+            f"weighed(x, 4 * i + {self.index(4)}, v)[0]",
+            f"wp.grad(curve)({a}, {b})[{self.pick(0, 1)}]",
+            f"wp.grad(wp.atan2)({a}, 1.5 + {b} * {b})[0]",
+        )
+
+    def memory(self, indent: str) -> None:
+        if self.r.random() < 0.5:
+            super().memory(indent)
+            return
+        self.put(
+            indent,
+            self.pick(
+                f"wp.atomic_min(lo, {self.index(2)}, {self.damped()})",
+                f"wp.atomic_max(hi, {self.index(2)}, {self.damped()})",
+                f"q[i] = {self.damped()}",
+                f"q[i] = 0.6 * q[i] * {self.damped()}",
+                f"q[i] += {self.damped()}",
+                f"wp.atomic_sub(q, i, {self.damped()})",
+            ),
+        )
+
+
+def wide(seed: int) -> str:
+    """The source of program `seed` with all there is; it needs `Q = wp.indexedarray(dtype=wp.float64)` besides."""
+    return _Wide(seed).text()
 
 
 def text(seed: int) -> str:

@@ -157,3 +157,25 @@ def test_adjoint_of_an_overwriting_launch_without_tape():
     (x,) = arrays(float)
     with pytest.raises(ValueError, match=r"wp\.Tape"):
         wp.launch(square, 3, inputs=[x], adjoint=True)
+
+
+@wp.struct
+class Moving:
+    scale: float
+    table: wp.array(dtype=float)
+
+
+def test_arrays_that_iterations_hand_on():
+    @wp.kernel
+    def k(x: F, z: F, y: F):
+        i = wp.tid()
+        h = Moving()
+        h.scale, h.table = x[i], z
+        for _ in range(x.shape[0]):
+            y[i] += h.table[i] * h.table[i] * h.scale
+            h.scale = h.scale * 1.5
+            z[i] = z[i] + x[i]
+
+    with pytest.raises(wp.CompileError, match="out of the struct") as caught, wp.Tape():
+        wp.launch(k, 3, inputs=arrays(float, float, float))
+    assert "h.table[i]" in caught.value.diagnostics[0].place.text

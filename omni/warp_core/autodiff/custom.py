@@ -168,11 +168,16 @@ class _Spliced(Rewriter):
             read_final(self._reverse, self._op, op, self._original(array), self.values[op.result])
 
     def _original(self, array: Value) -> Value:
-        """The argument of the call that an array of the gradient is from, itself if that is not known."""
-        found = array
-        while found.op is not None and found.op.code in ("slice", "extract"):
-            found = found.op.args[0]
-        return self._origins.get(found, array)
+        """What an array of the gradient, or a struct of arrays, is in the code that calls the function."""
+        op = array.op
+        if op is None:
+            return self._origins[array]
+        base = self._original(op.args[0]) if op.code in ("slice", "extract") else array
+        if op.code != "extract":
+            return base
+        made = Operation("extract", [base], op.attr)
+        made.results = (Value(array.type, made),)
+        return made.result
 
     def _guarded(self, op: Operation) -> None:
         args = self.args(op)

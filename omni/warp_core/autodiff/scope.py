@@ -13,16 +13,33 @@ from dataclasses import dataclass, field
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import OPS
 from ..lang.errors import NotDifferentiable
-from ..lang.types import I32, Array, Type
+from ..lang.types import I32, Array, Struct, Type
 from ..passes.dce import has_effects
+from .leaves import leaf_types
+
+
+def _behind(array: Value) -> Value | None:
+    """What an array is taken from in one step: another array, or a struct; None where that is not known."""
+    op = array.op
+    if op is None or op.code not in ("slice", "grad", "extract"):
+        return None
+    whole = op.args[0]
+    if op.code != "extract":
+        return whole
+    while whole.op is not None and whole.op.code == "insert" and whole.op.attr != op.attr:
+        whole = whole.op.args[0]
+    if whole.op is not None and whole.op.code in ("make", "insert"):
+        return whole.op.args[op.attr if whole.op.code == "make" else 1]
+    return whole
 
 
 def origin(array: Value) -> Value | None:
     """What an array is a view of: a parameter, or a local array (`alloca`). None where that is not known."""
     while array.op is not None and array.op.code != "alloca":
-        if array.op.code not in ("slice", "grad", "extract"):
+        found = _behind(array)
+        if found is None:
             return None
-        array = array.op.args[0]
+        array = found
     return array
 
 
@@ -35,10 +52,10 @@ def same_source(a: Value, b: Value) -> bool:
 def members_to(array: Value) -> tuple[int, ...]:
     """The members that lead from a parameter down to an array in it."""
     path: tuple[int, ...] = ()
-    while array.op is not None and array.op.code in ("slice", "grad", "extract"):
-        if array.op.code == "extract":
+    while (found := _behind(array)) is not None:
+        if isinstance(found.type, Struct) and array.op is not None:
             path = (array.op.attr, *path)
-        array = array.op.args[0]
+        array = found
     return path
 
 
@@ -110,12 +127,21 @@ class Scopes:
                 self.written.append(op.args[0])
             if op.code in ("load", "store", "atomic"):
                 _check_source(op)
+                self._check_carried(op)
             elif op.code == "stash":
                 raise NotDifferentiable("the gradient of a function with loops, by wp.grad, has no gradient itself", op)
             elif op.code == "alloca":
                 self.local_types.add(op.attr.dtype)
             for inner in op.regions:
                 self._survey(inner)
+
+    def _check_carried(self, op: Operation) -> None:
+        """Refuse memory that one iteration hands to the next: what it shares with other arrays cannot be seen."""
+        found = origin(op.args[0])
+        if found is not None and found.op is None and found not in self.function.params:
+            why = "an array that one iteration of a loop hands to the next cannot be differentiated"
+            helps = ": take it out of the struct before the loop" if isinstance(found.type, Struct) else ""
+            raise NotDifferentiable(why + helps, op)
 
     def count_of(self, loop: Operation) -> Value:
         """The number of iterations that a `loop` had."""
@@ -165,7 +191,7 @@ class Scopes:
             scope.found[value] = self._carry(value, scope)
 
     def _carry(self, value: Value, scope: Scope) -> Value:
-        if isinstance(value.type, Array):
+        if any(isinstance(t, Array) for t in leaf_types(value.type)):
             raise NotDifferentiable("an array that a loop or branch chooses cannot be differentiated", value.op)
         owner = scope.owner
         assert owner is not None and scope.outer is not None
