@@ -157,6 +157,34 @@ def test_steps_of_ones_own_and_copies():
     assert re.search(r"array\d+ -> step2 \[style=dashed, dir=none\]", text)
 
 
+@wp.struct
+class Inner:
+    x: wp.array(dtype=float)
+
+
+@wp.struct
+class Outer:
+    inner: Inner
+    k: float
+
+
+@wp.kernel
+def held(o: Outer, y: wp.array(dtype=float)):
+    y[0] = o.inner.x[0] * o.k
+
+
+def test_arrays_in_structs_and_products():
+    o, y, m = Outer(), active(1), active((2, 2))
+    o.inner.x = active(1)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(held, 1, inputs=[o, y])
+        m @ m
+    text = tape.visualize()
+    _, edges = parsed(text)
+    assert ("o.inner.x", "held", "") in edges and "<B>matmul</B>" in text
+
+
 def test_launches_without_gradients_are_gray():
     tape = wp.Tape()
     with tape:

@@ -38,7 +38,7 @@ def _unary(name: str) -> Callable:
     return lambda self: _mapping(name).run((self,))
 
 
-def _product(self: Any, other: Any) -> Any:
+def _matmul(self: Any, other: Any) -> Any:
     return importlib.import_module(f"{__package__}.matmul").product(self, other)
 
 
@@ -53,4 +53,4 @@ class Arithmetic:
     __mod__, __rmod__, __imod__ = _binary("mod"), _reflected("mod"), _in_place("mod")
     __pow__, __rpow__, __ipow__ = _binary("pow"), _reflected("pow"), _in_place("pow")
     __neg__, __pos__ = _unary("neg"), _unary("pos")
-    __matmul__ = _product
+    __matmul__ = _matmul

@@ -169,4 +169,4 @@ def _note(frame: FrameType | None, own: str) -> Note:
         return Note(own, "", 0)
     if own and called == "record_func":  # the program's own step
         called = own
-    return Note(called, frame.f_code.co_filename, frame.f_lineno)
+    return Note(called.strip("_"), frame.f_code.co_filename, frame.f_lineno)

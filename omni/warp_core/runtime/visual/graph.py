@@ -206,14 +206,12 @@ def _ports(kernel: Kernel, args: Sequence[Any], history: _History) -> list[Port]
     made: list[tuple[Port, Any, array]] = []
     ports = []
     for (name, _), value, access in zip(kernel.params, args, accesses):
-        inside = arrays_in(value)
-        text = "" if inside else _short(value)
-        for i, a in enumerate(inside):
-            port = Port(name if isinstance(value, array) else f"{name}[{i}]", text)
-            ports.append(port)
-            made.append((port, access, a))
+        inside = _named(name, value)
+        for path, a in inside:
+            ports.append(Port(path, ""))
+            made.append((ports[-1], access, a))
         if not inside:
-            ports.append(Port(name, text))
+            ports.append(Port(name, _short(value)))
     for port, access, a in made:
         # What a launch does not replace as a whole, it adds to, if a step has written it before.
         if access.reads or not access.writes or (not access.covers and history.has_written(a)):
@@ -222,6 +220,16 @@ def _ports(kernel: Kernel, args: Sequence[Any], history: _History) -> list[Port]
         if access.writes:
             port.written = history.write(a, port.name)
     return ports
+
+
+def _named(name: str, value: Any) -> list[tuple[str, array]]:
+    """The arrays that an argument is or has, with their names."""
+    if isinstance(value, array):
+        return [(name, value)]
+    if not arrays_in(value):
+        return []
+    fields = [field for field, _ in type(value).__wc_type__.fields]
+    return [found for field in fields for found in _named(f"{name}.{field}", getattr(value, field))]
 
 
 def _function_ports(step: Any, history: _History) -> list[Port]:
