@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from PIL import Image
 
 import omni.warp_core as wp
@@ -61,3 +62,17 @@ def test_files(tmp_path, ending):
 def test_nothing_to_draw():
     with pytest.raises(ValueError, match="jacobians: there are none"):
         wp.autograd.jacobian_plot({}, two_results, show_plot=False)
+
+
+def test_windows(monkeypatch):
+    pyplot.switch_backend("agg")
+    shown = []
+    monkeypatch.setattr(pyplot, "show", lambda: shown.append(pyplot.gcf()))
+    inputs, outputs = arrays()
+    wp.autograd.jacobian(two_results, dim=2, inputs=inputs, outputs=outputs, plot_jacobians=True)
+    wp.autograd.jacobian_fd(two_results, dim=2, inputs=inputs, outputs=outputs, plot_jacobians=True)
+    errors = {"plot_relative_error": True, "plot_absolute_error": True, "show_summary": False}
+    assert wp.autograd.gradcheck(two_results, dim=2, inputs=inputs, outputs=outputs, **errors)
+    titles = ["two_results", "two_results", "two_results: relative errors", "two_results: absolute errors"]
+    assert [figure.get_suptitle() for figure in shown] == titles
+    pyplot.close("all")
