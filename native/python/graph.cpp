@@ -148,7 +148,7 @@ void require_graph(nb::handle value) {
 
 // Where the condition is that an array of int32 holds; Python code has looked at its type and size.
 const int32_t* condition_in(nb::handle array) {
-    return reinterpret_cast<const int32_t*>(nb::cast<uintptr_t>(array.attr("ptr")));
+    return reinterpret_cast<const int32_t*>(nb::cast<uintptr_t>(array.attr("_address")));
 }
 
 // Kind, label, and the graphs inside.

@@ -1,12 +1,14 @@
 // omni.warp_core._native: see omni/warp_core/_native.pyi for the interface.
 #include "numbers.h"
 #include "py_array.h"
+#include "py_spans.h"
 #include "values.h"
 
 NB_MODULE(_native, m) {
     nanobind::set_leak_warnings(false);  // class objects of a module live until the process ends
     wc::bind_arrays(m);
     wc::bind_memory(m);
+    wc::bind_spans(m);
     wc::bind_algorithms(m);
     wc::bind_loader(m);
     wc::bind_plans(m);

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "gil.h"
+#include "py_spans.h"
 #include "warp_core/pool.h"
 
 namespace wc {
@@ -153,8 +154,8 @@ Targets Accumulation::targets(const std::byte* block, bool overlap) const {
 }
 
 ParamSpec::ParamSpec(std::string name_, nb::object type_, bool writable_,
-                     const std::vector<std::array<int64_t, 3>>& arrays_)
-    : name(std::move(name_)), type(std::move(type_)), writable(writable_) {
+                     const std::vector<std::array<int64_t, 3>>& arrays_, bool nested_)
+    : name(std::move(name_)), type(std::move(type_)), writable(writable_), nested(nested_) {
     size = nb::cast<uint32_t>(attribute(type, "size"));
     align = nb::cast<uint32_t>(attribute(type, "align"));
     bool array = nb::hasattr(type, "ndim");
@@ -304,9 +305,25 @@ void Plan::launch(PyObject* dim, PyObject* const* values, size_t count) {
     run(block, g, strided);
 }
 
+// Tells of the memory that the launch may write, which somebody watches. Any kernel may write to gradients.
+void Plan::announce_writes(const std::byte* block) const {
+    auto announce = [](const std::byte* at, int ndim, int64_t itemsize, bool writable) {
+        wc_array array;
+        std::memcpy(&array, at, sizeof array);
+        if (writable) before_write(range_of(array, array.data, ndim, itemsize));
+        before_write(range_of(array, array.grad, ndim, itemsize));
+    };
+    for (const ParamSpec& p : params) {
+        if (p.nested) before_any_write();
+        if (p.kind == ArgKind::Array) announce(block + p.offset, p.ndim, p.dtype->itemsize, p.writable);
+        for (const ArrayField& f : p.arrays) announce(block + p.offset + f.offset, f.ndim, f.itemsize, p.writable);
+    }
+}
+
 void Plan::run(const std::byte* block, const Grid& g, bool strided) {
     int chosen = variant(g, strided) | (accumulation_.overlap(block) ? kAtomic : 0);
     wc_kernel kernel = entry(chosen);
+    if (watching() && g.threads > 0) announce_writes(block);
     wc_context context;
     execute(kernel, chosen, block, g, context);
     if (!context.printed.empty()) print(context);
@@ -376,6 +393,12 @@ nb::tuple layout(const Plan& plan) {
     return nb::tuple(out);
 }
 
+nb::tuple written(const Plan& plan) {
+    nb::list out;
+    for (const ParamSpec& p : plan.params) out.append(p.writable);
+    return nb::tuple(out);
+}
+
 int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
     if (!nb::inst_ready(self)) return 0;
@@ -402,8 +425,9 @@ PyType_Slot slots[] = {
 
 void bind_plans(nb::module_& m) {
     nb::class_<ParamSpec>(m, "ParamSpec")
-        .def(nb::init<std::string, nb::object, bool, const std::vector<std::array<int64_t, 3>>&>(), nb::arg("name"),
-             nb::arg("type"), nb::arg("writable") = true, nb::arg("arrays") = std::vector<std::array<int64_t, 3>>())
+        .def(nb::init<std::string, nb::object, bool, const std::vector<std::array<int64_t, 3>>&, bool>(),
+             nb::arg("name"), nb::arg("type"), nb::arg("writable") = true,
+             nb::arg("arrays") = std::vector<std::array<int64_t, 3>>(), nb::arg("nested") = false)
         .def_ro("name", &ParamSpec::name)
         .def_ro("type", &ParamSpec::type)
         .def_ro("writable", &ParamSpec::writable);
@@ -429,6 +453,7 @@ void bind_plans(nb::module_& m) {
         .def_ro("device_id", &Plan::device_id)
         .def_ro("block_size", &Plan::block_size)
         .def_prop_ro("layout", &layout)
+        .def_prop_ro("written", &written)
         .def_rw("on_missing", &Plan::on_missing, nb::for_setter(nb::arg("value").none()))
         .def_rw("on_failure", &Plan::on_failure, nb::for_setter(nb::arg("value").none()))
         .def_rw("convert", &Plan::convert, nb::for_setter(nb::arg("value").none()));

@@ -27,12 +27,14 @@ struct ArrayField {
 // One kernel parameter, described by a Type of lang/types.py. `arrays` gives (byte offset, dimensions, element size) of
 // the arrays inside a struct.
 struct ParamSpec {
-    ParamSpec(std::string name, nb::object type, bool writable, const std::vector<std::array<int64_t, 3>>& arrays);
+    ParamSpec(std::string name, nb::object type, bool writable, const std::vector<std::array<int64_t, 3>>& arrays,
+              bool nested);
 
     std::string name;
     nb::object type;
     ArgKind kind;
-    bool writable;  // arrays: the kernel writes it, so read-only memory is refused
+    bool writable;  // the kernel may write to memory that it shows; arrays that are read-only are refused
+    bool nested;    // elements of its arrays hold arrays
     int ndim = 0;   // arrays
     uint32_t size, align;
     int dtype_id;  // of an array's elements, else of the value itself
@@ -127,6 +129,7 @@ class Plan {
     void execute(wc_kernel kernel, int variant, const std::byte* block, const Grid& grid, wc_context& context);
     int64_t chunk(const Grid& grid, double ns_per_thread, bool small) const;
     void report(const wc_context& context, const Grid& grid);
+    void announce_writes(const std::byte* block) const;
 
     void pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
     void pack_buffer(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;

@@ -4,6 +4,7 @@
 
 #include "gil.h"
 #include "py_array.h"
+#include "py_spans.h"
 #include "warp_core/algorithms.h"
 
 namespace wc {
@@ -42,6 +43,7 @@ void sort(const PyArray& keys, const PyArray& values, int64_t count, int begin_b
     Scalar key = type_of(keys).scalar;
     require(0 <= begin_bit && begin_bit <= end_bit && end_bit <= 8 * key.size,
             "the range of bits does not fit the key");
+    for (const PyArray* a : {&keys, &values}) before_write(*a);
     run(bytes(keys), [&] {
         radix_sort_pairs(key, keys.view.data, type_of(values).itemsize, values.view.data, count, begin_bit, end_bit);
     });
@@ -69,6 +71,7 @@ void sort_segments(const PyArray& keys, const PyArray& values, int64_t count, co
         next.view.data = static_cast<int32_t*>(begins.view.data) + 1;
         segments = segments_of(begins, next, begins.size - 1);
     }
+    for (const PyArray* a : {&keys, &values}) before_write(*a);
     run(bytes(keys), [&] {
         segmented_sort_pairs(type_of(keys).scalar, keys.view.data, type_of(values).itemsize, values.view.data, count,
                              segments);
@@ -79,6 +82,7 @@ void scan_array(const PyArray& in, const PyArray& out, bool inclusive) {
     require(in.dtype == out.dtype, "the types differ");
     require_room(in, in.size);
     require_room(out, in.size);
+    before_write(out);
     run(bytes(in), [&] { scan(type_of(in).scalar, out.view.data, in.view.data, in.size, components(in), inclusive); });
 }
 
@@ -87,6 +91,7 @@ int64_t encode(const PyArray& values, int64_t count, const PyArray& run_values, 
     require(type_of(run_lengths).scalar == Scalar{Kind::Int, 4}, "run lengths must be int32");
     for (const PyArray* a : {&values, &run_values, &run_lengths}) require_room(*a, count);
     require(count <= INT32_MAX, "count is out of range");
+    for (const PyArray* a : {&run_values, &run_lengths}) before_write(*a);
     int64_t runs = 0;
     run(count * type_of(values).itemsize, [&] {
         runs = runlength_encode(type_of(values).scalar, values.view.data, count, run_values.view.data,
@@ -110,6 +115,7 @@ void reduce(const PyArray& out, const PyArray& a, const PyArray* b, int64_t oute
         require(b->dtype == a.dtype, "the types differ");
         require_room(*b, items);
     }
+    before_write(out);
     run(items * type_of(a).itemsize, [&] {
         Scalar type = type_of(a).scalar;
         if (b) return inner_product(type, out.view.data, a.view.data, b->view.data, extents);
@@ -122,6 +128,7 @@ void cast_array(const PyArray& in, const PyArray& out, int64_t count) {
         require_room(*a, a->size);
         require(count >= 0 && count <= a->size * components(*a), "the array is too small");
     }
+    before_write(out);
     run(count * type_of(in).scalar.size,
         [&] { cast(type_of(out).scalar, out.view.data, type_of(in).scalar, in.view.data, count); });
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "warp_core/dtypes.h"
+#include "warp_core/spans.h"
 
 namespace wc {
 
@@ -90,6 +91,15 @@ void bind_arrays(nb::module_& m) {
         .def_prop_ro(
             "ptr", [](const PyArray& a) { return reinterpret_cast<uintptr_t>(a.view.data); },
             "The address of the first element.")
+        .def_prop_ro(
+            "_address", [](const PyArray& a) { return reinterpret_cast<uintptr_t>(a.view.data); }, "The same.")
+        .def_prop_ro(
+            "_span",
+            [](const PyArray& a) {
+                Range range = range_of(a.view, a.view.data, a.ndim, dtype(a.dtype).itemsize);
+                return nb::make_tuple(range.low, range.high);
+            },
+            "The addresses that the elements cover, from the first to one past the last.")
         .def_prop_ro(
             "shape", [](const PyArray& a) { return tuple_of(a.view.shape, a.ndim); },
             "The extents, one for each dimension.")

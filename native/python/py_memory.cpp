@@ -1,10 +1,12 @@
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <vector>
 
 #include "gil.h"
 #include "py_array.h"
+#include "py_spans.h"
 #include "warp_core/memory.h"
 #include "warp_core/pool.h"
 
@@ -19,6 +21,7 @@ struct Buffer {
     Buffer& operator=(const Buffer&) = delete;
     void* memory;
     int64_t nbytes;
+    bool shared = false;  // others know the address, and may write at any time
 };
 
 template <class F>
@@ -31,6 +34,7 @@ void* pointer(uintptr_t p) { return reinterpret_cast<void*>(p); }
 
 void copy(uintptr_t to, uintptr_t from, int64_t nbytes) {
     if (nbytes < 0) throw std::invalid_argument("nbytes must not be negative");
+    before_write(Range{to, to + static_cast<uintptr_t>(nbytes)});
     without_gil_if_large(nbytes, [&] { copy_bytes(pointer(to), pointer(from), nbytes); });
 }
 
@@ -38,6 +42,7 @@ void fill(uintptr_t to, int64_t nbytes, nb::bytes pattern) {
     auto size = static_cast<int64_t>(pattern.size());
     if (size == 0 || nbytes < 0 || nbytes % size != 0)
         throw std::invalid_argument("nbytes must be a multiple of the length of the pattern");
+    before_write(Range{to, to + static_cast<uintptr_t>(nbytes)});
     without_gil_if_large(nbytes, [&] { fill_bytes(pointer(to), nbytes, pattern.c_str(), size); });
 }
 
@@ -56,10 +61,19 @@ int64_t bytes_of(const std::vector<int64_t>& shape, int64_t itemsize) {
     return n;
 }
 
+void before_strided_write(uintptr_t to, const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
+                          int64_t itemsize) {
+    wc_array view{};
+    std::copy(shape.begin(), shape.end(), view.shape);
+    std::copy(strides.begin(), strides.end(), view.strides);
+    before_write(range_of(view, pointer(to), static_cast<int>(shape.size()), itemsize));
+}
+
 void copy_nd(uintptr_t to, nb::tuple to_strides, uintptr_t from, nb::tuple from_strides, nb::tuple shape,
              int64_t itemsize) {
     auto extents = integers(shape, shape.size());
     auto ts = integers(to_strides, shape.size()), fs = integers(from_strides, shape.size());
+    before_strided_write(to, extents, ts, itemsize);
     without_gil_if_large(bytes_of(extents, itemsize), [&] {
         copy_strided(pointer(to), ts.data(), pointer(from), fs.data(), extents.data(), static_cast<int>(extents.size()),
                      itemsize);
@@ -70,6 +84,7 @@ void fill_nd(uintptr_t to, nb::tuple strides, nb::tuple shape, nb::bytes pattern
     auto extents = integers(shape, shape.size()), ts = integers(strides, shape.size());
     auto itemsize = static_cast<int64_t>(pattern.size());
     if (itemsize == 0) throw std::invalid_argument("the pattern is empty");
+    before_strided_write(to, extents, ts, itemsize);
     without_gil_if_large(bytes_of(extents, itemsize), [&] {
         fill_strided(pointer(to), ts.data(), extents.data(), static_cast<int>(extents.size()), pattern.c_str(),
                      itemsize);
@@ -82,7 +97,8 @@ void bind_memory(nb::module_& m) {
     nb::class_<Buffer>(m, "Buffer", nb::is_weak_referenceable())
         .def(nb::init<int64_t>(), nb::arg("nbytes"))
         .def_prop_ro("ptr", [](const Buffer& b) { return reinterpret_cast<uintptr_t>(b.memory); })
-        .def_ro("nbytes", &Buffer::nbytes);
+        .def_ro("nbytes", &Buffer::nbytes)
+        .def_rw("shared", &Buffer::shared);
     m.def("alloc", [](int64_t n) { return reinterpret_cast<uintptr_t>(allocate(n)); }, nb::arg("nbytes"));
     m.def("free", [](uintptr_t p) { release(pointer(p)); }, nb::arg("ptr"));
     m.def("copy", &copy, nb::arg("to"), nb::arg("from_"), nb::arg("nbytes"));

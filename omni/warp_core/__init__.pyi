@@ -604,8 +604,22 @@ class _Array(Generic[_D]):
     [1.5, 2.5]
     """
 
+    def mark_init(self) -> None:
+        """Accepted; there is no mark to clear."""
+
+    def mark_read(self) -> None:
+        """Accepted; tapes know what their gradients read."""
+
+    def mark_write(self, **_: Any) -> None:
+        """Tell that the elements are about to be written where nothing here can see it, such as by a foreign function.
+
+    A tape that needs them copies them now. What is written with this package, it sees by itself.
+    """
+
     def numpy(self) -> np.ndarray[Any, Any]:
         """The elements as a NumPy array that shares the memory.
+
+    From then on anybody may write there unseen, so a tape copies beforehand what it will read.
 
     Components become trailing dimensions, structs a structured dtype, bfloat16 its bits as uint16.
 
@@ -675,7 +689,7 @@ class array(_Array[_D]):
         ndim: The number of dimensions where neither `data` nor `shape` tells, in annotations.
         grad: An array for gradients, of the same shape, strides and dtype.
         requires_grad: Allocate a zeroed gradient array.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: Whether `backward` leaves the gradient of what a launch wrote last in `grad`, rather than cleared.
         length, n: Older spellings of `shape`.
 
     Without `data`, `ptr` and `shape` the result is empty: that is how `wp.array(dtype=float, ndim=2)` serves as an
@@ -2066,7 +2080,7 @@ def clone(src: _A, device: Device | str | None = None, requires_grad: builtins.b
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
 
     Returns:
         The copy.
@@ -2087,7 +2101,7 @@ def empty(shape: int, dtype: type[_DType] = ..., device: Device | str | None = N
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
         n: An older spelling of `shape`.
         length: An older spelling of `shape`.
 
@@ -2119,7 +2133,7 @@ def empty_like(src: _A, device: Device | str | None = None, requires_grad: built
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
 
     Returns:
         The array.
@@ -2160,7 +2174,7 @@ def from_numpy(arr: np.ndarray[Any, Any], dtype: type[_DType], shape: _Shape | N
         shape: The shape to give the array.
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
 
     Returns:
         The array.
@@ -2206,7 +2220,7 @@ def full(shape: int, value: Any, dtype: type[_DType], device: Device | str | Non
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
         kwargs: `n` or `length`, older spellings of `shape`.
 
     Returns:
@@ -2239,7 +2253,7 @@ def full_like(src: _A, value: Any, device: Device | str | None = None, requires_
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
 
     Returns:
         The array.
@@ -2260,7 +2274,7 @@ def ones(shape: int, dtype: type[_DType] = ..., device: Device | str | None = No
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
         kwargs: `n` or `length`, older spellings of `shape`.
 
     Returns:
@@ -2291,7 +2305,7 @@ def ones_like(src: _A, device: Device | str | None = None, requires_grad: builti
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
 
     Returns:
         The array.
@@ -2325,7 +2339,7 @@ def zeros(shape: int, dtype: type[_DType] = ..., device: Device | str | None = N
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
         kwargs: `n` or `length`, older spellings of `shape`.
 
     Returns:
@@ -2356,7 +2370,7 @@ def zeros_like(src: _A, device: Device | str | None = None, requires_grad: built
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
 
     Returns:
         The array.

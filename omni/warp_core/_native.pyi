@@ -141,6 +141,14 @@ class ArrayBase:
     @property
     def ptr(self) -> int: ...
     @property
+    def _address(self) -> int:
+        """The address of the first element."""
+
+    @property
+    def _span(self) -> tuple[int, int]:
+        """The addresses that the elements cover, from the first to one past the last; (0, 0) without any."""
+
+    @property
     def shape(self) -> tuple[int, ...]: ...
     @property
     def strides(self) -> tuple[int, ...]: ...
@@ -170,6 +178,52 @@ class Buffer:
     def ptr(self) -> int: ...
     @property
     def nbytes(self) -> int: ...
+    shared: bool
+    """Whether others know the address, and may write there at any time."""
+
+class Span:
+    """Addresses from `low` to before `high`, in a set of spans until `leave` or the end of the object."""
+
+    @property
+    def low(self) -> int: ...
+    @property
+    def high(self) -> int: ...
+    @property
+    def inside(self) -> bool:
+        """Whether it is in its set."""
+
+    def leave(self) -> None: ...
+
+class WatchedSpan(Span):
+    """In the set of those that `on_write` is told of."""
+
+    def __init__(self, low: int, high: int) -> None: ...
+
+class GradientSpan(Span):
+    """In the set that `gradients_in` looks through."""
+
+    def __init__(self, low: int, high: int) -> None: ...
+
+def on_write(function: Callable[[list[Any]], object] | None) -> None:
+    """Call a function with the watched spans that native code is about to write to."""
+
+def watching() -> bool:
+    """Whether any span is watched."""
+
+def before_write(low: int, high: int) -> None:
+    """Tell of a write that Python is about to do."""
+
+def before_any_write() -> None:
+    """Tell of writes of which nobody knows where they go."""
+
+def gradients_in(low: int, high: int) -> list[Any]:
+    """The gradient spans that meet a range."""
+
+def any_set(ptr: int, nbytes: int) -> bool:
+    """Whether any byte is not 0."""
+
+def same_bytes(a: int, b: int, nbytes: int) -> bool:
+    """Whether memory at two places holds the same."""
 
 def alloc(nbytes: int) -> int:
     """Allocate like `Buffer`, to be given back with `free`. Raises MemoryError."""
@@ -237,12 +291,18 @@ class Code:
 class ParamSpec:
     """A kernel parameter.
 
-    `writable` (arrays): the kernel writes it, so read-only memory is refused. `arrays` (structs): (byte offset,
-    dimensions, element size) of each array inside.
+    `writable`: the kernel may write to memory that it shows, so arrays that are read-only are refused. `arrays`
+    (structs): (byte offset, dimensions, element size) of each array inside. `nested`: elements of its arrays hold
+    arrays.
     """
 
     def __init__(
-        self, name: str, type: Type, writable: bool = True, arrays: Sequence[tuple[int, int, int]] = ()
+        self,
+        name: str,
+        type: Type,
+        writable: bool = True,
+        arrays: Sequence[tuple[int, int, int]] = (),
+        nested: bool = False,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -305,6 +365,10 @@ class Plan:
     @property
     def layout(self) -> tuple[tuple[str, int, int], ...]:
         """(name, offset, size) of each parameter in the argument block."""
+
+    @property
+    def written(self) -> tuple[bool, ...]:
+        """Of each parameter, whether the kernel may write to memory that it shows."""
 
     on_missing: Callable[[int], object] | None
     on_failure: Callable[[int, int, list[int], tuple[int, ...]], object] | None

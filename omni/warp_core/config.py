@@ -126,6 +126,9 @@ OPTIONS: dict[str, Option] = {
         "atomically or use what an atomic found in memory; the latter then run on one thread.",
     ),
     "enable_backward": Option(True, _bool, "Whether kernels may be differentiated; adjoints are only built on demand."),
+    "verify_autograd_array_access": Option(
+        False, _bool, "Accepted; tapes always see to it that arrays which were overwritten make no gradient wrong."
+    ),
     "log_level": Option(
         LOG_WARNING,
         _count(0, 100),
@@ -144,7 +147,7 @@ deterministic_debug deterministic_max_records enable_cpu_blocks enable_graph_cap
 enable_mathdx_fft enable_mathdx_gemm enable_mathdx_solver enable_mempools_at_init enable_tiles_in_stack_memory
 enable_vector_component_overwrites fast_math launch_array_access_mode legacy_cpu_linker legacy_scalar_return_types
 line_directives lineinfo llvm_cuda load_module_max_workers max_unroll optimization_level ptx_target_arch track_memory
-use_precompiled_headers verify_autograd_array_access verify_cuda
+use_precompiled_headers verify_cuda
 """
 OPTIONS |= {name: Option(None, _anything, "Accepted; has no effect.") for name in _ELSEWHERE.split()}
 

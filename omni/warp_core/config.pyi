@@ -40,6 +40,8 @@ deterministic: bool
 """Accepted; has no effect."""
 enable_backward: bool
 """Whether kernels may be differentiated; adjoints are only built on demand."""
+verify_autograd_array_access: Any
+"""Accepted; tapes always see to it that arrays which were overwritten make no gradient wrong."""
 log_level: int
 """Least severity that is printed: LOG_DEBUG, LOG_INFO (a line per compiled kernel), LOG_WARNING, LOG_ERROR."""
 verbose: bool
@@ -103,8 +105,6 @@ ptx_target_arch: Any
 track_memory: Any
 """Accepted; has no effect."""
 use_precompiled_headers: Any
-"""Accepted; has no effect."""
-verify_autograd_array_access: Any
 """Accepted; has no effect."""
 verify_cuda: Any
 """Accepted; has no effect."""

@@ -35,7 +35,7 @@ def reduces(values: array, other: array | None, out: Any, count: int, axis: int 
                     "give out=, an array with requires_grad=True"
                 )
         return
-    if out.grad is None:
+    if not recording.follows(out, *inputs):
         return
     part = _part(values, count, axis)
     kept = Kept([] if other is None else [x for x, y in ((values, other), (other, values)) if y.grad is not None])
@@ -50,9 +50,9 @@ def reduces(values: array, other: array | None, out: Any, count: int, axis: int 
         given = given.reshape(given.shape + (1,) * len(values._require_element().inner))
         for x, y in ((values, other), (other, values)):
             if x.grad is not None:
-                _add(x, part, given * kept.view(y).numpy()[part])
+                _add(x, part, given * kept.view(y)._numbers()[part])
 
-    recording.tape().record_func(backward, [*inputs, out])
+    recording.tape().record_func(backward, [*inputs, out], [out])
 
 
 def casts(source: array, out: array, numbers: int) -> None:
@@ -61,7 +61,7 @@ def casts(source: array, out: array, numbers: int) -> None:
     Raises:
         ValueError: Both share memory, whose gradient would be of two types.
     """
-    if recording.tape() is None or out.grad is None:
+    if not recording.follows(out, source):
         return
     if source.grad is not None and overlap(source, out) and element_type(source) is not element_type(out):
         raise ValueError(
@@ -70,21 +70,21 @@ def casts(source: array, out: array, numbers: int) -> None:
 
     def backward() -> None:
         assert out.grad is not None
-        flat = out.grad.numpy().flat
+        flat = out.grad._to_write().flat
         given = flat[:numbers]
         flat[:numbers] = np.zeros_like(given)
         if source.grad is not None and _is_float(source) and _is_float(out):
-            target = source.grad.numpy().flat
+            target = source.grad._to_write().flat
             sums = target[:numbers]
             recording.accumulate(sums, scalar_of(source), given, scalar_of(out))
             target[:numbers] = sums
 
-    recording.tape().record_func(backward, [source, out])
+    recording.tape().record_func(backward, [source, out], [out])
 
 
 def scans(source: array, out: array, inclusive: bool) -> None:
     """Record running sums. The adjoint of a scan is a scan from the end."""
-    if recording.tape() is None or out.grad is None:
+    if not recording.follows(out, source):
         return
 
     def backward() -> None:
@@ -94,9 +94,9 @@ def scans(source: array, out: array, inclusive: bool) -> None:
         sums = np.cumsum(given[::-1], axis=0, dtype=np.float64)[::-1]
         if not inclusive:
             sums = np.concatenate([sums[1:], np.zeros_like(sums[:1])])
-        _add(source, ..., sums.reshape(source.grad.numpy().shape))
+        _add(source, ..., sums.reshape(source.grad._numbers().shape))
 
-    recording.tape().record_func(backward, [source, out])
+    recording.tape().record_func(backward, [source, out], [out])
 
 
 def _part(values: array, count: int, axis: int | None) -> Any:
@@ -109,7 +109,7 @@ def _part(values: array, count: int, axis: int | None) -> Any:
 def _taken(out: array) -> np.ndarray:
     """The gradient of a result, which is zero from now on."""
     assert out.grad is not None
-    given = out.grad.numpy().copy()
+    given = out.grad._numbers().copy()
     out.grad.zero_()
     return given
 
@@ -117,7 +117,7 @@ def _taken(out: array) -> np.ndarray:
 def _add(x: array, part: Any, more: np.ndarray) -> None:
     if x.grad is None or not _is_float(x):
         return
-    sums = x.grad.numpy()
+    sums = x.grad._to_write()
     sums[part] = np.add(sums[part], more, dtype=np.float64)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from ..lang.structs import spell
 from ..lang.types import F32, F64, I32, I64, U32, U64, Packed, Scalar, Type
 from ..runtime.array import array
+from ..runtime.memory import overlap
 
 INTEGERS = (I32, U32, I64, U64)
 NUMBERS = (*INTEGERS, F32, F64)
@@ -74,11 +75,6 @@ def require_apart(name: str, a: array, other_name: str, other: array) -> None:
     """Raise ValueError if two contiguous arrays share memory."""
     if overlap(a, other):
         raise ValueError(f"{name}: shares memory with {other_name}")
-
-
-def overlap(a: array, b: array) -> bool:
-    """Whether the memory of two contiguous arrays meets."""
-    return bool(a.size and b.size) and a.ptr < b.ptr + b.capacity and b.ptr < a.ptr + a.capacity
 
 
 def integer(name: str, value: Any) -> int:

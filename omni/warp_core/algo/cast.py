@@ -7,12 +7,11 @@ from ..lang.types import SCALARS
 from ..runtime import recording
 from ..runtime.array import array
 from ..runtime.create import empty_like
-from ..runtime.memory import copy
+from ..runtime.memory import copy, overlap
 from . import adjoints
 from .arguments import (
     check_count,
     components,
-    overlap,
     require_arrays,
     require_scalar,
     require_writable,

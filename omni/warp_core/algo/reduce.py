@@ -9,13 +9,13 @@ from .. import _native
 from ..runtime import recording
 from ..runtime.array import array
 from ..runtime.dtypes import Element, element
+from ..runtime.memory import overlap
 from . import adjoints
 from .arguments import (
     NUMBERS,
     check_axis,
     check_count,
     element_type,
-    overlap,
     require_arrays,
     require_contiguous,
     require_same_type,
@@ -112,7 +112,7 @@ def _reduce(a: array, b: array | None, out: Any, kind: Element, count_name: str,
         if axis is not None and length < whole:  # what takes part is not contiguous any more
             a, b = _first(a, axis, length), b and _first(b, axis, length)
         _write(sums, a.contiguous(), b if b is None else b.contiguous(), (outer, length, inner))
-    return sums if out is not None or axis is not None else sums.numpy()[0]
+    return sums if out is not None or axis is not None else sums._numbers()[0]
 
 
 def _follow(a: array, b: array | None, sums: array | None, how: tuple) -> None:

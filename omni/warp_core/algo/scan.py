@@ -9,13 +9,12 @@ from ..lang.types import I32
 from ..runtime import recording
 from ..runtime.array import array
 from ..runtime.create import empty_like
-from ..runtime.memory import copy
+from ..runtime.memory import copy, overlap
 from . import adjoints
 from .arguments import (
     INTEGERS,
     NUMBERS,
     check_count,
-    overlap,
     require_apart,
     require_arrays,
     require_contiguous,
@@ -58,7 +57,7 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
     require_writable("out_array", out_array)
     with recording.Paused():
         source = in_array.contiguous()
-    if out_array.is_contiguous and out_array.ptr != source.ptr:
+    if out_array.is_contiguous and out_array._address != source._address:
         require_apart("out_array", out_array, "in_array", source)
     recording.sums(out_array, [(in_array, lambda t, out: array_scan(t, out, inclusive))])
     adjoints.scans(in_array, out_array, bool(inclusive))

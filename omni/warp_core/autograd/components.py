@@ -40,14 +40,14 @@ def count(a: array) -> int:
 
 def numbers(a: array) -> np.ndarray:
     """A copy of the components as float64, in one row."""
-    found = a.numpy().reshape(-1)
+    found = a._numbers().reshape(-1)
     return (bfloat16_numbers(found) if scalar_of(a) is BF16 else found).astype(np.float64)
 
 
 def set_numbers(a: array, values: Any, place: slice | int = slice(None)) -> None:
     """Give components other values, rounded to the type of the array."""
     rounded = np.asarray(values, np.float64)
-    flat = a.numpy().flat
+    flat = a._to_write().flat
     flat[place] = bfloat16_bits(rounded) if scalar_of(a) is BF16 else rounded.astype(a._require_element().numpy)
 
 
@@ -65,16 +65,16 @@ class State:
     """The values and gradients of arrays, to be put back."""
 
     def __init__(self, arrays: list[array], gradients: bool = True):
-        self._values = [(a, a.numpy().copy()) for a in arrays]
-        self._gradients = [(a, a.grad.numpy().copy()) for a in arrays if gradients and a.grad is not None]
+        self._values = [(a, a._numbers().copy()) for a in arrays]
+        self._gradients = [(a, a.grad._numbers().copy()) for a in arrays if gradients and a.grad is not None]
 
     def restore(self) -> None:
         """Put the values back."""
         for a, values in self._values:
-            a.numpy()[...] = values
+            a._to_write()[...] = values
 
     def restore_gradients(self) -> None:
         """Put the gradients back."""
         for a, values in self._gradients:
             if a.grad is not None:
-                a.grad.numpy()[...] = values
+                a.grad._to_write()[...] = values

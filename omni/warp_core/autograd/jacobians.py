@@ -106,5 +106,5 @@ def as_array(rows: np.ndarray, of: array) -> array:
     kind = of._require_element()
     rounded = bfloat16_bits(rows) if scalar_of(of) is BF16 else rows.astype(kind.numpy)
     made = array._empty(kind, (*rows.shape[:-1], rows.shape[-1] // math.prod(kind.inner)))
-    made.numpy()[...] = rounded.reshape(made.numpy().shape)
+    made._to_write()[...] = rounded.reshape(made._numbers().shape)
     return made

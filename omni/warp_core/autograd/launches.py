@@ -8,8 +8,8 @@ from ..compiler import effects
 from ..runtime.array import array
 from ..runtime.backward import Recorded, arrays_in
 from ..runtime.create import clone
-from ..runtime.kept import span_of
 from ..runtime.launch import launch
+from ..runtime.memory import span_of
 from .components import is_differentiable
 from .targets import Pair, Target
 
@@ -53,7 +53,7 @@ def _copies(step: Recorded, names: list[str]) -> list[Any]:
     for name, given, kept in zip(names, step.args, then):
         if not isinstance(given, array):
             continue
-        key = (given.ptr, given.shape, given.strides, given.dtype)
+        key = (given._address, given.shape, given.strides, given.dtype)
         low, high = span_of(given)
         for other, (label, start, end) in spans.items():
             if other != key and low < end and start < high:
@@ -61,4 +61,4 @@ def _copies(step: Recorded, names: list[str]) -> list[Any]:
         spans[key] = name, low, high
         if key not in made or kept is not given:  # of two, the one that the adjoint reads is what was kept
             made[key] = clone(kept, requires_grad=given.requires_grad)
-    return [made[(a.ptr, a.shape, a.strides, a.dtype)] if isinstance(a, array) else a for a in step.args]
+    return [made[(a._address, a.shape, a.strides, a.dtype)] if isinstance(a, array) else a for a in step.args]

@@ -154,7 +154,7 @@ def _descriptor(array: Any) -> tuple[int, ...]:
     if array is None:
         return _NULL_ARRAY
     missing = MAX_NDIM - array.ndim
-    return (array.ptr or 0, array.grad_ptr, *array.shape, *(1,) * missing, *array.strides, *(0,) * missing)
+    return (array._address or 0, array.grad_ptr, *array.shape, *(1,) * missing, *array.strides, *(0,) * missing)
 
 
 def descriptor_bytes(array: Any) -> bytes:

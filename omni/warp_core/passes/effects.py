@@ -1,7 +1,7 @@
 """What a function does to the memory of its array parameters.
 
-`written_params` says which it may write: launches refuse read-only memory for those and for no others. `effects` says
-more of a kernel, for what runs launches again.
+`written_params` says through which it may write: launches refuse read-only memory for those arrays and for no others,
+and tapes copy what they need of it beforehand. `effects` says more of a kernel, for what runs launches again.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..ir.nodes import Function, Operation, Region, Value
-from ..lang.types import Array, FixedArray, element, leaves
+from ..lang.types import Array, FixedArray, Type, element, leaves
 from .inline import inline_calls
 from .simplify import simplify
 
 
 def written_params(fn: Function) -> tuple[bool, ...]:
-    """For each parameter, whether a store or atomic may reach memory through it.
+    """For each parameter, whether a store or atomic may reach memory through it, or through an array in it.
 
-    An array that passes through control flow counts as any array parameter of its element type.
+    An array that passes through control flow or a struct counts as any array of its element type.
     """
     return _written(fn, {})
 
@@ -26,14 +26,23 @@ def written_params(fn: Function) -> tuple[bool, ...]:
 def _written(fn: Function, known: dict[Function, tuple[bool, ...]]) -> tuple[bool, ...]:
     if fn in known:
         return known[fn]
-    known[fn] = tuple(isinstance(p.type, Array) for p in fn.params)  # what recursion would get
+    known[fn] = tuple(bool(_arrays(p.type)) for p in fn.params)  # what recursion would get
     targets = _targets(fn.body, known)
     direct = {id(v) for v in targets}
-    # Fixed arrays that are no parameters are memory of the thread's own.
-    elsewhere = [v for v in targets if v not in fn.params and not isinstance(v.type, FixedArray)]
-    unclear = {v.type.dtype for v in elsewhere if isinstance(v.type, Array)}
-    known[fn] = tuple(id(p) in direct or (isinstance(p.type, Array) and p.type.dtype in unclear) for p in fn.params)
+    elsewhere = [v for v in targets if v not in fn.params and not _is_apart(v)]
+    unclear = {element for v in elsewhere for element in _arrays(v.type)}
+    known[fn] = tuple(id(p) in direct or bool(_arrays(p.type) & unclear) for p in fn.params)
     return known[fn]
+
+
+def _is_apart(v: Value) -> bool:
+    """Whether an array that is no parameter is the thread's own, or a gradient, which parameters do not show."""
+    return isinstance(v.type, FixedArray) or (v.op is not None and v.op.code in ("grad", "stash"))
+
+
+def _arrays(t: Type) -> set[Type]:
+    """The element types of the arrays that a value of a type is or has."""
+    return {leaf.dtype for _, leaf in leaves(t) if isinstance(leaf, Array)}
 
 
 def _targets(body: Region, known: dict[Function, tuple[bool, ...]]) -> list[Value]:

@@ -18,7 +18,7 @@ from ..lang.annotations import open_type
 from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
 from ..lang.generics import Pattern, spell_pattern
 from ..lang.types import Array, Type
-from . import capture, elements, ingest, memory, recording, references, views
+from . import capture, claims, elements, ingest, memory, recording, references, views
 from .arithmetic import Arithmetic
 from .device import CPU, Device, get_device
 from .dtypes import Element, element_of
@@ -56,7 +56,7 @@ def _lasting(numbers: Any, value: Any) -> Any:
     """Numbers for a graph that assigns them whenever it runs: those of an array as they are then, others as now."""
     if not isinstance(value, array):
         return np.array(numbers)
-    if not np.shares_memory(numbers, value.numpy()):
+    if not np.shares_memory(numbers, value._numbers()):
         raise RuntimeError("a graph cannot assign an array of another dtype: convert it with wp.utils.array_cast")
     return numbers
 
@@ -79,7 +79,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         ndim: The number of dimensions where neither `data` nor `shape` tells, in annotations.
         grad: An array for gradients, of the same shape, strides and dtype.
         requires_grad: Allocate a zeroed gradient array.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: Whether `backward` leaves the gradient of what a launch wrote last in `grad`, rather than cleared.
         length, n: Older spellings of `shape`.
 
     Without `data`, `ptr` and `shape` the result is empty: that is how `wp.array(dtype=float, ndim=2)` serves as an
@@ -95,6 +95,9 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
 
     __wc_type__ = _ArrayType()
     _open: Any = Any  # the dtype of an annotation that leaves it open
+    _claim: claims.Claim | None = None  # of the gradient
+    _constant = False  # whether the user wants no gradient, whatever memory is shared
+    retain_grad = False
 
     def __init__(
         self,
@@ -133,6 +136,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         else:
             self._open = Any if dtype is None else dtype
             self._init(wanted, 0, (0,) * check_ndim(1 if ndim is None else ndim), None)
+        self.retain_grad = bool(retain_grad)
         if grad is not None:
             self.grad = grad
         elif requires_grad:
@@ -161,12 +165,13 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         if not copy and dense and numbers.dtype == element.numpy:
             flags = 0 if numbers.flags.writeable else _native.READONLY
             strides = numbers.strides[: numbers.ndim - inner]
-            self._init(element, numbers.ctypes.data, found.shape, strides, numbers, flags)
+            owner = data.owner if isinstance(data, array) else numbers
+            self._init(element, numbers.ctypes.data, found.shape, strides, owner, flags)
             if isinstance(data, array):
                 self._refs = data._refs
         else:
             self._allocate(element, found.shape)
-            memory.assign(self.numpy(), numbers)
+            memory.assign(self._numbers(), numbers)
             references.replace(self, self._layout(), found.refs)
             recording.overwritten(self)
 
@@ -218,10 +223,10 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         """A view of the same memory; the gradient is viewed alike."""
         made = array.__new__(array)
         element = element or self._require_element()
-        made._init(element, self.ptr + layout.offset, layout.shape, layout.strides, self.owner, self.flags)
-        made._refs = self._refs
+        made._init(element, self._address + layout.offset, layout.shape, layout.strides, self.owner, self.flags)
+        made._refs, made.retain_grad = self._refs, self.retain_grad
         if self._grad is not None:
-            made._set_grad(self._grad._view_of(layout, element))
+            made._attach(self._grad._view_of(layout, element), self._claim)
         return made
 
     def _require_element(self) -> Element:
@@ -235,6 +240,12 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
     def dtype(self) -> Any:
         """The class of the elements."""
         return self._open if self._element is None else self._element.dtype
+
+    @property
+    def ptr(self) -> int:
+        """The address of the first element. Who has it may write there unseen, like who has `numpy()`."""
+        memory.share(self)
+        return self._address
 
     @property
     def device(self) -> Device:
@@ -264,14 +275,22 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
     @grad.setter
     def grad(self, value: array | None) -> None:
         if value is not None:
-            for what in ("shape", "dtype", "strides"):
-                mine, theirs = getattr(self, what), getattr(value, what, None)
-                if mine != theirs:
-                    raise ValueError(f"grad: expected {what} {mine}, got {theirs}")
+            self._check_grad(value)
         self._set_grad(value)
 
+    def _check_grad(self, value: array) -> None:
+        for what in ("shape", "dtype", "strides"):
+            mine, theirs = getattr(self, what), getattr(value, what, None)
+            if mine != theirs:
+                raise ValueError(f"grad: expected {what} {mine}, got {theirs}")
+
     def _set_grad(self, value: array | None) -> None:
-        self._grad, self.grad_ptr = value, 0 if value is None else value.ptr
+        self._attach(value, None if value is None else claims.claim(self, value))
+
+    def _attach(self, value: array | None, claim: claims.Claim | None) -> None:
+        """Set the gradient under a claim that there is already, or none."""
+        self._grad, self._claim, self._constant = value, claim, False
+        self.grad_ptr = 0 if value is None else value._address
 
     @property
     def requires_grad(self) -> bool:
@@ -282,6 +301,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
     def requires_grad(self, value: bool) -> None:
         if not value:
             self._set_grad(None)
+            self._constant = True
         elif self._grad is None and self._element is not None:
             grad = array(dtype=self.dtype, shape=self.shape, strides=self.strides)
             grad.zero_()
@@ -300,8 +320,8 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         layout = views.index(self._layout(), key)
         if layout.shape:
             return self._view_of(layout)
-        raw = self.numpy()[views.expand(key, self.ndim)]
-        owner = self._refs.get(self.ptr + layout.offset) if self._refs else None
+        raw = self._numbers()[views.expand(key, self.ndim)]
+        owner = self._refs.get(self._address + layout.offset) if self._refs else None
         return elements.get(raw, self._require_element(), self._member, owner)
 
     def _indexed(self, key: Any) -> indexedarray:
@@ -328,7 +348,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         place = (*views.expand(key, self.ndim), ...)
         if capture.current() is not None:
             numbers = _lasting(numbers, value)
-        capture.call(memory.assign, self.numpy()[place], numbers, label="assign", keep=(self, value))
+        capture.call(memory.assign, self._numbers()[place], numbers, label="assign", keep=(self, value))
         references.replace(self, layout, refs)
         if recording.watched():
             recording.copied(self[key], value) if isinstance(value, array) else self._forget(layout)
@@ -336,6 +356,19 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
     def _forget(self, layout: Layout) -> None:
         """Tell the tape that elements have got values which depend on nothing recorded."""
         recording.overwritten(self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(0,))))
+
+    def mark_write(self, **_: Any) -> None:
+        """Tell that the elements are about to be written where nothing here can see it, such as by a foreign function.
+
+        A tape that needs them copies them now. What is written with this package, it sees by itself.
+        """
+        _native.before_write(*self._span)
+
+    def mark_read(self) -> None:
+        """Accepted; tapes know what their gradients read."""
+
+    def mark_init(self) -> None:
+        """Accepted; there is no mark to clear."""
 
     def _check_writable(self) -> None:
         if self.readonly:
@@ -400,7 +433,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         return f"array(shape={self.shape}, dtype={name})"
 
     def __str__(self) -> str:
-        return repr(self) if self._element is None else str(self.numpy())
+        return repr(self) if self._element is None else str(self._numbers())
 
 
 class _Dimensioned:

@@ -1,4 +1,7 @@
-"""Launching the adjoint of a kernel: which of its arrays to keep when it runs, and how the adjoint runs later."""
+"""Launching the adjoint of a kernel: which of its arrays to keep when it runs, and how the adjoint runs later.
+
+Start with `record`.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,31 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .. import config
+from .. import _native, config
 from ..autodiff.adjoint import AFTER, BEFORE
 from ..compiler import adjoint_facts
 from ..lang.indexed import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.types import Array, Struct, indexed_array
-from . import plans
+from . import claims, memory, plans
 from .array import array
 from .indexed import indexedarray
-from .kept import Kept, span_of
+from .kept import Kept
 
-Facts = tuple[tuple[int, ...], bool]  # `reads` and `replays` of autodiff.Adjoint
+
+class Facts(NamedTuple):
+    """`reads` and `replays` of autodiff.Adjoint, and the key of the adjoint's code."""
+
+    reads: tuple[int, ...]
+    replays: bool
+    key: str
+
+
 _facts: WeakKeyDictionary[Kernel, dict[plans.Options, Facts]] = WeakKeyDictionary()
 
 
@@ -35,7 +46,8 @@ class Recorded:
     args: list[Any]
     options: plans.Options
     kept: Kept
-    replays: bool
+    facts: Facts
+    active: list[array]  # those with gradients
     left: Kept | None = None  # what the launch left in the arrays that the adjoint reads AFTER it
 
     @property
@@ -45,14 +57,39 @@ class Recorded:
 
     def launched(self) -> None:
         """Keep what the adjoint reads of what the launch, which has just run, left."""
-        self.left = self._kept(AFTER)
+        self.left = _keep(self.kernel, self.args, self.facts, AFTER)
 
-    def _kept(self, time: int) -> Kept:
-        reads, _ = facts(self.kernel, self.options)
-        return Kept([a for value, read in zip(self.args, reads) if read == time for a in arrays_in(value)])
+    @property
+    def arrays(self) -> list[array]:
+        """All arrays of the launch."""
+        return [a for value in self.args for a in arrays_in(value)]
+
+    def written(self) -> list[array]:
+        """The arrays that the launch may have written."""
+        plan = plans.plan_for(self.kernel, plans.options_for(self.kernel)._replace(exact=self.exact))
+        return [a for value, written in zip(self.args, plan.written) if written for a in arrays_in(value)]
+
+    outputs = written
+
+    def check(self) -> None:
+        """Raise RuntimeError if the launch has no right gradient any more."""
+        if facts(self.kernel, self.options).key != self.facts.key:
+            raise RuntimeError(
+                f"kernel `{self.kernel.name}`: a function that it calls has been defined anew since the launch was "
+                "recorded, so its gradient would be that of another function; record the launch again"
+            )
+        for a in self.active:
+            if a.grad is None:
+                raise RuntimeError(
+                    f"kernel `{self.kernel.name}`: an array of a recorded launch had a gradient, which was taken away "
+                    "since; leave requires_grad and grad as they are until backward"
+                )
 
     def backward(self) -> None:
         """Add to the gradients of the launch's arrays."""
+        if _native.watching():  # a gradient may be what the adjoint reads, which must not stay in place then
+            for a in self.active:
+                _native.before_write(*memory.span_of(a.grad))
         plans.plan_for(self.kernel, self.options).launch(self.dim, self.arguments())
 
     def arguments(self) -> list[Any]:
@@ -62,10 +99,9 @@ class Recorded:
                 f"kernel `{self.kernel.name}`: its gradient needs what the launch left in arrays, but the launch was "
                 "not run by wp.launch while the tape recorded"
             )
-        kept = self.kept.copy() if self.replays else self.kept
+        kept = self.kept.copy() if self.facts.replays else self.kept
         times = {BEFORE: kept, AFTER: self.left or kept}
-        reads, _ = facts(self.kernel, self.options)
-        return [_as_kept(a, times[read]) if read else a for a, read in zip(self.args, reads)]
+        return [_as_kept(a, times[read]) if read else a for a, read in zip(self.args, self.facts.reads)]
 
 
 @dataclass
@@ -73,16 +109,25 @@ class Inactive:
     """A launch none of whose arrays had a gradient, so that nothing was kept."""
 
     kernel: Kernel
-    args: list[array]
+    arrays: list[array]
 
     exact = False
 
-    def backward(self) -> None:
-        """Nothing flows through; unless gradients were asked for too late."""
-        if any(a.grad is not None for a in self.args):
+    def written(self) -> list[array]:
+        """None that matters."""
+        return []
+
+    outputs = written
+
+    def check(self) -> None:
+        """Raise RuntimeError if gradients were asked for too late."""
+        if any(a.grad is not None for a in self.arrays):
             raise RuntimeError(
                 f"kernel `{self.kernel.name}`: an array got requires_grad after the launch was recorded; set it before"
             )
+
+    def backward(self) -> None:
+        """Nothing flows through."""
 
 
 def record(kernel: Kernel, dim: Any, args: Sequence[Any]) -> Recorded | Inactive:
@@ -93,14 +138,28 @@ def record(kernel: Kernel, dim: Any, args: Sequence[Any]) -> Recorded | Inactive
         ValueError: arrays of different element types share memory, which gradients could not follow.
     """
     held = [as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
-    arrays = [a for value in held for a in arrays_in(value)]
+    named = [(a, name) for value, (name, _) in zip(held, kernel.params) for a in arrays_in(value)]
+    for a, name in named:
+        claims.settle(a, f"kernel `{kernel.name}`: argument `{name}`")
+    arrays = [a for a, _ in named]
     if all(a.grad is None for a in arrays):
         return Inactive(kernel, arrays)
     options = _options(kernel, arrays)
-    reads, replays = facts(kernel, options)
-    options = options._replace(exact=AFTER in reads)
-    kept = Kept([a for value, read in zip(held, reads) if read == BEFORE for a in arrays_in(value)])
-    return Recorded(kernel, dim, held, options, kept, replays)
+    known = facts(kernel, options)
+    options = options._replace(exact=AFTER in known.reads)
+    kept = _keep(kernel, held, known, BEFORE)
+    return Recorded(kernel, dim, held, options, kept, facts(kernel, options), [a for a in arrays if a.grad is not None])
+
+
+def _keep(kernel: Kernel, args: Sequence[Any], known: Facts, time: int) -> Kept:
+    """Keep what the adjoint reads of the arrays as they are at this time."""
+    read = [
+        (a, name)
+        for value, (name, _), t in zip(args, kernel.params, known.reads)
+        if t == time
+        for a in arrays_in(value)
+    ]
+    return Kept([a for a, _ in read], [name for _, name in read], f"the launch of kernel `{kernel.name}`")
 
 
 def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Sequence[Any]) -> None:
@@ -119,13 +178,18 @@ def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Seq
     held = [as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
     for i, g in enumerate(gradients[: len(held)]):
         if isinstance(g, array) and isinstance(held[i], array):
+            held[i]._check_grad(g)
             held[i] = held[i][...]
-            held[i].grad = g
+            held[i]._attach(g, None)
     arrays = [a for value in held for a in arrays_in(value)]
     options = _options(kernel, arrays)
-    reads, replays = facts(kernel, options)
-    if replays or AFTER in reads:
-        why = "reads what it overwrites" if replays else "has a gradient that depends on what it leaves in its arrays"
+    known = facts(kernel, options)
+    if known.replays or AFTER in known.reads:
+        why = (
+            "reads what it overwrites"
+            if known.replays
+            else "has a gradient that depends on what it leaves in its arrays"
+        )
         raise ValueError(
             f"kernel `{kernel.name}` {why}, so its gradient needs the arrays from before and after the launch: record "
             "the launch on a wp.Tape"
@@ -198,9 +262,8 @@ def _as_kept(value: Any, kept: Kept) -> Any:
 
 def _share(kernel: Kernel, arrays: Sequence[array]) -> bool:
     """Whether some of the arrays share memory."""
-    spans = [(*span_of(a), a.dtype) for a in arrays if a.size]
-    pairs = [(a, b) for a, b in combinations(spans, 2) if a[0] < b[1] and b[0] < a[1]]
-    if any(a[2] is not b[2] for a, b in pairs):
+    pairs = [(a, b) for a, b in combinations(arrays, 2) if memory.overlap(a, b)]
+    if any(a.dtype is not b.dtype for a, b in pairs):
         raise ValueError(
             f"kernel `{kernel.name}`: arrays of different element types share memory, so a tape cannot follow the "
             "gradient; copy one of them"
@@ -209,14 +272,13 @@ def _share(kernel: Kernel, arrays: Sequence[array]) -> bool:
 
 
 def facts(kernel: Kernel, options: plans.Options) -> Facts:
-    """Which parameters' arrays the adjoint reads, and whether it replays the launch."""
+    """What a tape has to know of the adjoint."""
     known = _facts.setdefault(kernel, {})
     if options not in known:
+        request = plans.request(kernel, options, 0)
         ready = plans.cached(kernel, options)
-        if ready is not None:
-            known[options] = ready.artifact.reads, ready.artifact.replays
-        else:
-            known[options] = adjoint_facts(plans.request(kernel, options, 0))
+        found = (ready.artifact.reads, ready.artifact.replays) if ready is not None else adjoint_facts(request)
+        known[options] = Facts(*found, request.key())
     return known[options]
 
 

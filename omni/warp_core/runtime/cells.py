@@ -37,7 +37,7 @@ class ArrayCells:
         """The cells of a runtime array (None: no memory)."""
         if array is None or isinstance(array, cls):
             return array or cls(t, 0, (0,) * t.ndim, (0,) * t.ndim)
-        return cls(t, array.ptr or 0, tuple(array.shape), tuple(array.strides), array, array.grad_ptr)
+        return cls(t, array._address or 0, tuple(array.shape), tuple(array.strides), array, array.grad_ptr)
 
     # -- what kernels may ask -----------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ import numpy as np
 from .. import _native, config
 from . import recording
 from .array import array
-from .kept import span_of
+from .memory import span_of
 from .progress import Bar
 from .revolve import Action, advances, schedule
 from .snapshots import Snapshots
@@ -197,15 +197,16 @@ class _Run:
             fingerprint.begin(i)
             self.step(i)
             fingerprint.end()
+        tape._check()
         tape._run_backwards()
 
     def _check_rounding(self, i: int, end: Snapshots) -> None:
         """Raise unless the state after step `i` differs no more from that of the first run than atomics explain."""
         threads_matter = self.witness.unordered and _native.get_num_threads() > 1
         if threads_matter and not config.deterministic:
-            here = [a.numpy().copy() for a in self.state]
+            here = [a._numbers().copy() for a in self.state]
             end.restore()
-            if all(_close(a, b.numpy()) for a, b in zip(here, self.state)):
+            if all(_close(a, b._numbers()) for a, b in zip(here, self.state)):
                 return
         raise RuntimeError(
             f"step {i} gave another state when it ran again: a step must depend on nothing but its number and `state`"

@@ -53,7 +53,7 @@ def empty(
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
         n: An older spelling of `shape`.
         length: An older spelling of `shape`.
 
@@ -72,6 +72,7 @@ def empty(
     if len(given) > 1:
         raise TypeError("shape: give one of shape, n and length")
     made = array._empty(element_of(dtype), views.check_shape(given[0] if given else 0))
+    made.retain_grad = bool(retain_grad)
     if requires_grad:
         made.requires_grad = True
     return made
@@ -94,7 +95,7 @@ def zeros(
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
         kwargs: `n` or `length`, older spellings of `shape`.
 
     Returns:
@@ -132,7 +133,7 @@ def ones(
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
         kwargs: `n` or `length`, older spellings of `shape`.
 
     Returns:
@@ -167,7 +168,7 @@ def full(
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
         kwargs: `n` or `length`, older spellings of `shape`.
 
     Returns:
@@ -216,7 +217,7 @@ def empty_like(
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
 
     Returns:
         The array.
@@ -226,7 +227,7 @@ def empty_like(
     """
     src = src if isinstance(src, array) else array(src, copy=False)
     grad = src.requires_grad if requires_grad is None else requires_grad
-    return empty(src.shape, src.dtype, device, grad)
+    return empty(src.shape, src.dtype, device, grad, retain_grad=retain_grad)
 
 
 def zeros_like(
@@ -243,7 +244,7 @@ def zeros_like(
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
 
     Returns:
         The array.
@@ -251,7 +252,7 @@ def zeros_like(
     >>> wp.zeros_like(wp.ones(2)).list()
     [0.0, 0.0]
     """
-    made = empty_like(src, device, requires_grad)
+    made = empty_like(src, device, requires_grad, pinned, retain_grad)
     made.zero_()
     return made
 
@@ -270,7 +271,7 @@ def ones_like(
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
 
     Returns:
         The array.
@@ -278,7 +279,7 @@ def ones_like(
     >>> wp.ones_like(wp.zeros(2)).list()
     [1.0, 1.0]
     """
-    return full_like(src, 1, device, requires_grad)
+    return full_like(src, 1, device, requires_grad, pinned, retain_grad)
 
 
 def full_like(
@@ -297,7 +298,7 @@ def full_like(
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
 
     Returns:
         The array.
@@ -305,7 +306,7 @@ def full_like(
     >>> wp.full_like(wp.zeros(2), 7.0).list()
     [7.0, 7.0]
     """
-    made = empty_like(src, device, requires_grad)
+    made = empty_like(src, device, requires_grad, pinned, retain_grad)
     made.fill_(value)
     return made
 
@@ -324,7 +325,7 @@ def clone(
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
         pinned: Accepted; of use with a GPU only.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
 
     Returns:
         The copy.
@@ -333,7 +334,7 @@ def clone(
     [1.0, 1.0]
     """
     src = src if isinstance(src, array) else array(src, copy=False)
-    made = empty_like(src, device, requires_grad)
+    made = empty_like(src, device, requires_grad, pinned, retain_grad)
     made.assign(src)
     return made
 
@@ -354,7 +355,7 @@ def from_numpy(
         shape: The shape to give the array.
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
-        retain_grad: Accepted; gradients are kept in any case.
+        retain_grad: As for `array`.
 
     Returns:
         The array.
@@ -372,7 +373,7 @@ def from_numpy(
         kinds = {2: lambda: Vec(arr.shape[1], scalar), 3: lambda: Mat(arr.shape[1], arr.shape[2], scalar)}
         grouped = arr.ndim in kinds and 0 not in arr.shape[1:]
         dtype = python_type(kinds[arr.ndim]() if grouped else scalar)
-    return array(arr, dtype=dtype, shape=shape, device=device, requires_grad=requires_grad)
+    return array(arr, dtype=dtype, shape=shape, device=device, requires_grad=requires_grad, retain_grad=retain_grad)
 
 
 def from_ptr(ptr: int, length: int, dtype: Any = None, shape: Any = None, device: DeviceLike = None) -> array:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _native
 from ..lang.types import MAX_NDIM, Array, Struct
-from . import dtypes, elements, references
+from . import dtypes, elements, memory, references
 
 if TYPE_CHECKING:
     from .array import array
@@ -30,7 +31,7 @@ class Exchange:
     def _interface(self: Any) -> dict[str, Any]:
         element = self._require_element()
         return {
-            "data": (self.ptr, self.readonly),
+            "data": (self._address, self.readonly),
             "shape": self.shape + element.inner,
             "strides": self.strides + element.inner_strides,
             "typestr": element.numpy.str,
@@ -41,10 +42,11 @@ class Exchange:
     def __array_interface__(self: Any) -> dict[str, Any]:
         if isinstance(self._require_element().type, Struct):
             raise AttributeError("arrays of structs offer __array__ instead")  # this protocol loses field offsets
+        memory.share(self)
         return self._interface()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        view = self.numpy()
+        view = self._numbers() if copy else self.numpy()
         converted = dtype not in (None, view.dtype)
         if converted and copy is False:
             raise ValueError(
@@ -55,11 +57,18 @@ class Exchange:
     def numpy(self: Any) -> np.ndarray:
         """The elements as a NumPy array that shares the memory.
 
+        From then on anybody may write there unseen, so a tape copies beforehand what it will read.
+
         Components become trailing dimensions, structs a structured dtype, bfloat16 its bits as uint16.
 
         >>> wp.array([1.5, 2.5], dtype=float).numpy()
         array([1.5, 2.5], dtype=float32)
         """
+        memory.share(self)
+        return self._numbers()
+
+    def _numbers(self: Any) -> np.ndarray:
+        """What `numpy` gives, for use in this package: it is not handed on."""
         if self._view is None:
             element = self._require_element()
             if self.size == 0:
@@ -69,13 +78,18 @@ class Exchange:
                 self._view = view.view(element.numpy) if element.numpy.names else view
         return self._view
 
+    def _to_write(self: Any) -> np.ndarray:
+        """The same, to be written at once."""
+        _native.before_write(*self._span)
+        return self._numbers()
+
     def list(self: Any) -> list[Any]:
         """The elements in C order: Python numbers for scalars, values for the rest.
 
         >>> wp.array([1.5, 2.5], dtype=float).list()
         [1.5, 2.5]
         """
-        return elements.to_list(self.numpy(), self._require_element(), self._member, references.of(self))
+        return elements.to_list(self._numbers(), self._require_element(), self._member, references.of(self))
 
     @classmethod
     def _member(cls: Any, t: Array, descriptor: tuple[int, ...], owner: Any) -> array | None:

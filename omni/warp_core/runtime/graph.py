@@ -67,6 +67,8 @@ def capture_begin(
     [6.0, 6.0]
     """
     get_device(device)
+    if recording.tape() is not None:
+        raise RuntimeError("a tape records, which would take what is captured for done: capture outside of the tape")
     if capture.current() is not None:
         raise RuntimeError("this thread captures a graph already: end it with wp.capture_end()")
     capture.begin()
@@ -125,7 +127,7 @@ def capture_launch(graph: Graph, stream: Any = None) -> None:
         return
     recording.refuse_following("a graph")
     if recording.tape() is not None:
-        raise RuntimeError("a tape does not see what a graph launches: capture the tape's backward instead")
+        raise RuntimeError("a tape does not see what a graph launches: launch it outside of the tape")
     graph.run()
 
 

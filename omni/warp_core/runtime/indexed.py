@@ -126,7 +126,7 @@ class indexedarray(Arithmetic):
     def _places(self) -> tuple[np.ndarray, ...]:
         """Where the elements are, as NumPy indexes: one array per dimension that broadcast to the shape."""
         data = self._data()
-        each = [np.arange(n) if i is None else i.numpy().astype(np.int64) for n, i in zip(data.shape, self.indices)]
+        each = [np.arange(n) if i is None else i._numbers().astype(np.int64) for n, i in zip(data.shape, self.indices)]
         for d, (places, n) in enumerate(zip(each, data.shape)):
             if places.size and not 0 <= places.min() <= places.max() < n:
                 raise IndexError(f"indices: dimension {d} has {n} elements, the indices go outside of them")
@@ -138,7 +138,7 @@ class indexedarray(Arithmetic):
         Raises:
             IndexError: If an index is out of range.
         """
-        return self._data().numpy()[self._places()]
+        return self._data()._numbers()[self._places()]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
@@ -167,7 +167,7 @@ class indexedarray(Arithmetic):
         """Set every element to `value`; one number fills all components."""
         filled = type(self._data())._empty(self.data._require_element(), (1,))
         filled.fill_(value)
-        self._write(filled.numpy()[0], (elements.references(value),))
+        self._write(filled._numbers()[0], (elements.references(value),))
 
     def zero_(self) -> None:
         """Set every element to zero."""
@@ -192,14 +192,14 @@ class indexedarray(Arithmetic):
         if tuple(dest.shape) != self.shape:
             raise ValueError(f"src: shape {self.shape} does not match shape {tuple(dest.shape)} of dest")
         places = self._places()
-        memory.assign(dest.numpy(), self.data.numpy()[places])
+        memory.assign(dest._to_write(), self.data._numbers()[places])
         if dest._refs is not None:
             each = [self.data._refs.get(a, ()) for a in self._addresses(places)]
             memory.references.replace(dest, dest._layout(), each)
 
     def _addresses(self, places: tuple[np.ndarray, ...]) -> Sequence[int]:
         steps = [p * s for p, s in zip(places, self.data.strides)]
-        return np.broadcast_to(self.data.ptr + sum(steps), self.shape).ravel().tolist()
+        return np.broadcast_to(self.data._address + sum(steps), self.shape).ravel().tolist()
 
     def _write(self, numbers: Any, refs: Sequence[tuple]) -> None:
         data = self._data()
@@ -207,7 +207,7 @@ class indexedarray(Arithmetic):
         data._check_writable()
         places = self._places()
         with np.errstate(over="ignore", invalid="ignore"):
-            data.numpy()[places] = numbers
+            data._to_write()[places] = numbers
         if data._refs is not None:
             each = self._addresses(places)
             for address, arrays in zip(each, list(refs) * len(each) if len(refs) == 1 else refs):

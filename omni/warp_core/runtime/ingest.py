@@ -91,7 +91,7 @@ def _typed_element(data: Any) -> Element | None:
 
 def _to_numpy(data: Any, wanted: Element | None) -> np.ndarray:
     if _is_array(data):
-        return data.numpy()
+        return data._numbers()
     if isinstance(data, np.ndarray) and data.dtype == object:
         data = data.tolist()
     if isinstance(data, np.ndarray):
@@ -136,7 +136,7 @@ def _outer_shape(shape: tuple[int, ...], wanted: Element) -> tuple[int, ...]:
 def _read_structs(data: Any, wanted: Element, shape: tuple[int, ...] | None) -> Data:
     refs: Refs = ((),)
     if _is_array(data):
-        refs, data = references.of(data), data.numpy()
+        refs, data = references.of(data), data._numbers()
     if isinstance(data, np.ndarray):
         try:
             records = match_records(data, wanted)

@@ -1,69 +1,200 @@
-"""The memory that arrays show, as it is now, for later: copies in which views that overlap still overlap.
+"""The memory that arrays show, as it is when a tape records, for later.
 
-A launch on a tape keeps what its adjoint will read. Later writes, by whatever means, change nothing then.
+Nothing is copied then. A `Held` watches its span of memory: native code calls `_save` before it writes there, and what
+is about to be lost is copied, once for all that has been recorded since the last write. So each write makes a new
+version of the memory, of which the tape keeps the old ones that it needs, as far as its budget goes. Memory that others
+can write unseen (see `memory.share`) is copied at once. Start with `Kept`.
 """
 
 from __future__ import annotations
 
-import ctypes
+import os
+import sys
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakSet, WeakValueDictionary
 
-from . import views
+from .. import _native
+from . import memory, recording
 from .array import array
+from .memory import Span
+
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+
+
+class Keeper:
+    """What a tape keeps: `used` bytes at the moment, and `budget` of them at most, or any number if that is None."""
+
+    def __init__(self, budget: int | None = None):
+        self.budget, self.used = budget, 0
+        self._latest: WeakValueDictionary[Span, Held] = WeakValueDictionary()
+        self._kept: WeakSet[Kept] = WeakSet()
+
+    def hold(self, span: Span, owners: Sequence[Any], private: bool) -> Held:
+        """The memory of a span as it is now."""
+        held = self._latest.get(span)
+        if held is None or not held.is_current():
+            held = self._latest[span] = Held(span, owners, self)
+            if not private:
+                held.save("lies in memory that NumPy or another library sees, so that it may change at any time")
+        return held
+
+    def add(self, kept: Kept) -> None:
+        """Take note of what has to be there for `backward`."""
+        self._kept.add(kept)
+
+    def check(self) -> None:
+        """Raise RuntimeError if something that was to be kept is lost."""
+        for kept in self._kept:
+            kept.check()
+
+
+class Held(_native.WatchedSpan):
+    """A span of memory as it is when this is made: in place until somebody is about to write there, then in a copy.
+
+    `lost` says what happened where there was no budget for the copy; `owners` keep the memory alive.
+    """
+
+    _copy: Any = None
+
+    def __init__(self, span: Span, owners: Sequence[Any], keeper: Keeper):
+        super().__init__(*span)
+        self.size, self.lost = span[1] - span[0], ""
+        self._owners, self._keeper = owners, keeper
+
+    def __del__(self) -> None:
+        if self._copy is not None:
+            self._keeper.used -= self.size
+
+    @property
+    def address(self) -> int:
+        """Where the memory is now."""
+        return self.low if self._copy is None else self._copy.ptr
+
+    @property
+    def copied(self) -> bool:
+        """Whether the memory is in a copy."""
+        return self._copy is not None
+
+    def is_current(self) -> bool:
+        """Whether the memory still is as it was."""
+        return self.inside or (self.copied and _native.same_bytes(self._copy.ptr, self.low, self.size))
+
+    def save(self, why: str = "") -> None:
+        """Copy the memory before it changes, if there is budget for it; else note `why` it is lost."""
+        keeper = self._keeper
+        if keeper.budget is not None and keeper.used + self.size > keeper.budget:
+            self.lost = why or f"was overwritten at {shown(user_place())}"
+        else:
+            self._copy = self.duplicate()
+            keeper.used += self.size
+        self.leave()
+
+    def duplicate(self) -> Any:
+        """A buffer with the memory as it was."""
+        made = _native.Buffer(self.size)
+        _native.copy(made.ptr, self.address, self.size)
+        return made
+
+
+def _save(about_to_change: list[Held]) -> None:
+    for held in about_to_change:
+        held.save()
+
+
+_native.on_write(_save)
 
 
 class Kept:
-    """Copies of the memory of `arrays`, each byte once."""
+    """The memory of arrays as it is now, by spans: views that overlap still overlap later.
 
-    def __init__(self, arrays: Sequence[array]):
-        self._blocks: list[tuple[int, Any]] = [
-            (low, (ctypes.c_char * (high - low)).from_buffer_copy((ctypes.c_char * (high - low)).from_address(low)))
-            for low, high in merged([span_of(a) for a in arrays])
+    Args:
+        arrays: what to keep.
+        names: what messages call them.
+        of: what messages call that which needs them.
+    """
+
+    def __init__(self, arrays: Sequence[array], names: Sequence[str] = (), of: str = "a recorded function"):
+        keeper = getattr(recording.tape(), "keeper", None) or Keeper()
+        self._names, self._of, self._place = names, of, user_place()
+        self._arrays = arrays
+        groups = _groups(arrays)
+        self._held = [
+            keeper.hold(span, [a.owner for a in group], all(map(memory.is_private, group))) for span, group in groups
         ]
+        self._copies: list[Any] = []
+        self._keeper = keeper
+        keeper.add(self)
 
     @property
     def size(self) -> int:
-        """The bytes kept."""
-        return sum(len(block) for _, block in self._blocks)
+        """The bytes that are kept in copies."""
+        return sum(held.size for held in self._held if held.copied)
+
+    def check(self) -> None:
+        """Raise RuntimeError if something has been overwritten and there was no budget for a copy."""
+        for held in self._held:
+            if held.lost:
+                raise RuntimeError(self._loss(held))
+
+    def _loss(self, held: Held) -> str:
+        inside = [n for a, n in zip(self._arrays, self._names) if memory.meet(memory.span_of(a), (held.low, held.high))]
+        what = " and ".join(dict.fromkeys(f"`{name}`" for name in inside)) or "an array that it reads"
+        keeper = self._keeper
+        return (
+            f"{self._of} was recorded at {shown(self._place)}, and its gradient needs {what} as it was then, but that "
+            f"memory {held.lost}. A copy takes {held.size} bytes, and the tape keeps {keeper.used} of the "
+            f"{keeper.budget} that its memory_budget allows: raise tape.memory_budget, write to another array, "
+            "or call backward before"
+        )
 
     def copy(self) -> Kept:
         """A copy that may be written."""
-        made = Kept(())
-        made._blocks = [(low, type(block).from_buffer_copy(block)) for low, block in self._blocks]
+        made = object.__new__(Kept)
+        made._held, made._copies = self._held, [held.duplicate() for held in self._held]
         return made
 
     def view(self, a: array) -> array:
-        """`a` as it was, with the gradient that it has now."""
-        low, _ = span_of(a)
-        for start, block in self._blocks:
-            if start <= low < start + len(block):
-                made = array.__new__(array)  # it keeps the copy alive
-                made._init(a._require_element(), ctypes.addressof(block) + a.ptr - start, a.shape, a.strides, block)
-                made._set_grad(a.grad)
-                return made
+        """`a` as it was, with the gradient that it has now. It may be `a` itself, so it is not to be written."""
+        low, _ = memory.span_of(a)
+        for i, held in enumerate(self._held):
+            if held.low <= low < held.high:
+                if held.lost:
+                    raise RuntimeError(self._loss(held))
+                if self._copies:
+                    return _moved(a, self._copies[i], held.low)
+                return _moved(a, held._copy, held.low) if held.copied else a
         return a  # without elements
 
 
-def span_of(a: array) -> tuple[int, int]:
-    """The addresses that an array covers, from the first to one past the last byte."""
-    if a.is_contiguous:
-        return a.ptr, a.ptr + a.capacity
-    low, high = views.span(a.shape, a.strides, a._require_element().type.size)
-    return a.ptr + low, a.ptr + high
-
-
-def memory_at(span: tuple[int, int]) -> bytes:
-    """The bytes from one address to before another."""
-    return ctypes.string_at(span[0], span[1] - span[0])
-
-
-def merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans with those that overlap made one."""
-    out: list[tuple[int, int]] = []
-    for low, high in sorted(s for s in spans if s[0] < s[1]):
-        if out and low < out[-1][1]:
-            out[-1] = out[-1][0], max(high, out[-1][1])
+def _groups(arrays: Sequence[array]) -> list[tuple[Span, list[array]]]:
+    """Arrays that share memory together, with the span of each group."""
+    out: list[tuple[Span, list[array]]] = []
+    for span, a in sorted(((memory.span_of(a), a) for a in arrays if a.size), key=lambda pair: pair[0]):
+        if out and memory.meet(out[-1][0], span):
+            (low, high), group = out[-1]
+            out[-1] = (low, max(high, span[1])), [*group, a]
         else:
-            out.append((low, high))
+            out.append((span, [a]))
     return out
+
+
+def _moved(a: array, buffer: Any, low: int) -> array:
+    """`a` over a copy of the memory that begins at `low`."""
+    made = array.__new__(array)
+    made._init(a._require_element(), buffer.ptr + a._address - low, a.shape, a.strides, buffer)
+    made._attach(a.grad, None)
+    return made
+
+
+def user_place() -> tuple[str, int]:
+    """File and line of the call into this package that is going on."""
+    frame: Any = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def shown(place: tuple[str, int]) -> str:
+    """A place as messages show it."""
+    return f"{place[0]}:{place[1]}"

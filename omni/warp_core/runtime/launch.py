@@ -95,8 +95,22 @@ def _launch(
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
         backward.launch_adjoint(instance, dim, args, given)
         return None
-    if recording.active() and _note(instance, dim, args, record_tape, record_cmd, interpret):
-        return None
+    if not recording.active():
+        return _run(kernel, instance, dim, args, record_cmd, interpret)
+    tape = recording.tape() if record_tape else None
+    length = tape.length() if tape is not None else 0
+    try:
+        if _note(instance, dim, args, record_tape, record_cmd, interpret):
+            return None
+        return _run(kernel, instance, dim, args, record_cmd, interpret)
+    except BaseException:
+        if tape is not None:  # what did not run has no gradient
+            tape.cut(length)
+        raise
+
+
+def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], record_cmd: bool, interpret: bool) -> Any:
+    """Run a kernel, or record the launch. `instance` is the kernel for the types of the arguments."""
     if (interpret or config.mode == "interpret") and instance.primal is None:
         return _interpret(InterpretedLaunch(instance, dim, args), record_cmd)
     plan = _plan(instance, options_for(instance), args)
@@ -213,6 +227,7 @@ class InterpretedLaunch:
 
     def launch(self, stream: Any = None) -> None:
         """Run it."""
+        _native.before_any_write()
         # The interpreter is for debugging; programs that never use it do not pay for loading it.
         importlib.import_module(f"{__package__}.interpret").run(self.kernel, self._dims, self._args)
 

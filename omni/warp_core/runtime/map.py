@@ -308,7 +308,7 @@ def _apart(x: Any, outputs: Sequence[Any]) -> Any:
             continue
         if isinstance(x, indexedarray):
             return indexedarray(_plain(x)._copied(), x.indices[: x.ndim])
-        if isinstance(out, indexedarray) or (x.ptr, x.shape, x.strides) != (out.ptr, out.shape, out.strides):
+        if isinstance(out, indexedarray) or (x._address, x.shape, x.strides) != (out._address, out.shape, out.strides):
             return x._copied()
     return x
 

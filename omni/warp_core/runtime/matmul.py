@@ -108,7 +108,7 @@ def product(a: Any, b: Any) -> Any:
         raise ValueError(f"`@` cannot multiply shapes {a.shape} and {b.shape}{more}")
     shape = (*a.shape[:-1], *b.shape[1:])
     if t.type not in _FLOATS:
-        return array(a.numpy() @ b.numpy(), dtype=t.dtype)
+        return array(a._numbers() @ b._numbers(), dtype=t.dtype)
     d = array._empty(t, shape)
     d.requires_grad = a.requires_grad or b.requires_grad
     size = t.type.size
@@ -177,11 +177,11 @@ def _check_shape(which: str, x: array, shape: tuple[int, ...], why: str) -> None
 
 def _share(x: array, y: array) -> bool:
     """Whether two arrays have memory in common; where that is hard to tell, whether they might."""
-    return np.may_share_memory(x.numpy(), y.numpy(), max_work=10_000)  # type: ignore[arg-type]
+    return np.may_share_memory(x._numbers(), y._numbers(), max_work=10_000)  # type: ignore[arg-type]
 
 
 def _same(x: array, y: array) -> bool:
-    return (x.ptr, x.strides) == (y.ptr, y.strides)
+    return (x._address, x.strides) == (y._address, y.strides)
 
 
 # -- the product and its gradient -------------------------------------------------------------------------------------
@@ -195,16 +195,16 @@ def _multiply(a: array, b: array, c: array, d: array, alpha: float, beta: float)
     if beta != 0.0:
         terms.append((c, lambda t, out: out.assign(beta * t)))
     recording.sums(d, terms)
-    if recording.tape() is not None and d.grad is not None:
+    if recording.follows(d, a, b, c):
         _record(a, b, c, d, alpha, beta)
-    out = d.numpy()
+    out = d._to_write()
     with np.errstate(over="ignore", invalid="ignore"):
         if alpha == 1.0 and beta == 0.0 and a._require_element().type is not F16:
-            np.matmul(a.numpy(), b.numpy(), out=out)
+            np.matmul(a._numbers(), b._numbers(), out=out)
             return
-        total = _times(a.numpy(), b.numpy(), alpha)
+        total = _times(a._numbers(), b._numbers(), alpha)
         if beta != 0.0:
-            total += beta * _wide(c.numpy())
+            total += beta * _wide(c._numbers())
         out[...] = total
 
 
@@ -226,7 +226,7 @@ def _record(a: array, b: array, c: array, d: array, alpha: float, beta: float) -
 
     def backward() -> None:
         assert d.grad is not None
-        given = _wide(d.grad.numpy()).copy()
+        given = _wide(d.grad._numbers()).copy()
         d.grad.zero_()  # first: c may be d
         with np.errstate(over="ignore", invalid="ignore"):
             if a.grad is not None:
@@ -236,13 +236,13 @@ def _record(a: array, b: array, c: array, d: array, alpha: float, beta: float) -
             if c.grad is not None and beta != 0.0:
                 _add(c.grad, beta * given)
 
-    recording.tape().record_func(backward, [a, b, c, d])
+    recording.tape().record_func(backward, [a, b, c, d], [d])
 
 
 def _turned(x: array) -> np.ndarray:
-    return np.swapaxes(x.numpy(), -1, -2)
+    return np.swapaxes(x._numbers(), -1, -2)
 
 
 def _add(gradient: array, more: np.ndarray) -> None:
-    sums = gradient.numpy()
+    sums = gradient._to_write()
     np.add(sums, more, out=sums, casting="same_kind")

@@ -5,12 +5,14 @@ These functions check what they are given by other modules only; the public `cop
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import _native
-from . import capture, recording, references
+from . import capture, recording, references, views
 
 __all__ = ["copy"]
 
@@ -21,6 +23,8 @@ def assign(target: np.ndarray, numbers: Any) -> None:
     if same and target.flags.c_contiguous and numbers.flags.c_contiguous and not np.may_share_memory(target, numbers):
         _native.copy(target.ctypes.data, numbers.ctypes.data, numbers.nbytes)
         return
+    low, high = views.span(target.shape, target.strides, target.itemsize)
+    _native.before_write(target.ctypes.data + low, target.ctypes.data + high)
     with np.errstate(over="ignore", invalid="ignore"):
         np.copyto(target, numbers, casting="unsafe")
 
@@ -29,9 +33,11 @@ def fill(target: Any, pattern: bytes) -> None:
     """Set every element of array `target` to the bytes of `pattern`."""
     label = f"fill {target.capacity} bytes"
     if target.is_contiguous:
-        capture.call(_native.fill, target.ptr, target.capacity, pattern, label=label, keep=target)
+        capture.call(_native.fill, target._address, target.capacity, pattern, label=label, keep=target)
     else:
-        capture.call(_native.fill_strided, target.ptr, target.strides, target.shape, pattern, label=label, keep=target)
+        capture.call(
+            _native.fill_strided, target._address, target.strides, target.shape, pattern, label=label, keep=target
+        )
 
 
 def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None) -> None:
@@ -110,7 +116,7 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
     if dest._refs is not None:
         _copy_references(dest, src, dest_offset, src_offset, n)
     if dest.is_contiguous and src.is_contiguous and not overlap(dest, src):
-        to, at = dest.ptr + dest_offset * size, src.ptr + src_offset * size
+        to, at = dest._address + dest_offset * size, src._address + src_offset * size
         capture.call(_native.copy, to, at, n * size, label=f"copy {n * size} bytes", keep=(dest, src))
         return
     if dest.shape != src.shape or n != src.size:
@@ -120,7 +126,7 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
         src = src.flatten()[src_offset : src_offset + n]
     if overlap(dest, src):
         src = src._copied()
-    places = dest.ptr, dest.strides, src.ptr, src.strides, dest.shape, size
+    places = dest._address, dest.strides, src._address, src.strides, dest.shape, size
     capture.call(_native.copy_strided, *places, label=f"copy {n * size} bytes", keep=(dest, src))
 
 
@@ -131,6 +137,54 @@ def _copy_references(dest: Any, src: Any, dest_offset: int, src_offset: int, n: 
     references.replace(dest, dest._layout(), references.of(src))
 
 
+# -- where arrays lie -------------------------------------------------------------------------------------------------
+
+Span = tuple[int, int]
+
+
+def span_of(a: Any) -> Span:
+    """The addresses that the elements of an array cover, from the first to one past the last; (0, 0) without any."""
+    found: Span = a._span
+    return found
+
+
+def meet(a: Span, b: Span) -> bool:
+    """Whether two spans have addresses in common."""
+    return a[0] < b[1] and b[0] < a[1]
+
+
 def overlap(a: Any, b: Any) -> bool:
     """Whether the memory from the first to the last element of the two meets."""
-    return np.may_share_memory(a.numpy(), b.numpy())
+    return meet(span_of(a), span_of(b))
+
+
+def merged(spans: Sequence[Span]) -> list[Span]:
+    """Spans with those that overlap made one."""
+    out: list[Span] = []
+    for low, high in sorted(s for s in spans if s[0] < s[1]):
+        if out and low < out[-1][1]:
+            out[-1] = out[-1][0], max(high, out[-1][1])
+        else:
+            out.append((low, high))
+    return out
+
+
+def memory_at(span: Span) -> bytes:
+    """The bytes from one address to before another."""
+    return ctypes.string_at(span[0], span[1] - span[0])
+
+
+# -- who may write there ----------------------------------------------------------------------------------------------
+
+
+def share(a: Any) -> None:
+    """Let others have the address of an array's memory. They may write there at any time, and nobody tells."""
+    owner = a.owner
+    if type(owner) is _native.Buffer and not owner.shared:
+        owner.shared = True
+        _native.before_write(owner.ptr, owner.ptr + owner.nbytes)
+
+
+def is_private(a: Any) -> bool:
+    """Whether all that is written to an array's memory is written by this package."""
+    return type(a.owner) is _native.Buffer and not a.owner.shared

@@ -200,6 +200,12 @@ def _inner_arrays(t: Type) -> list[tuple[int, int, int]]:
     return [(at, leaf.ndim, leaf.dtype.size) for at, leaf in leaves(t) if isinstance(leaf, Array)]
 
 
+def _holds_arrays(t: Type) -> bool:
+    """Whether elements of arrays of a parameter hold arrays."""
+    arrays = [leaf for _, leaf in leaves(t) if isinstance(leaf, Array)]
+    return any(isinstance(inner, Array) for a in arrays for _, inner in leaves(a.dtype))
+
+
 class _Maker:
     """Makes one plan and serves its callbacks."""
 
@@ -212,7 +218,7 @@ class _Maker:
         loaded = load(self.kernel, self.options, variant)
         self.artifact = artifact = loaded.artifact
         params = [
-            _native.ParamSpec(name, t, written, _inner_arrays(t))
+            _native.ParamSpec(name, t, written, _inner_arrays(t), _holds_arrays(t))
             for (name, t), written in zip(self.kernel.params, artifact.written)
         ]
         self.plan = _native.Plan(
@@ -281,7 +287,7 @@ def shared_array(value: Any, t: Array) -> Any:
     made = array(memory, dtype=python_type(t.dtype), copy=False)
     if made.ndim != t.ndim:
         raise TypeError(f"expected {spell(t)}, got data of shape {memory.shape}")
-    if memory.size and made.ptr != memory.ctypes.data:
+    if memory.size and made._address != memory.ctypes.data:
         raise ValueError(f"data of {memory.dtype} cannot be used in place as {spell(t)}; make a wp.array of it")
     return made
 

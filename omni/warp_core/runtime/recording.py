@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..lang.types import BF16, Struct, Type, element
+from . import claims
 from .dtypes import bfloat16_bits, bfloat16_numbers
 
 _active: list[Any] = []  # the tape that records, if there is one
@@ -66,7 +68,14 @@ class Silent:
     def record_launch(self, kernel: Any, dim: Any, args: Any) -> None:
         """Pass over a launch."""
 
-    def record_func(self, backward: Callable[[], None], arrays: Any) -> None:
+    def length(self) -> int:
+        """There are no steps."""
+        return 0
+
+    def cut(self, length: int) -> None:
+        """Nothing is to be forgotten."""
+
+    def record_func(self, backward: Callable[[], None], arrays: Any, outputs: Any = None) -> None:
         """Pass over a step; what it does to the arrays is not known."""
         for witness in _witnesses:
             witness.touched(arrays)
@@ -181,15 +190,24 @@ def sums(out: Any, terms: Sequence[tuple[Any, Callable[[Any, Any], None]]]) -> N
         f.sums(out, terms)
 
 
+def follows(out: Any, *inputs: Any) -> bool:
+    """Whether a tape records, and `out`, which something is about to change that read `inputs`, has a gradient."""
+    if tape() is None:
+        return False
+    for a in (out, *inputs):
+        if isinstance(a, _native.ArrayBase):
+            claims.settle(a, "an array that a tape records")
+    return out.grad is not None
+
+
 def overwritten(a: Any) -> None:
     """Note that the elements of `a` have got other values, which depend on nothing recorded."""
     for witness in _witnesses:
         witness.overwritten(a)
     for f in _all_followers():
         f.overwritten(a)
-    recording = tape()
-    if recording not in (None, SILENT) and a.grad is not None:
-        recording.record_func(a.grad.zero_, [a])
+    if tape() is not SILENT and follows(a):
+        tape().record_func(a.grad.zero_, [a], [a])
 
 
 def copied(dest: Any, src: Any) -> None:
@@ -198,17 +216,16 @@ def copied(dest: Any, src: Any) -> None:
         witness.copied(dest, src)
     for f in _all_followers():
         f.copied(dest, src)
-    recording = tape()
-    if recording in (None, SILENT) or dest.grad is None:
+    if tape() is SILENT or not follows(dest, src):
         return
 
     def backward() -> None:
-        given = dest.grad.numpy().copy()
+        given = dest.grad._numbers().copy()
         dest.grad.zero_()  # first, as the two may overlap
         if src.grad is not None:
-            accumulate(src.grad.numpy(), src.grad._require_element().type, given, dest.grad._require_element().type)
+            accumulate(src.grad._to_write(), src.grad._require_element().type, given, dest.grad._require_element().type)
 
-    recording.record_func(backward, [dest, src])
+    tape().record_func(backward, [dest, src], [dest])
 
 
 def accumulate(sums: np.ndarray, t: Type, more: np.ndarray, of: Type) -> None:
@@ -225,6 +242,12 @@ def accumulate(sums: np.ndarray, t: Type, more: np.ndarray, of: Type) -> None:
         sums[...] = bfloat16_bits(bfloat16_numbers(sums) + more)
     else:
         np.add(sums, more, out=sums, casting="same_kind")
+
+
+def add(sums: Any, more: Any) -> None:
+    """Add the elements of one array to those of another of the same type and shape."""
+    t = sums._require_element().type
+    accumulate(sums._to_write(), t, more._numbers(), t)
 
 
 def refuse_following(what: str) -> None:
@@ -247,6 +270,8 @@ def refuse(what: str, **arrays: Any) -> None:
     if tape() is None:
         return
     for name, a in arrays.items():
+        if isinstance(a, _native.ArrayBase):
+            claims.settle(a, name)
         if getattr(a, "grad", None) is not None:
             raise RuntimeError(
                 f"{what} has no gradient, and {name} requires one while a tape records; "

@@ -31,7 +31,7 @@ def replace(target: Any, layout: Layout, refs: Refs) -> None:
     if target._refs is None:
         return
     each = repeat(refs[0]) if len(refs) == 1 else refs
-    for address, arrays in zip(addresses(target.ptr, layout), each):
+    for address, arrays in zip(addresses(target._address, layout), each):
         if arrays:
             target._refs[address] = arrays
         else:
@@ -42,4 +42,4 @@ def of(source: Any) -> Refs:
     """What the elements of array `source` point to, in C order."""
     if not source._refs:
         return ((),)
-    return [source._refs.get(address, ()) for address in addresses(source.ptr, source._layout())]
+    return [source._refs.get(address, ()) for address in addresses(source._address, source._layout())]

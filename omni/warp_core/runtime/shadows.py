@@ -15,7 +15,7 @@ from ..lang.types import Array, Struct
 from . import recording, views
 from .array import array
 from .indexed import indexedarray
-from .kept import span_of
+from .memory import span_of
 
 
 class _Block(NamedTuple):
@@ -53,7 +53,7 @@ class Shadows:
         low, high = span_of(a)
         for block in self._blocks:
             if block.low <= low and high <= block.high:
-                layout = views.Layout(a.shape, a.strides, a.ptr - block.low)
+                layout = views.Layout(a.shape, a.strides, a._address - block.low)
                 return block.root._view_of(layout, a._require_element())
             if block.low < high and low < block.high:
                 raise ValueError("arrays overlap in memory that is not known as a whole, so tangents cannot follow")
@@ -95,7 +95,7 @@ def _memory(owner: Any) -> tuple[int, int]:
 
 
 def _place(a: array) -> tuple:
-    return a.ptr, a.shape, a.strides, a._require_element().type
+    return a._address, a.shape, a.strides, a._require_element().type
 
 
 def arrays_in(value: Any) -> list[array]:

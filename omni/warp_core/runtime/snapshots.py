@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from .. import _native
-from .kept import memory_at, merged
+from .memory import memory_at, merged
 
 
 class Snapshots:

@@ -18,8 +18,8 @@ from ..lang.kernel import Kernel, on_redefinition
 from . import backward
 from .array import array
 from .generic import instance_for
-from .kept import merged, span_of
 from .launch import _check_kernel, _sequence, launch
+from .memory import merged, span_of
 from .shadows import Shadows, arrays_in, pairs, tangent_value
 
 Facts = tuple[tuple[bool, ...], tuple[bool, ...]]  # as compiler.tangent_facts gives them
@@ -132,14 +132,14 @@ def _shadows(
     for low, high in spans:
         inside = [a for a in arrays if a.size and low <= span_of(a)[0] < high]
         here = [(a, t) for a, t in starts if a.size and low <= span_of(a)[0] < high]
-        if len({(a.ptr, a.shape, a.strides, a.dtype) for a in inside}) == 1 and len({id(t) for _, t in here}) == 1:
+        if len({(a._address, a.shape, a.strides, a.dtype) for a in inside}) == 1 and len({id(t) for _, t in here}) == 1:
             shadows.adopt(*here[0])
             continue
         for a, t in here:
             shadows.ensure(a)[...] = t
         for a, t in here:
             view = shadows.ensure(a)
-            if view.numpy().tobytes() != t.numpy().tobytes():
+            if view._numbers().tobytes() != t._numbers().tobytes():
                 raise ValueError(f"kernel `{kernel.name}`: arguments overlap, and the tangents given for them differ")
             copied.append((t, view))
     return shadows, copied

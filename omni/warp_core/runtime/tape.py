@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
+from .. import _native
 from ..autodiff.leaves import is_active
-from . import recording
+from ..lang.types import Scalar
+from . import capture, memory, recording
 from .array import array
-from .backward import Inactive, Recorded, arrays_in, record
+from .backward import Inactive, Recorded, record
+from .kept import Keeper
 from .scopes import Scopes
+
+
+class Step(NamedTuple):
+    """A step that is no launch. `known` are those of its `arrays` that it writes, or None if nobody said."""
+
+    backward: Callable[[], None]
+    arrays: list[array]
+    known: list[array] | None = None
+
+    def written(self) -> list[array]:
+        """The arrays that the step may have written."""
+        return self.arrays if self.known is None else self.known
+
+    def outputs(self) -> list[array]:
+        """The arrays that it has written for certain."""
+        return self.known or []
+
+    def check(self) -> None:
+        """Nothing is known that could be wrong."""
 
 
 class Tape(Scopes):
     """Records launches and copies inside `with tape:`; `backward` then adds to the gradients of all arrays involved.
 
-    What an adjoint will read is copied when a launch is recorded, so that later writes change no gradient.
+    What the gradients need of arrays is copied when it is about to be overwritten, so that later writes change no
+    gradient. What NumPy or other libraries see, and may write at any time, is copied when a launch is recorded.
+
+    Args:
+        memory_budget: how many bytes these copies may take together; None sets no limit. Where the budget does not
+            allow a copy, `backward` raises and says what was overwritten where.
 
     >>> import omni.warp_core as wp
     >>> @wp.kernel
@@ -31,16 +58,35 @@ class Tape(Scopes):
     [6.0]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, memory_budget: int | None = None) -> None:
         super().__init__()
-        self.launches: list[Recorded | Inactive | tuple[Callable[[], None], list[array]]] = []
+        self.launches: list[Recorded | Inactive | Step] = []
+        self.keeper = Keeper()
+        self.memory_budget = memory_budget
 
     def __enter__(self) -> Tape:
+        capture.refuse("a tape cannot record")
         recording.begin(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
         recording.end()
+
+    @property
+    def memory_budget(self) -> int | None:
+        """How many bytes the copies of what was overwritten may take; None sets no limit."""
+        return self.keeper.budget
+
+    @memory_budget.setter
+    def memory_budget(self, value: int | None) -> None:
+        if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__") or value < 0):
+            raise ValueError(f"memory_budget: expected a number of bytes or None, got {value!r}")
+        self.keeper.budget = None if value is None else value.__index__()
+
+    @property
+    def memory_used(self) -> int:
+        """How many bytes the copies take now."""
+        return self.keeper.used
 
     # -- recording --------------------------------------------------------------------------------------------------
 
@@ -54,15 +100,26 @@ class Tape(Scopes):
         self._note()
         return step
 
-    def record_func(self, backward: Callable[[], None], arrays: Sequence[array]) -> None:
+    def length(self) -> int:
+        """How many steps are recorded."""
+        return len(self.launches)
+
+    def cut(self, length: int) -> None:
+        """Forget all steps but the first `length`: the others did not run."""
+        del self.launches[length:], self.notes[length:]
+
+    def record_func(
+        self, backward: Callable[[], None], arrays: Sequence[array], outputs: Sequence[array] | None = None
+    ) -> None:
         """Note a step of your own.
 
         Args:
             backward: called when its turn comes; it reads the gradients of what the step wrote, and adds to those of
-                what it read.
+                what it read. Where it needs the arrays themselves, it keeps copies of them.
             arrays: the arrays that the step touches; `zero` clears their gradients too.
+            outputs: those of them that the step writes, if all is to be said.
         """
-        self.launches.append((backward, list(arrays)))
+        self.launches.append(Step(backward, list(arrays), None if outputs is None else list(outputs)))
         self._note(getattr(backward, "__name__", "step"))
 
     # -- gradients --------------------------------------------------------------------------------------------------
@@ -70,43 +127,81 @@ class Tape(Scopes):
     def backward(self, loss: array | None = None, grads: dict[array, array] | None = None) -> None:
         """Run everything recorded backwards. Gradients are added to those that arrays have already.
 
+        What arrays have before is not propagated: each call adds the derivatives of this loss, and nothing else.
+
         Args:
-            loss: an array of one element whose gradient is set to 1.
-            grads: gradients to start with, by array; instead of a loss, or besides it.
+            loss: an array of one number, which recorded launches computed. Its gradient is set to 1.
+            grads: gradients to set and start with, by array; instead of a loss, or besides it.
 
         Raises:
-            ValueError: if `loss` is not one element, or nothing was recorded.
-            RuntimeError: if the loss or an array of `grads` has no gradient.
+            ValueError: `loss` is not one number, was not computed on the tape, or nothing was recorded.
+            RuntimeError: the loss or an array of `grads` has no gradient; something recorded has no gradient any more,
+                as arrays or functions were changed in a way that the tape could not keep up with.
         """
         if not self.launches:
             raise ValueError("nothing is recorded on this tape: launch inside `with tape:`")
         recording.refuse_following("running a tape backwards")
-        self._start(loss, grads or {})
-        self._run_backwards()
+        capture.refuse("a tape cannot go backwards")
+        seeds = self._seeds(loss, grads or {})
+        self._check()
+        with recording.Paused():
+            written = [a for step in self.launches for a in step.written()]
+            if loss is not None and not any(memory.overlap(loss, a) for a in written):
+                raise ValueError(
+                    "loss: nothing that is recorded on this tape writes it; compute it inside `with tape:`, and pass "
+                    "the array that the launch wrote"
+                )
+            for a, _ in seeds:
+                a.grad.zero_()  # type: ignore[union-attr]  # _seeds saw it
+            before = _set_aside(written)
+            try:
+                for a, seed in seeds:
+                    recording.add(a.grad, seed)
+                retained = _Retained()
+                self._run_backwards(retained.note)
+                retained.give_back()
+            finally:
+                for gradient, was in before:
+                    recording.add(gradient, was)
 
-    def _run_backwards(self) -> None:
+    def _check(self) -> None:
+        for step in self.launches:
+            step.check()
+        self.keeper.check()
+
+    def _run_backwards(self, before: Callable[[Any], None] = lambda step: None) -> None:
+        """Propagate the gradients that arrays have; `before` is called before the turn of each step."""
         with recording.Paused():
             for step in reversed(self.launches):
-                step.backward() if isinstance(step, (Recorded, Inactive)) else step[0]()
+                before(step)
+                step.backward()
 
-    def _start(self, loss: array | None, grads: dict[array, array]) -> None:
+    def _seeds(self, loss: array | None, grads: dict[array, array]) -> list[tuple[array, array]]:
+        """The arrays whose gradients are given, with copies of these."""
         if loss is None and not grads:
             raise ValueError("loss: give the array of the loss, or gradients to start with (grads={array: gradient})")
+        given: list[tuple[str, array, Any]] = [("grads", a, g) for a, g in grads.items()]
         if loss is not None:
-            if not isinstance(loss, array) or loss.size != 1:
-                shape = getattr(loss, "shape", type(loss).__name__)
-                raise ValueError(f"loss: expected an array of one element, got {shape}; sum it up, or use grads=")
-            _gradient(loss, "loss").fill_(1)
-        for a in (*grads, *([loss] if loss is not None else [])):
+            _check_loss(loss)
+            given.append(("loss", loss, 1))
+        seeds = []
+        for name, a, g in given:
+            if not isinstance(a, array):
+                raise TypeError(f"{name}: expected arrays, got {type(a).__name__}")
+            if a.grad is None:
+                raise RuntimeError(f"{name}: the array has no gradient; make it with requires_grad=True")
             if not is_active(a._require_element().type):
                 raise ValueError(f"{a._require_element().name} arrays have no gradient: only floating point numbers do")
-        for a, g in grads.items():
-            _gradient(a, "grads")[...] = g
+            with recording.Paused():
+                seed = array._empty(a._require_element(), a.shape)
+                seed[...] = g
+            seeds.append((a, seed))
+        return seeds
 
     @property
     def gradients(self) -> dict[array, array]:
         """The gradient of each recorded array that has one."""
-        return {a: a.grad for a in self._arrays() if a.grad is not None}
+        return {a: a.grad for step in self.launches for a in step.arrays if a.grad is not None}
 
     adjoints = gradients
 
@@ -126,14 +221,46 @@ class Tape(Scopes):
         self.notes.clear()
         self.scopes.clear()
 
-    def _arrays(self) -> list[array]:
-        found: list[Any] = []
-        for step in self.launches:
-            found += step.args if isinstance(step, (Recorded, Inactive)) else step[1]
-        return [a for value in found for a in arrays_in(value)]
+
+class _Retained:
+    """The gradients of arrays with `retain_grad`, as they are for what was written there last."""
+
+    def __init__(self) -> None:
+        self._found: dict[Any, tuple[array, array]] = {}
+
+    def note(self, step: Recorded | Inactive | Step) -> None:
+        """Note those of what a step has written, before they are handed on."""
+        if not any(a.retain_grad for a in step.arrays):
+            return
+        for a in step.outputs():
+            if a.retain_grad and a.grad is not None and _place(a.grad) not in self._found:
+                self._found[_place(a.grad)] = a.grad, a.grad._copied()
+
+    def give_back(self) -> None:
+        """Give arrays what was noted."""
+        for gradient, noted in reversed(self._found.values()):
+            memory.copy(gradient, noted)
 
 
-def _gradient(a: array, name: str) -> array:
-    if a.grad is None:
-        raise RuntimeError(f"{name}: the array has no gradient; make it with requires_grad=True")
-    return a.grad
+def _check_loss(loss: Any) -> None:
+    if not isinstance(loss, array) or loss.size != 1:
+        shape = getattr(loss, "shape", type(loss).__name__)
+        raise ValueError(f"loss: expected an array of one element, got {shape}; sum it up, or use grads=")
+    if not isinstance(loss._require_element().type, Scalar):
+        raise ValueError(f"loss: expected one number, got a {loss._require_element().name}; sum it up, or use grads=")
+
+
+def _place(a: array) -> tuple[Any, ...]:
+    return a._address, a.shape, a.strides
+
+
+def _set_aside(arrays: Iterable[array]) -> list[tuple[array, array]]:
+    """Clear the gradients of arrays; what they were, where they were not zero."""
+    gradients = {_place(a.grad): a.grad for a in arrays if a.grad is not None}
+    aside = []
+    for gradient in gradients.values():
+        low, high = memory.span_of(gradient)
+        if _native.any_set(low, high - low):
+            aside.append((gradient, gradient._copied()))
+            gradient.zero_()
+    return aside

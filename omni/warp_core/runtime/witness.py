@@ -21,7 +21,7 @@ from . import launch
 from .array import array
 from .backward import arrays_in, as_array
 from .intervals import Intervals, Span
-from .kept import memory_at, span_of
+from .memory import memory_at, span_of
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 PLAIN = 4096  # so many launches are remembered at most
@@ -65,9 +65,9 @@ class Fingerprint:
 
     def _identity(self, a: array) -> tuple:
         for number, (low, high) in enumerate(self._made):
-            if low <= a.ptr < high:
-                return number, a.ptr - low, a.shape, a.strides
-        return a.ptr, a.shape, a.strides
+            if low <= a._address < high:
+                return number, a._address - low, a.shape, a.strides
+        return a._address, a.shape, a.strides
 
     def launched(self, kernel: Any, dim: Any, args: Sequence[Any]) -> None:
         """A launch is about to run."""
@@ -239,7 +239,7 @@ class Witness(Fingerprint):
 
     def _use(self, a: array, what: str) -> Use:
         use = Use(a, self.step, what, _place())
-        if a.ptr in self._earlier:
+        if a._address in self._earlier:
             raise RuntimeError(
                 f"{use}: this array was made in an earlier step. A step that runs again makes another one, whose "
                 "values and gradient would be lost: make the array before wp.checkpointed, and give it in `state`"
@@ -274,7 +274,7 @@ class Witness(Fingerprint):
 
 
 def _content(a: array) -> bytes:
-    return a.numpy().tobytes()
+    return a._numbers().tobytes()
 
 
 def _of_numpy(a: array) -> bool:

@@ -15,7 +15,7 @@ from ...compiler import effects
 from ...lang.kernel import Kernel
 from ..array import array
 from ..backward import Inactive, Recorded, arrays_in
-from ..kept import span_of
+from ..memory import span_of
 from .repeats import Group, Loop, loops, tree
 
 
@@ -174,7 +174,7 @@ class _History:
 
 
 def _key(a: array) -> tuple:
-    return (*span_of(a), a.ptr, a.shape, a.strides, a.dtype)
+    return (*span_of(a), a._address, a.shape, a.strides, a.dtype)
 
 
 def _meet(a: tuple, b: tuple) -> bool:

@@ -1,0 +1,42 @@
+// Spans of memory, to be asked which of them a range meets. Nothing here is guarded: callers hold the GIL.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "warp_core/abi.h"
+
+namespace wc {
+
+// Addresses from `low` to one before `high`.
+struct Range {
+    uintptr_t low = 0, high = 0;
+    bool empty() const { return low >= high; }
+};
+
+// The bytes that an array of `ndim` dimensions covers, beginning at `data`, which is that of `array` or its gradient.
+Range range_of(const wc_array& array, const void* data, int ndim, int64_t itemsize);
+
+class SpanSet {
+  public:
+    void add(Range range, void* item);
+    void remove(Range range, void* item);
+    // The items whose spans meet `range`, in no order.
+    std::vector<void*> find(Range range) const;
+    bool empty() const { return used_ == 0; }
+
+  private:
+    struct Entry {
+        uintptr_t high;
+        void* item;
+    };
+    // By length: those of group k are shorter than 2^k, so one that meets a range begins less than that before it.
+    using Group = std::multimap<uintptr_t, Entry>;
+    std::array<Group, 65> groups_;
+    uint64_t used_ = 0;  // how many spans there are
+};
+
+}  // namespace wc

@@ -1,0 +1,123 @@
+#include "py_spans.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "warp_core/dtypes.h"
+
+namespace wc {
+
+SpanSet watched;
+
+namespace {
+
+SpanSet gradients;
+
+// One span of a set for as long as the object lives, or until it is left.
+class Span {
+  public:
+    Span(uintptr_t low, uintptr_t high, SpanSet& set) : range_{low, high}, set_(set) {
+        if (range_.empty()) throw std::invalid_argument("the span is empty");
+        enter();
+    }
+    ~Span() { leave(); }
+    Span(const Span&) = delete;
+    Span& operator=(const Span&) = delete;
+
+    void enter() {
+        if (!std::exchange(inside_, true)) set_.add(range_, this);
+    }
+    void leave() {
+        if (std::exchange(inside_, false)) set_.remove(range_, this);
+    }
+
+    bool inside() const { return inside_; }
+    uintptr_t low() const { return range_.low; }
+    uintptr_t high() const { return range_.high; }
+
+  private:
+    Range range_;
+    SpanSet& set_;
+    bool inside_ = false;
+};
+
+struct WatchedSpan : Span {
+    WatchedSpan(uintptr_t low, uintptr_t high) : Span(low, high, watched) {}
+};
+
+struct GradientSpan : Span {
+    GradientSpan(uintptr_t low, uintptr_t high) : Span(low, high, gradients) {}
+};
+
+// Never destroyed: it must not drop a Python reference after the interpreter is gone.
+nb::object& told() {
+    static nb::object& callback = *new nb::object(nb::none());
+    return callback;
+}
+
+template <class T>
+nb::list objects(const SpanSet& set, Range range) {
+    nb::list out;
+    for (void* item : set.find(range)) {
+        nb::handle object = nb::find(static_cast<T*>(static_cast<Span*>(item)));
+        if (object.is_valid() && Py_REFCNT(object.ptr()) > 0) out.append(object);  // one that dies is no longer there
+    }
+    return out;
+}
+
+bool same_bytes(uintptr_t a, uintptr_t b, int64_t nbytes) {
+    return std::memcmp(reinterpret_cast<const void*>(a), reinterpret_cast<const void*>(b),
+                       static_cast<size_t>(nbytes)) == 0;
+}
+
+// Whether any byte is not 0.
+bool any_set(uintptr_t at, int64_t nbytes) {
+    constexpr int64_t kBlock = 4096;
+    static const std::array<char, kBlock> zeros{};
+    auto* bytes = reinterpret_cast<const char*>(at);
+    for (int64_t i = 0; i < nbytes; i += kBlock)
+        if (std::memcmp(bytes + i, zeros.data(), static_cast<size_t>(std::min(kBlock, nbytes - i))) != 0) return true;
+    return false;
+}
+
+}  // namespace
+
+void before_write(Range range) {
+    if (!watching() || told().is_none()) return;
+    nb::list met = objects<WatchedSpan>(watched, range);
+    if (met.size()) told()(met);
+}
+
+void before_write(const Array& array) {
+    if (watching()) before_write(range_of(array.view, array.view.data, array.ndim, dtype(array.dtype).itemsize));
+}
+
+void before_any_write() { before_write(Range{0, UINTPTR_MAX}); }
+
+void bind_spans(nb::module_& m) {
+    nb::class_<Span>(m, "Span")
+        .def_prop_ro("low", &Span::low)
+        .def_prop_ro("high", &Span::high)
+        .def_prop_ro("inside", &Span::inside, "Whether the span is in its set.")
+        .def("leave", &Span::leave);
+    nb::class_<WatchedSpan, Span>(m, "WatchedSpan", nb::is_weak_referenceable())
+        .def(nb::init<uintptr_t, uintptr_t>(), nb::arg("low"), nb::arg("high"));
+    nb::class_<GradientSpan, Span>(m, "GradientSpan", nb::is_weak_referenceable())
+        .def(nb::init<uintptr_t, uintptr_t>(), nb::arg("low"), nb::arg("high"));
+    m.def(
+        "before_write", [](uintptr_t low, uintptr_t high) { before_write(Range{low, high}); }, nb::arg("low"),
+        nb::arg("high"));
+    m.def("before_any_write", &before_any_write);
+    m.def("on_write", [](nb::object f) { told() = std::move(f); }, nb::arg("function").none());
+    m.def(
+        "gradients_in", [](uintptr_t low, uintptr_t high) { return objects<GradientSpan>(gradients, {low, high}); },
+        nb::arg("low"), nb::arg("high"));
+    m.def("watching", &watching);
+    m.def("any_set", &any_set, nb::arg("ptr"), nb::arg("nbytes"));
+    m.def("same_bytes", &same_bytes, nb::arg("a"), nb::arg("b"), nb::arg("nbytes"));
+}
+
+}  // namespace wc

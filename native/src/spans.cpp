@@ -1,0 +1,46 @@
+#include "warp_core/spans.h"
+
+#include <bit>
+
+namespace wc {
+
+Range range_of(const wc_array& array, const void* data, int ndim, int64_t itemsize) {
+    if (!data) return {};
+    int64_t low = 0, high = itemsize;
+    for (int i = 0; i < ndim; ++i) {
+        if (array.shape[i] == 0) return {};
+        int64_t reach = (array.shape[i] - 1) * array.strides[i];
+        (reach < 0 ? low : high) += reach;
+    }
+    auto base = reinterpret_cast<uintptr_t>(data);
+    return {base + static_cast<uintptr_t>(low), base + static_cast<uintptr_t>(high)};
+}
+
+void SpanSet::add(Range range, void* item) {
+    groups_[std::bit_width(range.high - range.low)].insert({range.low, {range.high, item}});
+    ++used_;
+}
+
+void SpanSet::remove(Range range, void* item) {
+    Group& group = groups_[std::bit_width(range.high - range.low)];
+    auto [at, end] = group.equal_range(range.low);
+    while (at != end && at->second.item != item) ++at;
+    if (at == end) return;
+    group.erase(at);
+    --used_;
+}
+
+std::vector<void*> SpanSet::find(Range range) const {
+    std::vector<void*> found;
+    if (range.empty()) return found;
+    for (size_t k = 0; k < groups_.size(); ++k) {
+        if (groups_[k].empty()) continue;
+        uintptr_t longest = k < 64 ? uintptr_t{1} << k : UINTPTR_MAX;
+        auto at = groups_[k].lower_bound(range.low > longest ? range.low - longest : 0);
+        for (; at != groups_[k].end() && at->first < range.high; ++at)
+            if (at->second.high > range.low) found.push_back(at->second.item);
+    }
+    return found;
+}
+
+}  // namespace wc

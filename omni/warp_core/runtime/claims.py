@@ -1,0 +1,59 @@
+"""Which gradient belongs to which memory.
+
+Arrays that show the same memory have one gradient. A view has that of its array; others find it by their address, as
+each array that gets a gradient lays claim to its memory. Start with `settle`, which a tape calls for what it records.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from .. import _native
+from .views import Layout
+
+_order = count()
+
+
+class Claim(_native.GradientSpan):
+    """That the memory of an array has its gradient in another one, for as long as there are views of the array."""
+
+    def __init__(self, a: Any, gradient: Any):
+        super().__init__(*a._span)
+        self.gradient, self.base, self.number = gradient, a._address, next(_order)
+        self.offset = gradient._address - a._address
+
+
+def claim(a: Any, gradient: Any) -> Claim | None:
+    """The claim of an array that gets a gradient. Nobody knows how long memory without an owner is there: no claim."""
+    return Claim(a, gradient) if a.size and a.owner is not None else None
+
+
+def settle(a: Any, name: str) -> None:
+    """Give an array the gradient of the memory that it shows, if that has one.
+
+    Args:
+        a: an array that a tape records.
+        name: what messages call it.
+
+    Raises:
+        ValueError: only a part of its memory has a gradient, or there is another one since.
+    """
+    span = a._span
+    claims = _native.gradients_in(*span)
+    if not claims or a._constant:
+        return
+    latest: Claim = max(claims, key=lambda c: c.number)
+    if a._grad is None:
+        if not (latest.low <= span[0] and span[1] <= latest.high):
+            raise ValueError(
+                f"{name} has no gradient, but part of its memory has: that of another array, which is a view of it or "
+                "overlaps it. Set requires_grad on the whole array and take the views from it afterwards"
+            )
+        at = Layout(a.shape, a.strides, a._address - latest.base)
+        a._attach(latest.gradient._view_of(at, a._require_element()), latest)
+    elif latest.offset != a._grad._address - a._address:
+        raise ValueError(
+            f"{name}: another array that shows the same memory was given a gradient of its own later, so gradients of "
+            "the two would not meet. Take views after the gradient was set"
+        )
