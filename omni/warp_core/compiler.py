@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from . import config
 from .codegen.target import Target
-from .ir.nodes import Loc
+from .ir.nodes import Loc, user_loc
 from .lang.errors import CompileError, Diagnostic, InternalError, NotDifferentiable, Place, Span
 from .lang.kernel import Kernel
 from .lang.stack import roomy
@@ -306,21 +306,12 @@ def _refusal(subject: str, why: NotDifferentiable, fn: Any) -> CompileError:
 
 def _place(loc: Loc | None) -> Place | None:
     """A place in the user's source; that of the call where library code was inlined."""
-    loc = _outside_library(loc)
+    loc = user_loc(loc)
     return Place(Span(*loc[:5]), linecache.getline(loc.file, loc.line)) if loc is not None else None
-
-
-_LIBRARY = os.path.join(os.path.dirname(__file__), "lib", "")
 
 
 def _site(kind: str, message: str, operands: list[str], loc: Loc | None) -> Site:
     """A failure site at the user's line: that of the call, where library code was inlined."""
-    loc = _outside_library(loc)
+    loc = user_loc(loc)
     file, line, col = loc[:3] if loc else ("", 0, 0)
     return Site(kind, message, file, line, col, tuple(operands))
-
-
-def _outside_library(loc: Loc | None) -> Loc | None:
-    while loc is not None and loc.inlined is not None and loc.file.startswith(_LIBRARY):
-        loc = loc.inlined
-    return loc

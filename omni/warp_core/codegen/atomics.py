@@ -21,6 +21,8 @@ REDUCIBLE = frozenset(("add", "sub", "min", "max", "and", "or", "xor"))
 class Atomics:
     """Emits atomics through a `Lanes`."""
 
+    scope = ""  # which threads must see them as atomic, if not all of the machine
+
     def __init__(self, lanes: Lanes, memory: Memory):
         self.lanes, self.memory, self.w = lanes, memory, lanes.w
 
@@ -49,26 +51,26 @@ class Atomics:
             return self._on_bits(kind, address, t, value, compare)
         ty = memory_type(t)
         if kind == "cas":
-            pair = self.w.inst(f"cmpxchg ptr {address}, {ty} {compare}, {ty} {value} monotonic monotonic")
+            pair = self.w.inst(f"cmpxchg ptr {address}, {ty} {compare}, {ty} {value}{self.scope} monotonic monotonic")
             return self.w.inst(f"extractvalue {{ {ty}, i1 }} {pair}, 0")
-        return self.w.inst(f"atomicrmw {_instruction(kind, t)} ptr {address}, {ty} {value} monotonic")
+        return self.w.inst(f"atomicrmw {_instruction(kind, t)} ptr {address}, {ty} {value}{self.scope} monotonic")
 
     def _on_bits(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
         """Compare-and-swap loops for what has no instruction: the comparison is of bit patterns."""
         ty, bits = llvm_type(t), f"i{t.bits}"
         if kind == "cas":
             a, b = (self._bitcast(ty, bits, x) for x in (compare, value))
-            pair = self.w.inst(f"cmpxchg ptr {address}, {bits} {a}, {bits} {b} monotonic monotonic")
+            pair = self.w.inst(f"cmpxchg ptr {address}, {bits} {a}, {bits} {b}{self.scope} monotonic monotonic")
             return self._bitcast(bits, ty, self.w.inst(f"extractvalue {{ {bits}, i1 }} {pair}, 0"))
         loop, done = self.w.label("retry"), self.w.label("swapped")
-        first = self.w.inst(f"load atomic {bits}, ptr {address} monotonic, align {t.align}")
+        first = self.w.inst(f"load atomic {bits}, ptr {address}{self.scope} monotonic, align {t.align}")
         entry = self.w.block
         self.w.br(loop)
         self.w.start(loop)
         old, seen = self.w.name(), self.w.name()
         self.w.do(f"{old} = phi {bits} [ {first}, %{entry} ], [ {seen}, %{loop} ]")
         new = value if kind == "exch" else self.lanes.binary(kind, V(t, old), V(t, value)).text
-        pair = self.w.inst(f"cmpxchg ptr {address}, {bits} {old}, {bits} {new} monotonic monotonic")
+        pair = self.w.inst(f"cmpxchg ptr {address}, {bits} {old}, {bits} {new}{self.scope} monotonic monotonic")
         self.w.do(f"{seen} = extractvalue {{ {bits}, i1 }} {pair}, 0")
         self.w.cond_br(self.w.inst(f"extractvalue {{ {bits}, i1 }} {pair}, 1"), done, loop)
         self.w.start(done)

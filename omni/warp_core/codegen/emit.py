@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..ir.nodes import Function, Operation, Value
-from ..lang.types import I32, I64, Array, Type
+from ..ir.nodes import Function, Loc, Operation, Value
+from ..lang.types import I32, I64, Array, Scalar, Type
 from .accumulation import Accumulation, accumulation
 from .exits import Accumulator, Join
 from .function import EmitOptions, FunctionEmitter, Shared
@@ -33,7 +33,8 @@ class Unit:
 
     `sites` are the failures that debug code can report, `arity` is the number of launch dimensions the kernel asks
     for, `params` the (name, type) of its parameters, as they follow each other in the argument block. `accumulation`
-    is what it does to arrays, `gathers` whether it sums up over the range of a call.
+    is what it does to arrays, `gathers` whether it sums up over the range of a call. For a GPU only: `strided` and
+    `stashes` as in `nvptx`, `needs` the functions of the C library that are called, and where.
     """
 
     text: str
@@ -44,16 +45,19 @@ class Unit:
     sites: tuple[dict[str, Any], ...]
     accumulation: Accumulation
     gathers: bool
+    strided: bool = False
+    stashes: tuple[int, ...] = ()
+    needs: tuple[tuple[str, Loc | None], ...] = ()
 
 
 def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> Unit:
     """Emit kernel `fn`. It must be verified IR without `assert` operations (the checks pass removes them)."""
     lanes = affordable_lanes(fn, options.lanes) if options.lanes else preferred_lanes(fn, target)
     shared = Shared(target, options, lanes)
-    shared.emit_callee = _emit_call
+    shared.emit_callee = emit_call
     totals = gathered(fn)
     arrays = _accumulation(fn, options.additions, totals)
-    _KernelEmitter(shared, fn, totals, arrays.operations).emit()
+    KernelEmitter(shared, fn, totals, arrays.operations).emit()
     header = [f'target triple = "{target.triple}"']
     attributes = f'attributes #0 = {{ nounwind "min-legal-vector-width"="{target.vector_bits}" }}'
     text = "\n".join([*header, *shared.functions, *shared.declarations, attributes, ""])
@@ -80,7 +84,9 @@ def arity(fn: Function) -> int:
     return widest
 
 
-class _KernelEmitter(FunctionEmitter):
+class KernelEmitter(FunctionEmitter):
+    """The kernel's own function."""
+
     def __init__(self, shared: Shared, fn: Function, totals: frozenset[Operation], logged: frozenset[Operation]):
         facts = analyze(fn, (False,) * len(fn.params), shared.lanes, shared.facts)
         super().__init__(shared, facts, totals, logged)
@@ -88,7 +94,7 @@ class _KernelEmitter(FunctionEmitter):
         self.params: dict[Value, list[V]] = {}
 
     def emit(self) -> None:
-        self.w.start("first")
+        self.begin(self.fn, "kernel")
         self.load_parameters()
         self.find_stashes()
         self.log.open()
@@ -98,10 +104,7 @@ class _KernelEmitter(FunctionEmitter):
             self.rows()
         self.totals.finish()
         self.w.do("ret void")
-        signature = "ptr %args, ptr %dims, i64 %begin, i64 %end, ptr %context"
-        entry = ["entry:", *self.w.allocas, "  br label %first"]
-        body = "\n".join([*entry, *self.w.lines])
-        self.shared.functions.append(f"define void @kernel({signature}) #0 {{\n{body}\n}}")
+        self.define("void @kernel(ptr %args, ptr %dims, i64 %begin, i64 %end, ptr %context)")
 
     def load_parameters(self) -> None:
         block = V(PTR, "%args")
@@ -121,7 +124,14 @@ class _KernelEmitter(FunctionEmitter):
             self.shared.declare("declare i64 @wc_stash_bytes(i32)")
             base = self.w.inst(f"call ptr @wc_stash(i32 {cell.size})")
             size = self.w.inst(f"call i64 @wc_stash_bytes(i32 {cell.size})")
-            self.stashes[cell] = base, self.w.inst(f"udiv i64 {size}, {cell.size * self.shared.lanes}")
+            cells = self.w.inst(f"udiv i64 {size}, {cell.size * self.shared.lanes}")
+            self.stashes[cell] = self.stash(cell, base, cells)
+
+    def stash(self, cell: Scalar, base: str, cells: str) -> list[V]:
+        """Cells of neighbouring lanes lie side by side."""
+        n = self.shared.lanes
+        stride = cell.size if n > 1 else 0
+        return [V(PTR, base, stride), V(PTR, "null"), V(I64, cells), V(I64, str(n * cell.size))]
 
     # -- the launch grid ----------------------------------------------------------------------------------------
 
@@ -217,7 +227,7 @@ class _KernelEmitter(FunctionEmitter):
         self.returns.finish()
 
 
-def _emit_call(caller: FunctionEmitter, fn: Function, varying: tuple[bool, ...], args: list[Value]) -> list[V]:
+def emit_call(caller: FunctionEmitter, fn: Function, varying: tuple[bool, ...], args: list[Value]) -> list[V]:
     """Call `fn` for the active lanes, emitting it first if this is the first such call."""
     shared, lanes = caller.shared, caller.lanes.lanes
     facts = analyze(fn, varying, lanes, shared.facts)
@@ -291,7 +301,7 @@ class _FunctionBody(FunctionEmitter):
             signature.append(f"<{lanes} x i1> %mask")
             self.mask = self.locals.whole = "%mask"
         signature += ["ptr %context", "i64 %thread"]
-        w.start("first")
+        self.begin(self.fn, self.name)
         values = self.run()
         slots = _result_slots(self.fn, self.facts.results_varying)
         result = _result_type(slots, lanes)
@@ -300,10 +310,7 @@ class _FunctionBody(FunctionEmitter):
             n = lanes if v else 1
             whole = w.inst(f"insertvalue {result} {whole}, {llvm_type(leaf, n)} {self.lanes.operand(value, n)}, {i}")
         w.do(f"ret {result} {whole}" if slots else "ret void")
-        body = "\n".join(["entry:", *w.allocas, "  br label %first", *w.lines])
-        self.shared.functions.append(
-            f"define internal {result} @{self.name}({', '.join(signature)}) noinline #0 {{\n{body}\n}}"
-        )
+        self.define(f"internal {result} @{self.name}({', '.join(signature)}) noinline")
 
     def run(self) -> list[V]:
         """Emit the body; the results."""

@@ -10,12 +10,13 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ir.nodes import Operation, Value
+from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import ATOMIC_KINDS, COMPARISONS, ELEMENTWISE, slice_parts
 from ..lang.types import F64, I32, I64, Array, Packed, Scalar, element
 from .atomics import Atomics
 from .control import Control, Fall, Level
 from .lanes import Lanes, V
+from .lines import Lines
 from .locals import Locals, Picked, is_pickable
 from .log import Log
 from .memory import Memory, member_range, memory_leaves, path_range
@@ -50,6 +51,16 @@ class EmitOptions:
     additions: str = "atomic"
 
 
+@dataclass(frozen=True)
+class Parts:
+    """The classes that write what differs between machines: these are a CPU's."""
+
+    lanes: type[Lanes] = Lanes
+    atomics: type[Atomics] = Atomics
+    reports: type[Reports] = Reports
+    totals: type[Totals] = Totals
+
+
 @dataclass
 class Shared:
     """What the functions of one unit have in common."""
@@ -57,6 +68,8 @@ class Shared:
     target: Target
     options: EmitOptions
     lanes: int
+    parts: Parts = Parts()
+    lines: Lines | None = None
     declarations: dict[str, None] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
     names: dict[tuple, str] = field(default_factory=dict)
@@ -89,20 +102,21 @@ class FunctionEmitter(Control):
     ):
         self.shared, self.facts = shared, facts
         self.w = Writer()
-        self.lanes = Lanes(self.w, shared.lanes, shared.target, shared.declare)
+        self.scope = ""  # of the function, in debug information
+        self.lanes = shared.parts.lanes(self.w, shared.lanes, shared.target, shared.declare)
         self.memory = Memory(self.lanes)
         self.locals = Locals(self.memory)
         self.stack: dict[Value, str] = {}  # addresses of local arrays
-        self.atomics = Atomics(self.lanes, self.memory)
+        self.atomics = shared.parts.atomics(self.lanes, self.memory)
         self.log = Log(self.lanes, self.memory, self.atomics, logged)
-        self.totals = Totals(self.lanes, self.atomics, self.log, totals)
-        self.reports = Reports(self.lanes, shared.declare)
+        self.totals = shared.parts.totals(self.lanes, self.atomics, self.log, totals)
+        self.reports = shared.parts.reports(self.lanes, shared.declare)
         self.mask: str | None = None
         self.values: dict[Value, list[V]] = {}
         self.levels: list[Level] = []
         self.copied = False  # inside a region that is emitted twice: copies of copies would grow without end
         self.thread = "%thread"
-        self.stashes: dict[Scalar, tuple[str, str]] = {}  # cell type: where its stash begins, how many cells there are
+        self.stashes: dict[Scalar, list[V]] = {}  # cell type: the array of the thread's cells
         self.tids: Callable[[int, int], V] | None = None
         if returns is not None:
             self.returns = returns
@@ -120,6 +134,24 @@ class FunctionEmitter(Control):
         for name in _PLAIN.split():
             table[name] = getattr(self, "op_" + name)
         return table
+
+    def operation(self, op: Operation) -> None:
+        if self.shared.lines is not None:
+            self.w.location = self.shared.lines.location(op.loc, self.scope)
+        super().operation(op)
+
+    def begin(self, fn: Function, name: str) -> None:
+        """Start writing the body of the LLVM function `name`."""
+        if self.shared.lines is not None:
+            self.scope = self.shared.lines.scope(fn, name)
+            self.w.location = self.shared.lines.location(fn.loc, self.scope)
+        self.w.start("first")
+
+    def define(self, head: str) -> None:
+        """Make an LLVM function with this head of what has been written."""
+        scope = f"!dbg {self.scope} " if self.scope else ""
+        body = "\n".join(["entry:", *self.w.allocas, "  br label %first", *self.w.lines])
+        self.shared.functions.append(f"define {head} #0 {scope}{{\n{body}\n}}")
 
     def one(self, op: Operation, leaves: list[V]) -> None:
         self.values[op.results[0]] = leaves
@@ -295,10 +327,7 @@ class FunctionEmitter(Control):
         self.one(op, [array[1], V(PTR, "null"), *array[2:]])
 
     def op_stash(self, op: Operation) -> None:
-        """Cells of neighbouring lanes lie side by side."""
-        base, cells = self.stashes[op.attr]
-        size, n = op.attr.size, self.lanes.lanes
-        self.one(op, [V(PTR, base, size if n > 1 else 0), V(PTR, "null"), V(I64, cells), V(I64, str(n * size))])
+        self.one(op, self.stashes[op.attr])
 
     def op_is_null(self, op: Operation) -> None:
         self.one(op, [self.memory.is_null(self.get(op.args[0])[0])])

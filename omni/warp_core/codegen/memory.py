@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial, reduce
+from math import gcd
 from typing import Any
 
 from ..lang.types import BOOL, I8, I16, I32, I64, MAX_NDIM, Array, Packed, Struct, Type, leaves, members
@@ -82,6 +83,8 @@ class Memory:
     def __init__(self, lanes: Lanes):
         self.lanes, self.w = lanes, lanes.w
         self.rarely = False  # what is emitted seldom runs: short code before fast code
+        self.aligned = 1  # a power of two that addresses of elements are multiples of
+        self.note = ""  # metadata of scalar loads
 
     # -- addresses ----------------------------------------------------------------------------------------------
 
@@ -247,7 +250,7 @@ class Memory:
 
     def _load_uniform(self, address: V, offset: int, leaf: Leaf) -> V:
         at = self.displace(address, offset).text
-        raw = self.w.inst(f"load {memory_type(leaf)}, ptr {at}, align {leaf.align}")
+        raw = self.w.inst(f"load {memory_type(leaf)}, ptr {at}, align {self._align(offset, leaf)}{self.note}")
         return V(leaf, self._from_memory(raw, leaf, 1))
 
     def _from_memory(self, raw: str, leaf: Leaf, n: int) -> str:
@@ -337,7 +340,10 @@ class Memory:
         text = value.text if value.uniform else self.lanes.extract(value, self.last_lane(mask))
         text = self._to_memory(text, leaf, 1)
         at = self.displace(address, offset).text
-        self.w.do(f"store {memory_type(leaf)} {text}, ptr {at}, align {leaf.align}")
+        self.w.do(f"store {memory_type(leaf)} {text}, ptr {at}, align {self._align(offset, leaf)}")
+
+    def _align(self, offset: int, leaf: Leaf) -> int:
+        return max(leaf.align, gcd(self.aligned, offset))
 
     def last_lane(self, mask: str | None) -> str:
         n = self.lanes.lanes

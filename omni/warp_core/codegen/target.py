@@ -1,6 +1,7 @@
 """What the code generator must know about a machine.
 
-A `Target` is a frozen value and part of every cache key. `host()` reads the processor's own feature list, so that a
+A `Target` is a frozen value and part of every cache key: a processor level (`x86`, `host`) or a GPU architecture
+(`cuda`). `host()` reads the processor's own feature list, so that a
 cached kernel starts without loading LLVM; it picks one of a few levels rather than an exact model, which makes cached
 code portable between machines of a level.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,10 @@ class Target:
     half: bool
     vector_bits: int
 
+    @property
+    def is_gpu(self) -> bool:
+        return self.triple.startswith("nvptx")
+
 
 # Levels from best to least: needed flags of /proc/cpuinfo, then what LLVM is told.
 _X86_LEVELS = (
@@ -36,6 +42,27 @@ _X86_LEVELS = (
     ("avx2", {"avx2", "fma", "bmi2", "f16c"}, "x86-64-v3", 8, 256),
     ("sse4", {"sse4_2", "popcnt"}, "x86-64-v2", 4, 128),
 )
+
+
+class GpuOptions(NamedTuple):
+    """How to compile a kernel for a GPU.
+
+    Attributes:
+        block_dim: the most threads a block of the launch may have.
+        max_registers: registers that a thread may take, 0 for what suits the code.
+        aligned: whether all array arguments, gradients and arrays in structs too, have addresses and strides that are
+            multiples of the largest power of two, up to 16, that divides the size of their elements. Then vectors of 2
+            or 4 numbers, quaternions and small matrices are read and written at once.
+        disjoint: whether no two array arguments share memory, gradients included. Then arrays that are only read take
+            the path of constant data.
+        lines: whether the code tells profilers which line of the source it belongs to.
+    """
+
+    block_dim: int = 256
+    max_registers: int = 0
+    aligned: bool = False
+    disjoint: bool = False
+    lines: bool = False
 
 
 def _triple() -> str:
@@ -53,6 +80,24 @@ def x86(name: str) -> Target:
             modern = "fma" in flags  # every processor with fma converts half floats
             return Target(name, _triple(), cpu, features, lanes, modern, modern, bits)
     raise ValueError(f"no x86-64 level {name!r}; there are {[row[0] for row in _X86_LEVELS]}")
+
+
+# GPU architectures that are compiled for, by compute capability (10 times it). PTX made for one runs on all later ones.
+CUDA_ARCHITECTURES = (75, 80, 86, 89, 90, 100, 103, 120)
+
+
+def cuda(capability: int) -> Target:
+    """The best target for an NVIDIA GPU of a compute capability, given as 10 times it: 75 is Turing, 90 Hopper.
+
+    Raises:
+        ValueError: the GPU is older than all architectures there is code for.
+    """
+    known = [arch for arch in CUDA_ARCHITECTURES if arch <= capability]
+    if not known:
+        found, least = (f"{n // 10}.{n % 10}" for n in (capability, CUDA_ARCHITECTURES[0]))
+        raise ValueError(f"the GPU has compute capability {found}, kernels need {least} or higher")
+    name = f"sm_{known[-1]}"
+    return Target(name, "nvptx64-nvidia-cuda", name, "", 1, True, True, 128)
 
 
 def _cpu_flags() -> set[str]:

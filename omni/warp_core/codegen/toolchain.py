@@ -20,7 +20,7 @@ LLVM_VERSION = ".".join(map(str, llvm.llvm_version_info))
 # Only intrinsics with these names may be emitted: LLVM ends the process on one it cannot select.
 _NAMES = "abs ceil ctlz ctpop fabs floor fma fptosi fptoui masked rint sqrt trunc vector"
 INTRINSICS = frozenset(_NAMES.split())
-_lock = threading.Lock()
+lock = threading.Lock()  # held around every use of LLVM
 
 
 class ToolchainError(RuntimeError):
@@ -36,14 +36,15 @@ def _machine(target: Target) -> llvm.TargetMachine:
     )
 
 
-def _check_intrinsics(text: str) -> None:
+def check_intrinsics(text: str, allowed: frozenset[str] = INTRINSICS) -> None:
+    """Raise ToolchainError unless all intrinsics in `text` are `allowed`: by their first name, or in full."""
     for part in text.split("@llvm.")[1:]:
-        name = part.partition("(")[0].partition(".")[0]
-        if name not in INTRINSICS:
+        name = part.partition("(")[0]
+        if name not in allowed and (name := name.partition(".")[0]) not in allowed:
             raise ToolchainError(f"intrinsic llvm.{name} is not on the white list")
 
 
-def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     tuning = llvm.create_pipeline_tuning_options(speed_level=2)
     builder = llvm.create_pass_builder(machine, tuning)
     passes = llvm.create_new_module_pass_manager()
@@ -69,8 +70,8 @@ def assembly(text: str, target: Target) -> str:
 
 
 def _prepare(text: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
-    _check_intrinsics(text)
-    with _lock:
+    check_intrinsics(text)
+    with lock:
         machine = _machine(target)
         try:
             module = llvm.parse_assembly(text)
@@ -79,5 +80,5 @@ def _prepare(text: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMach
             raise ToolchainError(str(error)) from None
         module.triple = target.triple
         module.data_layout = str(machine.target_data)
-        _optimize(module, machine)
+        optimize(module, machine)
         return module, machine

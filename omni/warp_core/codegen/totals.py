@@ -42,14 +42,14 @@ def _is_total(op: Operation, function: Function) -> bool:
     indices = op.args[1 : 1 + index_count(op.args[0].type, path)]
     leaves = [leaf for _, leaf in memory_leaves(op.args[-1].type)]
     plain = not any(leaf in NARROW for leaf in leaves)
-    return kind in REDUCIBLE and plain and all(_is_fixed(i, function) for i in indices)
+    return kind in REDUCIBLE and plain and all(is_fixed(i, function) for i in indices)
 
 
-def _is_fixed(value: Value, function: Function) -> bool:
+def is_fixed(value: Value, function: Function) -> bool:
     """Whether `value` is the same for all threads of a launch, and in every iteration of a loop."""
     if value.op is None:
         return value in function.params
-    return value.op.code != "tid" and OPS[value.op.code].pure and all(_is_fixed(a, function) for a in value.op.args)
+    return value.op.code != "tid" and OPS[value.op.code].pure and all(is_fixed(a, function) for a in value.op.args)
 
 
 class Totals:

@@ -82,9 +82,13 @@ def shuffle_mask(indices) -> str:
 
 
 class Writer:
-    """The body of one function, in blocks. Allocas are collected for the entry block."""
+    """The body of one function, in blocks. Allocas are collected for the entry block.
+
+    `location` is appended to instructions: what debug information knows about them.
+    """
 
     def __init__(self) -> None:
+        self.location = ""
         self.lines: list[str] = []
         self.allocas: list[str] = []
         self.block = "entry"
@@ -101,12 +105,12 @@ class Writer:
     def inst(self, text: str) -> str:
         """Append an instruction with a result; returns its name."""
         name = self.name()
-        self.lines.append(f"  {name} = {text}")
+        self.lines.append(f"  {name} = {text}{self.location}")
         return name
 
     def do(self, text: str) -> None:
         """Append an instruction without a result."""
-        self.lines.append("  " + text)
+        self.lines.append(f"  {text}{self.location}")
 
     def alloca(self, llvm: str) -> str:
         name = self.name()

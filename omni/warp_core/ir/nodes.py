@@ -17,6 +17,7 @@ Control flow is structured. A region is one straight list of operations that end
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -32,6 +33,16 @@ class Loc(NamedTuple):
     end_line: int = 0
     end_col: int = 0
     inlined: Loc | None = None
+
+
+_LIBRARY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "lib", "")
+
+
+def user_loc(loc: Loc | None) -> Loc | None:
+    """A place in the user's source: that of the call where library code was inlined."""
+    while loc is not None and loc.inlined is not None and loc.file.startswith(_LIBRARY):
+        loc = loc.inlined
+    return loc
 
 
 class Value:

@@ -1,0 +1,253 @@
+"""What a GPU's threads do in their own way: atomics, reports, the C library's functions, conversions.
+
+A kernel for a GPU is emitted for one lane by the code that serves CPUs. These classes, named by `PARTS`, take the place
+of the CPU's where instructions differ. `nvptx.py` has the kernel around them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ..lang.types import F16, F32, F64, I32, I64, U32, Scalar
+from .atomics import REDUCIBLE, Atomics, combining, neutral
+from .function import Parts
+from .lanes import Lanes, V
+from .remainder import fmod
+from .reports import Reports
+from .totals import Totals
+from .writer import NARROW, Leaf, literal, llvm_type
+
+_NEVER = (1 << 63) - 1  # wc_failure.thread while nothing failed
+_PRINTED = 32  # operands that one call of vprintf takes
+_WARP = (16, 8, 4, 2, 1)
+
+
+class CudaLanes(Lanes):
+    """Arithmetic of one thread."""
+
+    def libm(self, name: str, t: Scalar, args: list[V]) -> V:
+        """Functions of the C library come from libdevice, in double; remainders are our own."""
+        if name == "fmod":
+            kind = F64 if t is F64 else F32
+            self.declare(fmod(kind))
+            ty = llvm_type(kind)
+            given = ", ".join(f"{ty} {self.cast(a, kind).text}" for a in args)
+            return self.cast(V(kind, self.w.inst(f"call {ty} @fmod_{kind.key}({given})")), t)
+        given = ", ".join(f"double {self.cast(a, F64).text}" for a in args)
+        self.declare(f"declare double @__nv_{name}({', '.join(['double'] * len(args))})")
+        return self.cast(V(F64, self.w.inst(f"call double @__nv_{name}({given})")), t)
+
+    def _cast(self, s: Scalar, t: Scalar, n: int, x: str) -> str:
+        """The conversion instruction clamps by itself, and makes 0 of NaN."""
+        if s is F32 and t in (I32, U32):
+            name = "llvm.nvvm.f2i.rz" if t is I32 else "llvm.nvvm.f2ui.rz"
+            return self.intrinsic(name, "i32", ("float", x))
+        return super()._cast(s, t, n, x)
+
+
+class CudaAtomics(Atomics):
+    """Atomics among the threads of the device. Where all threads of a launch update one element, the threads of a warp
+    first bring together what they have: `together` says that the next operation is such a one.
+    """
+
+    scope = ' syncscope("device")'
+    together = False
+
+    def emit(self, kind: str, address: V, leaf: Leaf, value: V, compare: V | None, used: bool, mask: str | None) -> V:
+        assert isinstance(leaf, Scalar)
+        if self.together and not used and kind in REDUCIBLE:
+            self.once(kind, address.text, leaf, value)
+            return V(leaf, literal(0, leaf))
+        if self.together and used and kind in ("add", "sub") and value.literal_int is not None and leaf.bits >= 32:
+            return self._counted(kind, address.text, leaf, value.literal_int)
+        return super().emit(kind, address, leaf, value, compare, used, mask)
+
+    def once(self, kind: str, address: str, leaf: Leaf, value: V, mask: str | None = None) -> None:
+        """One atomic for a warp whose threads are all here, else one for each thread. All addresses are the same one,
+        or null for threads that do not take part.
+        """
+        assert isinstance(leaf, Scalar)
+        w = self.w
+        whole, some, leader, done = (w.label(hint) for hint in ("warp", "threads", "leader", "counted"))
+        active = self._sreg("activemask", "")
+        here = w.inst(f"icmp ne ptr {address}, null")
+        w.cond_br(w.inst(f"icmp eq i32 {active}, -1"), whole, some)
+        w.start(whole)
+        reduced = self._reduce_warp(kind, leaf, value).text
+        voters = self.lanes.intrinsic("llvm.nvvm.vote.ballot.sync", "i32", ("i32", "-1"), ("i1", here))
+        before = w.inst(f"and i32 {voters}, {self._sreg('lanemask.lt')}")
+        first = w.inst(f"icmp eq i32 {before}, 0")
+        w.cond_br(w.inst(f"and i1 {here}, {first}"), leader, done)
+        w.start(leader)
+        self._one(kind, address, leaf, reduced, None)
+        w.br(done)
+        w.start(some)
+        alone = w.label("alone")
+        w.cond_br(here, alone, done)
+        w.start(alone)
+        self._one(kind, address, leaf, value.text, None)
+        w.br(done)
+        w.start(done)
+
+    def _sreg(self, name: str, prefix: str = "read.ptx.sreg.") -> str:
+        return self.lanes.intrinsic(f"llvm.nvvm.{prefix}{name}", "i32")
+
+    def _reduce_warp(self, kind: str, t: Scalar, value: V) -> V:
+        """What the 32 threads of a warp have together, in each of them."""
+        if t.is_int and t.bits == 32 and int(self.lanes.target.cpu.removeprefix("sm_")) >= 80:
+            name = _redux(kind, t)
+            arguments = ("i32", value.text), ("i32", "-1")
+            return V(t, self.lanes.intrinsic(f"llvm.nvvm.redux.sync.{name}", "i32", *arguments))
+        for distance in _WARP:
+            other = self._halves(t, value.text, lambda x: self._shuffle("bfly", "-1", x, str(distance)))  # noqa: B023
+            value = self.lanes.binary(combining(kind), value, V(t, other))
+        return value
+
+    def _shuffle(self, how: str, threads: str, value: str, where: str) -> str:
+        given = ("i32", threads), ("i32", value), ("i32", where), ("i32", "31")
+        return self.lanes.intrinsic(f"llvm.nvvm.shfl.sync.{how}.i32", "i32", *given)
+
+    def _halves(self, t: Scalar, text: str, move: Callable[[str], str]) -> str:
+        """Apply `move`, which is for 32 bits, to a number of any size."""
+        ty, bits = llvm_type(t), f"i{t.bits}"
+        raw = self._bitcast(ty, bits, text) if ty != bits else text
+        if t.bits < 32:
+            moved = self.w.inst(f"trunc i32 {move(self.w.inst(f'zext {bits} {raw} to i32'))} to {bits}")
+        elif t.bits == 32:
+            moved = move(raw)
+        else:
+            low = self.w.inst(f"zext i32 {move(self.w.inst(f'trunc i64 {raw} to i32'))} to i64")
+            high = self.w.inst(f"trunc i64 {self.w.inst(f'lshr i64 {raw}, 32')} to i32")
+            high = self.w.inst(f"zext i32 {move(high)} to i64")
+            moved = self.w.inst(f"or i64 {low}, {self.w.inst(f'shl i64 {high}, 32')}")
+        return self._bitcast(bits, ty, moved) if ty != bits else moved
+
+    def _counted(self, kind: str, address: str, t: Scalar, step: int) -> V:
+        """The threads that are here each take `step` of a counter: one of them takes all, the others their turn."""
+        w, ty = self.w, llvm_type(t)
+        leader, join = w.label("leader"), w.label("counted")
+        active = self._sreg("activemask", "")
+        lowest = self.lanes.intrinsic("llvm.cttz.i32", "i32", ("i32", active), ("i1", "false"))
+        below = w.inst(f"and i32 {active}, {self._sreg('lanemask.lt')}")
+        count, rank = (self.lanes.intrinsic("llvm.ctpop.i32", "i32", ("i32", x)) for x in (active, below))
+        entry = w.block
+        w.cond_br(w.inst(f"icmp eq i32 {rank}, 0"), leader, join)
+        w.start(leader)
+        whole = w.inst(f"mul {ty} {self._as(t, count)}, {step}")
+        old = self._one(kind, address, t, whole, None)
+        last = w.block
+        w.br(join)
+        w.start(join)
+        first = w.phi(ty, [("0", entry), (old, last)])
+        first = self._halves(t, first, lambda x: self._shuffle("idx", active, x, lowest))
+        mine = w.inst(f"mul {ty} {self._as(t, rank)}, {step}")
+        return V(t, w.inst(f"{kind} {ty} {first}, {mine}"))
+
+    def _as(self, t: Scalar, count: str) -> str:
+        return count if t.bits == 32 else self.w.inst(f"zext i32 {count} to i{t.bits}")
+
+    def _one(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
+        if t.is_float and kind == "sub":
+            return self._one("add", address, t, self.lanes.unary("neg", V(t, value)).text, None)
+        if t is F16 and kind == "add":
+            half = self.w.inst(f"bitcast i16 {value} to half")
+            old = self.w.inst(f"atomicrmw fadd ptr {address}, half {half}{self.scope} monotonic")
+            return self.w.inst(f"bitcast half {old} to i16")
+        if t.is_float and t not in NARROW and kind in ("min", "max"):
+            return self._extremum(kind, address, t, value)
+        return super()._one(kind, address, t, value, compare)
+
+    def _extremum(self, kind: str, address: str, t: Scalar, value: str) -> str:
+        """Floats without a sign are ordered as their bits are, as signed integers even below those with a sign; floats
+        with a sign are ordered the other way round, as unsigned integers above those without. NaN changes nothing.
+        """
+        w, ty, bits = self.w, llvm_type(t), f"i{t.bits}"
+        number = w.inst(f"fcmp uno {ty} {value}, {value}")
+        raw = w.inst(f"select i1 {number}, {ty} {literal(neutral(kind, t), t)}, {ty} {value}")
+        raw = self._bitcast(ty, bits, raw)
+        plain, signed, done = w.label("plain"), w.label("signed"), w.label("updated")
+        w.cond_br(w.inst(f"icmp sge {bits} {raw}, 0"), plain, signed)
+        found = []
+        for label, name in ((plain, kind), (signed, "umin" if kind == "max" else "umax")):
+            w.start(label)
+            found.append((w.inst(f"atomicrmw {name} ptr {address}, {bits} {raw}{self.scope} monotonic"), w.block))
+            w.br(done)
+        w.start(done)
+        return self._bitcast(bits, ty, w.phi(bits, found))
+
+
+class CudaTotals(Totals):
+    """What a thread has brought together, while it went over the launch in strides."""
+
+    def finish(self) -> None:
+        """Threads without an address have nothing to add, and hand in what changes nothing."""
+        for _, kind, leaf, total, place in self.slots.values():
+            address = self.w.inst(f"load ptr, ptr {place}")
+            value = self.w.inst(f"load {llvm_type(leaf)}, ptr {total}")
+            self.atomics.once(kind, address, leaf, V(leaf, value))
+
+
+def _redux(kind: str, t: Scalar) -> str:
+    name = combining(kind)
+    return f"u{name}" if name in ("min", "max") and not t.is_signed else name
+
+
+_FORMAT = re.compile(r"%(?:%|([-+ 0#]*\d*(?:\.\d+)?)(?:hh|h|ll|l|z)?([a-zA-Z]))")
+_WIDE = "diuxXo"
+
+
+class CudaReports(Reports):
+    """Output through the driver's vprintf, failures into the launch's record, which `%context` points to."""
+
+    def printf(self, text: str, slots: list[V], mask: str | None) -> None:
+        """Print in calls of as many operands as one may have. Other threads may print between two of them."""
+        self.declare("declare i32 @vprintf(ptr, ptr)")
+        for piece, kinds in printed_pieces(text):
+            given, slots = slots[: len(kinds)], slots[len(kinds) :]
+            given = [self._truth(v) if kind == "s" else v for v, kind in zip(given, kinds)]
+            buffer = self.w.alloca(f"[{max(1, len(given))} x i64], align 8")
+            self._fill(buffer, given, "0")
+            self.w.do(f"call i32 @vprintf(ptr {self._string(piece)}, ptr {buffer})")
+
+    def _truth(self, slot: V) -> V:
+        """The address of the word for a truth value, as a number."""
+        yes, no = (f"ptr {self._string(word)}" for word in ("True", "False"))
+        word = self.w.inst(f"select i1 {self.w.inst(f'icmp ne i64 {slot.text}, 0')}, {yes}, {no}")
+        return V(I64, self.w.inst(f"ptrtoint ptr {word} to i64"))
+
+    def fail(self, site: int, thread: str, slots: list[V], mask: str | None) -> None:
+        """The first thread to take the record (`wc_failure` of abi.h) writes the rest of it."""
+        w = self.w
+        won, done = w.label("failed"), w.label("reported")
+        pair = w.inst(f"cmpxchg ptr %context, i64 {_NEVER}, i64 {thread}{CudaAtomics.scope} monotonic monotonic")
+        w.cond_br(w.inst(f"extractvalue {{ i64, i1 }} {pair}, 1"), won, done)
+        w.start(won)
+        for offset, number in ((8, site), (12, len(slots))):
+            at = w.inst(f"getelementptr i8, ptr %context, i64 {offset}")
+            w.do(f"store i32 {number}, ptr {at}")
+        self._fill(w.inst("getelementptr i8, ptr %context, i64 16"), slots, "0")
+        w.br(done)
+        w.start(done)
+
+
+def printed_pieces(text: str) -> list[tuple[str, str]]:
+    """A format in parts that vprintf takes: (format, letters of its operands). Integers are 64 bits wide."""
+    pieces: list[tuple[str, str]] = []
+    piece = kinds = ""
+    at = 0
+    for m in _FORMAT.finditer(text):
+        piece += text[at : m.start()]
+        at = m.end()
+        if not m[2]:
+            piece += "%%"
+            continue
+        if len(kinds) == _PRINTED:
+            pieces.append((piece, kinds))
+            piece = kinds = ""
+        piece += f"%{m[1]}{'ll' if m[2] in _WIDE else ''}{m[2]}"
+        kinds += m[2]
+    return [*pieces, (piece + text[at:], kinds)]
+
+
+PARTS = Parts(CudaLanes, CudaAtomics, CudaReports, CudaTotals)

@@ -1,0 +1,278 @@
+"""From an IR kernel to LLVM assembly for an NVIDIA GPU: one thread of the launch for each thread of the device.
+
+The operations are emitted by the code that serves CPUs, for one lane, with the parts of `cuda.py` in the place of a
+CPU's. Here is the function around them. Start with `emit_cuda`.
+
+**What a launch passes.** The entry takes two parameters by value. The first is the argument block: all parameters in
+order, laid out like the fields of a C struct (as for a CPU's `wc_kernel`, abi.h). The second is `LAUNCH`:
+
+    int64 threads        the product of the launch dimensions
+    int64 dims[4]        launch dimensions, 1 beyond the last
+    void* failure        a `wc_failure` of abi.h that the device can write, `thread` set to INT64_MAX; null will do for
+                         kernels without sites. The first thread that fails takes it.
+    void* stash[2]       memory for what the loops of an adjoint keep: for cells of 4 bytes, and for cells of 8
+    int64 cells[2]       how many cells each thread has there
+
+Blocks are one-dimensional, of up to `GpuOptions.block_dim` threads. Thread t of the grid (block * block size + thread)
+runs thread t of the launch; there must be at least as many. Kernels that add up over the whole launch, and adjoints with
+a stash, are *strided*: thread t runs t, t + n, t + 2 n, … of the launch, n being the size of the grid, so that any grid
+will do: there a grid that fills the device once is best, and the stash stays small. All other kernels have no such loop,
+since it would hold registers and keep the next index for work that the hardware does for nothing.
+
+Cell i of a stash lies at base + (i * n + t) * size: cells of neighbouring threads lie side by side, and a warp's
+accesses are whole lines. A thread that needs more reports the site of kind "gradient-memory", whose value is the
+number of cells it asked for, and leaves; a launch may be done again with as many.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..ir.nodes import Function, Loc, Operation, Value
+from ..ir.ops import index_count
+from ..ir.printer import reachable
+from ..lang.types import I32, I64
+from .accumulation import accumulation
+from .cuda import PARTS, CudaAtomics
+from .emit import KernelEmitter, Unit, emit_call
+from .exits import Join
+from .function import EmitOptions, Shared
+from .lanes import V
+from .lines import Lines, Metadata
+from .target import GpuOptions, Target
+from .totals import gathered, is_fixed
+from .writer import PTR
+
+# Where the fields of `LAUNCH` lie, and its size.
+_THREADS, _DIMS, _FAILURE, _STASH, _CELLS, _LAUNCH_BYTES = 0, 8, 40, 48, 64, 80
+
+
+def emit_cuda(fn: Function, target: Target, options: EmitOptions, gpu: GpuOptions) -> Unit:
+    """Emit kernel `fn`. It must be verified IR without `assert` operations (the checks pass removes them)."""
+    metadata = Metadata()
+    metadata.node("!{}")
+    shared = Shared(target, options, 1, PARTS, Lines(metadata, fn) if gpu.lines else None)
+    shared.emit_callee = emit_call
+    kernel = _CudaKernel(shared, fn, gpu)
+    kernel.emit()
+    bounds = [f'"nvvm.maxntid"="{gpu.block_dim}"']
+    bounds += [f'"nvvm.maxnreg"="{gpu.max_registers}"'] if gpu.max_registers else []
+    attributes = ["attributes #0 = { nounwind }", f"attributes #1 = {{ {' '.join(bounds)} }}"]
+    named = shared.lines.named() if shared.lines else []
+    header = f'target triple = "{target.triple}"'
+    text = "\n".join([header, *shared.functions, *shared.declarations, *attributes, *named, *metadata.lines(), ""])
+    return Unit(
+        text,
+        kernel.symbol,
+        kernel.arity,
+        lanes=1,
+        params=tuple((p.name, p.type) for p in fn.params),
+        sites=tuple(shared.sites.values()),
+        accumulation=accumulation(fn, log=False),
+        gathers=kernel.strided,
+        strided=kernel.strided,
+        stashes=tuple(cell.size for cell in kernel.cells),
+        needs=tuple(dict(reversed(list(_libm_calls(fn)))).items()),
+    )
+
+
+def _libm_calls(fn: Function) -> Iterator[tuple[str, Loc | None]]:
+    """Functions of the C library that are called, and for which line of the user's."""
+    for op in fn.body.walk():
+        if op.code == "libm" and op.attr != "fmod":
+            yield op.attr, op.loc
+        elif op.code == "call":
+            for name, loc in _libm_calls(op.attr):
+                yield name, op.loc if op.attr.is_library else loc
+
+
+def argument_bytes(fn: Function) -> int:
+    """The size of the argument block."""
+    at = 0
+    for param in fn.params:
+        at = -(-at // param.type.align) * param.type.align + param.type.size
+    return at
+
+
+class _CudaKernel(KernelEmitter):
+    atomics: CudaAtomics
+
+    def __init__(self, shared: Shared, fn: Function, gpu: GpuOptions):
+        super().__init__(shared, fn, gathered(fn), frozenset())
+        self.arrays = Arrays(fn, gpu)
+        self.symbol = re.sub(r"\W", "_", fn.name, flags=re.ASCII)[:100] + "_kernel"
+        self.cells = sorted({op.attr for op in fn.body.walk() if op.code == "stash"}, key=lambda t: t.size)
+        self.strided = bool(self.totals.operations or self.cells)
+        self.number = self.grid = ""  # this thread's number in the grid, and the grid's size
+
+    def emit(self) -> None:
+        w = self.w
+        self.begin(self.fn, self.symbol)
+        self.load_parameters()
+        self.number = self.counted("ctaid.x", "tid.x")
+        self.grid = self.counted("nctaid.x") if self.strided else ""
+        self.find_stashes()
+        w.do(f"%context = load ptr, ptr {self.field(_FAILURE)}, align 8")
+        threads = w.inst(f"load i64, ptr {self.field(_THREADS)}, align 8")
+        head, inside, done = w.label("threads"), w.label("thread"), w.label("endthreads")
+        entry, following = w.block, w.name()
+        self.thread = w.name() if self.strided else self.number
+        w.br(head)
+        w.start(head)
+        at = len(w.lines)
+        w.cond_br(w.inst(f"icmp slt i64 {self.thread}, {threads}"), inside, done)
+        w.start(inside)
+        self.run_thread()
+        if self.strided:
+            w.lines.insert(at, f"  {self.thread} = phi i64 [ {self.number}, %{entry} ], [ {following}, %{w.block} ]")
+            w.do(f"{following} = add i64 {self.thread}, {self.grid}")
+        w.br(head if self.strided else done)
+        w.start(done)
+        self.totals.finish()
+        w.do("ret void")
+        args = f"ptr byval([{max(8, argument_bytes(self.fn))} x i8]) align 16 %args"
+        self.define(f"ptx_kernel void @{self.symbol}({args}, ptr byval([{_LAUNCH_BYTES} x i8]) align 8 %launch) #1")
+
+    def load_parameters(self) -> None:
+        """Arrays lie in global memory, which is told to LLVM once for each."""
+        super().load_parameters()
+        for values in self.params.values():
+            for i, v in enumerate(values):
+                if v.type is PTR:
+                    there = self.w.inst(f"addrspacecast ptr {v.text} to ptr addrspace(1)")
+                    values[i] = V(PTR, self.w.inst(f"addrspacecast ptr addrspace(1) {there} to ptr"))
+
+    # -- the launch ---------------------------------------------------------------------------------------------
+
+    def field(self, offset: int) -> str:
+        return self.w.inst(f"getelementptr i8, ptr %launch, i64 {offset}")
+
+    def register(self, name: str) -> str:
+        number = self.lanes.intrinsic(f"llvm.nvvm.read.ptx.sreg.{name}", "i32")
+        return self.w.inst(f"zext i32 {number} to i64")
+
+    def counted(self, blocks: str, threads: str = "") -> str:
+        """So many blocks of threads, and threads."""
+        product = self.w.inst(f"mul i64 {self.register(blocks)}, {self.register('ntid.x')}")
+        return self.w.inst(f"add i64 {product}, {self.register(threads)}") if threads else product
+
+    def find_stashes(self) -> None:
+        for cell in self.cells:
+            which = 8 * (cell.size > 4)
+            memory = self.w.inst(f"load ptr, ptr {self.field(_STASH + which)}, align 8")
+            there = self.w.inst(f"addrspacecast ptr {memory} to ptr addrspace(1)")
+            memory = self.w.inst(f"addrspacecast ptr addrspace(1) {there} to ptr")
+            cells = self.w.inst(f"load i64, ptr {self.field(_CELLS + which)}, align 8")
+            mine = self.memory.advance(V(PTR, memory), V(I64, self.w.inst(f"mul i64 {self.number}, {cell.size}")))
+            stride = self.w.inst(f"mul i64 {self.grid}, {cell.size}")
+            self.stashes[cell] = [mine, V(PTR, "null"), V(I64, cells), V(I64, stride)]
+
+    def run_thread(self) -> None:
+        """The body, for thread `self.thread` of the launch."""
+        indices = self.unflattened()
+        whole = V(I32, self.w.inst(f"trunc i64 {self.thread} to i32")) if self.arity > 1 else indices[0]
+        self.tids = lambda k, count: indices[k] if count == self.arity else whole
+        self.values = dict(self.params)
+        self.returns = Join(self, "endbody", [])
+        self.region(self.fn.body, self.returns)
+        self.returns.finish()
+
+    def unflattened(self) -> list[V]:
+        """The launch indices of the thread. LLVM adds a short cut to a 64-bit division, for operands of 32 bits: they
+        are in all launches that are not huge.
+        """
+        w, left, found = self.w, self.thread, []
+        for k in range(self.arity - 1, 0, -1):
+            extent = w.inst(f"load i64, ptr {self.field(_DIMS + 8 * k)}, align 8")
+            quotient = w.inst(f"udiv i64 {left}, {extent}")
+            found.insert(0, w.inst(f"sub i64 {left}, {w.inst(f'mul i64 {quotient}, {extent}')}"))
+            left = quotient
+        return [V(I32, w.inst(f"trunc i64 {x} to i32")) for x in (left, *found)]
+
+    # -- memory -------------------------------------------------------------------------------------------------
+
+    def op_load(self, op: Operation) -> None:
+        self.memory.aligned = self.arrays.alignment(op)
+        self.memory.note = ", !invariant.load !0" if self.arrays.is_constant(op) else ""
+        super().op_load(op)
+        self.memory.aligned, self.memory.note = 1, ""
+
+    def op_store(self, op: Operation) -> None:
+        self.memory.aligned = self.arrays.alignment(op)
+        super().op_store(op)
+        self.memory.aligned = 1
+
+    def op_atomic(self, op: Operation) -> None:
+        indices = op.args[1 : 1 + index_count(op.args[0].type, op.attr[1])]
+        at_one_place = op.args[0] in self.fn.params and all(is_fixed(i, self.fn) for i in indices)
+        self.atomics.together = at_one_place
+        super().op_atomic(op)
+        self.atomics.together = False
+
+
+def _is_own(array: Value) -> bool:
+    """Whether an array is memory of the thread's own."""
+    while array.op is not None and array.op.code == "slice":
+        array = array.op.args[0]
+    return array.op is not None and array.op.code in ("alloca", "stash")
+
+
+def _writes(fn: Function) -> bool:
+    """Whether a function writes memory that may not be the thread's own."""
+    return any(op.code in ("store", "atomic") and not _is_own(op.args[0]) for op in fn.body.walk())
+
+
+# Where an array comes from: a parameter, members of it, and whether it is the gradient of that.
+Origin = tuple[Value, tuple[int, ...], bool]
+
+
+class Arrays:
+    """What is known of the arrays of a kernel: their alignment, and which are only read."""
+
+    def __init__(self, fn: Function, gpu: GpuOptions):
+        self.fn, self.gpu = fn, gpu
+        self.written: set[Origin] | None = set()  # None: anything may be written
+        for op in fn.body.walk():
+            if op.code in ("store", "atomic"):
+                self._write(op.args[0])
+            elif op.code == "call" and any(_writes(f) for f in reachable([op.attr])):
+                self.written = None
+        if not gpu.disjoint:
+            self.written = None
+
+    def _write(self, array: Value) -> None:
+        if _is_own(array):
+            return
+        origin = self.origin(array)
+        if origin is None:
+            self.written = None
+        elif self.written is not None:
+            self.written.add(origin)
+
+    def origin(self, array: Value) -> Origin | None:
+        """Where an array comes from, or None if that is not known."""
+        path: list[int] = []
+        gradient = False
+        while array.op is not None:
+            op = array.op
+            if op.code == "extract":
+                path.insert(0, op.attr)
+            elif op.code == "grad":
+                gradient = True
+            elif op.code != "slice":
+                return None
+            array = op.args[0]
+        return (array, tuple(path), gradient) if array in self.fn.params else None
+
+    def is_constant(self, op: Operation) -> bool:
+        """Whether nothing writes what a load reads while the kernel runs."""
+        origin = self.origin(op.args[0])
+        return origin is not None and self.written is not None and origin not in self.written
+
+    def alignment(self, op: Operation) -> int:
+        """What the address of the element that is accessed is known to be a multiple of."""
+        array = op.args[0].type
+        if not self.gpu.aligned or -1 in op.attr or self.origin(op.args[0]) is None:
+            return 1
+        return min(16, array.dtype.size & -array.dtype.size)
