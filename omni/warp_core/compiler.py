@@ -27,7 +27,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from . import config
-from .codegen.target import Target
+from .codegen.target import GpuOptions, Target
 from .ir.nodes import Loc, user_loc
 from .lang.errors import CompileError, Diagnostic, InternalError, NotDifferentiable, Place, Span
 from .lang.kernel import Kernel
@@ -64,11 +64,28 @@ class Accumulation(NamedTuple):
     parts: bool = False
 
 
+class Grid(NamedTuple):
+    """What launching a CUDA kernel asks for (`codegen.nvptx` says how).
+
+    Attributes:
+        block_dim: the most threads a block may have.
+        strided: whether any number of blocks will do; otherwise the grid must have a thread for each of the launch.
+        argument_bytes: the size of the argument block.
+        stashes: the sizes of cells (4, 8) that the launch must provide memory for.
+    """
+
+    block_dim: int
+    strided: bool
+    argument_bytes: int
+    stashes: tuple[int, ...]
+
+
 class Artifact(NamedTuple):
     """A compiled kernel. `symbol` is its entry in `code`, `params` the type keys of its parameters in order, `written`
     which of them it may write through, `arity` how many launch indices it asks for, `sites` where debug code may stop,
     `accumulation` how it adds to arrays, `warnings` what was told about the kernel (`front.notices`), `milliseconds`
-    how long each stage of compiling took.
+    how long each stage of compiling took. For a GPU `code` is PTX, `machine_code` what ptxas made of it if that was
+    asked for, and `grid` says how to launch.
     """
 
     kernel: str
@@ -84,6 +101,8 @@ class Artifact(NamedTuple):
     accumulation: Accumulation = Accumulation()
     warnings: tuple[tuple[int, int, str], ...] = ()
     milliseconds: dict[str, float] = {}  # noqa: RUF012 - never changed
+    machine_code: bytes = b""
+    grid: Grid | None = None
 
 
 class CompileRequest(NamedTuple):
@@ -102,6 +121,7 @@ class CompileRequest(NamedTuple):
             share memory.
         additions: how atomic additions of floats reach memory: "logged"; "ordered" where results must not depend on how
             a launch is divided; "atomic" for a launch that sees the memory it adds to in another way, too.
+        gpu: what matters for a GPU only.
     """
 
     kernel: Kernel
@@ -114,10 +134,11 @@ class CompileRequest(NamedTuple):
     contract: bool = True
     adjoint: str = ""
     additions: str = "logged"
+    gpu: GpuOptions = GpuOptions()
 
     def key(self) -> str:
         """Hash of everything that the artifact depends on, in hexadecimal."""
-        content = _stage("front.digest").digest(self.kernel, positions=self.debug)
+        content = _stage("front.digest").digest(self.kernel, positions=self.debug or self.gpu.lines)
         options = {name: value for name, value in self._asdict().items() if name != "kernel"}
         return blake2b(repr((content, options, compiler_version())).encode(), digest_size=20).hexdigest()
 
@@ -215,11 +236,12 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     watch.lap("passes")
     emit = _stage("codegen.emit")
     options = emit.EmitOptions(request.lanes or 0, request.inner_contiguous, request.flat, request.additions)
-    made["llvm"] = unit = emit.emit_cpu(fn, request.target, options)
+    made["llvm"] = unit = (_emit_gpu if request.target.is_gpu else _emit_cpu)(request, fn, options)
     watch.lap("emit")
-    toolchain = _stage("codegen.toolchain")
+    _stage("codegen.toolchain")
     watch.lap("load llvm")
-    code = toolchain.object_code(unit.text, request.target)
+    generate = _gpu_code if request.target.is_gpu else _cpu_code
+    machine = generate(request, fn, unit)
     watch.lap("llvm")
     return Artifact(
         kernel=request.kernel.name,
@@ -228,7 +250,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         written=written,
         arity=unit.arity,
         lanes=unit.lanes,
-        code=code,
+        **machine,
         reads=reverse.reads if reverse else (),
         replays=reverse.replays if reverse else False,
         accumulation=_accumulation(unit, request.additions),
@@ -245,6 +267,38 @@ def _accumulation(unit: Any, additions: str) -> Accumulation:
     logged, touched, atomic = (tuple(map(tuple, group)) for group in (arrays.logged, arrays.touched, arrays.atomic))
     in_order = additions == "ordered"
     return Accumulation(logged, touched, atomic, arrays.anywhere, in_order, arrays.ordered, unit.gathers)
+
+
+def _emit_cpu(request: CompileRequest, fn: Any, options: Any) -> Any:
+    return _stage("codegen.emit").emit_cpu(fn, request.target, options)
+
+
+def _cpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:
+    return {"code": _stage("codegen.toolchain").object_code(unit.text, request.target)}
+
+
+def _emit_gpu(request: CompileRequest, fn: Any, options: Any) -> Any:
+    return _stage("codegen.nvptx").emit_cuda(fn, request.target, options, request.gpu)
+
+
+def _gpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:
+    """PTX, and machine code if that is asked for. What no GPU can do is told as a mistake of the kernel's."""
+    ptx = _stage("codegen.ptx")
+    size = _stage("codegen.nvptx").argument_bytes(fn)
+    wrong = []
+    if size > ptx.MOST_ARGUMENT_BYTES:
+        message = f"the arguments take {size} bytes; a GPU takes {ptx.MOST_ARGUMENT_BYTES}"
+        wrong.append(Diagnostic("too-large", message, _place(fn.loc), help="put what is large into an array"))
+    if unit.needs and ptx.find_libdevice() is None:
+        for name, loc in unit.needs:
+            message = f"`{name}` of float64 numbers needs NVIDIA's library libdevice, which was not found"
+            wrong.append(Diagnostic("libdevice", message, _place(loc), help=ptx.LIBDEVICE_HELP))
+    if wrong:
+        raise CompileError(request.kernel.subject, wrong)
+    text = ptx.ptx(unit.text, request.target, size, [name for name, _ in unit.needs])
+    made = ptx.assemble(text, request.target) if request.gpu.assemble else None
+    grid = Grid(request.gpu.block_dim, unit.strided, size, unit.stashes)
+    return {"code": text.encode(), "machine_code": made[0] if made else b"", "grid": grid}
 
 
 def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool]:

@@ -56,6 +56,8 @@ class GpuOptions(NamedTuple):
         disjoint: whether no two array arguments share memory, gradients included. Then arrays that are only read take
             the path of constant data.
         lines: whether the code tells profilers which line of the source it belongs to.
+        assemble: whether NVIDIA's assembler makes machine code of the PTX, if it is found. Otherwise the driver does
+            when it loads the kernel.
     """
 
     block_dim: int = 256
@@ -63,6 +65,7 @@ class GpuOptions(NamedTuple):
     aligned: bool = False
     disjoint: bool = False
     lines: bool = False
+    assemble: bool = False
 
 
 def _triple() -> str:

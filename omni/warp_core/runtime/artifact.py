@@ -1,6 +1,7 @@
 """A compiled kernel as the bytes of a file.
 
-The file is a header (magic, format, checksum, two lengths), the facts as JSON, the object. The reader trusts nothing:
+The file is a header (magic, format, checksum, two lengths), the facts as JSON, the object (for a GPU, PTX and machine
+code). The reader trusts nothing:
 lengths are checked against the data and the checksum covers everything after it, so that a truncated or altered file is
 a `DamagedArtifact` and never a crash.
 """
@@ -11,7 +12,7 @@ import json
 import struct
 from hashlib import blake2b
 
-from ..compiler import Accumulation, Artifact, Site
+from ..compiler import Accumulation, Artifact, Grid, Site
 
 MAGIC = b"OmWarpK\n"
 FORMAT = 4
@@ -26,11 +27,13 @@ class DamagedArtifact(ValueError):
 
 def to_bytes(artifact: Artifact) -> bytes:
     """The file image of `artifact`."""
-    facts = {k: v for k, v in artifact._asdict().items() if k != "code"}
+    facts = {k: v for k, v in artifact._asdict().items() if k not in ("code", "machine_code")}
+    facts["code_bytes"] = len(artifact.code)
     meta = json.dumps(facts, separators=(",", ":")).encode()
-    lengths = struct.pack("<II", len(meta), len(artifact.code))
-    digest = blake2b(lengths + meta + artifact.code, digest_size=32).digest()
-    return MAGIC + struct.pack("<I", FORMAT) + digest + lengths + meta + artifact.code
+    code = artifact.code + artifact.machine_code
+    lengths = struct.pack("<II", len(meta), len(code))
+    digest = blake2b(lengths + meta + code, digest_size=32).digest()
+    return MAGIC + struct.pack("<I", FORMAT) + digest + lengths + meta + code
 
 
 def from_bytes(data: bytes) -> Artifact:
@@ -53,6 +56,10 @@ def from_bytes(data: bytes) -> Artifact:
         logged, touched, atomic = (tuple(map(tuple, group)) for group in places)
         facts["accumulation"] = Accumulation(logged, touched, atomic, anywhere, in_order, alone, parts)
         facts |= {name: tuple(facts[name]) for name in ("params", "written", "reads")}
-        return Artifact(**facts, code=data[body:])
+        if facts["grid"] is not None:
+            *numbers, stashes = facts["grid"]
+            facts["grid"] = Grid(*numbers, tuple(stashes))
+        end = body + facts.pop("code_bytes")
+        return Artifact(**facts, code=data[body:end], machine_code=data[end:])
     except (ValueError, TypeError, KeyError) as e:
         raise DamagedArtifact(f"facts: {e}") from None
