@@ -82,14 +82,16 @@ class Machine:
         self.unit: Unit = emit_cpu(fn, target, EmitOptions(lanes, inner_contiguous, flat, additions))
         self.failures: list[tuple[int, int, list[int]]] = []
         self.printed: list[str] = []
+        self._load(self.unit.text, target)
+
+    def _load(self, text: str, target: Target) -> None:
         self._callbacks()
-        code = toolchain.object_code(self.unit.text, target)
+        code = toolchain.object_code(text, target)
         machine = llvm.Target.from_triple(target.triple).create_target_machine(reloc="pic", codemodel="small")
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
-        void, i64 = ctypes.c_void_p, ctypes.c_int64
-        self._entry = ctypes.CFUNCTYPE(None, void, void, i64, i64, void)(self._engine.get_function_address("kernel"))
+        self._address = self._engine.get_function_address(self.unit.symbol)
 
     def _callbacks(self) -> None:
         void, i64, i32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
@@ -123,10 +125,15 @@ class Machine:
             block += bytes(-len(block) % t.align) + self._encode(value, t, buffers)
         raw = (ctypes.c_char * max(1, len(block))).from_buffer(block or bytearray(1))
         stop = total if end is None else end
-        self._entry(ctypes.addressof(raw), ctypes.addressof(grid), begin, stop, None)
-        self.log.apply()
+        self._launch(raw, grid, begin, stop)
         for array, data, _ in buffers:
             array.data[:] = [_decode(data, i * array.dtype.size, array.dtype) for i in range(len(array.data))]
+
+    def _launch(self, block: Any, grid: Any, begin: int, end: int) -> None:
+        void, i64 = ctypes.c_void_p, ctypes.c_int64
+        entry = ctypes.CFUNCTYPE(None, void, void, i64, i64, void)(self._address)
+        entry(ctypes.addressof(block), ctypes.addressof(grid), begin, end, None)
+        self.log.apply()
 
     def _encode(self, value: Any, t: Type, buffers: list) -> bytes:
         if not isinstance(t, Array):
@@ -139,6 +146,8 @@ class Machine:
         raw = (ctypes.c_char * len(data)).from_buffer(data)
         buffers.append((value, data, raw))
         descriptor = _Array(data=ctypes.addressof(raw) + value.offset * t.dtype.size)
+        if value.grad is not None:
+            descriptor.grad = _Array.from_buffer_copy(self._encode(value.grad, t, buffers)).data
         stride = t.dtype.size
         for k in reversed(range(t.ndim)):
             descriptor.shape[k], descriptor.strides[k] = value.shape[k], stride

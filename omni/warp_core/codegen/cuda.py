@@ -100,7 +100,7 @@ class CudaAtomics(Atomics):
             arguments = ("i32", value.text), ("i32", "-1")
             return V(t, self.lanes.intrinsic(f"llvm.nvvm.redux.sync.{name}", "i32", *arguments))
         for distance in _WARP:
-            other = self._halves(t, value.text, lambda x: self._shuffle("bfly", "-1", x, str(distance)))  # noqa: B023
+            other = self._halves(t, value.text, lambda x: self._shuffle("bfly", "-1", x, str(distance)))
             value = self.lanes.binary(combining(kind), value, V(t, other))
         return value
 
@@ -128,9 +128,12 @@ class CudaAtomics(Atomics):
         w, ty = self.w, llvm_type(t)
         leader, join = w.label("leader"), w.label("counted")
         active = self._sreg("activemask", "")
-        lowest = self.lanes.intrinsic("llvm.cttz.i32", "i32", ("i32", active), ("i1", "false"))
         below = w.inst(f"and i32 {active}, {self._sreg('lanemask.lt')}")
-        count, rank = (self.lanes.intrinsic("llvm.ctpop.i32", "i32", ("i32", x)) for x in (active, below))
+        bit = w.inst(f"and i32 {active}, {w.inst(f'sub i32 0, {active}')}")
+        under = w.inst(f"sub i32 {bit}, 1")  # a bit for each lane below the first that is here
+        count, rank, lowest = (
+            self.lanes.intrinsic("llvm.ctpop.i32", "i32", ("i32", x)) for x in (active, below, under)
+        )
         entry = w.block
         w.cond_br(w.inst(f"icmp eq i32 {rank}, 0"), leader, join)
         w.start(leader)

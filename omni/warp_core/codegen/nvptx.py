@@ -14,10 +14,10 @@ order, laid out like the fields of a C struct (as for a CPU's `wc_kernel`, abi.h
     int64 cells[2]       how many cells each thread has there
 
 Blocks are one-dimensional, of up to `GpuOptions.block_dim` threads. Thread t of the grid (block * block size + thread)
-runs thread t of the launch; there must be at least as many. Kernels that add up over the whole launch, and adjoints with
-a stash, are *strided*: thread t runs t, t + n, t + 2 n, … of the launch, n being the size of the grid, so that any grid
-will do: there a grid that fills the device once is best, and the stash stays small. All other kernels have no such loop,
-since it would hold registers and keep the next index for work that the hardware does for nothing.
+runs thread t of the launch; there must be at least as many. Kernels that add up over the whole launch, and adjoints
+with a stash, are *strided*: thread t runs t, t + n, t + 2 n, … of the launch, n being the size of the grid, so that any
+grid will do: there a grid that fills the device once is best, and the stash stays small. All other kernels have no such
+loop, since it would hold registers and keep the next index for work that the hardware does for nothing.
 
 Cell i of a stash lies at base + (i * n + t) * size: cells of neighbouring threads lie side by side, and a warp's
 accesses are whole lines. A thread that needs more reports the site of kind "gradient-memory", whose value is the
@@ -113,7 +113,8 @@ class _CudaKernel(KernelEmitter):
         self.number = self.counted("ctaid.x", "tid.x")
         self.grid = self.counted("nctaid.x") if self.strided else ""
         self.find_stashes()
-        w.do(f"%context = load ptr, ptr {self.field(_FAILURE)}, align 8")
+        record = self.in_global(w.inst(f"load ptr, ptr {self.field(_FAILURE)}, align 8"))
+        w.do(f"%context = getelementptr i8, ptr {record}, i64 0")
         threads = w.inst(f"load i64, ptr {self.field(_THREADS)}, align 8")
         head, inside, done = w.label("threads"), w.label("thread"), w.label("endthreads")
         entry, following = w.block, w.name()
@@ -140,8 +141,11 @@ class _CudaKernel(KernelEmitter):
         for values in self.params.values():
             for i, v in enumerate(values):
                 if v.type is PTR:
-                    there = self.w.inst(f"addrspacecast ptr {v.text} to ptr addrspace(1)")
-                    values[i] = V(PTR, self.w.inst(f"addrspacecast ptr addrspace(1) {there} to ptr"))
+                    values[i] = V(PTR, self.in_global(v.text))
+
+    def in_global(self, address: str) -> str:
+        there = self.w.inst(f"addrspacecast ptr {address} to ptr addrspace(1)")
+        return self.w.inst(f"addrspacecast ptr addrspace(1) {there} to ptr")
 
     # -- the launch ---------------------------------------------------------------------------------------------
 
@@ -160,9 +164,7 @@ class _CudaKernel(KernelEmitter):
     def find_stashes(self) -> None:
         for cell in self.cells:
             which = 8 * (cell.size > 4)
-            memory = self.w.inst(f"load ptr, ptr {self.field(_STASH + which)}, align 8")
-            there = self.w.inst(f"addrspacecast ptr {memory} to ptr addrspace(1)")
-            memory = self.w.inst(f"addrspacecast ptr addrspace(1) {there} to ptr")
+            memory = self.in_global(self.w.inst(f"load ptr, ptr {self.field(_STASH + which)}, align 8"))
             cells = self.w.inst(f"load i64, ptr {self.field(_CELLS + which)}, align 8")
             mine = self.memory.advance(V(PTR, memory), V(I64, self.w.inst(f"mul i64 {self.number}, {cell.size}")))
             stride = self.w.inst(f"mul i64 {self.grid}, {cell.size}")
@@ -182,7 +184,8 @@ class _CudaKernel(KernelEmitter):
         """The launch indices of the thread. LLVM adds a short cut to a 64-bit division, for operands of 32 bits: they
         are in all launches that are not huge.
         """
-        w, left, found = self.w, self.thread, []
+        w, left = self.w, self.thread
+        found: list[str] = []
         for k in range(self.arity - 1, 0, -1):
             extent = w.inst(f"load i64, ptr {self.field(_DIMS + 8 * k)}, align 8")
             quotient = w.inst(f"udiv i64 {left}, {extent}")

@@ -3,11 +3,11 @@
 LLVM picks the oldest version of PTX that knows the architecture, so that drivers older than the compiler take it too
 (6.3 for sm_75, 7.8 for sm_90, 8.6 for sm_100); only an argument block of more than 4 kB asks for more, 8.1.
 
-`__nv_sin` and its kin, which emitted code calls for functions of the C library in double, come from NVIDIA's library of
-bitcode, libdevice. It is not part of this package. It and the assembler are looked for where CUDA is commonly found: the
-folders that CUDA_HOME and CUDA_PATH name, the wheels nvidia-cuda-nvcc (ptxas) and nvidia-nvvm (libdevice), the folder of
-a `ptxas` on PATH, and /usr/local/cuda. (cuda-pathfinder looks in the same places but for the last two.) The functions
-that kernels have asked for are kept as bitcode of their own, a few kB each, as parsing the library takes 30 ms.
+`__nv_sin` and its kin, which emitted code calls for functions of the C library in double, come from NVIDIA's library
+of bitcode, libdevice. It is not part of this package. It and the assembler are looked for where CUDA is commonly found:
+the folders that CUDA_HOME and CUDA_PATH name, the wheels nvidia-cuda-nvcc (ptxas) and nvidia-nvvm (libdevice), the
+folder of a `ptxas` on PATH, and /usr/local/cuda. (cuda-pathfinder looks in the same places but for the last two.) The
+functions that kernels have asked for are kept as bitcode of their own, a few kB each: parsing the library takes 30 ms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_ARGUMENT_BYTES = 32_764 - 80 - 16
 _OLD_ARGUMENT_BYTES = 4_352 - 80 - 16
 
 # LLVM ends the process on an instruction that it cannot select: these it can. Those of the hardware are named in full.
-_COMMON = "abs ceil ctlz ctpop cttz fabs floor fma fptosi fptoui rint sqrt trunc"
+_COMMON = "abs ceil ctlz ctpop fabs floor fma fptosi fptoui rint sqrt trunc"
 _HARDWARE = """
 activemask f2i.rz f2ui.rz vote.ballot.sync shfl.sync.bfly.i32 shfl.sync.idx.i32
 read.ptx.sreg.tid.x read.ptx.sreg.ntid.x read.ptx.sreg.ctaid.x read.ptx.sreg.nctaid.x

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from ..compiler import Accumulation, Artifact, Grid, Site
 
 MAGIC = b"OmWarpK\n"
-FORMAT = 4
+FORMAT = 5
 _HEADER = struct.Struct("<8sI32sII")  # magic, format, checksum, length of the facts, length of the object
 _CHECKED_FROM = 8 + 4 + 32
 MAX_BYTES = 1 << 30
@@ -57,8 +57,8 @@ def from_bytes(data: bytes) -> Artifact:
         facts["accumulation"] = Accumulation(logged, touched, atomic, anywhere, in_order, alone, parts)
         facts |= {name: tuple(facts[name]) for name in ("params", "written", "reads")}
         if facts["grid"] is not None:
-            *numbers, stashes = facts["grid"]
-            facts["grid"] = Grid(*numbers, tuple(stashes))
+            facts["grid"] = Grid(*facts["grid"])
+            facts["grid"] = facts["grid"]._replace(stashes=tuple(facts["grid"].stashes))
         end = body + facts.pop("code_bytes")
         return Artifact(**facts, code=data[body:end], machine_code=data[end:])
     except (ValueError, TypeError, KeyError) as e:

@@ -1,0 +1,97 @@
+"""Every kernel of the test-suite and every library function, forward and adjoint, as PTX; and assembled, where there
+is a ptxas. That LLVM can select all of it is part of the test: it ends the process where it cannot.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Iterator
+
+import pytest
+
+import omni.warp_core as wp
+from omni.warp_core.autodiff.adjoint import adjoint_kernel
+from omni.warp_core.codegen import ptx
+from omni.warp_core.codegen.emit import EmitOptions
+from omni.warp_core.codegen.nvptx import emit_cuda
+from omni.warp_core.codegen.target import GpuOptions, cuda
+from omni.warp_core.compiler import CompileRequest, compile
+from omni.warp_core.front.gradients import library_gradient
+from omni.warp_core.lang.errors import NotDifferentiable
+from omni.warp_core.lang.kernel import Kernel
+from omni.warp_core.passes import pipeline
+from tests.codegen.ptx_batch import assemble, in_child
+from tests.fuzz.corpus import modules
+from tools import costs
+
+_PARTS = 8
+_OTHERS = {1: 75, 3: 100, 5: 120}  # parts that are assembled for other architectures than the rest
+_ARCHITECTURES = [_OTHERS.get(part, 90) for part in range(_PARTS)]
+_FORBIDDEN = (".sys", "fence", "membar")
+
+
+def _part(things: list, part: int) -> list:
+    return things[part::_PARTS]
+
+
+def _check(found: dict[str, str], capability: int) -> None:
+    for name, text in found.items():
+        assert not [word for word in _FORBIDDEN if word in _instructions(text)], name
+    assemble(found.values(), capability)
+
+
+def _instructions(text: str) -> str:
+    """The text without data, whose names and strings may be anything."""
+    return "\n".join(line for line in text.splitlines() if line.startswith("\t"))
+
+
+def _kernels(text: str) -> list[Kernel]:
+    space: dict = {}
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
+        wp.kernel_from_source(text, filename="<corpus>", namespace=space)
+    return [k for k in space.values() if isinstance(k, Kernel)]
+
+
+def _compiled(texts: list[str], capability: int) -> Iterator[tuple[str, str]]:
+    """PTX of the kernels of these modules. Each third way of compiling is taken with other options."""
+    warnings.simplefilter("ignore")
+    ways = ({}, {"debug": True}, {"adjoint": "distinct"})
+    options = (GpuOptions(), GpuOptions(aligned=True, disjoint=True), GpuOptions(64, 128, True, True, True))
+    for number, text in enumerate(texts):
+        for kernel in _kernels(text):
+            for i, way in enumerate(ways):
+                with contextlib.suppress(wp.CompileError, TypeError):
+                    types, gpu = tuple(t for _, t in kernel.params), options[(number + i) % 3]
+                    request = CompileRequest(kernel, types, cuda(capability), gpu=gpu, **way)
+                    yield f"{number} {kernel.name} {way}", compile(request).code.decode()
+
+
+@pytest.mark.parametrize("part", range(_PARTS))
+def test_kernels_of_the_test_suite(part):
+    texts = _part(sorted(modules()), part)
+    found = in_child(lambda: _compiled(texts, _ARCHITECTURES[part]))
+    assert len(found) > 100
+    _check(found, _ARCHITECTURES[part])
+
+
+def _library(functions: list, capability: int) -> Iterator[tuple[str, str]]:
+    for name, function in functions:
+        forward = costs.kernel(function)
+        made = [(name, forward)]
+        with contextlib.suppress(NotDifferentiable):
+            made.append((f"adjoint of {name}", adjoint_kernel(forward, library_gradient).function))
+        for title, fn in made:
+            unit = emit_cuda(pipeline.run(fn), cuda(capability), EmitOptions(), GpuOptions(aligned=True))
+            needs = [n for n, _ in unit.needs]
+            if not needs or ptx.find_libdevice() is not None:
+                yield title, ptx.ptx(unit.text, cuda(capability), 0, needs)
+
+
+@pytest.mark.parametrize("part", range(_PARTS))
+def test_library_functions(part):
+    functions = _part(sorted(costs.functions(), key=lambda row: row[0]), part)
+    found = in_child(lambda: _library(functions, _ARCHITECTURES[part]))
+    assert len(found) > len(functions) / 2
+    _check(found, _ARCHITECTURES[part])
