@@ -43,7 +43,7 @@ PURE = {"config", "lang.errors", "lang", "ir", "lib", "front", "passes", "codege
 STANDARD = set(sys.stdlib_module_names)
 # Top-level name of a third-party module -> files or folders (relative to the package) that may import it.
 THIRD_PARTY = {
-    "llvmlite": ("codegen/toolchain.py",),
+    "llvmlite": ("codegen/toolchain.py", "codegen/ptx.py"),
     "matplotlib": ("autograd/plot.py",),
     "numpy": ("runtime", "algo", "autograd", "geometry", "interop", "usd", "nodes", "cli.py"),
     "pxr": ("usd", "nodes"),
