@@ -1,5 +1,7 @@
 """The gradient of every library function: against central differences at random points, and at singular points.
 
+Differences judge double precision. Single and half precision are judged by double precision at the same numbers.
+
 A row such as `quat_rotate q v3 -> v3` names the function, the types of its arguments and of its results; a kernel is
 made of it, and its adjoint runs in the interpreter. Types that come with a domain: `p` positive, `u` inside (-1, 1),
 `q` a unit quaternion, `t` a rigid motion; a number stands for itself.
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 
 import numpy as np
 import pytest
@@ -19,21 +22,28 @@ from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir import interp
 from omni.warp_core.ir.memory import MemArray
 from omni.warp_core.lang.errors import NotDifferentiable
+from omni.warp_core.lang.registry import public
 from omni.warp_core.lang.types import F64
 from omni.warp_core.lib.index import INDEX
 from tests.autodiff.judge import kernel_of
 
-# type: (components, how it is made of them)
+# precision: (suffix of types, NumPy's type, rounding unit)
+PRECISIONS = {
+    "float64": ("d", np.float64, 2.0**-52),
+    "float32": ("f", np.float32, 2.0**-23),
+    "float16": ("h", np.float16, 2.0**-10),
+}
+# type: (components, how it is made of them; a type of the precision that is judged ends with @)
 TYPES = {
-    **dict.fromkeys("spu", (1, "wp.float64")),
+    **dict.fromkeys("spu", (1, "@")),
     "f": (1, "wp.float32"),
-    **{f"v{n}": (n, f"wp.vec{n}d") for n in (2, 3, 4)},
+    **{f"v{n}": (n, f"wp.vec{n}@") for n in (2, 3, 4)},
     **{f"w{n}": (n, f"wp.vec{n}") for n in (2, 3, 4)},
-    **{f"m{n}": (n * n, f"wp.mat{n}{n}d") for n in (2, 3, 4)},
-    "v6": (6, "wp.spatial_vectord"),
-    "m6": (36, "wp.spatial_matrixd"),
-    "q": (4, "wp.quatd"),
-    "t": (7, "wp.transformd"),
+    **{f"m{n}": (n * n, f"wp.mat{n}{n}@") for n in (2, 3, 4)},
+    "v6": (6, "wp.spatial_vector@"),
+    "m6": (36, "wp.spatial_matrix@"),
+    "q": (4, "wp.quat@"),
+    "t": (7, "wp.transform@"),
 }
 
 ROWS = """
@@ -52,7 +62,7 @@ cw_mul v3 v3 -> v3; cw_mul m2 m2 -> m2; cw_div v3 v3 -> v3; cw_div m2 m2 -> m2
 transpose m3 -> m3; trace m3 -> s; ddot m3 m3 -> s; diag v3 -> m3; get_diag m3 -> v3
 determinant m2 -> s; determinant m3 -> s; determinant m4 -> s; inverse m2 -> m2; inverse m3 -> m3; inverse m4 -> m4
 mul m3 v3 -> v3; mul v3 m3 -> v3; mul m2 m2 -> m2; mul q q -> q; mul t t -> t
-div_approx s p -> s; inverse_approx p -> s
+div_approx s p -> s; inverse_approx p -> s; inverse_approx m3 -> m3; mod s p -> s; mod s -0.75 -> s; floordiv s p -> s
 quat_from_axis_angle v3 s -> q; quat_to_axis_angle q -> v3 s; quat_inverse q -> q; quat_rotate q v3 -> v3
 quat_rotate_inv q v3 -> v3; quat_to_matrix q -> m3; quat_from_matrix m3 -> q; quat_from_matrix m4 -> q
 quat_rpy s s s -> q; quat_to_rpy q -> v3; quat_slerp q q s -> q; quat_between_vectors v3 v3 -> q
@@ -72,36 +82,40 @@ noise wp.uint32(7) f -> f; noise wp.uint32(7) w2 -> f; noise wp.uint32(7) w3 -> 
 pnoise wp.uint32(7) f 3 -> f; pnoise wp.uint32(7) w2 3 2 -> f; pnoise wp.uint32(7) w3 3 2 4 -> f
 pnoise wp.uint32(7) w4 3 2 4 5 -> f; curlnoise wp.uint32(7) w2 -> w2; curlnoise wp.uint32(7) w3 -> w3
 curlnoise wp.uint32(7) w4 -> w3
+index v3 1 -> s; index q 3 -> s; index t -1 -> s; index m3 1 2 -> s; index m3 1 -> v3; randf wp.uint32(7) f f -> f
 svd2 m2 -> m2 v2 m2; svd3 m3 -> m3 v3 m3; qr3 m3 -> m3 m3; eig3 m3 -> m3 v3
 """
 TABLE = [row.strip() for row in ROWS.replace("\n", ";").split(";") if row.strip()]
 
-# Neither arguments nor results that could have a derivative, or an argument that is changed in place.
+# Neither arguments nor results that could have a derivative.
 WITHOUT = """
-    isfinite isnan isinf argmin argmax quat_identity transform_identity bit_count lower_bound index intersect_tri_tri
-    rand_init randi randu randf randn poisson sample_cdf sample_triangle sample_unit_ring sample_unit_disk
+    isfinite isnan isinf argmin argmax quat_identity transform_identity bit_count lower_bound intersect_tri_tri
+    rand_init randi randu randn poisson sample_cdf sample_triangle sample_unit_ring sample_unit_disk
     sample_unit_sphere_surface sample_unit_sphere sample_unit_hemisphere_surface sample_unit_hemisphere
-    sample_unit_square sample_unit_cube transform_set_translation transform_set_rotation
+    sample_unit_square sample_unit_cube
 """
 
 
 class Case:
     """A kernel y = f(x) of all components, its adjoint and both in the interpreter."""
 
-    def __init__(self, row: str):
-        self.row = row
-        call, _, results = row.partition(" -> ")
-        name, *self.args = call.split()
+    def __init__(self, row: str, precision: str = "float64", call: str = ""):
+        self.row, self.numpy = row, PRECISIONS[precision][1]
+        suffix = PRECISIONS[precision][0]
+        given_types, _, results = row.partition(" -> ")
+        name, *self.args = given_types.split()
         self.results = results.split()
         at, given = 0, []
         for a in self.args:
             count, make = TYPES.get(a, (0, ""))
-            parts = ", ".join(f"{'wp.float32' if a[0] in 'fw' else ''}(x[{at + i}])" for i in range(count))
-            given.append(f"{make}({parts})" if count else f"wp.float64({a})" if "." in a and "(" not in a else a)
+            scalar = "wp.float32" if a[0] in "fw" else f"wp.{precision}"
+            parts = ", ".join(f"{scalar}(x[{at + i}])" for i in range(count))
+            made = scalar if make == "@" else make.replace("@", suffix)
+            given.append(f"{made}({parts})" if count else f"{scalar}({a})" if "." in a and "(" not in a else a)
             at += count
         self.inputs = at
         names = [f"r{k}" for k in range(len(self.results))]
-        lines = [f"    {', '.join(names)} = wp.{name}({', '.join(given)})"]
+        lines = ["    " + (call.format(*given) if call else f"{', '.join(names)} = wp.{name}({', '.join(given)})")]
         at = 0
         for r, t in zip(names, self.results):
             count = TYPES[t][0]
@@ -112,7 +126,7 @@ class Case:
                 at += 1
         self.outputs = at
         text = "\n".join(["@wp.kernel", "def program(x: F, y: F):", *lines, ""])
-        self.function = lower_kernel(kernel_of(text, f"<library {row}>"))
+        self.function = lower_kernel(kernel_of(text, f"<library {row} {precision}>"))
 
     @property
     def single(self) -> bool:
@@ -123,7 +137,7 @@ class Case:
         for a in self.args:
             if a in TYPES:
                 out += _sample(a, r)
-        return [float(np.float32(x)) for x in out] if self.single else out
+        return [float((np.float32 if self.single else self.numpy)(x)) for x in out]
 
     def value(self, x: list[float]) -> np.ndarray:
         y = MemArray(F64, (self.outputs,), [0.0] * self.outputs)
@@ -165,10 +179,10 @@ def _sample(name: str, r: random.Random) -> list[float]:
     return [r.uniform(-2, 2) for _ in range(count)]
 
 
-def judged(row: str) -> str:
+def judged(row: str, call: str = "") -> str:
     """right, refused, or what is wrong."""
     r = random.Random(row)
-    case = Case(row)
+    case = Case(row, call=call)
     for _ in range(3):
         x, weights = case.sample(r), [r.uniform(-1, 1) for _ in range(case.outputs)]
         try:
@@ -189,8 +203,53 @@ def test_at_random_points(row, record_property):
     assert kind == "right"
 
 
+# As good as the arithmetic: in units of the largest component of the gradient, or of 1.
+BOUND = 16
+# The signs of their factors, and the order, are those of rounding. test_decompositions has what is made of them.
+FREE = ("svd3", "eig3")
+TYPED = [row for row in TABLE if not set(re.findall(r"\b[fw]\d?\b", row)) and row.split()[0] not in FREE]
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16"])
+@pytest.mark.parametrize("row", TYPED)
+def test_in_other_precisions(row, precision):
+    case, exact, r = Case(row, precision), Case(row), random.Random(row)
+    for _ in range(3):
+        x, weights = case.sample(r), [r.randint(-8, 8) / 8.0 for _ in range(case.outputs)]
+        parts = [exact.gradient(x, [w * (k == j) for k, w in enumerate(weights)]) for j in range(case.outputs)]
+        scale = max(1.0, np.abs(parts).sum(0).max())
+        unit = PRECISIONS[precision][2]
+        np.testing.assert_allclose(case.gradient(x, weights), np.sum(parts, 0), rtol=0, atol=BOUND * unit * scale)
+
+
+OPERATORS = {"mod", "floordiv"}
+# Functions that give their results to variables, and what calls them for a row.
+ASSIGNING = {
+    "transform_set_translation": ("t v3 -> t", "r0 = {0}\n    wp.transform_set_translation(r0, {1})"),
+    "transform_set_rotation": ("t q -> t", "r0 = {0}\n    wp.transform_set_rotation(r0, {1})"),
+    "quat_to_axis_angle": (
+        "q -> v3 s",
+        "r0 = wp.vec3d()\n    r1 = wp.float64()\n    wp.quat_to_axis_angle({0}, r0, r1)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ASSIGNING)
+def test_functions_that_assign(name):
+    row, call = ASSIGNING[name]
+    assert judged(f"{name} {row}", call) == "right"
+
+
 def test_every_function_is_in_the_table():
-    assert {row.split()[0] for row in TABLE} | set(WITHOUT.split()) == set(INDEX)
+    tabled, without = {row.split()[0] for row in TABLE}, set(WITHOUT.split())
+    assert tabled | without | set(ASSIGNING) == set(INDEX) | OPERATORS
+    assert not (tabled | set(ASSIGNING)) & without
+
+
+@pytest.mark.parametrize("name", WITHOUT.split())
+def test_what_has_no_gradient_says_so(name):
+    doc = public(name).__doc__
+    assert "Derivative: none" in doc or "Derivative: " not in doc
 
 
 IDENTITY = [0.0, 0.0, 0.0, 1.0]
@@ -228,6 +287,42 @@ POINTS = [
     ("copysign s s -> s", [2.0, -0.0], [-1.0, 0.0]),
     ("copysign s s -> s", [-2.0, 1.0], [-1.0, 0.0]),
     ("frac s -> s", [1.0], [1.0]),
+    ("frac s -> s", [-1.0], [1.0]),
+    ("frac s -> s", [0.0], [1.0]),
+    ("mod s p -> s", [1.5, 0.5], [1.0, -3.0]),
+    ("mod s p -> s", [-1.5, 0.5], None),
+    ("mod s p -> s", [0.0, 0.5], [1.0, 0.0]),
+    ("floor s -> s", [1.0], [0.0]),
+    ("floordiv s p -> s", [1.0, 0.5], [0.0, 0.0]),
+    ("round s -> s", [0.5], [0.0]),
+    ("lerp s s s -> s", [1.0, 3.0, 0.0], [1.0, 0.0, 2.0]),
+    ("lerp s s s -> s", [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]),
+    ("smoothstep s s s -> s", [1.0, 1.0, 1.0], None),
+    ("smoothstep s s s -> s", [1.0, 1.0, 2.0], [0.0, 0.0, 0.0]),
+    ("smoothstep s s s -> s", [1.0, 2.0, 1.0], [0.0, 0.0, 0.0]),
+    ("max v3 -> s", [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]),
+    ("min v3 -> s", [1.0, 1.0, 2.0], [0.0, 1.0, 0.0]),
+    ("abs v3 -> v3", [0.0, -1.0, 2.0], [1.0, -1.0, 1.0]),
+    ("norm_l1 q -> s", [0.0] * 4, [1.0] * 4),
+    ("norm_l2 q -> s", [0.0] * 4, [0.0] * 4),
+    ("norm_huber q p -> s", [0.0] * 4 + [2.0], [0.0] * 5),
+    ("norm_huber v3 p -> s", [0.0] * 3 + [2.0], [0.0] * 4),
+    ("smooth_normalize q p -> q", [0.0] * 4 + [2.0], [0.5] * 4 + [0.0]),
+    ("erf s -> s", [0.0], [1.1283791670955126]),
+    ("tanh s -> s", [0.0], [1.0]),
+    ("sinh s -> s", [0.0], [1.0]),
+    ("transform_inverse t -> t", [0.0] * 3 + [0.0, 0.0, 0.0, 1.0], "near"),
+    ("transform_from_matrix m4 -> t", np.eye(4).ravel().tolist(), "near"),
+    ("transform_from_matrix m4 -> t", [0.0] * 16, None),
+    ("quat_between_vectors v3 v3 -> q", [1.0, 0, 0, 0.0, 0, 0], None),
+    ("quat_from_axis_angle v3 s -> q", [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]),
+    ("quat_from_axis_angle v3 s -> q", [0.0, 0.0, 0.0, 1.0], None),
+    ("quat_to_axis_angle q -> v3 s", [0.0, 0.0, 0.0, -1.0], [0.0] * 4),
+    ("closest_point_edge_edge v3 v3 v3 v3 0.000001 -> v3", [0.0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0], None),
+    ("closest_point_edge_edge v3 v3 v3 v3 0.000001 -> v3", [0.0, 0, 0, 1, 0, 0, 0.5, 0, 0, 0.5, 1, 0], None),
+    ("closest_point_edge_edge v3 v3 v3 v3 0.000001 -> v3", [0.0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 0, 1], None),
+    ("spatial_cross v6 v6 -> v6", [0.0] * 12, [0.0] * 12),
+    ("transform_twist t v6 -> v6", [0.0] * 13, None),
     ("length v3 -> s", [0.0] * 3, [0.0] * 3),
     ("length q -> s", [0.0] * 4, [0.0] * 4),
     ("normalize v3 -> v3", [0.0] * 3, [0.0] * 3),
@@ -276,14 +371,47 @@ POINTS = [
 ]
 
 
+@pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("row, x, expected", POINTS)
-def test_at_singular_points(row, x, expected):
-    case = Case(row)
+def test_at_singular_points(row, x, expected, precision):
+    case = Case(row, precision)
     weights = [1.0] * case.outputs
-    found = case.gradient([float(v) for v in x], weights)
+    x = [float(case.numpy(v)) for v in x]
+    found = case.gradient(x, weights)
     assert np.isfinite(found).all(), found
     if expected == "near":
-        expected = case.differences(list(x), weights)
+        expected = Case(row).differences(x, weights)
     if expected is not None:
-        loose = 3e-3 if case.single else 1e-6
+        loose = 3e-3 if case.single else 16 * PRECISIONS[precision][2] + 1e-6
         np.testing.assert_allclose(found, expected, rtol=loose, atol=loose)
+
+
+# row, point next to a singular one in single precision, gradient
+NEAR = [
+    ("asin s -> s", [1.0 - 2.0**-24], [1.0 / math.sqrt(2.0**-23 - 2.0**-48)]),
+    ("acos s -> s", [-1.0 + 2.0**-24], [-1.0 / math.sqrt(2.0**-23 - 2.0**-48)]),
+    ("atan2 s s -> s", [2.0**-70, 2.0**-70], [2.0**69, -(2.0**69)]),
+    ("atan2 s s -> s", [2.0**70, -(2.0**70)], [-(2.0**-71), -(2.0**-71)]),
+    ("atan2 s s -> s", [0.0, 2.0**-120], [2.0**120, 0.0]),
+    ("sqrt s -> s", [2.0**-120], [2.0**59]),
+    ("cbrt s -> s", [2.0**-120], [2.0**80 / 3.0]),
+    ("length v3 -> s", [2.0**-60, 0.0, 0.0], [1.0, 0.0, 0.0]),
+    ("normalize v2 -> v2", [2.0**-60, 0.0], [0.0, 2.0**60]),
+    ("mod s p -> s", [3.0 - 2.0**-22, 1.0 - 2.0**-24], [1.0, -2.0]),  # the quotient rounds to 3
+    ("mod s p -> s", [np.nextafter(np.float32(2.1), np.float32(0.0)), np.float32(0.7)], [1.0, -2.0]),
+    ("frac s -> s", [1.0 - 2.0**-24], [1.0]),
+    ("inverse m2 -> m2", [1.0, 1.0, 1.0, 1.0 + 2.0**-20], None),
+    ("inverse m3 -> m3", [1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0 + 2.0**-20], None),
+]
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("row, x, expected", NEAR)
+def test_beside_singular_points(row, x, expected, precision):
+    case, weights = Case(row, precision), [1.0] * Case(row).outputs
+    found = case.gradient([float(v) for v in x], weights)
+    if expected is None:  # -transpose(b) * g * transpose(b)
+        side = math.isqrt(len(x))
+        b = np.linalg.inv(np.reshape(x, (side, side)))
+        expected = (-b.T @ np.ones((side, side)) @ b.T).ravel()
+    np.testing.assert_allclose(found, expected, rtol=8 * 2.0**-23, atol=1e-6 * np.abs(expected).max())

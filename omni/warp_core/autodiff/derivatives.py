@@ -40,7 +40,8 @@ def _div(b: Builder, x: Sequence[Value], y: Value, g: Value) -> Adjoints:
 
 
 def _rem(b: Builder, x: Sequence[Value], y: Value, g: Value) -> Adjoints:
-    return g, b.op("neg", b.op("mul", g, b.op("trunc", b.op("div", *x))))
+    # What is left is exact, so that the quotient is never off by one.
+    return g, b.op("neg", b.op("mul", g, b.op("rint", b.op("div", b.op("sub", x[0], y), x[1]))))
 
 
 def _extremum(code: str) -> Rule:

@@ -33,14 +33,14 @@ def tan_gradient(x: F, y: F, g: F) -> F:
 @gradient
 def asin_gradient(x: F, y: F, g: F) -> F:
     """Zero at both ends, where the slope has no bound."""
-    rest = F(1.0) - x * x
+    rest = (F(1.0) - x) * (F(1.0) + x)
     return prim.select(rest > F(0.0), g / prim.sqrt(rest), F(0.0))
 
 
 @gradient
 def acos_gradient(x: F, y: F, g: F) -> F:
     """Zero at both ends, where the slope has no bound."""
-    rest = F(1.0) - x * x
+    rest = (F(1.0) - x) * (F(1.0) + x)
     return prim.select(rest > F(0.0), -g / prim.sqrt(rest), F(0.0))
 
 
@@ -51,10 +51,11 @@ def atan_gradient(x: F, y: F, g: F) -> F:
 
 @gradient
 def atan2_gradient(y: F, x: F, angle: F, g: F) -> tuple[F, F]:
-    """Zero at the origin, where every direction has another angle."""
-    square = x * x + y * y
-    share = prim.select(square > F(0.0), g / square, F(0.0))
-    return share * x, -share * y
+    """Zero at the origin, where every direction has another angle. Squares neither overflow nor underflow."""
+    size = prim.max(prim.abs(x), prim.abs(y))
+    u, v = x / size, y / size
+    share, apart = g / size / (u * u + v * v), size > F(0.0)
+    return prim.select(apart, share * u, F(0.0)), prim.select(apart, -share * v, F(0.0))
 
 
 @gradient
