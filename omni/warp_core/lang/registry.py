@@ -149,9 +149,12 @@ GRADIENTS: dict[str, Builtin] = {}
 
 
 def gradient(func: Callable) -> Builtin:
-    """Decorator: `func`, called `<name>_gradient`, is the gradient of the builtin `name`; lib/gradients.py says how."""
-    name = func.__name__.removesuffix("_gradient")
-    found = GRADIENTS.setdefault(name, Builtin(func.__name__))
+    """Decorator: `func` is the gradient of the builtin `name`; lib/gradients.py says how.
+
+    It is called `<name>_gradient`, and `<name>_gradient_<type>` for further types.
+    """
+    name = func.__name__.partition("_gradient")[0]
+    found = GRADIENTS.setdefault(name, Builtin(f"{name}_gradient"))
     found.overloads.append(Overload(func.__name__, func))
     return found
 

@@ -7,12 +7,14 @@ adjoint of each floating point argument. Functions without one here are differen
 from __future__ import annotations
 
 from ..lang import prim
-from ..lang.generics import F
-from ..lang.registry import gradient
+from ..lang.generics import F, Mat, N, Quat, Vec
+from ..lang.registry import builtin, gradient
 from . import decomposition_gradients  # noqa: F401 - further gradients
 from .exponentials import cosh, exp, log, pow, sinh
+from .matrices import transpose
 from .scalars import copysign
 from .trigonometry import cos, sin
+from .vectors import dot, length
 
 
 @gradient
@@ -143,3 +145,37 @@ def copysign_gradient(x: F, y: F, result: F, g: F) -> tuple[F, F]:
     """The sign of `x * result`; that of `result` where both are zero, as the magnitude rises to both sides."""
     agree = prim.select(x == F(0.0), copysign(F(1.0), y) > F(0.0), (x > F(0.0)) == (result > F(0.0)))
     return prim.select(agree, g, -g), F(0.0)
+
+
+@builtin
+def _reciprocal_or_zero(x: F) -> F:
+    return prim.select(x > F(0.0), F(1.0) / x, F(0.0))
+
+
+@gradient
+def length_gradient(a: Vec[N, F], size: F, g: F) -> Vec[N, F]:
+    """Zero for the zero vector."""
+    return a * (g * _reciprocal_or_zero(size))
+
+
+@gradient
+def length_gradient_quat(a: Quat[F], size: F, g: F) -> Quat[F]:
+    return a * (g * _reciprocal_or_zero(size))
+
+
+@gradient
+def normalize_gradient(a: Vec[N, F], unit: Vec[N, F], g: Vec[N, F]) -> Vec[N, F]:
+    """Zero for the zero vector."""
+    return (g - unit * dot(unit, g)) * _reciprocal_or_zero(length(a))
+
+
+@gradient
+def normalize_gradient_quat(a: Quat[F], unit: Quat[F], g: Quat[F]) -> Quat[F]:
+    return (g - unit * dot(unit, g)) * _reciprocal_or_zero(length(a))
+
+
+@gradient
+def inverse_gradient(a: Mat[N, N, F], b: Mat[N, N, F], g: Mat[N, N, F]) -> Mat[N, N, F]:
+    """Zero where the determinant is zero, as the result is."""
+    t = transpose(b)
+    return prim.neg(t * g * t)
