@@ -109,3 +109,31 @@ def test_vectors_by_numbers():
 
     for a, want in zip((v, s), sums_of(formula, [values, scale], seed)):
         np.testing.assert_allclose(a.grad.numpy(), want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [wp.float32, wp.float64])
+def test_arrays_made_from_arrays(dtype):
+    x = wp.array([1.0, 2.0], dtype=wp.float64, requires_grad=True)
+
+    def squares(x):
+        y = wp.array(x, dtype=dtype, requires_grad=True)
+        return y * y
+
+    tape = wp.Tape()
+    with tape:
+        z = squares(x)
+    tape.backward(grads={z: wp.ones_like(z)})
+    assert x.grad.list() == [2.0, 4.0]
+    _, dz = wp.jvp(squares, (x,), (wp.array([1.0, 10.0], dtype=wp.float64),))
+    assert dz.list() == [2.0, 40.0]
+
+
+def test_arrays_made_from_arrays_of_another_shape_are_refused():
+    x = wp.zeros((2, 3), requires_grad=True)
+    words = r"of another shape from an array \(use reshape or view\) has no gradient"
+    with pytest.raises(RuntimeError, match=words), wp.Tape():
+        wp.array(x, dtype=wp.vec3, requires_grad=True)
+    with wp.Tape():
+        wp.array(x, dtype=wp.vec3)  # nothing flows through it
+    with pytest.raises(RuntimeError, match="of another shape from an array has no forward mode"):
+        wp.jvp(lambda a: wp.array(a, dtype=wp.vec3), (x,), (wp.ones((2, 3)),))

@@ -127,8 +127,9 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         extents = views.check_shape(given[0]) if given else None
         if data is not None and ptr is not None:
             raise TypeError("data: give either data or ptr, not both")
+        copied = False
         if data is not None:
-            self._from_data(data, wanted, extents, copy)
+            copied = self._from_data(data, wanted, extents, copy)
         elif extents is not None:
             self._from_memory(wanted or element_of(float), extents, strides, ptr, capacity, deleter)
         elif ptr is not None:
@@ -141,6 +142,8 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             self.grad = grad
         elif requires_grad:
             self.requires_grad = True
+        if copied:
+            self._tell_copy(data)
 
     @classmethod
     def __class_getitem__(cls, item: Any) -> ArrayAnnotation:
@@ -157,7 +160,8 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         self._view = None
         _native.ArrayBase.__init__(self, ptr, shape, strides, (element or element_of(float)).id, CPU.id, flags, owner)
 
-    def _from_data(self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool) -> None:
+    def _from_data(self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool) -> bool:
+        """Returns whether the elements are copies."""
         found = ingest.read(data, wanted, extents)
         element, numbers = found.element, found.numbers
         inner = len(element.inner)
@@ -169,11 +173,23 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             self._init(element, numbers.ctypes.data, found.shape, strides, owner, flags)
             if isinstance(data, array):
                 self._refs = data._refs
-        else:
-            self._allocate(element, found.shape)
-            memory.assign(self._numbers(), numbers)
-            references.replace(self, self._layout(), found.refs)
-            recording.overwritten(self)
+            return False
+        self._allocate(element, found.shape)
+        memory.assign(self._numbers(), numbers)
+        references.replace(self, self._layout(), found.refs)
+        return True
+
+    def _tell_copy(self, data: Any) -> None:
+        """Tell what records that the elements are copies of `data`."""
+        if isinstance(data, array):
+            if (self.shape, self._require_element().inner) == (data.shape, data._require_element().inner):
+                recording.copied(self, data)
+                return
+            what = "making an array of another shape from an array"
+            recording.refuse_tangents(what, data=data)
+            if self._grad is not None:
+                recording.refuse(f"{what} (use reshape or view)", data=data)
+        recording.overwritten(self)
 
     def _from_memory(
         self,
