@@ -467,6 +467,114 @@ def test_builtin():
     assert (value, tangent) == (wp.vec3(0.0, 1.0, 0.0), wp.vec3(0.5, 0.0, 0.0))
 
 
+# -- gradients of the user's -------------------------------------------------------------------------------------------
+
+
+@wp.func
+def exp(x: wp.float64):  # not that of the library
+    return x * x * x
+
+
+@wp.func
+def clipped(x: wp.float64, y: wp.float64):
+    return wp.min(x, y), x * y
+
+
+@wp.func_grad(clipped)
+def clipped_gradient(x: wp.float64, y: wp.float64, dlow: wp.float64, dproduct: wp.float64):
+    wp.adjoint[x] += wp.float64(7.0) * dlow + dproduct * y
+    wp.adjoint[y] += dproduct * x
+
+
+@wp.func
+def looked_up(table: D, i: int):
+    return table[i] * table[i]
+
+
+@wp.func_grad(looked_up)
+def looked_up_gradient(table: D, i: int, dy: wp.float64):
+    wp.adjoint[table][i] += dy * table[i]
+
+
+@wp.func
+def slot(count: wp.array(dtype=int), places: wp.array(dtype=int), i: int):
+    places[i] = wp.atomic_add(count, 0, 1)
+    return places[i]
+
+
+@wp.func_replay(slot)
+def same_slot(count: wp.array(dtype=int), places: wp.array(dtype=int), i: int):
+    return places[i]
+
+
+@wp.kernel
+def own_names(x: D, y: D):
+    i = wp.tid()
+    y[i] = exp(x[i])
+
+
+@wp.kernel
+def own_gradients(x: D, y: D):
+    i = wp.tid()
+    low, product = clipped(x[i], x[i + 1])
+    y[i] = low + product
+
+
+@wp.kernel
+def own_array_gradients(x: D, y: D):
+    i = wp.tid()
+    y[i] = looked_up(x, i)
+
+
+@wp.kernel
+def counted(x: D, count: wp.array(dtype=int), places: wp.array(dtype=int), y: D):
+    i = wp.tid()
+    y[slot(count, places, i)] = x[i] * x[i]
+
+
+@wp.kernel
+def slopes(x: D, y: D):
+    i = wp.tid()
+    y[i] = wp.grad(exp)(x[i]) + wp.grad(wp.sin)(x[i])
+
+
+@wp.kernel
+def lowest_of_own(x: D, y: D):
+    i = wp.tid()
+    own = wp.zeros(shape=2, dtype=wp.float64)
+    own[0] = x[i]
+    for k in range(3):
+        wp.atomic_min(own, 0, x[k] * x[k])
+    wp.atomic_max(own, 1, x[i])
+    y[i] = own[0] + wp.atomic_exch(own, 1, x[0])
+
+
+def doubles(*values):
+    return wp.array(values, dtype=wp.float64)
+
+
+OWN = {
+    "a name of the library": (own_names, [doubles(2.0)], [12.0]),
+    "gradient": (own_gradients, [doubles(2.0, 5.0)], [7.0 + 5.0 + 2.0]),
+    "replay": (counted, [doubles(3.0), wp.zeros(1, dtype=int), wp.zeros(1, dtype=int)], [6.0]),
+    "wp.grad": (slopes, [doubles(2.0)], [12.0 - np.sin(2.0)]),
+    "atomics on local arrays": (lowest_of_own, [doubles(1.5, 0.5, 3.0)], [2.0]),
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_own(name):
+    kernel, inputs, expected = OWN[name]
+    along = wp.ones(inputs[0].size, dtype=wp.float64)
+    (dy,) = wp.jvp(kernel, 1, inputs, [doubles(0.0)], tangents=[along])
+    np.testing.assert_allclose(dy.numpy(), expected, rtol=1e-12)
+
+
+def test_gradients_of_arrays_give_no_tangents():
+    with pytest.raises(wp.CompileError, match="`looked_up` has a gradient of its own"):
+        wp.jvp(own_array_gradients, 1, [doubles(2.0)], [doubles(0.0)], tangents=[doubles(1.0)])
+
+
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 

@@ -26,6 +26,7 @@ from ..passes.dce import dce, has_effects
 from ..passes.effects import written_params
 from ..passes.inline import inline_calls
 from . import derivatives
+from .atomics import plain_local_atomics
 from .leaves import assemble, is_active, is_float, leaf_of, leaf_types, member_span
 
 Given = Callable[[Function], Function | None]
@@ -95,14 +96,16 @@ def _flat(function: Function, given: Given) -> Function:
     """`function` with what has no gradient of its own inlined, except for library functions without arrays."""
 
     def chosen(callee: Function) -> bool:
-        if callee.is_library and not any(isinstance(x, Array) for t in _signature(callee) for x in leaf_types(t)):
+        if not callee.is_library:
+            return callee.gradient is None
+        if not any(isinstance(x, Array) for t in _signature(callee) for x in leaf_types(t)):
             return False
         try:
             return given(callee) is None
         except NotDifferentiable:
             return False
 
-    return inline_calls(function, chosen)
+    return plain_local_atomics(inline_calls(function, chosen))
 
 
 def _signature(function: Function) -> list[Type]:
@@ -294,6 +297,9 @@ class _Forward(Rewriter):
     def _grad(self, op: Operation) -> Tangents:
         return self._unknown(op.result, "gradients of arrays have no tangent", op)
 
+    def visit_stash(self, op: Operation) -> None:
+        raise NotDifferentiable("the gradient of a function with loops, by wp.grad, has no tangent", op)
+
     # -- calls ------------------------------------------------------------------------------------------------------
 
     def visit_call(self, op: Operation) -> None:
@@ -301,8 +307,9 @@ class _Forward(Rewriter):
         if not any(map(self._is_moving, op.args)):
             super().visit_call(op)
             return
+        callee = op.attr
         try:
-            gradient = self.given(op.attr)
+            gradient = self.given(callee) if callee.is_library else callee.gradient
         except NotDifferentiable as why:
             super().visit_call(op)
             for v in op.results:
@@ -310,11 +317,14 @@ class _Forward(Rewriter):
             return
         if gradient is None:
             self._call_tangent(op)
-        elif has_effects(gradient):
-            raise NotDifferentiable("a function whose gradient writes to memory has no forward mode", op)
-        else:
-            super().visit_call(op)
-            self._by_gradient(op, gradient)
+            return
+        if has_effects(gradient) or has_effects(callee):
+            name = callee.name.partition("#")[0]
+            raise NotDifferentiable(
+                f"`{name}` has a gradient of its own, which goes to arrays and gives no tangent", op
+            )
+        super().visit_call(op)
+        self._by_gradient(op, gradient)
 
     def _call_tangent(self, op: Operation) -> None:
         mask = tuple(map(self._is_moving, op.args))
@@ -327,7 +337,7 @@ class _Forward(Rewriter):
     def _by_gradient(self, op: Operation, gradient: Function) -> None:
         """Tangents of results: for each leaf, its gradient times the tangents of the arguments."""
         active = [v for v in op.results if is_active(v.type)]
-        args = [*self.args(op), *(self.values[v] for v in op.results)]
+        args = [*self.args(op), *(self.values[v] for v in op.results if op.attr.is_library)]
         of = [a for a in op.args if is_active(a.type)]
         moving = [self._known(self._of(a)) for a in of]
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from .check import gradcheck, gradcheck_tape
 from .differences import jacobian_fd
+from .hvp import hvp
 from .jacobians import jacobian
 from .plot import jacobian_plot
 from .targets import FunctionMetadata
 
-__all__ = ["FunctionMetadata", "gradcheck", "gradcheck_tape", "jacobian", "jacobian_fd", "jacobian_plot"]
+__all__ = ["FunctionMetadata", "gradcheck", "gradcheck_tape", "hvp", "jacobian", "jacobian_fd", "jacobian_plot"]

@@ -18,12 +18,13 @@ from .tangents import facts, launch_tangent
 class Forward:
     """Follows what is done in a `with` block. What `shadows` has no tangents of has zero tangents.
 
-    `strict` refuses launches that write to arrays without gradient what a tape is to differentiate.
+    `strict` is for what a tape records as well: writing to arrays that have no gradient, and so nothing on the tape,
+    raises. With `gradients`, arrays that are made get one.
     """
 
-    def __init__(self, strict: bool = False):
+    def __init__(self, strict: bool = False, gradients: bool = False):
         self.shadows = Shadows()
-        self.strict = strict
+        self.strict, self.gradients = strict, gradients
 
     def __enter__(self) -> Forward:
         self._following = recording.Following(self)
@@ -41,21 +42,30 @@ class Forward:
         """Launch a kernel, with tangents if one of its arguments has one."""
         held = [as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
         with recording.Outside(self):
-            if self.strict:
-                self._check_gradients(kernel, held)
+            if self.strict and len(held) == len(kernel.params):
+                written = [a for a, w in zip(held, facts(kernel)[1]) if w]
+                self._check_gradients(f"kernel `{kernel.name}`", held, written)
             if len(held) == len(kernel.params) and any(map(self.follows, held)):
                 launch_tangent(kernel, dim, held, [None] * len(held), self.shadows)
             else:
                 launch(kernel, dim, args)
 
-    def _check_gradients(self, kernel: Kernel, args: Sequence[Any]) -> None:
-        if all(a.grad is None for value in args for a in arrays_in(value)):
+    def _check_gradients(self, what: str, read: Sequence[Any], written: Sequence[Any]) -> None:
+        """Raise if gradients would be lost in what is written."""
+        if not self.strict or all(a.grad is None for value in read for a in arrays_in(value)):
             return
-        for (name, _), value, written in zip(kernel.params, args, facts(kernel)[1]):
-            if written and any(a.grad is None for a in arrays_in(value)):
+        for a in (a for value in written for a in arrays_in(value)):
+            if a.grad is None:
                 raise ValueError(
-                    f"kernel `{kernel.name}`: `{name}` is written and has no gradient; make it with requires_grad=True"
+                    f"{what} writes to an array of shape {a.shape} that has no gradient; make it inside of the "
+                    "function that is differentiated, or with requires_grad=True"
                 )
+
+    def made(self, a: array) -> None:
+        """`a` has got memory of its own."""
+        if self.gradients and arrays_in(a):
+            with recording.Outside(self):
+                a.requires_grad = True
 
     def overwritten(self, a: array) -> None:
         """Elements of `a` have got values that do not change with anything."""
@@ -68,6 +78,7 @@ class Forward:
         """The elements of `src` were copied to those of `dest`."""
         with recording.Outside(self):
             tangent = self.shadows.of(src) if arrays_in(src) else None
+            self._check_gradients("a copy", [src], [dest])
             if tangent is not None and arrays_in(dest):
                 self.shadows.ensure(dest)[...] = tangent
                 return
@@ -76,6 +87,7 @@ class Forward:
     def sums(self, out: array, terms: Sequence[tuple[array, Callable[[array, array], None]]]) -> None:
         """The elements of `out` become a sum of terms; see `recording.sums`."""
         with recording.Outside(self):
+            self._check_gradients("a sum or product", [x for x, _ in terms], [out])
             moving = [(self.shadows.of(x), write) for x, write in terms if self.follows(x)]
             if not moving and self.shadows.of(out) is not None:
                 moving = [(zeros_like(terms[0][0]), terms[0][1])]

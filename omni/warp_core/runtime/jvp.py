@@ -90,11 +90,11 @@ def jvp(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def program_jvp(
-    function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], strict: bool = False
+    function: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], differentiated: bool = False
 ) -> tuple[Any, Any]:
-    """`jvp` of a Python function; see there."""
+    """`jvp` of a Python function; see there. `differentiated` is for a tape around it."""
     _check_parallel(primals, tangents)
-    forward = Forward(strict)
+    forward = Forward(strict=differentiated, gradients=differentiated)
     for i, (value, tangent) in enumerate(zip(primals, tangents)):
         if tangent is not None and not arrays_in(value):
             kind = type(value).__name__

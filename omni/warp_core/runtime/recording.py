@@ -165,6 +165,8 @@ def made(a: Any) -> None:
     """Note that `a` has got memory of its own."""
     for witness in _witnesses:
         witness.made(a)
+    for f in _all_followers():
+        f.made(a)
 
 
 def made_gradient(a: Any) -> None:
