@@ -149,7 +149,7 @@ def main(steps: int = 20_000, file: str = "million.png") -> String:
     differentiate(String(3))  # compiles the kernels
     string = String(steps)
     tape = wp.Tape()
-    with Watch(string, interval=max(0.002, steps * 2e-8)) as watch:
+    with Watch(string, interval=max(0.002, steps * 1e-7)) as watch:
         begun, busy = time.perf_counter(), -time.process_time()
         with tape:
             string.run()

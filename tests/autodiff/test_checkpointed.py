@@ -217,6 +217,42 @@ def test_sums_of_several_threads(monkeypatch, deterministic):
     assert np.array_equal(whole, parts) if deterministic else np.allclose(whole, parts, rtol=1e-4)
 
 
+@wp.struct
+class Body:
+    x: F
+    mass: F
+    unused: F
+    dt: float
+
+
+@wp.kernel
+def fall(body: Body):
+    i = wp.tid()
+    body.x[i] = body.x[i] + wp.sin(body.x[i] * body.mass[i]) * body.dt
+
+
+def test_arrays_in_structs():
+    def gradient(checkpointed):
+        x, mass = active([1.0, 2.0, 3.0]), active([0.5, 0.7, 0.9])
+        tape = wp.Tape()
+
+        def step(i):
+            body = Body()
+            body.x, body.mass, body.dt = x, mass, 0.1 + 0.01 * i
+            wp.launch(fall, dim=3, inputs=[body])
+
+        with tape:
+            if checkpointed:
+                wp.checkpointed(step, 9, state=[x], memory_budget=2 * 12)
+            else:
+                for i in range(9):
+                    step(i)
+        tape.backward(grads={x: ones(x)})
+        return [*x.grad.list(), *mass.grad.list()]
+
+    assert gradient(True) == gradient(False)
+
+
 def test_other_types_and_integer_state():
     def gradient(n, checkpointed):
         x, rate = active([1.0, 2.0], wp.float64), active([0.01], wp.float64)
@@ -319,6 +355,12 @@ def refused(step, state, match, n=12, loss=None):
 def test_forgotten_state():
     wave = Wave()
     refused(wave.step, [wave.u], r"not in `state`(.|\n)*parameter `v` of kernel `push` \(test_checkpointed.py:\d+\)")
+
+
+def test_forgotten_state_in_a_struct():
+    body = Body()
+    body.x, body.mass = active([1.0, 2.0]), active([1.0, 2.0])
+    refused(lambda i: wp.launch(fall, dim=2, inputs=[body]), [body.mass], r"parameter `body\.x` of kernel `fall`")
 
 
 def test_forgotten_state_that_is_read_first_and_written_late():

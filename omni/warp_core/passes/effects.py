@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..ir.nodes import Function, Operation, Region, Value
-from ..lang.types import Array, FixedArray, Type, element, leaves
+from ..lang.types import Array, FixedArray, Struct, Type, element, leaves
 from .inline import inline_calls
 from .simplify import simplify
 
@@ -63,7 +63,7 @@ def _origin(v: Value) -> Value:
 
 
 class Access(NamedTuple):
-    """What a kernel does to the arrays of one parameter.
+    """What a kernel does to arrays.
 
     Adding to elements without looking at them is no reading. `covers`: every thread writes the element at its own
     index, so that a launch over the array's shape leaves nothing of what was there.
@@ -74,14 +74,23 @@ class Access(NamedTuple):
     covers: bool = False
 
 
+class ArrayAccess(NamedTuple):
+    """What a kernel does to one array: the parameter with number `param`, or the member of it that `path` leads to."""
+
+    param: int
+    path: tuple[str, ...]
+    access: Access
+
+
 class Effects(NamedTuple):
     """What a kernel does to memory.
 
-    `params` has an entry for each parameter. With `unordered`, results depend on the order of threads; with `hidden`,
-    it gets at arrays through elements of arrays.
+    `params` has an entry for each parameter, `arrays` one for each array in them that is read or written. With
+    `unordered`, results depend on the order of threads; with `hidden`, arrays are reached through elements of arrays.
     """
 
     params: tuple[Access, ...]
+    arrays: tuple[ArrayAccess, ...]
     unordered: bool
     hidden: bool
 
@@ -99,10 +108,19 @@ def effects(kernel: Function) -> Effects:
             written.append(_source(op.args[0]))
         if op.code == "atomic":
             unordered |= _looks(op, used) or element(op.result.type).is_float  # type: ignore[attr-defined]
-    covered = set(_covered(flat.body))
-    params = (Access(_meets(p, read), _meets(p, written), p in covered and not _meets(p, read)) for p in flat.params)
-    hidden = any(v.op is not None and v.op.code == "load" for v in (*read, *written))
-    return Effects(tuple(params), unordered, hidden)
+    covered = list(_covered(flat.body))
+    params, arrays = [], []
+    for number, param in enumerate(flat.params):
+        inside = []
+        for path, array in _members(param.type):
+            reads, writes = (_meets((param, path), array, accessed) for accessed in (read, written))
+            access = Access(reads, writes, any(v is param for v in covered) and not reads)
+            inside.append(access)
+            if reads or writes:
+                arrays.append(ArrayAccess(number, tuple(name for _, name in path), access))
+        params.append(Access(*(any(flags) for flags in zip(*inside))))
+    hidden = any(v.op is not None and v.op.code == "load" for v, _, _ in (*read, *written))
+    return Effects(tuple(params), tuple(arrays), unordered, hidden)
 
 
 def _looks(atomic: Operation, used: set[Value]) -> bool:
@@ -110,17 +128,39 @@ def _looks(atomic: Operation, used: set[Value]) -> bool:
     return atomic.attr[0] not in ("add", "sub") or atomic.result in used
 
 
-def _source(array: Value) -> Value:
+Source = tuple[Value, tuple[int, ...], Type]  # where an array comes from, the members on the way, its elements' type
+
+
+def _source(array: Value) -> Source:
     """The parameter or local array that an array is part of; or where it comes from, if that is something else."""
+    dtype = array.type.dtype
+    path: tuple[int, ...] = ()
     while array.op is not None and array.op.code in ("slice", "extract"):
+        if array.op.code == "extract":
+            path = (array.op.attr, *path)
         array = array.op.args[0]
-    return array
+    return array, path, dtype
 
 
-def _meets(param: Value, accessed: list[Value]) -> bool:
-    arrays = {t.dtype for _, t in leaves(param.type) if isinstance(t, Array)}
-    unknown = {v.type.dtype for v in accessed if v.op is not None and v.op.code != "alloca"}
-    return param in accessed or bool(arrays & unknown)
+def _members(t: Type, path: tuple = ()) -> Iterator[tuple[tuple[tuple[int, str], ...], Array]]:
+    """The arrays in a value of type `t`, each with the members that lead to it: their numbers and names."""
+    if isinstance(t, Array):
+        yield path, t
+    elif isinstance(t, Struct):
+        for number, (name, field) in enumerate(t.fields):
+            yield from _members(field, (*path, (number, name)))
+
+
+def _meets(place: tuple[Value, tuple], array: Array, accessed: list[Source]) -> bool:
+    """Whether one of the arrays that were accessed is, or may be, that at a place."""
+    param, members = place[0], tuple(number for number, _ in place[1])
+    for source, path, dtype in accessed:
+        if source is param:
+            if path == members:
+                return True
+        elif source.op is not None and source.op.code != "alloca" and dtype is array.dtype:
+            return True
+    return False
 
 
 def _covered(body: Region) -> Iterator[Value]:

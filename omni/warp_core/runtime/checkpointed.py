@@ -83,7 +83,13 @@ def checkpointed(
     budget = memory_budget if memory_budget is not None else getattr(tape, "memory_budget", None) or DEFAULT_BUDGET
     run = _Run(step, n, state, budget, progress)
     run.forward()
-    tape.record_func(run.backward, [*state, *run.witness.arrays])
+
+    def backward() -> None:
+        run.backward()
+
+    backward.__name__ = f"{n} checkpointed steps"  # what pictures of the tape call it
+    outputs = [*state, *run.witness.outputs]
+    tape.record_func(backward, [*outputs, *run.witness.inputs], outputs)
 
 
 def _check(step: Any, n: Any, state: Any) -> None:

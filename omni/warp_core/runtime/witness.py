@@ -121,7 +121,8 @@ class Witness(Fingerprint):
         self.unordered = False
         self.read: Intervals[Use] = Intervals()
         self.written: Intervals[Use] = Intervals()
-        self.arrays: list[array] = []  # all that were read or written, besides the state
+        self.inputs: list[array] = []  # what was read, besides the state
+        self.outputs: list[array] = []  # what was written
         self.gradients: weakref.WeakKeyDictionary[Any, Span] = weakref.WeakKeyDictionary()  # those that steps made
         self._before: list[tuple[Span, bytes, Use]] = []  # what was read, as it was
         self._state: Intervals[None] = Intervals()
@@ -173,12 +174,15 @@ class Witness(Fingerprint):
                 "which wp.checkpointed does not follow: pass them as arguments"
             )
         self.unordered |= found.unordered
-        return [
-            (a, access, f"parameter `{name}` of kernel `{kernel.name}`", isinstance(value, np.ndarray))
-            for value, access, (name, t) in zip(args, found.params, kernel.params)
-            if access.reads or access.writes
-            for a in arrays_in(as_array(value, t))
-        ]
+        uses = []
+        for number, path, access in found.arrays:
+            (name, t), value = kernel.params[number], args[number]
+            field: Any = as_array(value, t)
+            for member in path:
+                field = getattr(field, member)
+            what = f"parameter `{'.'.join((name, *path))}` of kernel `{kernel.name}`"
+            uses += [(a, access, what, isinstance(value, np.ndarray)) for a in arrays_in(field)]
+        return uses
 
     def _is_plain(self, span: Span, access: Any) -> bool:
         return self._state.has(span) or (not access.writes and self.read.has(span))
@@ -216,7 +220,7 @@ class Witness(Fingerprint):
             self._refuse(written, use)
         if keep:  # the contents of NumPy arrays are part of the fingerprint
             self.read.add(span, use)
-            self.arrays.append(a)
+            self.inputs.append(a)
             self._before.append((span, memory_at(span), use))
 
     def _writes(self, a: array, what: str, whole: bool) -> None:
@@ -229,7 +233,7 @@ class Witness(Fingerprint):
             return
         use = self._use(a, what)
         self.written.add(span, use)
-        self.arrays.append(a)
+        self.outputs.append(a)
         read = self.read.meeting(span)
         if read is not None:
             self._refuse(use, read)
