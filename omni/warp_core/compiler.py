@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from . import config
 from .codegen.target import GpuOptions, Target
 from .ir.nodes import Loc, user_loc
-from .lang.errors import CompileError, Diagnostic, InternalError, NotDifferentiable, Place, Span
+from .lang.errors import CompileError, Diagnostic, InternalError, NotDifferentiable, Place, Span, Unrepeatable
 from .lang.kernel import Kernel
 from .lang.stack import roomy
 from .lang.types import Type
@@ -301,12 +301,24 @@ def _gpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:
     return {"code": text.encode(), "machine_code": made[0] if made else b"", "grid": grid}
 
 
-def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool]:
-    """`reads` and `replays` of the artifact that compiling an adjoint would give. Raises as `compile`."""
+def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple[Type, ...]]:
+    """`reads` and `replays` of the artifact that compiling an adjoint would give, and the types of the arrays in which
+    the kernel has to note something for that (`Kernel.noting`), none if it need not. Raises as `compile`.
+    """
 
-    def find() -> tuple[tuple[int, ...], bool]:
-        found = _reverse(request, _lowered(request.kernel))
-        return found.reads, found.replays
+    def find() -> tuple[tuple[int, ...], bool, tuple[Type, ...]]:
+        fn = _lowered(request.kernel)
+        try:
+            found = _adjoint(request, fn)
+            return found.reads, found.replays, ()
+        except Unrepeatable as why:
+            notes = _stage("autodiff.notes")
+            count = 0 if request.kernel.noted else notes.count_notes(fn)
+            if not count:
+                raise _refusal(f"the gradient of {request.kernel.subject}", why, fn) from None
+            return (), False, (notes.NOTES,) * count
+        except NotDifferentiable as why:
+            raise _refusal(f"the gradient of {request.kernel.subject}", why, fn) from None
 
     return roomy(find, request.kernel.subject)
 
@@ -330,10 +342,12 @@ def tangent_facts(kernel: Kernel) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
 
 
 def _lowered(kernel: Kernel, debug: bool = False) -> Any:
-    """The IR of a kernel. That of a tangent kernel is made from its primal's, with all checks there already."""
+    """The IR of a kernel; of a tangent or noting kernel, made from its primal's. Tangents come with all checks."""
     primal = kernel.primal
     if primal is None:
         return _stage("front.lower").lower_kernel(kernel)
+    if kernel.noted:
+        return _stage("autodiff.notes").noting_kernel(_lowered(primal, debug))
     fn = _lowered(primal, debug)
     if debug and primal.primal is None:
         fn = _stage("passes.checks").insert_checks(fn)
@@ -346,11 +360,15 @@ def _lowered(kernel: Kernel, debug: bool = False) -> Any:
 
 def _reverse(request: CompileRequest, fn: Any) -> Any:
     """The adjoint of a lowered kernel."""
-    given = _stage("front.gradients").library_gradient
     try:
-        return _stage("autodiff.adjoint").adjoint_kernel(fn, given, request.adjoint == "shared")
+        return _adjoint(request, fn)
     except NotDifferentiable as why:
         raise _refusal(f"the gradient of {request.kernel.subject}", why, fn) from None
+
+
+def _adjoint(request: CompileRequest, fn: Any) -> Any:
+    given = _stage("front.gradients").library_gradient
+    return _stage("autodiff.adjoint").adjoint_kernel(fn, given, request.adjoint == "shared")
 
 
 def _refusal(subject: str, why: NotDifferentiable, fn: Any) -> CompileError:

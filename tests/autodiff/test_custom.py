@@ -311,6 +311,54 @@ def test_replay_that_writes():
         gradient(k, numbers(1.0), numbers(3.0), numbers(0.0))
 
 
+# -- counters without a replay --------------------------------------------------------------------------------------
+
+
+@wp.func
+def slot(counter: I):
+    return wp.atomic_add(counter, 0, 1)
+
+
+def test_counters():
+    @wp.kernel
+    def k(counter: I, x: F, y: F, z: F):
+        i = wp.tid()
+        if x[i] > 0.0:
+            y[slot(counter)] = x[i] * x[i]
+        z[x.shape[0] - wp.atomic_sub(counter, 1, 1)] = wp.sin(x[i])
+
+    n = 4000
+    values = np.random.default_rng(3).permutation(np.linspace(-1.0, 1.0, n)).astype(np.float32)
+    x = wp.array(values, dtype=float, requires_grad=True)
+    y, z = (wp.zeros(n, dtype=float, requires_grad=True) for _ in range(2))
+    counter = wp.array([0, n], dtype=int)
+    with wp.Tape() as tape:
+        wp.launch(k, n, inputs=[counter, x, y, z])
+    assert counter.list() == [n // 2, 0]
+    counter.zero_()
+    of_y, of_z = np.random.default_rng(4).uniform(size=(2, n)).astype(np.float32)
+    tape.backward(grads={y: wp.array(of_y, dtype=float), z: wp.array(of_z, dtype=float)})
+    expected = np.zeros(n)
+    positive = values > 0.0
+    # Both functions rise, so that ranks tell which thread wrote an element.
+    expected[np.argsort(values)] = of_z[np.argsort(z.numpy())]
+    expected *= np.cos(values)
+    threads = np.flatnonzero(positive)[np.argsort(values[positive])]
+    expected[threads] += 2.0 * values[threads] * of_y[np.argsort(y.numpy()[: len(threads)])]
+    np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_counter_in_two_dimensions():
+    @wp.kernel
+    def k(counter: I, x: F, y: F):
+        i, j = wp.tid()
+        y[wp.atomic_add(counter, 0, 1)] = x[i] * x[j]
+
+    x, y = numbers(1.0, 2.0, 3.0), wp.zeros(9, dtype=float, requires_grad=True)
+    got = gradient(k, wp.zeros(1, dtype=int), x, y, count=(3, 3))
+    assert got[1] == [12.0, 12.0, 12.0]
+
+
 # -- mistakes -------------------------------------------------------------------------------------------------------
 
 

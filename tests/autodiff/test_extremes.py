@@ -135,9 +135,16 @@ def found(x: F, y: F, z: F):
     z[i] = wp.atomic_min(y, 0, x[i])
 
 
+@wp.kernel
+def read_while_added(x: F, y: F):
+    i = wp.tid()
+    wp.atomic_add(y, 0, y[0] * x[i])
+
+
 @pytest.mark.parametrize(
     ("kernel", "reason", "under"),
     [
+        (read_while_added, "depends on their order", "y[0] * x[i]"),
         (also_added, "writes it as well", "atomic_add"),
         (also_read, "reads it as well", "y[1]"),
         (exchanged, "depends on the order of threads", "atomic_exch"),

@@ -28,8 +28,9 @@ def chosen_local(x: F, y: F):
 @wp.kernel
 def slot(x: F, count: wp.array(dtype=int), y: F):
     i = wp.tid()
-    k = wp.atomic_add(count, 0, 1)
-    y[k] = x[i] * x[i]
+    for _ in range(x.shape[0]):
+        k = wp.atomic_add(count, 0, 1)
+        y[k] = x[i] * x[i]
 
 
 @wp.kernel
@@ -50,7 +51,7 @@ def arrays(*dtypes):
 
 CASES = {
     "choice with a local array": (chosen_local, [float, float], "choice among arrays", ""),
-    "atomic result": (slot, [float, int, float], "an atomic found", "wp.atomic_add(count, 0, 1)"),
+    "atomic result": (slot, [float, int, float], "with @wp.func_replay", "wp.atomic_add(count, 0, 1)"),
     "array in an element": (rows, [Row, float], "elements of arrays", "x[i].values"),
     "bits": (bits, [float, float], "bits", "wp.cast(x[i], wp.int32)"),
 }

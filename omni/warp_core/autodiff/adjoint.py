@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from ..ir.builder import Builder
 from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Operation, Region, Value
-from ..lang.errors import NotDifferentiable
+from ..lang.errors import NotDifferentiable, Unrepeatable
 from ..lang.types import Array, Type
 from ..passes.checks import drop_asserts
 from ..passes.dce import dce
@@ -164,9 +164,9 @@ def _check_unknown(adjoint: Function, forward: Forward) -> None:
     for op in adjoint.body.walk():
         for value in op.args:
             if value in forward.unknown:
-                why = "what an atomic found in memory differs when it is done again"
+                why = "what an atomic found in memory, in a loop, differs when it is done again"
                 helps = "put it into a function, and give that a replay with @wp.func_replay"
-                raise NotDifferentiable(f"{why}: {helps}", forward.unknown[value])
+                raise Unrepeatable(f"{why}: {helps}", forward.unknown[value])
 
 
 def _taken_apart(b: Builder, value: Value) -> Leaves:

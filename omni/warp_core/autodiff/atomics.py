@@ -63,10 +63,37 @@ def reverse_atomic(reverse: Reverse, op: Operation) -> None:
         return
     if kind not in ("add", "sub"):
         raise NotDifferentiable(f"an atomic {kind} of floating point numbers depends on the order of threads", op)
+    _check_order(reverse, op)
     place = reverse.place(op, 1)
     (found,) = reverse.where_present(place, lambda: [reverse.b.op("load", *place, attr=path)], [value.type])
     leaves = [leaf_of(reverse.b, found, i) for i in range(len(leaf_types(value.type)))]
     reverse.add(value, [x if kind == "add" else reverse.b.op("neg", x) for x in leaves])
+
+
+def _check_order(reverse: Reverse, op: Operation) -> None:
+    """Refuse sums that all threads read while they add to them, so that what they read depends on their order."""
+    function = reverse.function
+    if not _is_uniform(op, function) or not any(o.code == "tid" for o in function.body.walk()):
+        return
+    for other in function.body.walk():
+        same = other.code == "load" and may_alias(op.args[0], other.args[0], reverse.scopes.shared)
+        if same and is_active(other.results[0].type) and _element(other) == _element(op):
+            why = f"threads read this element while others {op.attr[0]}, so that it depends on their order"
+            raise NotDifferentiable(f"{why}: write the result to another array", other)
+
+
+def _element(op: Operation) -> list[object]:
+    """What tells elements apart: the indices, constants by their values."""
+    return [i.const if i.is_const else i for i in _indices(op)]
+
+
+def _indices(op: Operation) -> list[Value]:
+    return op.args[1 : 1 + op.args[0].type.ndim]
+
+
+def _is_uniform(op: Operation, function: Function) -> bool:
+    """Whether all threads access the same element, as can be seen at once."""
+    return op.args[0] in function.params and all(i.is_const or i in function.params for i in _indices(op))
 
 
 def _extreme(reverse: Reverse, op: Operation) -> Leaves:

@@ -184,6 +184,10 @@ class NotDifferentiable(Exception):
         self.reason, self.op = reason, op
 
 
+class Unrepeatable(NotDifferentiable):
+    """What has no gradient only because it gives something else when it is done again."""
+
+
 class KernelWarning(UserWarning):
     """A line of a kernel whose documented meaning differs from Python's."""
 

@@ -90,7 +90,7 @@ class Kernel(Definition):
         parent: of an instance, the generic kernel; else None.
         lanes: how many threads share a SIMD register; None lets the compiler choose, 1 turns lanes off.
         enable_backward: whether gradients may be asked for; None follows `wp.config.enable_backward`.
-        primal: of a tangent kernel, the kernel whose tangents it computes; else None.
+        primal: of a tangent or noting kernel, the kernel that it is made from; else None.
         active: of a tangent kernel, which parameters of that kernel have a tangent.
     """
 
@@ -102,7 +102,9 @@ class Kernel(Definition):
         self.parent: Kernel | None = None
         self.primal: Kernel | None = None
         self.active: tuple[bool, ...] = ()
+        self.noted: tuple[Type, ...] = ()
         self._tangents: dict[tuple[bool, ...], Kernel] = {}
+        self._noting: dict[tuple[Type, ...], Kernel] = {}
         self.lanes: int | None = options.pop("lanes", None)
         self.enable_backward: bool | None = options.pop("enable_backward", None)
         self.options = options
@@ -120,6 +122,8 @@ class Kernel(Definition):
     @property
     def subject(self) -> str:
         """What errors call it; an instance with the types it was made for."""
+        if self.noted and self.primal is not None:
+            return self.primal.subject
         if self.primal is not None:
             return f"the tangent of {self.primal.subject}"
         if self.parent is None:
@@ -140,7 +144,7 @@ class Kernel(Definition):
         if key not in self.overloads:
             made = copy.copy(self)
             made.parent, made.overloads = self, {}
-            made._plan, made._plans, made._tangents = None, {}, {}
+            made._plan, made._plans, made._tangents, made._noting = None, {}, {}, {}
             made._parameters = [(p, t) for (p, _), t in zip(self._parameters, key)]
             made.is_generic = False
             self.overloads.setdefault(key, made)
@@ -162,6 +166,20 @@ class Kernel(Definition):
         """
         return inference.annotations_of(inference.argument_types(self, args))
 
+    # -- made for tapes -----------------------------------------------------------------------------------------
+
+    def noting(self, types: tuple[Type, ...]) -> Kernel:
+        """The kernel that notes what its atomics find, in arrays of these types that follow its parameters."""
+        if types not in self._noting:
+            made = copy.copy(self)
+            made.primal, made.noted = self, types
+            made._plan, made._plans, made._tangents, made._noting = None, {}, {}, {}
+            last, _ = self._parameters[-1]
+            notes = [(last.replace(name=f"found{i}", default=last.empty), t) for i, t in enumerate(types)]
+            made._parameters = [*self._parameters, *notes]
+            self._noting.setdefault(types, made)
+        return self._noting[types]
+
     # -- forward mode -------------------------------------------------------------------------------------------
 
     def tangent(self, active: tuple[bool, ...]) -> Kernel:
@@ -169,7 +187,7 @@ class Kernel(Definition):
         if active not in self._tangents:
             made = copy.copy(self)
             made.primal, made.active = self, active
-            made._plan, made._plans, made._tangents = None, {}, {}
+            made._plan, made._plans, made._tangents, made._noting = None, {}, {}, {}
             moved = [(p, t) for (p, t), a in zip(self._parameters, active) if a]
             made._parameters = [
                 *((p.replace(default=p.empty), t) for p, t in self._parameters),

@@ -6,6 +6,7 @@ Start with `record`.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -19,18 +20,21 @@ from ..autodiff.adjoint import AFTER, BEFORE
 from ..compiler import adjoint_facts
 from ..lang.indexed import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
-from ..lang.types import Array, Struct, indexed_array
+from ..lang.scalars import uint64
+from ..lang.types import Array, Struct, Type, indexed_array
 from . import claims, memory, plans
 from .array import array
+from .create import zeros
 from .indexed import indexedarray
 from .kept import Kept
 
 
 class Facts(NamedTuple):
-    """`reads` and `replays` of autodiff.Adjoint, and the key of the adjoint's code."""
+    """What `compiler.adjoint_facts` gives, and the key of the adjoint's code."""
 
     reads: tuple[int, ...]
     replays: bool
+    notes: tuple[Type, ...]
     key: str
 
 
@@ -146,6 +150,8 @@ def record(kernel: Kernel, dim: Any, args: Sequence[Any]) -> Recorded | Inactive
         return Inactive(kernel, arrays)
     options = _options(kernel, arrays)
     known = facts(kernel, options)
+    if known.notes:
+        return record(kernel.noting(known.notes), dim, [*args, *(_notes(dim) for _ in known.notes)])
     options = options._replace(exact=AFTER in known.reads)
     kept = _keep(kernel, held, known, BEFORE)
     return Recorded(kernel, dim, held, options, kept, facts(kernel, options), [a for a in arrays if a.grad is not None])
@@ -160,6 +166,11 @@ def _keep(kernel: Kernel, args: Sequence[Any], known: Facts, time: int) -> Kept:
         for a in arrays_in(value)
     ]
     return Kept([a for a, _ in read], [name for _, name in read], f"the launch of kernel `{kernel.name}`")
+
+
+def _notes(dim: Any) -> array:
+    """Room for what one atomic finds in each thread of a launch."""
+    return zeros(math.prod(dim) if isinstance(dim, (list, tuple)) else dim, dtype=uint64)
 
 
 def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Sequence[Any]) -> None:
@@ -184,7 +195,7 @@ def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Seq
     arrays = [a for value in held for a in arrays_in(value)]
     options = _options(kernel, arrays)
     known = facts(kernel, options)
-    if known.replays or AFTER in known.reads:
+    if known.replays or known.notes or AFTER in known.reads:
         why = (
             "reads what it overwrites"
             if known.replays
@@ -277,7 +288,7 @@ def facts(kernel: Kernel, options: plans.Options) -> Facts:
     if options not in known:
         request = plans.request(kernel, options, 0)
         ready = plans.cached(kernel, options)
-        found = (ready.artifact.reads, ready.artifact.replays) if ready is not None else adjoint_facts(request)
+        found = (ready.artifact.reads, ready.artifact.replays, ()) if ready is not None else adjoint_facts(request)
         known[options] = Facts(*found, request.key())
     return known[options]
 

@@ -158,10 +158,11 @@ def _plan(kernel: Kernel, options: Options, args: Sequence[Any]) -> Any:
 def _exactly(step: backward.Recorded, args: Sequence[Any], interpret: bool) -> None:
     """Run a launch on a tape whose gradient needs what it leaves in arrays."""
     capture.refuse(f"kernel `{step.kernel.name}` cannot be recorded on a tape")
-    if interpret or config.mode == "interpret":
-        InterpretedLaunch(step.kernel, step.dim, args).launch()
+    given = [*args, *step.args[len(args) :]]
+    if (interpret or config.mode == "interpret") and step.kernel.primal is None:
+        InterpretedLaunch(step.kernel, step.dim, given).launch()
     else:
-        _plan(step.kernel, options_for(step.kernel)._replace(exact=True), args).launch(step.dim, args)
+        _plan(step.kernel, options_for(step.kernel)._replace(exact=True), given).launch(step.dim, given)
     step.launched()
 
 
