@@ -137,3 +137,14 @@ def test_arrays_made_from_arrays_of_another_shape_are_refused():
         wp.array(x, dtype=wp.vec3)  # nothing flows through it
     with pytest.raises(RuntimeError, match="of another shape from an array has no forward mode"):
         wp.jvp(lambda a: wp.array(a, dtype=wp.vec3), (x,), (wp.ones((2, 3)),))
+
+
+def test_arrays_that_share_memory_share_the_gradient():
+    x = wp.array([[1.0, 2.0, 2.0]], dtype=float, requires_grad=True)
+    tape = wp.Tape()
+    with tape:
+        v = wp.array(x, dtype=wp.vec3, copy=False, requires_grad=True)
+        length = wp.map(wp.length, v)
+    tape.backward(length)
+    np.testing.assert_allclose(x.grad.numpy(), [[1 / 3, 2 / 3, 2 / 3]], rtol=1e-6)
+    assert v.grad.ptr == x.grad.ptr

@@ -140,6 +140,8 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         self.retain_grad = bool(retain_grad)
         if grad is not None:
             self.grad = grad
+        elif requires_grad and not copied and isinstance(data, array) and data._grad is not None:
+            self._attach(data._grad._view_of(self._layout(), self._require_element()), data._claim)
         elif requires_grad:
             self.requires_grad = True
         if copied:
