@@ -41,7 +41,7 @@ def settle(a: Any, name: str) -> None:
     """
     span = a._span
     claims = _native.gradients_in(*span)
-    if not claims or a._constant:
+    if not claims or a._constant or (len(claims) == 1 and claims[0] is a._claim):
         return
     latest: Claim = max(claims, key=lambda c: c.number)
     if a._grad is None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakSet, WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary, ref
 
 from .. import _native
 from . import memory, recording
@@ -28,7 +28,7 @@ class Keeper:
     def __init__(self, budget: int | None = None):
         self.budget, self.used = budget, 0
         self._latest: WeakValueDictionary[Span, Held] = WeakValueDictionary()
-        self._kept: WeakSet[Kept] = WeakSet()
+        self.lost: WeakSet[Held] = WeakSet()
 
     def hold(self, span: Span, owners: Sequence[Any], private: bool) -> Held:
         """The memory of a span as it is now."""
@@ -39,23 +39,23 @@ class Keeper:
                 held.save("lies in memory that NumPy or another library sees, so that it may change at any time")
         return held
 
-    def add(self, kept: Kept) -> None:
-        """Take note of what has to be there for `backward`."""
-        self._kept.add(kept)
-
     def check(self) -> None:
         """Raise RuntimeError if something that was to be kept is lost."""
-        for kept in self._kept:
-            kept.check()
+        for held in self.lost:
+            kept = held.user()
+            if kept is not None:
+                raise RuntimeError(kept.loss(held))
 
 
 class Held(_native.WatchedSpan):
     """A span of memory as it is when this is made: in place until somebody is about to write there, then in a copy.
 
-    `lost` says what happened where there was no budget for the copy; `owners` keep the memory alive.
+    `lost` says what happened where there was no budget for the copy; `owners` keep the memory alive; `user` refers to
+    who needs it.
     """
 
     _copy: Any = None
+    user: Callable[[], Kept | None]
 
     def __init__(self, span: Span, owners: Sequence[Any], keeper: Keeper):
         super().__init__(*span)
@@ -85,6 +85,7 @@ class Held(_native.WatchedSpan):
         keeper = self._keeper
         if keeper.budget is not None and keeper.used + self.size > keeper.budget:
             self.lost = why or f"was overwritten at {shown(user_place())}"
+            keeper.lost.add(self)
         else:
             self._copy = self.duplicate()
             keeper.used += self.size
@@ -124,20 +125,17 @@ class Kept:
         ]
         self._copies: list[Any] = []
         self._keeper = keeper
-        keeper.add(self)
+        user = ref(self)
+        for held in self._held:
+            held.user = user
 
     @property
     def size(self) -> int:
         """The bytes that are kept in copies."""
         return sum(held.size for held in self._held if held.copied)
 
-    def check(self) -> None:
-        """Raise RuntimeError if something has been overwritten and there was no budget for a copy."""
-        for held in self._held:
-            if held.lost:
-                raise RuntimeError(self._loss(held))
-
-    def _loss(self, held: Held) -> str:
+    def loss(self, held: Held) -> str:
+        """What to tell of memory that has been overwritten where there was no budget for a copy."""
         inside = [n for a, n in zip(self._arrays, self._names) if memory.meet(memory.span_of(a), (held.low, held.high))]
         what = " and ".join(dict.fromkeys(f"`{name}`" for name in inside)) or "an array that it reads"
         keeper = self._keeper
@@ -160,7 +158,7 @@ class Kept:
         for i, held in enumerate(self._held):
             if held.low <= low < held.high:
                 if held.lost:
-                    raise RuntimeError(self._loss(held))
+                    raise RuntimeError(self.loss(held))
                 if self._copies:
                     return _moved(a, self._copies[i], held.low)
                 return _moved(a, held._copy, held.low) if held.copied else a
@@ -169,6 +167,8 @@ class Kept:
 
 def _groups(arrays: Sequence[array]) -> list[tuple[Span, list[array]]]:
     """Arrays that share memory together, with the span of each group."""
+    if len(arrays) == 1 and arrays[0].size:
+        return [(memory.span_of(arrays[0]), list(arrays))]
     out: list[tuple[Span, list[array]]] = []
     for span, a in sorted(((memory.span_of(a), a) for a in arrays if a.size), key=lambda pair: pair[0]):
         if out and memory.meet(out[-1][0], span):
