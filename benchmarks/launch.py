@@ -5,6 +5,7 @@
 Prints the median and the best of many rounds, in nanoseconds for one launch.
 """
 
+import itertools
 import statistics
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import numpy as np
 
 import omni.warp_core as wp
 
-ROUNDS, PER_ROUND, GRAPH = 200, 2000, 100
+ROUNDS, PER_ROUND, GRAPH, TAPE = 200, 2000, 100, 1000
 
 
 @wp.kernel
@@ -34,6 +35,12 @@ def open_types(a: wp.array(dtype=Any), b: wp.array(dtype=Any), c: wp.array(dtype
 @wp.func
 def add(x: float, y: float):
     return x + y
+
+
+@wp.kernel
+def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
 
 
 def measure(run: Callable[[], object], per_round: int = PER_ROUND) -> tuple[float, float]:
@@ -74,6 +81,40 @@ def main() -> None:
         print(f"{name:<45} median {median:7.0f} ns   best {best:7.0f} ns")
     median, best = (t / GRAPH for t in measure(lambda: wp.capture_launch(captured.graph), 20))
     print(f"{f'launch in a graph of {GRAPH}':<45} median {median:7.0f} ns   best {best:7.0f} ns")
+    on_a_tape(16, TAPE)
+    on_a_tape(1_000_000, 20)
+
+
+def on_a_tape(size: int, count: int, rounds: int = 10) -> None:
+    """Measure launches that a tape records, each on the result of the one before, and `backward`."""
+    arrays = [wp.zeros(size, dtype=float, requires_grad=True) for _ in range(count + 1)]
+    seed = wp.ones(size, dtype=float)
+    plain, recorded, back, watched = [], [], [], []
+
+    def launches() -> None:
+        for x, y in itertools.pairwise(arrays):
+            wp.launch(square, dim=size, inputs=[x, y])
+
+    for _ in range(rounds):
+        tape = wp.Tape()
+        plain.append(_seconds(launches))
+        with tape:
+            recorded.append(_seconds(launches))
+        back.append(_seconds(lambda tape=tape: tape.backward(grads={arrays[-1]: seed})))
+        kept = tape.memory_used
+        watched.append(_seconds(launches))  # overwrites what the tape needs
+    each = [min(times) / count * 1e6 for times in (plain, recorded, back, watched)]
+    print(
+        f"{f'{count} launches of {size} threads on a tape':<45} each {each[0]:.2f} us, recorded {each[1]:.1f} us, "
+        f"backward {each[2]:.1f} us, overwriting {each[3]:.1f} us; "
+        f"the tape keeps {kept} and then {tape.memory_used} bytes"
+    )
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

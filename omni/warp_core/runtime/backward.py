@@ -152,9 +152,11 @@ def record(kernel: Kernel, dim: Any, args: Sequence[Any]) -> Recorded | Inactive
     known = facts(kernel, options)
     if known.notes:
         return record(kernel.noting(known.notes), dim, [*args, *(_notes(dim) for _ in known.notes)])
-    options = options._replace(exact=AFTER in known.reads)
+    if AFTER in known.reads:
+        options = options._replace(exact=True)
+        known = facts(kernel, options)
     kept = _keep(kernel, held, known, BEFORE)
-    return Recorded(kernel, dim, held, options, kept, facts(kernel, options), [a for a in arrays if a.grad is not None])
+    return Recorded(kernel, dim, held, options, kept, known, [a for a in arrays if a.grad is not None])
 
 
 def _keep(kernel: Kernel, args: Sequence[Any], known: Facts, time: int) -> Kept:
