@@ -73,6 +73,7 @@ class Gpu(Machine):
     ):
         self.unit = emit_cuda(fn, cuda(capability), EmitOptions(0, inner_contiguous), gpu)
         self.block, self.blocks, self.in_step, self.cells = block, blocks, in_step, cells
+        self.own = False  # what the hardware says of addresses: whether they are the thread's own
         self.only: int | None = None  # the one thread to run
         self.failures, self.printed = [], []
         self.local = threading.local()
@@ -86,6 +87,7 @@ class Gpu(Machine):
             "read_ptx_sreg_ntid_x": (lambda: self.block, []),
             "read_ptx_sreg_nctaid_x": (lambda: self.running, []),
             "read_ptx_sreg_lanemask_lt": (lambda: (1 << self._lane()) - 1, []),
+            "isspacep_local": (lambda at: self.own, [_VOID]),
             "activemask": (lambda: self._together(1 << self._lane(), sum), []),
             "vote_ballot_sync": (lambda m, p: self._together((p & 1) << self._lane(), sum), [_I32, ctypes.c_bool]),
             "shfl_sync_bfly_i32": (lambda m, x, d, c: self._fetch(x, self._lane() ^ d), [_I32] * 4),

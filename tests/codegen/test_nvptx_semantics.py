@@ -187,6 +187,35 @@ def test_a_warp_takes_from_a_counter_at_once():
     assert sorted(out.data, reverse=True) == [5_000_000_000 - 2 * k for k in range(64)]
 
 
+@wp.func
+def _change(a: wp.array(dtype=float), i: int, x: float):
+    b = wp.atomic_add(a, i, x)
+    b += wp.atomic_max(a, i, b * 2.0) - wp.atomic_sub(a, i + 1, b)
+    return b + wp.atomic_cas(a, i, a[i], 4.0) + wp.atomic_cas(a, i, 5.0, 6.0) + wp.atomic_exch(a, i + 1, b)
+
+
+@wp.kernel
+def _own(x: wp.array(dtype=float)):
+    i = wp.tid()
+    a = wp.zeros(shape=4, dtype=float)
+    for j in range(3):
+        x[i] += _change(a, j, x[i]) + a[j]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_atomics_on_arrays_of_the_thread(own):
+    """In a function that stays a call, which does not see where the array is."""
+    fn = run(lower_kernel(_own), PassOptions(contract=False, inline_limit=0))
+    x = _floats([0.5, -2.0, 3.0])
+    expected = copy_inputs([x])
+    interp.run_kernel(fn, expected, 3)
+    gpu = Gpu(fn)
+    assert "isspacep" in gpu.unit.text
+    gpu.own = own
+    gpu.run([x], 3)
+    assert x.data == expected[0].data
+
+
 _ODD = [0.0, -0.0, 1.5, -1.5, 1e-45, -1e-45, math.inf, -math.inf, 3e38, -3e38, math.nan]
 
 

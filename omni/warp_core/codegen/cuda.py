@@ -16,7 +16,7 @@ from .lanes import Lanes, V
 from .remainder import fmod
 from .reports import Reports
 from .totals import Totals
-from .writer import NARROW, Leaf, literal, llvm_type
+from .writer import NARROW, Leaf, literal, llvm_type, memory_type
 
 _NEVER = (1 << 63) - 1  # wc_failure.thread while nothing failed
 _PRINTED = 32  # operands that one call of vprintf takes
@@ -53,6 +53,7 @@ class CudaAtomics(Atomics):
 
     scope = ' syncscope("device")'
     together = False
+    anywhere = True  # the address may be in the thread's own memory: it came as an argument
 
     def emit(self, kind: str, address: V, leaf: Leaf, value: V, compare: V | None, used: bool, mask: str | None) -> V:
         assert isinstance(leaf, Scalar)
@@ -151,6 +152,38 @@ class CudaAtomics(Atomics):
         return count if t.bits == 32 else self.w.inst(f"zext i32 {count} to i{t.bits}")
 
     def _one(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
+        """There are no atomic instructions for a thread's own memory."""
+        if not self.anywhere:
+            return self._shared(kind, address, t, value, compare)
+        w = self.w
+        own, shared, done = w.label("own"), w.label("shared"), w.label("changed")
+        w.cond_br(self.lanes.intrinsic("llvm.nvvm.isspacep.local", "i1", ("ptr", address)), own, shared)
+        w.start(own)
+        edges = [(self._alone(kind, address, t, value, compare), w.block)]
+        w.br(done)
+        w.start(shared)
+        self.anywhere = False
+        edges.append((self._shared(kind, address, t, value, compare), w.block))
+        self.anywhere = True
+        w.br(done)
+        w.start(done)
+        return w.phi(memory_type(t), edges)
+
+    def _alone(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
+        """What an atomic does, without being one."""
+        ty = memory_type(t)
+        old = self.w.inst(f"load {ty}, ptr {address}, align {t.align}")
+        new = value
+        if kind == "cas":
+            bits = f"i{8 * t.size}"
+            a, b = (self._bitcast(ty, bits, x) if ty != bits else x for x in (old, compare))
+            new = self.w.inst(f"select i1 {self.w.inst(f'icmp eq {bits} {a}, {b}')}, {ty} {value}, {ty} {old}")
+        elif kind != "exch":
+            new = self.lanes.binary(kind, V(t, old), V(t, value)).text
+        self.w.do(f"store {ty} {new}, ptr {address}, align {t.align}")
+        return old
+
+    def _shared(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
         if t.is_float and kind == "sub":
             return self._one("add", address, t, self.lanes.unary("neg", V(t, value)).text, None)
         if t is F16 and kind == "add":

@@ -104,6 +104,7 @@ class _CudaKernel(KernelEmitter):
         self.symbol = re.sub(r"\W", "_", fn.name, flags=re.ASCII)[:100] + "_kernel"
         self.cells = sorted({op.attr for op in fn.body.walk() if op.code == "stash"}, key=lambda t: t.size)
         self.strided = bool(self.totals.operations or self.cells)
+        self.atomics.anywhere = False  # LLVM sees which arrays are the thread's own
         self.number = self.grid = ""  # this thread's number in the grid, and the grid's size
 
     def emit(self) -> None:
