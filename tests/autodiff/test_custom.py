@@ -291,6 +291,34 @@ def test_array_that_others_write_too():
     assert "slots[i] = 0" in caught.value.diagnostics[0].place.text
 
 
+def test_place_that_is_used_twice():
+    @wp.kernel
+    def twice(counter: I, slots: I, x: F, y: F):
+        i = wp.tid()
+        y[next_slot(counter, slots, i)] = x[i] * x[i]
+        y[next_slot(counter, slots, i)] = x[i]
+
+    @wp.kernel
+    def in_a_loop(counter: I, slots: I, x: F, y: F):
+        i = wp.tid()
+        for k in range(x.shape[0]):
+            y[next_slot(counter, slots, i)] = x[k] * x[k]
+
+    for kernel in (twice, in_a_loop):
+        with pytest.raises(wp.CompileError, match="a place of its own"):
+            gradient(kernel, wp.zeros(1, dtype=int), wp.zeros(2, dtype=int), numbers(3.0), numbers(0.0, 0.0))
+
+
+def test_places_in_a_loop():
+    @wp.kernel
+    def k(counter: I, slots: I, x: F, y: F):
+        for j in range(x.shape[0]):
+            y[next_slot(counter, slots, j)] = x[j] * x[j]
+
+    got = gradient(k, wp.zeros(1, dtype=int), wp.zeros(3, dtype=int), numbers(1.0, 2.0, 3.0), numbers(0.0, 0.0, 0.0))
+    assert got[2] == [2.0, 4.0, 6.0]
+
+
 def test_replay_that_writes():
     @wp.func
     def f(a: F, i: int, x: float):

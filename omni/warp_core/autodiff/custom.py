@@ -121,6 +121,33 @@ def _check_final(reverse: Reverse, array: Value, custom: Operation, at: Operatio
                 name = custom.attr.callee.name
                 why = f"what the user gave for the gradient of `{name}` reads an array as the launch leaves it"
                 raise NotDifferentiable(f"{why}, and the kernel writes to that array outside of `{name}` too", op)
+    writes = any(
+        op.code in ("store", "atomic") and may_alias(array, op.args[0], reverse.scopes.shared)
+        for op in custom.regions[0].walk()
+    )
+    if writes and _runs_again(reverse.function, custom):
+        name = custom.attr.callee.name
+        why = f"`{name}` writes to an array that its gradient or replay reads, and a thread calls it with the same"
+        raise NotDifferentiable(f"{why} arguments again: give each call a place of its own", custom)
+
+
+def _runs_again(function: Function, custom: Operation) -> bool:
+    """Whether a thread may come to a call with the same arguments twice, so that what it left is overwritten."""
+
+    def given(op: Operation) -> list[object]:
+        return [a.const if a.is_const else a for a in op.args]
+
+    for op in function.body.walk():
+        if op.code == "custom" and op is not custom and op.attr.callee is custom.attr.callee:
+            if given(op) == given(custom):
+                return True
+        elif op.code in ("for", "loop"):
+            body = list(op.regions[0].walk())
+            made = {*op.regions[0].params, *(v for inner in body for v in inner.results)}
+            made |= {p for inner in body for region in inner.regions for p in region.params}
+            if custom in body and made.isdisjoint(custom.args):
+                return True
+    return False
 
 
 class _Spliced(Rewriter):

@@ -124,7 +124,9 @@ class GradientOf:
 
     def __call__(self, *args: Any) -> Any:
         """Refuse: kernels alone call it."""
-        raise TypeError(f"wp.{self.__name__} can be called in kernels and functions of the kernel language only")
+        raise TypeError(
+            f"wp.{self.__name__} can be called in compiled kernels only, not from Python or interpreted ones"
+        )
 
     def __repr__(self) -> str:
         return f"wp.{self.__name__}"
