@@ -11,6 +11,7 @@ from ..lang import prim
 from ..lang.generics import F
 from ..lang.registry import builtin
 from ..lang.scalars import float32, float64, int32, uint32
+from .precisions import in_all_precisions
 from .trigonometry import _with_sign
 
 INF, NAN = float("inf"), float("nan")
@@ -52,6 +53,7 @@ def _exp_parts(x: float32) -> tuple[float32, float32]:
     return prim.fma(r * r, p, r) + 1.0, shifted
 
 
+@in_all_precisions
 @builtin
 def exp(x: float32) -> float32:
     """Exponential of `x`: the number e to the power `x`.
@@ -72,16 +74,6 @@ def exp(x: float32) -> float32:
     return _scale(y, shifted)
 
 
-@builtin(name="exp")
-def _exp_double(x: float64) -> float64:
-    return prim.libm("exp", x)
-
-
-@builtin(name="exp")
-def _exp_half(x: F) -> F:
-    return F(exp(float32(x)))
-
-
 @builtin
 def _exp2_polynomial(r: float32) -> float32:
     """2**r for |r| <= 1/2."""
@@ -93,6 +85,7 @@ def _exp2_polynomial(r: float32) -> float32:
     return prim.fma(r, p, 1.0)
 
 
+@in_all_precisions
 @builtin
 def exp2(x: float32) -> float32:
     """2 to the power `x`.
@@ -112,16 +105,6 @@ def exp2(x: float32) -> float32:
     c = prim.max(-151.0, prim.min(129.0, x))
     shifted = c + ROUND
     return _scale(_exp2_polynomial(c - (shifted - ROUND)), shifted)
-
-
-@builtin(name="exp2")
-def _exp2_double(x: float64) -> float64:
-    return prim.libm("exp2", x)
-
-
-@builtin(name="exp2")
-def _exp2_half(x: F) -> F:
-    return F(exp2(float32(x)))
 
 
 @builtin
@@ -156,6 +139,7 @@ def _log_ends(x: float32, y: float32) -> float32:
     return prim.select(x > 0.0, y, prim.select(x == 0.0, -INF, NAN))
 
 
+@in_all_precisions
 @builtin
 def log(x: float32) -> float32:
     """Natural logarithm of `x`.
@@ -176,16 +160,7 @@ def log(x: float32) -> float32:
     return _log_ends(x, prim.fma(e, LN2, prim.fma(e, LN2_LOW, g) + f))
 
 
-@builtin(name="log")
-def _log_double(x: float64) -> float64:
-    return prim.libm("log", x)
-
-
-@builtin(name="log")
-def _log_half(x: F) -> F:
-    return F(log(float32(x)))
-
-
+@in_all_precisions
 @builtin
 def log2(x: float32) -> float32:
     """Logarithm of `x` to base 2.
@@ -207,16 +182,7 @@ def log2(x: float32) -> float32:
     return _log_ends(x, prim.fma(f, LOG2_E, y) + e)
 
 
-@builtin(name="log2")
-def _log2_double(x: float64) -> float64:
-    return prim.libm("log2", x)
-
-
-@builtin(name="log2")
-def _log2_half(x: F) -> F:
-    return F(log2(float32(x)))
-
-
+@in_all_precisions
 @builtin
 def log10(x: float32) -> float32:
     """Logarithm of `x` to base 10.
@@ -237,16 +203,6 @@ def log10(x: float32) -> float32:
     y = prim.fma(g, LOG10_E, f * LOG10_E_LOW)
     y = prim.fma(f, LOG10_E, prim.fma(e, LOG10_2_LOW, y))
     return _log_ends(x, prim.fma(e, LOG10_2, y))
-
-
-@builtin(name="log10")
-def _log10_double(x: float64) -> float64:
-    return prim.libm("log10", x)
-
-
-@builtin(name="log10")
-def _log10_half(x: F) -> F:
-    return F(log10(float32(x)))
 
 
 @builtin
@@ -324,6 +280,7 @@ def _pow_half(x: F, y: F) -> F:
     return F(pow(float32(x), float32(y)))
 
 
+@in_all_precisions
 @builtin
 def sinh(x: float32) -> float32:
     """Hyperbolic sine of `x`.
@@ -351,16 +308,7 @@ def sinh(x: float32) -> float32:
     return _with_sign(prim.select(a < 1.0, near, h - 0.25 / h), x)
 
 
-@builtin(name="sinh")
-def _sinh_double(x: float64) -> float64:
-    return prim.libm("sinh", x)
-
-
-@builtin(name="sinh")
-def _sinh_half(x: F) -> F:
-    return F(sinh(float32(x)))
-
-
+@in_all_precisions
 @builtin
 def cosh(x: float32) -> float32:
     """Hyperbolic cosine of `x`.
@@ -382,16 +330,7 @@ def cosh(x: float32) -> float32:
     return h + 0.25 / h
 
 
-@builtin(name="cosh")
-def _cosh_double(x: float64) -> float64:
-    return prim.libm("cosh", x)
-
-
-@builtin(name="cosh")
-def _cosh_half(x: F) -> F:
-    return F(cosh(float32(x)))
-
-
+@in_all_precisions
 @builtin
 def tanh(x: float32) -> float32:
     """Hyperbolic tangent of `x`.
@@ -420,16 +359,7 @@ def tanh(x: float32) -> float32:
     return _with_sign(prim.select(a < 0.65, near, far), x)
 
 
-@builtin(name="tanh")
-def _tanh_double(x: float64) -> float64:
-    return prim.libm("tanh", x)
-
-
-@builtin(name="tanh")
-def _tanh_half(x: F) -> F:
-    return F(tanh(float32(x)))
-
-
+@in_all_precisions
 @builtin
 def cbrt(x: float32) -> float32:
     """Cube root of `x`.
@@ -462,13 +392,3 @@ def cbrt(x: float32) -> float32:
     y = prim.fma(residual * -0.33333334, t * t, y)
     y = prim.select(tiny, y * 0.00390625, y)
     return _with_sign(prim.select(prim.bit_and(a > 0.0, a < INF), y, a), x)
-
-
-@builtin(name="cbrt")
-def _cbrt_double(x: float64) -> float64:
-    return prim.libm("cbrt", x)
-
-
-@builtin(name="cbrt")
-def _cbrt_half(x: F) -> F:
-    return F(cbrt(float32(x)))

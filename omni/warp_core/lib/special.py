@@ -7,10 +7,10 @@ round.
 from __future__ import annotations
 
 from ..lang import prim
-from ..lang.generics import F
 from ..lang.registry import builtin
-from ..lang.scalars import float32, float64
+from ..lang.scalars import float32
 from .exponentials import ROUND, _exp2_polynomial, _exp_parts, _power_of_two, _scale
+from .precisions import in_all_precisions
 from .trigonometry import _with_sign
 
 
@@ -26,6 +26,7 @@ def _erf_near(a: float32) -> float32:
     return prim.fma(a, p, a)
 
 
+@in_all_precisions
 @builtin
 def erf(x: float32) -> float32:
     """Error function of `x`.
@@ -54,16 +55,7 @@ def erf(x: float32) -> float32:
     return _with_sign(prim.select(a < 0.9, _erf_near(a), 1.0 - complement), x)
 
 
-@builtin(name="erf")
-def _erf_double(x: float64) -> float64:
-    return prim.libm("erf", x)
-
-
-@builtin(name="erf")
-def _erf_half(x: F) -> F:
-    return F(erf(float32(x)))
-
-
+@in_all_precisions
 @builtin
 def erfc(x: float32) -> float32:
     """Complementary error function of `x`.
@@ -97,13 +89,3 @@ def erfc(x: float32) -> float32:
     y = y * (u * p)
     y = _scale(prim.fma(y, -lost, y), shifted)
     return prim.select(x < 0.0, 2.0 - y, y)
-
-
-@builtin(name="erfc")
-def _erfc_double(x: float64) -> float64:
-    return prim.libm("erfc", x)
-
-
-@builtin(name="erfc")
-def _erfc_half(x: F) -> F:
-    return F(erfc(float32(x)))

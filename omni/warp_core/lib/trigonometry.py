@@ -12,6 +12,7 @@ from ..lang import prim
 from ..lang.generics import F
 from ..lang.registry import builtin
 from ..lang.scalars import float32, float64, int32, int64, uint32, uint64
+from .precisions import in_all_precisions
 
 INF, NAN = float("inf"), float("nan")
 SIGN = 0x80000000
@@ -106,6 +107,7 @@ def _sine_far(a: float32, q: uint32) -> float32:
     return _sine(float32(r), quarters + q)
 
 
+@in_all_precisions
 @builtin
 def sin(x: float32) -> float32:
     """Sine of `x`.
@@ -130,16 +132,7 @@ def sin(x: float32) -> float32:
     return prim.bitcast(prim.bitcast(y, uint32) ^ (prim.bitcast(x, uint32) & SIGN), float32)
 
 
-@builtin(name="sin")
-def _sin_double(x: float64) -> float64:
-    return prim.libm("sin", x)
-
-
-@builtin(name="sin")
-def _sin_half(x: F) -> F:
-    return F(sin(float32(x)))
-
-
+@in_all_precisions
 @builtin
 def cos(x: float32) -> float32:
     """Cosine of `x`.
@@ -162,16 +155,6 @@ def cos(x: float32) -> float32:
     if a > FAR:
         y = _sine_far(a, uint32(1))
     return y
-
-
-@builtin(name="cos")
-def _cos_double(x: float64) -> float64:
-    return prim.libm("cos", x)
-
-
-@builtin(name="cos")
-def _cos_half(x: F) -> F:
-    return F(cos(float32(x)))
 
 
 @builtin
@@ -199,6 +182,7 @@ def _tangent_far(a: float32) -> float32:
     return _tangent(high, float32(r - float64(high)), q)
 
 
+@in_all_precisions
 @builtin
 def tan(x: float32) -> float32:
     """Tangent of `x`.
@@ -221,16 +205,6 @@ def tan(x: float32) -> float32:
     if a > FAR:
         y = _tangent_far(a)
     return prim.bitcast(prim.bitcast(y, uint32) ^ (prim.bitcast(x, uint32) & SIGN), float32)
-
-
-@builtin(name="tan")
-def _tan_double(x: float64) -> float64:
-    return prim.libm("tan", x)
-
-
-@builtin(name="tan")
-def _tan_half(x: F) -> F:
-    return F(tan(float32(x)))
 
 
 @builtin
@@ -328,6 +302,7 @@ def _atan_polynomial(z: float32) -> float32:
     return prim.fma(z, p, -0.333333)
 
 
+@in_all_precisions
 @builtin
 def atan(x: float32) -> float32:
     """Inverse tangent of `x`.
@@ -351,16 +326,6 @@ def atan(x: float32) -> float32:
     tail = (q * z) * _atan_polynomial(z)
     y = prim.select(far, ((tail + HALF_PI_LOW) + q) + HALF_PI, tail + q)
     return _with_sign(y, x)
-
-
-@builtin(name="atan")
-def _atan_double(x: float64) -> float64:
-    return prim.libm("atan", x)
-
-
-@builtin(name="atan")
-def _atan_half(x: F) -> F:
-    return F(atan(float32(x)))
 
 
 @builtin
