@@ -291,7 +291,7 @@ def _plane_slope(
 
 
 @builtin
-def _slope2(state: uint32, xy: Vec[2, float32]) -> Vec[2, float32]:
+def _slope(state: uint32, xy: Vec[2, float32]) -> Vec[2, float32]:
     x0, x1, tx = _cell(xy[0])
     y0, y1, ty = _cell(xy[1])
     px, py = uint32(PRIMES[0]), uint32(PRIMES[1])
@@ -299,7 +299,7 @@ def _slope2(state: uint32, xy: Vec[2, float32]) -> Vec[2, float32]:
     return _plane_slope(*keys, uint32(0), Vec[2, float32](tx, ty))[1]
 
 
-@builtin
+@builtin(name="_slope")
 def _slope3(state: uint32, xyz: Vec[3, float32]) -> Vec[3, float32]:
     x0, x1, tx = _cell(xyz[0])
     y0, y1, ty = _cell(xyz[1])
@@ -311,7 +311,7 @@ def _slope3(state: uint32, xyz: Vec[3, float32]) -> Vec[3, float32]:
     return _blend_slope(a, da, b, db, tz, 2)[1]
 
 
-@builtin
+@builtin(name="_slope")
 def _slope4(state: uint32, xyzt: Vec[4, float32]) -> Vec[3, float32]:
     """Derivative in the first three coordinates."""
     x0, x1, tx = _cell(xyzt[0])
@@ -341,6 +341,20 @@ def _curl(x: Vec[3, float32], y: Vec[3, float32], z: Vec[3, float32]) -> Vec[3, 
 
 
 @builtin
+def _flow(state: uint32, x: Vec[N, float32], octaves: uint32, lacunarity: float32, gain: float32) -> Vec[3, float32]:
+    """The curls of potentials, each finer and weaker than the one before, at a position or a position and time."""
+    total = Vec[3, float32](0.0, 0.0, 0.0)
+    weight, scale = 1.0, 1.0
+    for _ in range(int32(octaves)):
+        second = rand_init(int32(state), SECOND_FIELD)
+        third = rand_init(int32(second), THIRD_FIELD)
+        p = x * scale
+        total = total + _curl(_slope(state, p), _slope(second, p), _slope(third, p)) * weight
+        weight, scale, state = weight * gain, scale * lacunarity, third
+    return total
+
+
+@builtin
 def curlnoise(
     state: uint32, xy: Vec[2, float32], octaves: uint32 = 1, lacunarity: float32 = 2.0, gain: float32 = 0.5
 ) -> Vec[2, float32]:
@@ -365,7 +379,7 @@ def curlnoise(
     total = Vec[2, float32](0.0, 0.0)
     weight, scale = 1.0, 1.0
     for _ in range(int32(octaves)):
-        slope = _slope2(state, xy * scale)
+        slope = _slope(state, xy * scale)
         total = total + Vec[2, float32](prim.neg(slope[1]), slope[0]) * weight
         weight, scale = weight * gain, scale * lacunarity
     return total
@@ -375,27 +389,11 @@ def curlnoise(
 def _curlnoise3(
     state: uint32, xyz: Vec[3, float32], octaves: uint32 = 1, lacunarity: float32 = 2.0, gain: float32 = 0.5
 ) -> Vec[3, float32]:
-    total = Vec[3, float32](0.0, 0.0, 0.0)
-    weight, scale = 1.0, 1.0
-    for _ in range(int32(octaves)):
-        second = rand_init(int32(state), SECOND_FIELD)
-        third = rand_init(int32(second), THIRD_FIELD)
-        p = xyz * scale
-        total = total + _curl(_slope3(state, p), _slope3(second, p), _slope3(third, p)) * weight
-        weight, scale, state = weight * gain, scale * lacunarity, third
-    return total
+    return _flow(state, xyz, octaves, lacunarity, gain)
 
 
 @builtin(name="curlnoise")
 def _curlnoise4(
     state: uint32, xyzt: Vec[4, float32], octaves: uint32 = 1, lacunarity: float32 = 2.0, gain: float32 = 0.5
 ) -> Vec[3, float32]:
-    total = Vec[3, float32](0.0, 0.0, 0.0)
-    weight, scale = 1.0, 1.0
-    for _ in range(int32(octaves)):
-        second = rand_init(int32(state), SECOND_FIELD)
-        third = rand_init(int32(second), THIRD_FIELD)
-        p = xyzt * scale
-        total = total + _curl(_slope4(state, p), _slope4(second, p), _slope4(third, p)) * weight
-        weight, scale, state = weight * gain, scale * lacunarity, third
-    return total
+    return _flow(state, xyzt, octaves, lacunarity, gain)
