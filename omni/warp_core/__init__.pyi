@@ -2581,7 +2581,7 @@ def abs(x: _ScalarOrVector1) -> _ScalarOrVector1:
         |x|, of the type of `x`. The most negative integer stays as it is.
 
     Error: exact.
-    Derivative: the sign of `x`.
+    Derivative: the sign of `x`, 1 at zero.
 
     >>> wp.abs(-2.5)
     2.5
@@ -2782,7 +2782,7 @@ def atan2(y: _Scalar1, x: _Scalar1) -> _Scalar1:
         The angle in [-pi, pi]; signed zeros and infinities as in C.
 
     Error: float32 1.5 ULP; float64 1 ULP with the GNU C library.
-    Derivative: x / (x**2 + y**2) in `y`, -y / (x**2 + y**2) in `x`.
+    Derivative: x / (x**2 + y**2) in `y`, -y / (x**2 + y**2) in `x`; 0 at the origin.
 
     >>> round(wp.atan2(1.0, -1.0), 6)
     2.356194
@@ -3079,7 +3079,7 @@ def cbrt(x: _Scalar1) -> _Scalar1:
         The real cube root, of the type of `x` and with its sign.
 
     Error: float32 0.51 ULP over all arguments; float64 4 ULP with the GNU C library.
-    Derivative: 1 / (3 * cbrt(x)**2).
+    Derivative: 1 / (3 * cbrt(x)**2); 0 at zero.
 
     >>> wp.cbrt(-27.0)
     -3.0
@@ -3114,7 +3114,7 @@ def clamp(x: _Scalar2, low: _Scalar2, high: _Scalar2) -> _Scalar2:
         min(max(x, low), high); `low` for NaN.
 
     Error: exact.
-    Derivative: that of the argument returned.
+    Derivative: that of the argument returned, the limit where `x` equals it.
 
     >>> wp.clamp(1.5, 0.0, 1.0)
     1.0
@@ -3582,7 +3582,7 @@ def erfcinv(x: _Scalar1) -> _Scalar1:
         The number y with erfc(y) = x, of the type of `x`; infinite at the ends.
 
     Error: float32 0.51 ULP over all arguments; float64 10 ULP.
-    Derivative: -sqrt(pi) / 2 * exp(y**2), with y the result.
+    Derivative: -sqrt(pi) / 2 * exp(y**2), with y the result; 0 at the ends.
 
     >>> round(wp.erfcinv(0.5), 6)
     0.476936
@@ -3598,7 +3598,7 @@ def erfinv(x: _Scalar1) -> _Scalar1:
         The number y with erf(y) = x, of the type of `x`; infinite at the ends.
 
     Error: float32 3.8 ULP over all arguments; float64 10 ULP.
-    Derivative: sqrt(pi) / 2 * exp(y**2), with y the result.
+    Derivative: sqrt(pi) / 2 * exp(y**2), with y the result; 0 at the ends.
 
     >>> round(wp.erfinv(0.5), 6)
     0.476936
@@ -3929,7 +3929,7 @@ def length(a: quatf | spatial_vectorf | vec2f | vec3f | vec4f) -> float:
         sqrt(dot(a, a)), a scalar.
 
     Error: 2 ULP for up to 4 components, where the squares neither overflow nor underflow.
-    Derivative: normalize(a).
+    Derivative: a / length(a); 0 at zero.
 
     >>> wp.length(wp.vec2(3.0, 4.0))
     5.0
@@ -4217,7 +4217,7 @@ def max(a: _ScalarOrVector1, b: _ScalarOrVector1) -> _ScalarOrVector1:
         `a` if it is greater than `b`, else `b`.
 
     Error: exact.
-    Derivative: that of the argument returned.
+    Derivative: that of the argument returned, the last of equal ones.
 
     >>> wp.max(2.0, 1.0)
     2.0
@@ -4261,7 +4261,7 @@ def min(a: _ScalarOrVector1, b: _ScalarOrVector1) -> _ScalarOrVector1:
         `a` if it is less than `b`, else `b`.
 
     Error: exact.
-    Derivative: that of the argument returned.
+    Derivative: that of the argument returned, the last of equal ones.
 
     >>> wp.min(2.0, 1.0)
     1.0
@@ -4400,7 +4400,7 @@ def norm_l1(v: quatf | spatial_vectorf | transformf | vec2f | vec3f | vec4f) -> 
         The sum of abs(v[i]), a scalar.
 
     Error: one rounding for each term.
-    Derivative: the signs of the components.
+    Derivative: the signs of the components, 1 at zero.
 
     >>> wp.norm_l1(wp.vec2(3.0, -4.0))
     7.0
@@ -4421,7 +4421,7 @@ def norm_l2(v: quatf | spatial_vectorf | vec2f | vec3f | vec4f) -> float:
         sqrt(dot(v, v)), a scalar.
 
     Error: 2 ULP, as `length`.
-    Derivative: normalize(v).
+    Derivative: v / length(v); 0 at zero.
 
     >>> wp.norm_l2(wp.vec2(3.0, -4.0))
     5.0
@@ -4564,7 +4564,8 @@ def pow(x: _Scalar1, y: _Scalar1) -> _Scalar1:
         x**y with the special cases of C: 1 for y = 0 and for x = 1, NaN for a negative base and a fractional exponent.
 
     Error: float32 0.9 ULP over all arguments; float64 1 ULP with the GNU C library.
-    Derivative: y * x**(y - 1) in `x`, ln(x) * x**y in `y`.
+    Derivative: y * x**(y - 1) in `x`, 0 where `y` is 0 and, for `x` = 0, where `y` is below 1; ln(x) * x**y in `y`, 0
+    where `x` is not positive.
 
     >>> wp.pow(2.0, 10.0)
     1024.0
@@ -5544,7 +5545,7 @@ def sqrt(x: _Scalar1) -> _Scalar1:
         The root, of the type of `x`.
 
     Error: correctly rounded.
-    Derivative: 1 / (2 * sqrt(x)).
+    Derivative: 1 / (2 * sqrt(x)); 0 at zero.
 
     >>> wp.sqrt(9.0)
     3.0

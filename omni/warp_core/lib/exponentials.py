@@ -248,7 +248,8 @@ def pow(x: float32, y: float32) -> float32:
         x**y with the special cases of C: 1 for y = 0 and for x = 1, NaN for a negative base and a fractional exponent.
 
     Error: float32 0.9 ULP over all arguments; float64 1 ULP with the GNU C library.
-    Derivative: y * x**(y - 1) in `x`, ln(x) * x**y in `y`.
+    Derivative: y * x**(y - 1) in `x`, 0 where `y` is 0 and, for `x` = 0, where `y` is below 1; ln(x) * x**y in `y`, 0
+    where `x` is not positive.
 
     >>> wp.pow(2.0, 10.0)
     1024.0
@@ -371,7 +372,7 @@ def cbrt(x: float32) -> float32:
         The real cube root, of the type of `x` and with its sign.
 
     Error: float32 0.51 ULP over all arguments; float64 4 ULP with the GNU C library.
-    Derivative: 1 / (3 * cbrt(x)**2).
+    Derivative: 1 / (3 * cbrt(x)**2); 0 at zero.
 
     >>> wp.cbrt(-27.0)
     -3.0

@@ -20,7 +20,7 @@ def norm_l1(v: Vec[N, F]) -> F:
         The sum of abs(v[i]), a scalar.
 
     Error: one rounding for each term.
-    Derivative: the signs of the components.
+    Derivative: the signs of the components, 1 at zero.
 
     >>> wp.norm_l1(wp.vec2(3.0, -4.0))
     7.0
@@ -52,7 +52,7 @@ def norm_l2(v: Vec[N, F]) -> F:
         sqrt(dot(v, v)), a scalar.
 
     Error: 2 ULP, as `length`.
-    Derivative: normalize(v).
+    Derivative: v / length(v); 0 at zero.
 
     >>> wp.norm_l2(wp.vec2(3.0, -4.0))
     5.0

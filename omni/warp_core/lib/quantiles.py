@@ -55,7 +55,7 @@ def erfinv(x: float32) -> float32:
         The number y with erf(y) = x, of the type of `x`; infinite at the ends.
 
     Error: float32 3.8 ULP over all arguments; float64 10 ULP.
-    Derivative: sqrt(pi) / 2 * exp(y**2), with y the result.
+    Derivative: sqrt(pi) / 2 * exp(y**2), with y the result; 0 at the ends.
 
     >>> round(wp.erfinv(0.5), 6)
     0.476936
@@ -117,7 +117,7 @@ def erfcinv(x: float64) -> float64:
         The number y with erfc(y) = x, of the type of `x`; infinite at the ends.
 
     Error: float32 0.51 ULP over all arguments; float64 10 ULP.
-    Derivative: -sqrt(pi) / 2 * exp(y**2), with y the result.
+    Derivative: -sqrt(pi) / 2 * exp(y**2), with y the result; 0 at the ends.
 
     >>> round(wp.erfcinv(0.5), 6)
     0.476936

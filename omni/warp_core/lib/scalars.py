@@ -26,7 +26,7 @@ def abs(x: T) -> T:
         |x|, of the type of `x`. The most negative integer stays as it is.
 
     Error: exact.
-    Derivative: the sign of `x`.
+    Derivative: the sign of `x`, 1 at zero.
 
     >>> wp.abs(-2.5)
     2.5
@@ -65,7 +65,7 @@ def min(a: T, b: T) -> T:
         `a` if it is less than `b`, else `b`.
 
     Error: exact.
-    Derivative: that of the argument returned.
+    Derivative: that of the argument returned, the last of equal ones.
 
     >>> wp.min(2.0, 1.0)
     1.0
@@ -85,7 +85,7 @@ def max(a: T, b: T) -> T:
         `a` if it is greater than `b`, else `b`.
 
     Error: exact.
-    Derivative: that of the argument returned.
+    Derivative: that of the argument returned, the last of equal ones.
 
     >>> wp.max(2.0, 1.0)
     2.0
@@ -106,7 +106,7 @@ def clamp(x: T, low: T, high: T) -> T:
         min(max(x, low), high); `low` for NaN.
 
     Error: exact.
-    Derivative: that of the argument returned.
+    Derivative: that of the argument returned, the limit where `x` equals it.
 
     >>> wp.clamp(1.5, 0.0, 1.0)
     1.0
@@ -241,7 +241,7 @@ def sqrt(x: F) -> F:
         The root, of the type of `x`.
 
     Error: correctly rounded.
-    Derivative: 1 / (2 * sqrt(x)).
+    Derivative: 1 / (2 * sqrt(x)); 0 at zero.
 
     >>> wp.sqrt(9.0)
     3.0

@@ -340,7 +340,7 @@ def atan2(y: float32, x: float32) -> float32:
         The angle in [-pi, pi]; signed zeros and infinities as in C.
 
     Error: float32 1.5 ULP; float64 1 ULP with the GNU C library.
-    Derivative: x / (x**2 + y**2) in `y`, -y / (x**2 + y**2) in `x`.
+    Derivative: x / (x**2 + y**2) in `y`, -y / (x**2 + y**2) in `x`; 0 at the origin.
 
     >>> round(wp.atan2(1.0, -1.0), 6)
     2.356194

@@ -77,7 +77,7 @@ def length(a: Vec[N, F]) -> F:
         sqrt(dot(a, a)), a scalar.
 
     Error: 2 ULP for up to 4 components, where the squares neither overflow nor underflow.
-    Derivative: normalize(a).
+    Derivative: a / length(a); 0 at zero.
 
     >>> wp.length(wp.vec2(3.0, 4.0))
     5.0
