@@ -407,6 +407,18 @@ def test_program(name):
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-8)
 
 
+def test_overwritten_by_an_indexed_array():
+    places = floats(1.0, 2.0, 3.0)[wp.array([2, 0], dtype=int)]
+
+    def replaced(x):
+        y = x * x
+        wp.copy(y, places)
+        return y
+
+    y, dy = wp.jvp(replaced, (floats(1.0, 2.0),), (floats(1.0, 1.0),))
+    assert (y.list(), dy.list()) == ([3.0, 1.0], [0.0, 0.0])
+
+
 def test_structures_of_results():
     x = floats(2.0, 3.0)
     value, tangent = wp.jvp(lambda a: {"y": (a * a, 7), "n": None}, (x,), (floats(1.0, 1.0),))
@@ -648,7 +660,18 @@ def gradient_within(x):
     return x.grad
 
 
+def into_places(x):
+    y = wp.zeros(4, dtype=float)
+    y[wp.array([3, 1], dtype=int)] = x
+    return y
+
+
 MISTAKES = {
+    "an indexed array": (
+        lambda: wp.jvp(into_places, (floats(1.0, 2.0),), (floats(1.0, 1.0),)),
+        RuntimeError,
+        "indexed",
+    ),
     "a tape inside": (lambda: wp.jvp(gradient_within, (floats(1.0),), (floats(1.0),)), RuntimeError, "tape around"),
     "too many": (lambda: wp.jvp(square, 2, [floats(1.0)], [floats(1.0)], tangents=[None] * 3), ValueError, "3 for 2"),
     "shape": (lambda: wp.jvp(square, 1, [floats(1.0), floats(1.0)], tangents=[floats(1.0, 2.0)]), ValueError, "shape"),

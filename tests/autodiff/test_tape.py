@@ -224,3 +224,15 @@ def test_a_loss_of_integers():
         wp.launch(square, 1, inputs=[x, y])
     with pytest.raises(ValueError, match="only floating point"):
         tape.backward(count)
+
+
+def test_overwritten_by_an_indexed_array():
+    x, z = (wp.ones(2, dtype=float, requires_grad=True) for _ in range(2))
+    places = wp.ones(4, dtype=float)[wp.array([3, 1], dtype=int)]
+    tape = wp.Tape()
+    with tape:
+        y = x * x
+        wp.copy(y, places)
+        wp.copy(z, y)
+    tape.backward(grads={z: wp.ones(2, dtype=float)})
+    assert x.grad.list() == [0.0, 0.0]

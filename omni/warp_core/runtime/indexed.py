@@ -184,6 +184,7 @@ class indexedarray(Arithmetic):
         """Copy the elements of an array or indexed array of the same shape."""
         if tuple(src.shape) != self.shape:
             raise ValueError(f"src: shape {tuple(src.shape)} does not match shape {self.shape} of dest")
+        recording.refuse_tangents("copying to an indexed array", src=src)
         found = ingest.read(src.contiguous() if isinstance(src, indexedarray) else src, self._data()._require_element())
         self._write(found.numbers, found.refs)
 

@@ -71,6 +71,7 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
         else:
             recording.refuse("copying an indexed array", src=src.data)
             src._copy_to(dest)
+            recording.overwritten(dest)
         return
     for name, value in (("dest", dest), ("src", src)):
         if not isinstance(value, _native.ArrayBase):
