@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..lang.kernel import Kernel
@@ -43,22 +43,22 @@ class Forward:
         held = [as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
         with recording.Outside(self):
             if self.strict and len(held) == len(kernel.params):
-                written = [a for a, w in zip(held, facts(kernel)[1]) if w]
+                written = {name: a for (name, _), a, w in zip(kernel.params, held, facts(kernel)[1]) if w}
                 self._check_gradients(f"kernel `{kernel.name}`", held, written)
             if len(held) == len(kernel.params) and any(map(self.follows, held)):
                 launch_tangent(kernel, dim, held, [None] * len(held), self.shadows)
             else:
                 launch(kernel, dim, args)
 
-    def _check_gradients(self, what: str, read: Sequence[Any], written: Sequence[Any]) -> None:
+    def _check_gradients(self, what: str, read: Sequence[Any], written: Mapping[str, Any]) -> None:
         """Raise if gradients would be lost in what is written."""
         if not self.strict or all(a.grad is None for value in read for a in arrays_in(value)):
             return
-        for a in (a for value in written for a in arrays_in(value)):
-            if a.grad is None:
+        for name, value in written.items():
+            if any(a.grad is None for a in arrays_in(value)):
                 raise ValueError(
-                    f"{what} writes to an array of shape {a.shape} that has no gradient; make it inside of the "
-                    "function that is differentiated, or with requires_grad=True"
+                    f"{what}: `{name}` is written and has no gradient; make it inside of the function that is "
+                    "differentiated, or with requires_grad=True"
                 )
 
     def made(self, a: array) -> None:
@@ -78,7 +78,7 @@ class Forward:
         """The elements of `src` were copied to those of `dest`."""
         with recording.Outside(self):
             tangent = self.shadows.of(src) if arrays_in(src) else None
-            self._check_gradients("a copy", [src], [dest])
+            self._check_gradients("a copy", [src], {"dest": dest})
             if tangent is not None and arrays_in(dest):
                 self.shadows.ensure(dest)[...] = tangent
                 return
@@ -87,7 +87,7 @@ class Forward:
     def sums(self, out: array, terms: Sequence[tuple[array, Callable[[array, array], None]]]) -> None:
         """The elements of `out` become a sum of terms; see `recording.sums`."""
         with recording.Outside(self):
-            self._check_gradients("a sum or product", [x for x, _ in terms], [out])
+            self._check_gradients("a sum or product", [x for x, _ in terms], {"out": out})
             moving = [(self.shadows.of(x), write) for x, write in terms if self.follows(x)]
             if not moving and self.shadows.of(out) is not None:
                 moving = [(zeros_like(terms[0][0]), terms[0][1])]
