@@ -508,6 +508,17 @@ def test_too_small_a_budget():
         wp.checkpointed(wave.step, 3, state=[wave.u, wave.v], memory_budget=71)
 
 
+def test_the_budget_of_the_tape_counts():
+    wave = Wave()
+    tape = wp.Tape(memory_budget=3 * SNAPSHOT)
+    with tape:
+        wp.checkpointed(wave.step, 20, state=[wave.u, wave.v])
+    tape.backward(grads={wave.u: ones(wave.u)})
+    assert wave.calls == advances(21, 3) + 20
+    with wp.Tape(memory_budget=0), pytest.raises(ValueError, match="the budget is 0"):
+        wp.checkpointed(wave.step, 3, state=[wave.u, wave.v])
+
+
 @pytest.mark.parametrize(
     ("step", "n", "state", "match"),
     [

@@ -80,7 +80,7 @@ def checkpointed(
                 step(i)
                 bar.advance()
         return
-    budget = memory_budget if memory_budget is not None else getattr(tape, "memory_budget", None) or DEFAULT_BUDGET
+    budget = next(b for b in (memory_budget, tape.memory_budget, DEFAULT_BUDGET) if b is not None)
     run = _Run(step, n, state, budget, progress)
     run.forward()
 
