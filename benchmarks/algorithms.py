@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,9 +22,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import peers
+from contenders import Contender, serve
 from report import ALONE, OURS, WARP, machine, table
 
-HERE = Path(__file__).resolve().parent
 SEED = 11
 SAMPLE_SECONDS = 0.02  # a sample is as many calls as fill this time
 TOLERANCE = 1e-2  # of float results, relative to the largest: warp-lang sums floats one after the other
@@ -163,7 +161,7 @@ class Loaded:
 
 
 class Worker:
-    """One implementation; runs in a process of its own and answers requests, a line of JSON each."""
+    """One implementation, in a process of its own."""
 
     def __init__(self, package: str, threads: int) -> None:
         self.wp = importlib.import_module(package)
@@ -195,31 +193,6 @@ class Worker:
             self.case.call(self.utils, self.arrays, self.n)
             best = min(best, time.perf_counter() - start)
         return best
-
-
-def serve(package: str, threads: int) -> None:
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a library prints must not land among the answers
-    worker = Worker(package, threads)
-    for line in sys.stdin:
-        method, *arguments = json.loads(line)
-        print(json.dumps(getattr(worker, method)(*arguments)), file=answers, flush=True)
-
-
-class Contender:
-    """A worker process and the pipe to it."""
-
-    def __init__(self, python: str, package: str, threads: int) -> None:
-        command = [python, str(Path(__file__).resolve()), "--serve", package, str(threads)]
-        environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
-
-    def ask(self, method: str, *arguments: Any) -> Any:
-        assert self.process.stdin and self.process.stdout
-        print(json.dumps([method, *arguments]), file=self.process.stdin, flush=True)
-        return json.loads(self.process.stdout.readline())
 
 
 def problem(expected: Arrays, file: Path) -> str | None:
@@ -274,13 +247,13 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> int:
     options = parse_arguments()
     if options.serve:
-        serve(options.serve[0], int(options.serve[1]))
+        serve(Worker(options.serve[0], int(options.serve[1])))
         return 0
     theirs = options.peer_python or str(peers.python())
     contenders = {
-        WARP: Contender(theirs, "warp", 1),
-        ALONE: Contender(sys.executable, "omni.warp_core", 1),
-        OURS: Contender(sys.executable, "omni.warp_core", options.threads),
+        WARP: Contender(theirs, __file__, "--serve", "warp", 1),
+        ALONE: Contender(sys.executable, __file__, "--serve", "omni.warp_core", 1),
+        OURS: Contender(sys.executable, __file__, "--serve", "omni.warp_core", options.threads),
     }
     done, wrong = [], False
     with tempfile.TemporaryDirectory() as scratch:

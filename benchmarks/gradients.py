@@ -4,16 +4,15 @@
 
 The gradients of both are compared before any time is taken; then they take turns, and the fastest round of each is
 reported: the launch alone, the launch on a tape with what the tape keeps, and `backward`. warp-lang runs CPU kernels on
-one thread; `--threads` sets ours.
+one thread; `--threads` sets ours. Then come ours alone: what `config.deterministic` costs, backward over forward for
+the kernels of programs.py, and how long an adjoint compiles in a process that has compiled before.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import json
-import os
-import subprocess
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -22,9 +21,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import peers
+from contenders import Contender, serve
+from programs import PROGRAMS as EXAMPLES
 from report import OURS, WARP, machine, table
 
 HERE = Path(__file__).resolve().parent
+IN_ORDER = "deterministic"
+EXAMPLE_SEED, EXAMPLE_ROUNDS = 20, 5
+COMPILED = 15  # times that an adjoint is compiled
 
 
 class Program(NamedTuple):
@@ -135,34 +139,65 @@ class Case:
         return [launched - start, recorded - launched, time.perf_counter() - recorded]
 
 
-def serve(package: str, threads: int) -> None:
-    """Answer questions on standard input: [name] for the gradient, [name, "times"] for the times."""
-    wp = importlib.import_module(package)
-    if threads and package != "warp":
-        wp.config.num_threads = threads
-    cases: dict[str, Case] = {}
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what packages print goes elsewhere
-    for line in sys.stdin:
-        name, *what = json.loads(line)
-        case = cases.get(name) or cases.setdefault(name, Case(wp, name))
-        print(json.dumps(case.times() if what else case.gradient()), file=answers, flush=True)
+class Worker:
+    """One package; `mode` is a line of it in the tables."""
+
+    def __init__(self, package: str, threads: str, mode: str):
+        self.wp = wp = importlib.import_module(package)
+        if package != "warp":
+            wp.config.num_threads = int(threads)
+            wp.config.deterministic = mode == IN_ORDER
+        self.cases: dict[str, Case] = {}
+
+    def _case(self, name: str) -> Case:
+        if name not in self.cases:
+            self.cases[name] = Case(self.wp, name)
+        return self.cases[name]
+
+    def gradient(self, name: str) -> list[float]:
+        return self._case(name).gradient()
+
+    def times(self, name: str) -> list[float]:
+        return self._case(name).times()
+
+    def compile_time(self, name: str) -> float:
+        """Milliseconds that the adjoint of a kernel takes to compile, warm."""
+        plans, compiler = (importlib.import_module(f"omni.warp_core.{m}") for m in ("runtime.plans", "compiler"))
+        kernel = kernels(self.wp)[name]
+        request = plans.request(kernel, plans.options_for(kernel)._replace(adjoint="distinct"), 0)
+        compiler.compile(request)
+        return 1e3 * fastest(lambda: compiler.compile(request), COMPILED)
+
+
+def fastest(call: Callable[[], object], rounds: int) -> float:
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - start)
+    return best
 
 
 # -- in the benchmark's ----------------------------------------------------------------------------------------------
 
 
-def contender(python: str, package: str, threads: int) -> Callable[..., list[float]]:
-    command = [python, __file__, "--serve", package, "--threads", str(threads)]
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-    assert process.stdin and process.stdout
-
-    def ask(*question: str) -> list[float]:
-        print(json.dumps(question), file=process.stdin, flush=True)
-        return json.loads(process.stdout.readline())
-
-    return ask
+def side_by_side(program: Program, contenders: dict[str, Contender], rounds: int) -> tuple[list[str], list[str]]:
+    """The rows of a program: beside warp-lang, and in order of threads."""
+    found = {label: np.array(contender.ask("gradient", program.name)) for label, contender in contenders.items()}
+    scale = np.abs(found[WARP]).max()
+    for label in contenders:
+        np.testing.assert_allclose(found[label], found[WARP], rtol=1e-3, atol=1e-4 * scale, err_msg=program.title)
+    samples: dict[str, list] = {label: [] for label in contenders}
+    for _ in range(rounds):
+        for label, contender in contenders.items():
+            samples[label].append(contender.ask("times", program.name))
+    best = {label: 1e3 * np.array(times).min(axis=0) for label, times in samples.items()}
+    warp, ours, ordered = best[WARP], best[OURS], best[IN_ORDER]
+    both = (warp[1] + warp[2]) / (ours[1] + ours[2])
+    times = {label: " / ".join(f"{t:.2f}" for t in best[label]) for label in best}
+    beside = [f"{warp[2] / ours[2]:.1f}", f"{both:.1f}", f"{program.goal:g}", f"{ours[2] / ours[0]:.1f}"]
+    cost = [f"{ordered[0] / ours[0]:.2f}", f"{ordered[2] / ours[2]:.2f}", "1.5"]
+    return [program.title, times[WARP], times[OURS], *beside], [program.title, times[IN_ORDER], *cost]
 
 
 def main() -> None:
@@ -171,42 +206,54 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9, help="samples of each package")
     parser.add_argument("--threads", type=int, default=0, help="our threads (default: all cores)")
     parser.add_argument("--peer-python", help="an interpreter that has warp-lang (default: make one)")
-    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve(options.serve, options.threads)
+        serve(Worker(*options.serve))
         return
-    asks = {
-        OURS: contender(sys.executable, "omni.warp_core", options.threads),
-        WARP: contender(options.peer_python or str(peers.python()), "warp", 1),
+
+    def ours(mode: str) -> Contender:
+        return Contender(sys.executable, __file__, "--serve", "omni.warp_core", options.threads, mode)
+
+    theirs = options.peer_python or str(peers.python())
+    contenders = {
+        OURS: ours(OURS),
+        IN_ORDER: ours(IN_ORDER),
+        WARP: Contender(theirs, __file__, "--serve", "warp", 1, WARP),
     }
-    rows = []
-    for program in PROGRAMS:
-        if options.only and program.name not in options.only:
-            continue
-        found = {label: np.array(ask(program.name)) for label, ask in asks.items()}
-        scale = np.abs(found[WARP]).max()
-        np.testing.assert_allclose(found[OURS], found[WARP], rtol=1e-3, atol=1e-4 * scale, err_msg=program.title)
-        samples = {label: [ask(program.name, "times") for _ in range(options.rounds)] for label, ask in asks.items()}
-        ours, warp = (1e3 * np.array(samples[label]).min(axis=0) for label in (OURS, WARP))
-        both = (warp[1] + warp[2]) / (ours[1] + ours[2])
-        rows.append(
-            [
-                program.title,
-                *(f"{a:.2f} / {b:.2f} / {c:.2f}" for a, b, c in (warp, ours)),
-                f"{warp[2] / ours[2]:.1f}",
-                f"{both:.1f}",
-                f"{program.goal:g}",
-                f"{ours[2] / ours[0]:.1f}",
-            ]
-        )
+    chosen = [p for p in PROGRAMS if not options.only or p.name in options.only]
+    rows = [side_by_side(program, contenders, options.rounds) for program in chosen]
     facts = machine()
     print(f"{facts['processor']}; {facts['cores']} cores; {facts['system']}; {facts['date']}")
     print(
         "Milliseconds of launch / recorded launch / backward; ratios of backward, and of recorded launch and backward."
     )
     head = ["program", WARP, OURS, "warp ÷ ours, backward", "both", "goal", "our backward ÷ launch"]
-    print("\n" + table(head, rows))
+    print("\n" + table(head, [row for row, _ in rows]))
+    print("\n" + table(["config.deterministic", "ms", "÷ ours, launch", "backward", "goal"], [row for _, row in rows]))
+    print(
+        "\n"
+        + table(
+            ["compiling an adjoint, warm", "ms", "goal"],
+            [[p.title, f"{contenders[OURS].ask('compile_time', p.name):.0f}", "60"] for p in chosen],
+        )
+    )
+    if not options.only:
+        report_examples(Contender(sys.executable, str(HERE / "worker.py"), "omni.warp_core", options.threads))
+    for contender in contenders.values():
+        contender.close()
+
+
+def report_examples(worker: Contender) -> None:
+    rows, ratios = [], []
+    for program in EXAMPLES:
+        times = worker.ask("differentiate", program.name, EXAMPLE_SEED, EXAMPLE_ROUNDS)
+        if times is not None:
+            ratios.append(times[1] / times[0])
+            rows.append([program.name, *(f"{1e3 * t:.2f}" for t in times), f"{ratios[-1]:.1f}"])
+    worker.close()
+    print("\n" + table(["example", "launch, ms", "backward, ms", "backward ÷ launch"], rows))
+    print(f"\nMedian: {statistics.median(ratios):.1f}; goal: at most 3")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The programs as kernels; one source for this package and for warp-lang: the worker's first argument says which.
 
-`prepare(name, inputs)` returns a function that runs the program once on the device's arrays, and those arrays.
+`prepare(name, inputs)` returns a function that runs the program once on the device's arrays, and those arrays;
+`prepare_backward`, for this package alone, two that run it and its adjoint.
 """
 
 # ruff: noqa: UP018, RUF046  (warp-lang wants float(0.0) and int(0) for variables that a loop changes)
@@ -186,16 +187,39 @@ def dtype_of(key: str, a: np.ndarray) -> Any:
     return {2: wp.vec2, 3: wp.vec3}[a.shape[1]] if key == "points" else DTYPES.get(key, wp.float32)
 
 
-def prepare(name: str, inputs: dict[str, np.ndarray]):
+def loaded(name: str, inputs: dict[str, np.ndarray]) -> tuple[Any, Any, list[Any], dict[str, Any]]:
+    """Kernel, launch dimensions and arguments of a program, and the arrays that hold what comes out."""
     kernel, dim, arguments = CALLS[name]
     arrays = {key: wp.array(a, dtype=dtype_of(key, a), device="cpu") for key, a in inputs.items()}
     outputs = {key: wp.zeros(shape, dtype=dtype, device="cpu") for key, (shape, dtype) in OUTPUTS.get(name, {}).items()}
-    size, args = dim(arrays), arguments(arrays, outputs)
+    return kernel, dim(arrays), arguments(arrays, outputs), outputs or arrays
+
+
+def prepare(name: str, inputs: dict[str, np.ndarray]):
+    kernel, size, args, results = loaded(name, inputs)
 
     def run() -> None:
         wp.launch(kernel, dim=size, inputs=args, device="cpu")
 
-    return run, outputs or arrays
+    return run, results
+
+
+def prepare_backward(name: str, inputs: dict[str, np.ndarray]):
+    """Functions that run a program and its adjoint, or None where it has no gradient."""
+    kernel, size, args, results = loaded(name, inputs)
+    for a in args:
+        if isinstance(a, wp.array) and a.dtype is not wp.int32:
+            a.requires_grad = True
+    seeds = {a: wp.clone(a) for a in results.values() if a.requires_grad}
+    tape = wp.Tape()
+    try:
+        with tape:
+            wp.launch(kernel, dim=size, inputs=args)
+    except (wp.CompileError, ValueError):
+        return None
+    if not seeds:
+        return None
+    return (lambda: wp.launch(kernel, dim=size, inputs=args)), (lambda: tape.backward(grads=seeds))
 
 
 def fetch(array: Any) -> np.ndarray:

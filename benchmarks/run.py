@@ -16,7 +16,6 @@ import json
 import math
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import peers
+from contenders import Contender, WorkerError
 from programs import PROGRAMS, STREAM, Program
 from report import ALONE, NUMBA, OURS, WARP, bandwidth_table, machine, programs_table
 
@@ -34,36 +34,19 @@ SEED = 20
 QUIET = 0.97  # share of a core below which other work disturbed the run
 
 
-class Contender:
-    """A worker process and the pipe to it."""
+class Timed(Contender):
+    """A contender, and how long its samples took by the clock on the wall and of processor time."""
 
     def __init__(self, label: str, python: str, package: str, threads: int) -> None:
-        self.label = label
-        self.threads = threads
-        self.wall = self.cpu = 0.0  # seconds sampled so far
-        environment = {**os.environ, "PYTHONPATH": str(HERE.parent), "OMP_WAIT_POLICY": "passive"}
-        command = [python, str(HERE / "worker.py"), package, str(threads)]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
-
-    def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
-        assert self.process.stdin and self.process.stdout
-        try:
-            print(json.dumps({"do": do, **arguments}), file=self.process.stdin, flush=True)
-            return json.loads(self.process.stdout.readline() or '{"error": "the process ended"}')
-        except BrokenPipeError:
-            return {"error": "the process ended"}
+        super().__init__(python, str(HERE / "worker.py"), package, threads, OMP_WAIT_POLICY="passive")
+        self.label, self.threads = label, threads
+        self.wall = self.cpu = 0.0  # seconds
 
     def sample(self, name: str, runs: int) -> float:
         answer = self.ask("time", name=name, runs=runs)
         self.wall += answer["seconds"]
         self.cpu += answer["cpu_seconds"]
         return answer["seconds"] / runs
-
-    def close(self) -> None:
-        self.process.terminate()
-        self.process.wait()
 
 
 def sample_in_turns(timers: dict[str, Callable[[int], float]], rounds: int) -> dict[str, list[float]]:
@@ -90,7 +73,7 @@ def check(program: Program, reference: dict[str, np.ndarray], file: Path) -> str
     return "; ".join(f"{name}: {what}" for name, what in problems.items() if what) or None
 
 
-def run_program(program: Program, contenders: list[Contender], rounds: int, directory: Path) -> dict[str, Any]:
+def run_program(program: Program, contenders: list[Timed], rounds: int, directory: Path) -> dict[str, Any]:
     """Inputs to everybody, outputs compared, then times of those that were right."""
     contenders = [c for c in contenders if program.numba or c.label != NUMBA]
     inputs = program.inputs(np.random.default_rng(SEED))
@@ -99,8 +82,12 @@ def run_program(program: Program, contenders: list[Contender], rounds: int, dire
     first, wrong = {}, {}
     for index, contender in enumerate(contenders):
         outputs = directory / f"outputs{index}.npz"
-        answer = contender.ask("load", name=program.name, inputs=str(directory / "inputs.npz"), outputs=str(outputs))
-        problem = answer.get("error") or check(program, reference, outputs)
+        try:
+            answer = contender.ask("load", program.name, str(directory / "inputs.npz"), str(outputs))
+        except WorkerError as why:
+            wrong[contender.label] = str(why)
+            continue
+        problem = check(program, reference, outputs)
         if problem:
             wrong[contender.label] = problem
         else:
@@ -112,14 +99,14 @@ def run_program(program: Program, contenders: list[Contender], rounds: int, dire
     return {"first_run": first, "wrong": wrong, "samples": samples, "median": medians(samples)}
 
 
-def copy_bandwidth(ours: Contender, rounds: int) -> dict[str, float]:
+def copy_bandwidth(ours: Timed, rounds: int) -> dict[str, float]:
     """Bytes read and written per second when 10 M floats are copied, by NumPy and by a kernel."""
-    names = ours.ask("load_copies", size=STREAM).get("names", [])
+    names = ours.ask("load_copies", size=STREAM)["names"]
     timers = {name: lambda runs, name=name: ours.sample(name, runs) for name in names}
     return {name: 8 * STREAM / t for name, t in medians(sample_in_turns(timers, rounds)).items()}
 
 
-def share_of_a_core(contenders: list[Contender]) -> float:
+def share_of_a_core(contenders: list[Timed]) -> float:
     """Processor time over elapsed time of the one-threaded processes: below 1 where other work disturbed them."""
     alone = [c for c in contenders if c.threads == 1 and c.wall]
     return sum(c.cpu for c in alone) / sum(c.wall for c in alone) if alone else 1.0
@@ -139,10 +126,10 @@ def main() -> int:
     options = parse_arguments()
     theirs = options.peer_python or str(peers.python())
     contenders = [
-        Contender(OURS, sys.executable, "omni.warp_core", options.threads),
-        Contender(ALONE, sys.executable, "omni.warp_core", 1),
-        Contender(WARP, theirs, "warp", 1),
-        Contender(NUMBA, theirs, "numba", options.threads),
+        Timed(OURS, sys.executable, "omni.warp_core", options.threads),
+        Timed(ALONE, sys.executable, "omni.warp_core", 1),
+        Timed(WARP, theirs, "warp", 1),
+        Timed(NUMBA, theirs, "numba", options.threads),
     ]
     record: dict[str, Any] = {"machine": machine(), "threads": options.threads}
     record["versions"] = {c.label: c.ask("versions") for c in contenders}

@@ -11,19 +11,15 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
-import os
-import subprocess
 import sys
 import timeit
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import peers
+from contenders import Contender, serve
 from report import OURS, WARP, machine, table
 
-HERE = Path(__file__).resolve().parent
 SAMPLE_SECONDS = 0.05
 WARM_UP = 3000  # evaluations
 
@@ -79,7 +75,7 @@ def numbers(value: Any) -> list[float]:
 
 
 class Worker:
-    """One implementation; answers requests, a line of JSON each."""
+    """One implementation, in a process of its own."""
 
     def __init__(self, package: str) -> None:
         wp = importlib.import_module(package)
@@ -102,31 +98,6 @@ class Worker:
         """Seconds for one evaluation."""
         empty = timeit.timeit("pass", number=count)
         return max(0.0, timeit.timeit(expression, globals=self.space, number=count) - empty) / count
-
-
-def serve(package: str) -> None:
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a library prints must not land among the answers
-    worker = Worker(package)
-    for line in sys.stdin:
-        method, *arguments = json.loads(line)
-        print(json.dumps(getattr(worker, method)(*arguments)), file=answers, flush=True)
-
-
-class Contender:
-    """A worker process and the pipe to it."""
-
-    def __init__(self, python: str, package: str) -> None:
-        command = [python, str(Path(__file__).resolve()), "--serve", package]
-        environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
-
-    def ask(self, method: str, *arguments: Any) -> Any:
-        assert self.process.stdin and self.process.stdout
-        print(json.dumps([method, *arguments]), file=self.process.stdin, flush=True)
-        return json.loads(self.process.stdout.readline())
 
 
 def measure(case: Case, contenders: dict[str, Contender], rounds: int) -> tuple[dict[str, float], bool]:
@@ -158,10 +129,13 @@ def main() -> int:
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve(options.serve)
+        serve(Worker(options.serve))
         return 0
     theirs = options.peer_python or str(peers.python())
-    contenders = {WARP: Contender(theirs, "warp"), OURS: Contender(sys.executable, "omni.warp_core")}
+    contenders = {
+        WARP: Contender(theirs, __file__, "--serve", "warp"),
+        OURS: Contender(sys.executable, __file__, "--serve", "omni.warp_core"),
+    }
     done, wrong = [], []
     for case in CASES:
         if not options.only or any(word in case.expression for word in options.only):

@@ -1,24 +1,21 @@
-"""One implementation in a process of its own: reads requests from stdin and answers on stdout, a line of JSON each.
+"""One implementation in a process of its own, which answers questions of `run.py` (see `contenders`).
 
-    python worker.py PACKAGE THREADS          PACKAGE: omni.warp_core, warp or numba
-
-A request is {"do": method of Worker, its arguments}; an answer is what the method returns, or {"error": why}.
+python worker.py PACKAGE THREADS          PACKAGE: omni.warp_core, warp or numba
 """
 
 import gc
 import importlib
 import itertools
-import json
-import os
 import platform
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+import programs
+from contenders import serve
 
 
 def timed(run: Callable[[], Any], times: int) -> dict[str, float]:
@@ -63,6 +60,12 @@ class Worker:
             self.runs["kernel copy"], _ = self.kernels.prepare("copy", {"x": x, "y": y})
         return {"names": list(self.runs)}
 
+    def differentiate(self, name: str, seed: int, rounds: int) -> list[float] | None:
+        """Seconds of the fastest run of a program and of its adjoint, or None where it has no gradient."""
+        program = next(p for p in programs.PROGRAMS if p.name == name)
+        runs = self.kernels.prepare_backward(name, program.inputs(np.random.default_rng(seed)))
+        return runs and [min(timed(run, 1)["seconds"] for _ in range(rounds)) for run in runs]
+
     def time(self, name: str, runs: int) -> dict[str, Any]:
         return timed(self.runs[name], runs)
 
@@ -71,21 +74,10 @@ class Worker:
         return {self.package: module.__version__, "numpy": np.__version__, "python": platform.python_version()}
 
 
-def answer(worker: Worker, do: str, **arguments: Any) -> dict[str, Any]:
-    try:
-        return getattr(worker, do)(**arguments)
-    except Exception as error:
-        traceback.print_exc()
-        return {"error": f"{type(error).__name__}: {error}".splitlines()[0]}
-
-
 def main() -> None:
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a library prints must not land among the answers
     worker = Worker(sys.argv[1], int(sys.argv[2]))
     gc.disable()
-    for line in sys.stdin:
-        print(json.dumps(answer(worker, **json.loads(line))), file=answers, flush=True)
+    serve(worker)
 
 
 if __name__ == "__main__":

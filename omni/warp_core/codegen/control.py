@@ -402,7 +402,7 @@ def gains_without_mask(region: Region) -> bool:
     ops = list(islice(region.walk(), _COHERENT_LIMIT + 1))
     if len(ops) > _COHERENT_LIMIT or any(op.code in ("break", "continue", "return") for op in ops):
         return False
-    return any(op.code in ("load", "store") for op in ops)
+    return any(op.code in ("load", "store", "atomic") for op in ops)
 
 
 def speculatable(region: Region) -> bool:

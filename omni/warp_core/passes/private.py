@@ -18,6 +18,7 @@ from ..ir.locals import local_arrays
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import index_count, result_type
 from ..lang.types import VOID, Packed, Type
+from .dce import has_effects
 
 _PLAIN = ("add", "sub", "min", "max", "and", "or", "xor")
 
@@ -38,8 +39,8 @@ def _private_types(function: Function, local: dict[Value, Value]) -> set[Type]:
     seen: dict[Type, tuple[Value, ...]] = {}
     shared: set[Type] = set()
     for op in function.body.walk():
-        if op.code == "call":
-            return set()  # a callee may write anything
+        if op.code == "call" and has_effects(op.attr):
+            return set()  # it may write anything
         if op.code not in ("store", "atomic") or op.args[0] in local:
             continue
         array = op.args[0].type
