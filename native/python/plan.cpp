@@ -68,6 +68,12 @@ void run_part(void* data, int64_t begin, int64_t end) {
     task.busy_ns.fetch_add(now_ns() - start, std::memory_order_relaxed);
 }
 
+std::unique_ptr<Claim> claimed(const Targets& targets) {
+    std::unique_ptr<Claim> claim;
+    while (!(claim = Claim::take(targets))) without_gil([&] { Claim::wait(targets); });
+    return claim;
+}
+
 // Called between chunks on the launching thread, whose Python state is saved. Leaves the exception set.
 bool no_signal() {
     PyGILState_STATE state = take_gil(PyGILState_Ensure);
@@ -348,8 +354,9 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
     bool tiny = small && work_ns < kTinyNs && ++launches_ % kSampleEvery != 0;
     if (tiny && !accumulation_.any()) return kernel(block, g.dims, 0, g.threads, &context);
     bool overlap = variant & kAtomic;
-    // While this thread holds the GIL no other launch begins.
-    if (small && accumulation_.any() && Claim::any()) small = !Claim::taken(accumulation_.targets(block, overlap));
+    // While this thread holds the GIL no other launch begins; it must be alone only with those under way.
+    std::unique_ptr<Claim> claim;
+    if (accumulation_.any() && (!small || Claim::any())) claim = claimed(accumulation_.targets(block, overlap));
     Task task{kernel, block, g.dims, &context, g.threads, chunk(g, known, small), g.threads};
     if (arity > 1 && !(variant & kFlat)) task.row = g.dims[arity - 1];
     std::optional<Turns> turns;
@@ -362,11 +369,7 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
         task.busy_ns = now_ns() - start;
     } else {
         bool alone = accumulation_.in_order && (accumulation_.alone || overlap);
-        without_gil([&] {
-            std::optional<Claim> claim;
-            if (accumulation_.any()) claim.emplace(accumulation_.targets(block, overlap));
-            finished = parallel_for(g.threads, task.chunk, run_part, &task, no_signal, alone);
-        });
+        without_gil([&] { finished = parallel_for(g.threads, task.chunk, run_part, &task, no_signal, alone); });
     }
     if (!finished) throw nb::python_error();
     double measured = std::max(1e-3, static_cast<double>(task.busy_ns.load()) / static_cast<double>(g.threads));

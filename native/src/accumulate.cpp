@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
-#include <thread>
 
 #include "warp_core/short_floats.h"
 
@@ -206,11 +205,6 @@ void Turns::pass(std::unique_lock<std::mutex>& lock) {
 
 // -- claims ----------------------------------------------------------------------------------------------------------
 
-struct Claim::Entry {
-    Targets targets;
-    std::thread::id thread;
-};
-
 namespace {
 
 bool any_meets(const std::vector<Bytes>& a, const std::vector<Bytes>& b) {
@@ -223,7 +217,7 @@ bool any_meets(const std::vector<Bytes>& a, const std::vector<Bytes>& b) {
 struct Claims {
     std::mutex mutex;
     std::condition_variable freed;
-    std::vector<const void*> entries;
+    std::vector<const Claim*> held;
     std::atomic<size_t> count{0};
 };
 
@@ -245,42 +239,46 @@ bool Targets::meets(const Targets& other) const {
     return any_meets(alone, other.alone) || any_meets(alone, other.atomic) || any_meets(atomic, other.alone);
 }
 
-Claim::Claim(Targets targets) : entry_(new Entry{std::move(targets), std::this_thread::get_id()}) {
+// A claim that these targets meet, or null. The mutex is held.
+const Claim* Claim::other(const Targets& targets) {
+    const auto& held = claims().held;
+    auto found = std::find_if(held.begin(), held.end(), [&](const Claim* c) { return c->targets_.meets(targets); });
+    return found == held.end() ? nullptr : *found;
+}
+
+std::unique_ptr<Claim> Claim::take(const Targets& targets) {
+    Claims& c = claims();
+    std::lock_guard lock(c.mutex);
+    if (const Claim* before = other(targets)) {
+        if (before->thread_ == std::this_thread::get_id())
+            throw std::runtime_error(
+                "a signal handler launched a kernel that adds to an array to which the interrupted launch adds, too; "
+                "launch it when that one has ended");
+        return nullptr;
+    }
+    std::unique_ptr<Claim> mine(new Claim(targets));
+    c.held.push_back(mine.get());
+    c.count = c.held.size();
+    return mine;
+}
+
+void Claim::wait(const Targets& targets) {
     Claims& c = claims();
     std::unique_lock lock(c.mutex);
-    c.freed.wait(lock, [&] {
-        return std::none_of(c.entries.begin(), c.entries.end(), [&](const void* e) {
-            const Entry& other = *static_cast<const Entry*>(e);
-            if (!other.targets.meets(entry_->targets)) return false;
-            if (other.thread == entry_->thread)
-                throw std::runtime_error(
-                    "a signal handler launched a kernel that adds to an array to which the interrupted launch adds, "
-                    "too; launch it when that one has ended");
-            return true;
-        });
-    });
-    c.entries.push_back(entry_.get());
-    c.count = c.entries.size();
+    c.freed.wait(lock, [&] { return !other(targets); });
 }
 
 Claim::~Claim() {
     Claims& c = claims();
     {
         std::lock_guard lock(c.mutex);
-        std::erase(c.entries, entry_.get());
-        c.count = c.entries.size();
+        std::erase(c.held, this);
+        c.count = c.held.size();
     }
     c.freed.notify_all();
 }
 
 bool Claim::any() { return claims().count.load(std::memory_order_acquire) > 0; }
-
-bool Claim::taken(const Targets& targets) {
-    Claims& c = claims();
-    std::lock_guard lock(c.mutex);
-    return std::any_of(c.entries.begin(), c.entries.end(),
-                       [&](const void* e) { return static_cast<const Entry*>(e)->targets.meets(targets); });
-}
 
 }  // namespace wc
 

@@ -218,6 +218,23 @@ def test_concurrent_launches_on_one_array(kinds: tuple, threads: int) -> None:
     np.testing.assert_array_equal(out.numpy(), expected)
 
 
+def test_small_launches_beside_long_ones(threads: int) -> None:
+    ones, to, out = np.ones(N, np.float32), np.arange(N, dtype=np.int32) % 10, wp.zeros(10, dtype=float)
+    wp.launch(scatter, 10, [ones, to, out])
+    sizes = (N, 10, 20, N, 10, 3000)
+
+    def run(n: int) -> None:
+        for _ in range(40):
+            wp.launch(scatter, n, [ones, to, out])
+
+    pool = [threading.Thread(target=run, args=(n,)) for n in sizes]
+    for t in pool:
+        t.start()
+    for t in pool:
+        t.join()
+    np.testing.assert_array_equal(out.numpy(), np.full(10, 1 + 40 * sum(sizes) / 10))
+
+
 @wp.kernel
 def slowly(out: wp.array(dtype=float), to: wp.array(dtype=int)):
     i = wp.tid()

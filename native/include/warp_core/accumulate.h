@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "warp_core/abi.h"
@@ -76,22 +77,26 @@ struct Targets {
     bool meets(const Targets& other) const;
 };
 
-// While it lives, launches whose targets meet these wait. Throws std::runtime_error where waiting could not end: for a
-// launch of this very thread, from a signal handler.
+// While it lives, launches whose targets meet these wait. Small launches claim nothing and run under the GIL: so claims
+// are taken under it, too, and a launch that has to wait leaves it and tries again.
 class Claim {
   public:
-    explicit Claim(Targets targets);
+    // Null where the launch has to wait. Throws std::runtime_error where waiting could not end: for a launch of this
+    // very thread, from a signal handler.
+    static std::unique_ptr<Claim> take(const Targets& targets);
+    // Returns when no launch holds what the targets meet.
+    static void wait(const Targets& targets);
+    static bool any();  // whether any launch holds a claim
     ~Claim();
     Claim(const Claim&) = delete;
     Claim& operator=(const Claim&) = delete;
 
-    // Whether a launch with these targets would have to wait.
-    static bool taken(const Targets& targets);
-    static bool any();  // whether any launch holds a claim
-
   private:
-    struct Entry;
-    std::unique_ptr<Entry> entry_;
+    explicit Claim(const Targets& targets) : targets_(targets), thread_(std::this_thread::get_id()) {}
+    static const Claim* other(const Targets& targets);
+
+    Targets targets_;
+    std::thread::id thread_;
 };
 
 }  // namespace wc

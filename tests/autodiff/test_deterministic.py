@@ -1,0 +1,123 @@
+"""Gradients with any number of threads: equal to rounding, and equal to the last bit in deterministic mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+from tests.autodiff import judge, programs
+
+THREADS = (1, 2, 4)
+RUNS = 3
+
+
+@pytest.fixture(autouse=True)
+def _options() -> Iterator[None]:
+    before = wp.config.num_threads
+    yield
+    wp.config.num_threads, wp.config.deterministic = before, False
+
+
+def _gradients(run: Callable[[], list[Any]], deterministic: bool) -> list[list[np.ndarray]]:
+    """What `run` gives, for all numbers of threads, several times."""
+    wp.config.deterministic = deterministic
+    found = []
+    for threads in THREADS:
+        wp.config.num_threads = threads
+        found += [[a.grad.numpy() for a in run()] for _ in range(RUNS)]
+    return found
+
+
+def _agree(run: Callable[[], list[Any]], tolerance: float) -> list[np.ndarray]:
+    loose, exact = (_gradients(run, deterministic) for deterministic in (False, True))
+    for gradients in (*loose, *exact):
+        for a, b in zip(gradients, exact[0]):
+            np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * max(1.0, np.abs(b).max(initial=0)))
+    assert len({b"".join(g.tobytes() for g in gradients) for gradients in exact}) == 1
+    return exact[0]
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.filterwarnings("ignore::omni.warp_core.lang.errors.KernelWarning")
+def test_random_programs(seed: int) -> None:
+    kernel = judge.kernel_of(programs.text(seed), f"<in order {seed}>")
+    n = 3000
+    r = np.random.default_rng(seed)
+    values = [r.uniform(-1, 1.5, 4 * n), r.uniform(-1, 1, 2 * n), r.uniform(-1, 1, n)]
+    weights = [r.uniform(-1, 1, len(v)) for v in values[1:]]
+
+    def run() -> list[Any]:
+        x, y, z = (wp.array(v, dtype=wp.float64, requires_grad=True) for v in values)
+        tape = wp.Tape()
+        with tape:
+            wp.launch(kernel, n, inputs=[x, judge.N, y, z])
+        tape.backward(grads={a: wp.array(w, dtype=wp.float64) for a, w in zip((y, z), weights)})
+        return [x, y, z]
+
+    _agree(run, 1e-9)
+
+
+@wp.kernel
+def springs(
+    x: wp.array(dtype=wp.vec3),
+    ends: wp.array(dtype=wp.vec2i),
+    rest: wp.array(dtype=float),
+    force: wp.array(dtype=wp.vec3),
+):
+    k = wp.tid()
+    i, j = ends[k][0], ends[k][1]
+    d = x[i] - x[j]
+    f = d * (10.0 * (wp.length(d) - rest[k]))
+    wp.atomic_sub(force, i, f)
+    wp.atomic_add(force, j, f)
+
+
+@wp.kernel
+def energy(force: wp.array(dtype=wp.vec3), stiffness: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(out, 0, wp.dot(force[i], force[i]) * stiffness[0])
+
+
+def _springs(r: Any, n: int, m: int) -> tuple:
+    x = r.normal(size=(n, 3)).astype(np.float32)
+    ends = r.integers(0, n, (m, 2)).astype(np.int32)
+    ends[:, 1] = (ends[:, 0] + 1 + ends[:, 1] % (n - 1)) % n
+    return x, ends, r.random(m).astype(np.float32)
+
+
+def test_springs() -> None:
+    n, m = 500, 40_000
+    x, ends, rest = _springs(np.random.default_rng(5), n, m)
+
+    def run() -> list[Any]:
+        made = [wp.array(x, dtype=wp.vec3, requires_grad=True), wp.array(rest, dtype=float, requires_grad=True)]
+        force = wp.zeros(n, dtype=wp.vec3, requires_grad=True)
+        stiffness, out = (wp.array([1.0], dtype=float, requires_grad=True) for _ in range(2))
+        tape = wp.Tape()
+        with tape:
+            wp.launch(springs, m, inputs=[made[0], wp.array(ends, dtype=wp.vec2i), made[1], force])
+            wp.launch(energy, n, inputs=[force, stiffness, out])
+        tape.backward(out)
+        return [*made, stiffness]
+
+    found = _agree(run, 1e-4)
+    i, j = ends.T
+    d = x[i].astype(float) - x[j]
+    length = np.linalg.norm(d, axis=1, keepdims=True)
+    stretch = length - rest[:, None]
+    force = np.zeros((n, 3))
+    np.subtract.at(force, i, 10.0 * d * stretch)
+    np.add.at(force, j, 10.0 * d * stretch)
+    seed = 2.0 * force
+    s = seed[j] - seed[i]
+    along = np.sum(s * d, axis=1, keepdims=True)
+    share = 10.0 * (s * stretch + d * along / length)
+    gradient = np.zeros((n, 3))
+    np.add.at(gradient, i, share)
+    np.subtract.at(gradient, j, share)
+    for a, b in zip(found, (gradient, -10.0 * along[:, 0], [np.sum(force**2)])):
+        np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-4 * np.abs(b).max())
