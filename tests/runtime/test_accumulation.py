@@ -265,6 +265,8 @@ def test_a_signal_handler_that_launches(same: bool, alarm: list, threads: int) -
     def act() -> None:
         wp.launch(scatter, n, [np.ones(n, np.float32), to, out if same else other])
         done.append(1)
+        if same:  # that was before the launch began
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
 
     alarm.append(act)
     signal.setitimer(signal.ITIMER_REAL, 0.02)
