@@ -247,7 +247,7 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> int:
     options = parse_arguments()
     if options.serve:
-        serve(Worker(options.serve[0], int(options.serve[1])))
+        serve(Worker, options.serve[0], int(options.serve[1]))
         return 0
     theirs = options.peer_python or str(peers.python())
     contenders = {

@@ -1,7 +1,7 @@
 """Each implementation in a process of its own, and the pipe to it: a question is a method of its worker with arguments,
 an answer what that returns, a line of JSON each.
 
-A benchmark calls `serve(worker)` where it is run with `--serve`, and asks `Contender`s.
+A benchmark calls `serve` where it is run with `--serve`, and asks `Contender`s.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +53,11 @@ class Contender:
         self.process.wait()
 
 
-def serve(worker: Any) -> None:
-    """Answer questions from standard input until it ends."""
+def serve(make: Callable[..., Any], *arguments: Any) -> None:
+    """Make a worker of `arguments` and answer questions from standard input until it ends."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints must not land among the answers
+    worker = make(*arguments)
     for line in sys.stdin:
         print(json.dumps(_answer(worker, *json.loads(line))), file=answers, flush=True)
 

@@ -209,7 +209,7 @@ def main() -> None:
     parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve(Worker(*options.serve))
+        serve(Worker, *options.serve)
         return
 
     def ours(mode: str) -> Contender:

@@ -129,7 +129,7 @@ def main() -> int:
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        serve(Worker(options.serve))
+        serve(Worker, options.serve)
         return 0
     theirs = options.peer_python or str(peers.python())
     contenders = {

@@ -75,9 +75,8 @@ class Worker:
 
 
 def main() -> None:
-    worker = Worker(sys.argv[1], int(sys.argv[2]))
     gc.disable()
-    serve(worker)
+    serve(Worker, sys.argv[1], int(sys.argv[2]))
 
 
 if __name__ == "__main__":
