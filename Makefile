@@ -7,7 +7,7 @@ DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
 CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE))
 
-.PHONY: build demo test fuzz bench lint format docs clean
+.PHONY: build demo test gpu-test fuzz bench lint format docs clean
 .DELETE_ON_ERROR:
 
 build: .venv/built
@@ -32,6 +32,10 @@ demo: build
 
 test: build
 	$(BIN)/python -m pytest -n 2
+
+# The suite for GPUs, on those of the machine.
+gpu-test: build
+	OMNI_WARP_GPU_TESTS=real $(BIN)/python -m pytest tests/gpu
 
 # Compiles mutated kernels of the test-suite for ten minutes; failures are written to build/fuzz.
 fuzz: build

@@ -326,7 +326,29 @@ void Plan::announce_writes(const std::byte* block) const {
     }
 }
 
+void Plan::set_gpu_entry(int variant, const cuda::Entry& entry, nb::object owner, nb::object checked) {
+    if (device_id == 0 || (variant != kInner && variant != kStrided)) throw nb::value_error("no such variant on a GPU");
+    gpu_entries_[variant] = entry;
+    owners[variant] = std::move(owner);
+    on_checked = std::move(checked);
+}
+
+void Plan::run_on_gpu(const std::byte* block, const Grid& g, bool strided) {
+    int chosen = strided ? kStrided : kInner;
+    if (!gpu_entries_[chosen].function) on_missing(chosen);
+    if (g.threads == 0) return;
+    if (watching()) announce_writes(block);
+    if (on_checked.is_valid() && !on_checked.is_none()) {
+        nb::bytes arguments(reinterpret_cast<const char*>(block), block_size);
+        on_checked(chosen, arguments, nb::make_tuple(g.dims[0], g.dims[1], g.dims[2], g.dims[3]), g.threads);
+        return;
+    }
+    cuda::Launch launch{g.threads, {g.dims[0], g.dims[1], g.dims[2], g.dims[3]}, nullptr, {}, {}};
+    cuda::launch(gpu_entries_[chosen], block, launch, cuda::stream_of(device_id));
+}
+
 void Plan::run(const std::byte* block, const Grid& g, bool strided) {
+    if (device_id != 0) return run_on_gpu(block, g, strided);
     int chosen = variant(g, strided) | (accumulation_.overlap(block) ? kAtomic : 0);
     wc_kernel kernel = entry(chosen);
     if (watching() && g.threads > 0) announce_writes(block);
@@ -409,6 +431,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(plan.on_missing.ptr());
     Py_VISIT(plan.on_failure.ptr());
     Py_VISIT(plan.convert.ptr());
+    Py_VISIT(plan.on_checked.ptr());
     for (nb::object& owner : plan.owners) Py_VISIT(owner.ptr());
     for (ParamSpec& p : plan.params) Py_VISIT(p.type.ptr());
     return 0;
@@ -417,7 +440,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 int clear(PyObject* self) {
     if (!nb::inst_ready(self)) return 0;
     Plan& plan = *nb::inst_ptr<Plan>(self);
-    plan.on_missing = plan.on_failure = plan.convert = nb::none();
+    plan.on_missing = plan.on_failure = plan.convert = plan.on_checked = nb::none();
     return 0;
 }
 
@@ -442,6 +465,16 @@ void bind_plans(nb::module_& m) {
             nb::arg("convert").none() = nb::none(), nb::arg("flat_below") = 0)
         .def("set_accumulation", &Plan::set_accumulation, nb::arg("facts"))
         .def("set_entry", &Plan::set_entry, nb::arg("variant"), nb::arg("address"), nb::arg("owner").none())
+        .def(
+            "set_gpu_entry",
+            [](Plan& plan, int variant, uintptr_t context, uintptr_t function, unsigned block_dim, unsigned blocks,
+               nb::object owner, nb::object on_checked) {
+                cuda::Entry entry{reinterpret_cast<void*>(context), reinterpret_cast<void*>(function), block_dim,
+                                  blocks};
+                plan.set_gpu_entry(variant, entry, std::move(owner), std::move(on_checked));
+            },
+            nb::arg("variant"), nb::arg("context"), nb::arg("function"), nb::arg("block_dim"), nb::arg("blocks"),
+            nb::arg("owner").none(), nb::arg("on_checked").none() = nb::none())
         .def(
             "launch",
             [](Plan& plan, nb::handle dim, nb::handle values) {

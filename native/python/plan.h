@@ -9,6 +9,7 @@
 #include "py_array.h"
 #include "warp_core/accumulate.h"
 #include "warp_core/context.h"
+#include "warp_core/cuda.h"
 #include "warp_core/dtypes.h"
 
 namespace wc {
@@ -111,6 +112,8 @@ class Plan {
     void check_count(size_t count) const;
     void set_entry(int variant, uintptr_t address, nb::object owner);
     void set_accumulation(nb::tuple facts);
+    // The same for a GPU. With `on_checked` launches go there, as (variant, argument block, dimensions, threads).
+    void set_gpu_entry(int variant, const cuda::Entry& entry, nb::object owner, nb::object on_checked);
 
     [[noreturn]] void refuse(PyObject* exception, size_t index, const std::string& why) const;
 
@@ -120,12 +123,13 @@ class Plan {
     int arity;
     int device_id;
     int flat_below;  // last dimensions shorter than this waste lanes: long launches with one use the flat variant
-    nb::object on_missing, on_failure, convert;
+    nb::object on_missing, on_failure, convert, on_checked;
     nb::object owners[kVariants];
 
   private:
     int variant(const Grid& grid, bool strided) const;
     wc_kernel entry(int variant);
+    void run_on_gpu(const std::byte* block, const Grid& grid, bool strided);
     void execute(wc_kernel kernel, int variant, const std::byte* block, const Grid& grid, wc_context& context);
     int64_t chunk(const Grid& grid, double ns_per_thread, bool small) const;
     void report(const wc_context& context, const Grid& grid);
@@ -138,6 +142,7 @@ class Plan {
     bool pack_converted(size_t index, PyObject* value, std::byte* block, Pins& pins, bool& strided) const;
 
     wc_kernel entries_[kVariants] = {};
+    cuda::Entry gpu_entries_[kVariants];
     Accumulation accumulation_;
     std::atomic<double> ns_per_thread_{0};      // 0: not known yet
     std::atomic<double> logged_per_thread_{0};  // bytes

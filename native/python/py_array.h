@@ -28,5 +28,6 @@ void bind_plans(nb::module_& m);
 void bind_choices(nb::module_& m);
 void bind_launch(nb::module_& m);
 void bind_graphs(nb::module_& m);
+void bind_cuda(nb::module_& m);
 
 }  // namespace wc

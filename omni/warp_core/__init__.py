@@ -49,7 +49,12 @@ _HOMES = {
     "runtime.dtypes": "dtype_from_numpy dtype_to_numpy",
     "runtime.device": """Device ScopedDevice get_cuda_device get_cuda_device_count get_cuda_devices get_device
         get_devices get_preferred_device is_cpu_available is_cuda_available is_device_available set_device""",
-    "runtime.stream": "synchronize synchronize_device synchronize_event synchronize_stream",
+    "runtime.stream": """Event ScopedStream Stream get_event_elapsed_time get_stream record_event set_stream synchronize
+        synchronize_device synchronize_event synchronize_stream wait_event wait_stream""",
+    "runtime.pools": """ScopedMempool ScopedMempoolAccess ScopedPeerAccess get_mempool_release_threshold
+        get_mempool_used_mem_current get_mempool_used_mem_high is_mempool_access_enabled is_mempool_access_supported
+        is_mempool_enabled is_mempool_supported is_peer_access_enabled is_peer_access_supported
+        set_mempool_access_enabled set_mempool_enabled set_mempool_release_threshold set_peer_access_enabled""",
     "runtime.timer": "ScopedTimer",
     "runtime.launch": "launch Launch init",
     "runtime.graph": """Graph ScopedCapture capture_begin capture_debug_dot_print capture_end capture_if capture_launch

@@ -447,6 +447,7 @@ class _Array(Generic[_D]):
     readonly: builtins.bool
     is_contiguous: builtins.bool
     requires_grad: builtins.bool
+    retain_grad: builtins.bool
     grad: Any
 
     @property
@@ -617,7 +618,7 @@ class _Array(Generic[_D]):
     """
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """The elements as a NumPy array that shares the memory.
+        """The elements as a NumPy array that shares the memory; of an array on a GPU, as a copy.
 
     From then on anybody may write there unseen, so a tape copies beforehand what it will read.
 
@@ -2396,10 +2397,35 @@ from .runtime.device import is_cpu_available as is_cpu_available
 from .runtime.device import is_cuda_available as is_cuda_available
 from .runtime.device import is_device_available as is_device_available
 from .runtime.device import set_device as set_device
+from .runtime.stream import Event as Event
+from .runtime.stream import ScopedStream as ScopedStream
+from .runtime.stream import Stream as Stream
+from .runtime.stream import get_event_elapsed_time as get_event_elapsed_time
+from .runtime.stream import get_stream as get_stream
+from .runtime.stream import record_event as record_event
+from .runtime.stream import set_stream as set_stream
 from .runtime.stream import synchronize as synchronize
 from .runtime.stream import synchronize_device as synchronize_device
 from .runtime.stream import synchronize_event as synchronize_event
 from .runtime.stream import synchronize_stream as synchronize_stream
+from .runtime.stream import wait_event as wait_event
+from .runtime.stream import wait_stream as wait_stream
+from .runtime.pools import ScopedMempool as ScopedMempool
+from .runtime.pools import ScopedMempoolAccess as ScopedMempoolAccess
+from .runtime.pools import ScopedPeerAccess as ScopedPeerAccess
+from .runtime.pools import get_mempool_release_threshold as get_mempool_release_threshold
+from .runtime.pools import get_mempool_used_mem_current as get_mempool_used_mem_current
+from .runtime.pools import get_mempool_used_mem_high as get_mempool_used_mem_high
+from .runtime.pools import is_mempool_access_enabled as is_mempool_access_enabled
+from .runtime.pools import is_mempool_access_supported as is_mempool_access_supported
+from .runtime.pools import is_mempool_enabled as is_mempool_enabled
+from .runtime.pools import is_mempool_supported as is_mempool_supported
+from .runtime.pools import is_peer_access_enabled as is_peer_access_enabled
+from .runtime.pools import is_peer_access_supported as is_peer_access_supported
+from .runtime.pools import set_mempool_access_enabled as set_mempool_access_enabled
+from .runtime.pools import set_mempool_enabled as set_mempool_enabled
+from .runtime.pools import set_mempool_release_threshold as set_mempool_release_threshold
+from .runtime.pools import set_peer_access_enabled as set_peer_access_enabled
 from .runtime.timer import ScopedTimer as ScopedTimer
 from .runtime.launch import Launch as Launch
 from .runtime.launch import init as init

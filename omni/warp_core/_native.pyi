@@ -405,6 +405,9 @@ class Launch:
     @property
     def plan(self) -> Plan: ...
 
+cuda: Any
+"""The CUDA driver: functions of native/python/py_cuda.cpp, which need `cuda.load` first."""
+
 class Graph:
     """What was captured: launches, copies and fills, done again by `wp.capture_launch`."""
 

@@ -61,6 +61,12 @@ def _directory(value: Any) -> str | None:
     return os.path.abspath(os.path.expanduser(os.fspath(value)))
 
 
+def _file(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError("the name of a file")
+    return value
+
+
 def _anything(value: Any) -> Any:
     return value
 
@@ -90,6 +96,7 @@ def _default_threads() -> int:
 
 
 MAX_THREADS = 1024
+_CUDA_DRIVER = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 OPTIONS: dict[str, Option] = {
     "mode": Option(
@@ -100,6 +107,12 @@ OPTIONS: dict[str, Option] = {
     ),
     "num_threads": Option(
         _default_threads(), _count(0, MAX_THREADS), "Threads that a CPU launch may use; 0 takes every core."
+    ),
+    "cuda_driver": Option(
+        os.environ.get("OMNI_WARP_CUDA_DRIVER") or _CUDA_DRIVER,
+        _file,
+        "The library of the CUDA driver, which is loaded when a GPU is first asked for. The default is "
+        "$OMNI_WARP_CUDA_DRIVER, else the system's.",
     ),
     "kernel_cache_dir": Option(
         _default_cache_dir(),

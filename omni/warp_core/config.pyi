@@ -24,6 +24,8 @@ mode: str
 """How kernels run: 'release'; 'debug' checks bounds, asserts, divisors and NaN and raises on the first failing thread; 'interpret' runs the Python functions themselves, thread by thread, so that a debugger stops in them."""
 num_threads: int
 """Threads that a CPU launch may use; 0 takes every core."""
+cuda_driver: Any
+"""The library of the CUDA driver, which is loaded when a GPU is first asked for. The default is $OMNI_WARP_CUDA_DRIVER, else the system's."""
 kernel_cache_dir: str | None
 """Where compiled kernels are kept between runs; None keeps none. The default is $OMNI_WARP_CACHE_DIR, else omni-warp-core in the user's cache directory."""
 settings_dir: str | None

@@ -40,7 +40,7 @@ def test_availability():
     ],
 )
 def test_a_missing_gpu_is_told(use):
-    with pytest.raises(RuntimeError, match="is not available: no CUDA GPU can be used here; available: 'cpu'"):
+    with pytest.raises(RuntimeError, match=r"is not available: no CUDA driver: .*; available: 'cpu'"):
         use()
 
 

@@ -206,6 +206,7 @@ class _Array(Generic[_D]):
     readonly: builtins.bool
     is_contiguous: builtins.bool
     requires_grad: builtins.bool
+    retain_grad: builtins.bool
     grad: Any
     @property
     def __array_interface__(self) -> dict[str, Any]: ...

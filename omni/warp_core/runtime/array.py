@@ -18,9 +18,9 @@ from ..lang.annotations import open_type
 from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
 from ..lang.generics import Pattern, spell_pattern
 from ..lang.types import Array, Type
-from . import capture, claims, elements, ingest, memory, recording, references, views
+from . import capture, claims, elements, gpu_memory, ingest, memory, recording, references, views
 from .arithmetic import Arithmetic
-from .device import CPU, Device, get_device
+from .device import CPU, Device, device_of, get_device
 from .dtypes import Element, element_of
 from .exchange import Exchange, Memory
 from .indexed import indexedarray
@@ -41,13 +41,17 @@ class _ArrayType:
         return Array(instance._require_element().type, instance.ndim)
 
 
+def _on_cpu(data: Any) -> bool:
+    return not isinstance(data, array) or data.device.is_cpu
+
+
 def _is_array(x: Any) -> bool:
     return isinstance(x, _native.ArrayBase)
 
 
-def _buffer(element: Element, shape: tuple, nbytes: int) -> Any:
+def _buffer(element: Element, shape: tuple, nbytes: int, device: Device) -> Any:
     try:
-        return _native.Buffer(min(nbytes, 1 << 62))
+        return gpu_memory.Allocation(device, nbytes) if device.is_cuda else _native.Buffer(min(nbytes, 1 << 62))
     except MemoryError:
         raise MemoryError(f"no memory for shape={shape} of {element.name}: it takes {nbytes} bytes") from None
 
@@ -119,7 +123,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         length: Any = None,
         n: Any = None,
     ):
-        get_device(device)
+        where = get_device(device)
         wanted = None if dtype is None or open_type(dtype) is not None else element_of(dtype)
         given = [s for s in (shape, length, n) if s is not None]
         if len(given) > 1:
@@ -129,9 +133,11 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             raise TypeError("data: give either data or ptr, not both")
         copied = False
         if data is not None:
-            copied = self._from_data(data, wanted, extents, copy)
+            there = where if device is not None or not isinstance(data, array) else data.device
+            from_data = self._from_data if there.is_cpu and _on_cpu(data) else self._onto_gpu
+            copied = from_data(data, wanted, extents, copy, there)
         elif extents is not None:
-            self._from_memory(wanted or element_of(float), extents, strides, ptr, capacity, deleter)
+            self._from_memory(wanted or element_of(float), extents, strides, ptr, capacity, deleter, where)
         elif ptr is not None:
             raise TypeError("shape: give the shape of the memory at ptr")
         else:
@@ -154,15 +160,23 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
     # -- construction -----------------------------------------------------------------------------------------------
 
     def _init(
-        self, element: Element | None, ptr: int, shape: tuple, strides: tuple | None, owner: Any = None, flags: int = 0
+        self,
+        element: Element | None,
+        ptr: int,
+        shape: tuple,
+        strides: tuple | None,
+        owner: Any = None,
+        flags: int = 0,
+        device: Device = CPU,
     ) -> None:
         self._element = element
         self._grad: array | None = None
         self._refs: dict[int, tuple] | None = {} if element is not None and element.holds_arrays else None
         self._view = None
-        _native.ArrayBase.__init__(self, ptr, shape, strides, (element or element_of(float)).id, CPU.id, flags, owner)
+        kind = (element or element_of(float)).id
+        _native.ArrayBase.__init__(self, ptr, shape, strides, kind, device.id, flags, owner)
 
-    def _from_data(self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool) -> bool:
+    def _from_data(self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool, _: Device) -> bool:
         """Returns whether the elements are copies."""
         found = ingest.read(data, wanted, extents)
         element, numbers = found.element, found.numbers
@@ -176,9 +190,21 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             if isinstance(data, array):
                 self._refs = data._refs
             return False
-        self._allocate(element, found.shape)
+        self._allocate(element, found.shape, CPU)
         memory.assign(self._numbers(), numbers)
         references.replace(self, self._layout(), found.refs)
+        return True
+
+    def _onto_gpu(self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool, device: Device) -> bool:
+        """Take data to a GPU, from one, or from one to another. Returns that the elements are copies."""
+        kind = wanted and wanted.dtype
+        source = data if isinstance(data, array) else array(data, kind, extents, device=CPU, copy=False)
+        element = wanted or source._require_element()
+        if element.type is not source._require_element().type:
+            name = source._require_element().name
+            raise TypeError(f"data: elements of {name} on a GPU do not become {element.name}; convert them on the CPU")
+        self._allocate(element, source.shape if extents is None else extents, device)
+        memory.copy(self, source)
         return True
 
     def _tell_copy(self, data: Any) -> None:
@@ -201,6 +227,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         ptr: int | None,
         capacity: int | None,
         deleter: Callable[[int, int], None] | None,
+        device: Device,
     ) -> None:
         size = element.type.size
         if strides is not None and len(strides) != len(shape):
@@ -208,8 +235,8 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         steps = views.c_strides(shape, size) if strides is None else tuple(strides)
         low, high = views.span(shape, steps, size)
         if ptr is None:
-            buffer = _buffer(element, shape, high - low)
-            self._init(element, buffer.ptr - low, shape, steps, buffer)
+            buffer = _buffer(element, shape, high - low, device)
+            self._init(element, buffer.ptr - low, shape, steps, buffer, device=device)
             recording.made(self)
             return
         if ptr == 0 and high > low:
@@ -220,18 +247,18 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         if deleter is not None:
             owner = Memory({}, None)
             weakref.finalize(owner, deleter, ptr, high if capacity is None else capacity)
-        self._init(element, ptr, shape, steps, owner)
+        self._init(element, ptr, shape, steps, owner, device=device)
 
-    def _allocate(self, element: Element, shape: tuple) -> None:
+    def _allocate(self, element: Element, shape: tuple, device: Device) -> None:
         strides = views.c_strides(shape, element.type.size)
-        buffer = _buffer(element, shape, views.span(shape, strides, element.type.size)[1])
-        self._init(element, buffer.ptr, shape, strides, buffer)
+        buffer = _buffer(element, shape, views.span(shape, strides, element.type.size)[1], device)
+        self._init(element, buffer.ptr, shape, strides, buffer, device=device)
         recording.made(self)
 
     @classmethod
-    def _empty(cls, element: Element, shape: tuple[int, ...]) -> array:
+    def _empty(cls, element: Element, shape: tuple[int, ...], device: Device = CPU) -> array:
         self = cls.__new__(cls)
-        self._allocate(element, shape)
+        self._allocate(element, shape, device)
         return self
 
     def _layout(self) -> Layout:
@@ -241,7 +268,8 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         """A view of the same memory; the gradient is viewed alike."""
         made = array.__new__(array)
         element = element or self._require_element()
-        made._init(element, self._address + layout.offset, layout.shape, layout.strides, self.owner, self.flags)
+        at = self._address + layout.offset
+        made._init(element, at, layout.shape, layout.strides, self.owner, self.flags, self.device)
         made._refs, made.retain_grad = self._refs, self.retain_grad
         if self._grad is not None:
             made._attach(self._grad._view_of(layout, element), self._claim)
@@ -268,7 +296,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
     @property
     def device(self) -> Device:
         """Where the memory is."""
-        return CPU
+        return device_of(self.device_id)
 
     @property
     def capacity(self) -> int:
@@ -321,7 +349,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             self._set_grad(None)
             self._constant = True
         elif self._grad is None and self._element is not None:
-            grad = array(dtype=self.dtype, shape=self.shape, strides=self.strides)
+            grad = array(dtype=self.dtype, shape=self.shape, strides=self.strides, device=self.device)
             grad.zero_()
             self._set_grad(grad)
             recording.made_gradient(grad)
@@ -363,13 +391,26 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             if found.shape != layout.shape:
                 raise ValueError(f"cannot assign shape {found.shape} to the selected shape {layout.shape}")
         self._check_writable()
-        place = (*views.expand(key, self.ndim), ...)
-        if capture.current() is not None:
-            numbers = _lasting(numbers, value)
-        capture.call(memory.assign, self._numbers()[place], numbers, label="assign", keep=(self, value))
+        if self.device.is_cuda:
+            self._set_on_gpu(layout, value, numbers)
+        else:
+            place = (*views.expand(key, self.ndim), ...)
+            if capture.current() is not None:
+                numbers = _lasting(numbers, value)
+            capture.call(memory.assign, self._numbers()[place], numbers, label="assign", keep=(self, value))
         references.replace(self, layout, refs)
         if recording.watched():
             recording.copied(self[key], value) if isinstance(value, array) else self._forget(layout)
+
+    def _set_on_gpu(self, layout: Layout, value: Any, numbers: np.ndarray) -> None:
+        target = self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(self.strides[0],)))
+        if isinstance(value, array) and value._require_element().type is self._require_element().type:
+            memory.copy(target, value)
+            return
+        element = self._require_element()
+        host = array._empty(element, target.shape)
+        memory.assign(host._numbers(), numbers)
+        memory.copy(target, host)
 
     def _forget(self, layout: Layout) -> None:
         """Tell the tape that elements have got values which depend on nothing recorded."""
@@ -426,7 +467,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         memory.copy(self, src)
 
     def _copied(self) -> array:
-        made = array._empty(self._require_element(), self.shape)
+        made = array._empty(self._require_element(), self.shape, self.device)
         made.requires_grad = self.requires_grad
         memory.copy(made, self)
         return made
@@ -437,8 +478,13 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         Raises:
             RuntimeError: If the device is not available.
         """
-        get_device(device)
-        return self
+        where = get_device(device)
+        if where is self.device:
+            return self
+        made = array._empty(self._require_element(), self.shape, where)
+        made.requires_grad = self.requires_grad if requires_grad is None else requires_grad
+        memory.copy(made, self)
+        return made
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -25,6 +25,7 @@ from ..lang.types import Array, Struct, Type, indexed_array
 from . import claims, memory, plans
 from .array import array
 from .create import zeros
+from .device import Device
 from .indexed import indexedarray
 from .kept import Kept
 
@@ -175,7 +176,7 @@ def _notes(dim: Any) -> array:
     return zeros(math.prod(dim) if isinstance(dim, (list, tuple)) else dim, dtype=uint64)
 
 
-def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Sequence[Any]) -> None:
+def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Sequence[Any], device: Device) -> None:
     """Run the adjoint of a launch on arrays as they are now.
 
     Args:
@@ -183,6 +184,7 @@ def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Seq
         dim: as for the launch.
         args: as for the launch.
         gradients: for each argument an array of gradients; whatever is no array leaves the argument's own.
+        device: where.
 
     Raises:
         CompileError: the kernel cannot be differentiated.
@@ -207,7 +209,7 @@ def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Seq
             f"kernel `{kernel.name}` {why}, so its gradient needs the arrays from before and after the launch: record "
             "the launch on a wp.Tape"
         )
-    plans.plan_for(kernel, options).launch(dim, held)
+    plans.plan_for(kernel, options._replace(device=device.id)).launch(dim, held)
 
 
 def _options(kernel: Kernel, arrays: Sequence[array]) -> plans.Options:

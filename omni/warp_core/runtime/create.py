@@ -67,11 +67,11 @@ def empty(
     >>> wp.empty((2, 3), dtype=float).shape
     (2, 3)
     """
-    get_device(device)
+    where = get_device(device)
     given = [s for s in (shape, n, length) if s is not None]
     if len(given) > 1:
         raise TypeError("shape: give one of shape, n and length")
-    made = array._empty(element_of(dtype), views.check_shape(given[0] if given else 0))
+    made = array._empty(element_of(dtype), views.check_shape(given[0] if given else 0), where)
     made.retain_grad = bool(retain_grad)
     if requires_grad:
         made.requires_grad = True
@@ -225,9 +225,9 @@ def empty_like(
     >>> wp.empty_like(wp.zeros((2, 3))).shape
     (2, 3)
     """
-    src = src if isinstance(src, array) else array(src, copy=False)
+    src = src if isinstance(src, array) else array(src, copy=False, device="cpu")
     grad = src.requires_grad if requires_grad is None else requires_grad
-    return empty(src.shape, src.dtype, device, grad, retain_grad=retain_grad)
+    return empty(src.shape, src.dtype, src.device if device is None else device, grad, retain_grad=retain_grad)
 
 
 def zeros_like(

@@ -1,13 +1,16 @@
-"""Devices by name. This version runs kernels on the CPU; asking for another device is a clear error.
+"""Devices by name: the CPU, and the CUDA GPUs of the machine, which are looked for when one is first asked for.
 
 Start with `get_device`.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import platform
 from typing import Any
+
+from .. import _native
 
 __all__ = [
     "Device",
@@ -34,7 +37,6 @@ class Device:
         ordinal: Its index among GPUs, -1 for the CPU.
         id: The number that native code knows it by.
         is_uva: Whether GPU and CPU share one address space; False for the CPU itself.
-        is_capturing: Whether launches are being captured in a graph.
         has_stream: Whether launches go to a stream; the CPU runs them at once.
         arch: The compute capability of a GPU, 0 for the CPU.
         sm_count: The multiprocessors of a GPU, 0 for the CPU.
@@ -42,16 +44,13 @@ class Device:
 
     # What programs ask a device for; these are the answers for the CPU.
     is_uva = False
-    is_capturing = False
     is_primary = False
     is_mempool_supported = False
     is_mempool_enabled = False
     is_ipc_supported = False
     has_stream = False
-    has_context = False
-    context = None
-    uuid = None
-    pci_bus_id = None
+    uuid: str | None = None
+    pci_bus_id: str | None = None
     arch = 0
     sm_count = 0
 
@@ -67,6 +66,26 @@ class Device:
     def is_cuda(self) -> bool:
         """Whether this is a CUDA GPU."""
         return self.ordinal >= 0
+
+    @property
+    def has_context(self) -> bool:
+        """Whether a GPU's context has been made."""
+        return False
+
+    @property
+    def context(self) -> Any:
+        """The handle of a GPU's context."""
+        return None
+
+    @property
+    def is_capturing(self) -> bool:
+        """Whether launches are being captured in a graph."""
+        return False
+
+    @property
+    def stream(self) -> Any:
+        """The stream that launches on a GPU go to."""
+        return None
 
     @property
     def total_memory(self) -> int:
@@ -104,6 +123,16 @@ CPU = Device("cpu", platform.machine() or "CPU", -1, 0)
 _default = CPU
 
 
+def device_of(number: int) -> Device:
+    """The device that native code knows by a number."""
+    return CPU if number == 0 else get_cuda_devices()[number - 1]
+
+
+def _gpus() -> Any:
+    """The module that knows the GPUs. Importing it loads nothing; asking it for devices loads the driver."""
+    return importlib.import_module(f"{__package__}.cuda")
+
+
 def get_device(ident: Device | str | None = None) -> Device:
     """The device that `ident` names.
 
@@ -126,9 +155,22 @@ def get_device(ident: Device | str | None = None) -> Device:
         return ident
     if ident == "cpu":
         return CPU
-    if isinstance(ident, str) and (ident == "cuda" or ident.startswith("cuda:")):
-        raise RuntimeError(f"device {ident!r} is not available: no CUDA GPU can be used here; available: 'cpu'")
-    raise ValueError(f"{ident!r} is no device; available: 'cpu'")
+    if isinstance(ident, str) and ident.partition(":")[0] == "cuda":
+        return _gpu(ident)
+    raise ValueError(f"{ident!r} is no device; available: {get_devices()}")
+
+
+def _gpu(ident: str) -> Device:
+    """The GPU of a name: "cuda" is the current one, or the first."""
+    gpus = get_cuda_devices()
+    if not gpus:
+        raise RuntimeError(f"device {ident!r} is not available: {_gpus().problem()}; available: 'cpu'")
+    if ident == "cuda":
+        return _default if _default.is_cuda else gpus[0]
+    found = next((d for d in gpus if d.alias == ident), None)
+    if found is None:
+        raise RuntimeError(f"device {ident!r} is not available; available: {get_devices()}")
+    return found
 
 
 def set_device(ident: Device | str) -> None:
@@ -144,6 +186,7 @@ def set_device(ident: Device | str) -> None:
     """
     global _default
     _default = get_device(ident)
+    _native.set_default_device(_default.id)
 
 
 def get_devices() -> list[Device]:
@@ -152,22 +195,22 @@ def get_devices() -> list[Device]:
     >>> wp.get_devices()
     ['cpu']
     """
-    return [CPU]
+    return [CPU, *get_cuda_devices()]
 
 
 def get_preferred_device() -> Device:
     """The first GPU if there is one, else the CPU."""
-    return CPU
+    return next(iter(get_cuda_devices()), CPU)
 
 
 def get_cuda_devices() -> list[Device]:
     """The CUDA GPUs that can be used."""
-    return []
+    return list(_gpus().devices())
 
 
 def get_cuda_device_count() -> int:
     """How many CUDA GPUs can be used."""
-    return 0
+    return len(get_cuda_devices())
 
 
 def get_cuda_device(ordinal: int | None = None) -> Device:
@@ -189,7 +232,7 @@ def is_cpu_available() -> bool:
 
 def is_cuda_available() -> bool:
     """Whether a CUDA GPU can be used."""
-    return False
+    return bool(get_cuda_devices())
 
 
 def is_device_available(device: Device | str) -> bool:

@@ -42,8 +42,17 @@ class Exchange:
     def __array_interface__(self: Any) -> dict[str, Any]:
         if isinstance(self._require_element().type, Struct):
             raise AttributeError("arrays of structs offer __array__ instead")  # this protocol loses field offsets
+        if self.device.is_cuda:
+            raise AttributeError("the memory is on a GPU: see __cuda_array_interface__")
         memory.share(self)
         return self._interface()
+
+    @property
+    def __cuda_array_interface__(self: Any) -> dict[str, Any]:
+        if not self.device.is_cuda or isinstance(self._require_element().type, Struct):
+            raise AttributeError("only arrays of numbers on a GPU offer __cuda_array_interface__")
+        memory.share(self)
+        return self._interface() | {"stream": self.device.stream.cuda_stream or 1}
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         view = self._numbers() if copy else self.numpy()
@@ -55,7 +64,7 @@ class Exchange:
         return view.astype(dtype or view.dtype) if copy or converted else view
 
     def numpy(self: Any) -> np.ndarray:
-        """The elements as a NumPy array that shares the memory.
+        """The elements as a NumPy array that shares the memory; of an array on a GPU, as a copy.
 
         From then on anybody may write there unseen, so a tape copies beforehand what it will read.
 
@@ -64,11 +73,17 @@ class Exchange:
         >>> wp.array([1.5, 2.5], dtype=float).numpy()
         array([1.5, 2.5], dtype=float32)
         """
+        if self.device.is_cuda:
+            return self.to("cpu", requires_grad=False)._numbers()
         memory.share(self)
         return self._numbers()
 
     def _numbers(self: Any) -> np.ndarray:
-        """What `numpy` gives, for use in this package: it is not handed on."""
+        """What `numpy` gives, for use in this package: it is not handed on. Copies from a GPU are not to be written."""
+        if self.device.is_cuda:
+            found = self.to("cpu", requires_grad=False)._numbers()
+            found.flags.writeable = False
+            return found
         if self._view is None:
             element = self._require_element()
             if self.size == 0:
@@ -80,6 +95,8 @@ class Exchange:
 
     def _to_write(self: Any) -> np.ndarray:
         """The same, to be written at once."""
+        if self.device.is_cuda:
+            raise RuntimeError(f"the array is on {self.device}, and this works on arrays on the CPU: use .to('cpu')")
         _native.before_write(*self._span)
         return self._numbers()
 
@@ -104,7 +121,9 @@ class Exchange:
             made._set_grad(cls._member(t, (grad, 0, *extents), owner))
         return made
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self: Any, **options: Any) -> Any:
+        if self.device.is_cuda:
+            raise BufferError(f"the array is on {self.device}: share it by __cuda_array_interface__, or use .to('cpu')")
         return self.numpy().__dlpack__(**{k: v for k, v in options.items() if k != "stream"})
 
     def __dlpack_device__(self) -> tuple[int, int]:

@@ -93,8 +93,10 @@ def _launch(
     if adjoint:
         recording.refuse_following("an adjoint launch")
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
-        backward.launch_adjoint(instance, dim, args, given)
+        backward.launch_adjoint(instance, dim, args, given, where)
         return None
+    if where.is_cuda:
+        return _run_on_gpu(kernel, instance, dim, args, record_cmd, where)
     if not recording.active():
         return _run(kernel, instance, dim, args, record_cmd, interpret)
     tape = recording.tape() if record_tape else None
@@ -113,15 +115,31 @@ def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], record
     """Run a kernel, or record the launch. `instance` is the kernel for the types of the arguments."""
     if (interpret or config.mode == "interpret") and instance.primal is None:
         return _interpret(InterpretedLaunch(instance, dim, args), record_cmd)
-    plan = _plan(instance, options_for(instance), args)
-    if instance is kernel:
-        kernel._plan = plan
-    else:
-        remember(kernel, args, plan)
+    plan = _ready(kernel, instance, options_for(instance), args)
     if record_cmd or capture.current() is not None:
         recorded = Launch(instance, plan, dim, args)
         return recorded if record_cmd else recorded.launch()
     return plan.launch(dim, args)
+
+
+def _ready(kernel: Kernel, instance: Kernel, options: Options, args: Sequence[Any]) -> Any:
+    """The plan of a launch, which native code then finds by itself."""
+    plan = _plan(instance, options, args)
+    if instance is kernel:
+        kernel._plan = plan
+    else:
+        remember(kernel, args, plan)
+    return plan
+
+
+def _run_on_gpu(
+    kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], record_cmd: bool, device: Device
+) -> Any:
+    if recording.tape() is not None or recording.follower() is not None:
+        raise RuntimeError(f"kernel `{kernel.name}`: gradients of launches on GPUs are not recorded in this version")
+    capture.refuse(f"kernel `{kernel.name}`: launches on GPUs are not captured in this version; this one was made")
+    plan = _ready(kernel, instance, options_for(instance, device), args)
+    return Launch(instance, plan, dim, args) if record_cmd else plan.launch(dim, args)
 
 
 def _interpret(launch: InterpretedLaunch, record_cmd: bool) -> InterpretedLaunch | None:

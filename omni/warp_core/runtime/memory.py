@@ -6,13 +6,14 @@ These functions check what they are given by other modules only; the public `cop
 from __future__ import annotations
 
 import ctypes
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import _native
-from . import capture, recording, references, views
+from . import capture, gpu_memory, recording, references, views
 
 __all__ = ["copy"]
 
@@ -31,6 +32,9 @@ def assign(target: np.ndarray, numbers: Any) -> None:
 
 def fill(target: Any, pattern: bytes) -> None:
     """Set every element of array `target` to the bytes of `pattern`."""
+    if target.device.is_cuda:
+        _fill_on_gpu(target, pattern)
+        return
     label = f"fill {target.capacity} bytes"
     if target.is_contiguous:
         capture.call(_native.fill, target._address, target.capacity, pattern, label=label, keep=target)
@@ -38,6 +42,16 @@ def fill(target: Any, pattern: bytes) -> None:
         capture.call(
             _native.fill_strided, target._address, target.strides, target.shape, pattern, label=label, keep=target
         )
+
+
+def _fill_on_gpu(target: Any, pattern: bytes) -> None:
+    _native.before_write(*span_of(target))
+    if target.is_contiguous:
+        gpu_memory.fill(target.device, target._address, target.capacity, pattern)
+        return
+    dense = type(target)._empty(target._require_element(), target.shape, target.device)
+    _fill_on_gpu(dense, pattern)
+    _strided_on_gpu(target, dense)
 
 
 def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None) -> None:
@@ -116,6 +130,9 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
         return
     if dest._refs is not None:
         _copy_references(dest, src, dest_offset, src_offset, n)
+    if dest.device.is_cuda or src.device.is_cuda:
+        _copy_with_gpus(dest, src, dest_offset, src_offset, n)
+        return
     if dest.is_contiguous and src.is_contiguous and not overlap(dest, src):
         to, at = dest._address + dest_offset * size, src._address + src_offset * size
         capture.call(_native.copy, to, at, n * size, label=f"copy {n * size} bytes", keep=(dest, src))
@@ -129,6 +146,29 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
         src = src._copied()
     places = dest._address, dest.strides, src._address, src.strides, dest.shape, size
     capture.call(_native.copy_strided, *places, label=f"copy {n * size} bytes", keep=(dest, src))
+
+
+def _copy_with_gpus(dest: Any, src: Any, dest_offset: int, src_offset: int, n: int) -> None:
+    """Copy where at least one array is on a GPU. Gaps are closed and opened on the device that has them."""
+    size = src._require_element().type.size
+    if dest.shape != src.shape or n != src.size:
+        dest, src = dest.flatten()[dest_offset : dest_offset + n], src.flatten()[src_offset : src_offset + n]
+    _native.before_write(*span_of(dest))
+    if dest.device is src.device and not (dest.is_contiguous and src.is_contiguous):
+        _strided_on_gpu(dest, src._copied() if overlap(dest, src) else src)
+        return
+    if not src.is_contiguous or overlap(dest, src):
+        src = src._copied()
+    to = dest if dest.is_contiguous else type(dest)._empty(dest._require_element(), dest.shape, dest.device)
+    gpu_memory.copy(to._address, to.device, src._address, src.device, n * size)
+    if to is not dest:
+        _copy_elements(dest, to, 0, 0, n)
+
+
+def _strided_on_gpu(dest: Any, src: Any) -> None:
+    """Copy element by element on one GPU, by a kernel."""
+    if dest.size:
+        importlib.import_module(f"{__package__}.gpu_kernels").copy(dest, src)
 
 
 def _copy_references(dest: Any, src: Any, dest_offset: int, src_offset: int, n: int) -> None:

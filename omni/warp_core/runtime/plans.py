@@ -17,15 +17,16 @@ from weakref import WeakSet, WeakValueDictionary
 import numpy as np
 
 from .. import _native, config
-from ..codegen.target import host
+from ..codegen.target import cuda, host
 from ..compiler import Artifact, CompileRequest, compile
 from ..front import notices
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.structs import spell
 from ..lang.types import Array, Type, indexed_array, leaves
 from ..lang.values import python_type
-from . import cache, debug
+from . import cache, debug, gpu_plans
 from .array import array
+from .device import CPU, Device, device_of
 from .indexed import indexedarray
 
 MODULE_OPTIONS = "__warp_core_options__"  # the global name under which a module keeps its options
@@ -39,21 +40,30 @@ class Options(NamedTuple):
     deterministic: bool = False
     adjoint: str = ""
     exact: bool = False  # without fused multiply-adds, so that an adjoint computes the bits that the launch did
+    device: int = 0  # the number of the device
 
 
 class Loaded:
     """An artifact and its code in memory. Kernels with equal keys share it."""
 
-    __slots__ = ("__weakref__", "artifact", "code")
+    __slots__ = ("__weakref__", "_on", "artifact", "code")
 
     def __init__(self, artifact: Artifact):
         self.artifact = artifact
-        self.code = _native.Code(artifact.code)
+        self.code = None if artifact.grid else _native.Code(artifact.code)
+        self._on: dict[Any, gpu_plans.GpuCode] = {}
 
     @property
     def address(self) -> int:
-        """Where the kernel's entry is."""
+        """Where the kernel's entry is, on the CPU."""
+        assert self.code is not None
         return self.code.address(self.artifact.symbol)
+
+    def on(self, device: Any) -> gpu_plans.GpuCode:
+        """The code on a GPU."""
+        if device not in self._on:
+            self._on[device] = gpu_plans.GpuCode(self.artifact, device)
+        return self._on[device]
 
 
 _planned: WeakSet[Kernel] = WeakSet()
@@ -63,11 +73,11 @@ lock = threading.RLock()  # held while kernels are made
 os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
-def options_for(kernel: Kernel) -> Options:
-    """The options that a launch of `kernel` runs with now."""
+def options_for(kernel: Kernel, device: Device = CPU) -> Options:
+    """The options that a launch of `kernel` on a device runs with now."""
     own = kernel.options.get("module_options") or {}
     mode = own.get("mode") or module_option(kernel, "mode") or config.mode
-    return Options(mode == "debug" or config.verify_fp, config.deterministic)
+    return Options(mode == "debug" or config.verify_fp, config.deterministic, device=device.id)
 
 
 def module_option(kernel: Kernel, name: str) -> Any:
@@ -100,7 +110,8 @@ def plan_for(kernel: Kernel, options: Options, variant: int = 0) -> Any:
         return plan
     with lock:
         if options not in kernel._plans:
-            kernel._plans[options] = _Maker(kernel, options).make(variant)
+            maker = _GpuMaker if options.device else _Maker
+            kernel._plans[options] = maker(kernel, options).make(variant)
             _planned.add(kernel)
         return kernel._plans[options]
 
@@ -115,7 +126,8 @@ def choices_of(kernel: Kernel, open_params: list[int]) -> Any:
 
 def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
     """What to compile for one variant of a kernel."""
-    target = host()
+    device = device_of(options.device)
+    target = cuda(device.arch) if device.is_cuda else host()
     return CompileRequest(
         kernel,
         types=tuple(t for _, t in kernel.params),
@@ -221,18 +233,23 @@ class _Maker:
             _native.ParamSpec(name, t, written, _inner_arrays(t), _holds_arrays(t))
             for (name, t), written in zip(self.kernel.params, artifact.written)
         ]
-        self.plan = _native.Plan(
+        self.plan = self.empty_plan(params)
+        self.on_missing(variant)
+        return self.plan
+
+    def empty_plan(self, params: list[Any]) -> Any:
+        """A plan without code."""
+        plan = _native.Plan(
             self.kernel.name,
             params,
-            artifact.arity,
+            self.artifact.arity,
             on_missing=self.on_missing,
             on_failure=self.on_failure,
             convert=self.convert,
-            flat_below=artifact.lanes,
+            flat_below=self.artifact.lanes,
         )
-        self.plan.set_entry(variant, loaded.address, loaded)
-        self.plan.set_accumulation(artifact.accumulation)
-        return self.plan
+        plan.set_accumulation(self.artifact.accumulation)
+        return plan
 
     def on_missing(self, variant: int) -> None:
         loaded = load(self.kernel, self.options, variant)
@@ -248,6 +265,58 @@ class _Maker:
         if indexed_array(t) is not None:
             return as_indexed(value, t)
         return shared_array(value, t) if isinstance(t, Array) else NotImplemented
+
+
+class _GpuMaker(_Maker):
+    """Makes the plan of a kernel on a GPU."""
+
+    def empty_plan(self, params: list[Any]) -> Any:
+        """A plan without code."""
+        self.codes: dict[int, gpu_plans.GpuCode] = {}
+        return _native.Plan(
+            self.kernel.name,
+            params,
+            self.artifact.arity,
+            device_id=self.options.device,
+            on_missing=self.on_missing,
+            on_failure=self.on_failure,
+            convert=self.convert,
+        )
+
+    def on_missing(self, variant: int) -> None:
+        """Load the code of a variant into the device."""
+        code = load(self.kernel, self.options, variant).on(device_of(self.options.device))
+        self.codes[variant] = code
+        self.plan.set_gpu_entry(
+            variant,
+            code.device.context,
+            code.function,
+            code.grid.block_dim,
+            code.blocks,
+            code,
+            self.on_checked if code.is_checked else None,
+        )
+
+    def on_checked(self, variant: int, block: bytes, dims: tuple[int, ...], threads: int) -> None:
+        """Run a launch that may fail."""
+        code = self.codes[variant]
+        try:
+            code.run(block, dims, threads, gpu_plans.gradient_spans(block, self._arrays()))
+        except gpu_plans.Failure as why:
+            self.on_failure(why.thread, why.site, why.values, dims[: max(1, code.artifact.arity)])
+
+    def _arrays(self) -> list[tuple[int, int, int]]:
+        """Offset in the argument block, dimensions and element size of each array to whose gradient an adjoint adds."""
+        out = []
+        for (_, t), (_, offset, _) in zip(self.kernel.params, self.plan.layout if self.options.adjoint else ()):
+            for at, leaf in [(0, t)] if isinstance(t, Array) else leaves(t):
+                if isinstance(leaf, Array):
+                    out.append((offset + at, leaf.ndim, leaf.dtype.size))
+        return out
+
+    def convert(self, index: int, value: Any) -> Any:
+        """Arrays of other libraries on the same GPU, over the same memory."""
+        return gpu_plans.shared_array(value, self.types[index], device_of(self.options.device))
 
 
 def as_indexed(value: Any, t: Type) -> Any:

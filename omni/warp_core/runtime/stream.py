@@ -1,52 +1,266 @@
-"""Waiting for work to finish. CPU launches are finished when `launch` returns, so nothing is left to wait for."""
+"""Streams and events of GPUs, and waiting for work to finish.
+
+Work on one stream is done in order, work on several at once. On the CPU launches have finished when `launch` returns:
+it has no streams, and there is nothing to wait for.
+"""
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
-from .device import Device, get_device
+from .. import _native
+from . import capture
+from .device import Device, get_device, get_devices
 
-__all__ = ["synchronize", "synchronize_device", "synchronize_event", "synchronize_stream"]
+__all__ = [
+    "Event",
+    "ScopedStream",
+    "Stream",
+    "get_event_elapsed_time",
+    "get_stream",
+    "record_event",
+    "set_stream",
+    "synchronize",
+    "synchronize_device",
+    "synchronize_event",
+    "synchronize_stream",
+    "wait_event",
+    "wait_stream",
+]
+
+driver = _native.cuda
+DeviceLike = Device | str | None
+
+
+def _gpu(device: DeviceLike, what: str) -> Any:
+    found = get_device(device)
+    if not found.is_cuda:
+        raise RuntimeError(f"{what} are of GPUs, and {found} is none: what runs there has finished when a call returns")
+    return found
+
+
+class Stream:
+    """A sequence of work on a GPU.
+
+    Args:
+        device: the GPU; by default the current device.
+        priority: 0, or -1 for work that goes first where streams compete.
+        cuda_stream: the handle of a stream of another library, to use instead of making one. It must outlive this.
+
+    Raises:
+        RuntimeError: the device is no GPU.
+    """
+
+    def __init__(self, device: DeviceLike = None, priority: int = 0, cuda_stream: int | None = None):
+        self.device = _gpu(device, "streams")
+        if cuda_stream is not None:
+            self.cuda_stream = int(cuda_stream)
+            return
+        if priority not in (0, -1):
+            raise ValueError(f"priority: expected 0 or -1, got {priority!r}")
+        context = self.device.context
+        self.cuda_stream = driver.create_stream(context, priority)
+        weakref.finalize(self, driver.destroy_stream, context, self.cuda_stream).atexit = False
+
+    @property
+    def priority(self) -> int:
+        """The priority that the stream has on the device."""
+        return driver.stream_priority(self.device.context, self.cuda_stream)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all work has been done."""
+        return driver.stream_done(self.device.context, self.cuda_stream)
+
+    @property
+    def is_capturing(self) -> bool:
+        """Whether work goes into a graph."""
+        return driver.is_capturing(self.device.context, self.cuda_stream)
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Let an event happen when the work given so far has been done; makes one if none is given."""
+        event = Event(self.device) if event is None else event
+        if event.device is not self.device:
+            raise RuntimeError(f"an event of {event.device} cannot be recorded on a stream of {self.device}")
+        driver.record_event(self.device.context, event.cuda_event, self.cuda_stream)
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        """Let what follows on this stream wait for an event, of any device."""
+        driver.stream_wait(self.device.context, self.cuda_stream, event.cuda_event)
+
+    def wait_stream(self, other_stream: Stream, event: Event | None = None) -> None:
+        """Let what follows on this stream wait for what was given to another so far."""
+        self.wait_event(other_stream.record_event(event))
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """The protocol by which libraries share streams: version and handle."""
+        return 0, self.cuda_stream
+
+    def __repr__(self) -> str:
+        return f"Stream({self.device}, {self.cuda_stream:#x})"
+
+
+class Event:
+    """A point in the work of a stream.
+
+    Args:
+        device: the GPU; by default the current device.
+        cuda_event: the handle of an event of another library, to use instead of making one.
+        enable_timing: whether `get_event_elapsed_time` can use it; without, events cost less.
+
+    Raises:
+        RuntimeError: the device is no GPU.
+    """
+
+    def __init__(self, device: DeviceLike = None, cuda_event: int | None = None, enable_timing: bool = False):
+        self.device = _gpu(device, "events")
+        self.enable_timing = enable_timing
+        if cuda_event is not None:
+            self.cuda_event = int(cuda_event)
+            return
+        context = self.device.context
+        self.cuda_event = driver.create_event(context, enable_timing)
+        weakref.finalize(self, driver.destroy_event, context, self.cuda_event).atexit = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it has happened."""
+        return driver.event_done(self.device.context, self.cuda_event)
+
+
+# -- the current stream -----------------------------------------------------------------------------------------------
+
+
+def get_stream(device: DeviceLike = None) -> Stream:
+    """The stream that launches on a GPU go to.
+
+    Raises:
+        RuntimeError: the device is no GPU.
+    """
+    return _gpu(device, "streams").stream
+
+
+def set_stream(stream: Stream, device: DeviceLike = None, sync: bool = False) -> None:
+    """Let launches on a GPU go to `stream`.
+
+    Args:
+        stream: the stream.
+        device: its device; that of the stream if left out.
+        sync: whether it first waits for the stream that was set before.
+    """
+    _gpu(stream.device if device is None else device, "streams").set_stream(stream, sync)
+
+
+class ScopedStream:
+    """A `with` block whose launches go to a stream.
+
+    Args:
+        stream: the stream; None changes nothing.
+        sync_enter: whether the stream first waits for the one that was set before.
+        sync_exit: whether that one waits for this stream when the block ends.
+    """
+
+    def __init__(self, stream: Stream | None, sync_enter: bool = True, sync_exit: bool = False):
+        self.stream, self.sync_enter, self.sync_exit = stream, sync_enter, sync_exit
+
+    def __enter__(self) -> Stream | None:
+        if self.stream is not None:
+            self._saved = self.stream.device.stream
+            self.stream.device.set_stream(self.stream, self.sync_enter)
+        return self.stream
+
+    def __exit__(self, *exc: object) -> None:
+        if self.stream is not None:
+            self.stream.device.set_stream(self._saved, self.sync_exit)
+
+
+def record_event(event: Event | None = None) -> Event:
+    """Record an event on the current stream of the event's device, or of the current device."""
+    return get_stream(None if event is None else event.device).record_event(event)
+
+
+def wait_event(event: Event) -> None:
+    """Let the current stream of the current device wait for an event."""
+    get_stream().wait_event(event)
+
+
+def wait_stream(other_stream: Stream, event: Event | None = None) -> None:
+    """Let the current stream of the current device wait for what another was given so far."""
+    get_stream().wait_stream(other_stream, event)
+
+
+def get_event_elapsed_time(start_event: Event, end_event: Event, synchronize: bool = True) -> float:
+    """Milliseconds between two events, which were made with `enable_timing=True`.
+
+    Args:
+        start_event: the earlier event.
+        end_event: the later event, of the same device.
+        synchronize: whether to wait for the later one; without, both must have happened.
+    """
+    if synchronize:
+        synchronize_event(end_event)
+    return driver.elapsed(start_event.device.context, start_event.cuda_event, end_event.cuda_event)
+
+
+# -- waiting ----------------------------------------------------------------------------------------------------------
 
 
 def synchronize() -> None:
     """Wait until all devices have finished.
 
+    Raises:
+        RuntimeError: a graph is captured, whose work waits for its launch.
+
     >>> wp.synchronize()
     """
+    capture.refuse("wp.synchronize()")
+    for device in get_devices():
+        if device.is_cuda and device.has_context:
+            driver.synchronize(device.context)
 
 
-def synchronize_device(device: Device | str | None = None) -> None:
+def synchronize_device(device: DeviceLike = None) -> None:
     """Wait until a device has finished.
 
     Args:
         device: A device or its name; the default device for None.
 
     Raises:
-        RuntimeError: If the device is not available.
+        RuntimeError: The device is not available, or a graph is captured.
 
     >>> wp.synchronize_device("cpu")
     """
-    get_device(device)
+    capture.refuse("wp.synchronize_device()")
+    found = get_device(device)
+    if found.is_cuda:
+        driver.synchronize(found.context)
 
 
-def synchronize_stream(stream: Any = None) -> None:
+def synchronize_stream(stream_or_device: Stream | DeviceLike = None) -> None:
     """Wait until a stream has finished.
 
     Args:
-        stream: A stream, or a device for its current stream. The CPU has finished when a launch returns.
+        stream_or_device: A stream, or a device for its current stream. The CPU has finished when a launch returns.
 
-    >>> wp.synchronize_stream()
+    >>> wp.synchronize_stream("cpu")
     """
-    if isinstance(stream, (Device, str)):
-        get_device(stream)
+    capture.refuse("wp.synchronize_stream()")
+    found = stream_or_device if isinstance(stream_or_device, Stream) else get_device(stream_or_device)
+    stream = found if isinstance(found, Stream) else found.stream if found.is_cuda else None
+    if stream is not None:
+        driver.synchronize_stream(stream.device.context, stream.cuda_stream)
 
 
-def synchronize_event(event: Any = None) -> None:
+def synchronize_event(event: Event | None = None) -> None:
     """Wait for an event.
 
     Args:
-        event: The event. On the CPU it has happened.
+        event: The event. Without one there is nothing to wait for.
 
     >>> wp.synchronize_event()
     """
+    capture.refuse("wp.synchronize_event()")
+    if event is not None:
+        driver.synchronize_event(event.device.context, event.cuda_event)

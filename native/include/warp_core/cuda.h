@@ -1,0 +1,170 @@
+// The CUDA driver, found at run time: nothing here links against CUDA, and without a driver everything else works.
+// Types and constants are those of the driver's documented binary interface.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace wc::cuda {
+
+using Result = int;
+using Device = int;
+using Context = void*;
+using Stream = void*;
+using Event = void*;
+using Module = void*;
+using Function = void*;
+using Pool = void*;
+using Graph = void*;
+using GraphExec = void*;
+using Pointer = unsigned long long;
+
+struct Uuid {
+    unsigned char bytes[16];
+};
+struct MemLocation {
+    int type, id;
+};
+struct MemAccess {
+    MemLocation location;
+    int flags;
+};
+
+// name in the library, result, parameters
+#define WC_CUDA_REQUIRED(F)                                                                                     \
+    F(cuInit, (unsigned))                                                                                       \
+    F(cuDriverGetVersion, (int*))                                                                               \
+    F(cuGetErrorName, (Result, const char**))                                                                   \
+    F(cuGetErrorString, (Result, const char**))                                                                 \
+    F(cuDeviceGetCount, (int*))                                                                                 \
+    F(cuDeviceGet, (Device*, int))                                                                              \
+    F(cuDeviceGetName, (char*, int, Device))                                                                    \
+    F(cuDeviceGetUuid_v2, (Uuid*, Device))                                                                      \
+    F(cuDeviceGetPCIBusId, (char*, int, Device))                                                                \
+    F(cuDeviceGetAttribute, (int*, int, Device))                                                                \
+    F(cuDeviceTotalMem_v2, (size_t*, Device))                                                                   \
+    F(cuDeviceCanAccessPeer, (int*, Device, Device))                                                            \
+    F(cuDevicePrimaryCtxRetain, (Context*, Device))                                                             \
+    F(cuDevicePrimaryCtxRelease_v2, (Device))                                                                   \
+    F(cuDevicePrimaryCtxGetState, (Device, unsigned*, int*))                                                    \
+    F(cuCtxGetCurrent, (Context*))                                                                              \
+    F(cuCtxPushCurrent_v2, (Context))                                                                           \
+    F(cuCtxPopCurrent_v2, (Context*))                                                                           \
+    F(cuCtxSynchronize, ())                                                                                     \
+    F(cuCtxEnablePeerAccess, (Context, unsigned))                                                               \
+    F(cuCtxDisablePeerAccess, (Context))                                                                        \
+    F(cuCtxGetStreamPriorityRange, (int*, int*))                                                                \
+    F(cuMemGetInfo_v2, (size_t*, size_t*))                                                                      \
+    F(cuMemAlloc_v2, (Pointer*, size_t))                                                                        \
+    F(cuMemFree_v2, (Pointer))                                                                                  \
+    F(cuMemAllocAsync, (Pointer*, size_t, Stream))                                                              \
+    F(cuMemFreeAsync, (Pointer, Stream))                                                                        \
+    F(cuMemHostAlloc, (void**, size_t, unsigned))                                                               \
+    F(cuMemFreeHost, (void*))                                                                                   \
+    F(cuMemcpyAsync, (Pointer, Pointer, size_t, Stream))                                                        \
+    F(cuMemsetD8Async, (Pointer, unsigned char, size_t, Stream))                                                \
+    F(cuMemsetD16Async, (Pointer, unsigned short, size_t, Stream))                                              \
+    F(cuMemsetD32Async, (Pointer, unsigned, size_t, Stream))                                                    \
+    F(cuDeviceGetDefaultMemPool, (Pool*, Device))                                                               \
+    F(cuMemPoolSetAttribute, (Pool, int, void*))                                                                \
+    F(cuMemPoolGetAttribute, (Pool, int, void*))                                                                \
+    F(cuMemPoolTrimTo, (Pool, size_t))                                                                          \
+    F(cuMemPoolSetAccess, (Pool, const MemAccess*, size_t))                                                     \
+    F(cuMemPoolGetAccess, (int*, Pool, MemLocation*))                                                           \
+    F(cuStreamCreateWithPriority, (Stream*, unsigned, int))                                                     \
+    F(cuStreamDestroy_v2, (Stream))                                                                             \
+    F(cuStreamSynchronize, (Stream))                                                                            \
+    F(cuStreamQuery, (Stream))                                                                                  \
+    F(cuStreamWaitEvent, (Stream, Event, unsigned))                                                             \
+    F(cuStreamGetPriority, (Stream, int*))                                                                      \
+    F(cuStreamBeginCapture_v2, (Stream, int))                                                                   \
+    F(cuStreamEndCapture, (Stream, Graph*))                                                                     \
+    F(cuStreamIsCapturing, (Stream, int*))                                                                      \
+    F(cuEventCreate, (Event*, unsigned))                                                                        \
+    F(cuEventRecord, (Event, Stream))                                                                           \
+    F(cuEventSynchronize, (Event))                                                                              \
+    F(cuEventQuery, (Event))                                                                                    \
+    F(cuEventElapsedTime, (float*, Event, Event))                                                               \
+    F(cuEventDestroy_v2, (Event))                                                                               \
+    F(cuModuleLoadDataEx, (Module*, const void*, unsigned, int*, void**))                                       \
+    F(cuModuleUnload, (Module))                                                                                 \
+    F(cuModuleGetFunction, (Function*, Module, const char*))                                                    \
+    F(cuFuncGetAttribute, (int*, int, Function))                                                                \
+    F(cuFuncSetAttribute, (Function, int, int))                                                                 \
+    F(cuLaunchKernel,                                                                                           \
+      (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**)) \
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int*, Function, int, size_t))                               \
+    F(cuGraphInstantiateWithFlags, (GraphExec*, Graph, unsigned long long))                                     \
+    F(cuGraphLaunch, (GraphExec, Stream))                                                                       \
+    F(cuGraphExecDestroy, (GraphExec))                                                                          \
+    F(cuGraphDestroy, (Graph))                                                                                  \
+    F(cuGraphDebugDotPrint, (Graph, const char*, unsigned))
+
+// The functions of the library, all there once `load` has returned.
+struct Driver {
+#define WC_CUDA_POINTER(name, parameters) Result(*name) parameters = nullptr;
+    WC_CUDA_REQUIRED(WC_CUDA_POINTER)
+#undef WC_CUDA_POINTER
+};
+
+// A call that the driver refused. `call` names the function of the driver.
+struct Error : std::runtime_error {
+    Error(Result code, const char* call);
+    Result code;
+};
+
+constexpr Result kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
+
+// Loads the library and initialises the driver. Throws std::runtime_error saying why it cannot be had; a library that
+// was loaded stays.
+void load(const std::string& path);
+bool is_loaded();
+const Driver& driver();  // throws std::logic_error before `load`
+inline void check(Result code, const char* call) {
+    if (code != kSuccess) throw Error(code, call);
+}
+
+// Makes a context current for the calling thread while it lives. Other libraries in the process keep theirs.
+class Current {
+  public:
+    explicit Current(Context context);
+    ~Current();
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+  private:
+    bool pushed_ = false;
+};
+
+// A kernel and how it is launched. With `blocks` any number of blocks up to that will do; 0 asks for a thread of the
+// device for each of the launch.
+struct Entry {
+    Context context = nullptr;
+    Function function = nullptr;
+    unsigned block_dim = 256;
+    unsigned blocks = 0;
+};
+
+// The second parameter of every kernel, after the argument block (codegen/nvptx.py).
+struct Launch {
+    int64_t threads;
+    int64_t dims[4];
+    void* failure;     // a wc_failure that the device can write, or null
+    void* stash[2];    // memory for cells of 4 bytes and of 8,
+    int64_t cells[2];  // and how many of them each thread has
+};
+
+// How many blocks such a launch takes. Throws std::length_error for more than a grid can have.
+unsigned blocks_of(const Entry& entry, int64_t threads);
+void launch(const Entry& entry, const void* block, const Launch& launch, Stream stream);
+
+// The stream that launches on a device go to, by the number of the device.
+constexpr int kMaxDevices = 256;
+void set_stream(int device_id, Stream stream);
+Stream stream_of(int device_id);
+
+// Fills `nbytes`, a whole number of patterns, by memsets and, for long patterns, copies of what is filled already.
+void fill(Pointer to, size_t nbytes, const void* pattern, size_t size, Stream stream);
+
+}  // namespace wc::cuda

@@ -1,0 +1,493 @@
+// omni.warp_core._native.cuda: the CUDA driver for Python. Thin: handles are integers, and every function that needs a
+// context is given it. What may wait for the device lets other threads run.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+#include <vector>
+
+#include "gil.h"
+#include "py_array.h"
+#include "warp_core/cuda.h"
+
+namespace wc {
+namespace {
+
+using namespace cuda;
+using Handle = uintptr_t;
+
+template <class T>
+T pointer(Handle h) {
+    return reinterpret_cast<T>(h);
+}
+template <class T>
+Handle handle(T p) {
+    return reinterpret_cast<Handle>(p);
+}
+
+// Calls a function of the driver by its name and checks the result.
+#define CALL(name, ...) check(driver().name(__VA_ARGS__), #name)
+
+// Whether something the driver tells by its result has happened.
+bool done(Result result, const char* call) {
+    if (result == kNotReady) return false;
+    check(result, call);
+    return true;
+}
+
+// -- devices ----------------------------------------------------------------------------------------------------------
+
+int device_count() {
+    int n = 0;
+    CALL(cuDeviceGetCount, &n);
+    return n;
+}
+
+int driver_version() {
+    int version = 0;
+    CALL(cuDriverGetVersion, &version);
+    return version;
+}
+
+// Name, PCI address, UUID and memory in bytes.
+std::tuple<std::string, std::string, nb::bytes, size_t> device_facts(int ordinal) {
+    Device device;
+    CALL(cuDeviceGet, &device, ordinal);
+    char name[256] = "", bus[32] = "";
+    Uuid uuid;
+    size_t memory = 0;
+    CALL(cuDeviceGetName, name, sizeof name, device);
+    CALL(cuDeviceGetPCIBusId, bus, sizeof bus, device);
+    CALL(cuDeviceGetUuid_v2, &uuid, device);
+    CALL(cuDeviceTotalMem_v2, &memory, device);
+    return {name, bus, nb::bytes(reinterpret_cast<const char*>(uuid.bytes), sizeof uuid.bytes), memory};
+}
+
+int device_attribute(int ordinal, int attribute) {
+    Device device;
+    int value = 0;
+    CALL(cuDeviceGet, &device, ordinal);
+    CALL(cuDeviceGetAttribute, &value, attribute, device);
+    return value;
+}
+
+Handle retain(int ordinal) {
+    Device device;
+    Context context = nullptr;
+    CALL(cuDeviceGet, &device, ordinal);
+    without_gil([&] { CALL(cuDevicePrimaryCtxRetain, &context, device); });
+    return handle(context);
+}
+
+bool has_context(int ordinal) {
+    unsigned flags;
+    int active = 0;
+    CALL(cuDevicePrimaryCtxGetState, ordinal, &flags, &active);
+    return active != 0;
+}
+
+bool can_access_peer(int from, int to) {
+    int can = 0;
+    CALL(cuDeviceCanAccessPeer, &can, from, to);
+    return can != 0;
+}
+
+void set_peer_access(Handle context, Handle peer, bool enable) {
+    constexpr Result kAlreadyEnabled = 704, kNotEnabled = 705;
+    Current current(pointer<Context>(context));
+    auto other = pointer<Context>(peer);
+    Result result = enable ? driver().cuCtxEnablePeerAccess(other, 0) : driver().cuCtxDisablePeerAccess(other);
+    if (result != (enable ? kAlreadyEnabled : kNotEnabled))
+        check(result, enable ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess");
+}
+
+void bind_devices(nb::module_& m) {
+    m.def("load", [](const std::string& path) { load(path); }, nb::arg("path"));
+    m.def("is_loaded", &is_loaded);
+    m.def("driver_version", &driver_version);
+    m.def("device_count", &device_count);
+    m.def("device_facts", &device_facts, nb::arg("ordinal"));
+    m.def("device_attribute", &device_attribute, nb::arg("ordinal"), nb::arg("attribute"));
+    m.def("retain", &retain, nb::arg("ordinal"));
+    m.def("release", [](int ordinal) { CALL(cuDevicePrimaryCtxRelease_v2, ordinal); }, nb::arg("ordinal"));
+    m.def("has_context", &has_context, nb::arg("ordinal"));
+    m.def("can_access_peer", &can_access_peer, nb::arg("from_"), nb::arg("to"));
+    m.def("set_peer_access", &set_peer_access, nb::arg("context"), nb::arg("peer"), nb::arg("enable"));
+    m.def(
+        "synchronize",
+        [](Handle context) {
+            without_gil([&] {
+                Current current(pointer<Context>(context));
+                CALL(cuCtxSynchronize);
+            });
+        },
+        nb::arg("context"));
+}
+
+// -- memory -----------------------------------------------------------------------------------------------------------
+
+Pointer allocate(Handle context, size_t nbytes, Handle stream, bool pooled) {
+    Pointer out = 0;
+    without_gil([&] {
+        Current current(pointer<Context>(context));
+        if (pooled)
+            CALL(cuMemAllocAsync, &out, nbytes, pointer<Stream>(stream));
+        else
+            CALL(cuMemAlloc_v2, &out, nbytes);
+    });
+    return out;
+}
+
+void release(Handle context, Pointer memory, Handle stream, bool pooled) {
+    Current current(pointer<Context>(context));
+    if (pooled)
+        CALL(cuMemFreeAsync, memory, pointer<Stream>(stream));
+    else
+        without_gil([&] { CALL(cuMemFree_v2, memory); });
+}
+
+Handle host_allocate(Handle context, size_t nbytes) {
+    constexpr unsigned kPortable = 1;
+    void* out = nullptr;
+    without_gil([&] {
+        Current current(pointer<Context>(context));
+        CALL(cuMemHostAlloc, &out, nbytes, kPortable);
+    });
+    return handle(out);
+}
+
+void copy(Handle context, Pointer to, Pointer from, size_t nbytes, Handle stream) {
+    // From pageable memory the driver copies before it returns, which may take long.
+    without_gil([&] {
+        Current current(pointer<Context>(context));
+        CALL(cuMemcpyAsync, to, from, nbytes, pointer<Stream>(stream));
+    });
+}
+
+void fill_memory(Handle context, Pointer to, size_t nbytes, nb::bytes pattern, Handle stream) {
+    if (pattern.size() == 0 || nbytes % pattern.size() != 0)
+        throw std::invalid_argument("nbytes must be a multiple of the length of the pattern");
+    Current current(pointer<Context>(context));
+    fill(to, nbytes, pattern.c_str(), pattern.size(), pointer<Stream>(stream));
+}
+
+std::tuple<size_t, size_t> memory_info(Handle context) {
+    Current current(pointer<Context>(context));
+    size_t free = 0, total = 0;
+    CALL(cuMemGetInfo_v2, &free, &total);
+    return {free, total};
+}
+
+Pool pool_of(int ordinal) {
+    Pool pool = nullptr;
+    CALL(cuDeviceGetDefaultMemPool, &pool, ordinal);
+    return pool;
+}
+
+uint64_t pool_attribute(int ordinal, int attribute) {
+    uint64_t value = 0;
+    CALL(cuMemPoolGetAttribute, pool_of(ordinal), attribute, &value);
+    return value;
+}
+
+constexpr int kOnDevice = 1, kReadWrite = 3;
+
+void set_pool_access(int owner, int peer, bool enable) {
+    MemAccess access{{kOnDevice, peer}, enable ? kReadWrite : 0};
+    CALL(cuMemPoolSetAccess, pool_of(owner), &access, 1);
+}
+
+bool pool_access(int owner, int peer) {
+    MemLocation where{kOnDevice, peer};
+    int flags = 0;
+    CALL(cuMemPoolGetAccess, &flags, pool_of(owner), &where);
+    return flags == kReadWrite;
+}
+
+void bind_device_memory(nb::module_& m) {
+    m.def("allocate", &allocate, nb::arg("context"), nb::arg("nbytes"), nb::arg("stream"), nb::arg("pooled"));
+    m.def("release_memory", &release, nb::arg("context"), nb::arg("ptr"), nb::arg("stream"), nb::arg("pooled"));
+    m.def("host_allocate", &host_allocate, nb::arg("context"), nb::arg("nbytes"));
+    m.def(
+        "host_release",
+        [](Handle context, Handle memory) {
+            Current current(pointer<Context>(context));
+            CALL(cuMemFreeHost, pointer<void*>(memory));
+        },
+        nb::arg("context"), nb::arg("ptr"));
+    m.def("copy", &copy, nb::arg("context"), nb::arg("to"), nb::arg("from_"), nb::arg("nbytes"), nb::arg("stream"));
+    m.def("fill", &fill_memory, nb::arg("context"), nb::arg("ptr"), nb::arg("nbytes"), nb::arg("pattern"),
+          nb::arg("stream"));
+    m.def("memory_info", &memory_info, nb::arg("context"));
+    m.def("pool_attribute", &pool_attribute, nb::arg("ordinal"), nb::arg("attribute"));
+    m.def(
+        "set_pool_attribute",
+        [](int ordinal, int attribute, uint64_t value) {
+            CALL(cuMemPoolSetAttribute, pool_of(ordinal), attribute, &value);
+        },
+        nb::arg("ordinal"), nb::arg("attribute"), nb::arg("value"));
+    m.def(
+        "trim_pool", [](int ordinal, size_t keep) { CALL(cuMemPoolTrimTo, pool_of(ordinal), keep); },
+        nb::arg("ordinal"), nb::arg("keep"));
+    m.def("set_pool_access", &set_pool_access, nb::arg("owner"), nb::arg("peer"), nb::arg("enable"));
+    m.def("pool_access", &pool_access, nb::arg("owner"), nb::arg("peer"));
+}
+
+// -- streams and events -----------------------------------------------------------------------------------------------
+
+constexpr unsigned kNonBlocking = 1;
+
+Handle create_stream(Handle context, int priority) {
+    Current current(pointer<Context>(context));
+    Stream stream = nullptr;
+    CALL(cuStreamCreateWithPriority, &stream, kNonBlocking, priority);
+    return handle(stream);
+}
+
+void wait_for_stream(Handle context, Handle stream) {
+    without_gil([&] {
+        Current current(pointer<Context>(context));
+        CALL(cuStreamSynchronize, pointer<Stream>(stream));
+    });
+}
+
+// The least urgent and the most urgent priority.
+std::tuple<int, int> priorities(Handle context) {
+    Current current(pointer<Context>(context));
+    int least = 0, greatest = 0;
+    CALL(cuCtxGetStreamPriorityRange, &least, &greatest);
+    return {least, greatest};
+}
+
+Handle create_event(Handle context, bool timing) {
+    constexpr unsigned kNoTiming = 2;
+    Current current(pointer<Context>(context));
+    Event event = nullptr;
+    CALL(cuEventCreate, &event, timing ? 0 : kNoTiming);
+    return handle(event);
+}
+
+float elapsed(Handle context, Handle start, Handle end) {
+    Current current(pointer<Context>(context));
+    float milliseconds = 0;
+    CALL(cuEventElapsedTime, &milliseconds, pointer<Event>(start), pointer<Event>(end));
+    return milliseconds;
+}
+
+void bind_streams(nb::module_& m) {
+    m.def("create_stream", &create_stream, nb::arg("context"), nb::arg("priority"));
+    m.def(
+        "destroy_stream",
+        [](Handle context, Handle stream) {
+            Current current(pointer<Context>(context));
+            CALL(cuStreamDestroy_v2, pointer<Stream>(stream));
+        },
+        nb::arg("context"), nb::arg("stream"));
+    m.def("synchronize_stream", &wait_for_stream, nb::arg("context"), nb::arg("stream"));
+    m.def(
+        "stream_done",
+        [](Handle context, Handle stream) {
+            Current current(pointer<Context>(context));
+            return done(driver().cuStreamQuery(pointer<Stream>(stream)), "cuStreamQuery");
+        },
+        nb::arg("context"), nb::arg("stream"));
+    m.def(
+        "stream_wait",
+        [](Handle context, Handle stream, Handle event) {
+            Current current(pointer<Context>(context));
+            CALL(cuStreamWaitEvent, pointer<Stream>(stream), pointer<Event>(event), 0);
+        },
+        nb::arg("context"), nb::arg("stream"), nb::arg("event"));
+    m.def(
+        "stream_priority",
+        [](Handle context, Handle stream) {
+            Current current(pointer<Context>(context));
+            int priority = 0;
+            CALL(cuStreamGetPriority, pointer<Stream>(stream), &priority);
+            return priority;
+        },
+        nb::arg("context"), nb::arg("stream"));
+    m.def("stream_priorities", &priorities, nb::arg("context"));
+    m.def("create_event", &create_event, nb::arg("context"), nb::arg("timing"));
+    m.def(
+        "destroy_event",
+        [](Handle context, Handle event) {
+            Current current(pointer<Context>(context));
+            CALL(cuEventDestroy_v2, pointer<Event>(event));
+        },
+        nb::arg("context"), nb::arg("event"));
+    m.def(
+        "record_event",
+        [](Handle context, Handle event, Handle stream) {
+            Current current(pointer<Context>(context));
+            CALL(cuEventRecord, pointer<Event>(event), pointer<Stream>(stream));
+        },
+        nb::arg("context"), nb::arg("event"), nb::arg("stream"));
+    m.def(
+        "synchronize_event",
+        [](Handle context, Handle event) {
+            without_gil([&] {
+                Current current(pointer<Context>(context));
+                CALL(cuEventSynchronize, pointer<Event>(event));
+            });
+        },
+        nb::arg("context"), nb::arg("event"));
+    m.def(
+        "event_done",
+        [](Handle context, Handle event) {
+            Current current(pointer<Context>(context));
+            return done(driver().cuEventQuery(pointer<Event>(event)), "cuEventQuery");
+        },
+        nb::arg("context"), nb::arg("event"));
+    m.def("elapsed", &elapsed, nb::arg("context"), nb::arg("start"), nb::arg("end"));
+}
+
+// -- code -------------------------------------------------------------------------------------------------------------
+
+// A module from a cubin or from PTX, which the driver then compiles; what its compiler says is in the error.
+Handle load_module(Handle context, nb::bytes image) {
+    constexpr int kErrorLog = 5, kErrorLogSize = 6, kLineInfo = 12;
+    std::vector<char> log(16384);
+    int options[] = {kErrorLog, kErrorLogSize, kLineInfo};
+    void* values[] = {log.data(), pointer<void*>(log.size()), pointer<void*>(1)};
+    Module module = nullptr;
+    Result result = kSuccess;
+    without_gil([&] {
+        Current current(pointer<Context>(context));
+        result = driver().cuModuleLoadDataEx(&module, image.c_str(), 3, options, values);
+    });
+    if (result != kSuccess) {
+        std::string said(log.data(), strnlen(log.data(), log.size()));
+        throw Error(result, ("cuModuleLoadDataEx" + (said.empty() ? "" : " (" + said + ")")).c_str());
+    }
+    return handle(module);
+}
+
+Handle function(Handle context, Handle module, const std::string& name) {
+    Current current(pointer<Context>(context));
+    Function out = nullptr;
+    CALL(cuModuleGetFunction, &out, pointer<Module>(module), name.c_str());
+    return handle(out);
+}
+
+int function_attribute(Handle context, Handle function, int attribute) {
+    Current current(pointer<Context>(context));
+    int value = 0;
+    CALL(cuFuncGetAttribute, &value, attribute, pointer<Function>(function));
+    return value;
+}
+
+int blocks_per_multiprocessor(Handle context, Handle function, int block_dim) {
+    Current current(pointer<Context>(context));
+    int blocks = 0;
+    CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, pointer<Function>(function), block_dim, 0);
+    return blocks;
+}
+
+// A launch with a record for failures and stashes: (address, cells per thread) for cells of 4 bytes and of 8.
+void launch_checked(Handle context, Handle function, unsigned block_dim, unsigned blocks, nb::bytes block,
+                    const std::vector<int64_t>& dims, int64_t threads, Handle failure,
+                    const std::vector<std::tuple<Handle, int64_t>>& stashes, Handle stream) {
+    Launch record{threads, {}, pointer<void*>(failure), {}, {}};
+    for (int i = 0; i < 4; ++i) record.dims[i] = dims.at(i);
+    for (int i = 0; i < 2; ++i) {
+        record.stash[i] = pointer<void*>(std::get<0>(stashes.at(i)));
+        record.cells[i] = std::get<1>(stashes.at(i));
+    }
+    Entry entry{pointer<Context>(context), pointer<Function>(function), block_dim, blocks};
+    launch(entry, block.c_str(), record, pointer<Stream>(stream));
+}
+
+void bind_code(nb::module_& m) {
+    m.def("load_module", &load_module, nb::arg("context"), nb::arg("image"));
+    m.def(
+        "unload_module",
+        [](Handle context, Handle module) {
+            Current current(pointer<Context>(context));
+            CALL(cuModuleUnload, pointer<Module>(module));
+        },
+        nb::arg("context"), nb::arg("module"));
+    m.def("function", &function, nb::arg("context"), nb::arg("module"), nb::arg("name"));
+    m.def("function_attribute", &function_attribute, nb::arg("context"), nb::arg("function"), nb::arg("attribute"));
+    m.def(
+        "set_stream", [](int id, Handle stream) { set_stream(id, pointer<Stream>(stream)); }, nb::arg("device_id"),
+        nb::arg("stream"));
+    m.def("launch", &launch_checked, nb::arg("context"), nb::arg("function"), nb::arg("block_dim"), nb::arg("blocks"),
+          nb::arg("block"), nb::arg("dims"), nb::arg("threads"), nb::arg("failure"), nb::arg("stashes"),
+          nb::arg("stream"));
+    m.def("blocks_per_multiprocessor", &blocks_per_multiprocessor, nb::arg("context"), nb::arg("function"),
+          nb::arg("block_dim"));
+}
+
+// -- graphs -----------------------------------------------------------------------------------------------------------
+
+bool is_capturing(Handle context, Handle stream) {
+    Current current(pointer<Context>(context));
+    int status = 0;
+    CALL(cuStreamIsCapturing, pointer<Stream>(stream), &status);
+    return status != 0;
+}
+
+Handle end_capture(Handle context, Handle stream) {
+    Current current(pointer<Context>(context));
+    Graph graph = nullptr;
+    CALL(cuStreamEndCapture, pointer<Stream>(stream), &graph);
+    return handle(graph);
+}
+
+Handle instantiate(Handle context, Handle graph) {
+    Current current(pointer<Context>(context));
+    GraphExec out = nullptr;
+    CALL(cuGraphInstantiateWithFlags, &out, pointer<Graph>(graph), 0);
+    return handle(out);
+}
+
+void bind_driver_graphs(nb::module_& m) {
+    m.def(
+        "begin_capture",
+        [](Handle context, Handle stream, int mode) {
+            Current current(pointer<Context>(context));
+            CALL(cuStreamBeginCapture_v2, pointer<Stream>(stream), mode);
+        },
+        nb::arg("context"), nb::arg("stream"), nb::arg("mode"));
+    m.def("end_capture", &end_capture, nb::arg("context"), nb::arg("stream"));
+    m.def("is_capturing", &is_capturing, nb::arg("context"), nb::arg("stream"));
+    m.def("instantiate", &instantiate, nb::arg("context"), nb::arg("graph"));
+    m.def(
+        "launch_graph",
+        [](Handle context, Handle graph, Handle stream) {
+            Current current(pointer<Context>(context));
+            CALL(cuGraphLaunch, pointer<GraphExec>(graph), pointer<Stream>(stream));
+        },
+        nb::arg("context"), nb::arg("graph"), nb::arg("stream"));
+    m.def(
+        "destroy_graph",
+        [](Handle context, Handle graph, Handle executable) {
+            Current current(pointer<Context>(context));
+            if (executable) CALL(cuGraphExecDestroy, pointer<GraphExec>(executable));
+            if (graph) CALL(cuGraphDestroy, pointer<Graph>(graph));
+        },
+        nb::arg("context"), nb::arg("graph"), nb::arg("executable"));
+    m.def(
+        "draw_graph",
+        [](Handle context, Handle graph, const std::string& path, unsigned flags) {
+            Current current(pointer<Context>(context));
+            CALL(cuGraphDebugDotPrint, pointer<Graph>(graph), path.c_str(), flags);
+        },
+        nb::arg("context"), nb::arg("graph"), nb::arg("path"), nb::arg("flags"));
+}
+
+}  // namespace
+
+void bind_cuda(nb::module_& parent) {
+    nb::module_ m = parent.def_submodule("cuda", "The CUDA driver; see omni/warp_core/_native/cuda.pyi.");
+    nb::exception<Error>(m, "Error", PyExc_RuntimeError);
+    bind_devices(m);
+    bind_device_memory(m);
+    bind_streams(m);
+    bind_code(m);
+    bind_driver_graphs(m);
+}
+
+}  // namespace wc

@@ -1,0 +1,120 @@
+#include "warp_core/cuda.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+namespace wc::cuda {
+
+namespace {
+
+std::mutex loading;
+Driver table;
+bool loaded = false;
+
+std::string describe(Result code, const char* call) {
+    const char *name = nullptr, *text = nullptr;
+    if (table.cuGetErrorName) table.cuGetErrorName(code, &name);
+    if (table.cuGetErrorString) table.cuGetErrorString(code, &text);
+    return std::string(call) + ": " + (name ? name : "error " + std::to_string(code)) + (text ? ", " : "") +
+           (text ? text : "");
+}
+
+// All functions of the library, or an exception that names the first that is missing.
+Driver find_functions(void* library) {
+    Driver found;
+#define WC_CUDA_FIND(name, parameters)                                          \
+    found.name = reinterpret_cast<decltype(found.name)>(dlsym(library, #name)); \
+    if (!found.name) throw std::runtime_error("the CUDA driver is too old: it has no " #name "; 12.0 is enough");
+    WC_CUDA_REQUIRED(WC_CUDA_FIND)
+#undef WC_CUDA_FIND
+    return found;
+}
+
+}  // namespace
+
+Error::Error(Result code_, const char* call) : std::runtime_error(describe(code_, call)), code(code_) {}
+
+void load(const std::string& path) {
+    std::lock_guard lock(loading);
+    if (loaded) return;
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) throw std::runtime_error("no CUDA driver: " + std::string(dlerror()));
+    table = find_functions(library);
+    check(table.cuInit(0), "cuInit");
+    loaded = true;
+}
+
+bool is_loaded() { return loaded; }
+
+const Driver& driver() {
+    if (!loaded) throw std::logic_error("the CUDA driver is not loaded");
+    return table;
+}
+
+Current::Current(Context context) {
+    Context now = nullptr;
+    check(driver().cuCtxGetCurrent(&now), "cuCtxGetCurrent");
+    if (now == context) return;
+    check(driver().cuCtxPushCurrent_v2(context), "cuCtxPushCurrent");
+    pushed_ = true;
+}
+
+Current::~Current() {
+    Context popped;
+    if (pushed_) driver().cuCtxPopCurrent_v2(&popped);
+}
+
+namespace {
+std::array<std::atomic<Stream>, kMaxDevices> streams{};
+}
+
+void set_stream(int device_id, Stream stream) { streams.at(device_id).store(stream); }
+Stream stream_of(int device_id) { return streams.at(device_id).load(); }
+
+unsigned blocks_of(const Entry& entry, int64_t threads) {
+    int64_t blocks = (threads + entry.block_dim - 1) / entry.block_dim;
+    if (entry.blocks) return static_cast<unsigned>(std::min<int64_t>(blocks, entry.blocks));
+    if (blocks >= int64_t{1} << 31) throw std::length_error("a grid has less than 2**31 blocks");
+    return static_cast<unsigned>(blocks);
+}
+
+void launch(const Entry& entry, const void* block, const Launch& launch, Stream stream) {
+    if (launch.threads == 0) return;
+    Current current(entry.context);
+    // The driver copies the parameters before it returns.
+    void* parameters[] = {const_cast<void*>(block), const_cast<Launch*>(&launch)};
+    check(driver().cuLaunchKernel(entry.function, blocks_of(entry, launch.threads), 1, 1, entry.block_dim, 1, 1, 0,
+                                  stream, parameters, nullptr),
+          "cuLaunchKernel");
+}
+
+void fill(Pointer to, size_t nbytes, const void* pattern, size_t size, Stream stream) {
+    const auto* bytes = static_cast<const unsigned char*>(pattern);
+    if (nbytes == 0) return;
+    if (std::all_of(bytes, bytes + size, [&](unsigned char b) { return b == bytes[0]; })) size = 1;
+    uint16_t half;
+    uint32_t word;
+    std::memcpy(&half, bytes, std::min(size, sizeof half));
+    std::memcpy(&word, bytes, std::min(size, sizeof word));
+    const Driver& d = driver();
+    bool aligned = to % 4 == 0;
+    if (size == 1) return check(d.cuMemsetD8Async(to, bytes[0], nbytes, stream), "cuMemsetD8Async");
+    if (size == 2 && to % 2 == 0) return check(d.cuMemsetD16Async(to, half, nbytes / 2, stream), "cuMemsetD16Async");
+    if (size == 4 && aligned) return check(d.cuMemsetD32Async(to, word, nbytes / 4, stream), "cuMemsetD32Async");
+    // The first pattern in pieces that memset can write, so that no host memory must outlive the call.
+    size_t at = 0;
+    for (; aligned && at + 4 <= size; at += 4) {
+        std::memcpy(&word, bytes + at, 4);
+        check(d.cuMemsetD32Async(to + at, word, 1, stream), "cuMemsetD32Async");
+    }
+    for (; at < size; ++at) check(d.cuMemsetD8Async(to + at, bytes[at], 1, stream), "cuMemsetD8Async");
+    for (size_t done = size; done < nbytes; done *= 2)
+        check(d.cuMemcpyAsync(to + done, to, std::min(done, nbytes - done), stream), "cuMemcpyAsync");
+}
+
+}  // namespace wc::cuda

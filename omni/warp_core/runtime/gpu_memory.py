@@ -1,0 +1,89 @@
+"""Memory of GPUs: allocations, and copies and fills on the current stream of a device.
+
+What is freed goes back in the order of the null stream, which follows all others: work that was given before still has
+it. While the device captures a graph that stream cannot be used, and memory is given back afterwards.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+from .. import _native
+
+driver = _native.cuda
+
+
+class Allocation:
+    """Memory of a GPU for as long as it is used: `ptr` and `nbytes`."""
+
+    __slots__ = ("__weakref__", "device", "nbytes", "ptr")
+
+    def __init__(self, device: Any, nbytes: int):
+        self.device, self.nbytes = device, nbytes
+        pooled = device.is_mempool_enabled
+        self.ptr = _allocate(device, max(nbytes, 1), pooled)
+        weakref.finalize(self, _release, device, self.ptr, pooled).atexit = False
+
+
+class PinnedAllocation:
+    """Page-locked memory of the host, which GPUs copy to and from while the host goes on."""
+
+    __slots__ = ("__weakref__", "nbytes", "ptr")
+
+    def __init__(self, device: Any, nbytes: int):
+        self.nbytes = nbytes
+        self.ptr = driver.host_allocate(device.context, max(nbytes, 1))
+        weakref.finalize(self, driver.host_release, device.context, self.ptr).atexit = False
+
+
+def _allocate(device: Any, nbytes: int, pooled: bool) -> int:
+    """Raises MemoryError if there is no room, even after waiting for what is being freed."""
+    for last in (False, True):
+        try:
+            return driver.allocate(device.context, nbytes, device.stream.cuda_stream, pooled)
+        except driver.Error as why:
+            if "OUT_OF_MEMORY" not in str(why):
+                raise
+            if last or device.is_capturing:
+                raise MemoryError(f"{device} has no memory for {nbytes} bytes: {why}") from None
+        gc.collect()
+        device.synchronize()
+    raise AssertionError
+
+
+def _release(device: Any, ptr: int, pooled: bool) -> None:
+    if device.captures:
+        device.freed_later.append((ptr, pooled))
+        return
+    driver.release_memory(device.context, ptr, 0, pooled)
+
+
+def release_later(device: Any) -> None:
+    """Give back what was freed during captures that have ended."""
+    while device.freed_later and not device.captures:
+        _release(device, *device.freed_later.pop())
+
+
+def copy(to: int, to_device: Any, from_: int, from_device: Any, nbytes: int) -> None:
+    """Copy bytes where at least one side is on a GPU, in the order of that GPU's stream.
+
+    Copies to a GPU from pageable memory of the host have read it when this returns; copies from a GPU to pageable
+    memory have ended. Between two GPUs both streams are followed.
+    """
+    if nbytes == 0:
+        return
+    device = to_device if to_device.is_cuda else from_device
+    if to_device.is_cuda and from_device.is_cuda and to_device is not from_device:
+        to_device.stream.wait_stream(from_device.stream)
+        driver.copy(device.context, to, from_, nbytes, device.stream.cuda_stream)
+        from_device.stream.wait_stream(to_device.stream)  # else the source could be overwritten meanwhile
+        return
+    driver.copy(device.context, to, from_, nbytes, device.stream.cuda_stream)
+
+
+def fill(device: Any, ptr: int, nbytes: int, pattern: bytes) -> None:
+    """Fill memory of a GPU with a whole number of patterns."""
+    if nbytes:
+        driver.fill(device.context, ptr, nbytes, pattern, device.stream.cuda_stream)

@@ -1,0 +1,179 @@
+"""Kernels on GPUs: code loaded into a device, and launches that may fail or keep values for a gradient.
+
+Plain launches go from native code straight to the driver. Kernels that can report a failure, or that need a stash
+(codegen/nvptx.py says what both are), come here: see `GpuCode.run`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import weakref
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from ..compiler import Artifact
+from ..lang.types import Array
+from ..lang.values import python_type
+from . import gpu_memory, views
+from .array import array
+from .dtypes import element_of
+
+driver = _native.cuda
+
+_FAILURE = struct.Struct("<qii8Q")  # wc_failure of abi.h
+_UNFAILED = _FAILURE.pack((1 << 63) - 1, -1, 0, *[0] * 8)
+_ARRAY = struct.Struct("<QQ4q4q")  # wc_array
+FIRST_CELLS = 64  # of a stash, for each thread
+STASH_SHARE = 4  # the part of a device's free memory that stashes may take: a quarter
+
+
+class Failure(Exception):
+    """A thread that failed: its number, the failure site, and the values it reports."""
+
+    def __init__(self, thread: int, site: int, values: list[int]):
+        super().__init__(thread, site, values)
+        self.thread, self.site, self.values = thread, site, values
+
+
+class GpuCode:
+    """An artifact loaded into a GPU."""
+
+    def __init__(self, artifact: Artifact, device: Any):
+        assert artifact.grid is not None
+        self.artifact, self.device, self.grid = artifact, device, artifact.grid
+        context = device.context
+        module = driver.load_module(context, (artifact.machine_code or artifact.code) + b"\0")
+        weakref.finalize(self, driver.unload_module, context, module).atexit = False
+        self.function = driver.function(context, module, artifact.symbol)
+        self.blocks = self._filling() if self.grid.strided else 0
+        self.cells = FIRST_CELLS
+
+    def _filling(self) -> int:
+        """How many blocks fill the device once."""
+        each = driver.blocks_per_multiprocessor(self.device.context, self.function, self.grid.block_dim)
+        return max(1, each) * self.device.sm_count
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether launches must go through `run`."""
+        return bool(self.artifact.sites or self.grid.stashes)
+
+    def run(self, block: bytes, dims: tuple[int, ...], threads: int, spans: list[tuple[int, int]]) -> None:
+        """Launch and wait.
+
+        Args:
+            block: the argument block.
+            dims: four launch dimensions.
+            threads: their product.
+            spans: the gradients that an adjoint adds to. If the stash turns out to be too small they are put back
+                before the launch is done again with a larger one.
+
+        Raises:
+            Failure: a thread failed.
+        """
+        backup = [(low, gpu_memory.Allocation(self.device, high - low)) for low, high in spans]
+        for low, kept in backup:
+            gpu_memory.copy(kept.ptr, self.device, low, self.device, kept.nbytes)
+        while True:
+            failure = self._launch(block, dims, threads)
+            if failure is None:
+                return
+            if self.artifact.sites[failure.site].kind != "gradient-memory" or not self._grow(failure, threads):
+                raise failure
+            for low, kept in backup:
+                gpu_memory.copy(low, self.device, kept.ptr, self.device, kept.nbytes)
+
+    def _launch(self, block: bytes, dims: tuple[int, ...], threads: int) -> Failure | None:
+        device = self.device
+        record = gpu_memory.Allocation(device, _FAILURE.size)
+        host = (ctypes.c_char * _FAILURE.size).from_buffer_copy(_UNFAILED)
+        address = ctypes.addressof(host)
+        gpu_memory.copy(record.ptr, device, address, _HOST, _FAILURE.size)
+        stashes = [gpu_memory.Allocation(device, n * size) for size, n in self._stash_cells(threads)]
+        places = {s: (a.ptr, self.cells) for s, a in zip(self.grid.stashes, stashes)}
+        driver.launch(
+            device.context,
+            self.function,
+            self.grid.block_dim,
+            self.blocks,
+            block,
+            list(dims),
+            threads,
+            record.ptr,
+            [places.get(4, (0, 0)), places.get(8, (0, 0))],
+            device.stream.cuda_stream,
+        )
+        gpu_memory.copy(address, _HOST, record.ptr, device, _FAILURE.size)
+        driver.synchronize_stream(device.context, device.stream.cuda_stream)
+        thread, site, count, *values = _FAILURE.unpack(host)
+        return None if site < 0 else Failure(thread, site, values[:count])
+
+    def _stash_cells(self, threads: int) -> list[tuple[int, int]]:
+        """Size and number of the cells of each stash."""
+        return [(size, self._running(threads) * self.cells) for size in self.grid.stashes]
+
+    def _running(self, threads: int) -> int:
+        """How many threads of the device a launch has."""
+        blocks = -(-threads // self.grid.block_dim)
+        return min(blocks, self.blocks or blocks) * self.grid.block_dim
+
+    def _grow(self, failure: Failure, threads: int) -> bool:
+        """Make the stash larger, if there is memory for that."""
+        wanted = max(2 * self.cells, failure.values[0] if failure.values else 0)
+        most = self.device.free_memory // STASH_SHARE // (self._running(threads) * sum(self.grid.stashes))
+        if wanted > most:
+            return False
+        self.cells = wanted
+        return True
+
+
+class _Host:
+    is_cuda = False
+
+
+_HOST = _Host()
+
+
+def shared_array(value: Any, t: Any, device: Any) -> Any:
+    """An array of another library on `device` as one of type `t` over the same memory, or NotImplemented."""
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is None or not isinstance(t, Array):
+        return NotImplemented
+    return over_interface(value, interface, python_type(t.dtype), device)
+
+
+def over_interface(owner: Any, interface: dict[str, Any], dtype: Any, device: Any) -> array:
+    """An array over the memory that the CUDA array interface tells of; `owner` is kept alive.
+
+    Raises:
+        TypeError: the memory does not hold elements of the type.
+    """
+    element = element_of(dtype)
+    shape, inner = tuple(interface["shape"]), len(element.inner)
+    split = len(shape) - inner
+    found = np.dtype(interface["typestr"])
+    if found != element.numpy or shape[split:] != element.inner:
+        raise TypeError(f"expected elements of {element.name}, got {found} of shape {shape}")
+    strides = tuple(interface.get("strides") or views.c_strides(shape, found.itemsize))
+    if strides[split:] != element.inner_strides:
+        raise ValueError("the components of elements must lie side by side")
+    pointer, read_only = interface["data"]
+    made = array.__new__(array)
+    flags = _native.READONLY if read_only else 0
+    made._init(element, pointer, shape[:split], strides[:split], owner, flags, device)
+    return made
+
+
+def gradient_spans(block: bytes, arrays: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
+    """The memory of the gradients of arrays in an argument block: (offset, dimensions, element size) of each array."""
+    out = []
+    for at, ndim, size in arrays:
+        _, grad, *extents = _ARRAY.unpack_from(block, at)
+        shape, strides = extents[:ndim], extents[4 : 4 + ndim]
+        if grad and all(shape):
+            reach = [(n - 1) * s for n, s in zip(shape, strides)]
+            out.append((grad + sum(r for r in reach if r < 0), grad + sum(r for r in reach if r > 0) + size))
+    return out

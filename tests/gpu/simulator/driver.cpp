@@ -1,0 +1,731 @@
+// A stand-in for libcuda.so, for tests of the runtime on machines without a GPU. Devices are memory of the process,
+// kernels are functions of the process. It is strict where real devices are treacherous:
+//
+// - Memory of a device cannot be touched outside of the driver's own work: code of the host that tries ends in SIGSEGV.
+// - Work on streams is put off until something waits for it, so that a missing synchronisation shows as stale data.
+// - Pinned memory is read and written when the work is done, pageable memory when the driver would have.
+// - Capture follows streams through events, and what synchronises meanwhile is refused.
+//
+// "Images" are lines of text: a kernel's name, the address of `void entry(void** params, unsigned threads)`, the size of
+// each of its parameters. `simulator_fail` makes a later call fail.
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+enum : int {
+    kSuccess = 0,
+    kInvalidValue = 1,
+    kOutOfMemory = 2,
+    kInvalidDevice = 101,
+    kInvalidImage = 200,
+    kInvalidContext = 201,
+    kPeerAccessUnsupported = 217,
+    kInvalidHandle = 400,
+    kNotFound = 500,
+    kNotReady = 600,
+    kIllegalAddress = 700,
+    kPeerAccessEnabled = 704,
+    kPeerAccessNotEnabled = 705,
+    kLaunchFailed = 719,
+    kCaptureUnsupported = 900,
+    kCaptureInvalidated = 901,
+};
+const std::map<int, const char*> kNames = {
+    {0, "CUDA_SUCCESS"},
+    {1, "CUDA_ERROR_INVALID_VALUE"},
+    {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+    {101, "CUDA_ERROR_INVALID_DEVICE"},
+    {200, "CUDA_ERROR_INVALID_IMAGE"},
+    {201, "CUDA_ERROR_INVALID_CONTEXT"},
+    {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"},
+    {400, "CUDA_ERROR_INVALID_HANDLE"},
+    {500, "CUDA_ERROR_NOT_FOUND"},
+    {600, "CUDA_ERROR_NOT_READY"},
+    {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+    {704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED"},
+    {705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED"},
+    {719, "CUDA_ERROR_LAUNCH_FAILED"},
+    {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+    {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
+};
+
+constexpr size_t kArena = size_t{1} << 28, kAlign = 512;
+using Work = std::function<void()>;
+
+struct Graph {
+    std::vector<Work> work;
+    bool broken = false;
+};
+
+struct Stream;
+struct Mark {  // where an event was recorded: after so many items of a stream
+    Stream* stream = nullptr;
+    uint64_t at = 0;
+    Graph* capture = nullptr;
+    double milliseconds = 0;
+};
+struct Event {
+    Mark mark;
+    bool recorded = false, timing = true;
+};
+
+struct Device;
+struct Stream {
+    Device* device;
+    int priority = 0;
+    std::deque<Work> queue;
+    uint64_t submitted = 0, finished = 0;
+    Graph* capture = nullptr;
+    bool origin = false;
+
+    void submit(Work work) {
+        if (capture) {
+            capture->work.push_back(std::move(work));
+            return;
+        }
+        queue.push_back(std::move(work));
+        ++submitted;
+    }
+    void advance(uint64_t to) {
+        while (finished < to && !queue.empty()) {
+            Work work = std::move(queue.front());
+            queue.pop_front();
+            ++finished;
+            work();
+        }
+    }
+};
+
+struct Device {
+    int ordinal;
+    char* arena = nullptr;
+    std::map<size_t, size_t> taken;  // offset -> size
+    std::set<Device*> peers;
+    Stream null{this};
+    std::set<Stream*> streams{&null};
+    int retained = 0;
+    uint64_t threshold = 0, pool_used = 0, pool_high = 0;
+    std::set<Device*> pool_peers;
+    int failure = 0;  // sticky, as a device's is
+
+    explicit Device(int n) : ordinal(n) {
+        arena = static_cast<char*>(mmap(nullptr, kArena, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    }
+    bool owns(const void* p) const { return p >= arena && p < arena + kArena; }
+    void* take(size_t n) {
+        n = (n + kAlign - 1) / kAlign * kAlign;
+        size_t at = 0;
+        for (auto [begin, size] : taken) {
+            if (begin - at >= n) break;
+            at = begin + size;
+        }
+        if (at + n > kArena) return nullptr;
+        taken[at] = n;
+        return arena + at;
+    }
+};
+
+// Everything is guarded by one lock; kernels run under it.
+std::recursive_mutex lock;
+std::vector<Device*> devices;
+thread_local std::vector<Device*> current;
+std::set<void*> pinned;
+std::map<std::string, std::pair<int, int>> failures;  // call -> (code, calls to let pass)
+double clock_ms = 0;
+
+struct Kernel {
+    std::string name;
+    void (*entry)(void**, unsigned);
+    std::vector<size_t> sizes;
+};
+struct Module {
+    std::map<std::string, Kernel> kernels;
+};
+
+// Lets the memory of devices be touched while it lives.
+struct Open {
+    Open() {
+        for (Device* d : devices) mprotect(d->arena, kArena, PROT_READ | PROT_WRITE);
+    }
+    ~Open() {
+        for (Device* d : devices) mprotect(d->arena, kArena, PROT_NONE);
+    }
+};
+
+Device* device_of(const void* p) {
+    for (Device* d : devices)
+        if (d->owns(p)) return d;
+    return nullptr;
+}
+bool is_pinned(const void* p) {
+    auto it = pinned.upper_bound(const_cast<void*>(p));
+    if (it == pinned.begin()) return false;
+    char* start = static_cast<char*>(*--it);
+    size_t size;
+    std::memcpy(&size, start - 64, sizeof size);
+    return static_cast<const char*>(p) < start + size;
+}
+
+int fails(const char* call) {
+    auto it = failures.find(call);
+    if (it == failures.end() || it->second.second-- > 0) return kSuccess;
+    int code = it->second.first;
+    failures.erase(it);
+    if (code == kIllegalAddress || code == kLaunchFailed)
+        if (!current.empty()) current.back()->failure = code;
+    return code;
+}
+
+Stream* stream_of(void* s) { return s ? static_cast<Stream*>(s) : current.empty() ? nullptr : &current.back()->null; }
+
+bool any_capture(Device* d) {
+    for (Stream* s : d->streams)
+        if (s->capture) return true;
+    return false;
+}
+
+// A call that waits is refused while a stream of the context captures.
+int refuse_in_capture(Device* d) {
+    if (!any_capture(d)) return kSuccess;
+    for (Stream* s : d->streams)
+        if (s->capture) s->capture->broken = true;
+    return kCaptureUnsupported;
+}
+
+void drain(Device* d) {
+    Open open;
+    for (Stream* s : d->streams) s->advance(s->submitted);
+}
+
+// The work of earlier calls on a blocking stream comes before that on the null stream, and the other way round.
+void order(Stream* s) {
+    Device* d = s->device;
+    if (s == &d->null) {
+        Open open;
+        for (Stream* other : d->streams)
+            if (other != s) other->advance(other->submitted);
+    } else if (!d->null.queue.empty()) {
+        Open open;
+        d->null.advance(d->null.submitted);
+    }
+}
+
+int copy(void* to, const void* from, size_t n, Stream* s) {
+    if (!s) return kInvalidContext;
+    for (const void* p : {static_cast<const void*>(to), from})
+        if (Device* d = device_of(p); d && d != s->device && !s->device->peers.count(d) && !d->pool_peers.count(s->device)) {
+            // Copies between devices need no peer access: the driver goes through the host.
+        }
+    bool from_host = !device_of(from), to_host = !device_of(to);
+    if (from_host && !is_pinned(from) && !s->capture) {
+        std::vector<char> staged(static_cast<const char*>(from), static_cast<const char*>(from) + n);
+        s->submit([=, staged = std::move(staged)] { std::memcpy(to, staged.data(), n); });
+        return kSuccess;
+    }
+    s->submit([=] { std::memmove(to, from, n); });
+    if (to_host && !is_pinned(to) && !s->capture) {
+        Open open;
+        s->advance(s->submitted);
+    }
+    return kSuccess;
+}
+
+template <class T>
+int set_memory(void* to, T value, size_t count, Stream* s) {
+    if (!s) return kInvalidContext;
+    if (!device_of(to) || reinterpret_cast<uintptr_t>(to) % sizeof(T)) return kInvalidValue;
+    s->submit([=] {
+        for (size_t i = 0; i < count; ++i) std::memcpy(static_cast<char*>(to) + i * sizeof(T), &value, sizeof(T));
+    });
+    return kSuccess;
+}
+
+}  // namespace
+
+#define API extern "C" __attribute__((visibility("default"))) int
+#define ENTER(name)                                     \
+    std::lock_guard guard(lock);                        \
+    if (int code = fails(#name)) return code;           \
+    if (!current.empty() && current.back()->failure) return current.back()->failure
+#define NEEDS_CONTEXT \
+    if (current.empty()) return kInvalidContext
+
+// Makes call `name` fail with `code` after `pass` more calls of it.
+API simulator_fail(const char* name, int code, int pass) {
+    std::lock_guard guard(lock);
+    failures[name] = {code, pass};
+    return kSuccess;
+}
+// How much work waits on the streams of a device.
+API simulator_pending(int ordinal) {
+    std::lock_guard guard(lock);
+    size_t n = 0;
+    for (Stream* s : devices.at(ordinal)->streams) n += s->queue.size();
+    return static_cast<int>(n);
+}
+// How many allocations of a device are alive.
+API simulator_allocations(int ordinal) {
+    std::lock_guard guard(lock);
+    return static_cast<int>(devices.at(ordinal)->taken.size());
+}
+// Heals a device after a sticky failure, which only the end of the process does on a real one.
+API simulator_heal(int ordinal) {
+    std::lock_guard guard(lock);
+    devices.at(ordinal)->failure = 0;
+    return kSuccess;
+}
+
+API cuInit(unsigned) {
+    ENTER(cuInit);
+    const char* count = std::getenv("SIMULATED_GPUS");
+    int n = count ? std::atoi(count) : 2;
+    if (n == 0) return 100;  // no device
+    while (static_cast<int>(devices.size()) < n) devices.push_back(new Device(static_cast<int>(devices.size())));
+    return kSuccess;
+}
+API cuDriverGetVersion(int* v) {
+    *v = 13000;
+    return kSuccess;
+}
+API cuGetErrorName(int code, const char** out) {
+    auto it = kNames.find(code);
+    *out = it == kNames.end() ? nullptr : it->second;
+    return it == kNames.end() ? kInvalidValue : kSuccess;
+}
+API cuGetErrorString(int, const char** out) {
+    *out = "simulated";
+    return kSuccess;
+}
+
+// -- devices and contexts: a context is its device --------------------------------------------------------------------
+
+API cuDeviceGetCount(int* n) {
+    ENTER(cuDeviceGetCount);
+    *n = static_cast<int>(devices.size());
+    return kSuccess;
+}
+API cuDeviceGet(int* d, int i) {
+    if (i < 0 || i >= static_cast<int>(devices.size())) return kInvalidDevice;
+    *d = i;
+    return kSuccess;
+}
+API cuDeviceGetName(char* out, int n, int d) {
+    std::snprintf(out, n, "Simulated GPU %d", d);
+    return kSuccess;
+}
+API cuDeviceGetPCIBusId(char* out, int n, int d) {
+    std::snprintf(out, n, "0000:%02d:00.0", d);
+    return kSuccess;
+}
+API cuDeviceGetUuid_v2(char* out, int d) {
+    std::memset(out, 0xa0 + d, 16);
+    return kSuccess;
+}
+API cuDeviceGetAttribute(int* out, int attribute, int) {
+    static const std::map<int, int> values = {{1, 1024}, {10, 32}, {16, 4},  {39, 2048}, {41, 1},
+                                              {75, 9},   {76, 0},  {115, 1}, {19, 1}};
+    auto it = values.find(attribute);
+    *out = it == values.end() ? 0 : it->second;
+    return kSuccess;
+}
+API cuDeviceTotalMem_v2(size_t* out, int) {
+    *out = kArena;
+    return kSuccess;
+}
+API cuDeviceCanAccessPeer(int* out, int a, int b) {
+    *out = a != b;
+    return kSuccess;
+}
+API cuDevicePrimaryCtxRetain(void** out, int d) {
+    ENTER(cuDevicePrimaryCtxRetain);
+    ++devices.at(d)->retained;
+    *out = devices[d];
+    return kSuccess;
+}
+API cuDevicePrimaryCtxRelease_v2(int d) {
+    ENTER(cuDevicePrimaryCtxRelease_v2);
+    --devices.at(d)->retained;
+    return kSuccess;
+}
+API cuDevicePrimaryCtxGetState(int d, unsigned* flags, int* active) {
+    *flags = 0;
+    *active = devices.at(d)->retained > 0;
+    return kSuccess;
+}
+API cuCtxGetCurrent(void** out) {
+    *out = current.empty() ? nullptr : current.back();
+    return kSuccess;
+}
+API cuCtxPushCurrent_v2(void* c) {
+    current.push_back(static_cast<Device*>(c));
+    return kSuccess;
+}
+API cuCtxPopCurrent_v2(void** c) {
+    NEEDS_CONTEXT;
+    *c = current.back();
+    current.pop_back();
+    return kSuccess;
+}
+API cuCtxSynchronize() {
+    ENTER(cuCtxSynchronize);
+    NEEDS_CONTEXT;
+    if (int code = refuse_in_capture(current.back())) return code;
+    drain(current.back());
+    return current.back()->failure;
+}
+API cuCtxEnablePeerAccess(void* peer, unsigned) {
+    ENTER(cuCtxEnablePeerAccess);
+    NEEDS_CONTEXT;
+    return current.back()->peers.insert(static_cast<Device*>(peer)).second ? kSuccess : kPeerAccessEnabled;
+}
+API cuCtxDisablePeerAccess(void* peer) {
+    ENTER(cuCtxDisablePeerAccess);
+    NEEDS_CONTEXT;
+    return current.back()->peers.erase(static_cast<Device*>(peer)) ? kSuccess : kPeerAccessNotEnabled;
+}
+API cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+    *least = 0;
+    *greatest = -5;
+    return kSuccess;
+}
+
+// -- memory -----------------------------------------------------------------------------------------------------------
+
+API cuMemGetInfo_v2(size_t* free, size_t* total) {
+    ENTER(cuMemGetInfo_v2);
+    NEEDS_CONTEXT;
+    size_t used = 0;
+    for (auto [at, n] : current.back()->taken) used += n;
+    *total = kArena;
+    *free = kArena - used;
+    return kSuccess;
+}
+API cuMemAlloc_v2(void** out, size_t n) {
+    ENTER(cuMemAlloc_v2);
+    NEEDS_CONTEXT;
+    if (n == 0) return kInvalidValue;
+    *out = current.back()->take(n);
+    if (!*out) return kOutOfMemory;
+    Open open;
+    std::memset(*out, 0xcd, n);  // what was there before is nobody's business
+    return kSuccess;
+}
+API cuMemFree_v2(void* p) {
+    ENTER(cuMemFree_v2);
+    Device* d = device_of(p);
+    if (!d) return kInvalidValue;
+    drain(d);
+    return d->taken.erase(static_cast<char*>(p) - d->arena) ? kSuccess : kInvalidValue;
+}
+API cuMemAllocAsync(void** out, size_t n, void* s) {
+    ENTER(cuMemAllocAsync);
+    Stream* stream = stream_of(s);
+    if (!stream) return kInvalidContext;
+    if (n == 0) return kInvalidValue;
+    Device* d = stream->device;
+    *out = d->take(n);
+    if (!*out) return kOutOfMemory;
+    d->pool_used += n;
+    void* memory = *out;
+    stream->submit([=] { std::memset(memory, 0xcd, n); });
+    return kSuccess;
+}
+API cuMemFreeAsync(void* p, void* s) {
+    ENTER(cuMemFreeAsync);
+    Stream* stream = stream_of(s);
+    Device* d = device_of(p);
+    if (!d || !d->taken.count(static_cast<char*>(p) - d->arena)) return kInvalidValue;
+    stream->submit([=] { d->taken.erase(static_cast<char*>(p) - d->arena); });
+    return kSuccess;
+}
+API cuMemHostAlloc(void** out, size_t n, unsigned) {
+    ENTER(cuMemHostAlloc);
+    char* block = static_cast<char*>(std::aligned_alloc(64, (n + 127) / 64 * 64));
+    std::memcpy(block, &n, sizeof n);
+    *out = block + 64;
+    pinned.insert(*out);
+    return kSuccess;
+}
+API cuMemFreeHost(void* p) {
+    ENTER(cuMemFreeHost);
+    if (!pinned.erase(p)) return kInvalidValue;
+    for (Device* d : devices) drain(d);
+    std::free(static_cast<char*>(p) - 64);
+    return kSuccess;
+}
+API cuMemcpyAsync(void* to, void* from, size_t n, void* s) {
+    ENTER(cuMemcpyAsync);
+    Stream* stream = stream_of(s);
+    if (stream) order(stream);
+    return copy(to, from, n, stream);
+}
+API cuMemsetD8Async(void* to, unsigned char v, size_t n, void* s) {
+    ENTER(cuMemsetD8Async);
+    return set_memory(to, v, n, stream_of(s));
+}
+API cuMemsetD16Async(void* to, unsigned short v, size_t n, void* s) {
+    ENTER(cuMemsetD16Async);
+    return set_memory(to, v, n, stream_of(s));
+}
+API cuMemsetD32Async(void* to, unsigned v, size_t n, void* s) {
+    ENTER(cuMemsetD32Async);
+    return set_memory(to, v, n, stream_of(s));
+}
+API cuDeviceGetDefaultMemPool(void** out, int d) {
+    *out = devices.at(d);
+    return kSuccess;
+}
+API cuMemPoolSetAttribute(void* pool, int attribute, void* value) {
+    auto* d = static_cast<Device*>(pool);
+    if (attribute == 4) std::memcpy(&d->threshold, value, 8);
+    return attribute == 4 ? kSuccess : kInvalidValue;
+}
+API cuMemPoolGetAttribute(void* pool, int attribute, void* value) {
+    auto* d = static_cast<Device*>(pool);
+    uint64_t used = 0;
+    for (auto [at, n] : d->taken) used += n;
+    d->pool_high = std::max(d->pool_high, used);
+    uint64_t out = attribute == 4 ? d->threshold : attribute == 6 || attribute == 8 ? d->pool_high : used;
+    std::memcpy(value, &out, 8);
+    return kSuccess;
+}
+API cuMemPoolTrimTo(void*, size_t) { return kSuccess; }
+API cuMemPoolSetAccess(void* pool, const int* access, size_t) {
+    auto* d = static_cast<Device*>(pool);
+    Device* peer = devices.at(access[1]);
+    access[2] ? (void)d->pool_peers.insert(peer) : (void)d->pool_peers.erase(peer);
+    return kSuccess;
+}
+API cuMemPoolGetAccess(int* flags, void* pool, const int* location) {
+    *flags = static_cast<Device*>(pool)->pool_peers.count(devices.at(location[1])) ? 3 : 0;
+    return kSuccess;
+}
+
+// -- streams and events -----------------------------------------------------------------------------------------------
+
+API cuStreamCreateWithPriority(void** out, unsigned, int priority) {
+    ENTER(cuStreamCreateWithPriority);
+    NEEDS_CONTEXT;
+    auto* s = new Stream{current.back(), priority};
+    current.back()->streams.insert(s);
+    *out = s;
+    return kSuccess;
+}
+API cuStreamDestroy_v2(void* p) {
+    ENTER(cuStreamDestroy_v2);
+    auto* s = static_cast<Stream*>(p);
+    Open open;
+    s->advance(s->submitted);
+    s->device->streams.erase(s);
+    return kSuccess;
+}
+API cuStreamSynchronize(void* p) {
+    ENTER(cuStreamSynchronize);
+    Stream* s = stream_of(p);
+    if (!s) return kInvalidContext;
+    if (s->capture) return refuse_in_capture(s->device);
+    order(s);
+    Open open;
+    s->advance(s->submitted);
+    return s->device->failure;
+}
+API cuStreamQuery(void* p) {
+    ENTER(cuStreamQuery);
+    Stream* s = stream_of(p);
+    if (s->capture) return refuse_in_capture(s->device);
+    if (s->queue.empty()) return kSuccess;
+    Open open;
+    s->advance(s->finished + 1);
+    return kNotReady;
+}
+API cuStreamWaitEvent(void* p, void* e, unsigned) {
+    ENTER(cuStreamWaitEvent);
+    Stream* s = stream_of(p);
+    Mark mark = static_cast<Event*>(e)->mark;
+    if (!static_cast<Event*>(e)->recorded) return kSuccess;
+    if (mark.capture) {
+        if (s->capture && s->capture != mark.capture) return kCaptureUnsupported;
+        s->capture = mark.capture;  // the fork joins the capture
+        return kSuccess;
+    }
+    if (s->capture) return kCaptureUnsupported;
+    s->submit([=] { mark.stream->advance(mark.at); });
+    return kSuccess;
+}
+API cuStreamGetPriority(void* p, int* out) {
+    *out = stream_of(p)->priority;
+    return kSuccess;
+}
+API cuEventCreate(void** out, unsigned flags) {
+    ENTER(cuEventCreate);
+    NEEDS_CONTEXT;
+    *out = new Event{{}, false, !(flags & 2)};
+    return kSuccess;
+}
+API cuEventRecord(void* e, void* p) {
+    ENTER(cuEventRecord);
+    Stream* s = stream_of(p);
+    auto* event = static_cast<Event*>(e);
+    event->recorded = true;
+    if (s->capture) {
+        event->mark = {s, 0, s->capture};
+        return kSuccess;
+    }
+    s->submit([=] { event->mark.milliseconds = clock_ms += 0.5; });
+    event->mark = {s, s->submitted, nullptr};
+    return kSuccess;
+}
+API cuEventSynchronize(void* e) {
+    ENTER(cuEventSynchronize);
+    Mark& mark = static_cast<Event*>(e)->mark;
+    if (mark.capture) return kCaptureUnsupported;
+    if (!mark.stream) return kSuccess;
+    Open open;
+    mark.stream->advance(mark.at);
+    return mark.stream->device->failure;
+}
+API cuEventQuery(void* e) {
+    ENTER(cuEventQuery);
+    Mark& mark = static_cast<Event*>(e)->mark;
+    if (!mark.stream || mark.stream->finished >= mark.at) return kSuccess;
+    Open open;
+    mark.stream->advance(mark.stream->finished + 1);
+    return kNotReady;
+}
+API cuEventElapsedTime(float* out, void* a, void* b) {
+    ENTER(cuEventElapsedTime);
+    auto *start = static_cast<Event*>(a), *end = static_cast<Event*>(b);
+    if (!start->recorded || !end->recorded || !start->timing || !end->timing) return kInvalidHandle;
+    for (Event* e : {start, end})
+        if (e->mark.stream->finished < e->mark.at) return kNotReady;
+    *out = static_cast<float>(end->mark.milliseconds - start->mark.milliseconds);
+    return kSuccess;
+}
+API cuEventDestroy_v2(void*) { return kSuccess; }  // kept: marks in queues may name it
+
+// -- code -------------------------------------------------------------------------------------------------------------
+
+API cuModuleLoadDataEx(void** out, const void* image, unsigned, int* options, void** values) {
+    ENTER(cuModuleLoadDataEx);
+    NEEDS_CONTEXT;
+    std::istringstream text(static_cast<const char*>(image));
+    std::string line;
+    auto* made = new Module;
+    while (std::getline(text, line)) {
+        std::istringstream words(line);
+        Kernel kernel;
+        uintptr_t address = 0;
+        words >> kernel.name >> address;
+        for (size_t n; words >> n;) kernel.sizes.push_back(n);
+        if (!address) {
+            std::snprintf(static_cast<char*>(values[0]), 64, "line %s: no such address", kernel.name.c_str());
+            delete made;
+            return kInvalidImage;
+        }
+        kernel.entry = reinterpret_cast<void (*)(void**, unsigned)>(address);
+        made->kernels[kernel.name] = kernel;
+    }
+    *out = made;
+    return kSuccess;
+}
+API cuModuleUnload(void* m) {
+    ENTER(cuModuleUnload);
+    for (Device* d : devices) drain(d);
+    delete static_cast<Module*>(m);
+    return kSuccess;
+}
+API cuModuleGetFunction(void** out, void* m, const char* name) {
+    ENTER(cuModuleGetFunction);
+    auto& kernels = static_cast<Module*>(m)->kernels;
+    auto it = kernels.find(name);
+    if (it == kernels.end()) return kNotFound;
+    *out = &it->second;
+    return kSuccess;
+}
+API cuFuncGetAttribute(int* out, int, void*) {
+    *out = 24;
+    return kSuccess;
+}
+API cuFuncSetAttribute(void*, int, int) { return kSuccess; }
+API cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned,
+                   void* s, void** params, void**) {
+    ENTER(cuLaunchKernel);
+    Stream* stream = stream_of(s);
+    if (!stream) return kInvalidContext;
+    if (gx == 0 || gy != 1 || gz != 1 || bx == 0 || bx > 1024 || by != 1 || bz != 1) return kInvalidValue;
+    order(stream);
+    auto* kernel = static_cast<Kernel*>(f);
+    std::vector<std::string> values;
+    for (size_t i = 0; i < kernel->sizes.size(); ++i)
+        values.emplace_back(static_cast<const char*>(params[i]), kernel->sizes[i]);
+    stream->submit([=]() mutable {
+        std::vector<void*> places;
+        for (std::string& v : values) places.push_back(v.data());
+        kernel->entry(places.data(), gx * bx);
+    });
+    return kSuccess;
+}
+API cuOccupancyMaxActiveBlocksPerMultiprocessor(int* out, void*, int block, size_t) {
+    *out = 2048 / block;
+    return kSuccess;
+}
+
+// -- graphs -----------------------------------------------------------------------------------------------------------
+
+API cuStreamBeginCapture_v2(void* p, int) {
+    ENTER(cuStreamBeginCapture_v2);
+    Stream* s = stream_of(p);
+    if (!p || s->capture) return kCaptureUnsupported;
+    s->capture = new Graph;
+    s->origin = true;
+    return kSuccess;
+}
+API cuStreamEndCapture(void* p, void** out) {
+    ENTER(cuStreamEndCapture);
+    auto* s = static_cast<Stream*>(p);
+    if (!s->capture || !s->origin) return kInvalidValue;
+    Graph* graph = s->capture;
+    for (Stream* other : s->device->streams)
+        if (other->capture == graph) other->capture = nullptr;
+    s->origin = false;
+    *out = graph->broken ? nullptr : graph;
+    return graph->broken ? kCaptureInvalidated : kSuccess;
+}
+API cuStreamIsCapturing(void* p, int* out) {
+    *out = stream_of(p) && stream_of(p)->capture ? 1 : 0;
+    return kSuccess;
+}
+API cuGraphInstantiateWithFlags(void** out, void* g, unsigned long long) {
+    ENTER(cuGraphInstantiateWithFlags);
+    *out = g;
+    return kSuccess;
+}
+API cuGraphLaunch(void* g, void* p) {
+    ENTER(cuGraphLaunch);
+    Stream* s = stream_of(p);
+    order(s);
+    for (const Work& work : static_cast<Graph*>(g)->work) s->submit(work);
+    return kSuccess;
+}
+API cuGraphExecDestroy(void*) { return kSuccess; }
+API cuGraphDestroy(void*) { return kSuccess; }
+API cuGraphDebugDotPrint(void* g, const char* path, unsigned) {
+    FILE* file = std::fopen(path, "w");
+    if (!file) return kInvalidValue;
+    std::fprintf(file, "digraph { /* %zu nodes */ }\n", static_cast<Graph*>(g)->work.size());
+    std::fclose(file);
+    return kSuccess;
+}

@@ -1,0 +1,182 @@
+"""Launches on GPUs. NumPy is the judge of the results."""
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+
+@wp.kernel
+def saxpy(x: wp.array(dtype=float), y: wp.array(dtype=float), a: float):
+    i = wp.tid()
+    y[i] = a * x[i] + y[i]
+
+
+@wp.kernel
+def grid(out: wp.array3d(dtype=int)):
+    i, j, k = wp.tid()
+    out[i, j, k] = 100 * i + 10 * j + k
+
+
+@wp.kernel
+def total(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(out, 0, x[i])
+
+
+@wp.kernel
+def double(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = 2.0 * x[i]
+
+
+@wp.struct
+class Pair:
+    a: wp.array(dtype=float)
+    by: float
+
+
+@wp.kernel
+def of_struct(p: Pair, out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = p.a[i] * p.by
+
+
+@wp.kernel
+def guarded(x: wp.array(dtype=float), limit: float):
+    i = wp.tid()
+    assert x[i] < limit, "too large"
+    x[i] += 1.0
+
+
+@wp.kernel
+def product(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    p = 1.0
+    for i in range(x.shape[0]):
+        p *= x[i]
+    y[0] = p
+
+
+def test_a_launch(gpu):
+    x, y = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
+    a, b = wp.array(x, dtype=float), wp.array(y, dtype=float)
+    for _ in range(3):
+        wp.launch(saxpy, dim=1000, inputs=[a, b, 2.0])
+    np.testing.assert_array_equal(b.numpy(), 6.0 * x + 1.0)
+
+
+def test_dimensions(gpu):
+    out = wp.zeros((2, 3, 4), dtype=int)
+    wp.launch(grid, dim=(2, 3, 4), inputs=[out])
+    i, j, k = np.indices((2, 3, 4))
+    np.testing.assert_array_equal(out.numpy(), 100 * i + 10 * j + k)
+    wp.launch(grid, dim=(0, 3, 4), inputs=[out])
+
+
+def test_sums(gpu):
+    x, out = wp.ones(10_000, dtype=float), wp.zeros(1, dtype=float)
+    wp.launch(total, dim=10_000, inputs=[x, out])
+    assert out.list() == [10_000.0]
+
+
+def test_strided_arrays(gpu):
+    x = wp.array(np.arange(20), dtype=float)
+    wp.launch(double, dim=10, inputs=[x[::2]])
+    expected = np.arange(20)
+    expected[::2] *= 2
+    np.testing.assert_array_equal(x.numpy(), expected)
+
+
+def test_structs(gpu):
+    p = Pair()
+    p.a, p.by = wp.array([1.0, 2.0, 3.0], dtype=float), 10.0
+    out = wp.zeros(3, dtype=float)
+    wp.launch(of_struct, dim=3, inputs=[p, out])
+    assert out.list() == [10.0, 20.0, 30.0]
+
+
+def test_recorded_launches(gpu):
+    x, y = wp.ones(4, dtype=float), wp.zeros(4, dtype=float)
+    command = wp.launch(saxpy, dim=4, inputs=[x, y, 1.0], record_cmd=True)
+    command.launch()
+    command.set_param_by_name("a", 10.0)
+    command.launch()
+    assert y.list() == [11.0] * 4
+
+
+def test_streams_keep_order(gpu):
+    x, y = wp.ones(100, dtype=float), wp.zeros(100, dtype=float)
+    other = wp.Stream(gpu)
+    with wp.ScopedStream(other, sync_exit=True):
+        wp.launch(saxpy, dim=100, inputs=[x, y, 1.0])
+    wp.launch(saxpy, dim=100, inputs=[x, y, 1.0])
+    assert y.list() == [2.0] * 100
+
+
+def test_two_devices_take_turns():
+    if wp.get_cuda_device_count() < 2:
+        pytest.skip("needs two GPUs")
+    arrays = [wp.ones(8, dtype=float, device=d) for d in ("cuda:0", "cuda:1", "cpu")]
+    for _ in range(3):
+        for a in arrays:
+            wp.launch(double, dim=8, inputs=[a], device=a.device)
+    assert [a.list() for a in arrays] == [[8.0] * 8] * 3
+
+
+def test_arrays_elsewhere_are_refused(gpu):
+    here, there = wp.zeros(4, dtype=float), wp.zeros(4, dtype=float, device="cpu")
+    with pytest.raises(ValueError, match="`x` is on the CPU but the launch is on"):
+        wp.launch(double, dim=4, inputs=[there])
+    with pytest.raises((ValueError, TypeError), match="`x`"):
+        wp.launch(double, dim=4, inputs=[np.zeros(4, np.float32)])
+    with pytest.raises(ValueError, match="but the launch is on the CPU"):
+        wp.launch(double, dim=4, inputs=[here], device="cpu")
+
+
+def test_a_failing_thread_is_a_python_exception(gpu):
+    x = wp.array([1.0, 9.0, 2.0], dtype=float)
+    wp.config.mode = "debug"
+    try:
+        with pytest.raises(wp.KernelError, match="too large") as why:
+            wp.launch(guarded, dim=3, inputs=[x, 5.0])
+        assert "thread 1" in str(why.value)
+        wp.launch(guarded, dim=3, inputs=[x, 50.0])  # the device lives on
+    finally:
+        wp.config.mode = "release"
+    assert x.list()[1] == 10.0
+
+
+def test_the_adjoint_of_a_launch(gpu):
+    x = wp.array([2.0, 3.0, 4.0], dtype=float, requires_grad=True)
+    y = wp.zeros(1, dtype=float, requires_grad=True)
+    y.grad.fill_(1.0)
+    wp.launch(product, dim=1, inputs=[x, y], adjoint=True)
+    assert x.grad.list() == [12.0, 8.0, 6.0]
+
+
+def test_tapes_and_graphs_are_refused(gpu):
+    x = wp.zeros(3, dtype=float, requires_grad=True)
+    with wp.Tape(), pytest.raises(RuntimeError, match="on GPUs are not recorded"):
+        wp.launch(double, dim=3, inputs=[x])
+    with pytest.raises(RuntimeError, match="on GPUs are not captured"), wp.ScopedCapture():
+        wp.launch(double, dim=3, inputs=[x])
+
+
+def test_the_driver_refuses_a_launch(gpu, simulated):
+    x = wp.ones(3, dtype=float)
+    wp.launch(double, dim=3, inputs=[x])
+    simulated.simulator_fail(b"cuLaunchKernel", 1, 0)
+    with pytest.raises(RuntimeError, match="cuLaunchKernel: CUDA_ERROR_INVALID_VALUE"):
+        wp.launch(double, dim=3, inputs=[x])
+    wp.launch(double, dim=3, inputs=[x])
+    assert x.list() == [4.0] * 3
+
+
+def test_other_libraries_share_memory(gpu):
+    class Theirs:
+        def __init__(self, a):
+            self.__cuda_array_interface__ = a.__cuda_array_interface__
+
+    x = wp.ones(3, dtype=float)
+    wp.launch(double, dim=3, inputs=[Theirs(x)])
+    assert x.list() == [2.0] * 3
