@@ -6,8 +6,9 @@ type whose elements are the tangents of its elements. As both are computed in th
 overwriting and memory need no care: what is done to a value is done to its tangent beside it.
 
 The rules of arithmetic are those of reverse mode (`derivatives`): what an operand's tangent gives is the rule's adjoint
-of that operand with the tangent in place of the adjoint of the result. Library functions whose gradient is written
-down are differentiated by it, one result at a time.
+of that operand with the tangent in place of the adjoint of the result. Functions whose gradient is written down, by
+the library or the user, are differentiated by it, one result at a time. Replays are of no use here: nothing is computed
+again.
 """
 
 from __future__ import annotations
@@ -318,11 +319,7 @@ class _Forward(Rewriter):
         if gradient is None:
             self._call_tangent(op)
             return
-        if has_effects(gradient) or has_effects(callee):
-            name = callee.name.partition("#")[0]
-            raise NotDifferentiable(
-                f"`{name}` has a gradient of its own, which goes to arrays and gives no tangent", op
-            )
+        _refuse_effects(callee, gradient, op)
         super().visit_call(op)
         self._by_gradient(op, gradient)
 
@@ -476,6 +473,17 @@ class _Forward(Rewriter):
         self.b.terminate(op.code, [*self.args(op), *self._dense(op.args)], depth)
 
     visit_continue = visit_break
+
+
+def _refuse_effects(callee: Function, gradient: Function, op: Operation) -> None:
+    """A gradient says what goes back to arrays, and nothing of the tangents of arrays that the function writes."""
+    name = callee.name.partition("#")[0]
+    if has_effects(gradient):
+        raise NotDifferentiable(f"`{name}` has a gradient of its own, which goes to arrays and gives no tangent", op)
+    if has_effects(callee):
+        raise NotDifferentiable(
+            f"`{name}` writes to arrays and has a gradient of its own, which gives no tangent of what is written", op
+        )
 
 
 def _leaves(value: Value) -> list[tuple[int, Type]]:
