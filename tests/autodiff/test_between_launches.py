@@ -66,6 +66,39 @@ def test_copy_brings_no_gradient_of_before():
     assert x.grad.list() == [6.0]
 
 
+@pytest.mark.parametrize("way", ["copy", "assign", "part"])
+def test_copies_in_a_step_of_ones_own_leave_gradients(way):
+    """A step that puts back what an array held, from an array that has a gradient as well."""
+    x, y, z = active([1.0, 2.0]), active([0.0, 0.0]), active([0.0, 0.0])
+    before = wp.clone(y)
+    tape = wp.Tape()
+
+    def put_back():
+        if way == "copy":
+            wp.copy(y, before)
+        elif way == "assign":
+            y.assign(before)
+        else:
+            wp.copy(y, before, dest_offset=1, src_offset=1, count=1)
+
+    with tape:
+        wp.launch(square, 2, inputs=[x, y])
+        tape.record_func(put_back, [y])
+        wp.launch(square, 2, inputs=[y, z])
+    before.grad.fill_(100.0)
+    tape.backward(grads={z: ones(z)})
+    assert x.grad.list() == [4.0, 32.0]  # of x ** 4
+    assert before.grad.list() == [100.0, 100.0]
+    assert y.list()[1] == 0.0
+
+
+def test_plain_copies_take_gradients_along():
+    x, y = active([1.0, 2.0]), active([3.0, 4.0])
+    x.grad.fill_(5.0)
+    y.assign(x)
+    assert y.grad.list() == wp.clone(x).grad.list() == [5.0, 5.0]
+
+
 def test_copy_of_structs():
     x, y = (wp.zeros(2, dtype=Sample, requires_grad=True) for _ in range(2))
     seed = wp.zeros(2, dtype=Sample)

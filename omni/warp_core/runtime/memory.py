@@ -55,7 +55,8 @@ def _fill_on_gpu(target: Any, pattern: bytes) -> None:
 
 
 def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None) -> None:
-    """Copy elements of `src` into `dest`, and of the gradient where both have one and no tape records.
+    """Copy elements of `src` into `dest`, and of the gradient where both have one in plain code: neither while a tape
+    records nor in functions that it calls to go backwards, where gradients are sums that are not finished.
 
     Args:
         dest: The array to write.
@@ -94,7 +95,7 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
     dest._check_writable()
     n = _range(dest, src, dest_offset, src_offset, count)
     _copy_elements(dest, src, dest_offset, src_offset, n)
-    if dest.grad is not None and src.grad is not None and recording.tape() is None:
+    if dest.grad is not None and src.grad is not None and recording.is_plain():
         _copy_elements(dest.grad, src.grad, dest_offset, src_offset, n)
     if recording.watched() and n:
         if dest.shape != src.shape or n != src.size:

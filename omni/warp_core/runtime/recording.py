@@ -37,6 +37,11 @@ def tape() -> Any:
     return _active[0] if _active and not _pauses.count else None
 
 
+def is_plain() -> bool:
+    """Whether this thread runs plain code: no tape records, and it runs no steps of one backwards."""
+    return not _active and not _pauses.count
+
+
 def follower() -> Any:
     """What computes tangents of what this thread does now, or None."""
     return _followers[-1] if _followers and not _pauses.count else None
