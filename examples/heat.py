@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import sys
 
+import matplotlib.pyplot as plt
 import numpy as np
-from picture import Figure
-from PIL import Image, ImageDraw, ImageFont
+from pictures import plot_losses, save, show_field
 
 import omni.warp_core as wp
 
@@ -87,24 +87,22 @@ def fit(heat: Heat, iterations: int = 300, rate: float = 0.9) -> list[float]:
 
 def letters(text: str = "wp") -> np.ndarray:
     """Hot letters on a cold plate."""
-    image = Image.new("L", (CELLS, CELLS))
-    font = ImageFont.load_default(CELLS * 0.6)
-    ImageDraw.Draw(image).text((CELLS / 2, CELLS / 2), text, fill=255, font=font, anchor="mm")
-    return np.asarray(image, np.float32) / 255.0
+    figure = plt.figure(figsize=(1, 1), dpi=CELLS)
+    figure.text(0.5, 0.5, text, fontsize=40, ha="center", va="center")
+    figure.canvas.draw()
+    picture = np.array(figure.canvas.buffer_rgba())
+    plt.close(figure)
+    return 1.0 - picture[..., 0] / np.float32(255.0)
 
 
 def draw(hidden: np.ndarray, heat: Heat, losses: list[float], file: str) -> None:
     """What was hidden, what was given, what was found, and the loss."""
-    figure = Figure(columns=4, size=(225, 245))
-    pictures = {
-        "hidden: heat before": hidden,
-        f"given: heat after {STEPS} steps": heat.given.numpy(),
-        "found: heat before": heat.parameters.numpy(),
-    }
-    for title, field in pictures.items():
-        figure.panel(title, (0, 1), (0, 1), axes=False).pixels(field, 0.0, 1.0, warm=True)
-    figure.loss(losses, "sum of squared differences")
-    figure.save(file)
+    _, (first, second, third, last) = plt.subplots(1, 4, figsize=(9, 2.4))
+    show_field(first, hidden, "hidden: heat before", cmap="inferno")
+    show_field(second, heat.given.numpy(), f"given: after {STEPS} steps", cmap="inferno")
+    show_field(third, heat.parameters.numpy(), "found: heat before", cmap="inferno")
+    plot_losses(last, losses, "sum of squared differences")
+    save(file)
 
 
 def main(file: str = "heat.png", iterations: int = 300) -> list[float]:

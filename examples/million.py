@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 
+import matplotlib.pyplot as plt
 import numpy as np
-from picture import BLUE, ORANGE, Figure
+from pictures import ORANGE, save
 
 import omni.warp_core as wp
 
@@ -127,21 +128,21 @@ def resident() -> float:
 
 def draw(string: String, watch: Watch, reversed_at: float, file: str) -> None:
     """Memory over time, the step that ran at each time, and all of that for a short string."""
-    figure = Figure(columns=3, size=(310, 290))
-    end = watch.times[-1]
-    panel = figure.panel("megabytes that the process takes", (0, end), (0, 1.25 * max(watch.megabytes)), "seconds")
-    panel.line(watch.times, watch.megabytes, BLUE, 2)
-    panel.line([reversed_at] * 2, [0, 1e9], ORANGE, 1)
-    panel.text(reversed_at, 0.1 * max(watch.megabytes), " backward begins", ORANGE)
-    panel = figure.panel("which step runs", (0, end), (0, string.steps), "seconds")
-    panel.line(watch.times, watch.at, BLUE, 1)
-    panel.line([reversed_at] * 2, [0, string.steps], ORANGE, 1)
+    _, (left, middle, right) = plt.subplots(1, 3, figsize=(9, 3))
+    left.plot(watch.times, watch.megabytes)
+    left.set(title="memory of the process, MB", xlabel="s", ylim=(0, 1.25 * max(watch.megabytes)))
+    left.annotate(" backward begins", (reversed_at, 0.1 * max(watch.megabytes)), color=ORANGE)
+    middle.plot(watch.times, watch.at, linewidth=1)
+    middle.set(title="which step runs", xlabel="s")
+    middle.yaxis.set_major_formatter("{x:,.0f}")
     order = Order(100, budget=5 * 2 * 8 * CELLS)
     differentiate(order)
-    panel = figure.panel("which of 100 steps, with 5 snapshots", (0, order.runs), (0, 100), "steps run so far")
-    panel.line(range(order.runs), order.order, BLUE, 1.5)
-    panel.line([100] * 2, [0, 100], ORANGE, 1)
-    figure.save(file)
+    right.plot(order.order)
+    right.set(title="100 steps with 5 snapshots", xlabel="steps run so far")
+    for axes, begin in ((left, reversed_at), (middle, reversed_at), (right, 100)):
+        axes.axvline(begin, color=ORANGE, linewidth=1)
+        axes.margins(x=0)
+    save(file)
 
 
 def main(steps: int = 20_000, file: str = "million.png") -> String:

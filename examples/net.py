@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import sys
 
+import matplotlib.pyplot as plt
 import numpy as np
-from picture import BLUE, GREY, ORANGE, Figure
+from pictures import BLUE, GREY, ORANGE, plot_losses, save
 
 import omni.warp_core as wp
 
@@ -114,15 +115,17 @@ def fit(net: Net, iterations: int = 50, rate: float = 0.005) -> tuple[list[float
 
 def draw(net: Net, losses: list[float], shapes: list[np.ndarray], file: str) -> None:
     """The net before and after, over the wanted knots, and the loss."""
-    figure = Figure(columns=3, size=(300, 290))
-    wanted = net.wanted.numpy()
-    for title, shape, color in zip(("all threads alike", "threads fitted"), shapes, (GREY, BLUE)):
-        panel = figure.panel(title, (-0.7, COLUMNS - 0.3), (-11.3, 0.7), equal=True)
-        for a, b in net.ends.numpy():
-            panel.line(shape[[a, b], 0], shape[[a, b], 1], color, 1)
-        panel.dots(wanted[:, 0], wanted[:, 1], ORANGE, 2)
-    figure.loss(losses, "sum of squared distances")
-    figure.save(file)
+    _, (before, after, right) = plt.subplots(1, 3, figsize=(9, 3))
+    for axes, title, shape, color in (
+        (before, "all threads alike", shapes[0], GREY),
+        (after, "threads fitted", shapes[1], BLUE),
+    ):
+        axes.plot(*shape[net.ends.numpy()].T, color=color, linewidth=0.8)
+        axes.plot(*net.wanted.numpy().T, "o", color=ORANGE, markersize=2.5)
+        axes.set(title=title, xlabel="m", ylabel="m", xlim=(-0.7, 12.7), ylim=(-11.3, 0.7), xticks=(0, 5, 10))
+        axes.set_aspect("equal")
+    plot_losses(right, losses, "sum of squared distances, m²")
+    save(file)
 
 
 def main(file: str = "net.png", iterations: int = 50) -> list[float]:

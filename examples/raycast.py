@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import sys
 
+import matplotlib.pyplot as plt
 import numpy as np
-from picture import Figure
+from pictures import plot_losses, save, show_field
 
 import omni.warp_core as wp
 
@@ -124,11 +125,11 @@ def fit(scene: Scene, iterations: int = 250, rate: float = 0.04) -> tuple[list[f
 
 def draw(scene: Scene, losses: list[float], pictures: list[np.ndarray], file: str) -> None:
     """The first picture, the last, the given one, and the loss."""
-    figure = Figure(columns=4, size=(225, 245))
-    for title, picture in zip(("first", "fitted", "given"), (*pictures, scene.given.numpy())):
-        figure.panel(title, (0, 1), (0, 1), axes=False).pixels(picture)
-    figure.loss(losses, "mean squared difference")
-    figure.save(file)
+    _, (*images, last) = plt.subplots(1, 4, figsize=(9, 2.4))
+    for axes, title, picture in zip(images, ("first", "fitted", "given"), (*pictures, scene.given.numpy())):
+        show_field(axes, picture, title)
+    plot_losses(last, losses, "mean squared difference")
+    save(file)
 
 
 def main(file: str = "raycast.png", iterations: int = 250) -> list[float]:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import sys
 
+import matplotlib.pyplot as plt
 import numpy as np
-from picture import BLUE, DARK, GREY, LIGHT, ORANGE, Figure
+from pictures import GREY, LIGHT, ORANGE, plot_losses, save
 
 import omni.warp_core as wp
 
@@ -84,18 +85,18 @@ def fit(throw: Throw, iterations: int = 80, rate: float = 0.1) -> tuple[list[flo
 
 def draw(losses: list[float], paths: list[np.ndarray], file: str) -> None:
     """The paths of all throws, and the loss."""
-    figure = Figure(columns=2, size=(420, 300))
-    panel = figure.panel("throws: the first grey, the last blue", (-1.0, 3.4), (0.0, 2.7), "metres", equal=True)
-    panel.fill([3.0, 3.4, 3.4, 3.0], [0.0, 0.0, 3.0, 3.0], LIGHT)
-    for path in paths[1:20]:
-        panel.line(path[:, 0], path[:, 1], (200, 215, 235), 1)
-    panel.line(paths[0][:, 0], paths[0][:, 1], GREY, 1.5)
-    panel.line(paths[-1][:, 0], paths[-1][:, 1], BLUE, 2)
-    panel.dots([0.0], [1.0], DARK, 4)
-    panel.dots([0.5], [1.0], ORANGE, 6)
-    panel.text(0.5, 1.13, "basket", ORANGE, "mm")
-    figure.loss(losses, "squared distance from the basket")
-    figure.save(file)
+    _, (left, right) = plt.subplots(1, 2, figsize=(9, 3))
+    left.axvspan(3.0, 3.4, color=LIGHT)
+    left.plot(*np.stack(paths[1:20:2], axis=-1).swapaxes(0, 1), color="#c8d7eb", linewidth=0.8)
+    left.plot(*paths[0].T, color=GREY)
+    left.plot(*paths[-1].T)
+    left.plot(0.0, 1.0, "o", color="black")
+    left.plot(0.5, 1.0, "o", color=ORANGE, markersize=8)
+    left.annotate("basket", (0.57, 1.07), color=ORANGE)
+    left.set(title="throws: the first grey, the last blue", xlabel="m", ylabel="m", xlim=(-1.0, 3.4), ylim=(0.0, 2.5))
+    left.set_aspect("equal")
+    plot_losses(right, losses, "squared distance from the basket, m²")
+    save(file)
 
 
 def main(file: str = "throw.png", iterations: int = 80) -> list[float]:
