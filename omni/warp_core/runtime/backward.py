@@ -28,6 +28,7 @@ from .create import zeros
 from .device import Device
 from .indexed import indexedarray
 from .kept import Kept
+from .places import Place
 
 
 class Facts(NamedTuple):
@@ -62,7 +63,7 @@ class Recorded:
 
     def launched(self) -> None:
         """Keep what the adjoint reads of what the launch, which has just run, left."""
-        self.left = _keep(self.kernel, self.args, self.facts, AFTER)
+        self.left = _keep(self.kernel, self.args, self.facts, AFTER, self.kept.place)
 
     @property
     def arrays(self) -> list[array]:
@@ -135,7 +136,7 @@ class Inactive:
         """Nothing flows through."""
 
 
-def record(kernel: Kernel, dim: Any, args: Sequence[Any]) -> Recorded | Inactive:
+def record(kernel: Kernel, dim: Any, args: Sequence[Any], place: Place) -> Recorded | Inactive:
     """Note a launch that is about to run, and keep what its adjoint needs, if any of its arrays has a gradient.
 
     Raises:
@@ -152,15 +153,15 @@ def record(kernel: Kernel, dim: Any, args: Sequence[Any]) -> Recorded | Inactive
     options = _options(kernel, arrays)
     known = facts(kernel, options)
     if known.notes:
-        return record(kernel.noting(known.notes), dim, [*args, *(_notes(dim) for _ in known.notes)])
+        return record(kernel.noting(known.notes), dim, [*args, *(_notes(dim) for _ in known.notes)], place)
     if AFTER in known.reads:
         options = options._replace(exact=True)
         known = facts(kernel, options)
-    kept = _keep(kernel, held, known, BEFORE)
+    kept = _keep(kernel, held, known, BEFORE, place)
     return Recorded(kernel, dim, held, options, kept, known, [a for a in arrays if a.grad is not None])
 
 
-def _keep(kernel: Kernel, args: Sequence[Any], known: Facts, time: int) -> Kept:
+def _keep(kernel: Kernel, args: Sequence[Any], known: Facts, time: int, place: Place) -> Kept:
     """Keep what the adjoint reads of the arrays as they are at this time."""
     read = [
         (a, name)
@@ -168,7 +169,7 @@ def _keep(kernel: Kernel, args: Sequence[Any], known: Facts, time: int) -> Kept:
         if t == time
         for a in arrays_in(value)
     ]
-    return Kept([a for a, _ in read], [name for _, name in read], f"the launch of kernel `{kernel.name}`")
+    return Kept([a for a, _ in read], [name for _, name in read], f"the launch of kernel `{kernel.name}`", place)
 
 
 def _notes(dim: Any) -> array:

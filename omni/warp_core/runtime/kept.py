@@ -8,18 +8,15 @@ can write unseen (see `memory.share`) is copied at once. Start with `Kept`.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary, ref
 
 from .. import _native
-from . import memory, recording
+from . import memory, places, recording
 from .array import array
 from .memory import Span
-
-_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+from .places import Place
 
 
 class Keeper:
@@ -84,7 +81,7 @@ class Held(_native.WatchedSpan):
         """Copy the memory before it changes, if there is budget for it; else note `why` it is lost."""
         keeper = self._keeper
         if keeper.budget is not None and keeper.used + self.size > keeper.budget:
-            self.lost = why or f"was overwritten at {shown(user_place())}"
+            self.lost = why or f"was overwritten at {places.here()}"
             keeper.lost.add(self)
         else:
             self._copy = self.duplicate()
@@ -113,11 +110,18 @@ class Kept:
         arrays: what to keep.
         names: what messages call them.
         of: what messages call that which needs them.
+        place: where the program records it; by default where it is now.
     """
 
-    def __init__(self, arrays: Sequence[array], names: Sequence[str] = (), of: str = "a recorded function"):
+    def __init__(
+        self,
+        arrays: Sequence[array],
+        names: Sequence[str] = (),
+        of: str = "a recorded function",
+        place: Place | None = None,
+    ):
         keeper = getattr(recording.tape(), "keeper", None) or Keeper()
-        self._names, self._of, self._place = names, of, user_place()
+        self._names, self._of, self.place = names, of, place or places.here()
         self._arrays = arrays
         groups = _groups(arrays)
         self._held = [
@@ -140,7 +144,7 @@ class Kept:
         what = " and ".join(dict.fromkeys(f"`{name}`" for name in inside)) or "an array that it reads"
         keeper = self._keeper
         return (
-            f"{self._of} was recorded at {shown(self._place)}, and its gradient needs {what} as it was then, but that "
+            f"{self._of} was recorded at {self.place}, and its gradient needs {what} as it was then, but that "
             f"memory {held.lost}. A copy takes {held.size} bytes, and the tape keeps {keeper.used} of the "
             f"{keeper.budget} that its memory_budget allows: raise tape.memory_budget, write to another array, "
             "or call backward before"
@@ -185,16 +189,3 @@ def _moved(a: array, buffer: Any, low: int) -> array:
     made._init(a._require_element(), buffer.ptr + a._address - low, a.shape, a.strides, buffer)
     made._attach(a.grad, None)
     return made
-
-
-def user_place() -> tuple[str, int]:
-    """File and line of the call into this package that is going on."""
-    frame: Any = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno
-
-
-def shown(place: tuple[str, int]) -> str:
-    """A place as messages show it."""
-    return f"{place[0]}:{place[1]}"

@@ -9,23 +9,13 @@ import importlib
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
-from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 from .array import array
+from .places import Place
 
-_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _BY_GRAPHVIZ = (".png", ".pdf", ".jpg", ".gif")
-
-
-class Note(NamedTuple):
-    """Where a step comes from: the function of this package that the program called, or the step's own, and where."""
-
-    name: str
-    file: str
-    line: int
 
 
 class Scopes:
@@ -35,11 +25,7 @@ class Scopes:
 
     def __init__(self) -> None:
         self.scopes: list[tuple[int, str | None, dict | None]] = []  # index of the next step, name or None at an end
-        self.notes: list[Note] = []  # of each step
-
-    def _note(self, own: str = "") -> None:
-        """Keep where the step that is being recorded comes from."""
-        self.notes.append(_note(sys._getframe(1), own))
+        self.notes: list[Place] = []  # where each step comes from
 
     def record_scope_begin(self, scope_name: str, metadata: dict | None = None) -> None:
         """Begin a scope: a group of steps that pictures show together.
@@ -159,14 +145,3 @@ def _run_dot(path: str, ending: str, text: str) -> None:
     if program is None:
         raise RuntimeError(f"filename: {ending} is drawn by Graphviz, which is not installed; .svg needs nothing else")
     subprocess.run([program, f"-T{ending[1:]}", "-o", path], input=text.encode(), check=True)
-
-
-def _note(frame: FrameType | None, own: str) -> Note:
-    called = own
-    while frame is not None and frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        called, frame = frame.f_code.co_name, frame.f_back
-    if frame is None:
-        return Note(own, "", 0)
-    if own and called == "record_func":  # the program's own step
-        called = own
-    return Note(called.strip("_"), frame.f_code.co_filename, frame.f_lineno)

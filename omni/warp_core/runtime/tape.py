@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from .. import _native
 from ..autodiff.leaves import is_active
 from ..lang.types import Scalar
-from . import capture, memory, recording
+from . import capture, memory, places, recording
 from .array import array
 from .backward import Inactive, Recorded, record
 from .kept import Keeper
@@ -95,9 +95,10 @@ class Tape(Scopes):
 
         Returns what has to be told when it has run (`launched`).
         """
-        step = record(kernel, dim, args)
+        place = places.here()
+        step = record(kernel, dim, args, place)
         self.launches.append(step)
-        self._note()
+        self.notes.append(place)
         return step
 
     def length(self) -> int:
@@ -120,7 +121,10 @@ class Tape(Scopes):
             outputs: those of them that the step writes, if all is to be said.
         """
         self.launches.append(Step(backward, list(arrays), None if outputs is None else list(outputs)))
-        self._note(getattr(backward, "__name__", "step"))
+        place = places.here()
+        if place.called == "record_func":  # a step of the program's own, with a name of its own
+            place = place._replace(called=getattr(backward, "__name__", "step").strip("_"))
+        self.notes.append(place)
 
     # -- gradients --------------------------------------------------------------------------------------------------
 

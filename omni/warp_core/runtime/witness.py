@@ -6,8 +6,6 @@ one without their being state, and makes a fingerprint of all that a program ask
 
 from __future__ import annotations
 
-import os
-import sys
 import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -17,13 +15,12 @@ import numpy as np
 from ..compiler import effects
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.types import Struct
-from . import launch
+from . import launch, places
 from .array import array
 from .backward import arrays_in, as_array
 from .intervals import Intervals, Span
 from .memory import memory_at, span_of
 
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 PLAIN = 4096  # so many launches are remembered at most
 _known: weakref.WeakKeyDictionary[Kernel, Any] = weakref.WeakKeyDictionary()
 on_redefinition.append(_known.clear)
@@ -170,8 +167,8 @@ class Witness(Fingerprint):
         found = _known[kernel]
         if found.hidden:
             raise RuntimeError(
-                f"step {self.step}, kernel `{kernel.name}` ({_place()}) gets at arrays through elements of arrays, "
-                "which wp.checkpointed does not follow: pass them as arguments"
+                f"step {self.step}, kernel `{kernel.name}` ({places.here().short}) gets at arrays through elements of "
+                "arrays, which wp.checkpointed does not follow: pass them as arguments"
             )
         self.unordered |= found.unordered
         uses = []
@@ -242,7 +239,7 @@ class Witness(Fingerprint):
         return any(low <= span[0] and span[1] <= high for low, high in self._made)
 
     def _use(self, a: array, what: str) -> Use:
-        use = Use(a, self.step, what, _place())
+        use = Use(a, self.step, what, places.here().short)
         if a._address in self._earlier:
             raise RuntimeError(
                 f"{use}: this array was made in an earlier step. A step that runs again makes another one, whose "
@@ -283,11 +280,3 @@ def _content(a: array) -> bytes:
 
 def _of_numpy(a: array) -> bool:
     return isinstance(a.owner, np.ndarray)
-
-
-def _place() -> str:
-    """Where the program is, outside of this package."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

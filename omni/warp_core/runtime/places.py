@@ -1,0 +1,35 @@
+"""Where a program calls this package: `here` finds it among the frames that run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import FrameType
+from typing import NamedTuple
+
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+
+
+class Place(NamedTuple):
+    """A call into this package: of which function, and from where."""
+
+    called: str
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    @property
+    def short(self) -> str:
+        """Without the folder."""
+        return f"{os.path.basename(self.file)}:{self.line}"
+
+
+def here() -> Place:
+    """The call into this package that is going on."""
+    frame: FrameType = sys._getframe(1)
+    called = ""
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        called, frame = frame.f_code.co_name, frame.f_back
+    return Place(called.strip("_"), frame.f_code.co_filename, frame.f_lineno)
