@@ -34,6 +34,12 @@ def dots(x: wp.array(dtype=wp.vec3), loss: F):
     wp.atomic_add(loss, 0, wp.dot(x[i], x[i]))
 
 
+@wp.kernel
+def weigh(x: F, loss: F):
+    i = wp.tid()
+    wp.atomic_add(loss, 0, float(i + 1) * x[i])
+
+
 def active(values, dtype=float):
     return wp.array(values, dtype=dtype, requires_grad=True)
 
@@ -236,3 +242,30 @@ def test_overwritten_by_an_indexed_array():
         wp.copy(z, y)
     tape.backward(grads={z: wp.ones(2, dtype=float)})
     assert x.grad.list() == [0.0, 0.0]
+
+
+MADE = {
+    "array": lambda like: wp.array([1.0, 2.0, 3.0], dtype=float, requires_grad=True),
+    "array of an array": lambda like: wp.array(wp.ones(3, dtype=float), dtype=float, requires_grad=True),
+    "from_numpy": lambda like: wp.from_numpy(np.ones(3, np.float32), requires_grad=True),
+    "zeros": lambda like: wp.zeros(3, dtype=float, requires_grad=True),
+    "ones": lambda like: wp.ones(3, dtype=float, requires_grad=True),
+    "full": lambda like: wp.full(3, 2.0, dtype=float, requires_grad=True),
+    "zeros_like": wp.zeros_like,
+    "ones_like": wp.ones_like,
+    "full_like": lambda like: wp.full_like(like, 2.0),
+    "clone": lambda like: wp.clone(wp.ones(3, dtype=float), requires_grad=True),
+}
+
+
+@pytest.mark.parametrize("make", MADE.values(), ids=list(MADE))
+def test_arrays_that_are_made_while_a_tape_records_keep_their_gradients(make):
+    like = wp.ones(3, dtype=float, requires_grad=True)
+    loss = wp.zeros(1, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        x = make(like)
+        wp.launch(weigh, dim=3, inputs=[x, loss])
+    for _ in range(2):
+        tape.backward(loss)
+    assert x.grad.list() == [2.0, 4.0, 6.0]
+    assert like.grad.list() == [0.0, 0.0, 0.0]

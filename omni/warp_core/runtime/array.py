@@ -144,13 +144,16 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             self._open = Any if dtype is None else dtype
             self._init(wanted, 0, (0,) * check_ndim(1 if ndim is None else ndim), None)
         self.retain_grad = bool(retain_grad)
+        flows = recording.has_gradient(data)
+        if copied and not flows:  # before there is a gradient: first values are no step of a tape
+            self._tell_copy(data)
         if grad is not None:
             self.grad = grad
-        elif requires_grad and not copied and isinstance(data, array) and data._grad is not None:
+        elif requires_grad and not copied and flows:
             self._attach(data._grad._view_of(self._layout(), self._require_element()), data._claim)
         elif requires_grad:
             self.requires_grad = True
-        if copied:
+        if copied and flows:
             self._tell_copy(data)
 
     @classmethod

@@ -10,7 +10,7 @@ from ..lang.classes import python_type
 from ..lang.registry import Intrinsic
 from ..lang.scalars import SCALAR_CLASSES, plain_number, scalar_type_of
 from ..lang.types import BOOL, F32, I32, Mat, Type, Vec
-from . import views
+from . import recording, views
 from .array import array
 from .device import Device, get_device
 from .dtypes import dtype_from_numpy, element_of, scalar_of_numpy
@@ -108,9 +108,9 @@ def zeros(
     >>> wp.zeros(2, dtype=int).list()
     [0, 0]
     """
-    made = empty(shape, dtype, device, requires_grad, pinned, retain_grad, **kwargs)
+    made = empty(shape, dtype, device, False, pinned, retain_grad, **kwargs)
     made.zero_()
-    return made
+    return _with_gradient(made, requires_grad)
 
 
 zeros.__wc_intrinsic__ = Intrinsic("zeros")  # type: ignore[attr-defined]  # in kernels, a local array
@@ -180,10 +180,15 @@ def full(
     >>> wp.full(2, 1.5).list()
     [1.5, 1.5]
     """
-    made = empty(
-        shape, _dtype_of(value) if dtype is None else dtype, device, requires_grad, pinned, retain_grad, **kwargs
-    )
+    made = empty(shape, _dtype_of(value) if dtype is None else dtype, device, False, pinned, retain_grad, **kwargs)
     made.fill_(value)
+    return _with_gradient(made, requires_grad)
+
+
+def _with_gradient(made: array, wanted: bool) -> array:
+    """An array with a gradient, if one is wanted: given after the first values, which no tape has to know then."""
+    if wanted and made.grad is None:
+        made.requires_grad = True
     return made
 
 
@@ -225,9 +230,14 @@ def empty_like(
     >>> wp.empty_like(wp.zeros((2, 3))).shape
     (2, 3)
     """
+    grad = _wanted(src, requires_grad)
     src = src if isinstance(src, array) else array(src, copy=False, device="cpu")
-    grad = src.requires_grad if requires_grad is None else requires_grad
     return empty(src.shape, src.dtype, src.device if device is None else device, grad, retain_grad=retain_grad)
+
+
+def _wanted(src: Any, requires_grad: bool | None) -> bool:
+    """Whether an array like `src` gets a gradient."""
+    return bool(getattr(src, "requires_grad", False)) if requires_grad is None else requires_grad
 
 
 def zeros_like(
@@ -252,9 +262,9 @@ def zeros_like(
     >>> wp.zeros_like(wp.ones(2)).list()
     [0.0, 0.0]
     """
-    made = empty_like(src, device, requires_grad, pinned, retain_grad)
+    made = empty_like(src, device, False, pinned, retain_grad)
     made.zero_()
-    return made
+    return _with_gradient(made, _wanted(src, requires_grad))
 
 
 def ones_like(
@@ -306,9 +316,9 @@ def full_like(
     >>> wp.full_like(wp.zeros(2), 7.0).list()
     [7.0, 7.0]
     """
-    made = empty_like(src, device, requires_grad, pinned, retain_grad)
+    made = empty_like(src, device, False, pinned, retain_grad)
     made.fill_(value)
-    return made
+    return _with_gradient(made, _wanted(src, requires_grad))
 
 
 def clone(
@@ -334,9 +344,10 @@ def clone(
     [1.0, 1.0]
     """
     src = src if isinstance(src, array) else array(src, copy=False)
-    made = empty_like(src, device, requires_grad, pinned, retain_grad)
+    wanted = _wanted(src, requires_grad)
+    made = empty_like(src, device, wanted and recording.has_gradient(src), pinned, retain_grad)
     made.assign(src)
-    return made
+    return _with_gradient(made, wanted)
 
 
 def from_numpy(

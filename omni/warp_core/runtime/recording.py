@@ -197,6 +197,15 @@ def sums(out: Any, terms: Sequence[tuple[Any, Callable[[Any, Any], None]]]) -> N
         f.sums(out, terms)
 
 
+def has_gradient(value: Any) -> bool:
+    """Whether this is an array with a gradient; while a tape records, be it that of others that show its memory."""
+    if not isinstance(value, _native.ArrayBase):
+        return False
+    if tape() is not None:
+        claims.settle(value, "an array that a tape records")
+    return value.grad is not None  # type: ignore[attr-defined]
+
+
 def follows(out: Any, *inputs: Any) -> bool:
     """Whether a tape records, and `out`, which something is about to change that read `inputs`, has a gradient."""
     if tape() is None:
