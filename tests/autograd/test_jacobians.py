@@ -319,7 +319,7 @@ def test_forward_through_an_array_without_gradient_is_refused():
         y[0] = t[0]
 
     inputs, outputs = [active([1.0]), wp.zeros(1, dtype=wp.float64)], [result(1)]
-    with pytest.raises(ValueError, match=r"kernel `passed` writes to an array of shape .* that has no gradient"):
+    with pytest.raises(ValueError, match="kernel `passed`: `t` is written and has no gradient"):
         forwards(passed, dim=1, inputs=inputs, outputs=outputs)
 
 
