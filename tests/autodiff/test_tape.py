@@ -108,6 +108,24 @@ def test_views_share_gradients():
     assert x.grad.numpy().tolist() == [[0.0, 4.0], [0.0, 8.0]]
 
 
+def test_seeds_that_share_memory():
+    x, y = active([1.0, 2.0, 3.0]), active([0.0] * 3)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(square, 3, inputs=[x, y])
+    y.grad.assign([1.0, 10.0, 100.0])
+    tape.backward(grads={y: y.grad})
+    assert x.grad.list() == [2.0, 40.0, 600.0]
+    tape.zero()
+    seed = wp.array([1.0, 10.0], dtype=float)
+    tape.backward(grads={y[:2]: seed, y[1:]: seed})  # the middle one gets both
+    assert x.grad.list() == [2.0, 44.0, 60.0]
+    assert seed.list() == [1.0, 10.0]
+    x.grad.assign([3.0, 5.0, 7.0])
+    tape.backward(grads={y: x.grad})
+    assert x.grad.list() == [9.0, 25.0, 49.0]
+
+
 def test_many_threads_add_to_one_gradient():
     n = 50_000
     x = active(np.random.default_rng(1).normal(size=(n, 3)).astype(np.float32), wp.vec3)

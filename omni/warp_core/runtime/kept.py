@@ -123,7 +123,7 @@ class Kept:
         keeper = getattr(recording.tape(), "keeper", None) or Keeper()
         self._names, self._of, self.place = names, of, place or places.here()
         self._arrays = arrays
-        groups = _groups(arrays)
+        groups = memory.groups(arrays)
         self._held = [
             keeper.hold(span, [a.owner for a in group], all(map(memory.is_private, group))) for span, group in groups
         ]
@@ -167,20 +167,6 @@ class Kept:
                     return _moved(a, self._copies[i], held.low)
                 return _moved(a, held._copy, held.low) if held.copied else a
         return a  # without elements
-
-
-def _groups(arrays: Sequence[array]) -> list[tuple[Span, list[array]]]:
-    """Arrays that share memory together, with the span of each group."""
-    if len(arrays) == 1 and arrays[0].size:
-        return [(memory.span_of(arrays[0]), list(arrays))]
-    out: list[tuple[Span, list[array]]] = []
-    for span, a in sorted(((memory.span_of(a), a) for a in arrays if a.size), key=lambda pair: pair[0]):
-        if out and memory.meet(out[-1][0], span):
-            (low, high), group = out[-1]
-            out[-1] = (low, max(high, span[1])), [*group, a]
-        else:
-            out.append((span, [a]))
-    return out
 
 
 def _moved(a: array, buffer: Any, low: int) -> array:

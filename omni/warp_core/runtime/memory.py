@@ -211,6 +211,20 @@ def merged(spans: Sequence[Span]) -> list[Span]:
     return out
 
 
+def groups(arrays: Sequence[Any]) -> list[tuple[Span, list[Any]]]:
+    """Arrays that share memory together, with the span of each group; without those that have no elements."""
+    if len(arrays) == 1 and arrays[0].size:
+        return [(span_of(arrays[0]), list(arrays))]
+    out: list[tuple[Span, list[Any]]] = []
+    for span, a in sorted(((span_of(a), a) for a in arrays if a.size), key=lambda pair: pair[0]):
+        if out and meet(out[-1][0], span):
+            (low, high), group = out[-1]
+            out[-1] = (low, max(high, span[1])), [*group, a]
+        else:
+            out.append((span, [a]))
+    return out
+
+
 def memory_at(span: Span) -> bytes:
     """The bytes from one address to before another."""
     return ctypes.string_at(span[0], span[1] - span[0])

@@ -155,12 +155,8 @@ class Tape(Scopes):
                     "loss: nothing that is recorded on this tape writes it; compute it inside `with tape:`, and pass "
                     "the array that the launch wrote"
                 )
-            for a, _ in seeds:
-                a.grad.zero_()  # type: ignore[union-attr]  # _seeds saw it
-            before = _set_aside(written)
+            before = _start([a.grad for a in written if a.grad is not None], seeds)
             try:
-                for a, seed in seeds:
-                    recording.add(a.grad, seed)
                 retained = _Retained()
                 self._run_backwards(retained.note)
                 retained.give_back()
@@ -181,7 +177,7 @@ class Tape(Scopes):
                 step.backward()
 
     def _seeds(self, loss: array | None, grads: dict[array, array]) -> list[tuple[array, array]]:
-        """The arrays whose gradients are given, with copies of these."""
+        """The gradients that are given, with arrays like them that hold what is given."""
         if loss is None and not grads:
             raise ValueError("loss: give the array of the loss, or gradients to start with (grads={array: gradient})")
         given: list[tuple[str, array, Any]] = [("grads", a, g) for a, g in grads.items()]
@@ -196,10 +192,7 @@ class Tape(Scopes):
                 raise RuntimeError(f"{name}: the array has no gradient; make it with requires_grad=True")
             if not is_active(a._require_element().type):
                 raise ValueError(f"{a._require_element().name} arrays have no gradient: only floating point numbers do")
-            with recording.Paused():
-                seed = array._empty(a._require_element(), a.shape)
-                seed[...] = g
-            seeds.append((a, seed))
+            seeds.append((a.grad, _like(a.grad, g)))
         return seeds
 
     @property
@@ -258,11 +251,42 @@ def _place(a: array) -> tuple[Any, ...]:
     return a._address, a.shape, a.strides
 
 
-def _set_aside(arrays: Iterable[array]) -> list[tuple[array, array]]:
-    """Clear the gradients of arrays; what they were, where they were not zero."""
-    gradients = {_place(a.grad): a.grad for a in arrays if a.grad is not None}
+def _like(gradient: array, given: Any) -> array:
+    """What is given for a gradient as an array like it; the given array itself if that will do."""
+    if isinstance(given, array) and given.dtype is gradient.dtype and given.shape == gradient.shape:
+        return given
+    with recording.Paused():
+        made = array._empty(gradient._require_element(), gradient.shape)
+        made[...] = given
+    return made
+
+
+def _start(written: Sequence[array], seeds: Sequence[tuple[array, array]]) -> list[tuple[array, array]]:
+    """Set gradients to their seeds, and those of arrays that are written to zero otherwise.
+
+    Returns what these were, where they were not zero. A seed whose memory nothing else shows is copied, once.
+    """
+    gradients = {_place(g): g for g in [*written, *(g for g, _ in seeds)]}
+    shown = memory.groups([*gradients.values(), *(given for _, given in seeds)])
+    alone = {_place(group[0]) for _, group in shown if len(group) == 1}
+    plain = [seed for seed in seeds if all(_place(a) in alone for a in seed)]
+    others = [(g, given._copied()) for g, given in seeds if not all(_place(a) in alone for a in (g, given))]
+    for gradient, _ in plain:
+        del gradients[_place(gradient)]
+    for gradient, _ in others:
+        gradient.zero_()
+    before = _set_aside(gradients.values())
+    for gradient, given in plain:
+        memory.copy(gradient, given)
+    for gradient, given in others:
+        recording.add(gradient, given)
+    return before
+
+
+def _set_aside(gradients: Iterable[array]) -> list[tuple[array, array]]:
+    """Clear gradients; what they were, where they were not zero."""
     aside = []
-    for gradient in gradients.values():
+    for gradient in gradients:
         low, high = memory.span_of(gradient)
         if _native.any_set(low, high - low):
             aside.append((gradient, gradient._copied()))
