@@ -9,7 +9,8 @@ from ..runtime.array import array
 from ..runtime.backward import Recorded, arrays_in
 from ..runtime.create import clone
 from ..runtime.launch import launch
-from ..runtime.memory import span_of
+from ..runtime.memory import overlap
+from ..runtime.views import identity
 from .components import is_differentiable
 from .targets import Pair, Target
 
@@ -48,17 +49,16 @@ def target_of_launch(step: Recorded) -> tuple[Target, list[Pair]]:
 def _copies(step: Recorded, names: list[str]) -> list[Any]:
     """The arguments with copies for arrays; arguments that are the same array get the same copy."""
     made: dict[tuple, array] = {}
-    spans: dict[tuple, tuple[str, int, int]] = {}
+    seen: dict[tuple, tuple[str, array]] = {}
     then = step.arguments()
     for name, given, kept in zip(names, step.args, then):
         if not isinstance(given, array):
             continue
-        key = (given._address, given.shape, given.strides, given.dtype)
-        low, high = span_of(given)
-        for other, (label, start, end) in spans.items():
-            if other != key and low < end and start < high:
+        key = identity(given)
+        for other, (label, a) in seen.items():
+            if other != key and overlap(given, a):
                 raise Unchecked(f"`{name}` and `{label}` overlap")
-        spans[key] = name, low, high
+        seen[key] = name, given
         if key not in made or kept is not given:  # of two, the one that the adjoint reads is what was kept
             made[key] = clone(kept, requires_grad=given.requires_grad)
-    return [made[(a._address, a.shape, a.strides, a.dtype)] if isinstance(a, array) else a for a in step.args]
+    return [made[identity(a)] if isinstance(a, array) else a for a in step.args]

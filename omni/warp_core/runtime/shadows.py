@@ -12,10 +12,10 @@ import numpy as np
 
 from ..autodiff.leaves import is_active
 from ..lang.types import Array, Struct
-from . import recording, views
+from . import backward, recording, views
 from .array import array
 from .indexed import indexedarray
-from .memory import span_of
+from .memory import meet, span_of
 
 
 class _Block(NamedTuple):
@@ -43,11 +43,11 @@ class Shadows:
 
     def adopt(self, a: array, tangent: array) -> None:
         """Let `tangent` itself hold the tangents of `a`, which overlaps no other array."""
-        self._adopted[_place(a)] = tangent
+        self._adopted[views.identity(a)] = tangent
 
     def of(self, a: array) -> array | None:
         """The array of the tangents of `a`, None where nothing shadows its memory."""
-        found = self._adopted.get(_place(a))
+        found = self._adopted.get(views.identity(a))
         if found is not None or not a.size:
             return found
         low, high = span_of(a)
@@ -55,7 +55,7 @@ class Shadows:
             if block.low <= low and high <= block.high:
                 layout = views.Layout(a.shape, a.strides, a._address - block.low)
                 return block.root._view_of(layout, a._require_element())
-            if block.low < high and low < block.high:
+            if meet((low, high), (block.low, block.high)):
                 raise ValueError("arrays overlap in memory that is not known as a whole, so tangents cannot follow")
         return None
 
@@ -94,19 +94,9 @@ def _memory(owner: Any) -> tuple[int, int]:
     return 0, 0
 
 
-def _place(a: array) -> tuple:
-    return a._address, a.shape, a.strides, a._require_element().type
-
-
 def arrays_in(value: Any) -> list[array]:
     """The arrays of floating point numbers that an argument is or has."""
-    if isinstance(value, indexedarray):
-        return arrays_in(value.data)
-    if isinstance(value, array):
-        return [value] if is_active(value._require_element().type) else []
-    t = getattr(type(value), "__wc_type__", None)
-    names = [name for name, _ in t.fields] if isinstance(t, Struct) else []
-    return [a for name in names for a in arrays_in(getattr(value, name))]
+    return [a for a in backward.arrays_in(value) if is_active(a._require_element().type)]
 
 
 def pairs(name: str, value: Any, tangent: Any) -> list[tuple[array, array]]:

@@ -19,8 +19,9 @@ from . import backward
 from .array import array
 from .generic import instance_for
 from .launch import _check_kernel, _sequence, launch
-from .memory import merged, span_of
+from .memory import merged, overlap, span_of
 from .shadows import Shadows, arrays_in, pairs, tangent_value
+from .views import identity
 
 Facts = tuple[tuple[bool, ...], tuple[bool, ...]]  # as compiler.tangent_facts gives them
 _facts: WeakKeyDictionary[Kernel, Facts] = WeakKeyDictionary()
@@ -132,7 +133,7 @@ def _shadows(
     for low, high in spans:
         inside = [a for a in arrays if a.size and low <= span_of(a)[0] < high]
         here = [(a, t) for a, t in starts if a.size and low <= span_of(a)[0] < high]
-        if len({(a._address, a.shape, a.strides, a.dtype) for a in inside}) == 1 and len({id(t) for _, t in here}) == 1:
+        if len(set(map(identity, inside))) == 1 and len({id(t) for _, t in here}) == 1:
             shadows.adopt(*here[0])
             continue
         for a, t in here:
@@ -147,8 +148,7 @@ def _shadows(
 
 def _apart(name: str, tangent: array, arrays: Sequence[array], written: bool) -> array:
     """A tangent that shares no memory with the arguments."""
-    low, high = span_of(tangent)
-    if not any(s[0] < high and low < s[1] for s in map(span_of, arrays)):
+    if not any(overlap(tangent, a) for a in arrays):
         return tangent
     if written:
         raise ValueError(f"tangent of `{name}`: it shares memory with an argument, and the kernel writes both")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from .. import _native
 from ..autodiff.leaves import is_active
 from ..lang.types import Scalar
-from . import capture, memory, places, recording
+from . import capture, memory, places, recording, views
 from .array import array
 from .backward import Inactive, Recorded, record
 from .kept import Keeper
@@ -230,8 +230,8 @@ class _Retained:
         if not any(a.retain_grad for a in step.arrays):
             return
         for a in step.outputs():
-            if a.retain_grad and a.grad is not None and _place(a.grad) not in self._found:
-                self._found[_place(a.grad)] = a.grad, a.grad._copied()
+            if a.retain_grad and a.grad is not None and views.identity(a.grad) not in self._found:
+                self._found[views.identity(a.grad)] = a.grad, a.grad._copied()
 
     def give_back(self) -> None:
         """Give arrays what was noted."""
@@ -245,10 +245,6 @@ def _check_loss(loss: Any) -> None:
         raise ValueError(f"loss: expected an array of one element, got {shape}; sum it up, or use grads=")
     if not isinstance(loss._require_element().type, Scalar):
         raise ValueError(f"loss: expected one number, got a {loss._require_element().name}; sum it up, or use grads=")
-
-
-def _place(a: array) -> tuple[Any, ...]:
-    return a._address, a.shape, a.strides
 
 
 def _like(gradient: array, given: Any) -> array:
@@ -266,13 +262,13 @@ def _start(written: Sequence[array], seeds: Sequence[tuple[array, array]]) -> li
 
     Returns what these were, where they were not zero. A seed whose memory nothing else shows is copied, once.
     """
-    gradients = {_place(g): g for g in [*written, *(g for g, _ in seeds)]}
+    gradients = {views.identity(g): g for g in [*written, *(g for g, _ in seeds)]}
     shown = memory.groups([*gradients.values(), *(given for _, given in seeds)])
-    alone = {_place(group[0]) for _, group in shown if len(group) == 1}
-    plain = [seed for seed in seeds if all(_place(a) in alone for a in seed)]
-    others = [(g, given._copied()) for g, given in seeds if not all(_place(a) in alone for a in (g, given))]
+    alone = {views.identity(group[0]) for _, group in shown if len(group) == 1}
+    plain = [seed for seed in seeds if all(views.identity(a) in alone for a in seed)]
+    others = [(g, given._copied()) for g, given in seeds if not all(views.identity(a) in alone for a in (g, given))]
     for gradient, _ in plain:
-        del gradients[_place(gradient)]
+        del gradients[views.identity(gradient)]
     for gradient, _ in others:
         gradient.zero_()
     before = _set_aside(gradients.values())

@@ -15,7 +15,8 @@ from ...compiler import effects
 from ...lang.kernel import Kernel
 from ..array import array
 from ..backward import Inactive, Recorded, arrays_in
-from ..memory import span_of
+from ..memory import meet, span_of
+from ..views import identity
 from .repeats import Group, Loop, loops, tree
 
 
@@ -174,11 +175,11 @@ class _History:
 
 
 def _key(a: array) -> tuple:
-    return (*span_of(a), a._address, a.shape, a.strides, a.dtype)
+    return span_of(a), *identity(a)
 
 
 def _meet(a: tuple, b: tuple) -> bool:
-    return a[0] < b[1] and b[0] < a[1]
+    return meet(a[0], b[0])
 
 
 # -- steps ------------------------------------------------------------------------------------------------------------
