@@ -43,13 +43,6 @@ class _PlainLocal(Rewriter):
         self.define(op, [old])
 
 
-def has_extremes(function: Function) -> bool:
-    """Whether the gradient of a function asks which of the values stored an element holds in the end."""
-    return any(
-        op.code == "atomic" and op.attr[0] in _EXTREMES and is_active(op.args[-1].type) for op in function.body.walk()
-    )
-
-
 def reverse_atomic(reverse: Reverse, op: Operation) -> None:
     """Add to the adjoint of what an atomic stores."""
     kind, path = op.attr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ir.builder import Builder
-from ..ir.nodes import Value
+from ..ir.nodes import Function, Value
 from ..lang.types import Array, Packed, Scalar, Struct, Type, leaves, members
 
 Leaves = list[Value | None]
@@ -24,6 +24,13 @@ def is_active(t: Type) -> bool:
 def is_float(t: Type) -> bool:
     """Whether a leaf of this type carries a derivative."""
     return isinstance(t, Scalar) and t.is_float
+
+
+def takes_bits(function: Function) -> bool:
+    """Whether a function takes the bits of a float. A float that it makes of bits may then depend on one; else its bits
+    come from integers, which have no derivative.
+    """
+    return any(op.code == "bitcast" and is_active(op.args[0].type) for op in function.body.walk())
 
 
 def member_span(t: Type, index: int) -> tuple[int, int]:

@@ -22,7 +22,7 @@ from ..passes.dce import REMOVABLE
 from . import derivatives
 from .atomics import reverse_atomic
 from .custom import reverse_custom
-from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types, member_span
+from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types, member_span, takes_bits
 from .scope import Scope, Scopes, is_local, origin
 from .shadows import shadow
 from .stash import CELLS, Frame, pop
@@ -48,8 +48,7 @@ class Reverse:
         self._chooses = any(
             op.code in ("select", "min", "max", "insert_dyn", "extract_dyn") for op in function.body.walk()
         )
-        # A float made of bits may then depend on a float; else the bits come from integers, which have no derivative.
-        self._takes_bits = any(op.code == "bitcast" and is_active(op.args[0].type) for op in function.body.walk())
+        self._takes_bits = takes_bits(function)
         self.start = tuple(Value(I32, name="top") for _ in CELLS)  # of the stash, when the forward code is through
         self.top: Sequence[Value] = self.start
         self.shadows: dict[Operation, Value] = {}  # of local arrays, by `alloca`

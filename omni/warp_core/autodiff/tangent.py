@@ -28,7 +28,7 @@ from ..passes.effects import written_params
 from ..passes.inline import inline_calls
 from . import derivatives
 from .atomics import plain_local_atomics
-from .leaves import assemble, is_active, is_float, leaf_of, leaf_types, member_span
+from .leaves import assemble, is_active, is_float, leaf_of, leaf_types, member_span, takes_bits
 
 Given = Callable[[Function], Function | None]
 Mask = tuple[bool, ...]
@@ -143,8 +143,7 @@ class _Forward(Rewriter):
         self.tangents: dict[Value, Tangents] = {}
 
     def run(self, function: Function, active: Mask) -> Function:
-        # A float made of bits may then depend on a float; else the bits come from integers, which have no derivative.
-        self._takes_bits = any(op.code == "bitcast" and is_active(op.args[0].type) for op in function.body.walk())
+        self._takes_bits = takes_bits(function)
         params = [Value(p.type, name=p.name) for p in function.params]
         moved = [Value(p.type, name=f"{p.name}_tangent") for p, a in zip(function.params, active) if a]
         results = (*function.results, *(t for v in function.results for t in _slot_types(v)))

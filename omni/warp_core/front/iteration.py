@@ -18,7 +18,7 @@ from .context import Context
 from .indexed import array_type, extent, locate
 from .limits import ITEMS, check_items
 from .resolve import lookup
-from .values import Closure, Front, Lit, Ref, Static, Tup, spell_front
+from .values import Front, Lit, Ref, Static, Tup, spell_front
 
 
 @dataclass
@@ -279,8 +279,3 @@ _MAKERS: dict[Any, Callable[[Context, ast.Call], Items | Span]] = {
     builtins.reversed: _reversed,
     builtins.map: _map,
 }
-
-
-def is_iterator(f: Any) -> bool:
-    """Whether calling `f` makes something to iterate."""
-    return f in _MAKERS if not isinstance(f, Closure) else False

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..lang import semantics
-from ..lang.types import BOOL, F32, I32, FixedArray, Packed, Scalar, Type, element, members
+from ..lang.types import BOOL, I32, FixedArray, Packed, Scalar, Type, element, members
 from .nodes import Function, Loc, Operation, Region, Value
 from .ops import COMPARISONS, ELEMENTWISE, OPS, result_type, slice_letters, slice_parts
 
@@ -139,9 +139,6 @@ class Builder:
 
     def i32(self, value: int) -> Value:
         return self.const(value, I32)
-
-    def f32(self, value: float) -> Value:
-        return self.const(value, F32)
 
     def bool(self, value: bool) -> Value:
         return self.const(value, BOOL)
