@@ -287,3 +287,52 @@ def test_arrays_that_are_made_while_a_tape_records_keep_their_gradients(make):
         tape.backward(loss)
     assert x.grad.list() == [2.0, 4.0, 6.0]
     assert like.grad.list() == [0.0, 0.0, 0.0]
+
+
+def test_a_list_of_dimensions_may_change_afterwards():
+    x, loss, dim = active([1.0, 1.0, 1.0]), active([0.0]), [3]
+    with wp.Tape() as tape:
+        wp.launch(weigh, dim=dim, inputs=[x, loss])
+    dim[0] = 1
+    tape.backward(loss)
+    assert x.grad.list() == [1.0, 2.0, 3.0]
+
+
+def scaled_by(factor, attributes):
+    def change(value):
+        nonlocal factor, x
+        factor = x = value
+
+    x = attributes
+
+    @wp.kernel
+    def kernel(v: wp.array(dtype=wp.vec3), loss: F):
+        i = wp.tid()
+        wp.atomic_add(loss, 0, factor * v[i].x)
+
+    return kernel, change
+
+
+def test_a_constant_that_changes_between_the_first_launch_and_the_first_gradient_is_refused():
+    kernel, change = scaled_by(2.0, 0)
+    v, loss = active(np.ones((2, 3)), wp.vec3), active([0.0])
+    with wp.Tape() as tape:
+        wp.launch(kernel, dim=2, inputs=[v, loss])
+    change(5.0)
+    wp.launch(kernel, dim=2, inputs=[v, loss])
+    assert loss.list() == [8.0]  # as launches keep constants
+    with pytest.raises(RuntimeError, match=r"kernel `kernel`: `factor` has changed since the kernel was launched"):
+        tape.backward(loss)
+    with pytest.raises(RuntimeError, match="`factor` has changed"):
+        wp.jvp(kernel, dim=2, inputs=[v], outputs=[loss], tangents=[wp.ones_like(v)])
+
+
+def test_a_constant_that_changes_after_the_first_gradient_changes_none():
+    kernel, change = scaled_by(2.0, 0)
+    v, loss = active(np.ones((2, 3)), wp.vec3), active([0.0])
+    for _ in range(2):
+        with wp.Tape() as tape:
+            wp.launch(kernel, dim=2, inputs=[v, loss])
+        tape.backward(loss)
+        change(5.0)
+    assert v.grad.numpy().tolist() == [[4, 0, 0], [4, 0, 0]]

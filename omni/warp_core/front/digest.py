@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import enum
 import re
 from collections.abc import Iterable
@@ -43,6 +44,28 @@ def digest(kernel: Definition, positions: bool = False) -> str:
     writer = _Writer(positions)
     writer.definition(kernel)
     return blake2b("\0".join(writer.parts).encode(), digest_size=20).hexdigest()
+
+
+def meaning(kernel: Definition) -> list[str]:
+    """All that `digest` hashes, to compare with what it is later: see `changed_names`."""
+    writer = _Writer()
+    writer.definition(kernel)
+    return writer.parts
+
+
+def changed_names(kernel: Definition, before: list[str], after: list[str]) -> list[str]:
+    """The outer names that the kernel or its functions use and whose values differ between two meanings.
+
+    A meaning also has values of names that are the attributes of something else; these do not count.
+    """
+    loaded = {
+        i.argval
+        for d in definitions(kernel)
+        for i in dis.get_instructions(d.func)
+        if i.opname.startswith(("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME"))
+    }
+    changed = (line.partition(" = ")[0] for line in set(before) ^ set(after) if " = " in line)
+    return sorted({name for name in changed if name.partition(".")[0] in loaded})
 
 
 def definitions(kernel: Definition) -> list[Definition]:

@@ -158,6 +158,7 @@ def record(kernel: Kernel, dim: Any, args: Sequence[Any], place: Place) -> Recor
         options = options._replace(exact=True)
         known = facts(kernel, options)
     kept = _keep(kernel, held, known, BEFORE, place)
+    dim = tuple(dim) if isinstance(dim, list) else dim  # a list may change until backward
     return Recorded(kernel, dim, held, options, kept, known, [a for a in arrays if a.grad is not None])
 
 

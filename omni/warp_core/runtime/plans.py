@@ -12,14 +12,14 @@ import os
 import threading
 import time
 from typing import Any, NamedTuple
-from weakref import WeakSet, WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 import numpy as np
 
 from .. import _native, config
 from ..codegen.target import cuda, host
 from ..compiler import Artifact, CompileRequest, compile
-from ..front import notices
+from ..front import digest, notices
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.structs import spell
 from ..lang.types import Array, Type, indexed_array, leaves
@@ -68,6 +68,7 @@ class Loaded:
 
 _planned: WeakSet[Kernel] = WeakSet()
 _loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
+_meanings: WeakKeyDictionary[Kernel, list[str]] = WeakKeyDictionary()  # when code for the kernel was wanted first
 lock = threading.RLock()  # held while kernels are made
 # A child of fork has one thread: a compilation that another one was at would never end, nor give its locks back.
 os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
@@ -97,6 +98,7 @@ def forget_definitions() -> None:
         for kernel in list(_planned):
             kernel._plan = None
             kernel._plans.clear()
+        _meanings.clear()
 
 
 def plan_for(kernel: Kernel, options: Options, variant: int = 0) -> Any:
@@ -146,6 +148,7 @@ def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
     """The code of one variant of `kernel`: in memory already, from the cache, or compiled now."""
     wanted = request(kernel, options, variant)
     with lock:
+        _check_meaning(kernel, options)
         key = wanted.key()
         found = _known(wanted, key)
         if found is None:
@@ -153,6 +156,24 @@ def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
         if found.artifact.warnings:
             notices.tell(kernel, notices.placed(kernel, found.artifact.warnings))
         return found
+
+
+def _check_meaning(kernel: Kernel, options: Options) -> None:
+    """Raise RuntimeError if a derivative would be of another kernel than launches run, which keep constants."""
+    is_derived = options.adjoint or options.exact or kernel.primal is not None
+    while kernel.primal is not None:
+        kernel = kernel.primal
+    now = digest.meaning(kernel)
+    first = _meanings.setdefault(kernel, now)
+    if not is_derived or first == now:
+        return
+    names = digest.changed_names(kernel, first, now)
+    if names:
+        raise RuntimeError(
+            f"kernel `{kernel.name}`: {' and '.join(f'`{name}`' for name in names)} has changed since the kernel was "
+            "launched first. Launches keep the value from then, so a derivative would be that of another kernel: "
+            "define the kernel anew, or pass the value as an argument"
+        )
 
 
 def cached(kernel: Kernel, options: Options) -> Loaded | None:
