@@ -279,7 +279,10 @@ class Program:
         return "; ".join(name for name, _ in self.steps) + " | after: " + "; ".join(name for name, _ in self.after)
 
     def _run(self, start: np.ndarray, grad: bool) -> tuple[dict[str, Any], wp.array]:
-        e = {name: wp.array(row, dtype=wp.float64, requires_grad=grad) for name, row in zip("abc", start)}
+        return self._follow({n: wp.array(row, dtype=wp.float64, requires_grad=grad) for n, row in zip("abc", start)})
+
+    def _follow(self, e: dict[str, Any]) -> tuple[dict[str, Any], wp.array]:
+        grad = e["a"].requires_grad
         first = dict(e)
         for _, run in self.steps:
             run(e)
@@ -294,14 +297,21 @@ class Program:
     def loss(self, start: np.ndarray) -> float:
         return float(self._run(start, False)[1].numpy()[0])
 
-    def gradient(self, start: np.ndarray) -> np.ndarray:
-        """The gradient for the three arrays as they were at the start."""
-        tape = wp.Tape()
+    def slope(self, start: np.ndarray, direction: np.ndarray) -> float:
+        """The derivative of the loss along a direction, in forward mode."""
+        given, moved = (tuple(wp.array(row, dtype=wp.float64) for row in rows) for rows in (start, direction))
+        _, slope = wp.jvp(lambda *arrays: self._follow(dict(zip("abc", arrays)))[1], given, moved)
+        return float(slope.numpy()[0])
+
+    def gradient(self, start: np.ndarray, budget: int | None = None, times: int = 1) -> np.ndarray:
+        """The gradient for the three arrays as they were at the start, summed over runs backwards."""
+        tape = wp.Tape(memory_budget=budget)
         with tape:
             e, loss = self._run(start, True)
         for _, run in self.after:
             run(e)
-        tape.backward(loss)
+        for _ in range(times):
+            tape.backward(loss)
         return np.array([e["first"][name].grad.numpy() for name in "abc"])
 
 
