@@ -70,7 +70,7 @@ def test_docstrings_have_every_section(name):
 
 @pytest.mark.parametrize("name", registry.INTRINSICS)
 def test_intrinsics_are_described(name):
-    """Their docstrings are in lang/intrinsics.py and lang/operators.py, under functions with their parameters."""
+    """Their docstrings are in intrinsics.py, accesses.py and operators.py of lang, with their parameters."""
     doc = registry.INTRINSICS[name].__doc__
     assert doc.splitlines()[0].endswith("."), name
     returns = inspect.signature(registry.INTRINSICS[name]).return_annotation

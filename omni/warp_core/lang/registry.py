@@ -27,7 +27,7 @@ from .source import Source
 
 _INDEX_MODULE = "omni.warp_core.lib.index"
 # What intrinsics do, for readers; most processes never load it.
-_DESCRIPTIONS = ("omni.warp_core.lang.intrinsics", "omni.warp_core.lang.operators")
+_DESCRIPTIONS = tuple(f"omni.warp_core.lang.{name}" for name in ("intrinsics", "accesses", "operators"))
 _builtins: dict[str, Builtin] = {}
 
 
