@@ -13,49 +13,22 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
-from typing import NamedTuple
+from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 from ..ir.builder import Builder
-from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.errors import NotDifferentiable
-from ..lang.types import Array, Type, element
+from ..lang.types import Array, Type
 from ..passes.dce import dce, has_effects
 from ..passes.effects import written_params
 from ..passes.inline import inline_calls
-from . import derivatives
 from .atomics import plain_local_atomics
-from .leaves import assemble, is_active, is_float, leaf_of, leaf_types, member_span, takes_bits
+from .leaves import assemble, is_active, leaf_of, leaf_types, takes_bits
+from .tangent_values import Tangents, Unknown, ValueTangents, has_tangent, numbered_leaves, slot_types
 
 Given = Callable[[Function], Function | None]
 Mask = tuple[bool, ...]
-
-
-class Unknown(NamedTuple):
-    """Stands for a tangent that cannot be had. Using it raises."""
-
-    reason: str
-    op: Operation
-
-    def refuse(self) -> NotDifferentiable:
-        return NotDifferentiable(self.reason, self.op)
-
-
-Tangents = list["Value | Unknown | None"]  # None where it is known to be zero
-
-
-def carries(t: Type) -> bool:
-    """Whether values of a type have tangents: floating point numbers, and arrays of them."""
-    return any(_has_tangent(leaf) for leaf in leaf_types(t))
-
-
-def _has_tangent(leaf: Type) -> bool:
-    if isinstance(leaf, Array):
-        return is_active(leaf.dtype)
-    return is_float(leaf)
 
 
 def required(function: Function, given: Given) -> Mask:
@@ -134,171 +107,27 @@ def _chosen_elements(body: Region) -> set[Type]:
     return found
 
 
-class _Forward(Rewriter):
-    """Rebuilds a function with tangents beside its values. `tangents` has those of its old values."""
+class _Forward(ValueTangents):
+    """Rebuilds a function with tangents beside its values."""
 
     def __init__(self, given: Given):
         super().__init__()
         self.given = given
-        self.tangents: dict[Value, Tangents] = {}
 
     def run(self, function: Function, active: Mask) -> Function:
         self._takes_bits = takes_bits(function)
         params = [Value(p.type, name=p.name) for p in function.params]
         moved = [Value(p.type, name=f"{p.name}_tangent") for p, a in zip(function.params, active) if a]
-        results = (*function.results, *(t for v in function.results for t in _slot_types(v)))
+        results = (*function.results, *(t for v in function.results for t in slot_types(v)))
         new = Function(f"{function.name}.tangent", [*params, *moved], results, function.is_kernel, function.loc)
         new.is_library, new.is_cold = function.is_library, function.is_cold
         self.b = Builder(new)
         self.values.update(zip(function.params, params))
         for p, tangent in zip((p for p, a in zip(function.params, active) if a), moved):
-            self._set(p, [leaf_of(self.b, tangent, i) if _has_tangent(t) else None for i, t in _leaves(p)])
+            self._set(p, [leaf_of(self.b, tangent, i) if has_tangent(t) else None for i, t in numbered_leaves(p)])
         self.visit_ops(function.body.ops)
         dce(new)
         return new
-
-    # -- tangents ---------------------------------------------------------------------------------------------------
-
-    def _set(self, value: Value, given: Tangents) -> None:
-        if any(x is not None for x in given):
-            self.tangents[value] = given
-
-    def _of(self, value: Value) -> Tangents:
-        """The tangent of a value of the old function."""
-        return self.tangents.get(value) or [None] * len(leaf_types(value.type))
-
-    def _is_moving(self, value: Value) -> bool:
-        return value in self.tangents
-
-    def _known(self, given: Tangents) -> list[Value | None]:
-        for x in given:
-            if isinstance(x, Unknown):
-                raise x.refuse()
-        return given  # type: ignore[return-value]
-
-    def _whole(self, value: Value) -> Value:
-        """The tangent of a value as one value of its type."""
-        return assemble(self.b, value.type, self._known(self._of(value)))
-
-    def _dense(self, values: Iterable[Value]) -> list[Value]:
-        """The tangents of all leaves that may have one, zeros included."""
-        return [
-            self._or_zero(x, t)
-            for v in values
-            for x, (_, t) in zip(self._known(self._of(v)), _leaves(v))
-            if _has_tangent(t)
-        ]
-
-    def _or_zero(self, x: Value | None, t: Type) -> Value:
-        return self.b.zero(t) if x is None else x
-
-    def _spread(self, values: Sequence[Value], given: Sequence[Value]) -> None:
-        """Take what `_dense` gave for values like these."""
-        rest = iter(given)
-        for v in values:
-            self._set(v, [next(rest) if _has_tangent(t) else None for _, t in _leaves(v)])
-
-    # -- operations -------------------------------------------------------------------------------------------------
-
-    def _copy(self, op: Operation) -> None:
-        super()._copy(op)
-        if not carries(op.result.type):
-            return
-        rule = getattr(self, f"_{op.code}", None)
-        if rule is not None:
-            self._set(op.result, rule(op))
-        elif any(map(self._is_moving, op.args)):
-            self._set(op.result, self._arithmetic(op))
-
-    def _arithmetic(self, op: Operation) -> Tangents:
-        if op.code in derivatives.ELEMENTWISE:
-            return self._componentwise(op, derivatives.ELEMENTWISE[op.code])
-        return self._unknown(op.result, f"`{op.code}` has no derivative", op)
-
-    def _unknown(self, value: Value, reason: str, op: Operation) -> Tangents:
-        return [Unknown(reason, op) if _has_tangent(t) else None for _, t in _leaves(value)]
-
-    def _componentwise(self, op: Operation, rule: derivatives.Rule) -> Tangents:
-        moving = [self._known(self._of(a)) for a in op.args]
-        args, result = self.args(op), self.values[op.result]
-        out: Tangents = []
-        for i, _ in _leaves(op.result):
-            parts = []
-            for k, leaves in enumerate(moving):
-                t = leaves[i]
-                if t is None:
-                    continue
-                x = rule(self.b, [leaf_of(self.b, a, i) for a in args], leaf_of(self.b, result, i), t)[k]
-                if x is not None:
-                    parts.append(x)
-            out.append(self._sum(parts))
-        return out
-
-    def _sum(self, parts: Sequence[Value]) -> Value | None:
-        return reduce(lambda a, b: self.b.op("add", a, b), parts) if parts else None
-
-    def _unless_zero(self, t: Value, x: Value) -> Value:
-        """`x`, or zero where `t` is: the slope beside it may be infinite, or no number."""
-        zero = self.b.const(0.0, t.type)
-        return self.b.op("select", self.b.op("eq", t, zero), self.b.const(0.0, x.type), x)
-
-    def _select(self, op: Operation) -> Tangents:
-        condition, *_ = self.args(op)
-        sides = zip(self._of(op.args[1]), self._of(op.args[2]), _leaves(op.result))
-        return [self._choice(condition, x, y, t, op) for x, y, (_, t) in sides]
-
-    def _choice(
-        self, condition: Value, x: Value | Unknown | None, y: Value | Unknown | None, t: Type, op: Operation
-    ) -> Value | Unknown | None:
-        if x is None and y is None:
-            return None
-        for side in (x, y):
-            if isinstance(side, Unknown):
-                return side
-        return self.b.op("select", condition, self._or_zero(x, t), self._or_zero(y, t))  # type: ignore[arg-type]
-
-    def _cast(self, op: Operation) -> Tangents:
-        if not element(op.args[0].type).is_float:
-            return [None] * len(leaf_types(op.attr))
-        given = self._known(self._of(op.args[0]))
-        return [x and self.b.op("cast", x, attr=element(op.attr)) for x in given]
-
-    def _bitcast(self, op: Operation) -> Tangents:
-        if self._is_moving(op.args[0]) or (self._takes_bits and not op.args[0].is_const):
-            return self._unknown(op.result, "bits taken as a number have no derivative", op)
-        return [None]
-
-    def _make(self, op: Operation) -> Tangents:
-        return [x for a in op.args for x in self._of(a)]
-
-    def _splat(self, op: Operation) -> Tangents:
-        return self._of(op.args[0]) * op.attr.count
-
-    def _extract(self, op: Operation) -> Tangents:
-        first, end = member_span(op.args[0].type, op.attr)
-        return self._of(op.args[0])[first:end]
-
-    def _insert(self, op: Operation) -> Tangents:
-        whole, (first, end) = self._of(op.args[0]), member_span(op.args[0].type, op.attr)
-        return [*whole[:first], *self._of(op.args[1]), *whole[end:]]
-
-    def _extract_dyn(self, op: Operation) -> Tangents:
-        if not self._is_moving(op.args[0]):
-            return [None]
-        return [self.b.op("extract_dyn", self._whole(op.args[0]), self.values[op.args[1]])]
-
-    def _insert_dyn(self, op: Operation) -> Tangents:
-        whole, part, index = op.args
-        if not (self._is_moving(whole) or self._is_moving(part)):
-            return [None] * len(leaf_types(op.result.type))
-        made = self.b.op("insert_dyn", self._whole(whole), self._whole(part), self.values[index])
-        return [leaf_of(self.b, made, i) for i, _ in _leaves(op.result)]
-
-    def _grad(self, op: Operation) -> Tangents:
-        return self._unknown(op.result, "gradients of arrays have no tangent", op)
-
-    def visit_stash(self, op: Operation) -> None:
-        raise NotDifferentiable("the gradient of a function with loops, by wp.grad, has no tangent", op)
 
     # -- calls ------------------------------------------------------------------------------------------------------
 
@@ -354,7 +183,7 @@ class _Forward(Rewriter):
             return self._sum([_as(self.b, p, leaf_types(value.type)[leaf]) for p in parts])
 
         for v in active:
-            self._set(v, [along(v, i) if _has_tangent(t) else None for i, t in _leaves(v)])
+            self._set(v, [along(v, i) if has_tangent(t) else None for i, t in numbered_leaves(v)])
 
     # -- memory -----------------------------------------------------------------------------------------------------
 
@@ -381,7 +210,7 @@ class _Forward(Rewriter):
                 return inner
             return found and leaf_of(self.b, found, i)
 
-        return [leaf(i, t) if _has_tangent(t) else None for i, t in _leaves(op.result)]
+        return [leaf(i, t) if has_tangent(t) else None for i, t in numbered_leaves(op.result)]
 
     def visit_store(self, op: Operation) -> None:
         super()._copy(op)
@@ -394,7 +223,7 @@ class _Forward(Rewriter):
 
     def _numbers(self, value: Value) -> Value:
         """The tangent of a value with zeros for the arrays in it, whose tangents are not looked for in memory."""
-        parts = zip(self._of(value), _leaves(value))
+        parts = zip(self._of(value), numbered_leaves(value))
         return assemble(self.b, value.type, self._known([None if isinstance(t, Array) else x for x, (_, t) in parts]))
 
     def visit_atomic(self, op: Operation) -> None:
@@ -425,7 +254,7 @@ class _Forward(Rewriter):
                 self._visitors[end.code](end)
             sides.append((self.b.pop(), end, [x for a in end.args for x in self._of(a)]))
         yielding = [leaves for _, end, leaves in sides if end.code == "yield"]
-        types = [t for v in op.results for _, t in _leaves(v)]
+        types = [t for v in op.results for _, t in numbered_leaves(v)]
         unknown = {k: x for leaves in yielding for k, x in enumerate(leaves) if isinstance(x, Unknown)}
         slots = [k for k in range(len(types)) if k not in unknown and any(g[k] is not None for g in yielding)]
         self.b.loc = op.loc
@@ -439,13 +268,13 @@ class _Forward(Rewriter):
         at: dict[int, Value | Unknown] = {**dict(zip(slots, found[len(op.results) :])), **unknown}
         k = 0
         for v in op.results:
-            self._set(v, [at.get(k + i) for i, _ in _leaves(v)])
+            self._set(v, [at.get(k + i) for i, _ in numbered_leaves(v)])
             k += len(leaf_types(v.type))
 
     def visit_for(self, op: Operation) -> None:
         region, first = op.regions[0], 1 if op.code == "for" else 0
         carried = region.params[first:]
-        types = [t for v in carried for t in _slot_types(v.type)]
+        types = [t for v in carried for t in slot_types(v.type)]
         new = self.b.push([*(p.type for p in region.params), *types], [p.name for p in region.params])
         self.values.update(zip(region.params, new))
         self._spread(carried, new[len(region.params) :])
@@ -457,7 +286,7 @@ class _Forward(Rewriter):
         body = self.b.pop()
         self.b.loc = op.loc
         start = self._dense(op.args[len(op.args) - len(carried) :])
-        results = [*(v.type for v in op.results), *(t for v in op.results for t in _slot_types(v.type))]
+        results = [*(v.type for v in op.results), *(t for v in op.results for t in slot_types(v.type))]
         found = self.b.emit(op.code, [*self.args(op), *start], op.attr, (body,), results)
         self.define(op, found)
         self._spread(op.results, found[len(op.results) :])
@@ -483,15 +312,6 @@ def _refuse_effects(callee: Function, gradient: Function, op: Operation) -> None
         raise NotDifferentiable(
             f"`{name}` writes to arrays and has a gradient of its own, which gives no tangent of what is written", op
         )
-
-
-def _leaves(value: Value) -> list[tuple[int, Type]]:
-    return list(enumerate(leaf_types(value.type)))
-
-
-def _slot_types(t: Type) -> list[Type]:
-    """The types of the leaves of a type that may have tangents."""
-    return [leaf for leaf in leaf_types(t) if _has_tangent(leaf)]
 
 
 def _as(b: Builder, x: Value, t: Type) -> Value:

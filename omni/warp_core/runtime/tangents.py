@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..autodiff.tangent import carries
+from ..autodiff.tangent_values import carries
 from ..compiler import tangent_facts
 from ..lang.kernel import Kernel, on_redefinition
 from . import backward
