@@ -4,9 +4,9 @@ In: a verified kernel with one exit per region (`single_exit`), whose calls are 
 the same parameters that runs each thread's forward code again and then its reverse code, which adds to the gradients
 of arrays. Start with `Reverse.run`.
 
-Adjoints are kept per value and leaf (`leaves`); `derivatives` has the rules of arithmetic, this file those of
-structure: control flow, aggregates, memory, calls. The reverse code is made first. Making it finds out which values of
-the forward code it needs (`scope`); the forward code is then made to hand them over (`forward`).
+Adjoints are kept per value and leaf (`leaves`); `derivatives` has the rules of arithmetic, `control` those of branches
+and loops, this file those of aggregates, memory and calls. The reverse code is made first. Making it finds out which
+values of the forward code it needs (`scope`); the forward code is then made to hand them over (`forward`).
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from ..ir.builder import Builder
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.errors import NotDifferentiable
 from ..lang.types import I32, Array, Packed, Scalar, Struct, Type, element, members
-from ..passes.dce import REMOVABLE
 from . import derivatives
 from .atomics import reverse_atomic
+from .control import reverse_for, reverse_if, reverse_loop
 from .custom import reverse_custom
 from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types, member_span, takes_bits
 from .scope import Scope, Scopes, is_local, origin
 from .shadows import shadow
-from .stash import CELLS, Frame, pop
-from .trips import index_at, trip_count
+from .stash import CELLS, Frame
 
 _SLOPES_OF_ONE = frozenset(("add", "sub", "neg", "min", "max", "abs"))  # adjoints that only pass on what they are given
 
@@ -227,10 +226,10 @@ class Reverse:
         """Reverse the region of an operation that runs it once, in place."""
         region = op.regions[0]
         self.b.push()
-        scope = self._reversed(region, op, zip(region.terminator.args, given))
+        scope = self.reverse_region(region, op, zip(region.terminator.args, given))
         made = self.b.pop()
         self.b.region.ops += [*scope.prologue, *made.ops]
-        for value, leaves in self._outward(scope).items():
+        for value, leaves in self.outward(scope).items():
             self.add(value, leaves)
 
     # -- memory -----------------------------------------------------------------------------------------------------
@@ -319,7 +318,7 @@ class Reverse:
 
     # -- control flow -----------------------------------------------------------------------------------------------
 
-    def _reversed(
+    def reverse_region(
         self,
         region: Region,
         owner: Operation,
@@ -337,160 +336,16 @@ class Reverse:
         self.scopes.scope = scope.outer
         return scope
 
-    def _outward(self, scope: Scope) -> dict[Value, Leaves]:
+    def outward(self, scope: Scope) -> dict[Value, Leaves]:
         """What a scope contributes to values from outside its region."""
         home = self.scopes.region_of
         return {v: g for v, g in scope.adjoints.items() if home[v] is not scope.region}
 
     def _if(self, op: Operation) -> None:
-        given = [self.take(v) for v in op.results]
-        condition, before = self.scopes.primal(op.args[0]), self.top
-        sides = []
-        for region in op.regions:
-            self.b.push()
-            self.top = before
-            scope = self._reversed(region, op, zip(region.terminator.args, given))
-            made = self.b.pop()
-            made.ops[:0] = scope.prologue
-            sides.append((made, self._outward(scope), self.top))
-        keys = {(v, i): t for _, out, _ in sides for v, g in out.items() for i, t in _present(v, g)}
-        types = [*keys.values(), I32, I32]
-        for made, out, top in sides:
-            values = [out[v][i] if v in out else None for v, i in keys]
-            _end(made, [*values, *top], types)
-        results = self.b.emit("if", [condition], None, tuple(made for made, *_ in sides), types)
-        self.top = results[len(keys) :]
-        for (v, i), x in zip(keys, results):
-            self._add_leaf(v, i, x)
-
-    def _add_leaf(self, value: Value, index: int, x: Value) -> None:
-        leaves: Leaves = [None] * len(leaf_types(value.type))
-        leaves[index] = x
-        self.add(value, leaves)
+        reverse_if(self, op)
 
     def _for(self, op: Operation) -> None:
-        low, high, step = map(self.scopes.primal, op.args[:3])
-        count = trip_count(self.b, low, high, step)
-        self._loop_backward(op, count, op.regions[0].params[1:], op.args[3:], lambda k: index_at(self.b, low, step, k))
+        reverse_for(self, op)
 
     def _loop(self, op: Operation) -> None:
-        count = self.scopes.primal(self.scopes.count_of(op))
-        self._loop_backward(op, count, op.regions[0].params, op.args, None)
-
-    def _loop_backward(
-        self,
-        op: Operation,
-        count: Value,
-        params: Sequence[Value],
-        init: Sequence[Value],
-        index: Callable[[Value], Value] | None,
-    ) -> None:
-        """The iterations from last to first. From one to the one before go the adjoints of the carried values; those
-        of a `loop`'s results enter its last iteration, those of a `for` are the carried values' own.
-        """
-        region, results = op.regions[0], [self.take(v) for v in op.results]
-        leaving = region.ops[-2].regions[0].terminator.args if index is None else []
-        slots, exits = _slots(params), _slots(leaving)
-        start = [None] * len(slots) if index is None else _flat(results, params)
-        start += _flat(results, leaving) if index is None else []
-        types = [*(t for *_, t in (*slots, *exits)), I32, I32]
-        one = self.b.const(1, count.type)
-        head = [self.b.op("sub", count, one), self.b.const(-1, count.type), self.b.const(-1, count.type)]
-        initial = [*(self._or_zero(x, t) for x, t in zip(start, types)), *self.top]
-        k, *state = self.b.push([count.type, *types])
-        base = tuple(Value(I32) for _ in CELLS)
-        self.top = base
-        at = index(k) if index else None
-        prefix = len(self.b.region.ops)
-        seeds = [*_gather(region.terminator.args, params, state), *_gather(leaving, leaving, state[len(slots) :])]
-        scope = self._reversed(region, op, seeds, 1 if index else 2, at)
-        below, made = self.top, self.b.pop()
-        made.ops[prefix:prefix] = scope.prologue
-        given = [g for leaves in scope.adjoints.values() for g in leaves if g is not None]
-        made.ops[:0] = self._fetched(op, scope, base, state[-2:], _needed(made.ops, given))
-        out = self._outward(scope)
-        sums = [(v, i, t) for v, g in out.items() for i, t in enumerate(leaf_types(v.type)) if g[i] is not None]
-        following = [self._leaf(scope.adjoints, p, i) for p, i, _ in slots] + [None] * len(exits) + list(below)
-        for v, i, t in sums:
-            total = Value(t)
-            made.params.append(total)
-            following.append(_append(made, "add", [total, out[v][i]], t))
-        types += [t for *_, t in sums]
-        _end(made, following, types)
-        initial += [self.b.const(0, t) for *_, t in sums]
-        found = self.b.emit("for", [*head, *initial], None, (made,), types)
-        self.top = found[len(slots) + len(exits) :][:2]
-        starts = dict(zip(params, init))
-        for (p, i, _), x in zip(slots, found):
-            self._add_leaf(starts[p], i, x)
-        for (v, i, _), x in zip(sums, found[len(types) - len(sums) :]):
-            self._add_leaf(v, i, x)
-
-    def _or_zero(self, x: Value | None, t: Type) -> Value:
-        return self.b.const(0, t) if x is None else x
-
-    def _leaf(self, adjoints: dict[Value, Leaves], value: Value, i: int) -> Value | None:
-        return adjoints[value][i] if value in adjoints else None
-
-    def _fetched(
-        self, op: Operation, scope: Scope, base: Sequence[Value], top: Sequence[Value], needed: set[Value]
-    ) -> list[Operation]:
-        """Operations that take back what the iteration stashed: what is `needed` of all that rules asked for."""
-        inputs = {value: name for value, name in scope.inputs.items() if name in needed}
-        frame = Frame.of(inputs)
-        self.frames[op] = frame
-        self.b.push()
-        values, below = pop(self.b, frame, top)
-        self.known.update(zip(inputs.values(), values))
-        self.known.update(zip(base, below))
-        return self.b.pop().ops
-
-
-def _needed(ops: Sequence[Operation], results: Iterable[Value]) -> set[Value]:
-    """The values that `results`, and the effects and ends of operations, are made of."""
-    needed = set(results)
-    for op in reversed(ops):
-        if op.code not in REMOVABLE or not needed.isdisjoint(op.results):
-            needed.update(op.args)
-            for region in op.regions:
-                needed |= _needed(region.ops, needed)
-    return needed
-
-
-def _present(value: Value, given: Leaves) -> list[tuple[int, Type]]:
-    """The leaves that have an adjoint, with their types."""
-    return [(i, t) for i, (t, g) in enumerate(zip(leaf_types(value.type), given)) if g is not None]
-
-
-def _slots(values: Iterable[Value]) -> list[tuple[Value, int, Type]]:
-    """The float leaves of values: which value, which leaf, its type."""
-    return [(v, i, t) for v in values for i, t in enumerate(leaf_types(v.type)) if is_float(t)]
-
-
-def _flat(given: Sequence[Leaves | None], values: Sequence[Value]) -> list[Value | None]:
-    """Adjoints of values in the order of `_slots`."""
-    return [g[i] if g else None for v, g in zip(values, given) for i, t in enumerate(leaf_types(v.type)) if is_float(t)]
-
-
-def _gather(targets: Sequence[Value], like: Sequence[Value], state: Sequence[Value]) -> list[tuple[Value, Leaves]]:
-    """Adjoints for `targets` from values in the order of `_slots(like)`."""
-    out, at = [], iter(state)
-    for target, v in zip(targets, like):
-        out.append((target, [next(at) if is_float(t) else None for t in leaf_types(v.type)]))
-    return out
-
-
-def _append(region: Region, code: str, args: list, t: Type, attr: object = None) -> Value:
-    """Add an operation to a region that is closed for the builder."""
-    op = Operation(code, args, attr)
-    op.results = (Value(t, op),)
-    region.ops.append(op)
-    return op.results[0]
-
-
-def _end(region: Region, values: Sequence[Value | None], types: Sequence[Type]) -> None:
-    """Close a region by yielding `values`; those that are None are zero."""
-    args = [
-        _append(region, "const", [], t, 0.0 if is_float(t) else 0) if v is None else v for v, t in zip(values, types)
-    ]
-    region.ops.append(Operation("yield", args))
+        reverse_loop(self, op)
