@@ -15,13 +15,14 @@ from ..lang.types import Array, Type
 from ..passes.checks import drop_asserts
 from ..passes.dce import dce
 from ..passes.inline import inline_calls
+from ..passes.loads import merge_loads
 from ..passes.simplify import simplify
 from .atomics import plain_local_atomics
 from .custom import expand_customs, is_custom
 from .forward import Forward
 from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types
 from .reverse import Reverse
-from .scope import is_local, may_alias, members_to, origin
+from .scope import is_local, may_alias, members_to, origin, place_of
 from .single_exit import single_exit
 
 
@@ -65,7 +66,7 @@ def adjoint_kernel(function: Function, given: Given, shared: bool = False) -> Ad
     Raises:
         NotDifferentiable: the kernel does something that has no derivative.
     """
-    prepared = _prepare(function, given)
+    prepared = _prepare(function, given, shared)
     replayed: set[Value] = set()  # arrays that the launch writes to, and the adjoint again
     while True:
         adjoint, final = _assemble(prepared, replayed, shared, given)
@@ -75,16 +76,22 @@ def adjoint_kernel(function: Function, given: Given, shared: bool = False) -> Ad
         replayed |= more
 
 
-def _prepare(function: Function, given: Given) -> Function:
-    flat = _flat(function, lambda callee: not is_custom(callee) and not _stays(callee, given))
+def _prepare(function: Function, given: Given, shared: bool = True) -> Function:
+    flat = _flat(function, lambda callee: not is_custom(callee) and not _stays(callee, given), shared)
     whole = partial(_flat, inlined=lambda callee: not _stays(callee, given))
     return expand_customs(_StandIns(given).rewrite(flat), partial(_prepare, given=given), whole)
 
 
-def _flat(function: Function, inlined: Callable[[Function], bool]) -> Function:
+def _flat(function: Function, inlined: Callable[[Function], bool], shared: bool = True) -> Function:
+    """A function without calls of those that are to be `inlined`.
+
+    Loads that are one for sure are merged, as each of them costs an addition to a gradient.
+    """
     flat = inline_calls(function, inlined)
     drop_asserts(flat)
-    return single_exit(simplify(plain_local_atomics(flat)))
+    flat = simplify(plain_local_atomics(flat))
+    merge_loads(flat, place_of if not shared else lambda array: None)
+    return single_exit(flat)
 
 
 def _stays(callee: Function, given: Given) -> bool:

@@ -59,6 +59,12 @@ def members_to(array: Value) -> tuple[int, ...]:
     return path
 
 
+def place_of(array: Value) -> tuple[Value, tuple[int, ...]] | None:
+    """What has memory of its own where arrays of different parameters do: a parameter, or member of one."""
+    source = origin(array)
+    return None if source is None else (source, members_to(array))
+
+
 def is_local(array: Value) -> bool:
     """Whether an array is surely memory of the thread's own."""
     found = origin(array)

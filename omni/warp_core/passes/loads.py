@@ -1,32 +1,46 @@
 """Merge equal loads when nothing could have written in between.
 
 In place. In: any verified function. Out: a load of the same array, indices and path as an earlier one uses its result.
-Any store, atomic or call forgets everything, whatever array it names: arrays may overlap. Local arrays that do not
-escape are apart: a write to one forgets only what was loaded from it, and other writes leave it alone. What was loaded
-before an `if` is known inside it; inside a loop it is known only if the loop does not write there.
+Any store, atomic or call with effects forgets everything, whatever array it names: arrays may overlap. Those that are
+known to be apart, such as local arrays that do not escape, are not: a write to one forgets only what was loaded from it
+or from nobody knows where. What was loaded before an `if` is known inside it; inside a loop it is known only if the
+loop does not write there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+
 from ..ir.locals import local_arrays
 from ..ir.nodes import Function, Operation, Region, Value
+from .dce import has_effects
 
-_WRITES = frozenset(("store", "atomic", "call"))
-
-# (local array that is read, or None; access) -> value
+# Memory that is apart from all other; None is any but local arrays.
+Place = Hashable
+# (place that is read; access) -> value
 Known = dict[tuple, Value]
 
 
-def merge_loads(function: Function) -> None:
-    """Reuse loaded values in `function`."""
-    _Merger(local_arrays(function)).visit(function.body, {})
+def _anywhere(array: Value) -> Place:
+    return None
+
+
+def merge_loads(function: Function, place: Callable[[Value], Place] = _anywhere) -> None:
+    """Reuse loaded values in `function`. `place` tells where arrays lie that are not local."""
+    _Merger(local_arrays(function), place).visit(function.body, {})
 
 
 class _Merger:
-    def __init__(self, local: dict[Value, Value]):
-        self.local = local
+    def __init__(self, local: dict[Value, Value], place: Callable[[Value], Place]):
+        self.local, self._other = local, place
+        self.own = set(local.values())
         self.replaced: dict[Value, Value] = {}
-        self._written: dict[Operation, set[Value | None]] = {}
+        self._written: dict[Operation, set[Place]] = {}
+        self._effects: dict[Function, bool] = {}
+
+    def place(self, array: Value) -> Place:
+        """The memory that an array lies in."""
+        return self.local[array] if array in self.local else self._other(array)
 
     def visit(self, region: Region, known: Known) -> None:
         """Merge in `region`; `known` are the loads before it, and afterwards those still good behind it."""
@@ -34,7 +48,7 @@ class _Merger:
         for op in region.ops:
             op.args = [self.replaced.get(a, a) for a in op.args]
             if op.code == "load":
-                key = (self.local.get(op.args[0]), op.attr, *map(id, op.args))
+                key = (self.place(op.args[0]), op.attr, *map(id, op.args))
                 if key in known:
                     self.replaced[op.result] = known[key]
                     continue
@@ -51,12 +65,26 @@ class _Merger:
     def forget(self, known: Known, op: Operation) -> None:
         """Drop what `op` may have written over."""
         written = self.written(op)
-        for key in [key for key in known if key[0] in written] if written else ():
-            del known[key]
+        others = written - self.own
+        for key in list(known) if written else ():
+            place = key[0]
+            unclear = place not in self.own and (None in others or (place is None and others))
+            if place in written or unclear:
+                del known[key]
 
-    def written(self, op: Operation) -> set[Value | None]:
-        """The local arrays that `op` writes, None for all other memory."""
+    def written(self, op: Operation) -> set[Place]:
+        """Where `op` writes."""
         if op not in self._written:
-            found = {self.local.get(op.args[0]) if op.args else None} if op.code in _WRITES else set()
+            found: set[Place] = set()
+            if op.code in ("store", "atomic"):
+                found.add(self.place(op.args[0]))
+            elif op.code == "call" and self.has_effects(op.attr):
+                found.add(None)
             self._written[op] = found.union(*(self.written(inner) for region in op.regions for inner in region.ops))
         return self._written[op]
+
+    def has_effects(self, callee: Function) -> bool:
+        """Whether a call may write."""
+        if callee not in self._effects:
+            self._effects[callee] = has_effects(callee)
+        return self._effects[callee]
