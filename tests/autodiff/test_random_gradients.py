@@ -15,7 +15,7 @@ from tests.autodiff.conftest import PREFIX
 from tests.autodiff.judge import verdict
 from tests.autodiff.programs import text, wide
 
-LOW, HIGH = map(int, os.environ.get("OMNI_WARP_GRADIENTS", "0:300").split(":"))
+LOW, HIGH = map(int, os.environ.get("OMNI_WARP_GRADIENTS", "0:150").split(":"))
 CHUNK = 30
 
 

@@ -13,7 +13,7 @@ import omni.warp_core as wp
 
 F = wp.array(dtype=float)
 N, STEPS = 6, 9
-SEEDS = range(*map(int, os.environ.get("OMNI_WARP_STEPS", "0:300").split(":")))
+SEEDS = range(*map(int, os.environ.get("OMNI_WARP_STEPS", "0:100").split(":")))
 
 
 @wp.kernel

@@ -28,7 +28,7 @@ from omni.warp_core.passes.pipeline import run
 from tests.autodiff import judge, programs, test_local_arrays, test_table
 from tests.autodiff.judge import LARGE, STEP, THREADS, Arrays
 
-LOW, HIGH = map(int, os.environ.get("OMNI_WARP_GRADIENTS", "0:300").split(":"))
+LOW, HIGH = map(int, os.environ.get("OMNI_WARP_GRADIENTS", "0:90").split(":"))
 CHUNK = 10
 
 
