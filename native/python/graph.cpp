@@ -166,7 +166,9 @@ nb::tuple described(const Node& node) {
 }  // namespace
 
 void bind_graphs(nb::module_& m) {
-    nb::class_<Graph>(m, "Graph", nb::type_slots(slots), nb::is_weak_referenceable(), nb::dynamic_attr())
+    nb::class_<Graph>(
+        m, "Graph", nb::type_slots(slots), nb::is_weak_referenceable(), nb::dynamic_attr(),
+        "What was captured: launches, copies and fills, for `capture_launch`. Its length is their number.")
         .def(nb::init<>())
         .def(
             "add_launch",

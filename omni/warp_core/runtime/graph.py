@@ -86,6 +86,11 @@ def capture_end(device: DeviceLike = None, stream: Any = None) -> Graph:
 
     Raises:
         RuntimeError: nothing is captured.
+
+    >>> wp.capture_begin()
+    >>> x = wp.zeros(2, dtype=float)
+    >>> len(wp.capture_end())
+    1
     """
     if capture.current() is None:
         raise RuntimeError("no graph is captured: begin one with wp.capture_begin()")
@@ -303,7 +308,7 @@ def capture_debug_dot_print(graph: Graph, path: str, verbose: bool = True) -> No
     ...     x.fill_(1.0)
     >>> with tempfile.NamedTemporaryFile(suffix=".dot") as file:
     ...     wp.capture_debug_dot_print(captured.graph, file.name)
-    ...     print(open(file.name).read().splitlines()[2].strip())
+    ...     print(file.read().decode().splitlines()[2].strip())
     n0 [label="fill 8 bytes"];
     """
     _require_graph("graph", graph)

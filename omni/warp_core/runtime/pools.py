@@ -38,6 +38,9 @@ _THRESHOLD, _USED, _USED_HIGH = 4, 7, 8  # attributes of pools
 def is_mempool_supported(device: DeviceLike) -> bool:
     """Whether a device has a memory pool. The CPU has none.
 
+    Args:
+        device: a device or its name.
+
     >>> wp.is_mempool_supported("cpu")
     False
     """
@@ -46,6 +49,9 @@ def is_mempool_supported(device: DeviceLike) -> bool:
 
 def is_mempool_enabled(device: DeviceLike) -> bool:
     """Whether allocations on a device come from its pool.
+
+    Args:
+        device: a device or its name.
 
     >>> wp.is_mempool_enabled("cpu")
     False
@@ -56,8 +62,15 @@ def is_mempool_enabled(device: DeviceLike) -> bool:
 def set_mempool_enabled(device: DeviceLike, enable: bool) -> None:
     """Let allocations on a GPU come from its pool, or not. What was allocated before goes back where it came from.
 
+    Args:
+        device: a GPU or its name.
+        enable: whether they do.
+
     Raises:
         RuntimeError: the device has no pool.
+
+    >>> for gpu in wp.get_cuda_devices():
+    ...     wp.set_mempool_enabled(gpu, gpu.is_mempool_supported)
     """
     found = get_device(device)
     if enable:
@@ -75,6 +88,9 @@ def set_mempool_release_threshold(device: DeviceLike, threshold: int | float) ->
     Raises:
         RuntimeError: the device has no pool.
         ValueError: the threshold is negative.
+
+    >>> for gpu in wp.get_cuda_devices():
+    ...     wp.set_mempool_release_threshold(gpu, 64 << 20)
     """
     found = _pool_of(get_device(device))
     if threshold < 0:
@@ -84,17 +100,38 @@ def set_mempool_release_threshold(device: DeviceLike, threshold: int | float) ->
 
 
 def get_mempool_release_threshold(device: DeviceLike = None) -> int:
-    """How many bytes of freed memory the pool of a GPU keeps."""
+    """How many bytes of freed memory the pool of a GPU keeps.
+
+    Args:
+        device: a device or its name; by default the current one.
+
+    >>> for gpu in wp.get_cuda_devices():
+    ...     assert wp.get_mempool_release_threshold(gpu) >= 0
+    """
     return driver.pool_attribute(_pool_of(get_device(device)).ordinal, _THRESHOLD)
 
 
 def get_mempool_used_mem_current(device: DeviceLike = None) -> int:
-    """How many bytes of the pool of a GPU are in use."""
+    """How many bytes of the pool of a GPU are in use.
+
+    Args:
+        device: a device or its name; by default the current one.
+
+    >>> for gpu in wp.get_cuda_devices():
+    ...     assert wp.get_mempool_used_mem_current(gpu) >= 0
+    """
     return driver.pool_attribute(_pool_of(get_device(device)).ordinal, _USED)
 
 
 def get_mempool_used_mem_high(device: DeviceLike = None) -> int:
-    """The most bytes of the pool of a GPU that were in use at a time."""
+    """The most bytes of the pool of a GPU that were in use at a time.
+
+    Args:
+        device: a device or its name; by default the current one.
+
+    >>> for gpu in wp.get_cuda_devices():
+    ...     assert wp.get_mempool_used_mem_high(gpu) >= 0
+    """
     return driver.pool_attribute(_pool_of(get_device(device)).ordinal, _USED_HIGH)
 
 
@@ -130,6 +167,10 @@ def _gpus(target: DeviceLike, peer: DeviceLike) -> tuple[Any, Any] | None:
 def is_peer_access_supported(target_device: DeviceLike, peer_device: DeviceLike) -> bool:
     """Whether `peer_device` could use the memory of `target_device` in its kernels.
 
+    Args:
+        target_device: the device whose memory it is.
+        peer_device: the device that uses it.
+
     >>> wp.is_peer_access_supported("cpu", "cpu")
     True
     """
@@ -141,6 +182,10 @@ def is_peer_access_supported(target_device: DeviceLike, peer_device: DeviceLike)
 
 def is_peer_access_enabled(target_device: DeviceLike, peer_device: DeviceLike) -> bool:
     """Whether `peer_device` uses the memory of `target_device` in its kernels.
+
+    Args:
+        target_device: the device whose memory it is.
+        peer_device: the device that uses it.
 
     >>> wp.is_peer_access_enabled("cpu", "cpu")
     True
@@ -154,8 +199,17 @@ def is_peer_access_enabled(target_device: DeviceLike, peer_device: DeviceLike) -
 def set_peer_access_enabled(target_device: DeviceLike, peer_device: DeviceLike, enable: bool) -> None:
     """Let `peer_device` use the memory of `target_device` that comes from no pool, or forbid it.
 
+    Args:
+        target_device: the device whose memory it is.
+        peer_device: the device that uses it.
+        enable: whether it may.
+
     Raises:
         RuntimeError: the two cannot reach each other.
+
+    >>> a, b = (*wp.get_cuda_devices(), "cpu", "cpu")[:2]
+    >>> if wp.is_peer_access_supported(a, b):
+    ...     wp.set_peer_access_enabled(a, b, True)
     """
     target, peer = _reachable(target_device, peer_device, is_peer_access_supported)
     if target is not None:
@@ -166,6 +220,10 @@ def set_peer_access_enabled(target_device: DeviceLike, peer_device: DeviceLike, 
 def is_mempool_access_supported(target_device: DeviceLike, peer_device: DeviceLike) -> bool:
     """Whether `peer_device` could use memory of the pool of `target_device`.
 
+    Args:
+        target_device: the device whose memory it is.
+        peer_device: the device that uses it.
+
     >>> wp.is_mempool_access_supported("cpu", "cpu")
     False
     """
@@ -173,7 +231,15 @@ def is_mempool_access_supported(target_device: DeviceLike, peer_device: DeviceLi
 
 
 def is_mempool_access_enabled(target_device: DeviceLike, peer_device: DeviceLike) -> bool:
-    """Whether `peer_device` can use memory of the pool of `target_device`."""
+    """Whether `peer_device` can use memory of the pool of `target_device`.
+
+    Args:
+        target_device: the device whose memory it is.
+        peer_device: the device that uses it.
+
+    >>> wp.is_mempool_access_enabled("cpu", "cpu")
+    False
+    """
     pair = _gpus(target_device, peer_device)
     if pair is None:
         return get_device(target_device) is get_device(peer_device) and is_mempool_supported(target_device)
@@ -183,8 +249,17 @@ def is_mempool_access_enabled(target_device: DeviceLike, peer_device: DeviceLike
 def set_mempool_access_enabled(target_device: DeviceLike, peer_device: DeviceLike, enable: bool) -> None:
     """Let `peer_device` use memory of the pool of `target_device`, or forbid it.
 
+    Args:
+        target_device: the device whose memory it is.
+        peer_device: the device that uses it.
+        enable: whether it may.
+
     Raises:
         RuntimeError: there is no pool, or the two cannot reach each other.
+
+    >>> a, b = (*wp.get_cuda_devices(), "cpu", "cpu")[:2]
+    >>> if wp.is_mempool_access_supported(a, b):
+    ...     wp.set_mempool_access_enabled(a, b, True)
     """
     target, peer = _reachable(target_device, peer_device, is_mempool_access_supported)
     if target is not None:

@@ -136,8 +136,14 @@ class Event:
 def get_stream(device: DeviceLike = None) -> Stream:
     """The stream that launches on a GPU go to.
 
+    Args:
+        device: the GPU; by default the current device.
+
     Raises:
         RuntimeError: the device is no GPU.
+
+    >>> for gpu in wp.get_cuda_devices():
+    ...     assert wp.get_stream(gpu) is gpu.stream
     """
     return _gpu(device, "streams").stream
 
@@ -149,6 +155,9 @@ def set_stream(stream: Stream, device: DeviceLike = None, sync: bool = False) ->
         stream: the stream.
         device: its device; that of the stream if left out.
         sync: whether it first waits for the stream that was set before.
+
+    >>> for gpu in wp.get_cuda_devices():
+    ...     wp.set_stream(wp.Stream(gpu), sync=True)
     """
     _gpu(stream.device if device is None else device, "streams").set_stream(stream, sync)
 
@@ -177,17 +186,45 @@ class ScopedStream:
 
 
 def record_event(event: Event | None = None) -> Event:
-    """Record an event on the current stream of the event's device, or of the current device."""
+    """Record an event on the current stream of the event's device, or of the current device.
+
+    Args:
+        event: the event; one is made if none is given.
+
+    Returns:
+        The event.
+
+    >>> for gpu in wp.get_cuda_devices():
+    ...     with wp.ScopedDevice(gpu):
+    ...         wp.synchronize_event(wp.record_event())
+    """
     return get_stream(None if event is None else event.device).record_event(event)
 
 
 def wait_event(event: Event) -> None:
-    """Let the current stream of the current device wait for an event."""
+    """Let the current stream of the current device wait for an event.
+
+    Args:
+        event: the event, of any device.
+
+    >>> for gpu in wp.get_cuda_devices():
+    ...     with wp.ScopedDevice(gpu):
+    ...         wp.wait_event(wp.Stream().record_event())
+    """
     get_stream().wait_event(event)
 
 
 def wait_stream(other_stream: Stream, event: Event | None = None) -> None:
-    """Let the current stream of the current device wait for what another was given so far."""
+    """Let the current stream of the current device wait for what another was given so far.
+
+    Args:
+        other_stream: the stream to wait for.
+        event: an event to use for that; one is made if none is given.
+
+    >>> for gpu in wp.get_cuda_devices():
+    ...     with wp.ScopedDevice(gpu):
+    ...         wp.wait_stream(wp.Stream())
+    """
     get_stream().wait_stream(other_stream, event)
 
 
@@ -198,6 +235,15 @@ def get_event_elapsed_time(start_event: Event, end_event: Event, synchronize: bo
         start_event: the earlier event.
         end_event: the later event, of the same device.
         synchronize: whether to wait for the later one; without, both must have happened.
+
+    Raises:
+        RuntimeError: an event has no time, or has not happened.
+
+    >>> for gpu in wp.get_cuda_devices():
+    ...     start, end = (wp.Event(gpu, enable_timing=True) for _ in range(2))
+    ...     gpu.stream.record_event(start)
+    ...     gpu.stream.record_event(end)
+    ...     assert wp.get_event_elapsed_time(start, end) >= 0.0
     """
     if synchronize:
         synchronize_event(end_event)
