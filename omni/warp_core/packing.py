@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from .front import library, lower, packed  # noqa: F401 - lower fills the tables of the front end
+from .front import gradients, library, lower, packed  # noqa: F401 - two of them fill tables
 from .ir.nodes import Function
 from .ir.pack import write
 from .lang import registry
@@ -69,7 +69,8 @@ def _shadowed(found: registry.Builtin, index: int, types: tuple[Type, ...]) -> b
 def build() -> bytes:
     """The bytes of the pack: the digest of the sources, then the functions by instance key."""
     library.pack_lookup = None
-    options = pipeline.PassOptions(contract=False)  # products are fused in the kernel that they end up in
+    # Products are fused in the kernel that they end up in. An adjoint has to see the calls whose gradients are given.
+    options = pipeline.PassOptions(contract=False, calls=frozenset({*registry.GRADIENTS, *registry.STAND_INS}))
     functions: dict[str, Function] = {}
     for found, i, types in instances():
         lowered = library.instantiate(found, i, types).function

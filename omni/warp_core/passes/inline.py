@@ -21,9 +21,11 @@ GROWTH = 10_000
 TINY = 8
 
 
-def inline(function: Function, limit: int, finished: Callable[[Function], Function]) -> Function:
-    """`function` with calls of functions below `limit` operations replaced."""
-    return _Inliner(limit, finished).rewrite(function)
+def inline(
+    function: Function, limit: int, finished: Callable[[Function], Function], calls: frozenset[str] = frozenset()
+) -> Function:
+    """`function` with calls of functions below `limit` operations replaced, but for those of the names in `calls`."""
+    return _Inliner(limit, finished, calls).rewrite(function)
 
 
 def inline_calls(function: Function, chosen: Callable[[Function], bool]) -> Function:
@@ -67,9 +69,9 @@ def _asks_thread(function: Function) -> bool:
 
 
 class _Inliner(Rewriter):
-    def __init__(self, limit: int, finished: Callable[[Function], Function]):
+    def __init__(self, limit: int, finished: Callable[[Function], Function], calls: frozenset[str] = frozenset()):
         super().__init__()
-        self._limit, self._finished = limit, finished
+        self._limit, self._finished, self._calls = limit, finished, calls
         self._grown = 0
         self._memory: dict[Operation, Value] = {}
         self._return_level: int | None = None
@@ -104,6 +106,8 @@ class _Inliner(Rewriter):
         self._targets, self._return_level, self._places, self._site = saved
 
     def _is_chosen(self, callee: Function) -> bool:
+        if callee.name.partition("#")[0] in self._calls:
+            return False
         return is_spliced(callee, self._limit if self._grown < GROWTH else min(TINY, self._limit))
 
     def _block(self, op: Operation, callee: Function) -> None:

@@ -26,12 +26,13 @@ class PassOptions:
     """What may differ between two compilations of the same function.
 
     debug: check bounds, NaN, asserts and integer division. contract: form fused multiply-adds. inline_limit: callees of
-    at least so many operations stay calls.
+    at least so many operations stay calls. calls: functions that stay calls whatever their size, by name.
     """
 
     debug: bool = False
     contract: bool = True
     inline_limit: int = 80
+    calls: frozenset[str] = frozenset()
 
 
 _finished: WeakKeyDictionary[Function, dict[PassOptions, Function]] = WeakKeyDictionary()
@@ -46,7 +47,7 @@ def run(function: Function, options: PassOptions = PassOptions()) -> Function:
 
 def _optimise(function: Function, options: PassOptions) -> Function:
     """`function` after all passes; the finished functions it calls came out of here too."""
-    new = inline(function, options.inline_limit, lambda callee: _finish(callee, options))
+    new = inline(function, options.inline_limit, lambda callee: _finish(callee, options), options.calls)
     drop_asserts(new)
     new = simplify(new)
     drop_from_end(new)

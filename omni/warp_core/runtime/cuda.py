@@ -55,8 +55,6 @@ class CudaDevice(Device):
         self.is_uva = bool(self._attribute(_UVA))
         self.is_mempool_supported = self.is_mempool_enabled = bool(self._attribute(_POOLS))
         self._process = os.getpid()
-        self.captures = 0  # graphs that streams of the device go into at the moment
-        self.freed_later: list[tuple[int, bool]] = []  # what was freed meanwhile
         self._stream: Stream | None = None
 
     def _attribute(self, number: int) -> int:

@@ -1,7 +1,7 @@
 """Memory of GPUs: allocations, and copies and fills on the current stream of a device.
 
 What is freed goes back in the order of the null stream, which follows all others: work that was given before still has
-it. While the device captures a graph that stream cannot be used, and memory is given back afterwards.
+it.
 """
 
 from __future__ import annotations
@@ -27,17 +27,6 @@ class Allocation:
         weakref.finalize(self, _release, device, self.ptr, pooled).atexit = False
 
 
-class PinnedAllocation:
-    """Page-locked memory of the host, which GPUs copy to and from while the host goes on."""
-
-    __slots__ = ("__weakref__", "nbytes", "ptr")
-
-    def __init__(self, device: Any, nbytes: int):
-        self.nbytes = nbytes
-        self.ptr = driver.host_allocate(device.context, max(nbytes, 1))
-        weakref.finalize(self, driver.host_release, device.context, self.ptr).atexit = False
-
-
 def _allocate(device: Any, nbytes: int, pooled: bool) -> int:
     """Raises MemoryError if there is no room, even after waiting for what is being freed."""
     for last in (False, True):
@@ -46,7 +35,7 @@ def _allocate(device: Any, nbytes: int, pooled: bool) -> int:
         except driver.Error as why:
             if "OUT_OF_MEMORY" not in str(why):
                 raise
-            if last or device.is_capturing:
+            if last:
                 raise MemoryError(f"{device} has no memory for {nbytes} bytes: {why}") from None
         gc.collect()
         device.synchronize()
@@ -54,16 +43,7 @@ def _allocate(device: Any, nbytes: int, pooled: bool) -> int:
 
 
 def _release(device: Any, ptr: int, pooled: bool) -> None:
-    if device.captures:
-        device.freed_later.append((ptr, pooled))
-        return
     driver.release_memory(device.context, ptr, 0, pooled)
-
-
-def release_later(device: Any) -> None:
-    """Give back what was freed during captures that have ended."""
-    while device.freed_later and not device.captures:
-        _release(device, *device.freed_later.pop())
 
 
 def copy(to: int, to_device: Any, from_: int, from_device: Any, nbytes: int) -> None:
