@@ -2470,7 +2470,7 @@ def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]
     >>> with tape:
     ...     wp.checkpointed(lambda i: wp.launch(grow, dim=1, inputs=[x, rate]), 10, state=[x])
     >>> tape.backward(x)
-    >>> rate.grad.numpy()[0] == 10 * 0.5**9
+    >>> rate.grad.list() == [10 * 0.5**9]
     True
     """
 

@@ -95,14 +95,24 @@ def _launch(
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
         backward.launch_adjoint(instance, dim, args, given, where)
         return None
-    if where.is_cuda:
-        return _run_on_gpu(kernel, instance, dim, args, record_cmd, where)
-    if not recording.active():
-        return _run(kernel, instance, dim, args, record_cmd, interpret)
-    tape = recording.tape() if record_tape else None
+    try:
+        if where.is_cuda:
+            return _run_on_gpu(kernel, instance, dim, args, record_cmd, where)
+        if not recording.active():
+            return _run(kernel, instance, dim, args, record_cmd, interpret)
+        return _run_watched(kernel, instance, dim, args, record_tape, record_cmd, interpret)
+    except CompileError as why:  # the report says where; the compiler's own lines would stand above it
+        raise why.with_traceback(None) from None
+
+
+def _run_watched(
+    kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], on_tape: bool, record_cmd: bool, interpret: bool
+) -> Any:
+    """Run a kernel while somebody records."""
+    tape = recording.tape() if on_tape else None
     length = tape.length() if tape is not None else 0
     try:
-        if _note(instance, dim, args, record_tape, record_cmd, interpret):
+        if _note(instance, dim, args, on_tape, record_cmd, interpret):
             return None
         return _run(kernel, instance, dim, args, record_cmd, interpret)
     except BaseException:
@@ -167,10 +177,7 @@ def _note(kernel: Kernel, dim: Any, args: Sequence[Any], on_tape: bool, record_c
 
 
 def _plan(kernel: Kernel, options: Options, args: Sequence[Any]) -> Any:
-    try:
-        return plan_for(kernel, options, STRIDED if any(map(_is_strided, args)) else 0)
-    except CompileError as why:  # the report says where; the compiler's own lines would stand above it
-        raise why.with_traceback(None) from None
+    return plan_for(kernel, options, STRIDED if any(map(_is_strided, args)) else 0)
 
 
 def _exactly(step: backward.Recorded, args: Sequence[Any], interpret: bool) -> None:
