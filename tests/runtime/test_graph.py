@@ -255,6 +255,42 @@ def test_mistakes(call, kind, message):
         call()
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda x: x.numpy(),
+        lambda x: x.list(),
+        lambda x: x[0],
+        lambda x: float(x[1]),
+        lambda x: wp.synchronize(),
+        lambda x: wp.utils.array_sum(x),
+    ],
+)
+def test_results_cannot_be_read_before_there_are_any(read):
+    x = wp.zeros(2, dtype=float)
+    with pytest.raises(RuntimeError, match="while a graph is captured"), wp.ScopedCapture():
+        read(x)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda x, y: wp.utils.array_sum(x, out=y[:1]),
+        lambda x, y: wp.utils.array_inner(x, x, out=y[:1]),
+        lambda x, y: wp.utils.array_scan(x, y),
+        lambda x, y: wp.utils.array_cast(x, y),
+        lambda x, y: wp.matmul(x.reshape((2, 2)), x.reshape((2, 2)), y.reshape((2, 2)), y.reshape((2, 2))),
+        lambda x, y: wp.utils.radix_sort_pairs(x, y, 2),
+    ],
+)
+def test_functions_that_graphs_do_not_have(work):
+    """What would be done at once, and not when the graph is launched, raises."""
+    x, y = wp.array([3.0, 1.0, 2.0, 4.0], dtype=float), wp.zeros(4, dtype=float)
+    with pytest.raises(RuntimeError, match="while a graph is captured"), wp.ScopedCapture():
+        work(x, y)
+    assert y.list() == [0.0] * 4
+
+
 def test_two_captures_of_one_thread():
     wp.capture_begin()
     try:

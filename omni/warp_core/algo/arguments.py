@@ -10,6 +10,7 @@ from typing import Any
 
 from ..lang.structs import spell
 from ..lang.types import F32, F64, I32, I64, U32, U64, Packed, Scalar, Type
+from ..runtime import capture
 from ..runtime.array import array
 from ..runtime.memory import overlap
 
@@ -18,7 +19,8 @@ NUMBERS = (*INTEGERS, F32, F64)
 
 
 def require_arrays(**arrays: Any) -> None:
-    """Raise TypeError for what is no array with a dtype."""
+    """Raise TypeError for what is no array with a dtype, and RuntimeError while a graph is captured."""
+    capture.refuse("a function of wp.utils")
     for name, a in arrays.items():
         if not isinstance(a, array):
             raise TypeError(f"{name}: expected an array, got {type(a).__name__}")

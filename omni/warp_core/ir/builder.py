@@ -140,6 +140,9 @@ class Builder:
     def i32(self, value: int) -> Value:
         return self.const(value, I32)
 
+    def f32(self, value: float) -> Value:
+        return self.const(value, F32)
+
     def bool(self, value: bool) -> Value:
         return self.const(value, BOOL)
 

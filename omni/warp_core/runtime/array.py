@@ -369,6 +369,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         layout = views.index(self._layout(), key)
         if layout.shape:
             return self._view_of(layout)
+        capture.refuse("reading an element")
         raw = self._numbers()[views.expand(key, self.ndim)]
         owner = self._refs.get(self._address + layout.offset) if self._refs else None
         return elements.get(raw, self._require_element(), self._member, owner)

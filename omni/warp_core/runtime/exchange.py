@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _native
 from ..lang.types import MAX_NDIM, Array, Struct
-from . import dtypes, elements, memory, references
+from . import capture, dtypes, elements, memory, references
 
 if TYPE_CHECKING:
     from .array import array
@@ -73,6 +73,7 @@ class Exchange:
         >>> wp.array([1.5, 2.5], dtype=float).numpy()
         array([1.5, 2.5], dtype=float32)
         """
+        capture.refuse("array.numpy()")
         if self.device.is_cuda:
             return self.to("cpu", requires_grad=False)._numbers()
         memory.share(self)
@@ -106,6 +107,7 @@ class Exchange:
         >>> wp.array([1.5, 2.5], dtype=float).list()
         [1.5, 2.5]
         """
+        capture.refuse("array.list()")
         return elements.to_list(self._numbers(), self._require_element(), self._member, references.of(self))
 
     @classmethod

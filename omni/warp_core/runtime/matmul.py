@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..lang.types import BF16, F16, F32, F64, Scalar
-from . import recording
+from . import capture, recording
 from .array import array
 from .device import Device, get_device
 from .kept import Kept
@@ -188,6 +188,7 @@ def _same(x: array, y: array) -> bool:
 
 
 def _multiply(a: array, b: array, c: array, d: array, alpha: float, beta: float) -> None:
+    capture.refuse("a product of matrices")
     terms = [
         (a, lambda t, out: _multiply(t, b, out, out, alpha, 0.0)),
         (b, lambda t, out: _multiply(a, t, out, out, alpha, 0.0)),
