@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..lang import semantics
-from ..lang.types import BOOL, I32, FixedArray, Packed, Scalar, Type, element, members
+from ..lang.types import BOOL, F32, I32, FixedArray, Packed, Scalar, Type, element, members
 from .nodes import Function, Loc, Operation, Region, Value
 from .ops import COMPARISONS, ELEMENTWISE, OPS, result_type, slice_letters, slice_parts
 
