@@ -2,10 +2,18 @@
 
 import numpy as np
 import pytest
-from matplotlib import pyplot
+from matplotlib import pyplot, rc_context, rcdefaults
 from PIL import Image
 
 import omni.warp_core as wp
+
+
+@pytest.fixture(autouse=True)
+def plain_style():
+    """Pictures as Matplotlib makes them, whatever style other tests have set."""
+    with rc_context():
+        rcdefaults()
+        yield
 
 
 @wp.kernel

@@ -35,7 +35,8 @@ class Loc(NamedTuple):
     inlined: Loc | None = None
 
 
-_LIBRARY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "lib", "")
+# Where functions of the library are: those that are lowered here, and those of the pack.
+_LIBRARY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "lib", ""), "omni/warp_core/lib/"
 
 
 def user_loc(loc: Loc | None) -> Loc | None:
