@@ -24,6 +24,7 @@ from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types
 from .reverse import Reverse
 from .scope import is_local, may_alias, members_to, origin, place_of
 from .single_exit import single_exit
+from .times import AFTER, BEFORE, NOT
 
 
 class Given(Protocol):
@@ -38,9 +39,6 @@ class Given(Protocol):
 
     def stand_in(self, callee: Function) -> Function | None:
         """The function to call in an adjoint, whose results begin with those of `callee`; None if that is `callee`."""
-
-
-NOT, BEFORE, AFTER = 0, 1, 2  # whether, and of which time, an adjoint reads what arrays held
 
 
 class Adjoint(NamedTuple):

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import _native, config
-from ..autodiff.adjoint import AFTER, BEFORE
+from ..autodiff.times import AFTER, BEFORE
 from ..compiler import adjoint_facts
 from ..lang.indexed import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
