@@ -44,12 +44,6 @@ int device_count() {
     return n;
 }
 
-int driver_version() {
-    int version = 0;
-    CALL(cuDriverGetVersion, &version);
-    return version;
-}
-
 // Name, PCI address, UUID and memory in bytes.
 std::tuple<std::string, std::string, nb::bytes, size_t> device_facts(int ordinal) {
     Device device;
@@ -104,13 +98,10 @@ void set_peer_access(Handle context, Handle peer, bool enable) {
 
 void bind_devices(nb::module_& m) {
     m.def("load", [](const std::string& path) { load(path); }, nb::arg("path"));
-    m.def("is_loaded", &is_loaded);
-    m.def("driver_version", &driver_version);
     m.def("device_count", &device_count);
     m.def("device_facts", &device_facts, nb::arg("ordinal"));
     m.def("device_attribute", &device_attribute, nb::arg("ordinal"), nb::arg("attribute"));
     m.def("retain", &retain, nb::arg("ordinal"));
-    m.def("release", [](int ordinal) { CALL(cuDevicePrimaryCtxRelease_v2, ordinal); }, nb::arg("ordinal"));
     m.def("has_context", &has_context, nb::arg("ordinal"));
     m.def("can_access_peer", &can_access_peer, nb::arg("from_"), nb::arg("to"));
     m.def("set_peer_access", &set_peer_access, nb::arg("context"), nb::arg("peer"), nb::arg("enable"));
@@ -145,16 +136,6 @@ void release(Handle context, Pointer memory, Handle stream, bool pooled) {
         CALL(cuMemFreeAsync, memory, pointer<Stream>(stream));
     else
         without_gil([&] { CALL(cuMemFree_v2, memory); });
-}
-
-Handle host_allocate(Handle context, size_t nbytes) {
-    constexpr unsigned kPortable = 1;
-    void* out = nullptr;
-    without_gil([&] {
-        Current current(pointer<Context>(context));
-        CALL(cuMemHostAlloc, &out, nbytes, kPortable);
-    });
-    return handle(out);
 }
 
 void copy(Handle context, Pointer to, Pointer from, size_t nbytes, Handle stream) {
@@ -208,14 +189,6 @@ bool pool_access(int owner, int peer) {
 void bind_device_memory(nb::module_& m) {
     m.def("allocate", &allocate, nb::arg("context"), nb::arg("nbytes"), nb::arg("stream"), nb::arg("pooled"));
     m.def("release_memory", &release, nb::arg("context"), nb::arg("ptr"), nb::arg("stream"), nb::arg("pooled"));
-    m.def("host_allocate", &host_allocate, nb::arg("context"), nb::arg("nbytes"));
-    m.def(
-        "host_release",
-        [](Handle context, Handle memory) {
-            Current current(pointer<Context>(context));
-            CALL(cuMemFreeHost, pointer<void*>(memory));
-        },
-        nb::arg("context"), nb::arg("ptr"));
     m.def("copy", &copy, nb::arg("context"), nb::arg("to"), nb::arg("from_"), nb::arg("nbytes"), nb::arg("stream"));
     m.def("fill", &fill_memory, nb::arg("context"), nb::arg("ptr"), nb::arg("nbytes"), nb::arg("pattern"),
           nb::arg("stream"));
@@ -227,9 +200,6 @@ void bind_device_memory(nb::module_& m) {
             CALL(cuMemPoolSetAttribute, pool_of(ordinal), attribute, &value);
         },
         nb::arg("ordinal"), nb::arg("attribute"), nb::arg("value"));
-    m.def(
-        "trim_pool", [](int ordinal, size_t keep) { CALL(cuMemPoolTrimTo, pool_of(ordinal), keep); },
-        nb::arg("ordinal"), nb::arg("keep"));
     m.def("set_pool_access", &set_pool_access, nb::arg("owner"), nb::arg("peer"), nb::arg("enable"));
     m.def("pool_access", &pool_access, nb::arg("owner"), nb::arg("peer"));
 }
@@ -252,14 +222,6 @@ void wait_for_stream(Handle context, Handle stream) {
     });
 }
 
-// The least urgent and the most urgent priority.
-std::tuple<int, int> priorities(Handle context) {
-    Current current(pointer<Context>(context));
-    int least = 0, greatest = 0;
-    CALL(cuCtxGetStreamPriorityRange, &least, &greatest);
-    return {least, greatest};
-}
-
 Handle create_event(Handle context, bool timing) {
     constexpr unsigned kNoTiming = 2;
     Current current(pointer<Context>(context));
@@ -275,7 +237,15 @@ float elapsed(Handle context, Handle start, Handle end) {
     return milliseconds;
 }
 
+bool is_capturing(Handle context, Handle stream) {
+    Current current(pointer<Context>(context));
+    int status = 0;
+    CALL(cuStreamIsCapturing, pointer<Stream>(stream), &status);
+    return status != 0;
+}
+
 void bind_streams(nb::module_& m) {
+    m.def("is_capturing", &is_capturing, nb::arg("context"), nb::arg("stream"));
     m.def("create_stream", &create_stream, nb::arg("context"), nb::arg("priority"));
     m.def(
         "destroy_stream",
@@ -308,7 +278,6 @@ void bind_streams(nb::module_& m) {
             return priority;
         },
         nb::arg("context"), nb::arg("stream"));
-    m.def("stream_priorities", &priorities, nb::arg("context"));
     m.def("create_event", &create_event, nb::arg("context"), nb::arg("timing"));
     m.def(
         "destroy_event",
@@ -371,13 +340,6 @@ Handle function(Handle context, Handle module, const std::string& name) {
     return handle(out);
 }
 
-int function_attribute(Handle context, Handle function, int attribute) {
-    Current current(pointer<Context>(context));
-    int value = 0;
-    CALL(cuFuncGetAttribute, &value, attribute, pointer<Function>(function));
-    return value;
-}
-
 int blocks_per_multiprocessor(Handle context, Handle function, int block_dim) {
     Current current(pointer<Context>(context));
     int blocks = 0;
@@ -409,7 +371,6 @@ void bind_code(nb::module_& m) {
         },
         nb::arg("context"), nb::arg("module"));
     m.def("function", &function, nb::arg("context"), nb::arg("module"), nb::arg("name"));
-    m.def("function_attribute", &function_attribute, nb::arg("context"), nb::arg("function"), nb::arg("attribute"));
     m.def(
         "set_stream", [](int id, Handle stream) { set_stream(id, pointer<Stream>(stream)); }, nb::arg("device_id"),
         nb::arg("stream"));
@@ -420,74 +381,15 @@ void bind_code(nb::module_& m) {
           nb::arg("block_dim"));
 }
 
-// -- graphs -----------------------------------------------------------------------------------------------------------
-
-bool is_capturing(Handle context, Handle stream) {
-    Current current(pointer<Context>(context));
-    int status = 0;
-    CALL(cuStreamIsCapturing, pointer<Stream>(stream), &status);
-    return status != 0;
-}
-
-Handle end_capture(Handle context, Handle stream) {
-    Current current(pointer<Context>(context));
-    Graph graph = nullptr;
-    CALL(cuStreamEndCapture, pointer<Stream>(stream), &graph);
-    return handle(graph);
-}
-
-Handle instantiate(Handle context, Handle graph) {
-    Current current(pointer<Context>(context));
-    GraphExec out = nullptr;
-    CALL(cuGraphInstantiateWithFlags, &out, pointer<Graph>(graph), 0);
-    return handle(out);
-}
-
-void bind_driver_graphs(nb::module_& m) {
-    m.def(
-        "begin_capture",
-        [](Handle context, Handle stream, int mode) {
-            Current current(pointer<Context>(context));
-            CALL(cuStreamBeginCapture_v2, pointer<Stream>(stream), mode);
-        },
-        nb::arg("context"), nb::arg("stream"), nb::arg("mode"));
-    m.def("end_capture", &end_capture, nb::arg("context"), nb::arg("stream"));
-    m.def("is_capturing", &is_capturing, nb::arg("context"), nb::arg("stream"));
-    m.def("instantiate", &instantiate, nb::arg("context"), nb::arg("graph"));
-    m.def(
-        "launch_graph",
-        [](Handle context, Handle graph, Handle stream) {
-            Current current(pointer<Context>(context));
-            CALL(cuGraphLaunch, pointer<GraphExec>(graph), pointer<Stream>(stream));
-        },
-        nb::arg("context"), nb::arg("graph"), nb::arg("stream"));
-    m.def(
-        "destroy_graph",
-        [](Handle context, Handle graph, Handle executable) {
-            Current current(pointer<Context>(context));
-            if (executable) CALL(cuGraphExecDestroy, pointer<GraphExec>(executable));
-            if (graph) CALL(cuGraphDestroy, pointer<Graph>(graph));
-        },
-        nb::arg("context"), nb::arg("graph"), nb::arg("executable"));
-    m.def(
-        "draw_graph",
-        [](Handle context, Handle graph, const std::string& path, unsigned flags) {
-            Current current(pointer<Context>(context));
-            CALL(cuGraphDebugDotPrint, pointer<Graph>(graph), path.c_str(), flags);
-        },
-        nb::arg("context"), nb::arg("graph"), nb::arg("path"), nb::arg("flags"));
-}
-
 }  // namespace
 
 void bind_cuda(nb::module_& parent) {
-    nb::module_ m = parent.def_submodule("cuda", "The CUDA driver; see omni/warp_core/_native/cuda.pyi.");
+    nb::module_ m = parent.def_submodule("cuda", "The CUDA driver; see native/python/py_cuda.cpp.");
     nb::exception<Error>(m, "Error", PyExc_RuntimeError);
     bind_devices(m);
     bind_device_memory(m);
     bind_streams(m);
     bind_code(m);
-    bind_driver_graphs(m);
 }
 
 }  // namespace wc

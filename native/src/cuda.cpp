@@ -49,8 +49,6 @@ void load(const std::string& path) {
     loaded = true;
 }
 
-bool is_loaded() { return loaded; }
-
 const Driver& driver() {
     if (!loaded) throw std::logic_error("the CUDA driver is not loaded");
     return table;

@@ -16,8 +16,6 @@ using Event = void*;
 using Module = void*;
 using Function = void*;
 using Pool = void*;
-using Graph = void*;
-using GraphExec = void*;
 using Pointer = unsigned long long;
 
 struct Uuid {
@@ -34,7 +32,6 @@ struct MemAccess {
 // name in the library, result, parameters
 #define WC_CUDA_REQUIRED(F)                                                                                     \
     F(cuInit, (unsigned))                                                                                       \
-    F(cuDriverGetVersion, (int*))                                                                               \
     F(cuGetErrorName, (Result, const char**))                                                                   \
     F(cuGetErrorString, (Result, const char**))                                                                 \
     F(cuDeviceGetCount, (int*))                                                                                 \
@@ -46,7 +43,6 @@ struct MemAccess {
     F(cuDeviceTotalMem_v2, (size_t*, Device))                                                                   \
     F(cuDeviceCanAccessPeer, (int*, Device, Device))                                                            \
     F(cuDevicePrimaryCtxRetain, (Context*, Device))                                                             \
-    F(cuDevicePrimaryCtxRelease_v2, (Device))                                                                   \
     F(cuDevicePrimaryCtxGetState, (Device, unsigned*, int*))                                                    \
     F(cuCtxGetCurrent, (Context*))                                                                              \
     F(cuCtxPushCurrent_v2, (Context))                                                                           \
@@ -54,14 +50,11 @@ struct MemAccess {
     F(cuCtxSynchronize, ())                                                                                     \
     F(cuCtxEnablePeerAccess, (Context, unsigned))                                                               \
     F(cuCtxDisablePeerAccess, (Context))                                                                        \
-    F(cuCtxGetStreamPriorityRange, (int*, int*))                                                                \
     F(cuMemGetInfo_v2, (size_t*, size_t*))                                                                      \
     F(cuMemAlloc_v2, (Pointer*, size_t))                                                                        \
     F(cuMemFree_v2, (Pointer))                                                                                  \
     F(cuMemAllocAsync, (Pointer*, size_t, Stream))                                                              \
     F(cuMemFreeAsync, (Pointer, Stream))                                                                        \
-    F(cuMemHostAlloc, (void**, size_t, unsigned))                                                               \
-    F(cuMemFreeHost, (void*))                                                                                   \
     F(cuMemcpyAsync, (Pointer, Pointer, size_t, Stream))                                                        \
     F(cuMemsetD8Async, (Pointer, unsigned char, size_t, Stream))                                                \
     F(cuMemsetD16Async, (Pointer, unsigned short, size_t, Stream))                                              \
@@ -69,7 +62,6 @@ struct MemAccess {
     F(cuDeviceGetDefaultMemPool, (Pool*, Device))                                                               \
     F(cuMemPoolSetAttribute, (Pool, int, void*))                                                                \
     F(cuMemPoolGetAttribute, (Pool, int, void*))                                                                \
-    F(cuMemPoolTrimTo, (Pool, size_t))                                                                          \
     F(cuMemPoolSetAccess, (Pool, const MemAccess*, size_t))                                                     \
     F(cuMemPoolGetAccess, (int*, Pool, MemLocation*))                                                           \
     F(cuStreamCreateWithPriority, (Stream*, unsigned, int))                                                     \
@@ -78,8 +70,6 @@ struct MemAccess {
     F(cuStreamQuery, (Stream))                                                                                  \
     F(cuStreamWaitEvent, (Stream, Event, unsigned))                                                             \
     F(cuStreamGetPriority, (Stream, int*))                                                                      \
-    F(cuStreamBeginCapture_v2, (Stream, int))                                                                   \
-    F(cuStreamEndCapture, (Stream, Graph*))                                                                     \
     F(cuStreamIsCapturing, (Stream, int*))                                                                      \
     F(cuEventCreate, (Event*, unsigned))                                                                        \
     F(cuEventRecord, (Event, Stream))                                                                           \
@@ -90,16 +80,9 @@ struct MemAccess {
     F(cuModuleLoadDataEx, (Module*, const void*, unsigned, int*, void**))                                       \
     F(cuModuleUnload, (Module))                                                                                 \
     F(cuModuleGetFunction, (Function*, Module, const char*))                                                    \
-    F(cuFuncGetAttribute, (int*, int, Function))                                                                \
-    F(cuFuncSetAttribute, (Function, int, int))                                                                 \
     F(cuLaunchKernel,                                                                                           \
       (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**)) \
-    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int*, Function, int, size_t))                               \
-    F(cuGraphInstantiateWithFlags, (GraphExec*, Graph, unsigned long long))                                     \
-    F(cuGraphLaunch, (GraphExec, Stream))                                                                       \
-    F(cuGraphExecDestroy, (GraphExec))                                                                          \
-    F(cuGraphDestroy, (Graph))                                                                                  \
-    F(cuGraphDebugDotPrint, (Graph, const char*, unsigned))
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int*, Function, int, size_t))
 
 // The functions of the library, all there once `load` has returned.
 struct Driver {
@@ -119,7 +102,6 @@ constexpr Result kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
 // Loads the library and initialises the driver. Throws std::runtime_error saying why it cannot be had; a library that
 // was loaded stays.
 void load(const std::string& path);
-bool is_loaded();
 const Driver& driver();  // throws std::logic_error before `load`
 inline void check(Result code, const char* call) {
     if (code != kSuccess) throw Error(code, call);

@@ -17,7 +17,7 @@ from .stream import Stream
 
 driver = _native.cuda
 
-_MAX_BLOCK, _SM_COUNT, _INTEGRATED, _UVA, _MAJOR, _MINOR, _POOLS = 1, 16, 18, 41, 75, 76, 115
+_MAX_BLOCK, _SM_COUNT, _UVA, _MAJOR, _MINOR, _POOLS = 1, 16, 41, 75, 76, 115
 
 
 @lru_cache(maxsize=1)

@@ -108,7 +108,7 @@ def get_mempool_release_threshold(device: DeviceLike = None) -> int:
     >>> for gpu in wp.get_cuda_devices():
     ...     assert wp.get_mempool_release_threshold(gpu) >= 0
     """
-    return driver.pool_attribute(_pool_of(get_device(device)).ordinal, _THRESHOLD)
+    return _attribute(device, _THRESHOLD)
 
 
 def get_mempool_used_mem_current(device: DeviceLike = None) -> int:
@@ -120,7 +120,7 @@ def get_mempool_used_mem_current(device: DeviceLike = None) -> int:
     >>> for gpu in wp.get_cuda_devices():
     ...     assert wp.get_mempool_used_mem_current(gpu) >= 0
     """
-    return driver.pool_attribute(_pool_of(get_device(device)).ordinal, _USED)
+    return _attribute(device, _USED)
 
 
 def get_mempool_used_mem_high(device: DeviceLike = None) -> int:
@@ -132,7 +132,11 @@ def get_mempool_used_mem_high(device: DeviceLike = None) -> int:
     >>> for gpu in wp.get_cuda_devices():
     ...     assert wp.get_mempool_used_mem_high(gpu) >= 0
     """
-    return driver.pool_attribute(_pool_of(get_device(device)).ordinal, _USED_HIGH)
+    return _attribute(device, _USED_HIGH)
+
+
+def _attribute(device: DeviceLike, attribute: int) -> int:
+    return driver.pool_attribute(_pool_of(get_device(device)).ordinal, attribute)
 
 
 def _pool_of(device: Any) -> Any:
