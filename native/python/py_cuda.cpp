@@ -206,12 +206,13 @@ void bind_device_memory(nb::module_& m) {
 
 // -- streams and events -----------------------------------------------------------------------------------------------
 
-constexpr unsigned kNonBlocking = 1;
+// Streams keep in order with the null stream, on which memory is given back and which other libraries use.
+constexpr unsigned kInOrder = 0;
 
 Handle create_stream(Handle context, int priority) {
     Current current(pointer<Context>(context));
     Stream stream = nullptr;
-    CALL(cuStreamCreateWithPriority, &stream, kNonBlocking, priority);
+    CALL(cuStreamCreateWithPriority, &stream, kInOrder, priority);
     return handle(stream);
 }
 

@@ -516,9 +516,10 @@ API cuMemPoolGetAccess(int* flags, void* pool, const int* location) {
 
 // -- streams and events -----------------------------------------------------------------------------------------------
 
-API cuStreamCreateWithPriority(void** out, unsigned, int priority) {
+API cuStreamCreateWithPriority(void** out, unsigned flags, int priority) {
     ENTER(cuStreamCreateWithPriority);
     NEEDS_CONTEXT;
+    if (flags) return kInvalidValue;  // such streams would not keep in order with the null stream
     auto* s = new Stream{current.back(), priority};
     current.back()->streams.insert(s);
     *out = s;
