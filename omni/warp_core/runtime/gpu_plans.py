@@ -19,6 +19,7 @@ from ..lang.types import Array
 from ..lang.values import python_type
 from . import gpu_memory, views
 from .array import array
+from .device import CPU
 from .dtypes import element_of
 
 driver = _native.cuda
@@ -91,7 +92,7 @@ class GpuCode:
         record = gpu_memory.Allocation(device, _FAILURE.size)
         host = (ctypes.c_char * _FAILURE.size).from_buffer_copy(_UNFAILED)
         address = ctypes.addressof(host)
-        gpu_memory.copy(record.ptr, device, address, _HOST, _FAILURE.size)
+        gpu_memory.copy(record.ptr, device, address, CPU, _FAILURE.size)
         stashes = [gpu_memory.Allocation(device, n * size) for size, n in self._stash_cells(threads)]
         places = {s: (a.ptr, self.cells) for s, a in zip(self.grid.stashes, stashes)}
         driver.launch(
@@ -106,7 +107,7 @@ class GpuCode:
             [places.get(4, (0, 0)), places.get(8, (0, 0))],
             device.stream.cuda_stream,
         )
-        gpu_memory.copy(address, _HOST, record.ptr, device, _FAILURE.size)
+        gpu_memory.copy(address, CPU, record.ptr, device, _FAILURE.size)
         driver.synchronize_stream(device.context, device.stream.cuda_stream)
         thread, site, count, *values = _FAILURE.unpack(host)
         return None if site < 0 else Failure(thread, site, values[:count])
@@ -128,13 +129,6 @@ class GpuCode:
             return False
         self.cells = wanted
         return True
-
-
-class _Host:
-    is_cuda = False
-
-
-_HOST = _Host()
 
 
 def shared_array(value: Any, t: Any, device: Any) -> Any:
