@@ -56,6 +56,8 @@ Module& module() {
     return m;
 }
 
+constexpr int kUsualBlock = 256;  // threads of a block, if a launch does not say
+
 using Slots = std::array<PyObject*, kSlots>;
 
 bool place(PyObject* name, PyObject* value, Slots& slots) {
@@ -106,6 +108,13 @@ int device_of(PyObject* device) {
     return static_cast<int>(PyLong_AsLong(id.ptr()));
 }
 
+// Whether a plan is for blocks as the launch wants them.
+bool fits_blocks(const Plan& plan, PyObject* block_dim) {
+    if (plan.block_dim == 0) return true;
+    if (!block_dim || block_dim == Py_None) return plan.block_dim == kUsualBlock;
+    return PyLong_CheckExact(block_dim) && PyLong_AsLong(block_dim) == plan.block_dim;
+}
+
 // The arguments of a launch in order, borrowed from its two lists.
 class Values {
   public:
@@ -142,7 +151,8 @@ nb::object plan_of(const Slots& s, Values& values) {
     if (plan.is_valid() && Py_TYPE(plan.ptr()) == choices_type)
         plan = nb::inst_ptr<Choices>(plan)->find(values.data(), values.count());
     if (!plan.is_valid() || Py_TYPE(plan.ptr()) != plan_type) return {};
-    return nb::inst_ptr<Plan>(plan)->device_id == device_of(s[kDevice]) ? plan : nb::object();
+    const Plan& found = *nb::inst_ptr<Plan>(plan);
+    return found.device_id == device_of(s[kDevice]) && fits_blocks(found, s[kBlockDim]) ? plan : nb::object();
 }
 
 // A launch whose arguments stay packed between runs.

@@ -201,10 +201,11 @@ int Pins::traverse(visitproc visit, void* arg) const {
 }
 
 Plan::Plan(std::string name_, nb::sequence specs, int arity_, int device_id_, nb::object on_missing_,
-           nb::object on_failure_, nb::object convert_, int flat_below_)
+           nb::object on_failure_, nb::object convert_, int flat_below_, int block_dim_)
     : name(std::move(name_)),
       arity(arity_),
       device_id(device_id_),
+      block_dim(block_dim_),
       flat_below(flat_below_),
       on_missing(std::move(on_missing_)),
       on_failure(std::move(on_failure_)),
@@ -459,10 +460,10 @@ void bind_plans(nb::module_& m) {
         .def_ro("writable", &ParamSpec::writable);
 
     auto cls = nb::class_<Plan>(m, "Plan", nb::type_slots(slots), nb::is_weak_referenceable());
-    cls.def(nb::init<std::string, nb::sequence, int, int, nb::object, nb::object, nb::object, int>(),
+    cls.def(nb::init<std::string, nb::sequence, int, int, nb::object, nb::object, nb::object, int, int>(),
             nb::arg("kernel_name"), nb::arg("params"), nb::arg("arity"), nb::arg("device_id") = 0,
             nb::arg("on_missing").none() = nb::none(), nb::arg("on_failure").none() = nb::none(),
-            nb::arg("convert").none() = nb::none(), nb::arg("flat_below") = 0)
+            nb::arg("convert").none() = nb::none(), nb::arg("flat_below") = 0, nb::arg("block_dim") = 0)
         .def("set_accumulation", &Plan::set_accumulation, nb::arg("facts"))
         .def("set_entry", &Plan::set_entry, nb::arg("variant"), nb::arg("address"), nb::arg("owner").none())
         .def(
@@ -487,6 +488,7 @@ void bind_plans(nb::module_& m) {
         .def_ro("kernel_name", &Plan::name)
         .def_ro("arity", &Plan::arity)
         .def_ro("device_id", &Plan::device_id)
+        .def_ro("block_dim", &Plan::block_dim)
         .def_ro("block_size", &Plan::block_size)
         .def_prop_ro("layout", &layout)
         .def_prop_ro("written", &written)

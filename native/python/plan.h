@@ -100,7 +100,7 @@ class Pins {
 class Plan {
   public:
     Plan(std::string name, nb::sequence params, int arity, int device_id, nb::object on_missing, nb::object on_failure,
-         nb::object convert, int flat_below);
+         nb::object convert, int flat_below, int block_dim);
 
     // Checks and packs one argument into `block`; `strided` is set if it needs the strided variant.
     void pack(size_t index, PyObject* value, std::byte* block, Pins& pins, bool& strided) const;
@@ -122,6 +122,7 @@ class Plan {
     size_t block_size = 0;
     int arity;
     int device_id;
+    int block_dim;   // launches with other blocks have another plan; 0 if blocks make no difference
     int flat_below;  // last dimensions shorter than this waste lanes: long launches with one use the flat variant
     nb::object on_missing, on_failure, convert, on_checked;
     nb::object owners[kVariants];

@@ -848,7 +848,7 @@ def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), o
         record_cmd: return a `Launch` that repeats this launch quickly, instead of running it.
         record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; of no effect on the CPU.
-        block_dim: accepted; of no effect on the CPU.
+        block_dim: how many threads a block has on a GPU; of no effect on the CPU.
         interpret: run the kernel as plain Python, thread by thread, for a debugger.
         adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
         adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
@@ -2486,8 +2486,8 @@ def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] |
             function takes them so, else of the scalar type of the first array.
         out: The array to write, or one for each result; made if left out.
         return_kernel: Return the kernel instead of running it; its parameters are the inputs, then the results.
-        block_dim: Accepted; of no effect on the CPU.
-        device: Where to run; by default the current device.
+        block_dim: How many threads a block has on a GPU; of no effect on the CPU.
+        device: Where to run; by default where the first array is.
 
     Returns:
         The array of results, a list of them if the function returns several, or the kernel.

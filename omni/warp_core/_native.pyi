@@ -328,6 +328,7 @@ class Plan:
         convert: called with (index, value) for array and struct arguments of unknown kind; returns an ArrayBase or a
             struct instance to use instead, or NotImplemented.
         flat_below: launches of two or more indices whose last dimension is shorter use a flat variant; 0: none does.
+        block_dim: the `block_dim` of the launches that it is for; 0: all.
     """
 
     def __init__(
@@ -340,6 +341,7 @@ class Plan:
         on_failure: Callable[[int, int, list[int], tuple[int, ...]], object] | None = None,
         convert: Callable[[int, Any], Any] | None = None,
         flat_below: int = 0,
+        block_dim: int = 0,
     ) -> None: ...
     def set_accumulation(self, facts: tuple[object, ...]) -> None:
         """Say how the kernel adds to arrays: the fields of `compiler.Accumulation`."""
@@ -360,6 +362,8 @@ class Plan:
     def arity(self) -> int: ...
     @property
     def device_id(self) -> int: ...
+    @property
+    def block_dim(self) -> int: ...
     @property
     def block_size(self) -> int: ...
     @property

@@ -180,3 +180,18 @@ def test_other_libraries_share_memory(gpu):
     x = wp.ones(3, dtype=float)
     wp.launch(double, dim=3, inputs=[Theirs(x)])
     assert x.list() == [2.0] * 3
+
+
+def test_blocks_of_other_sizes(gpu):
+    x = wp.zeros(1000, dtype=float)
+    for block_dim in (32, 100, 1, gpu.max_block_dim, 256, None, np.int64(64)):
+        wp.launch(double, dim=1000, inputs=[wp.ones(1000, dtype=float)], block_dim=block_dim)
+        command = wp.launch(saxpy, dim=1000, inputs=[wp.ones(1000), x, 1.0], block_dim=block_dim, record_cmd=True)
+        command.launch()
+        assert command.plan.block_dim == (block_dim or 256)
+    assert x.list() == [7.0] * 1000
+    for wrong, why in ((0, "takes 1 to"), (gpu.max_block_dim + 1, "takes 1 to"), (-32, "takes 1 to")):
+        with pytest.raises(ValueError, match=why):
+            wp.launch(double, dim=1000, inputs=[x], block_dim=wrong)
+    with pytest.raises(TypeError, match="block_dim must be an integer"):
+        wp.launch(double, dim=1000, inputs=[x], block_dim=32.0)

@@ -19,12 +19,19 @@ NUMBERS = (*INTEGERS, F32, F64)
 
 
 def require_arrays(**arrays: Any) -> None:
-    """Raise TypeError for what is no array with a dtype, and RuntimeError while a graph is captured."""
+    """Raise TypeError for what is no array with a dtype, ValueError unless all are on one device.
+
+    RuntimeError while a graph is captured.
+    """
     capture.refuse("a function of wp.utils")
+    first = ""
     for name, a in arrays.items():
         if not isinstance(a, array):
             raise TypeError(f"{name}: expected an array, got {type(a).__name__}")
         a._require_element()
+        first = first or name
+        if a.device is not arrays[first].device:
+            raise ValueError(f"{name}: is on {a.device}, but {first} is on {arrays[first].device}")
 
 
 def element_type(a: array) -> Type:

@@ -1,4 +1,4 @@
-"""Conversion of arrays to other element types. The loop is in native/src/cast.cpp."""
+"""Conversion of arrays to other element types. The loop is in native/src/cast.cpp, for GPUs in gpu/cast.py."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from .arguments import (
     require_scalar,
     require_writable,
 )
+from .gpu import cast as on_gpu
 
 __all__ = ["array_cast"]
 
@@ -72,6 +73,9 @@ def _check_shapes(a: array, b: array) -> None:
 
 
 def _convert(source: array, out: array, numbers: int) -> None:
+    if out.device.is_cuda:
+        on_gpu.convert(source, out, numbers)
+        return
     if out.is_contiguous and not overlap(source, out):
         _native.cast(source, out, numbers)
         return

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from ..lang.types import F16, F32, F64, I32, I64, U32, Scalar
-from .atomics import REDUCIBLE, Atomics, combining, neutral
+from .atomics import REDUCIBLE, Atomics, combining
 from .function import Parts
 from .lanes import Lanes, V
 from .remainder import fmod
@@ -196,21 +196,39 @@ class CudaAtomics(Atomics):
 
     def _extremum(self, kind: str, address: str, t: Scalar, value: str) -> str:
         """Floats without a sign are ordered as their bits are, as signed integers even below those with a sign; floats
-        with a sign are ordered the other way round, as unsigned integers above those without. NaN changes nothing.
+        with a sign are ordered the other way round, as unsigned integers above those without.
+
+        NaN changes nothing: it goes to memory as the integer at the end of that order. One in memory gives way to a
+        number, by the same order if its sign is right. Else the integer instruction leaves it there, which is known by
+        what was found, and it is exchanged.
         """
         w, ty, bits = self.w, llvm_type(t), f"i{t.bits}"
-        number = w.inst(f"fcmp uno {ty} {value}, {value}")
-        raw = w.inst(f"select i1 {number}, {ty} {literal(neutral(kind, t), t)}, {ty} {value}")
-        raw = self._bitcast(ty, bits, raw)
-        plain, signed, done = w.label("plain"), w.label("signed"), w.label("updated")
+        exponent = {32: 0xFF, 64: 0x7FF}[t.bits] << {32: 23, 64: 52}[t.bits]  # the bits of infinity
+        if kind == "max":
+            last, order, stays = -1, "sgt", exponent
+        else:
+            last, order, stays = (1 << (t.bits - 1)) - 1, "ugt", exponent - (1 << (t.bits - 1))
+        number = w.inst(f"fcmp ord {ty} {value}, {value}")
+        raw = w.inst(f"select i1 {number}, {bits} {self._bitcast(ty, bits, value)}, {bits} {last}")
+        loop, plain, signed, met, taken, done = (
+            w.label(hint) for hint in ("extremum", "plain", "signed", "met", "exchange", "updated")
+        )
+        w.br(loop)
+        w.start(loop)
         w.cond_br(w.inst(f"icmp sge {bits} {raw}, 0"), plain, signed)
-        found = []
+        edges = []
         for label, name in ((plain, kind), (signed, "umin" if kind == "max" else "umax")):
             w.start(label)
-            found.append((w.inst(f"atomicrmw {name} ptr {address}, {bits} {raw}{self.scope} monotonic"), w.block))
-            w.br(done)
+            edges.append((w.inst(f"atomicrmw {name} ptr {address}, {bits} {raw}{self.scope} monotonic"), w.block))
+            w.br(met)
+        w.start(met)
+        found = w.phi(bits, edges)
+        w.cond_br(w.inst(f"and i1 {number}, {w.inst(f'icmp {order} {bits} {found}, {stays}')}"), taken, done)
+        w.start(taken)
+        pair = w.inst(f"cmpxchg ptr {address}, {bits} {found}, {bits} {raw}{self.scope} monotonic monotonic")
+        w.cond_br(w.inst(f"extractvalue {{ {bits}, i1 }} {pair}, 1"), done, loop)
         w.start(done)
-        return self._bitcast(bits, ty, w.phi(bits, found))
+        return self._bitcast(bits, ty, found)
 
 
 class CudaTotals(Totals):

@@ -40,6 +40,7 @@ class Device:
         has_stream: Whether launches go to a stream; the CPU runs them at once.
         arch: The compute capability of a GPU, 0 for the CPU.
         sm_count: The multiprocessors of a GPU, 0 for the CPU.
+        max_block_dim: The most threads that a block can have.
     """
 
     # What programs ask a device for; these are the answers for the CPU.
@@ -53,6 +54,7 @@ class Device:
     pci_bus_id: str | None = None
     arch = 0
     sm_count = 0
+    max_block_dim = 1024
 
     def __init__(self, alias: str, name: str, ordinal: int, id: int):
         self.alias, self.name, self.ordinal, self.id = alias, name, ordinal, id

@@ -18,7 +18,7 @@ from ..lang.types import Array, indexed_array
 from . import backward, capture, recording
 from .device import Device, get_device
 from .generic import instance_for, remember
-from .plans import STRIDED, Options, as_indexed, options_for, plan_for, shared_array
+from .plans import STRIDED, USUAL_BLOCK, Options, as_indexed, options_for, plan_for, shared_array
 
 __all__ = ["Launch", "init", "launch"]
 
@@ -61,7 +61,7 @@ def _launch(
         record_cmd: return a `Launch` that repeats this launch quickly, instead of running it.
         record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; of no effect on the CPU.
-        block_dim: accepted; of no effect on the CPU.
+        block_dim: how many threads a block has on a GPU; of no effect on the CPU.
         interpret: run the kernel as plain Python, thread by thread, for a debugger.
         adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
         adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
@@ -97,7 +97,7 @@ def _launch(
         return None
     try:
         if where.is_cuda:
-            return _run_on_gpu(kernel, instance, dim, args, record_cmd, where)
+            return _run_on_gpu(kernel, instance, dim, args, record_cmd, where, block_dim)
         if not recording.active():
             return _run(kernel, instance, dim, args, record_cmd, interpret)
         return _run_watched(kernel, instance, dim, args, record_tape, record_cmd, interpret)
@@ -143,13 +143,25 @@ def _ready(kernel: Kernel, instance: Kernel, options: Options, args: Sequence[An
 
 
 def _run_on_gpu(
-    kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], record_cmd: bool, device: Device
+    kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], record_cmd: bool, device: Device, block_dim: Any
 ) -> Any:
     if recording.tape() is not None or recording.follower() is not None:
         raise RuntimeError(f"kernel `{kernel.name}`: gradients of launches on GPUs are not recorded in this version")
     capture.refuse(f"kernel `{kernel.name}`: launches on GPUs are not captured in this version; this one was made")
-    plan = _ready(kernel, instance, options_for(instance, device), args)
+    options = options_for(instance, device, _block_dim(kernel, block_dim, device))
+    plan = _ready(kernel, instance, options, args)
     return Launch(instance, plan, dim, args) if record_cmd else plan.launch(dim, args)
+
+
+def _block_dim(kernel: Kernel, value: Any, device: Device) -> int:
+    """The threads of a block, as the launch says."""
+    if value is None:
+        return USUAL_BLOCK
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"kernel `{kernel.name}`: block_dim must be an integer, got {type(value).__name__}")
+    if not 1 <= value.__index__() <= device.max_block_dim:
+        raise ValueError(f"kernel `{kernel.name}`: block_dim: {device} takes 1 to {device.max_block_dim}, got {value}")
+    return value.__index__()
 
 
 def _interpret(launch: InterpretedLaunch, record_cmd: bool) -> InterpretedLaunch | None:

@@ -32,7 +32,7 @@ from .dtypes import Element
 from .dtypes import element as element_of_type
 from .indexed import indexedarray
 from .launch import launch
-from .plans import lock
+from .plans import USUAL_BLOCK, lock
 
 __all__ = ["map"]
 
@@ -62,8 +62,8 @@ def map(
             function takes them so, else of the scalar type of the first array.
         out: The array to write, or one for each result; made if left out.
         return_kernel: Return the kernel instead of running it; its parameters are the inputs, then the results.
-        block_dim: Accepted; of no effect on the CPU.
-        device: Where to run; by default the current device.
+        block_dim: How many threads a block has on a GPU; of no effect on the CPU.
+        device: Where to run; by default where the first array is.
 
     Returns:
         The array of results, a list of them if the function returns several, or the kernel.
@@ -80,8 +80,9 @@ def map(
     >>> wp.map(wp.clamp, a, 1.5, 2.5, out=a).list()
     [1.5, 2.0, 2.5]
     """
-    get_device(device)
-    return mapping_of(func, sys._getframe(1)).run(inputs, out, return_kernel)
+    where = None if device is None else get_device(device)
+    blocks = USUAL_BLOCK if block_dim is None else block_dim
+    return mapping_of(func, sys._getframe(1)).run(inputs, out, return_kernel, where, blocks)
 
 
 class Mapped(NamedTuple):
@@ -108,7 +109,14 @@ class Mapping:
         self.name, self.callee, self.call, self.params, self.required = name, callee, call, params, required
         self._mapped: dict[tuple, Mapped] = {}
 
-    def run(self, inputs: Sequence[Any], out: Any = None, return_kernel: bool = False) -> Any:
+    def run(
+        self,
+        inputs: Sequence[Any],
+        out: Any = None,
+        return_kernel: bool = False,
+        device: Device | None = None,
+        block_dim: int = USUAL_BLOCK,
+    ) -> Any:
         """Apply the function; see `map`."""
         if np.ndarray in (types := [type(x) for x in inputs]):
             inputs = [array(x, copy=False) if t is np.ndarray else x for x, t in zip(inputs, types)]
@@ -119,11 +127,13 @@ class Mapping:
                 plain = _plain(x)
                 key.append((plain.dtype_id, plain.ndim, plain is x))
                 differ = differ or (shape is not None and shape != x.shape)
+                if shape is None and device is None:
+                    device = plain.device
                 shape = x.shape
                 grad = grad or plain._grad is not None
             else:
                 key.append(type(x))
-        if shape is None:
+        if shape is None or device is None:
             raise ValueError(f"wp.map of `{self.name}` needs at least one array among its arguments")
         masks: tuple = ()
         through: tuple[bool, ...] = ()  # which results are written through index arrays
@@ -142,18 +152,18 @@ class Mapping:
         if return_kernel:
             return found.kernel
         if given is None:
-            outputs = self._allocate(found, shape, grad)
+            outputs = self._allocate(found, shape, grad, device)
         else:
             outputs = self._checked(found, shape, given)
             inputs = [_apart(x, outputs) if isinstance(x, _ARRAYS) else x for x in inputs]
-        launch(found.kernel, shape, (*inputs, *outputs))
+        launch(found.kernel, shape, (*inputs, *outputs), device=device, block_dim=block_dim)
         return outputs[0] if len(outputs) == 1 else list(outputs)
 
     # -- results ------------------------------------------------------------------------------------------------
 
     @staticmethod
-    def _allocate(found: Mapped, shape: Shape, grad: bool) -> list[array]:
-        made = [array._empty(e, shape) for e in found.results]
+    def _allocate(found: Mapped, shape: Shape, grad: bool, device: Device) -> list[array]:
+        made = [array._empty(e, shape, device) for e in found.results]
         if grad:
             for x, e in zip(made, found.results):
                 scalar = element(e.type)

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 import numpy as np
 
 from .. import _native, config
-from ..codegen.target import cuda, host
+from ..codegen.target import GpuOptions, cuda, host
 from ..compiler import Artifact, CompileRequest, compile
 from ..front import digest, notices
 from ..lang.kernel import Kernel, on_redefinition
@@ -31,6 +31,7 @@ from .indexed import indexedarray
 
 MODULE_OPTIONS = "__warp_core_options__"  # the global name under which a module keeps its options
 STRIDED, FLAT, ATOMIC = 1, 2, 4  # bits of a variant, as native/python/plan.h has them
+USUAL_BLOCK = 256  # threads of a block, if a launch does not say, as in native/python/launch.cpp
 
 
 class Options(NamedTuple):
@@ -41,6 +42,7 @@ class Options(NamedTuple):
     adjoint: str = ""
     exact: bool = False  # without fused multiply-adds, so that an adjoint computes the bits that the launch did
     device: int = 0  # the number of the device
+    block_dim: int = 0  # threads of a block, where that makes a difference; 0 for USUAL_BLOCK
 
 
 class Loaded:
@@ -74,11 +76,12 @@ lock = threading.RLock()  # held while kernels are made
 os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
-def options_for(kernel: Kernel, device: Device = CPU) -> Options:
-    """The options that a launch of `kernel` on a device runs with now."""
+def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = USUAL_BLOCK) -> Options:
+    """The options that a launch of `kernel` on a device, in blocks of so many threads, runs with now."""
     own = kernel.options.get("module_options") or {}
     mode = own.get("mode") or module_option(kernel, "mode") or config.mode
-    return Options(mode == "debug" or config.verify_fp, config.deterministic, device=device.id)
+    blocks = block_dim if device.is_cuda and block_dim != USUAL_BLOCK else 0
+    return Options(mode == "debug" or config.verify_fp, config.deterministic, device=device.id, block_dim=blocks)
 
 
 def module_option(kernel: Kernel, name: str) -> Any:
@@ -141,6 +144,7 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
         contract=target.fma and not options.exact,
         adjoint=options.adjoint,
         additions="atomic" if variant & ATOMIC else "ordered" if options.deterministic else "logged",
+        gpu=GpuOptions(block_dim=options.block_dim or USUAL_BLOCK),
     )
 
 
@@ -299,6 +303,7 @@ class _GpuMaker(_Maker):
             params,
             self.artifact.arity,
             device_id=self.options.device,
+            block_dim=self.options.block_dim or USUAL_BLOCK,
             on_missing=self.on_missing,
             on_failure=self.on_failure,
             convert=self.convert,

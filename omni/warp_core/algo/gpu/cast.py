@@ -1,0 +1,31 @@
+"""Conversion of arrays on GPUs: one thread for each number, by the conversions of the kernel language."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ...lang.types import Type
+from ...lang.values import python_type
+from ...runtime.array import array
+from ...runtime.create import empty_like
+from ...runtime.map import Mapping
+from ...runtime.memory import copy, overlap
+from ..arguments import scalar_of
+from .arrays import numbers
+
+
+def convert(source: array, out: array, count: int) -> None:
+    """Convert the first `count` numbers of a contiguous array to those of `out`."""
+    whole = out.is_contiguous and not overlap(source, out)
+    made = out if whole else empty_like(out, requires_grad=False)
+    if not whole:
+        copy(made, out)
+    if count:
+        _conversion(scalar_of(out)).run((numbers(source, count),), numbers(made, count))
+    if not whole:
+        copy(out, made)
+
+
+@cache
+def _conversion(to: Type) -> Mapping:
+    return Mapping("array_cast", python_type(to), params=("x",))
