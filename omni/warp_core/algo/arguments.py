@@ -10,7 +10,6 @@ from typing import Any
 
 from ..lang.structs import spell
 from ..lang.types import F32, F64, I32, I64, U32, U64, Packed, Scalar, Type
-from ..runtime import capture
 from ..runtime.array import array
 from ..runtime.memory import overlap
 
@@ -19,11 +18,7 @@ NUMBERS = (*INTEGERS, F32, F64)
 
 
 def require_arrays(**arrays: Any) -> None:
-    """Raise TypeError for what is no array with a dtype, ValueError unless all are on one device.
-
-    RuntimeError while a graph is captured.
-    """
-    capture.refuse("a function of wp.utils")
+    """Raise TypeError for what is no array with a dtype, ValueError unless all are on one device."""
     first = ""
     for name, a in arrays.items():
         if not isinstance(a, array):

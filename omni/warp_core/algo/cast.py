@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import _native
 from ..lang.types import SCALARS
-from ..runtime import recording
+from ..runtime import capture, recording
 from ..runtime.array import array
 from ..runtime.create import empty_like
 from ..runtime.memory import copy, overlap
@@ -77,9 +77,9 @@ def _convert(source: array, out: array, numbers: int) -> None:
         on_gpu.convert(source, out, numbers)
         return
     if out.is_contiguous and not overlap(source, out):
-        _native.cast(source, out, numbers)
+        capture.call(_native.cast, source, out, numbers, label=f"cast {numbers} numbers", writes=[out])
         return
     made = empty_like(out, requires_grad=False)
     copy(made, out)
-    _native.cast(source, made, numbers)
+    capture.call(_native.cast, source, made, numbers, label=f"cast {numbers} numbers", writes=[made])
     copy(out, made)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .. import _native
-from ..runtime import recording
+from ..runtime import capture, recording
 from ..runtime.array import array
 from ..runtime.dtypes import Element, element
 from ..runtime.memory import overlap
@@ -99,6 +99,8 @@ def _reduce(a: array, b: array | None, out: Any, kind: Element, count_name: str,
         axis = check_axis(axis, a)
         shape = (*a.shape[:axis], 1, *a.shape[axis + 1 :])
         outer, length, inner = math.prod(a.shape[:axis]), a.shape[axis], math.prod(a.shape[axis + 1 :])
+    if out is None and axis is None:
+        capture.refuse("a sum that is a number (give out=)")
     whole = length
     if count is not None:
         length = check_count(count_name, count, length, f"there are {length} elements")
@@ -130,7 +132,8 @@ def _write(sums: array, a: array, b: array | None, extents: tuple[int, int, int]
     target = sums
     if overlap(sums, a) or (b is not None and overlap(sums, b)):
         target = array._empty(sums._require_element(), sums.shape)
-    _native.reduce(target, a, b, *extents)
+    what = f"sum of {a.size}" if b is None else f"inner product of {a.size}"
+    capture.call(_native.reduce, target, a, b, *extents, label=what, writes=[target])
     if target is not sums:
         sums.assign(target)
 

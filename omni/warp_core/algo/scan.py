@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _native
 from ..lang.types import I32
-from ..runtime import recording
+from ..runtime import capture, recording
 from ..runtime.array import array
 from ..runtime.create import empty_like
 from ..runtime.memory import copy, overlap
@@ -67,7 +67,7 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
 
 def _scan(source: array, out: array, inclusive: bool) -> None:
     sums = out if out.is_contiguous else empty_like(out, requires_grad=False)
-    _native.scan(source, sums, inclusive)
+    capture.call(_native.scan, source, sums, inclusive, label=f"scan of {source.size}", writes=[sums])
     if sums is not out:
         copy(out, sums)
 
@@ -118,11 +118,17 @@ def runlength_encode(
     source = values.contiguous()
     if any(overlap(source, a) for a in outputs.values()):
         source = source._copied()
-    runs = _native.runlength_encode(source, count, run_values, run_lengths)
     if run_count is None:
-        return runs
-    run_count.flatten()[:1].fill_(runs)
+        capture.refuse("a number of runs (give run_count=)")
+        return _native.runlength_encode(source, count, run_values, run_lengths)
+    counted = run_count.flatten()[:1]
+    written = [run_values, run_lengths, counted]
+    capture.call(_encode, source, count, *written, label=f"run lengths of {count}", writes=written)
     return run_count
+
+
+def _encode(source: array, count: int, run_values: array, run_lengths: array, run_count: array) -> None:
+    run_count.fill_(_native.runlength_encode(source, count, run_values, run_lengths))
 
 
 def _check_run_count(run_count: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _native
 from ..lang.types import I32
-from ..runtime import recording
+from ..runtime import capture, recording
 from ..runtime.array import array
 from .arguments import (
     NUMBERS,
@@ -58,7 +58,8 @@ def radix_sort_pairs(
     begin, end = integer("begin_bit", begin_bit), bits if end_bit is None else integer("end_bit", end_bit)
     if not 0 <= begin <= end <= bits:
         raise ValueError(f"begin_bit, end_bit: [{begin}, {end}) is no range of the {bits} bits of a key")
-    _native.radix_sort_pairs(keys, values, count, begin, end)
+    pairs = [keys, values]
+    capture.call(_native.radix_sort_pairs, *pairs, count, begin, end, label=f"sort {count} pairs", writes=pairs)
 
 
 def segmented_sort_pairs(
@@ -96,7 +97,8 @@ def segmented_sort_pairs(
     ends = None if segment_end_indices is None else _indices("segment_end_indices", segment_end_indices)
     if ends is not None and ends.size != starts.size:
         raise ValueError(f"segment_end_indices: expected {starts.size} ends, one for each start, got {ends.size}")
-    _native.segmented_sort_pairs(keys, values, count, starts, ends)
+    what = f"sort {count} pairs in segments"
+    capture.call(_native.segmented_sort_pairs, keys, values, count, starts, ends, label=what, writes=[keys, values])
 
 
 def _check_pairs(keys: Any, values: Any, count: Any) -> int:

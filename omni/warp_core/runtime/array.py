@@ -194,7 +194,9 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
                 self._refs = data._refs
             return False
         self._allocate(element, found.shape, CPU)
-        memory.assign(self._numbers(), numbers)
+        if capture.current() is not None:
+            numbers = _lasting(numbers, data)
+        capture.call(memory.assign, self._numbers(), numbers, label="assign", writes=[self], keep=data)
         references.replace(self, self._layout(), found.refs)
         return True
 
@@ -401,7 +403,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             place = (*views.expand(key, self.ndim), ...)
             if capture.current() is not None:
                 numbers = _lasting(numbers, value)
-            capture.call(memory.assign, self._numbers()[place], numbers, label="assign", keep=(self, value))
+            capture.call(memory.assign, self._numbers()[place], numbers, label="assign", writes=[self], keep=value)
         references.replace(self, layout, refs)
         if recording.watched():
             recording.copied(self[key], value) if isinstance(value, array) else self._forget(layout)

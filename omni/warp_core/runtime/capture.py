@@ -7,7 +7,7 @@ functions are in `graph`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _native
@@ -70,13 +70,25 @@ def _take(launch: Any) -> bool:
     return graph is not None
 
 
-def call(function: Callable[..., Any], *args: Any, label: str, keep: Any = None) -> None:
-    """Call a function, or put the call into the graph. `keep` is what the arguments point to."""
+def call(function: Callable[..., Any], *args: Any, label: str, writes: Sequence[Any] | None, keep: Any = None) -> None:
+    """Call a function, or put the call into the graph.
+
+    Args:
+        function: what to call. It tells native code (`before_write`) where it writes.
+        args: its arguments.
+        label: what pictures show.
+        writes: the arrays that it writes; None if that is not known.
+        keep: what else the arguments point to.
+    """
     graph = current()
     if graph is None:
         function(*args)
-    else:
-        graph.add_call(function, args, label, keep)
+        return
+    if writes is None:
+        _native.before_any_write()
+    for a in writes or ():
+        _native.before_write(*a._span)
+    graph.add_call(function, args, label, (writes, keep))
 
 
 def refuse(what: str) -> None:

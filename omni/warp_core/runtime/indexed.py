@@ -17,7 +17,7 @@ from ..lang.generics import Pattern
 from ..lang.indexed import IndexedAnnotation, indexed_name, indexed_pattern
 from ..lang.structs import descriptor_bytes
 from ..lang.types import I32, Type
-from . import elements, ingest, memory, recording, views
+from . import capture, elements, ingest, memory, recording, views
 from .arithmetic import Arithmetic
 from .device import Device, get_device
 from .dtypes import element_of
@@ -125,6 +125,7 @@ class indexedarray(Arithmetic):
 
     def _places(self) -> tuple[np.ndarray, ...]:
         """Where the elements are, as NumPy indexes: one array per dimension that broadcast to the shape."""
+        capture.refuse("finding the elements of an indexed array")
         data = self._data()
         each = [np.arange(n) if i is None else i._numbers().astype(np.int64) for n, i in zip(data.shape, self.indices)]
         for d, (places, n) in enumerate(zip(each, data.shape)):

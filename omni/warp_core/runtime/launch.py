@@ -167,7 +167,7 @@ def _block_dim(kernel: Kernel, value: Any, device: Device) -> int:
 def _interpret(launch: InterpretedLaunch, record_cmd: bool) -> InterpretedLaunch | None:
     if record_cmd:
         return launch
-    capture.call(launch.launch, label=f"{launch.kernel.name} {launch.dim} interpreted")
+    capture.call(launch.launch, label=f"{launch.kernel.name} {launch.dim} interpreted", writes=None)
     return None
 
 

@@ -108,6 +108,7 @@ def product(a: Any, b: Any) -> Any:
         raise ValueError(f"`@` cannot multiply shapes {a.shape} and {b.shape}{more}")
     shape = (*a.shape[:-1], *b.shape[1:])
     if t.type not in _FLOATS:
+        capture.refuse("a product of matrices of integers")
         return array(a._numbers() @ b._numbers(), dtype=t.dtype)
     d = array._empty(t, shape)
     d.requires_grad = a.requires_grad or b.requires_grad
@@ -188,7 +189,6 @@ def _same(x: array, y: array) -> bool:
 
 
 def _multiply(a: array, b: array, c: array, d: array, alpha: float, beta: float) -> None:
-    capture.refuse("a product of matrices")
     terms = [
         (a, lambda t, out: _multiply(t, b, out, out, alpha, 0.0)),
         (b, lambda t, out: _multiply(a, t, out, out, alpha, 0.0)),
@@ -198,6 +198,10 @@ def _multiply(a: array, b: array, c: array, d: array, alpha: float, beta: float)
     recording.sums(d, terms)
     if recording.follows(d, a, b, c):
         _record(a, b, c, d, alpha, beta)
+    capture.call(_compute, a, b, c, d, alpha, beta, label=f"product of {a.shape} and {b.shape}", writes=[d])
+
+
+def _compute(a: array, b: array, c: array, d: array, alpha: float, beta: float) -> None:
     out = d._to_write()
     with np.errstate(over="ignore", invalid="ignore"):
         if alpha == 1.0 and beta == 0.0 and a._require_element().type is not F16:

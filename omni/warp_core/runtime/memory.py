@@ -37,11 +37,10 @@ def fill(target: Any, pattern: bytes) -> None:
         return
     label = f"fill {target.capacity} bytes"
     if target.is_contiguous:
-        capture.call(_native.fill, target._address, target.capacity, pattern, label=label, keep=target)
+        capture.call(_native.fill, target._address, target.capacity, pattern, label=label, writes=[target])
     else:
-        capture.call(
-            _native.fill_strided, target._address, target.strides, target.shape, pattern, label=label, keep=target
-        )
+        where = target._address, target.strides, target.shape
+        capture.call(_native.fill_strided, *where, pattern, label=label, writes=[target])
 
 
 def _fill_on_gpu(target: Any, pattern: bytes) -> None:
@@ -136,7 +135,7 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
         return
     if dest.is_contiguous and src.is_contiguous and not overlap(dest, src):
         to, at = dest._address + dest_offset * size, src._address + src_offset * size
-        capture.call(_native.copy, to, at, n * size, label=f"copy {n * size} bytes", keep=(dest, src))
+        capture.call(_native.copy, to, at, n * size, label=f"copy {n * size} bytes", writes=[dest], keep=src)
         return
     if dest.shape != src.shape or n != src.size:
         if not all(a.ndim == 1 or a.is_contiguous for a in (dest, src)):
@@ -146,7 +145,7 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
     if overlap(dest, src):
         src = src._copied()
     places = dest._address, dest.strides, src._address, src.strides, dest.shape, size
-    capture.call(_native.copy_strided, *places, label=f"copy {n * size} bytes", keep=(dest, src))
+    capture.call(_native.copy_strided, *places, label=f"copy {n * size} bytes", writes=[dest], keep=src)
 
 
 def _copy_with_gpus(dest: Any, src: Any, dest_offset: int, src_offset: int, n: int) -> None:
