@@ -1,6 +1,7 @@
 // omni.warp_core._native: see omni/warp_core/_native.pyi for the interface.
 #include "numbers.h"
 #include "py_array.h"
+#include "py_seals.h"
 #include "py_spans.h"
 #include "values.h"
 
@@ -9,6 +10,7 @@ NB_MODULE(_native, m) {
     wc::bind_arrays(m);
     wc::bind_memory(m);
     wc::bind_spans(m);
+    wc::bind_seals(m);
     wc::bind_algorithms(m);
     wc::bind_loader(m);
     wc::bind_plans(m);

@@ -5,24 +5,12 @@
 #include <vector>
 
 #include "gil.h"
-#include "py_array.h"
+#include "py_memory.h"
 #include "py_spans.h"
-#include "warp_core/memory.h"
 #include "warp_core/pool.h"
 
 namespace wc {
 namespace {
-
-// Owns one allocation.
-struct Buffer {
-    explicit Buffer(int64_t n) : memory(allocate(n)), nbytes(n) {}
-    ~Buffer() { release(memory); }
-    Buffer(const Buffer&) = delete;
-    Buffer& operator=(const Buffer&) = delete;
-    void* memory;
-    int64_t nbytes;
-    bool shared = false;  // others know the address, and may write at any time
-};
 
 template <class F>
 void without_gil_if_large(int64_t nbytes, F&& f) {

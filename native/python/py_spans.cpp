@@ -85,17 +85,29 @@ bool any_set(uintptr_t at, int64_t nbytes) {
 
 }  // namespace
 
-void before_write(Range range) {
-    if (!watching() || told().is_none()) return;
+namespace {
+
+void tell_watchers(Range range) {
+    if (watched.empty() || told().is_none()) return;
     nb::list met = objects<WatchedSpan>(watched, range);
     if (met.size()) told()(met);
+}
+
+}  // namespace
+
+void before_write(Range range) {
+    if (sealed_tapes) touch_seals(range);
+    tell_watchers(range);
 }
 
 void before_write(const Array& array) {
     if (watching()) before_write(range_of(array.view, array.view.data, array.ndim, dtype(array.dtype).itemsize));
 }
 
-void before_any_write() { before_write(Range{0, UINTPTR_MAX}); }
+void before_any_write() {
+    if (sealed_tapes) doubt_seals();
+    tell_watchers(Range{0, UINTPTR_MAX});
+}
 
 void bind_spans(nb::module_& m) {
     nb::class_<Span>(m, "Span")
@@ -111,6 +123,13 @@ void bind_spans(nb::module_& m) {
         "before_write", [](uintptr_t low, uintptr_t high) { before_write(Range{low, high}); }, nb::arg("low"),
         nb::arg("high"));
     m.def("before_any_write", &before_any_write);
+    m.def(
+        "before_sharing",
+        [](uintptr_t low, uintptr_t high) {
+            if (sealed_tapes) open_seals(Range{low, high});
+            tell_watchers(Range{low, high});
+        },
+        nb::arg("low"), nb::arg("high"));
     m.def("on_write", [](nb::object f) { told() = std::move(f); }, nb::arg("function").none());
     m.def(
         "gradients_in", [](uintptr_t low, uintptr_t high) { return objects<GradientSpan>(gradients, {low, high}); },

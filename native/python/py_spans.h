@@ -1,13 +1,14 @@
-// Spans of memory that Python watches: it is told before native code writes to them.
+// Spans of memory that Python watches: it is told before native code writes to them; so are the seals of tapes.
 #pragma once
-#include "py_array.h"
+#include "py_seals.h"
 #include "warp_core/spans.h"
 
 namespace wc {
 
 extern SpanSet watched;  // the spans, as Span objects of Python
 
-inline bool watching() { return !watched.empty(); }
+// Whether anybody is to be told of writes.
+inline bool watching() { return !watched.empty() || sealed_tapes != 0; }
 
 // To be called before native code writes to `range`, with the GIL. Raises what Python raises.
 void before_write(Range range);

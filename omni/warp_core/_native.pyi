@@ -213,11 +213,48 @@ def watching() -> bool:
 def before_write(low: int, high: int) -> None:
     """Tell of a write that Python is about to do."""
 
+def before_sharing(low: int, high: int) -> None:
+    """Tell that others may write to a range from now on, and nobody will tell of that."""
+
 def before_any_write() -> None:
     """Tell of writes of which nobody knows where they go."""
 
 def gradients_in(low: int, high: int) -> list[Any]:
     """The gradient spans that meet a range."""
+
+class Seals:
+    """What a tape last saw of the memory that its steps use."""
+
+    suspended: bool
+    def __init__(self) -> None: ...
+    def __len__(self) -> int: ...
+    def use(self, arrays: Sequence[Any], place: Any) -> tuple[int, int, Any, Any] | None:
+        """Note that a step at `place` uses arrays, unless the memory of one is not as the tape has seen it: then give
+        the number of that array, OVERWRITTEN or CHANGED, the place of the step before and that of the change.
+        """
+
+    def wrote(self, arrays: Sequence[Any], changed: bool) -> None:
+        """Take what arrays hold as written by the tape; in any case if `changed`, else if it was told of a write."""
+
+    def renew(self, array: Any) -> bool:
+        """Forget what an array held, which is overwritten as a whole. False if other arrays reach beyond it."""
+
+    def clear(self) -> None: ...
+
+OVERWRITTEN: int
+CHANGED: int
+
+def seal_for(seals: Seals | None) -> None:
+    """Say which tape records."""
+
+def set_unseen(count: int) -> int:
+    """Say whether a tape sees what this thread writes: if 0. Returns what was said before."""
+
+def on_unseen_write(function: Callable[[], Any]) -> None:
+    """Call a function to know the place of a write that no tape sees."""
+
+def fingerprint(ptr: int, nbytes: int) -> int:
+    """A number of 64 bits made of bytes in memory."""
 
 def any_set(ptr: int, nbytes: int) -> bool:
     """Whether any byte is not 0."""

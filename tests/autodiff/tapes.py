@@ -2,11 +2,13 @@
 
 `Program(seed).run(start)` runs the same steps on arrays of the given numbers, on a tape or not; the loss is a weighted
 sum of everything in the end. All is float64, so central differences are a sharp judge. What comes after the loss is
-there to disturb: it must not change a gradient.
+there to disturb: it must not change a gradient. With `unseen`, NumPy and launches that no tape records write in
+between, too.
 """
 
 from __future__ import annotations
 
+import ctypes
 import random
 from collections.abc import Callable
 from typing import Any
@@ -81,6 +83,12 @@ def gather(x: F, weights: F, total: F):
     wp.atomic_add(total, 0, x[i] * weights[i])
 
 
+@wp.kernel
+def fill_two(x: F, value: wp.float64):
+    i = wp.tid()
+    x[i] = value
+
+
 @wp.func
 def bend(a: wp.float64, b: wp.float64):
     return a * b - wp.sin(a)
@@ -89,11 +97,14 @@ def bend(a: wp.float64, b: wp.float64):
 class Program:
     """The steps of one program: functions of the environment, which maps names to arrays."""
 
-    def __init__(self, seed: int):
+    def __init__(self, seed: int, unseen: bool = False):
         self.r = random.Random(seed)
         self.steps: list[tuple[str, Callable[[dict[str, Any]], None]]] = []
+        self.unseen = unseen
         for _ in range(self.r.randint(3, 9)):
             self.step()
+            if unseen and self.r.random() < 0.3:
+                self.hidden()
         self.after = [self.disturbance() for _ in range(3)]
         self.weights = [self.r.uniform(-1, 1) for _ in range(6 * SIZE)]
 
@@ -273,6 +284,49 @@ class Program:
             ]
         )
 
+    def hidden(self) -> None:
+        """What a tape does not see: some of it changes nothing."""
+        (p,) = self.pick(1)
+        k, value = self.r.randint(0, SIZE - 3), self.r.uniform(-1, 1)
+
+        def show(e: dict[str, Any]) -> None:
+            e["shown"] = e[p].numpy()
+
+        def write(e: dict[str, Any]) -> None:
+            e[p].numpy()[k : k + 2] = value
+
+        def write_shown(e: dict[str, Any]) -> None:
+            if "shown" in e:
+                e["shown"][k] = value
+
+        def write_address(e: dict[str, Any]) -> None:
+            ctypes.c_double.from_address(e[p].ptr + 8 * k).value = value
+
+        def write_the_same(e: dict[str, Any]) -> None:
+            e[p].numpy()[:] = e[p].numpy().copy()
+
+        def write_and_take_back(e: dict[str, Any]) -> None:
+            before = e[p].numpy().copy()
+            e[p].numpy()[:] = 9.0
+            e[p].numpy()[:] = before
+
+        def launch(e: dict[str, Any]) -> None:
+            wp.launch(fill_two, dim=2, inputs=[e[p][k : k + 2], value], record_tape=False)
+
+        self.add(
+            *self.r.choice(
+                [
+                    (f"show {p}", show),
+                    (f"NumPy writes {p}[{k}:]", write),
+                    (f"NumPy writes what was shown, [{k}]", write_shown),
+                    (f"ctypes writes {p}[{k}]", write_address),
+                    (f"NumPy writes the same to {p}", write_the_same),
+                    (f"NumPy writes {p} and takes it back", write_and_take_back),
+                    (f"an unrecorded launch writes {p}[{k}:]", launch),
+                ]
+            )
+        )
+
     # -- running ----------------------------------------------------------------------------------------------------
 
     def text(self) -> str:
@@ -284,9 +338,14 @@ class Program:
     def _follow(self, e: dict[str, Any]) -> tuple[dict[str, Any], wp.array]:
         grad = e["a"].requires_grad
         first = dict(e)
+        if self.unseen:  # what was there before the first step is no concern of the tape
+            scratch = wp.zeros(1, dtype=wp.float64, requires_grad=grad)
+            for x in first.values():
+                wp.launch(gather, dim=SIZE, inputs=[x, x, scratch])
         for _, run in self.steps:
             run(e)
         loss = wp.zeros(1, dtype=wp.float64, requires_grad=grad)
+        e.pop("shown", None)
         everything = [*e.values(), *(x for name, x in first.items() if x is not e[name])]
         for k, x in enumerate(everything):
             weights = wp.array(self.weights[k * SIZE : (k + 1) * SIZE], dtype=wp.float64)
@@ -315,9 +374,9 @@ class Program:
         return np.array([e["first"][name].grad.numpy() for name in "abc"])
 
 
-def verdict(seed: int) -> tuple[str, str]:
+def verdict(seed: int, unseen: bool = False) -> tuple[str, str]:
     """Whether the gradient of a program is right, refused, wrong, or unclear where differences do not agree."""
-    program = Program(seed)
+    program = Program(seed, unseen)
     start = np.random.default_rng(seed).uniform(-1.0, 1.0, (3, SIZE))
     try:
         found = program.gradient(start)

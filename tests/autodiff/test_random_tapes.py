@@ -29,6 +29,16 @@ def test_programs(first, record_property):
 
 
 @pytest.mark.parametrize("first", range(LOW, HIGH, CHUNK))
+def test_programs_with_writes_that_no_tape_sees(first, record_property):
+    verdicts = {seed: verdict(seed, unseen=True) for seed in range(first, min(first + CHUNK, HIGH))}
+    counts = Counter(kind for kind, _ in verdicts.values())
+    record_property("gradients", dict(counts))
+    assert not {seed: why for seed, (kind, why) in verdicts.items() if kind == "wrong"}
+    for why in (why for kind, why in verdicts.values() if kind == "refused"):
+        assert re.search("used this memory, and since then (NumPy|it was overwritten)", why)
+
+
+@pytest.mark.parametrize("first", range(LOW, HIGH, CHUNK))
 def test_running_twice_or_forward_or_within_a_budget_gives_the_same(first):
     refused = "needs .* as it was then"
     for seed in range(first, min(first + CHUNK, HIGH)):

@@ -211,15 +211,20 @@ def test_versions_are_shared():
 
 
 def test_shared_memory_that_did_not_change_is_kept_once():
-    x = active(VALUES)
-    shown = x.numpy()
+    @wp.kernel
+    def product(a: F, b: F, c: F):
+        i = wp.tid()
+        c[i] = a[i] * b[i]
+
+    x, scale = active(VALUES), wp.array(VALUES, dtype=float)
+    shown = scale.numpy()
     tape = wp.Tape()
     with tape:
         for _ in range(5):
-            wp.launch(square, 4, inputs=[x, active([0.0] * 4)])
+            wp.launch(product, 4, inputs=[x, scale, active([0.0] * 4)])
         assert tape.memory_used == 16
-        shown[0] = 9.0
-        wp.launch(square, 4, inputs=[x, active([0.0] * 4)])
+        shown[0] = 9.0  # nothing flows to it
+        wp.launch(product, 4, inputs=[x, scale, active([0.0] * 4)])
     assert tape.memory_used == 32
 
 

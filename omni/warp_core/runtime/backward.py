@@ -17,12 +17,12 @@ import numpy as np
 
 from .. import _native, config
 from ..autodiff.times import AFTER, BEFORE
-from ..compiler import adjoint_facts
+from ..compiler import adjoint_facts, effects
 from ..lang.indexed import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.scalars import uint64
 from ..lang.types import Array, Struct, Type, indexed_array
-from . import claims, memory, plans
+from . import claims, memory, plans, seals
 from .array import array
 from .create import zeros
 from .device import Device
@@ -118,6 +118,7 @@ class Inactive:
     arrays: list[array]
 
     exact = False
+    active: tuple[array, ...] = ()
 
     def written(self) -> list[array]:
         """None that matters."""
@@ -136,12 +137,13 @@ class Inactive:
         """Nothing flows through."""
 
 
-def record(kernel: Kernel, dim: Any, args: Sequence[Any], place: Place) -> Recorded | Inactive:
+def record(kernel: Kernel, dim: Any, args: Sequence[Any], place: Place, sealed: _native.Seals) -> Recorded | Inactive:
     """Note a launch that is about to run, and keep what its adjoint needs, if any of its arrays has a gradient.
 
     Raises:
         CompileError: the kernel cannot be differentiated.
         ValueError: arrays of different element types share memory, which gradients could not follow.
+        RuntimeError: an array has changed in a way that the tape has not seen.
     """
     held = [as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
     named = [(a, name) for value, (name, _) in zip(held, kernel.params) for a in arrays_in(value)]
@@ -153,13 +155,29 @@ def record(kernel: Kernel, dim: Any, args: Sequence[Any], place: Place) -> Recor
     options = _options(kernel, arrays)
     known = facts(kernel, options)
     if known.notes:
-        return record(kernel.noting(known.notes), dim, [*args, *(_notes(dim) for _ in known.notes)], place)
+        return record(kernel.noting(known.notes), dim, [*args, *(_notes(dim) for _ in known.notes)], place, sealed)
     if AFTER in known.reads:
         options = options._replace(exact=True)
         known = facts(kernel, options)
+    active = [a for a in arrays if a.grad is not None]
+    names = [name for a, name in named if a.grad is not None]
+    seals.use(
+        sealed,
+        active,
+        place,
+        seals.names_of(f"kernel `{kernel.name}`", names),
+        lambda number: _covers(kernel, dim, held, active[number]),
+    )
     kept = _keep(kernel, held, known, BEFORE, place)
     dim = tuple(dim) if isinstance(dim, list) else dim  # a list may change until backward
-    return Recorded(kernel, dim, held, options, kept, known, [a for a in arrays if a.grad is not None])
+    return Recorded(kernel, dim, held, options, kept, known, active)
+
+
+def _covers(kernel: Kernel, dim: Any, args: Sequence[Any], a: array) -> bool:
+    """Whether a launch overwrites an array without reading it."""
+    grid = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
+    uses = [access for value, access in zip(args, effects(kernel).params) if a in arrays_in(value)]
+    return a.is_contiguous and a.shape == grid and all(access.covers for access in uses)
 
 
 def _keep(kernel: Kernel, args: Sequence[Any], known: Facts, time: int, place: Place) -> Kept:

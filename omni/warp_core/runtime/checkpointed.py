@@ -82,10 +82,14 @@ def checkpointed(
         return
     budget = next(b for b in (memory_budget, tape.memory_budget, DEFAULT_BUDGET) if b is not None)
     run = _Run(step, n, state, budget, progress)
-    run.forward()
+    run.forward(tape.seals)
 
     def backward() -> None:
-        run.backward()
+        tape.seals.suspended = True  # what steps overwrite again is restored
+        try:
+            run.backward()
+        finally:
+            tape.seals.suspended = False
 
     backward.__name__ = f"{n} checkpointed steps"  # what pictures of the tape call it
     outputs = [*state, *run.witness.outputs]
@@ -128,11 +132,11 @@ class _Run:
     def _room(self, slots: int = 1) -> Snapshots:
         return Snapshots(map(span_of, self.state), slots)
 
-    def forward(self) -> None:
-        """Run all steps, keeping snapshots on the way."""
+    def forward(self, seals: Any) -> None:
+        """Run all steps, keeping snapshots on the way. `seals` are those of the tape, which records the whole."""
         # The last step of this schedule is the program that follows.
         self.rest = schedule(self.n + 1, self.slots)
-        with recording.Instead(recording.SILENT, self.witness), Bar("steps", self.n, self.progress) as bar:
+        with recording.Instead(recording.SILENT, self.witness, seals), Bar("steps", self.n, self.progress) as bar:
             for action in self.rest:
                 if action.kind == "reverse":
                     break

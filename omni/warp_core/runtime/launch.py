@@ -112,9 +112,26 @@ def _run_watched(
     tape = recording.tape() if on_tape else None
     length = tape.length() if tape is not None else 0
     try:
-        if _note(instance, dim, args, on_tape, record_cmd, interpret):
+        if not on_tape:
+            recording.launched(instance, dim, args)
+            with recording.Unseen():
+                return _run(kernel, instance, dim, args, record_cmd, interpret)
+        if recording.follower() is not None and recording.watched():
+            _check_plain(instance, record_cmd)
+            recording.follower().launch(instance, dim, args)
             return None
-        return _run(kernel, instance, dim, args, record_cmd, interpret)
+        if tape is not None:
+            _check_plain(instance, record_cmd)
+        step = None if tape is None else tape.record_launch(instance, dim, args)
+        recording.launched(instance, dim, args)
+        if tape is None or step is None:
+            return _run(kernel, instance, dim, args, record_cmd, interpret)
+        if step.exact:
+            _exactly(step, args, interpret)
+        else:
+            _run(kernel, instance, dim, args, record_cmd, interpret)
+        tape.launched(step)
+        return None
     except BaseException:
         if tape is not None:  # what did not run has no gradient
             tape.cut(length)
@@ -171,21 +188,9 @@ def _interpret(launch: InterpretedLaunch, record_cmd: bool) -> InterpretedLaunch
     return None
 
 
-def _note(kernel: Kernel, dim: Any, args: Sequence[Any], on_tape: bool, record_cmd: bool, interpret: bool) -> bool:
-    """Tell who wants to know that a launch is about to run. Returns whether that has run it."""
-    step = None
-    if recording.watched() and on_tape:
-        if record_cmd:
-            raise RuntimeError(f"kernel `{kernel.name}`: a tape does not see recorded launches; launch it plainly")
-        if recording.follower() is not None:
-            recording.follower().launch(kernel, dim, args)
-            return True
-        step = recording.tape().record_launch(kernel, dim, args)
-    recording.launched(kernel, dim, args)
-    if step is None or not step.exact:
-        return False
-    _exactly(step, args, interpret)
-    return True
+def _check_plain(kernel: Kernel, record_cmd: bool) -> None:
+    if record_cmd:
+        raise RuntimeError(f"kernel `{kernel.name}`: a tape does not see recorded launches; launch it plainly")
 
 
 def _plan(kernel: Kernel, options: Options, args: Sequence[Any]) -> Any:

@@ -198,7 +198,8 @@ def _multiply(a: array, b: array, c: array, d: array, alpha: float, beta: float)
     recording.sums(d, terms)
     if recording.follows(d, a, b, c):
         _record(a, b, c, d, alpha, beta)
-    capture.call(_compute, a, b, c, d, alpha, beta, label=f"product of {a.shape} and {b.shape}", writes=[d])
+    with recording.Doing(d):
+        capture.call(_compute, a, b, c, d, alpha, beta, label=f"product of {a.shape} and {b.shape}", writes=[d])
 
 
 def _compute(a: array, b: array, c: array, d: array, alpha: float, beta: float) -> None:

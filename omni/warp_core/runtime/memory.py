@@ -237,7 +237,7 @@ def share(a: Any) -> None:
     owner = a.owner
     if type(owner) is _native.Buffer and not owner.shared:
         owner.shared = True
-        _native.before_write(owner.ptr, owner.ptr + owner.nbytes)
+        _native.before_sharing(owner.ptr, owner.ptr + owner.nbytes)
 
 
 def is_private(a: Any) -> bool:

@@ -70,6 +70,8 @@ def end() -> None:
 class Silent:
     """A tape that records nothing, for runs whose gradients come from elsewhere."""
 
+    seals: Any = None
+
     def record_launch(self, kernel: Any, dim: Any, args: Any) -> None:
         """Pass over a launch."""
 
@@ -92,15 +94,18 @@ SILENT = Silent()
 class Instead:
     """A `with` block in which another tape records, and nothing else does."""
 
-    def __init__(self, recording: Any, witness: Any = None):
-        self._tape, self._witness = recording, witness
+    def __init__(self, recording: Any, witness: Any = None, seals: Any = None):
+        self._tape, self._witness, self._seals = recording, witness, seals or recording.seals
 
     def __enter__(self) -> None:
-        self._before = _active[:], _witnesses[:], _pauses.count
+        self._before = _active[:], _witnesses[:], _pauses.count, _native.set_unseen(0)
         self._set([self._tape], [self._witness] if self._witness is not None else [], 0)
+        _native.seal_for(self._seals)
 
     def __exit__(self, *exception: object) -> None:
-        self._set(*self._before)
+        active, witnesses, pauses, unseen = self._before
+        self._set(active, witnesses, pauses)
+        _native.set_unseen(unseen)
 
     @staticmethod
     def _set(active: list[Any], witnesses: list[Any], pauses: int) -> None:
@@ -137,14 +142,41 @@ class Outside:
         _followers.extend(self._inner)
 
 
-class Paused:
+class Unseen:
+    """A `with` block in which the tape sees nothing of what this thread writes."""
+
+    def __enter__(self) -> None:
+        self._before = _native.set_unseen(1)
+
+    def __exit__(self, *exception: object) -> None:
+        _native.set_unseen(self._before)
+
+
+class Paused(Unseen):
     """A `with` block in which nothing that this thread does is recorded."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        _pauses.count += 1
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__()
+        _pauses.count -= 1
+
+
+class Doing:
+    """A `with` block that does what was recorded just before: it writes to `out`."""
+
+    def __init__(self, out: Any):
+        self._out = out
 
     def __enter__(self) -> None:
         _pauses.count += 1
 
     def __exit__(self, *exception: object) -> None:
         _pauses.count -= 1
+        if tape() is not None and tape().seals is not None:
+            tape().seals.wrote([self._out], False)
 
 
 def watch(changed: Callable[[], None]) -> None:
@@ -153,6 +185,7 @@ def watch(changed: Callable[[], None]) -> None:
 
 
 def _tell() -> None:
+    _native.seal_for(_active[0].seals if _active else None)
     for changed in _watchers:
         changed()
 
@@ -223,7 +256,7 @@ def overwritten(a: Any) -> None:
     for f in _all_followers():
         f.overwritten(a)
     if tape() is not SILENT and follows(a):
-        tape().record_func(a.grad.zero_, [a], [a])
+        tape().record_step(a.grad.zero_, [a], [a], covers=True)
 
 
 def copied(dest: Any, src: Any) -> None:
@@ -241,7 +274,7 @@ def copied(dest: Any, src: Any) -> None:
         if src.grad is not None:
             accumulate(src.grad._to_write(), src.grad._require_element().type, given, dest.grad._require_element().type)
 
-    tape().record_func(backward, [dest, src], [dest])
+    tape().record_step(backward, [dest, src], [dest], covers=True)
 
 
 def accumulate(sums: np.ndarray, t: Type, more: np.ndarray, of: Type) -> None:

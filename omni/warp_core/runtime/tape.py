@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 from .. import _native
 from ..autodiff.leaves import is_active
 from ..lang.types import Scalar
-from . import capture, memory, places, recording, views
+from . import capture, memory, places, recording, seals, views
 from .array import array
 from .backward import Inactive, Recorded, record
 from .kept import Keeper
+from .places import Place
 from .scopes import Scopes
 
 
@@ -62,6 +63,7 @@ class Tape(Scopes):
         super().__init__()
         self.launches: list[Recorded | Inactive | Step] = []
         self.keeper = Keeper()
+        self.seals = _native.Seals()
         self.memory_budget = memory_budget
 
     def __enter__(self) -> Tape:
@@ -96,10 +98,15 @@ class Tape(Scopes):
         Returns what has to be told when it has run (`launched`).
         """
         place = places.here()
-        step = record(kernel, dim, args, place)
+        step = record(kernel, dim, args, place, self.seals)
         self.launches.append(step)
         self.notes.append(place)
         return step
+
+    def launched(self, step: Recorded | Inactive) -> None:
+        """Note that a launch has run."""
+        if step.active:
+            self.seals.wrote(step.active, True)
 
     def length(self) -> int:
         """How many steps are recorded."""
@@ -119,12 +126,42 @@ class Tape(Scopes):
                 what it read. Where it needs the arrays themselves, it keeps copies of them.
             arrays: the arrays that the step touches; `zero` clears their gradients too.
             outputs: those of them that the step writes, if all is to be said.
+
+        Raises:
+            RuntimeError: NumPy or another library has changed an array that recorded steps use, and that the step
+                does not write.
         """
-        self.launches.append(Step(backward, list(arrays), None if outputs is None else list(outputs)))
+        self.record_step(backward, arrays, outputs)
+
+    def record_step(
+        self,
+        backward: Callable[[], None],
+        arrays: Sequence[array],
+        outputs: Sequence[array] | None = None,
+        covers: bool = False,
+    ) -> None:
+        """As `record_func`. `covers`: the step overwrites all elements of its outputs, whatever was there."""
+        step = Step(backward, list(arrays), None if outputs is None else list(outputs))
         place = places.here()
-        if place.called == "record_func":  # a step of the program's own, with a name of its own
+        own = place.called == "record_func"  # a step of the program's own, with a name of its own
+        if own:
             place = place._replace(called=getattr(backward, "__name__", "step").strip("_"))
+        self._seal(step, place, own, covers)
+        self.launches.append(step)
         self.notes.append(place)
+
+    def _seal(self, step: Step, place: Place, own: bool, covers: bool) -> None:
+        """Note what a step that is no launch does to memory with gradients."""
+        active = [a for a in step.arrays if a.grad is not None]
+        written = [a for a in step.written() if a.grad is not None]
+        self.seals.wrote(written, own)
+        seals.use(
+            self.seals,
+            active,
+            place,
+            lambda number: f"{place.called}: an array of shape {active[number].shape}",
+            lambda number: (own or covers) and any(active[number] is a for a in written),
+        )
 
     # -- gradients --------------------------------------------------------------------------------------------------
 
@@ -217,6 +254,7 @@ class Tape(Scopes):
         self.launches.clear()
         self.notes.clear()
         self.scopes.clear()
+        self.seals.clear()
 
 
 class _Retained:

@@ -1,0 +1,225 @@
+#include "py_seals.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "py_memory.h"
+#include "warp_core/dtypes.h"
+#include "warp_core/fingerprint.h"
+
+namespace wc {
+
+int64_t sealed_tapes = 0;
+
+namespace {
+
+class Seals;
+
+std::vector<Seals*>& all_seals() {
+    static auto& seals = *new std::vector<Seals*>;
+    return seals;
+}
+
+Seals* recording = nullptr;   // of the tape that records
+thread_local int unseen = 0;  // whether what this thread does is not recorded
+
+// Gives the place of the program, never destroyed: it must not drop a Python reference after the interpreter is gone.
+nb::object& where() {
+    static nb::object& callback = *new nb::object(nb::none());
+    return callback;
+}
+
+Range span_of(const PyArray& a) { return range_of(a.view, a.view.data, a.ndim, dtype(a.dtype).itemsize); }
+
+// Memory that a recorded step has used.
+struct Seal {
+    enum State {
+        kIntact,
+        kWritten,      // by the tape, which will tell of it
+        kOverwritten,  // by something that this package has done, but the tape does not record
+        kChanged       // by others
+    };
+
+    Range range;
+    std::vector<nb::object> owners;  // keep the memory alive
+    nb::object place, writer;        // of the last step that used it, and of who overwrote it
+    bool host;                       // the processor can read it
+    bool open;                       // others may write there unseen
+    State state = kIntact;
+    uint64_t seen = 0;  // the fingerprint, if it is open
+
+    void look() { seen = open ? now() : 0; }
+    void verify() {
+        if (state == kIntact && open && seen != now()) state = kChanged;
+    }
+    void expose() {
+        if (!host || std::exchange(open, true)) return;
+        if (state == kIntact) look();
+    }
+    void touch(bool by_tape) {
+        verify();
+        if (state == kChanged || state == kOverwritten) return;
+        state = by_tape ? kWritten : kOverwritten;
+        if (!by_tape) writer = where()();
+    }
+    void settle() {
+        state = kIntact;
+        look();
+    }
+
+    uint64_t now() const { return fingerprint(reinterpret_cast<const void*>(range.low), range.high - range.low); }
+};
+
+// What one tape has seen: disjoint spans.
+class Seals {
+  public:
+    Seals() = default;
+    Seals(const Seals&) = delete;
+    Seals& operator=(const Seals&) = delete;
+    ~Seals() {
+        clear();
+        if (recording == this) recording = nullptr;
+    }
+
+    // Notes that a step recorded at `place` uses arrays, unless the memory of one is not what the tape has seen: then
+    // gives that array's number, how its memory was changed, the place of the step before, and that of the change.
+    nb::object use(const nb::list& arrays, const nb::object& place) {
+        size_t number = 0;
+        for (nb::handle object : arrays) {
+            for (auto at = first(span_of(array(object))); reaches(at, span_of(array(object))); ++at) {
+                Seal& seal = at->second;
+                seal.verify();
+                if (seal.state != Seal::kIntact)
+                    return nb::make_tuple(number, static_cast<int>(seal.state), seal.place, seal.writer);
+            }
+            ++number;
+        }
+        for (nb::handle object : arrays) note(array(object), place);
+        return nb::none();
+    }
+
+    // The tape has recorded a write to arrays, be it that they are `changed` or that native code has told of it.
+    void wrote(const nb::list& arrays, bool changed) {
+        for (nb::handle object : arrays) {
+            Range range = span_of(array(object));
+            for (auto at = first(range); reaches(at, range); ++at) {
+                Seal& seal = at->second;
+                if (seal.state == Seal::kWritten || (changed && seal.state == Seal::kIntact && seal.open))
+                    seal.settle();
+            }
+        }
+    }
+
+    // What was there does not matter any more: an array is overwritten as a whole. False if others show some of it,
+    // too.
+    bool renew(nb::handle object) {
+        Range range = span_of(array(object));
+        for (auto at = first(range); reaches(at, range); ++at)
+            if (at->second.range.low < range.low || range.high < at->second.range.high) return false;
+        for (auto at = first(range); reaches(at, range); ++at) at->second.settle();
+        return true;
+    }
+
+    void touch(Range range) {
+        if (suspended) return;
+        bool by_tape = recording == this && !unseen;
+        for (auto at = first(range); reaches(at, range); ++at) at->second.touch(by_tape);
+    }
+
+    void expose(Range range) {
+        for (auto at = first(range); reaches(at, range); ++at) at->second.expose();
+    }
+
+    void clear() {
+        if (seals_.empty()) return;
+        std::exchange(seals_, {}).clear();
+        std::erase(all_seals(), this);
+        --sealed_tapes;
+    }
+
+    size_t size() const { return seals_.size(); }
+
+    bool suspended = false;  // what is written is restored before anybody looks
+
+  private:
+    using Map = std::map<uintptr_t, Seal>;  // by the first address
+
+    static const PyArray& array(nb::handle object) {
+        PyArray* found = as_array(object.ptr());
+        if (!found) throw nb::type_error("expected arrays");
+        return *found;
+    }
+
+    Map::iterator first(Range range) {
+        auto at = seals_.upper_bound(range.low);
+        if (at != seals_.begin() && std::prev(at)->second.range.high > range.low) --at;
+        return at;
+    }
+    bool reaches(Map::iterator at, Range range) const {
+        return at != seals_.end() && !range.empty() && at->first < range.high;
+    }
+
+    void note(const PyArray& a, const nb::object& place) {
+        Range range = span_of(a);
+        if (range.empty()) return;
+        auto at = first(range);
+        if (reaches(at, range) && at->second.range.low <= range.low && range.high <= at->second.range.high) {
+            at->second.place = place;
+            return;
+        }
+        Seal seal{range, {a.owner}, place, nb::none(), a.device == 0, a.device == 0 && !is_private(a)};
+        while (reaches(at, range)) {  // several that overlap become one
+            Seal& other = at->second;
+            seal.range = {std::min(seal.range.low, other.range.low), std::max(seal.range.high, other.range.high)};
+            seal.owners.insert(seal.owners.end(), other.owners.begin(), other.owners.end());
+            seal.open |= other.open;
+            at = seals_.erase(at);
+        }
+        seal.look();
+        if (seals_.empty()) {
+            all_seals().push_back(this);
+            ++sealed_tapes;
+        }
+        seals_.emplace(seal.range.low, std::move(seal));
+    }
+
+    Map seals_;
+};
+
+}  // namespace
+
+void touch_seals(Range range) {
+    for (size_t i = 0; i < all_seals().size(); ++i) {
+        nb::object alive = nb::borrow(nb::find(all_seals()[i]));  // asking for the place may run what drops a tape
+        all_seals()[i]->touch(range);
+    }
+}
+
+void doubt_seals() { open_seals({0, UINTPTR_MAX}); }
+
+void open_seals(Range range) {
+    for (Seals* seals : all_seals()) seals->expose(range);
+}
+
+void bind_seals(nb::module_& m) {
+    nb::class_<Seals>(m, "Seals")
+        .def(nb::init<>())
+        .def("use", &Seals::use, nb::arg("arrays"), nb::arg("place"))
+        .def("wrote", &Seals::wrote, nb::arg("arrays"), nb::arg("changed"))
+        .def("renew", &Seals::renew, nb::arg("array"))
+        .def("clear", &Seals::clear)
+        .def("__len__", &Seals::size)
+        .def_rw("suspended", &Seals::suspended);
+    m.attr("OVERWRITTEN") = static_cast<int>(Seal::kOverwritten);
+    m.attr("CHANGED") = static_cast<int>(Seal::kChanged);
+    m.def("seal_for", [](Seals* seals) { recording = seals; }, nb::arg("seals").none());
+    m.def("set_unseen", [](int count) { return std::exchange(unseen, count); }, nb::arg("count"));
+    m.def("on_unseen_write", [](nb::object f) { where() = std::move(f); }, nb::arg("function"));
+    m.def(
+        "fingerprint", [](uintptr_t at, uint64_t n) { return fingerprint(reinterpret_cast<const void*>(at), n); },
+        nb::arg("ptr"), nb::arg("nbytes"));
+}
+
+}  // namespace wc
