@@ -68,6 +68,7 @@ DYNAMIC = {
     "runtime/arithmetic.py": "operators of arrays are kernels, and few processes use them",
     "runtime/device.py": "GPUs are looked for when one is asked for",
     "runtime/memory.py": "arrays with gaps on a GPU are copied by kernels, which stand above arrays",
+    "runtime/sums.py": "gradients on a GPU are added by kernels, which stand above arrays",
     "runtime/scopes.py": "most tapes are never drawn",
     "cli.py": "a command loads what it needs",
     "as_warp.py": "programs import public modules by another package's name",

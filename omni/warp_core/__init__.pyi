@@ -2509,14 +2509,14 @@ def batched_matmul(a: _Array[Any], b: _Array[Any], c: _Array[Any], d: _Array[Any
     """`matmul` of as many matrices as the first dimension of the arrays says, and record it on a tape.
 
     Args:
-        a: Shape (batch, m, k), of float16, float32 or float64.
+        a: Shape (batch, m, k), of float16, bfloat16, float32 or float64.
         b: Shape (batch, k, n), of the same type.
         c: Shape (batch, m, n), of the same type; not read where `beta` is 0. It may be `d` itself.
         d: Shape (batch, m, n), of the same type; shares no memory with `a` and `b`.
         alpha: The factor of the products.
         beta: The factor of `c`.
-        allow_tf32x3_arith: Accepted; of use with a GPU only.
-        device: Where to compute; by default the current device.
+        allow_tf32x3_arith: Accepted; float32 is multiplied as such.
+        device: Where the arrays are; they tell by themselves.
 
     Raises:
         TypeError, ValueError: As for `matmul`.
@@ -2533,20 +2533,22 @@ def matmul(a: _Array[Any], b: _Array[Any], c: _Array[Any], d: _Array[Any], alpha
     """Write `alpha * (a @ b) + beta * c` to `d`, and record it on a tape.
 
     Args:
-        a: A matrix of float16, float32 or float64: an array of shape (m, k). Views, transposed ones too, are fine.
+        a: A matrix of float16, bfloat16, float32 or float64: an array of shape (m, k). Views, transposed ones too, are
+            fine.
         b: Shape (k, n), of the same type.
         c: Shape (m, n), of the same type; not read where `beta` is 0. It may be `d` itself.
         d: Shape (m, n), of the same type; shares no memory with `a` and `b`.
         alpha: The factor of the product.
         beta: The factor of `c`.
-        allow_tf32x3_arith: Accepted; of use with a GPU only.
-        device: Where to compute; by default the current device.
+        allow_tf32x3_arith: Accepted; float32 is multiplied as such.
+        device: Where the arrays are; they tell by themselves.
 
-    Products of float16 are summed up in float32 and rounded once.
+    Products of float16 and bfloat16 are summed up in float32 and rounded once.
 
     Raises:
         TypeError: If an argument is no array of these types, or the types differ.
-        ValueError: If shapes do not fit, `d` is read-only, or `d` shares memory with another.
+        ValueError: If shapes do not fit, arrays are on different devices, `d` is read-only, or `d` shares memory with
+            another.
 
     >>> a = wp.array([[1.0, 2.0], [3.0, 4.0]], dtype=float)
     >>> c, d = wp.ones((2, 2)), wp.empty((2, 2))

@@ -15,6 +15,7 @@ from ..runtime import recording
 from ..runtime.array import array
 from ..runtime.kept import Kept
 from ..runtime.memory import overlap
+from ..runtime.sums import accumulate
 from .arguments import components, element_type, scalar_of
 
 
@@ -76,7 +77,7 @@ def casts(source: array, out: array, numbers: int) -> None:
         if source.grad is not None and _is_float(source) and _is_float(out):
             target = source.grad._to_write().flat
             sums = target[:numbers]
-            recording.accumulate(sums, scalar_of(source), given, scalar_of(out))
+            accumulate(sums, scalar_of(source), given, scalar_of(out))
             target[:numbers] = sums
 
     recording.tape().record_func(backward, [source, out], [out])

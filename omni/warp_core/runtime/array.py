@@ -330,7 +330,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         self._set_grad(value)
 
     def _check_grad(self, value: array) -> None:
-        for what in ("shape", "dtype", "strides"):
+        for what in ("shape", "dtype", "strides", "device"):
             mine, theirs = getattr(self, what), getattr(value, what, None)
             if mine != theirs:
                 raise ValueError(f"grad: expected {what} {mine}, got {theirs}")
@@ -387,15 +387,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             self._indexed(key)[...] = value
             return
         layout = views.index(self._layout(), key)
-        element = self._require_element()
-        if not layout.shape or elements.is_single(value, element):
-            refs: references.Refs = (elements.references(value),)
-            numbers = elements.item(value, element)
-        else:
-            found = ingest.read(value, element)
-            refs, numbers = found.refs, found.numbers
-            if found.shape != layout.shape:
-                raise ValueError(f"cannot assign shape {found.shape} to the selected shape {layout.shape}")
+        refs, numbers = self._assigned(layout, value)
         self._check_writable()
         if self.device.is_cuda:
             self._set_on_gpu(layout, value, numbers)
@@ -408,15 +400,28 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         if recording.watched():
             recording.copied(self[key], value) if isinstance(value, array) else self._forget(layout)
 
-    def _set_on_gpu(self, layout: Layout, value: Any, numbers: np.ndarray) -> None:
-        target = self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(self.strides[0],)))
-        if isinstance(value, array) and value._require_element().type is self._require_element().type:
-            memory.copy(target, value)
-            return
+    def _assigned(self, layout: Layout, value: Any) -> tuple[references.Refs, np.ndarray | None]:
+        """What to assign to the elements of `layout`: references and numbers, None for those that stay on GPUs."""
         element = self._require_element()
-        host = array._empty(element, target.shape)
-        memory.assign(host._numbers(), numbers)
-        memory.copy(target, host)
+        if not layout.shape or elements.is_single(value, element):
+            return (elements.references(value),), elements.item(value, element)
+        stays = self.device.is_cuda and isinstance(value, array) and value._require_element().type is element.type
+        found = None if stays else ingest.read(value, element)
+        shape = found.shape if found is not None else value.shape
+        if shape != layout.shape:
+            raise ValueError(f"cannot assign shape {shape} to the selected shape {layout.shape}")
+        return (references.of(value), None) if found is None else (found.refs, found.numbers)
+
+    def _set_on_gpu(self, layout: Layout, value: Any, numbers: np.ndarray | None) -> None:
+        target = self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(self.strides[0],)))
+        element = self._require_element()
+        if numbers is None:
+            with recording.Doing(target):  # it is told where this is called
+                memory.copy(target, value)
+        elif numbers.shape == element.inner:
+            memory.fill(target, numbers.tobytes())
+        else:
+            memory.put(target, numbers)
 
     def _forget(self, layout: Layout) -> None:
         """Tell the tape that elements have got values which depend on nothing recorded."""

@@ -22,10 +22,10 @@ from ..lang.indexed import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.scalars import uint64
 from ..lang.types import Array, Struct, Type, indexed_array
-from . import claims, memory, plans, seals
+from . import claims, gpu_plans, memory, plans, seals
 from .array import array
 from .create import zeros
-from .device import Device
+from .device import CPU, Device
 from .indexed import indexedarray
 from .kept import Kept
 from .places import Place
@@ -54,6 +54,8 @@ class Recorded:
     kept: Kept
     facts: Facts
     active: list[array]  # those with gradients
+    device: Device
+    block_dim: int
     left: Kept | None = None  # what the launch left in the arrays that the adjoint reads AFTER it
 
     @property
@@ -72,10 +74,14 @@ class Recorded:
 
     def written(self) -> list[array]:
         """The arrays that the launch may have written."""
-        plan = plans.plan_for(self.kernel, plans.options_for(self.kernel)._replace(exact=self.exact))
+        plan = plans.plan_for(self.kernel, self.forward_options())
         return [a for value, written in zip(self.args, plan.written) if written for a in arrays_in(value)]
 
     outputs = written
+
+    def forward_options(self) -> plans.Options:
+        """The options that the launch itself runs with."""
+        return plans.options_for(self.kernel, self.device, self.block_dim)._replace(exact=self.exact)
 
     def check(self) -> None:
         """Raise RuntimeError if the launch has no right gradient any more."""
@@ -137,7 +143,15 @@ class Inactive:
         """Nothing flows through."""
 
 
-def record(kernel: Kernel, dim: Any, args: Sequence[Any], place: Place, sealed: _native.Seals) -> Recorded | Inactive:
+def record(
+    kernel: Kernel,
+    dim: Any,
+    args: Sequence[Any],
+    place: Place,
+    sealed: _native.Seals,
+    device: Device,
+    block_dim: int,
+) -> Recorded | Inactive:
     """Note a launch that is about to run, and keep what its adjoint needs, if any of its arrays has a gradient.
 
     Raises:
@@ -145,17 +159,18 @@ def record(kernel: Kernel, dim: Any, args: Sequence[Any], place: Place, sealed: 
         ValueError: arrays of different element types share memory, which gradients could not follow.
         RuntimeError: an array has changed in a way that the tape has not seen.
     """
-    held = [as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
+    held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
     named = [(a, name) for value, (name, _) in zip(held, kernel.params) for a in arrays_in(value)]
     for a, name in named:
         claims.settle(a, f"kernel `{kernel.name}`: argument `{name}`")
     arrays = [a for a, _ in named]
     if all(a.grad is None for a in arrays):
         return Inactive(kernel, arrays)
-    options = _options(kernel, arrays)
+    options = _options(kernel, arrays, device, block_dim)
     known = facts(kernel, options)
     if known.notes:
-        return record(kernel.noting(known.notes), dim, [*args, *(_notes(dim) for _ in known.notes)], place, sealed)
+        notes = [_notes(dim, device) for _ in known.notes]
+        return record(kernel.noting(known.notes), dim, [*args, *notes], place, sealed, device, block_dim)
     if AFTER in known.reads:
         options = options._replace(exact=True)
         known = facts(kernel, options)
@@ -170,7 +185,7 @@ def record(kernel: Kernel, dim: Any, args: Sequence[Any], place: Place, sealed: 
     )
     kept = _keep(kernel, held, known, BEFORE, place)
     dim = tuple(dim) if isinstance(dim, list) else dim  # a list may change until backward
-    return Recorded(kernel, dim, held, options, kept, known, active)
+    return Recorded(kernel, dim, held, options, kept, known, active, device, block_dim)
 
 
 def _covers(kernel: Kernel, dim: Any, args: Sequence[Any], a: array) -> bool:
@@ -191,12 +206,14 @@ def _keep(kernel: Kernel, args: Sequence[Any], known: Facts, time: int, place: P
     return Kept([a for a, _ in read], [name for _, name in read], f"the launch of kernel `{kernel.name}`", place)
 
 
-def _notes(dim: Any) -> array:
+def _notes(dim: Any, device: Device) -> array:
     """Room for what one atomic finds in each thread of a launch."""
-    return zeros(math.prod(dim) if isinstance(dim, (list, tuple)) else dim, dtype=uint64)
+    return zeros(math.prod(dim) if isinstance(dim, (list, tuple)) else dim, dtype=uint64, device=device)
 
 
-def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Sequence[Any], device: Device) -> None:
+def launch_adjoint(
+    kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Sequence[Any], device: Device, block_dim: int
+) -> None:
     """Run the adjoint of a launch on arrays as they are now.
 
     Args:
@@ -205,19 +222,20 @@ def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Seq
         args: as for the launch.
         gradients: for each argument an array of gradients; whatever is no array leaves the argument's own.
         device: where.
+        block_dim: as for the launch.
 
     Raises:
         CompileError: the kernel cannot be differentiated.
         ValueError: it overwrites what its gradient needs, so that only a tape can tell.
     """
-    held = [as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
+    held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
     for i, g in enumerate(gradients[: len(held)]):
         if isinstance(g, array) and isinstance(held[i], array):
             held[i]._check_grad(g)
             held[i] = held[i][...]
             held[i]._attach(g, None)
     arrays = [a for value in held for a in arrays_in(value)]
-    options = _options(kernel, arrays)
+    options = _options(kernel, arrays, device, block_dim)
     known = facts(kernel, options)
     if known.replays or known.notes or AFTER in known.reads:
         why = (
@@ -229,13 +247,14 @@ def launch_adjoint(kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Seq
             f"kernel `{kernel.name}` {why}, so its gradient needs the arrays from before and after the launch: record "
             "the launch on a wp.Tape"
         )
-    plans.plan_for(kernel, options._replace(device=device.id)).launch(dim, held)
+    plans.plan_for(kernel, options).launch(dim, held)
 
 
-def _options(kernel: Kernel, arrays: Sequence[array]) -> plans.Options:
+def _options(kernel: Kernel, arrays: Sequence[array], device: Device, block_dim: int) -> plans.Options:
     """The options that the adjoint of a launch on these arrays is compiled with."""
     _check_enabled(kernel)
-    return plans.options_for(kernel)._replace(debug=False, adjoint="shared" if _share(kernel, arrays) else "distinct")
+    adjoint = "shared" if _share(kernel, arrays) else "distinct"
+    return plans.options_for(kernel, device, block_dim)._replace(debug=False, adjoint=adjoint)
 
 
 def _check_enabled(kernel: Kernel) -> None:
@@ -257,7 +276,7 @@ def _check_enabled(kernel: Kernel) -> None:
         )
 
 
-def as_array(value: Any, t: Any) -> Any:
+def as_array(value: Any, t: Any, device: Device = CPU) -> Any:
     """NumPy arrays and the like as arrays over the same memory; values as copies, since theirs may change."""
     if indexed_array(t) is not None:
         return plans.as_indexed(value, t)
@@ -265,7 +284,7 @@ def as_array(value: Any, t: Any) -> Any:
         if isinstance(value, (list, tuple, np.ndarray)):
             return copy.deepcopy(value)
         return copy.copy(value) if hasattr(type(value), "__wc_type__") else value
-    made = plans.shared_array(value, t)
+    made = gpu_plans.shared_array(value, t, device) if device.is_cuda else plans.shared_array(value, t)
     return value if made is NotImplemented else made
 
 

@@ -10,6 +10,7 @@ from . import recording
 from .array import array
 from .backward import as_array
 from .create import empty_like, zeros_like
+from .device import Device
 from .launch import launch
 from .shadows import Shadows, arrays_in
 from .tangents import facts, launch_tangent
@@ -38,17 +39,17 @@ class Forward:
         """Whether an array, or an array in a struct, has tangents that may not be zero."""
         return any(self.shadows.of(a) is not None for a in arrays_in(value))
 
-    def launch(self, kernel: Kernel, dim: Any, args: Sequence[Any]) -> None:
+    def launch(self, kernel: Kernel, dim: Any, args: Sequence[Any], device: Device, block_dim: int) -> None:
         """Launch a kernel, with tangents if one of its arguments has one."""
-        held = [as_array(a, t) for a, (_, t) in zip(args, kernel.params)]
+        held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
         with recording.Outside(self):
             if self.strict and len(held) == len(kernel.params):
                 written = {name: a for (name, _), a, w in zip(kernel.params, held, facts(kernel)[1]) if w}
                 self._check_gradients(f"kernel `{kernel.name}`", held, written)
             if len(held) == len(kernel.params) and any(map(self.follows, held)):
-                launch_tangent(kernel, dim, held, [None] * len(held), self.shadows)
+                launch_tangent(kernel, dim, held, [None] * len(held), self.shadows, device, block_dim)
             else:
-                launch(kernel, dim, args)
+                launch(kernel, dim, args, device=device, block_dim=block_dim)
 
     def _check_gradients(self, what: str, read: Sequence[Any], written: Mapping[str, Any]) -> None:
         """Raise if gradients would be lost in what is written."""

@@ -1,4 +1,4 @@
-"""Kernels that the runtime itself needs on GPUs: copies between arrays with gaps."""
+"""Kernels that the runtime itself needs on GPUs: copies between arrays with gaps, sums, comparisons."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ from typing import Any
 
 from .. import tid
 from ..lang.kernel import kernel
-from .array import array1d, array2d, array3d, array4d
+from ..lang.scalars import uint8, uint32
+from ..lang.types import Struct, Type, element
+from . import dtypes, recording
+from .array import array, array1d, array2d, array3d, array4d
+from .device import Device
 from .launch import launch
+from .sums import is_sum
+from .views import Layout
 
 
 @kernel(enable_backward=False)
@@ -41,4 +47,67 @@ def copy(dest: Any, src: Any) -> None:
     """Copy the elements of an array to one of the same shape on the same GPU."""
     if src._require_element().type is not dest._require_element().type:
         src = src.view(dest.dtype)
-    launch(_COPY[dest.ndim - 1], dim=dest.shape, inputs=[dest, src], device=dest.device, record_tape=False)
+    with recording.Doing(dest):
+        launch(_COPY[dest.ndim - 1], dim=dest.shape, inputs=[dest, src], device=dest.device)
+
+
+# -- sums -------------------------------------------------------------------------------------------------------------
+
+
+@kernel(enable_backward=False)
+def _add(sums: array2d(dtype=Any), more: array2d(dtype=Any)):  # type: ignore[valid-type]
+    i, j = tid()
+    sums[i, j] += sums.dtype(more[i, j])
+
+
+def add(sums: array, more: array) -> None:
+    """Add the elements of `more`, from anywhere, to those of an array on a GPU."""
+    if not sums.size:
+        return
+    with recording.Paused():
+        dense = sums.contiguous()
+        given = more.to(sums.device, requires_grad=False).contiguous()
+        _add_fields(dense, sums._require_element().type, 0, given, more._require_element().type, 0)
+        if dense is not sums:
+            sums.assign(dense)
+
+
+def _add_fields(sums: array, t: Type, at: int, more: array, of: Type, from_: int) -> None:
+    """Add those parts of elements that are of type `of` and lie at byte `from_` to those of type `t` at `at`."""
+    if isinstance(t, Struct):
+        assert isinstance(of, Struct)
+        fields = zip(t.offsets, t.fields, of.offsets, of.fields)
+        for offset, (_, field), other, (_, given) in fields:
+            _add_fields(sums, field, at + offset, more, given, from_ + other)
+    elif is_sum(t) and is_sum(of):
+        parts = _parts(sums, t, at), _parts(more, of, from_)
+        launch(_add, dim=parts[0].shape, inputs=parts, device=sums.device)
+
+
+def _parts(a: array, t: Type, at: int) -> array:
+    """The components of a part of the elements of a dense array: a row for each element."""
+    scalar = dtypes.element(element(t))
+    layout = Layout((a.size, t.size // scalar.type.size), (a._require_element().type.size, scalar.type.size), at)
+    return a._view_of(layout, scalar)
+
+
+# -- comparisons ------------------------------------------------------------------------------------------------------
+
+
+@kernel(enable_backward=False)
+def _compare(a: array1d(dtype=Any), b: array1d(dtype=Any), differs: array1d(dtype=int)):  # type: ignore[valid-type]
+    i = tid()
+    if a[i] != b[i]:
+        differs[0] = 1
+
+
+def same(a: int, b: int, nbytes: int, device: Device) -> bool:
+    """Whether two places of a GPU hold the same bytes."""
+    kind = uint8 if (a | b | nbytes) % 4 else uint32
+    count = nbytes // kind.__wc_type__.size
+    places = [array(ptr=at, shape=count, dtype=kind, device=device) for at in (a, b)]
+    with recording.Paused():
+        differs = array(dtype=int, shape=1, device=device)
+        differs.zero_()
+        launch(_compare, dim=count, inputs=[*places, differs], device=device)
+        return differs.list() == [0]

@@ -6,6 +6,7 @@ it.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import weakref
 from typing import Any
@@ -16,12 +17,12 @@ driver = _native.cuda
 
 
 class Allocation:
-    """Memory of a GPU for as long as it is used: `ptr` and `nbytes`."""
+    """Memory of a GPU for as long as it is used: `ptr` and `nbytes`; `shared` says whether others have the address."""
 
-    __slots__ = ("__weakref__", "device", "nbytes", "ptr")
+    __slots__ = ("__weakref__", "device", "nbytes", "ptr", "shared")
 
     def __init__(self, device: Any, nbytes: int):
-        self.device, self.nbytes = device, nbytes
+        self.device, self.nbytes, self.shared = device, nbytes, False
         pooled = device.is_mempool_enabled
         self.ptr = _allocate(device, max(nbytes, 1), pooled)
         weakref.finalize(self, _release, device, self.ptr, pooled).atexit = False
@@ -61,6 +62,15 @@ def copy(to: int, to_device: Any, from_: int, from_device: Any, nbytes: int) -> 
         from_device.stream.wait_stream(to_device.stream)  # else the source could be overwritten meanwhile
         return
     driver.copy(device.context, to, from_, nbytes, device.stream.cuda_stream)
+
+
+def read(device: Any, ptr: int, nbytes: int) -> bytes:
+    """The bytes at an address of a GPU. Waits for its stream."""
+    host = (ctypes.c_char * nbytes)()
+    if nbytes:
+        driver.copy(device.context, ctypes.addressof(host), ptr, nbytes, device.stream.cuda_stream)
+        driver.synchronize_stream(device.context, device.stream.cuda_stream)
+    return host.raw
 
 
 def fill(device: Any, ptr: int, nbytes: int, pattern: bytes) -> None:

@@ -69,8 +69,8 @@ class GpuCode:
             block: the argument block.
             dims: four launch dimensions.
             threads: their product.
-            spans: the gradients that an adjoint adds to. If the stash turns out to be too small they are put back
-                before the launch is done again with a larger one.
+            spans: the memory that an adjoint writes. If the stash turns out to be too small it is put back before the
+                launch is done again with a larger one.
 
         Raises:
             Failure: a thread failed.
@@ -161,13 +161,16 @@ def over_interface(owner: Any, interface: dict[str, Any], dtype: Any, device: An
     return made
 
 
-def gradient_spans(block: bytes, arrays: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
-    """The memory of the gradients of arrays in an argument block: (offset, dimensions, element size) of each array."""
+def adjoint_spans(block: bytes, arrays: list[tuple[int, int, int, bool]]) -> list[tuple[int, int]]:
+    """The memory that an adjoint writes: the gradients of the arrays in an argument block, and the arrays themselves
+    where it does the stores of the launch again. Of each array: offset, dimensions, element size, and whether it does.
+    """
     out = []
-    for at, ndim, size in arrays:
-        _, grad, *extents = _ARRAY.unpack_from(block, at)
+    for at, ndim, size, stores in arrays:
+        data, grad, *extents = _ARRAY.unpack_from(block, at)
         shape, strides = extents[:ndim], extents[4 : 4 + ndim]
-        if grad and all(shape):
-            reach = [(n - 1) * s for n, s in zip(shape, strides)]
-            out.append((grad + sum(r for r in reach if r < 0), grad + sum(r for r in reach if r > 0) + size))
+        reach = [(n - 1) * s for n, s in zip(shape, strides)]
+        for base in (grad, data if stores else 0):
+            if base and all(shape):
+                out.append((base + sum(r for r in reach if r < 0), base + sum(r for r in reach if r > 0) + size))
     return out

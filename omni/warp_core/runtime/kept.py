@@ -4,6 +4,8 @@ Nothing is copied then. A `Held` watches its span of memory: native code calls `
 is about to be lost is copied, once for all that has been recorded since the last write. So each write makes a new
 version of the memory, of which the tape keeps the old ones that it needs, as far as its budget goes. Memory that others
 can write unseen (see `memory.share`) is copied at once. Start with `Kept`.
+
+Memory of a GPU is copied there, in the order of the stream that is current when it is about to be overwritten.
 """
 
 from __future__ import annotations
@@ -15,26 +17,42 @@ from weakref import WeakSet, WeakValueDictionary, ref
 from .. import _native
 from . import memory, places, recording
 from .array import array
+from .device import Device
 from .memory import Span
 from .places import Place
 
 
 class Keeper:
-    """What a tape keeps: `used` bytes at the moment, and `budget` of them at most, or any number if that is None."""
+    """What a tape keeps: `used` bytes at the moment, and `budget` of them at most, or any number if that is None.
+
+    `streams` are those of GPUs that its work was given to.
+    """
 
     def __init__(self, budget: int | None = None):
         self.budget, self.used = budget, 0
+        self.streams: dict[Any, None] = {}
         self._latest: WeakValueDictionary[Span, Held] = WeakValueDictionary()
         self.lost: WeakSet[Held] = WeakSet()
 
-    def hold(self, span: Span, owners: Sequence[Any], private: bool) -> Held:
-        """The memory of a span as it is now."""
+    def hold(self, span: Span, arrays: Sequence[array]) -> Held:
+        """The memory of a span, which these arrays show, as it is now."""
         held = self._latest.get(span)
         if held is None or not held.is_current():
-            held = self._latest[span] = Held(span, owners, self)
-            if not private:
+            held = self._latest[span] = Held(span, arrays[0].device, [a.owner for a in arrays], self)
+            if not all(map(memory.is_private, arrays)):
                 held.save("lies in memory that NumPy or another library sees, so that it may change at any time")
         return held
+
+    def note(self, device: Device) -> None:
+        """Remember the stream that work of the tape on a device goes to now."""
+        if device.is_cuda:
+            self.streams[device.stream] = None
+
+    def join(self) -> None:
+        """Let what goes to the current streams from now on follow all the work that was noted."""
+        for stream in self.streams:
+            if stream is not stream.device.stream:
+                stream.device.stream.wait_stream(stream)
 
     def check(self) -> None:
         """Raise RuntimeError if something that was to be kept is lost."""
@@ -54,10 +72,10 @@ class Held(_native.WatchedSpan):
     _copy: Any = None
     user: Callable[[], Kept | None]
 
-    def __init__(self, span: Span, owners: Sequence[Any], keeper: Keeper):
+    def __init__(self, span: Span, device: Device, owners: Sequence[Any], keeper: Keeper):
         super().__init__(*span)
         self.size, self.lost = span[1] - span[0], ""
-        self._owners, self._keeper = owners, keeper
+        self._device, self._owners, self._keeper = device, owners, keeper
 
     def __del__(self) -> None:
         if self._copy is not None:
@@ -75,7 +93,7 @@ class Held(_native.WatchedSpan):
 
     def is_current(self) -> bool:
         """Whether the memory still is as it was."""
-        return self.inside or (self.copied and _native.same_bytes(self._copy.ptr, self.low, self.size))
+        return self.inside or (self.copied and memory.same_bytes(self._copy.ptr, self.low, self.size, self._device))
 
     def save(self, why: str = "") -> None:
         """Copy the memory before it changes, if there is budget for it; else note `why` it is lost."""
@@ -86,13 +104,12 @@ class Held(_native.WatchedSpan):
         else:
             self._copy = self.duplicate()
             keeper.used += self.size
+            keeper.note(self._device)
         self.leave()
 
     def duplicate(self) -> Any:
         """A buffer with the memory as it was."""
-        made = _native.Buffer(self.size)
-        _native.copy(made.ptr, self.address, self.size)
-        return made
+        return memory.copy_of((self.address, self.address + self.size), self._device)
 
 
 def _save(about_to_change: list[Held]) -> None:
@@ -124,9 +141,7 @@ class Kept:
         self._names, self._of, self.place = names, of, place or places.here()
         self._arrays = arrays
         groups = memory.groups(arrays)
-        self._held = [
-            keeper.hold(span, [a.owner for a in group], all(map(memory.is_private, group))) for span, group in groups
-        ]
+        self._held = [keeper.hold(span, group) for span, group in groups]
         self._copies: list[Any] = []
         self._keeper = keeper
         user = ref(self)
@@ -172,6 +187,6 @@ class Kept:
 def _moved(a: array, buffer: Any, low: int) -> array:
     """`a` over a copy of the memory that begins at `low`."""
     made = array.__new__(array)
-    made._init(a._require_element(), buffer.ptr + a._address - low, a.shape, a.strides, buffer)
+    made._init(a._require_element(), buffer.ptr + a._address - low, a.shape, a.strides, buffer, device=a.device)
     made._attach(a.grad, None)
     return made

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import _native, config
 from ..lang.errors import CompileError
@@ -93,43 +93,51 @@ def _launch(
     if adjoint:
         recording.refuse_following("an adjoint launch")
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
-        backward.launch_adjoint(instance, dim, args, given, where)
+        backward.launch_adjoint(instance, dim, args, given, where, _block_dim(kernel, block_dim, where))
         return None
     try:
-        if where.is_cuda:
-            return _run_on_gpu(kernel, instance, dim, args, record_cmd, where, block_dim)
+        how = _How(where, block_dim, record_tape, record_cmd, interpret)
         if not recording.active():
-            return _run(kernel, instance, dim, args, record_cmd, interpret)
-        return _run_watched(kernel, instance, dim, args, record_tape, record_cmd, interpret)
+            return _run(kernel, instance, dim, args, how)
+        return _run_watched(kernel, instance, dim, args, how)
     except CompileError as why:  # the report says where; the compiler's own lines would stand above it
         raise why.with_traceback(None) from None
 
 
-def _run_watched(
-    kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], on_tape: bool, record_cmd: bool, interpret: bool
-) -> Any:
+class _How(NamedTuple):
+    """What a launch says besides kernel and arguments."""
+
+    device: Device
+    block_dim: Any
+    on_tape: bool
+    record_cmd: bool
+    interpret: bool
+
+
+def _run_watched(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
     """Run a kernel while somebody records."""
-    tape = recording.tape() if on_tape else None
+    tape = recording.tape() if how.on_tape else None
     length = tape.length() if tape is not None else 0
     try:
-        if not on_tape:
+        if not how.on_tape:
             recording.launched(instance, dim, args)
             with recording.Unseen():
-                return _run(kernel, instance, dim, args, record_cmd, interpret)
+                return _run(kernel, instance, dim, args, how)
+        block_dim = _block_dim(kernel, how.block_dim, how.device)
         if recording.follower() is not None and recording.watched():
-            _check_plain(instance, record_cmd)
-            recording.follower().launch(instance, dim, args)
+            _check_plain(instance, how.record_cmd)
+            recording.follower().launch(instance, dim, args, how.device, block_dim)
             return None
         if tape is not None:
-            _check_plain(instance, record_cmd)
-        step = None if tape is None else tape.record_launch(instance, dim, args)
+            _check_plain(instance, how.record_cmd)
+        step = None if tape is None else tape.record_launch(instance, dim, args, how.device, block_dim)
         recording.launched(instance, dim, args)
         if tape is None or step is None:
-            return _run(kernel, instance, dim, args, record_cmd, interpret)
+            return _run(kernel, instance, dim, args, how)
         if step.exact:
-            _exactly(step, args, interpret)
+            _exactly(step, args, how.interpret)
         else:
-            _run(kernel, instance, dim, args, record_cmd, interpret)
+            _run(kernel, instance, dim, args, how)
         tape.launched(step)
         return None
     except BaseException:
@@ -138,14 +146,16 @@ def _run_watched(
         raise
 
 
-def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], record_cmd: bool, interpret: bool) -> Any:
+def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
     """Run a kernel, or record the launch. `instance` is the kernel for the types of the arguments."""
-    if (interpret or config.mode == "interpret") and instance.primal is None:
-        return _interpret(InterpretedLaunch(instance, dim, args), record_cmd)
+    if how.device.is_cuda:
+        return _run_on_gpu(kernel, instance, dim, args, how)
+    if (how.interpret or config.mode == "interpret") and instance.primal is None:
+        return _interpret(InterpretedLaunch(instance, dim, args), how.record_cmd)
     plan = _ready(kernel, instance, options_for(instance), args)
-    if record_cmd or capture.current() is not None:
+    if how.record_cmd or capture.current() is not None:
         recorded = Launch(instance, plan, dim, args)
-        return recorded if record_cmd else recorded.launch()
+        return recorded if how.record_cmd else recorded.launch()
     return plan.launch(dim, args)
 
 
@@ -159,20 +169,16 @@ def _ready(kernel: Kernel, instance: Kernel, options: Options, args: Sequence[An
     return plan
 
 
-def _run_on_gpu(
-    kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], record_cmd: bool, device: Device, block_dim: Any
-) -> Any:
-    if recording.tape() is not None or recording.follower() is not None:
-        raise RuntimeError(f"kernel `{kernel.name}`: gradients of launches on GPUs are not recorded in this version")
+def _run_on_gpu(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
     capture.refuse(f"kernel `{kernel.name}`: launches on GPUs are not captured in this version; this one was made")
-    options = options_for(instance, device, _block_dim(kernel, block_dim, device))
+    options = options_for(instance, how.device, _block_dim(kernel, how.block_dim, how.device))
     plan = _ready(kernel, instance, options, args)
-    return Launch(instance, plan, dim, args) if record_cmd else plan.launch(dim, args)
+    return Launch(instance, plan, dim, args) if how.record_cmd else plan.launch(dim, args)
 
 
 def _block_dim(kernel: Kernel, value: Any, device: Device) -> int:
-    """The threads of a block, as the launch says."""
-    if value is None:
+    """The threads of a block, as the launch says; on the CPU it makes no difference."""
+    if value is None or device.is_cpu:
         return USUAL_BLOCK
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"kernel `{kernel.name}`: block_dim must be an integer, got {type(value).__name__}")
@@ -201,10 +207,10 @@ def _exactly(step: backward.Recorded, args: Sequence[Any], interpret: bool) -> N
     """Run a launch on a tape whose gradient needs what it leaves in arrays."""
     capture.refuse(f"kernel `{step.kernel.name}` cannot be recorded on a tape")
     given = [*args, *step.args[len(args) :]]
-    if (interpret or config.mode == "interpret") and step.kernel.primal is None:
+    if (interpret or config.mode == "interpret") and step.kernel.primal is None and step.device.is_cpu:
         InterpretedLaunch(step.kernel, step.dim, given).launch()
     else:
-        _plan(step.kernel, options_for(step.kernel)._replace(exact=True), given).launch(step.dim, given)
+        _plan(step.kernel, step.forward_options(), given).launch(step.dim, given)
     step.launched()
 
 

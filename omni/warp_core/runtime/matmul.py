@@ -1,7 +1,8 @@
-"""Products of matrices that are arrays: `wp.matmul`, `wp.batched_matmul` and `a @ b`, by the BLAS that NumPy has.
+"""Products of matrices that are arrays: `wp.matmul`, `wp.batched_matmul` and `a @ b`.
 
-BLAS takes rows and columns at any distance as long as one of the two is dense, so transposed views cost no copy. A tape
-records a product with the operands as they were: start with `_multiply`.
+On the CPU they are made by the BLAS that NumPy has, which takes rows and columns at any distance as long as one of the
+two is dense, so transposed views cost no copy; on a GPU by gpu_products.py. A tape records a product with the operands
+as they were: start with `_multiply`.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from ..lang.types import BF16, F16, F32, F64, Scalar
-from . import capture, recording
+from ..lang.types import BF16, BOOL, F16, F32, F64, Scalar
+from . import capture, gpu_products, recording, views
 from .array import array
 from .device import Device, get_device
+from .dtypes import bfloat16_bits, bfloat16_numbers
+from .exchange import Memory
 from .kept import Kept
 from .views import Layout
 
 __all__ = ["batched_matmul", "matmul"]
 
-_FLOATS = (F16, F32, F64)
+_FLOATS = (F16, BF16, F32, F64)
+_HALVES = (F16, BF16)  # multiplied in float32
 
 
 def matmul(
@@ -35,20 +39,22 @@ def matmul(
     """Write `alpha * (a @ b) + beta * c` to `d`, and record it on a tape.
 
     Args:
-        a: A matrix of float16, float32 or float64: an array of shape (m, k). Views, transposed ones too, are fine.
+        a: A matrix of float16, bfloat16, float32 or float64: an array of shape (m, k). Views, transposed ones too, are
+            fine.
         b: Shape (k, n), of the same type.
         c: Shape (m, n), of the same type; not read where `beta` is 0. It may be `d` itself.
         d: Shape (m, n), of the same type; shares no memory with `a` and `b`.
         alpha: The factor of the product.
         beta: The factor of `c`.
-        allow_tf32x3_arith: Accepted; of use with a GPU only.
-        device: Where to compute; by default the current device.
+        allow_tf32x3_arith: Accepted; float32 is multiplied as such.
+        device: Where the arrays are; they tell by themselves.
 
-    Products of float16 are summed up in float32 and rounded once.
+    Products of float16 and bfloat16 are summed up in float32 and rounded once.
 
     Raises:
         TypeError: If an argument is no array of these types, or the types differ.
-        ValueError: If shapes do not fit, `d` is read-only, or `d` shares memory with another.
+        ValueError: If shapes do not fit, arrays are on different devices, `d` is read-only, or `d` shares memory with
+            another.
 
     >>> a = wp.array([[1.0, 2.0], [3.0, 4.0]], dtype=float)
     >>> c, d = wp.ones((2, 2)), wp.empty((2, 2))
@@ -56,8 +62,7 @@ def matmul(
     >>> d.numpy().tolist()
     [[7.5, 10.5], [15.5, 22.5]]
     """
-    get_device(device)
-    _checked_product(a, b, c, d, alpha, beta, 2, "wp.matmul")
+    _checked_product(a, b, c, d, alpha, beta, device, 2, "wp.matmul")
 
 
 def batched_matmul(
@@ -73,14 +78,14 @@ def batched_matmul(
     """`matmul` of as many matrices as the first dimension of the arrays says, and record it on a tape.
 
     Args:
-        a: Shape (batch, m, k), of float16, float32 or float64.
+        a: Shape (batch, m, k), of float16, bfloat16, float32 or float64.
         b: Shape (batch, k, n), of the same type.
         c: Shape (batch, m, n), of the same type; not read where `beta` is 0. It may be `d` itself.
         d: Shape (batch, m, n), of the same type; shares no memory with `a` and `b`.
         alpha: The factor of the products.
         beta: The factor of `c`.
-        allow_tf32x3_arith: Accepted; of use with a GPU only.
-        device: Where to compute; by default the current device.
+        allow_tf32x3_arith: Accepted; float32 is multiplied as such.
+        device: Where the arrays are; they tell by themselves.
 
     Raises:
         TypeError, ValueError: As for `matmul`.
@@ -92,8 +97,7 @@ def batched_matmul(
     >>> d.numpy().ravel().tolist()
     [3.0, 14.0]
     """
-    get_device(device)
-    _checked_product(a, b, c, d, alpha, beta, 3, "wp.batched_matmul")
+    _checked_product(a, b, c, d, alpha, beta, device, 3, "wp.batched_matmul")
 
 
 def product(a: Any, b: Any) -> Any:
@@ -101,16 +105,18 @@ def product(a: Any, b: Any) -> Any:
     if not isinstance(a, array) or not isinstance(b, array):
         return NotImplemented
     t, u = a._require_element(), b._require_element()
-    if t.type is not u.type or not isinstance(t.type, Scalar) or t.type is BF16:
+    if t.type is not u.type or not isinstance(t.type, Scalar):
         raise TypeError(f"`@` multiplies arrays of scalars of one type, got {t.name} and {u.name}")
     if a.ndim > 2 or b.ndim > 2 or a.ndim + b.ndim < 3 or a.shape[-1] != b.shape[0]:
         more = "; use wp.batched_matmul" if a.ndim == b.ndim == 3 else ""
         raise ValueError(f"`@` cannot multiply shapes {a.shape} and {b.shape}{more}")
+    if a.device is not b.device:
+        raise ValueError(f"`@` cannot multiply arrays on different devices, {a.device} and {b.device}")
     shape = (*a.shape[:-1], *b.shape[1:])
-    if t.type not in _FLOATS:
+    if t.type is BOOL or (t.type not in _FLOATS and a.device.is_cpu):
         capture.refuse("a product of matrices of integers")
-        return array(a._numbers() @ b._numbers(), dtype=t.dtype)
-    d = array._empty(t, shape)
+        return array(a._numbers() @ b._numbers(), dtype=t.dtype, device=a.device)
+    d = array._empty(t, shape, a.device)
     d.requires_grad = a.requires_grad or b.requires_grad
     size = t.type.size
     left = a if a.ndim == 2 else a._view_of(Layout((1, *a.shape), (size, *a.strides)))
@@ -123,11 +129,17 @@ def product(a: Any, b: Any) -> Any:
 # -- checks -----------------------------------------------------------------------------------------------------------
 
 
-def _checked_product(a: Any, b: Any, c: Any, d: Any, alpha: Any, beta: Any, ndim: int, name: str) -> None:
+def _checked_product(a: Any, b: Any, c: Any, d: Any, alpha: Any, beta: Any, device: Any, ndim: int, name: str) -> None:
     factors = _number("alpha", alpha), _number("beta", beta)
     arrays = {"a": a, "b": b, "c": c, "d": d}
     for which, x in arrays.items():
         _check_array(which, x, ndim, name)
+    where = a.device if device is None else get_device(device)
+    for which, x in arrays.items():
+        if x.device is not where:
+            raise ValueError(
+                f"{which}: is on {x.device}, and the product is computed on {where}; use .to({str(where)!r})"
+            )
     kind = a._require_element()
     for which, x in list(arrays.items())[1:]:
         if x._require_element().type is not kind.type:
@@ -160,7 +172,7 @@ def _check_array(which: str, x: Any, ndim: int, name: str) -> None:
     kind = x._require_element()
     if kind.type not in _FLOATS:
         hint = f"; the elements of a matrix are scalars, in {ndim} dimensions" if kind.inner else ""
-        raise TypeError(f"{which}: {name} multiplies float16, float32 and float64, got {kind.name}{hint}")
+        raise TypeError(f"{which}: {name} multiplies float16, bfloat16, float32 and float64, got {kind.name}{hint}")
     if x.ndim != ndim:
         other = {("wp.matmul", 3): "; use wp.batched_matmul", ("wp.batched_matmul", 2): "; use wp.matmul"}
         raise ValueError(f"{which}: expected {ndim} dimensions, got shape {x.shape}{other.get((name, x.ndim), '')}")
@@ -178,7 +190,10 @@ def _check_shape(which: str, x: array, shape: tuple[int, ...], why: str) -> None
 
 def _share(x: array, y: array) -> bool:
     """Whether two arrays have memory in common; where that is hard to tell, whether they might."""
-    return np.may_share_memory(x._numbers(), y._numbers(), max_work=10_000)  # type: ignore[arg-type]
+    if not x.size or not y.size:
+        return False
+    shown, other = (np.asarray(Memory(a._interface(), None)) for a in (x, y))  # nothing is read
+    return np.may_share_memory(shown, other, max_work=10_000)  # type: ignore[arg-type]
 
 
 def _same(x: array, y: array) -> bool:
@@ -198,28 +213,32 @@ def _multiply(a: array, b: array, c: array, d: array, alpha: float, beta: float)
     recording.sums(d, terms)
     if recording.follows(d, a, b, c):
         _record(a, b, c, d, alpha, beta)
+    if d.device.is_cuda:
+        gpu_products.multiply(a, b, c, d, alpha, beta)
+        return
     with recording.Doing(d):
         capture.call(_compute, a, b, c, d, alpha, beta, label=f"product of {a.shape} and {b.shape}", writes=[d])
 
 
 def _compute(a: array, b: array, c: array, d: array, alpha: float, beta: float) -> None:
-    out = d._to_write()
+    out, t = d._to_write(), a._require_element().type
     with np.errstate(over="ignore", invalid="ignore"):
-        if alpha == 1.0 and beta == 0.0 and a._require_element().type is not F16:
+        if alpha == 1.0 and beta == 0.0 and t not in _HALVES:
             np.matmul(a._numbers(), b._numbers(), out=out)
             return
-        total = _times(a._numbers(), b._numbers(), alpha)
+        total = _times(a, b, alpha)
         if beta != 0.0:
-            total += beta * _wide(c._numbers())
-        out[...] = total
+            total += beta * _wide(c)
+        out[...] = bfloat16_bits(total) if t is BF16 else total
 
 
-def _wide(x: np.ndarray) -> np.ndarray:
-    """Numbers as they are multiplied: float16 as float32."""
-    return x.astype(np.float32) if x.dtype == np.float16 else x
+def _wide(x: array) -> np.ndarray:
+    """Numbers as they are multiplied: float16 and bfloat16 as float32."""
+    numbers, t = x._numbers(), x._require_element().type
+    return bfloat16_numbers(numbers) if t is BF16 else numbers.astype(np.float32) if t is F16 else numbers
 
 
-def _times(x: np.ndarray, y: np.ndarray, alpha: float) -> np.ndarray:
+def _times(x: array, y: array, alpha: float) -> np.ndarray:
     made = np.matmul(_wide(x), _wide(y))
     if alpha != 1.0:
         made *= alpha
@@ -232,23 +251,41 @@ def _record(a: array, b: array, c: array, d: array, alpha: float, beta: float) -
 
     def backward() -> None:
         assert d.grad is not None
-        given = _wide(d.grad._numbers()).copy()
+        given = d.grad._copied()
         d.grad.zero_()  # first: c may be d
-        with np.errstate(over="ignore", invalid="ignore"):
-            if a.grad is not None:
-                _add(a.grad, _times(given, _turned(kept.view(b)), alpha))
-            if b.grad is not None:
-                _add(b.grad, _times(_turned(kept.view(a)), given, alpha))
-            if c.grad is not None and beta != 0.0:
-                _add(c.grad, beta * given)
+        if a.grad is not None:
+            _add_product(a.grad, given, _turned(kept.view(b)), alpha)
+        if b.grad is not None:
+            _add_product(b.grad, _turned(kept.view(a)), given, alpha)
+        if c.grad is not None and beta != 0.0:
+            _add_scaled(c.grad, given, beta)
 
     recording.tape().record_func(backward, [a, b, c, d], [d])
 
 
-def _turned(x: array) -> np.ndarray:
-    return np.swapaxes(x._numbers(), -1, -2)
+def _turned(x: array) -> array:
+    return x._view_of(views.transpose(x._layout(), (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)))
+
+
+def _add_product(gradient: array, x: array, y: array, alpha: float) -> None:
+    if gradient.device.is_cuda:
+        gpu_products.multiply(x, y, gradient, gradient, alpha, 1.0)
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        _add(gradient, _times(x, y, alpha))
+
+
+def _add_scaled(gradient: array, x: array, factor: float) -> None:
+    if gradient.device.is_cuda:
+        gpu_products.add_scaled(gradient, x, factor)
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        _add(gradient, factor * _wide(x))
 
 
 def _add(gradient: array, more: np.ndarray) -> None:
     sums = gradient._to_write()
-    np.add(sums, more, out=sums, casting="same_kind")
+    if gradient._require_element().type is BF16:
+        sums[...] = bfloat16_bits(bfloat16_numbers(sums) + more)
+    else:
+        np.add(sums, more, out=sums, casting="same_kind")

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import _native
 from . import capture, gpu_memory, recording, references, views
+from .device import CPU
 
 __all__ = ["copy"]
 
@@ -28,6 +29,16 @@ def assign(target: np.ndarray, numbers: Any) -> None:
     _native.before_write(target.ctypes.data + low, target.ctypes.data + high)
     with np.errstate(over="ignore", invalid="ignore"):
         np.copyto(target, numbers, casting="unsafe")
+
+
+def put(target: Any, numbers: np.ndarray) -> None:
+    """Set the elements of an array, wherever it is, to numbers, converting as `assign`. Nothing is recorded."""
+    if target.device.is_cuda:
+        host = type(target)._empty(target._require_element(), target.shape, CPU)
+        assign(host._numbers(), numbers)
+        _copy_elements(target, host, 0, 0, target.size)
+    else:
+        assign(target._numbers(), numbers)
 
 
 def fill(target: Any, pattern: bytes) -> None:
@@ -168,7 +179,11 @@ def _copy_with_gpus(dest: Any, src: Any, dest_offset: int, src_offset: int, n: i
 def _strided_on_gpu(dest: Any, src: Any) -> None:
     """Copy element by element on one GPU, by a kernel."""
     if dest.size:
-        importlib.import_module(f"{__package__}.gpu_kernels").copy(dest, src)
+        _kernels().copy(dest, src)
+
+
+def _kernels() -> Any:
+    return importlib.import_module(f"{__package__}.gpu_kernels")
 
 
 def _copy_references(dest: Any, src: Any, dest_offset: int, src_offset: int, n: int) -> None:
@@ -224,22 +239,52 @@ def groups(arrays: Sequence[Any]) -> list[tuple[Span, list[Any]]]:
     return out
 
 
-def memory_at(span: Span) -> bytes:
-    """The bytes from one address to before another."""
-    return ctypes.string_at(span[0], span[1] - span[0])
+def memory_at(span: Span, device: Any = CPU) -> bytes:
+    """The bytes from one address of a device to before another."""
+    low, high = span
+    if device.is_cuda:
+        return gpu_memory.read(device, low, high - low)
+    return ctypes.string_at(low, high - low)
+
+
+# -- spans of memory as they were -------------------------------------------------------------------------------------
+
+
+def copy_of(span: Span, device: Any) -> Any:
+    """A buffer on the same device with the bytes of a span."""
+    low, high = span
+    made = gpu_memory.Allocation(device, high - low) if device.is_cuda else _native.Buffer(high - low)
+    copy_bytes(made.ptr, low, high - low, device)
+    return made
+
+
+def copy_bytes(to: int, from_: int, nbytes: int, device: Any) -> None:
+    """Copy bytes within a device; on a GPU in the order of its stream."""
+    if device.is_cuda:
+        _native.before_write(to, to + nbytes)
+        gpu_memory.copy(to, device, from_, device, nbytes)
+    else:
+        _native.copy(to, from_, nbytes)
+
+
+def same_bytes(a: int, b: int, nbytes: int, device: Any) -> bool:
+    """Whether two places of a device hold the same bytes. Waits for a GPU."""
+    return _kernels().same(a, b, nbytes, device) if device.is_cuda else _native.same_bytes(a, b, nbytes)
 
 
 # -- who may write there ----------------------------------------------------------------------------------------------
+
+_OWN = (_native.Buffer, gpu_memory.Allocation)  # memory that this package has made
 
 
 def share(a: Any) -> None:
     """Let others have the address of an array's memory. They may write there at any time, and nobody tells."""
     owner = a.owner
-    if type(owner) is _native.Buffer and not owner.shared:
+    if type(owner) in _OWN and not owner.shared:
         owner.shared = True
         _native.before_sharing(owner.ptr, owner.ptr + owner.nbytes)
 
 
 def is_private(a: Any) -> bool:
     """Whether all that is written to an array's memory is written by this package."""
-    return type(a.owner) is _native.Buffer and not a.owner.shared
+    return type(a.owner) in _OWN and not a.owner.shared

@@ -327,17 +327,21 @@ class _GpuMaker(_Maker):
         """Run a launch that may fail."""
         code = self.codes[variant]
         try:
-            code.run(block, dims, threads, gpu_plans.gradient_spans(block, self._arrays()))
+            code.run(block, dims, threads, gpu_plans.adjoint_spans(block, self._arrays()))
         except gpu_plans.Failure as why:
             self.on_failure(why.thread, why.site, why.values, dims[: max(1, code.artifact.arity)])
 
-    def _arrays(self) -> list[tuple[int, int, int]]:
-        """Offset in the argument block, dimensions and element size of each array to whose gradient an adjoint adds."""
+    def _arrays(self) -> list[tuple[int, int, int, bool]]:
+        """Of each array of an adjoint its offset in the argument block, dimensions, element size, and whether it is
+        written besides its gradient.
+        """
+        if not self.options.adjoint:
+            return []
         out = []
-        for (_, t), (_, offset, _) in zip(self.kernel.params, self.plan.layout if self.options.adjoint else ()):
+        for (_, t), (_, offset, _), stores in zip(self.kernel.params, self.plan.layout, self.artifact.written):
             for at, leaf in [(0, t)] if isinstance(t, Array) else leaves(t):
                 if isinstance(leaf, Array):
-                    out.append((offset + at, leaf.ndim, leaf.dtype.size))
+                    out.append((offset + at, leaf.ndim, leaf.dtype.size, stores))
         return out
 
     def convert(self, index: int, value: Any) -> Any:

@@ -12,12 +12,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from .. import _native
-from ..lang.types import BF16, Struct, Type, element
 from . import claims
-from .dtypes import bfloat16_bits, bfloat16_numbers
+from .sums import add
 
 _active: list[Any] = []  # the tape that records, if there is one
 _witnesses: list[Any] = []  # what is told of all that happens to memory, recorded or not
@@ -72,7 +69,7 @@ class Silent:
 
     seals: Any = None
 
-    def record_launch(self, kernel: Any, dim: Any, args: Any) -> None:
+    def record_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> None:
         """Pass over a launch."""
 
     def length(self) -> int:
@@ -269,34 +266,12 @@ def copied(dest: Any, src: Any) -> None:
         return
 
     def backward() -> None:
-        given = dest.grad._numbers().copy()
+        given = dest.grad._copied()
         dest.grad.zero_()  # first, as the two may overlap
         if src.grad is not None:
-            accumulate(src.grad._to_write(), src.grad._require_element().type, given, dest.grad._require_element().type)
+            add(src.grad, given)
 
     tape().record_step(backward, [dest, src], [dest], covers=True)
-
-
-def accumulate(sums: np.ndarray, t: Type, more: np.ndarray, of: Type) -> None:
-    """Add numbers that are elements of type `of` to those of type `t`. Integers have no gradient."""
-    if isinstance(t, Struct):
-        for name, field in t.fields:
-            accumulate(sums[name], field, more[name], field)
-        return
-    to, by = element(t), element(of)
-    if not (getattr(to, "is_float", False) and getattr(by, "is_float", False)):
-        return
-    more = bfloat16_numbers(more) if by is BF16 else more
-    if to is BF16:
-        sums[...] = bfloat16_bits(bfloat16_numbers(sums) + more)
-    else:
-        np.add(sums, more, out=sums, casting="same_kind")
-
-
-def add(sums: Any, more: Any) -> None:
-    """Add the elements of one array to those of another of the same type and shape."""
-    t = sums._require_element().type
-    accumulate(sums._to_write(), t, more._numbers(), t)
 
 
 def refuse_following(what: str) -> None:

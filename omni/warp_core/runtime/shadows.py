@@ -64,13 +64,14 @@ class Shadows:
         found = self.of(a)
         if found is None and a.size:
             low, high = self._extent(a)
-            root = array(dtype=np.uint8, shape=high - low, requires_grad=recording.tape() is not None)
+            flows = recording.tape() is not None
+            root = array(dtype=np.uint8, shape=high - low, requires_grad=flows, device=a.device)
             with recording.Paused():
                 root.zero_()
             self._blocks.append(_Block(low, high, root, a))
             found = self.of(a)
         if found is None:
-            return array(dtype=a.dtype, shape=a.shape)
+            return array(dtype=a.dtype, shape=a.shape, device=a.device)
         return found
 
     def _extent(self, a: array) -> tuple[int, int]:
@@ -125,8 +126,8 @@ def _like(name: str, a: array, tangent: Any) -> array:
     if not is_active(a._require_element().type):
         raise TypeError(f"tangent of `{name}`: {a._require_element().name} arrays have none, only floating point ones")
     if not isinstance(tangent, array):
-        tangent = array(tangent, dtype=a.dtype, copy=False)
-    for what in ("dtype", "shape"):
+        tangent = array(tangent, dtype=a.dtype, copy=False, device=a.device)
+    for what in ("dtype", "shape", "device"):
         mine, theirs = getattr(a, what), getattr(tangent, what)
         if mine != theirs:
             raise ValueError(f"tangent of `{name}`: expected {what} {mine}, got {theirs}")

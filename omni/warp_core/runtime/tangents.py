@@ -17,9 +17,11 @@ from ..compiler import tangent_facts
 from ..lang.kernel import Kernel, on_redefinition
 from . import backward
 from .array import array
+from .device import Device, get_device
 from .generic import instance_for
 from .launch import _check_kernel, _sequence, launch
 from .memory import merged, overlap, span_of
+from .plans import USUAL_BLOCK
 from .shadows import Shadows, arrays_in, pairs, tangent_value
 from .views import identity
 
@@ -35,7 +37,15 @@ def facts(kernel: Kernel) -> Facts:
     return _facts[kernel]
 
 
-def launch_tangent(kernel: Kernel, dim: Any, args: Sequence[Any], given: Sequence[Any], shadows: Shadows) -> None:
+def launch_tangent(
+    kernel: Kernel,
+    dim: Any,
+    args: Sequence[Any],
+    given: Sequence[Any],
+    shadows: Shadows,
+    device: Device,
+    block_dim: int,
+) -> None:
     """Launch the tangent kernel of a kernel. `given` are tangents of arguments that are no arrays, or None."""
     needed, _ = facts(kernel)
     active, moved = [], []
@@ -45,7 +55,7 @@ def launch_tangent(kernel: Kernel, dim: Any, args: Sequence[Any], given: Sequenc
         active.append(is_moving)
         if is_moving:
             moved.append(tangent_value(t, value, tangent, shadows))
-    launch(kernel.tangent(tuple(active)), dim, [*args, *moved])
+    launch(kernel.tangent(tuple(active)), dim, [*args, *moved], device=device, block_dim=block_dim)
 
 
 # -- kernels ----------------------------------------------------------------------------------------------------------
@@ -57,9 +67,12 @@ def kernel_jvp(
     inputs: Sequence[Any] = (),
     outputs: Sequence[Any] = (),
     tangents: Sequence[Any] | Mapping[Any, Any] | None = None,
+    device: Device | str | None = None,
+    block_dim: int = USUAL_BLOCK,
 ) -> list[array | None]:
     """`jvp` of a kernel; see there."""
     _check_kernel(kernel)
+    where = get_device(device)
     args = [*_sequence(kernel, "inputs", inputs), *_sequence(kernel, "outputs", outputs)]
     instance = instance_for(kernel, args) if kernel.is_generic else kernel
     if len(args) != len(instance.params):
@@ -68,11 +81,11 @@ def kernel_jvp(
             f"kernel `{kernel.name}` takes {len(instance.params)} arguments ({names}), "
             f"but inputs and outputs give {len(args)}"
         )
-    args = [backward.as_array(a, t) for a, (_, t) in zip(args, instance.params)]
+    args = [backward.as_array(a, t, where) for a, (_, t) in zip(args, instance.params)]
     given = _given(instance, args, tangents)
     needed, written = facts(instance)
     shadows, copied = _shadows(instance, args, given, needed)
-    launch_tangent(instance, dim, args, given, shadows)
+    launch_tangent(instance, dim, args, given, shadows, where, block_dim)
     for tangent, view in copied:
         tangent[...] = view
     wanted = range(len(inputs), len(args)) if outputs else [i for i, w in enumerate(written) if w]

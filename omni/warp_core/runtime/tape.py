@@ -11,9 +11,12 @@ from ..lang.types import Scalar
 from . import capture, memory, places, recording, seals, views
 from .array import array
 from .backward import Inactive, Recorded, record
+from .device import Device, get_device
 from .kept import Keeper
 from .places import Place
+from .plans import USUAL_BLOCK
 from .scopes import Scopes
+from .sums import add
 
 
 class Step(NamedTuple):
@@ -92,13 +95,21 @@ class Tape(Scopes):
 
     # -- recording --------------------------------------------------------------------------------------------------
 
-    def record_launch(self, kernel: Any, dim: Any, args: Sequence[Any]) -> Recorded | Inactive:
+    def record_launch(
+        self,
+        kernel: Any,
+        dim: Any,
+        args: Sequence[Any],
+        device: Device | str | None = None,
+        block_dim: int = USUAL_BLOCK,
+    ) -> Recorded | Inactive:
         """Note a launch that is about to run. Raises CompileError if the kernel cannot be differentiated.
 
         Returns what has to be told when it has run (`launched`).
         """
-        place = places.here()
-        step = record(kernel, dim, args, place, self.seals)
+        place, where = places.here(), get_device(device)
+        step = record(kernel, dim, args, place, self.seals, where, block_dim)
+        self.keeper.note(where)
         self.launches.append(step)
         self.notes.append(place)
         return step
@@ -142,6 +153,8 @@ class Tape(Scopes):
     ) -> None:
         """As `record_func`. `covers`: the step overwrites all elements of its outputs, whatever was there."""
         step = Step(backward, list(arrays), None if outputs is None else list(outputs))
+        for a in arrays:
+            self.keeper.note(a.device)
         place = places.here()
         own = place.called == "record_func"  # a step of the program's own, with a name of its own
         if own:
@@ -185,6 +198,7 @@ class Tape(Scopes):
         capture.refuse("a tape cannot go backwards")
         seeds = self._seeds(loss, grads or {})
         self._check()
+        self.keeper.join()
         with recording.Paused():
             written = [a for step in self.launches for a in step.written()]
             if loss is not None and not any(memory.overlap(loss, a) for a in written):
@@ -199,7 +213,7 @@ class Tape(Scopes):
                 retained.give_back()
             finally:
                 for gradient, was in before:
-                    recording.add(gradient, was)
+                    add(gradient, was)
 
     def _check(self) -> None:
         for step in self.launches:
@@ -290,7 +304,7 @@ def _like(gradient: array, given: Any) -> array:
     if isinstance(given, array) and given.dtype is gradient.dtype and given.shape == gradient.shape:
         return given
     with recording.Paused():
-        made = array._empty(gradient._require_element(), gradient.shape)
+        made = array._empty(gradient._require_element(), gradient.shape, gradient.device)
         made[...] = given
     return made
 
@@ -313,16 +327,16 @@ def _start(written: Sequence[array], seeds: Sequence[tuple[array, array]]) -> li
     for gradient, given in plain:
         memory.copy(gradient, given)
     for gradient, given in others:
-        recording.add(gradient, given)
+        add(gradient, given)
     return before
 
 
 def _set_aside(gradients: Iterable[array]) -> list[tuple[array, array]]:
-    """Clear gradients; what they were, where they were not zero."""
+    """Clear gradients; what they were, where they were not zero. On a GPU, where that takes waiting, all of them."""
     aside = []
     for gradient in gradients:
         low, high = memory.span_of(gradient)
-        if _native.any_set(low, high - low):
+        if gradient.device.is_cuda or _native.any_set(low, high - low):
             aside.append((gradient, gradient._copied()))
             gradient.zero_()
     return aside

@@ -1,0 +1,39 @@
+"""Sums of arrays, which gradients are: `add`. NumPy adds on the CPU, a kernel on a GPU."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from ..lang.types import BF16, Struct, Type, element
+from .dtypes import bfloat16_bits, bfloat16_numbers
+
+
+def add(sums: Any, more: Any) -> None:
+    """Add the elements of one array to those of another of the same shape, wherever each is. Integers stay."""
+    if sums.device.is_cuda:
+        importlib.import_module(f"{__package__}.gpu_kernels").add(sums, more)
+    else:
+        accumulate(sums._to_write(), sums._require_element().type, more._numbers(), more._require_element().type)
+
+
+def accumulate(sums: np.ndarray, t: Type, more: np.ndarray, of: Type) -> None:
+    """Add numbers that are elements of type `of` to those of type `t`. Integers have no gradient."""
+    if isinstance(t, Struct):
+        for name, field in t.fields:
+            accumulate(sums[name], field, more[name], field)
+        return
+    if not (is_sum(t) and is_sum(of)):
+        return
+    more = bfloat16_numbers(more) if element(of) is BF16 else more
+    if element(t) is BF16:
+        sums[...] = bfloat16_bits(bfloat16_numbers(sums) + more)
+    else:
+        np.add(sums, more, out=sums, casting="same_kind")
+
+
+def is_sum(t: Type) -> bool:
+    """Whether elements of a type are floating point numbers, or have them as components."""
+    return getattr(element(t), "is_float", False)
