@@ -328,15 +328,27 @@ def effects(kernel: Kernel) -> Any:
     return roomy(lambda: _stage("passes.effects").effects(_lowered(kernel)), kernel.subject)
 
 
-def tangent_facts(kernel: Kernel) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-    """For each parameter of a kernel, whether its tangent kernels need the tangent of it in any case, and whether the
-    kernel writes through it. Raises as `compile`.
+class TangentFacts(NamedTuple):
+    """What is to be known of a kernel in forward mode.
+
+    `needed` and `written` say of each parameter whether tangent kernels need the tangent of it in any case, and whether
+    the kernel writes through it. `nearby`: the values that tangent kernels compute may be those of arguments nearby.
     """
 
-    def find() -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+    needed: tuple[bool, ...]
+    written: tuple[bool, ...]
+    nearby: bool
+
+
+def tangent_facts(kernel: Kernel) -> TangentFacts:
+    """What is to be known of a kernel before it is launched in forward mode. Raises as `compile`."""
+
+    def find() -> TangentFacts:
         fn = _lowered(kernel)
-        needed = _stage("autodiff.tangent").required(fn, _stage("front.gradients").library_gradient)
-        return needed, _stage("passes.effects").written_params(fn)
+        stage, given = _stage("autodiff.tangent"), _stage("front.gradients").library_gradient
+        return TangentFacts(
+            stage.required(fn, given), _stage("passes.effects").written_params(fn), stage.is_nearby(fn, given)
+        )
 
     return roomy(find, kernel.subject)
 

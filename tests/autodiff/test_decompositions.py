@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -137,7 +138,7 @@ CASES: list[tuple[str, Callable, dict[str, np.ndarray]]] = [
     ("product2 into", same, EVERY_SQUARE),
     ("same", of_symmetric(lambda d: d), SYMMETRIC),
     ("same into", of_symmetric(lambda d: d), SYMMETRIC),
-    ("exponential", of_symmetric(np.exp), {k: v for k, v in SYMMETRIC.items() if k != "zero"}),
+    ("exponential", of_symmetric(np.exp), SYMMETRIC),
     ("factors", same, COLUMNS),
     ("factors into", same, COLUMNS),
 ]
@@ -149,12 +150,16 @@ def kernel_of(name: str, precision: str) -> wp.Kernel:
         n, dtype = 2 if "2" in name else 3, PRECISIONS[precision][0]
         m, v = matrix((n, n), dtype), wp.types.vector(n, dtype)
         text = f"@wp.kernel\ndef k(x: A, y: A):\n    i = wp.tid()\n    a = x[i]\n    {BODIES[name]}\n    y[i] = r\n"
-        file = f"<{name} in {precision}>"
-        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         space = {"wp": wp, "M": m, "V": v, "A": wp.array(dtype=m)}
-        exec(compile(text, file, "exec"), space)
-        _kernels[name, precision] = space["k"]
+        _kernels[name, precision] = made(text, f"<{name} in {precision}>", space)
     return _kernels[name, precision]
+
+
+def made(text: str, file: str, space: dict[str, Any]) -> wp.Kernel:
+    """The kernel `k` of a source text."""
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    exec(compile(text, file, "exec"), space)
+    return space["k"]
 
 
 def gradients(kernel: wp.Kernel, dtype: type, points: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -237,7 +242,192 @@ def test_factors_alone_are_finite(name, precision):
     assert np.isfinite(found).all(), found
 
 
-def test_forward_mode_is_refused():
-    x, y = (wp.array([np.eye(3)], dtype=wp.mat33d) for _ in range(2))
-    with pytest.raises(wp.CompileError, match=r"wp\.svd3 has no forward mode"):
-        wp.jvp(kernel_of("rotation", "double"), 1, [x], [y], tangents=[x])
+# -- forward mode, and second derivatives -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(("name", "function", "points"), CASES, ids=[name for name, *_ in CASES])
+def test_forward_mode(name, function, points, precision):
+    """Tangents are slopes along a direction; values are those of a launch, to the last bit."""
+    dtype, root = PRECISIONS[precision]
+    m = matrix(next(iter(points.values())).shape, dtype)
+    x = wp.array(np.stack(list(points.values())), dtype=m)
+    along = np.random.default_rng(len(name)).integers(-8, 9, x.numpy().shape) / 8.0
+    y, plain = wp.zeros_like(x), wp.zeros_like(x)
+    (dy,) = wp.jvp(kernel_of(name, precision), len(points), [x], [y], tangents=[wp.array(along, dtype=m)])
+    wp.launch(kernel_of(name, precision), len(points), inputs=[x, plain])
+    assert y.numpy().tobytes() == plain.numpy().tobytes()
+    for at, a, t, found in zip(points, x.numpy().astype(np.float64), along, dy.numpy().astype(np.float64)):
+        h = 1e-4
+        near, far = ((function(a + s * t) - function(a - s * t)) / (2.0 * s) for s in (h / 2, h))
+        exact = (4.0 * near - far) / 3.0
+        np.testing.assert_allclose(found, exact, rtol=0, atol=8.0 * root * max(1.0, np.abs(exact).max()), err_msg=at)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("name", FACTORS)
+def test_tangents_of_factors_alone_are_finite(name, precision):
+    points = np.stack(list(FACTORS[name][1].values()))
+    m = matrix(points.shape[1:], PRECISIONS[precision][0])
+    x, y = wp.array(points, dtype=m), wp.zeros(len(points), dtype=m)
+    kernel = kernel_of(name if name != "svd2" else "factors of 2", precision)
+    (found,) = wp.jvp(kernel, len(points), [x], [y], tangents=[wp.array(np.ones(points.shape), dtype=m)])
+    assert np.isfinite(found.numpy().astype(np.float64)).all(), found
+
+
+def test_tangents_of_functions_of_matrices():
+    (u, s, v), (du, ds, dv) = wp.jvp(wp.svd2, (wp.mat22(2, 0, 0, 1),), (wp.mat22(0, 1, 0, 0.5),))
+    assert (s, ds) == (wp.vec2(2, 1), wp.vec2(0, 0.5))
+    found = np.array(du * wp.diag(s) * wp.transpose(v) + u * wp.diag(ds) * wp.transpose(v))
+    found += np.array(u * wp.diag(s) * wp.transpose(dv))
+    np.testing.assert_allclose(found.reshape(2, 2), [[0, 1], [0, 0.5]], atol=1e-6)
+    (_, s, _), _ = wp.jvp(wp.svd2, (wp.mat22(1, 0, 0, 1),), (wp.mat22(0, 1, 0, 0),))
+    assert s == wp.vec2(1, 1)
+
+
+@wp.struct
+class Yielded:
+    strain: wp.array(dtype=wp.mat33d)
+    times: wp.array(dtype=int)
+
+
+@wp.kernel
+def yielding(f: wp.array(dtype=wp.mat33d), out: Yielded, total: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    u, s, v = wp.svd3(f[i])
+    wp.atomic_add(out.times, 0, 1)
+    f[i] = u * wp.diag(wp.vec3d(wp.min(s[0], wp.float64(1.5)), s[1], s[2])) * wp.transpose(v)
+    out.strain[i] = f[i] * f[i]
+    wp.atomic_add(total, 0, wp.trace(f[i]))
+
+
+def test_what_a_kernel_adds_to_and_overwrites_in_forward_mode():
+    points = np.stack([np.eye(3), np.diag([2.0, 1.25, 1.0])])
+    along = np.random.default_rng(1).normal(size=points.shape)
+
+    def run(a):
+        f, out = wp.array(a, dtype=wp.mat33d), Yielded()
+        out.strain, out.times = wp.zeros(2, dtype=wp.mat33d), wp.zeros(1, dtype=int)
+        return f, out, wp.ones(1, dtype=wp.float64)
+
+    f, out, total = run(points)
+    df, dtotal = wp.array(along, dtype=wp.mat33d), wp.zeros(1, dtype=wp.float64)
+    wp.jvp(yielding, 2, [f, out, total], tangents=[df, None, dtotal])
+    moved = [run(points + h * along) for h in (1e-5, -1e-5, 0.0)]
+    for args in moved:
+        wp.launch(yielding, 2, inputs=list(args))
+    assert (f.numpy() == moved[2][0].numpy()).all() and out.times.list() == [2]
+    assert (out.strain.numpy() == moved[2][1].strain.numpy()).all() and total.list() == moved[2][2].list()
+    np.testing.assert_allclose(df.numpy(), (moved[0][0].numpy() - moved[1][0].numpy()) / 2e-5, atol=1e-6)
+    np.testing.assert_allclose(dtotal.numpy(), (moved[0][2].numpy() - moved[1][2].numpy()) / 2e-5, atol=1e-6)
+
+
+def test_counters_beside_factors_are_refused_in_forward_mode():
+    @wp.kernel
+    def k(x: wp.array(dtype=wp.mat33), count: wp.array(dtype=int), y: wp.array(dtype=wp.mat33)):
+        u, s, v = wp.svd3(x[wp.tid()])
+        y[wp.atomic_add(count, 0, 1)] = u * wp.diag(s) * wp.transpose(v)
+
+    x, y = wp.ones(1, dtype=wp.mat33), wp.zeros(1, dtype=wp.mat33)
+    with pytest.raises(wp.CompileError, match="runs twice"):
+        wp.jvp(k, 1, [x, wp.zeros(1, dtype=int)], [y], tangents=[x])
+
+
+# -- second derivatives -----------------------------------------------------------------------------------------------
+
+CUBIC = {"single": (wp.float32, 2.0**-8), "double": (wp.float64, 2.0**-17)}  # about the cubic root of the rounding unit
+
+
+def mixed(p: np.ndarray) -> float:
+    return p[0, 1] * p[-1, -1] + p[0, 0] * p[-1, 0] * p[1, 1]
+
+
+def of_stretch(a: np.ndarray) -> float:
+    return mixed(linalg.polar(a)[1])
+
+
+def of_rotation(a: np.ndarray) -> float:
+    return np.sum((a - rotation(a)) ** 2)
+
+
+def of_logarithms(a: np.ndarray) -> float:
+    return np.sum(np.log(np.linalg.svd(a)[1]) ** 2)
+
+
+def of_exponential(a: np.ndarray) -> float:
+    return mixed(of_symmetric(np.exp)(a))
+
+
+MIXED = "\n    r = p[0, 1] * p[-1, -1] + p[0, 0] * p[-1, 0] * p[1, 1]"
+ENERGIES: dict[str, tuple[str, Callable[[np.ndarray], float], dict[str, np.ndarray]]] = {
+    "rotation": (
+        "u, s, v = wp.svd3(a)\n    d = a - u * wp.transpose(v)\n    r = wp.ddot(d, d)",
+        of_rotation,
+        POLAR,
+    ),
+    "logarithms": (
+        "u, s, v = wp.svd3(a)\n    e = V(wp.log(s[0]), wp.log(s[1]), wp.log(s[2]))\n    r = wp.dot(e, e)",
+        of_logarithms,
+        POLAR,
+    ),
+    "stretch": ("u, s, v = wp.svd3(a)\n    p = v * wp.diag(s) * wp.transpose(v)" + MIXED, of_stretch, POLAR),
+    "product": ("u, s, v = wp.svd3(a)\n    p = u * wp.diag(s) * wp.transpose(v)" + MIXED, mixed, EVERY),
+    "product2": ("u, s, v = wp.svd2(a)\n    p = u * wp.diag(s) * wp.transpose(v)" + MIXED, mixed, EVERY_SQUARE),
+    "exponential": (
+        "q, d = wp.eig3(a)\n    e = V(wp.exp(d[0]), wp.exp(d[1]), wp.exp(d[2]))\n"
+        "    p = q * wp.diag(e) * wp.transpose(q)" + MIXED,
+        of_exponential,
+        SYMMETRIC,
+    ),
+    "columns": ("q, u = wp.qr3(a)\n    p = q * u" + MIXED, mixed, COLUMNS),
+}
+HEAD = "@wp.func\ndef f(a: M):\n    {}\n    return r\n\n\n"
+ENERGY = "@wp.kernel\ndef k(x: A, y: E):\n    i = wp.tid()\n    wp.atomic_add(y, 0, f(x[i]))\n"
+SLOPE = "@wp.kernel\ndef k(x: A, y: A):\n    i = wp.tid()\n    y[i] = wp.grad(f)(x[i])\n"
+
+
+def energy_kernel(name: str, precision: str, text: str) -> wp.Kernel:
+    body, _, points = ENERGIES[name]
+    (n, _), dtype = next(iter(points.values())).shape, CUBIC[precision][0]
+    m = matrix((n, n), dtype)
+    space = {"wp": wp, "M": m, "V": wp.types.vector(n, dtype), "A": wp.array(dtype=m), "E": wp.array(dtype=dtype)}
+    return made(HEAD.format(body) + text, f"<{len(text)} {name} in {precision}>", space)
+
+
+def hessian_product(function: Callable[[np.ndarray], float], a: np.ndarray, along: np.ndarray) -> np.ndarray:
+    """Differences of differences, of fourth order."""
+    h = 1e-2
+
+    def slope(of: Callable[[float], Any]) -> Any:
+        return (8.0 * (of(h) - of(-h)) - (of(2.0 * h) - of(-2.0 * h))) / (12.0 * h)
+
+    units = np.eye(a.size).reshape(a.size, *a.shape)
+    return np.array([slope(lambda t: slope(lambda r: function(a + t * along + r * u))) for u in units]).reshape(a.shape)
+
+
+@pytest.mark.parametrize("precision", CUBIC)
+@pytest.mark.parametrize("name", ENERGIES)
+def test_second_derivatives(name, precision):
+    """Forward over reverse, and the gradient of what wp.grad gives."""
+    _, function, points = ENERGIES[name]
+    dtype, root = CUBIC[precision]
+    energy, slope = (energy_kernel(name, precision, text) for text in (ENERGY, SLOPE))
+    given = np.stack(list(points.values()))
+    m = matrix(given.shape[1:], dtype)
+    along = wp.array(np.random.default_rng(len(name)).normal(size=given.shape), dtype=m)
+
+    def total(x):
+        y = wp.zeros(1, dtype=dtype)
+        wp.launch(energy, len(points), inputs=[x, y])
+        return y
+
+    x, y = (wp.array(given, dtype=m, requires_grad=True) for _ in range(2))
+    found = wp.autograd.hvp(total, x, along).numpy()
+    x.grad.zero_()
+    with wp.Tape() as tape:
+        wp.launch(slope, len(points), inputs=[x, y])
+    tape.backward(grads={y: along})
+    for at, a, t, forward, reverse in zip(points, x.numpy(), along.numpy(), found, x.grad.numpy()):
+        exact = hessian_product(function, a.astype(np.float64), t.astype(np.float64))
+        for f in (forward, reverse):
+            np.testing.assert_allclose(f, exact, rtol=0, atol=12.0 * root * max(1.0, np.abs(exact).max()), err_msg=at)

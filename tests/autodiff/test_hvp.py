@@ -60,6 +60,20 @@ def test_hessian_by_hand():
     assert not point.grad.numpy().any()
 
 
+def test_gradients_before_and_after():
+    """The array keeps its gradient, and tapes go on adding to it."""
+    x = wp.array([1.0, 0.5], dtype=wp.float64, requires_grad=True)
+    v = wp.ones(2, dtype=wp.float64)
+    for times in (1, 2):
+        found = wp.autograd.hvp(energy, x, v)
+        np.testing.assert_allclose(found.numpy(), chain_hessian([1.0, 0.5]) @ [1.0, 1.0])
+        y = wp.zeros(1, dtype=wp.float64, requires_grad=True)
+        with wp.Tape() as tape:
+            wp.launch(chain, 1, inputs=[x, y])
+        tape.backward(y)
+        np.testing.assert_allclose(x.grad.numpy(), times * np.array([3 * np.sin(0.5), np.cos(0.5)]))
+
+
 @wp.kernel
 def stretch(x: wp.array(dtype=wp.vec3d), rest: D, energy: D):
     i = wp.tid()

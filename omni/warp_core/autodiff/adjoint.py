@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..ir.builder import Builder
@@ -20,25 +20,12 @@ from ..passes.simplify import simplify
 from .atomics import plain_local_atomics
 from .custom import expand_customs, is_custom
 from .forward import Forward
+from .given import Given, calls_stand_in
 from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types
 from .reverse import Reverse
 from .scope import is_local, may_alias, members_to, origin, place_of
 from .single_exit import single_exit
 from .times import AFTER, BEFORE, NOT
-
-
-class Given(Protocol):
-    """What is written down about derivatives of functions."""
-
-    def __call__(self, callee: Function) -> Function | None:
-        """The function (arguments, results, adjoints of results) -> adjoints of arguments; None if none is given.
-
-        Raises:
-            NotDifferentiable: there is a stand-in.
-        """
-
-    def stand_in(self, callee: Function) -> Function | None:
-        """The function to call in an adjoint, whose results begin with those of `callee`; None if that is `callee`."""
 
 
 class Adjoint(NamedTuple):
@@ -104,10 +91,8 @@ def _stays(callee: Function, given: Given) -> bool:
 
 def _opens(function: Function, given: Given) -> bool:
     """Whether a function has loops, whose stash is its caller's, or calls one that another stands in for."""
-    return any(
-        op.code in ("for", "loop")
-        or (op.code == "call" and (given.stand_in(op.attr) is not None or _opens(op.attr, given)))
-        for op in function.body.walk()
+    return calls_stand_in(function, given) or any(
+        op.code in ("for", "loop") or (op.code == "call" and _opens(op.attr, given)) for op in function.body.walk()
     )
 
 

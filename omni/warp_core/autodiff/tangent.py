@@ -13,7 +13,6 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 from ..ir.builder import Builder
@@ -24,10 +23,11 @@ from ..passes.dce import dce, has_effects
 from ..passes.effects import written_params
 from ..passes.inline import inline_calls
 from .atomics import plain_local_atomics
+from .given import Given, calls_stand_in
 from .leaves import assemble, is_active, leaf_of, leaf_types, takes_bits
+from .scope import is_local
 from .tangent_values import Tangents, Unknown, ValueTangents, has_tangent, numbered_leaves, slot_types
 
-Given = Callable[[Function], Function | None]
 Mask = tuple[bool, ...]
 
 
@@ -45,14 +45,33 @@ def tangent_kernel(function: Function, active: Mask, given: Given) -> Function:
         function: the kernel, as the front end made it.
         active: for each parameter, whether it has a tangent. The tangents of those that have follow the parameters, in
             their order and of their types. It includes what is `required`.
-        given: finds the gradient that is written down for a function, or None.
+        given: finds what is written down for a function.
 
     Raises:
         NotDifferentiable: the kernel does something that has no derivative.
     """
     flat = _flat(function, given)
     assert all(a or not r for a, r in zip(active, _required(flat))), "a parameter without the tangent that it needs"
+    if is_nearby(flat, given):
+        _refuse_counters(flat)
     return _Forward(given).run(flat, active)
+
+
+def is_nearby(function: Function, given: Given) -> bool:
+    """Whether the values that tangent kernels of a kernel compute may be those of arguments nearby: functions of the
+    library that have no derivative at some points are replaced by stand-ins.
+    """
+    return calls_stand_in(function, given)
+
+
+def _refuse_counters(flat: Function) -> None:
+    """Refuse what gives something else when the kernel runs once more, for its values."""
+    ops = list(flat.body.walk())
+    used = {a for op in ops for a in op.args}
+    for op in ops:
+        if op.code == "atomic" and not is_local(op.args[0]) and op.results[0] in used:
+            why = "a kernel that factors matrices runs twice in forward mode"
+            raise NotDifferentiable(f"{why}, and this atomic finds something else then: use two kernels", op)
 
 
 _functions: WeakKeyDictionary[Function, dict[Mask, Function]] = WeakKeyDictionary()
@@ -74,10 +93,7 @@ def _flat(function: Function, given: Given) -> Function:
             return callee.gradient is None
         if not any(isinstance(x, Array) for t in _signature(callee) for x in leaf_types(t)):
             return False
-        try:
-            return given(callee) is None
-        except NotDifferentiable:
-            return False
+        return given(callee) is None
 
     return plain_local_atomics(inline_calls(function, chosen))
 
@@ -137,13 +153,11 @@ class _Forward(ValueTangents):
             super().visit_call(op)
             return
         callee = op.attr
-        try:
-            gradient = self.given(callee) if callee.is_library else callee.gradient
-        except NotDifferentiable as why:
-            super().visit_call(op)
-            for v in op.results:
-                self._set(v, self._unknown(v, why.reason, op))
+        stand_in = self.given.stand_in(callee)
+        if stand_in is not None:
+            self._by_stand_in(op, stand_in)
             return
+        gradient = self.given(callee) if callee.is_library else callee.gradient
         if gradient is None:
             self._call_tangent(op)
             return
@@ -158,6 +172,18 @@ class _Forward(ValueTangents):
         found = self.b.emit("call", [*self.args(op), *moved], callee, results=callee.results)
         self.define(op, found)
         self._spread(op.results, found[len(op.results) :])
+
+    def _by_stand_in(self, op: Operation, stand_in: Function) -> None:
+        """Values and tangents of what stands in for a function."""
+        rule = self.given.tangent(stand_in)
+        if rule is None:
+            raise NotDifferentiable(f"wp.{_name(op.attr)} has no second derivative in forward mode", op)
+        found = self.b.emit("call", self.args(op), stand_in, results=stand_in.results)
+        self.define(op, found[: len(op.results)])
+        moved = [self._whole(a) for a in op.args if is_active(a.type)]
+        tangents = self.b.emit("call", [*self.args(op), *found, *moved], rule, results=rule.results)
+        for v, t in zip(op.results, tangents):
+            self._set(v, [leaf_of(self.b, t, i) for i, _ in numbered_leaves(v)])
 
     def _by_gradient(self, op: Operation, gradient: Function) -> None:
         """Tangents of results: for each leaf, its gradient times the tangents of the arguments."""
@@ -305,13 +331,17 @@ class _Forward(ValueTangents):
 
 def _refuse_effects(callee: Function, gradient: Function, op: Operation) -> None:
     """A gradient says what goes back to arrays, and nothing of the tangents of arrays that the function writes."""
-    name = callee.name.partition("#")[0]
+    name = _name(callee)
     if has_effects(gradient):
         raise NotDifferentiable(f"`{name}` has a gradient of its own, which goes to arrays and gives no tangent", op)
     if has_effects(callee):
         raise NotDifferentiable(
             f"`{name}` writes to arrays and has a gradient of its own, which gives no tangent of what is written", op
         )
+
+
+def _name(callee: Function) -> str:
+    return callee.name.partition("#")[0]
 
 
 def _as(b: Builder, x: Value, t: Type) -> Value:

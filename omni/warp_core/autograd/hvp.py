@@ -57,6 +57,10 @@ def hvp(function: Callable[..., array], x: array | Sequence[array], v: array | S
         raise ValueError(f"function: expected an array of one element as the result, got {what}")
     tape.backward(change)
     found = tuple(a.grad for a in held)
+    # From here on the memory has the gradient again that it had: nothing is left that knows of this one.
+    for a in held:
+        a.requires_grad = False
+    tape.launches.clear()
     return found[0] if single else found
 
 

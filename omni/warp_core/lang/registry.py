@@ -160,15 +160,30 @@ def gradient(func: Callable) -> Builtin:
 
 
 STAND_INS: dict[str, Builtin] = {}
+TANGENTS: dict[str, Builtin] = {}
 
 
 def stand_in(func: Callable) -> Builtin:
-    """Decorator: adjoints call `func`, called `<name>_apart`, for the builtin `name`.
+    """Decorator: code of derivatives calls `func`, called `<name>_apart`, for the builtin `name`.
 
-    It takes the same arguments. To the results it may add others, which its gradient is given too.
+    It takes the same arguments. To the results it adds others, which its gradient and its tangent are given too, ending
+    with two truth values: whether the results are not those of `name`, and one of its own. Derivatives of derivatives
+    call its own stand-in.
     """
+    return _noted(STAND_INS, func, "_apart")
+
+
+def tangent(func: Callable) -> Builtin:
+    """Decorator: `func`, called `<name>_tangent`, takes the arguments of the stand-in `name`, its results and the
+    tangents of floating point arguments, and gives the tangents of the results that it has in common with what it
+    stands in for.
+    """
+    return _noted(TANGENTS, func, "_tangent")
+
+
+def _noted(table: dict[str, Builtin], func: Callable, suffix: str) -> Builtin:
     name = func.__name__
-    found = STAND_INS.setdefault(name.removesuffix("_apart"), Builtin(name))
+    found = table.setdefault(name.removesuffix(suffix), Builtin(name))
     found.overloads.append(Overload(name, func))
     return found
 

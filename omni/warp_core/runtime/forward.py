@@ -44,7 +44,7 @@ class Forward:
         held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
         with recording.Outside(self):
             if self.strict and len(held) == len(kernel.params):
-                written = {name: a for (name, _), a, w in zip(kernel.params, held, facts(kernel)[1]) if w}
+                written = {name: a for (name, _), a, w in zip(kernel.params, held, facts(kernel).written) if w}
                 self._check_gradients(f"kernel `{kernel.name}`", held, written)
             if len(held) == len(kernel.params) and any(map(self.follows, held)):
                 launch_tangent(kernel, dim, held, [None] * len(held), self.shadows, device, block_dim)

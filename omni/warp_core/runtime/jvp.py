@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..autodiff.leaves import is_active, is_float, leaf_types
-from ..autodiff.tangent import tangent_function
+from ..autodiff.tangent import is_nearby, tangent_function
 from ..front.gradients import library_gradient
 from ..front.lower import lower_function
 from ..ir import interp, memory
@@ -144,10 +144,13 @@ def function_jvp(function: Function | Builtin, primals: Sequence[Any], tangents:
         if active[i] and not is_active(t):
             raise TypeError(f"tangents[{i}]: a {spell(t)} has none, only floating point numbers do; give None")
     plain, moving = _lowered(function, types, active)
-    given = [(t, x) for t, x in zip(types, primals)] + [(t, x) for t, x in zip(types, tangents) if x is not None]
-    found = list(interp.call(moving, [scope._to_ir(scope.Given(t, x)) for t, x in given]))
+    args = [scope._to_ir(scope.Given(t, x)) for t, x in zip(types, primals)]
+    moved = [scope._to_ir(scope.Given(t, x)) for t, x in zip(types, tangents) if x is not None]
+    found = list(interp.call(moving, [*args, *moved]))
+    rest = iter(found[len(plain.results) :])
+    if is_nearby(plain, library_gradient):
+        found = list(interp.call(plain, args))
     values = [scope._from_ir(x, t) for x, t in zip(found, plain.results)]
-    rest = iter(found[len(values) :])
     changes = [_tangent_value(t, rest) for t in plain.results]
     return scope._result(tuple(values)), scope._result(tuple(changes))
 

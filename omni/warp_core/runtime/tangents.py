@@ -13,25 +13,24 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..autodiff.tangent_values import carries
-from ..compiler import tangent_facts
+from ..compiler import TangentFacts, tangent_facts
 from ..lang.kernel import Kernel, on_redefinition
 from . import backward
 from .array import array
 from .device import Device, get_device
 from .generic import instance_for
 from .launch import _check_kernel, _sequence, launch
-from .memory import merged, overlap, span_of
+from .memory import copy, merged, overlap, span_of
 from .plans import USUAL_BLOCK
 from .shadows import Shadows, arrays_in, pairs, tangent_value
 from .views import identity
 
-Facts = tuple[tuple[bool, ...], tuple[bool, ...]]  # as compiler.tangent_facts gives them
-_facts: WeakKeyDictionary[Kernel, Facts] = WeakKeyDictionary()
+_facts: WeakKeyDictionary[Kernel, TangentFacts] = WeakKeyDictionary()
 on_redefinition.append(_facts.clear)
 
 
-def facts(kernel: Kernel) -> Facts:
-    """Which parameters of a kernel need a tangent in any case, and which it writes through."""
+def facts(kernel: Kernel) -> TangentFacts:
+    """What is to be known of a kernel in forward mode."""
     if kernel not in _facts:
         _facts[kernel] = tangent_facts(kernel)
     return _facts[kernel]
@@ -47,15 +46,28 @@ def launch_tangent(
     block_dim: int,
 ) -> None:
     """Launch the tangent kernel of a kernel. `given` are tangents of arguments that are no arrays, or None."""
-    needed, _ = facts(kernel)
+    known_facts = facts(kernel)
     active, moved = [], []
-    for (_, t), value, tangent, need in zip(kernel.params, args, given, needed):
+    for (_, t), value, tangent, need in zip(kernel.params, args, given, known_facts.needed):
         known = any(shadows.of(a) is not None for a in arrays_in(value))
         is_moving = carries(t) and value is not None and (need or known or tangent is not None)
         active.append(is_moving)
         if is_moving:
             moved.append(tangent_value(t, value, tangent, shadows))
-    launch(kernel.tangent(tuple(active)), dim, [*args, *moved], device=device, block_dim=block_dim)
+    moving = kernel.tangent(tuple(active))
+
+    def run(chosen: Kernel, values: list[Any]) -> None:
+        launch(chosen, dim, values, device=device, block_dim=block_dim)
+
+    if not known_facts.nearby:
+        run(moving, [*args, *moved])
+        return
+    written = [a for value, w in zip(args, known_facts.written) if w for a in backward.arrays_in(value)]
+    before = [a._copied() for a in written]
+    run(moving, [*args, *moved])  # its values are those of arguments nearby, so they are computed again
+    for a, kept in zip(written, before):
+        copy(a, kept)
+    run(kernel, [*args])
 
 
 # -- kernels ----------------------------------------------------------------------------------------------------------
@@ -83,7 +95,7 @@ def kernel_jvp(
         )
     args = [backward.as_array(a, t, where) for a, (_, t) in zip(args, instance.params)]
     given = _given(instance, args, tangents)
-    needed, written = facts(instance)
+    needed, written, _ = facts(instance)
     shadows, copied = _shadows(instance, args, given, needed)
     launch_tangent(instance, dim, args, given, shadows, where, block_dim)
     for tangent, view in copied:
