@@ -23,7 +23,7 @@ constexpr double kInlineNs = 20'000;  // less work than this stays on the callin
 constexpr double kChunkNs = 10'000;   // no chunk should be shorter
 constexpr double kLongChunkNs = 2e6;  // nor longer: Ctrl-C is seen between chunks
 constexpr double kFirstChunk = 8192;  // threads, while the time per thread is not known
-constexpr int64_t kGrain = 64;        // chunks are multiples of this many threads
+constexpr int64_t kGrain = 64;        // chunks are multiples of this many threads, or of a block
 constexpr int64_t kChunksPerThread = 8;
 constexpr double kTinyNs = 500;        // below this, reading the clock costs as much as the work,
 constexpr uint32_t kSampleEvery = 16;  // so only one launch of these is timed
@@ -41,13 +41,14 @@ struct Task {
     const int64_t* dims;
     wc_context* context;
     int64_t threads, chunk, row;
+    int64_t grain = kGrain;  // chunks are multiples of this many threads
     Turns* turns = nullptr;  // where the kernel writes logs
     std::atomic<int64_t> busy_ns{0};
 
     // The thread at or before `at` where chunks may be cut, so that the groups of lanes do not depend on their size.
     int64_t cut(int64_t at) const {
         int64_t column = at % row;
-        return at >= threads ? threads : at - column % kGrain;
+        return at >= threads ? threads : at - column % grain;
     }
 
     void run(int64_t begin, int64_t end) {
@@ -250,6 +251,11 @@ Grid Plan::grid(PyObject* dim) const {
     for (int64_t d : g.dims)
         if (__builtin_mul_overflow(g.threads, d, &g.threads))
             raise(PyExc_ValueError, "kernel `" + name + "`: the launch has more than 2**63 threads");
+    if (whole_blocks && g.threads % block_dim != 0)
+        raise(PyExc_ValueError, "kernel `" + name + "` works in blocks of " + std::to_string(block_dim) +
+                                    " threads, and a launch of " + std::to_string(g.threads) +
+                                    " does not make whole blocks: launch more threads and let those beyond the data do "
+                                    "nothing, or choose another block_dim");
     if (arity == 1 && g.ndim > 1) {
         g.dims[0] = g.threads;
         g.dims[1] = g.dims[2] = g.dims[3] = 1;
@@ -381,7 +387,10 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
     std::unique_ptr<Claim> claim;
     if (accumulation_.any() && (!small || Claim::any())) claim = claimed(accumulation_.targets(block, overlap));
     Task task{kernel, block, g.dims, &context, g.threads, chunk(g, known, small), g.threads};
-    if (arity > 1 && !(variant & kFlat)) task.row = g.dims[arity - 1];
+    if (whole_blocks)
+        task.grain = block_dim;
+    else if (arity > 1 && !(variant & kFlat))
+        task.row = g.dims[arity - 1];
     std::optional<Turns> turns;
     if (!overlap && !accumulation_.logged.empty()) task.turns = &turns.emplace();
     bool finished = true;
@@ -489,6 +498,7 @@ void bind_plans(nb::module_& m) {
         .def_ro("arity", &Plan::arity)
         .def_ro("device_id", &Plan::device_id)
         .def_ro("block_dim", &Plan::block_dim)
+        .def_rw("whole_blocks", &Plan::whole_blocks)
         .def_ro("block_size", &Plan::block_size)
         .def_prop_ro("layout", &layout)
         .def_prop_ro("written", &written)

@@ -122,7 +122,8 @@ class Plan {
     size_t block_size = 0;
     int arity;
     int device_id;
-    int block_dim;   // launches with other blocks have another plan; 0 if blocks make no difference
+    int block_dim;              // launches with other blocks have another plan; 0 if blocks make no difference
+    bool whole_blocks = false;  // the kernel works in blocks: launches consist of whole ones
     int flat_below;  // last dimensions shorter than this waste lanes: long launches with one use the flat variant
     nb::object on_missing, on_failure, convert, on_checked;
     nb::object owners[kVariants];

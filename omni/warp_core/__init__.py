@@ -56,7 +56,7 @@ _HOMES = {
         is_mempool_enabled is_mempool_supported is_peer_access_enabled is_peer_access_supported
         set_mempool_access_enabled set_mempool_enabled set_mempool_release_threshold set_peer_access_enabled""",
     "runtime.timer": "ScopedTimer",
-    "runtime.launch": "launch Launch init",
+    "runtime.launch": "launch launch_tiled Launch init",
     "runtime.graph": """Graph ScopedCapture capture_begin capture_debug_dot_print capture_end capture_if capture_launch
         capture_while is_conditional_graph_supported""",
     "runtime.tape": "Tape",

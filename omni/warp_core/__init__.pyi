@@ -848,7 +848,9 @@ def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), o
         record_cmd: return a `Launch` that repeats this launch quickly, instead of running it.
         record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; of no effect on the CPU.
-        block_dim: how many threads a block has on a GPU; of no effect on the CPU.
+        block_dim: how many threads a block has, 1 to 1024. On the CPU it makes a difference only to kernels that work
+            in blocks (`wp.syncthreads`, `wp.shared_array`, …). These take whole blocks: the number of threads is a
+            multiple of it.
         interpret: run the kernel as plain Python, thread by thread, for a debugger.
         adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
         adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
@@ -905,13 +907,18 @@ def tid() -> _Thread:
     """
 
 def block_dim() -> int:
-    """Number of threads in a block of the launch; this device has no blocks of several threads.
+    """Number of threads in a block: the `block_dim` of the launch, known when the kernel compiles.
 
     Returns:
-        1 at Python scope. Kernels for the CPU refuse it.
+        The number; 1 at Python scope.
 
-    >>> int(wp.block_dim())
-    1
+    >>> @wp.kernel
+    ... def sizes(out: wp.array(dtype=int)):
+    ...     out[wp.tid()] = wp.block_dim()
+    >>> out = wp.zeros(4, dtype=int)
+    >>> wp.launch(sizes, dim=4, inputs=[out], block_dim=2)
+    >>> out.list()
+    [2, 2, 2, 2]
     """
 
 def printf(text: str, *args: Any) -> None:
@@ -2429,6 +2436,7 @@ from .runtime.pools import set_peer_access_enabled as set_peer_access_enabled
 from .runtime.timer import ScopedTimer as ScopedTimer
 from .runtime.launch import Launch as Launch
 from .runtime.launch import init as init
+from .runtime.launch import launch_tiled as launch_tiled
 from .runtime.graph import Graph as Graph
 from .runtime.graph import ScopedCapture as ScopedCapture
 from .runtime.graph import capture_begin as capture_begin
@@ -3082,6 +3090,24 @@ def atomic_xor(arr: Any, i: Any, j: Any, k: Any, value: Any) -> Any: ...
 @typing.overload
 def atomic_xor(arr: Any, i: Any, j: Any, k: Any, l: Any, value: Any) -> Any: ...
 
+def ballot(predicate: Any) -> Any:
+    """Which threads of the warp say yes. All threads of the block come here, as with `syncthreads`.
+
+    Args:
+        predicate: what this thread says.
+
+    Returns:
+        A number whose bit `l` is what the thread with lane `l` said.
+
+    >>> @wp.kernel
+    ... def votes(x: wp.array(dtype=wp.uint32)):
+    ...     x[wp.tid()] = wp.ballot(wp.tid() % 4 == 0)
+    >>> x = wp.zeros(32, dtype=wp.uint32)
+    >>> wp.launch(votes, dim=32, inputs=[x], block_dim=32)
+    >>> hex(x.list()[0])
+    '0x11111111'
+    """
+
 def bit_count(x: int | int8 | int16 | int64 | uint8 | uint16 | uint32 | uint64) -> int:
     """How many bits of `x` are set.
 
@@ -3095,6 +3121,21 @@ def bit_count(x: int | int8 | int16 | int64 | uint8 | uint16 | uint32 | uint64) 
 
     >>> wp.bit_count(255)
     8
+    """
+
+def block_index() -> Any:
+    """Index of the block that the thread belongs to, counted from 0 over the whole launch.
+
+    Returns:
+        The index, the same in all threads of a block.
+
+    >>> @wp.kernel
+    ... def blocks(out: wp.array(dtype=int)):
+    ...     out[wp.tid()] = wp.block_index()
+    >>> out = wp.zeros(4, dtype=int)
+    >>> wp.launch(blocks, dim=4, inputs=[out], block_dim=2)
+    >>> out.list()
+    [0, 0, 1, 1]
     """
 
 def cbrt(x: _Scalar1) -> _Scalar1:
@@ -3944,6 +3985,21 @@ def isnan(x: float | mat22f | mat33f | mat44f | quatf | spatial_matrixf | spatia
 
     >>> wp.isnan(1.0)
     False
+    """
+
+def lane() -> Any:
+    """Index of the thread within its warp, from 0 to 31: `thread_index() % 32`. Warps have 32 threads on every device.
+
+    Returns:
+        The index.
+
+    >>> @wp.kernel
+    ... def lanes(out: wp.array(dtype=int)):
+    ...     out[wp.tid()] = wp.lane()
+    >>> out = wp.zeros(64, dtype=int)
+    >>> wp.launch(lanes, dim=64, inputs=[out], block_dim=64)
+    >>> out.list()[30:34]
+    [30, 31, 0, 1]
     """
 
 @typing.overload
@@ -5327,6 +5383,123 @@ def sample_unit_square(state: uint32 | int) -> vec2f:
     True
     """
 
+def shared_array(shape: Any, dtype: Any) -> Any:
+    """Array in memory that the threads of a block share. What it holds at first is undefined.
+
+    Each place in the source where a kernel makes one has its own memory, the same in every iteration of a loop; a
+    function has its own for each call of it. A block has 48 KiB.
+
+    Args:
+        shape: an integer or a tuple of up to four, known when the kernel compiles; `wp.block_dim()` is.
+        dtype: a scalar, vector, matrix or struct type.
+
+    Returns:
+        The array. What one thread writes, others may read after `syncthreads()`.
+
+    >>> @wp.kernel
+    ... def reverse(x: wp.array(dtype=float)):
+    ...     i = wp.tid()
+    ...     t = wp.thread_index()
+    ...     s = wp.shared_array(shape=wp.block_dim(), dtype=float)
+    ...     s[t] = x[i]
+    ...     wp.syncthreads()
+    ...     x[i] = s[wp.block_dim() - 1 - t]
+    >>> x = wp.array([1.0, 2.0, 3.0, 4.0], dtype=float)
+    >>> wp.launch(reverse, dim=4, inputs=[x], block_dim=2)
+    >>> x.list()
+    [2.0, 1.0, 4.0, 3.0]
+    """
+
+def shuffle(value: Any, lane: Any) -> Any:
+    """Value of another thread of the same warp. All threads of the block come here, as with `syncthreads`.
+
+    Args:
+        value: what this thread gives: a scalar, vector, matrix or struct.
+        lane: the lane whose value is wanted, modulo 32.
+
+    Returns:
+        What that thread gave.
+
+    Derivative: none yet: kernels that work in blocks have no gradient.
+
+    >>> @wp.kernel
+    ... def first(x: wp.array(dtype=float)):
+    ...     i = wp.tid()
+    ...     x[i] = wp.shuffle(x[i], 0)
+    >>> x = wp.array([5.0 + i for i in range(64)], dtype=float)
+    >>> wp.launch(first, dim=64, inputs=[x], block_dim=64)
+    >>> x.list()[30:34]
+    [5.0, 5.0, 37.0, 37.0]
+    """
+
+def shuffle_down(value: Any, delta: Any) -> Any:
+    """Value of the thread `delta` lanes above in the same warp.
+
+    Args:
+        value: what this thread gives: a scalar, vector, matrix or struct.
+        delta: how many lanes, modulo 32.
+
+    Returns:
+        What that thread gave; `value` in threads that have none.
+
+    Derivative: none yet: kernels that work in blocks have no gradient.
+
+    >>> @wp.kernel
+    ... def sums(x: wp.array(dtype=int)):
+    ...     value = x[wp.tid()]
+    ...     for k in range(5):
+    ...         value += wp.shuffle_down(value, 16 >> k)
+    ...     x[wp.tid()] = value
+    >>> x = wp.ones(32, dtype=int)
+    >>> wp.launch(sums, dim=32, inputs=[x], block_dim=32)
+    >>> x.list()[0]
+    32
+    """
+
+def shuffle_up(value: Any, delta: Any) -> Any:
+    """Value of the thread `delta` lanes below in the same warp.
+
+    Args:
+        value: what this thread gives: a scalar, vector, matrix or struct.
+        delta: how many lanes, modulo 32.
+
+    Returns:
+        What that thread gave; `value` in threads that have none.
+
+    Derivative: none yet: kernels that work in blocks have no gradient.
+
+    >>> @wp.kernel
+    ... def shift(x: wp.array(dtype=int)):
+    ...     i = wp.tid()
+    ...     x[i] = wp.shuffle_up(i, 1)
+    >>> x = wp.zeros(32, dtype=int)
+    >>> wp.launch(shift, dim=32, inputs=[x], block_dim=32)
+    >>> x.list()[:4]
+    [0, 0, 1, 2]
+    """
+
+def shuffle_xor(value: Any, mask: Any) -> Any:
+    """Value of the thread whose lane is this thread's lane with the bits of `mask` turned over.
+
+    Args:
+        value: what this thread gives: a scalar, vector, matrix or struct.
+        mask: the bits, modulo 32.
+
+    Returns:
+        What that thread gave.
+
+    Derivative: none yet: kernels that work in blocks have no gradient.
+
+    >>> @wp.kernel
+    ... def swap(x: wp.array(dtype=int)):
+    ...     i = wp.tid()
+    ...     x[i] = wp.shuffle_xor(i, 1)
+    >>> x = wp.zeros(32, dtype=int)
+    >>> wp.launch(swap, dim=32, inputs=[x], block_dim=32)
+    >>> x.list()[:4]
+    [1, 0, 3, 2]
+    """
+
 def sign(x: _ScalarOrVector1) -> _ScalarOrVector1:
     """Sign of `x`.
 
@@ -5696,6 +5869,27 @@ def svd3(A: mat33h) -> tuple[mat33h, vec3h, mat33h]: ...
 @typing.overload
 def svd3(A: mat33f | mat33d | mat33h, U: Any, sigma: Any, V: Any) -> None: ...
 
+def syncthreads() -> Any:
+    """Wait for all threads of the block. What they wrote to memory before, all of them see after.
+
+    All threads of a block come here, or none: conditions on the way may depend on constants, arguments,
+    `block_index()`, and elements of arrays that the kernel only reads, at indices of that kind. All else is an error.
+
+    >>> @wp.kernel
+    ... def total(x: wp.array(dtype=int), out: wp.array(dtype=int)):
+    ...     s = wp.shared_array(shape=1, dtype=int)
+    ...     if wp.thread_index() == 0:
+    ...         s[0] = 0
+    ...     wp.syncthreads()
+    ...     wp.atomic_add(s, 0, x[wp.tid()])
+    ...     wp.syncthreads()
+    ...     out[wp.tid()] = s[0]
+    >>> out = wp.zeros(4, dtype=int)
+    >>> wp.launch(total, dim=4, inputs=[wp.array([1, 2, 3, 4], dtype=int), out], block_dim=2)
+    >>> out.list()
+    [3, 3, 7, 7]
+    """
+
 def tan(x: _Scalar1) -> _Scalar1:
     """Tangent of `x`.
 
@@ -5726,6 +5920,24 @@ def tanh(x: _Scalar1) -> _Scalar1:
 
     >>> round(wp.tanh(1.0), 6)
     0.761594
+    """
+
+def thread_index() -> Any:
+    """Index of the thread within its block, from 0 to `block_dim() - 1`.
+
+    Blocks cut the launch grid in its order, the last dimension fastest: in a launch of one dimension,
+    `tid() == block_index() * block_dim() + thread_index()`.
+
+    Returns:
+        The index.
+
+    >>> @wp.kernel
+    ... def table(out: wp.array(dtype=int)):
+    ...     out[wp.tid()] = 10 * wp.block_index() + wp.thread_index()
+    >>> out = wp.zeros(6, dtype=int)
+    >>> wp.launch(table, dim=6, inputs=[out], block_dim=3)
+    >>> out.list()
+    [0, 1, 2, 10, 11, 12]
     """
 
 @typing.overload

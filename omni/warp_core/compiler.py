@@ -29,7 +29,17 @@ from typing import Any, NamedTuple
 from . import config
 from .codegen.target import GpuOptions, Target
 from .ir.nodes import Loc, user_loc
-from .lang.errors import CompileError, Diagnostic, InternalError, NotDifferentiable, Place, Span, Unrepeatable
+from .lang.errors import (
+    CompileError,
+    Diagnostic,
+    InternalError,
+    NotDifferentiable,
+    Place,
+    Refusal,
+    Span,
+    Unrepeatable,
+    compile_error,
+)
 from .lang.kernel import Kernel
 from .lang.stack import roomy
 from .lang.types import Type
@@ -85,7 +95,8 @@ class Artifact(NamedTuple):
     which of them it may write through, `arity` how many launch indices it asks for, `sites` where debug code may stop,
     `accumulation` how it adds to arrays, `warnings` what was told about the kernel (`front.notices`), `milliseconds`
     how long each stage of compiling took. For a GPU `code` is PTX, `machine_code` what ptxas made of it if that was
-    asked for, and `grid` says how to launch.
+    asked for, and `grid` says how to launch. `block_dim` is how many threads a block has, 0 unless the kernel works in
+    blocks.
     """
 
     kernel: str
@@ -103,6 +114,7 @@ class Artifact(NamedTuple):
     milliseconds: dict[str, float] = {}  # noqa: RUF012 - never changed
     machine_code: bytes = b""
     grid: Grid | None = None
+    block_dim: int = 0
 
 
 class CompileRequest(NamedTuple):
@@ -122,6 +134,7 @@ class CompileRequest(NamedTuple):
         additions: how atomic additions of floats reach memory: "logged"; "ordered" where results must not depend on how
             a launch is divided; "atomic" for a launch that sees the memory it adds to in another way, too.
         gpu: what matters for a GPU only.
+        block_dim: how many threads a block has, for kernels that work in blocks.
     """
 
     kernel: Kernel
@@ -135,6 +148,7 @@ class CompileRequest(NamedTuple):
     adjoint: str = ""
     additions: str = "logged"
     gpu: GpuOptions = GpuOptions()
+    block_dim: int = 256
 
     def key(self) -> str:
         """Hash of everything that the artifact depends on, in hexadecimal."""
@@ -201,6 +215,8 @@ def compile(request: CompileRequest) -> Artifact:
             return roomy(lambda: _compile(request, made), request.kernel.subject)
     except (CompileError, Warning):  # a program may have turned warnings into errors
         raise
+    except Refusal as why:
+        raise _refused(request.kernel.subject, why) from None
     except Exception as why:
         what = why.what if isinstance(why, InternalError) else f"{type(why).__name__}: {why}"
         dump = _stage("dump").write(request, made)
@@ -223,7 +239,7 @@ def _without_collector() -> Iterator[None]:
 
 def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     watch = _Stopwatch()
-    made["ir"] = fn = _lowered(request.kernel, request.debug)
+    made["ir"] = fn = _lowered(request.kernel, request.debug, request.block_dim)
     watch.lap("front")
     reverse = _reverse(request, fn) if request.adjoint else None
     if reverse is not None:
@@ -234,6 +250,9 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug=debug, contract=request.contract))
     written = _stage("passes.effects").written_params(fn)
     watch.lap("passes")
+    if fn.block_dim and not request.target.is_gpu:
+        made["ir"] = fn = _stage("passes.fission").split(fn)
+        watch.lap("blocks")
     emit = _stage("codegen.emit")
     options = emit.EmitOptions(request.lanes or 0, request.inner_contiguous, request.flat, request.additions)
     made["llvm"] = unit = (_emit_gpu if request.target.is_gpu else _emit_cpu)(request, fn, options)
@@ -257,6 +276,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         sites=tuple(_site(s["kind"], s["message"], s["types"], s["loc"]) for s in unit.sites),
         warnings=_stage("front.notices").stored(request.kernel) if request.kernel.warned else (),
         milliseconds=watch.milliseconds,
+        block_dim=fn.block_dim,
     )
 
 
@@ -345,6 +365,7 @@ def tangent_facts(kernel: Kernel) -> TangentFacts:
 
     def find() -> TangentFacts:
         fn = _lowered(kernel)
+        _refuse_blocks(kernel.subject, fn)
         stage, given = _stage("autodiff.tangent"), _stage("front.gradients").library_gradient
         return TangentFacts(
             stage.required(fn, given), _stage("passes.effects").written_params(fn), stage.is_nearby(fn, given)
@@ -353,14 +374,15 @@ def tangent_facts(kernel: Kernel) -> TangentFacts:
     return roomy(find, kernel.subject)
 
 
-def _lowered(kernel: Kernel, debug: bool = False) -> Any:
+def _lowered(kernel: Kernel, debug: bool = False, block_dim: int = 256) -> Any:
     """The IR of a kernel; of a tangent or noting kernel, made from its primal's. Tangents come with all checks."""
     primal = kernel.primal
     if primal is None:
-        return _stage("front.lower").lower_kernel(kernel)
+        return _stage("front.lower").lower_kernel(kernel, block_dim)
     if kernel.noted:
         return _stage("autodiff.notes").noting_kernel(_lowered(primal, debug))
     fn = _lowered(primal, debug)
+    _refuse_blocks(kernel.subject, fn)
     if debug and primal.primal is None:
         fn = _stage("passes.checks").insert_checks(fn)
     given = _stage("front.gradients").library_gradient
@@ -379,8 +401,20 @@ def _reverse(request: CompileRequest, fn: Any) -> Any:
 
 
 def _adjoint(request: CompileRequest, fn: Any) -> Any:
+    _refuse_blocks(f"the gradient of {request.kernel.subject}", fn)
     given = _stage("front.gradients").library_gradient
     return _stage("autodiff.adjoint").adjoint_kernel(fn, given, request.adjoint == "shared")
+
+
+def _refuse_blocks(subject: str, fn: Any) -> None:
+    if fn.block_dim:
+        reason = "kernels that work in blocks of threads (wp.shared_array, wp.syncthreads, …) have no gradient yet"
+        raise CompileError(subject, [Diagnostic("gradient", reason, _place(fn.loc))])
+
+
+def _refused(subject: str, why: Refusal) -> CompileError:
+    notes = tuple((text, place) for text, op in why.notes if (place := _place(op.loc)) is not None)
+    return compile_error(subject, [Diagnostic(why.code, why.reason, _place(why.op.loc), notes, help=why.help)])
 
 
 def _refusal(subject: str, why: NotDifferentiable, fn: Any) -> CompileError:

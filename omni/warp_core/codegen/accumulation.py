@@ -17,7 +17,7 @@ from ..ir.locals import local_arrays
 from ..ir.nodes import Function, Operation, Value
 from ..lang.types import Array, Scalar, Struct, Type, element, leaves
 
-_OWN = ("alloca", "stash")  # where the memory of a thread comes from
+_OWN = ("alloca", "stash", "shared")  # where the memory of a thread or its block comes from
 _IN_ORDER = ("exch", "cas")  # what comes out depends on the order even if nobody looks at the old value
 
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from ..ir.nodes import Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
+from ..ir.uniformity import Facts
 from ..lang.types import BOOL, I64, Scalar
 from .exits import Accumulator, Join
 from .lanes import Lanes, V
 from .memory import memory_leaves
-from .uniformity import Facts
 from .writer import Leaf, Writer, llvm_type
 
 Fall = Join | Accumulator

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir.nodes import Function, Loc, Operation, Value
+from ..ir.ops import WARP
+from ..ir.uniformity import analyze
 from ..lang.types import I32, I64, Array, Scalar, Type
 from .accumulation import Accumulation, accumulation
+from .blocks import Blocks, whole_warps
 from .exits import Accumulator, Join
 from .function import EmitOptions, FunctionEmitter, Shared
 from .lanes import V
 from .memory import memory_leaves, with_inner_strides
 from .target import Target
 from .totals import gathered
-from .uniformity import analyze
 from .width import affordable_lanes, preferred_lanes
 from .writer import PTR, llvm_type, sequence
 
@@ -53,6 +55,7 @@ class Unit:
 def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> Unit:
     """Emit kernel `fn`. It must be verified IR without `assert` operations (the checks pass removes them)."""
     lanes = affordable_lanes(fn, options.lanes) if options.lanes else preferred_lanes(fn, target)
+    lanes = WARP if whole_warps(fn) else lanes
     shared = Shared(target, options, lanes)
     shared.emit_callee = emit_call
     totals = gathered(fn)
@@ -92,13 +95,21 @@ class KernelEmitter(FunctionEmitter):
         super().__init__(shared, facts, totals, logged)
         self.fn, self.arity = fn, arity(fn)
         self.params: dict[Value, list[V]] = {}
+        self.blocks = Blocks(self)
+
+    def op_fail(self, op: Operation) -> None:
+        super().op_fail(op)
+        if self.fn.block_dim:
+            self.blocks.stop()
 
     def emit(self) -> None:
         self.begin(self.fn, "kernel")
         self.load_parameters()
         self.find_stashes()
         self.log.open()
-        if self.arity == 1 or self.shared.options.flat:
+        if self.fn.block_dim:
+            self.blocks.run()
+        elif self.arity == 1 or self.shared.options.flat:
             self.row("%begin", "%end", "%begin", [])
         else:
             self.rows()
@@ -177,6 +188,11 @@ class KernelEmitter(FunctionEmitter):
             index = self.lanes.binary("div", index, extent)
         return [index, *indices]
 
+    def take_indices(self, whole: V, indices: list[V] | None = None) -> None:
+        """The threads at hand are those with the flattened indices `whole`."""
+        found = indices or self.unflatten(whole)
+        self.tids = lambda k, count: found[k] if count == self.arity else whole
+
     def row(self, start: str, stop: str, flat: str, outer: list[str]) -> None:
         """Run columns [start, stop); `flat` is the flattened index of `start`."""
         w, n = self.w, self.lanes.lanes
@@ -219,8 +235,8 @@ class KernelEmitter(FunctionEmitter):
         offset = w.inst(f"sub i64 {column}, {start}")
         self.thread = w.inst(f"add i64 {flat}, {offset}")
         whole = V(I32, w.inst(f"trunc i64 {self.thread} to i32"), first.stride)
-        indices = [V(I32, text) for text in outer] + [first] if outer or self.arity == 1 else self.unflatten(whole)
-        self.tids = lambda k, count: indices[k] if count == self.arity else whole
+        indices = [V(I32, text) for text in outer] + [first] if outer or self.arity == 1 else None
+        self.take_indices(whole, indices)
         self.values = dict(self.params)
         self.returns = Join(self, "endbody", [])
         self.region(self.fn.body, self.returns)

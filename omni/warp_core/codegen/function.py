@@ -12,8 +12,10 @@ from typing import Any
 
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import ATOMIC_KINDS, COMPARISONS, ELEMENTWISE, slice_parts
+from ..ir.uniformity import Cache, Facts
 from ..lang.types import F64, I32, I64, Array, Packed, Scalar, element
 from .atomics import Atomics
+from .blocks import Warps, shared_array
 from .control import Control, Fall, Level
 from .lanes import Lanes, V
 from .lines import Lines
@@ -24,13 +26,13 @@ from .ranges import upper_bound
 from .reports import Reports
 from .target import Target
 from .totals import Totals
-from .uniformity import Cache, Facts
 from .writer import PTR, Writer, literal
 
 # Operations with a method `op_<name>` each.
 _PLAIN = (
     "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic shape "
-    "alloca slice is_null tid printf fail call from_end grad stash"
+    "alloca slice is_null tid printf fail call from_end grad stash "
+    "thread_index block_index shared shuffle ballot threads"
 )
 
 
@@ -106,6 +108,7 @@ class FunctionEmitter(Control):
         self.lanes = shared.parts.lanes(self.w, shared.lanes, shared.target, shared.declare)
         self.memory = Memory(self.lanes)
         self.locals = Locals(self.memory)
+        self.warps = Warps(self.lanes, self.memory)
         self.stack: dict[Value, str] = {}  # addresses of local arrays
         self.atomics = shared.parts.atomics(self.lanes, self.memory)
         self.log = Log(self.lanes, self.memory, self.atomics, logged)
@@ -118,6 +121,9 @@ class FunctionEmitter(Control):
         self.thread = "%thread"
         self.stashes: dict[Scalar, list[V]] = {}  # cell type: the array of the thread's cells
         self.tids: Callable[[int, int], V] | None = None
+        self.thread_index: V | None = None
+        self.block_index: V | None = None
+        self.run_threads: Callable[[Operation], None] | None = None
         if returns is not None:
             self.returns = returns
         self.handlers = self._handlers()
@@ -337,6 +343,28 @@ class FunctionEmitter(Control):
     def op_tid(self, op: Operation) -> None:
         assert self.tids is not None
         self.one(op, [self.tids(*op.attr)])
+
+    def op_thread_index(self, op: Operation) -> None:
+        assert self.thread_index is not None
+        self.one(op, [self.thread_index])
+
+    def op_block_index(self, op: Operation) -> None:
+        assert self.block_index is not None
+        self.one(op, [self.block_index])
+
+    def op_threads(self, op: Operation) -> None:
+        assert self.run_threads is not None
+        self.run_threads(op)
+
+    def op_shared(self, op: Operation) -> None:
+        self.one(op, shared_array(self.memory, op.attr))
+
+    def op_shuffle(self, op: Operation) -> None:
+        (by,) = self.get(op.args[1])
+        self.one(op, self.warps.shuffle(op.attr, self.get(op.args[0]), by))
+
+    def op_ballot(self, op: Operation) -> None:
+        self.one(op, [self.warps.ballot(self.get(op.args[0])[0])])
 
     def op_call(self, op: Operation) -> None:
         assert self.shared.emit_callee is not None

@@ -19,6 +19,7 @@ from .log import Log
 from .memory import memory_leaves
 from .writer import NARROW, PTR, Leaf, constant, llvm_type
 
+_OF_THREADS = ("tid", "thread_index", "block_index")
 _LOOKS_AT_NO_ELEMENT = ("shape", "is_null")
 
 
@@ -49,7 +50,8 @@ def is_fixed(value: Value, function: Function) -> bool:
     """Whether `value` is the same for all threads of a launch, and in every iteration of a loop."""
     if value.op is None:
         return value in function.params
-    return value.op.code != "tid" and OPS[value.op.code].pure and all(is_fixed(a, function) for a in value.op.args)
+    op = value.op
+    return op.code not in _OF_THREADS and OPS[op.code].pure and all(is_fixed(a, function) for a in op.args)
 
 
 class Totals:

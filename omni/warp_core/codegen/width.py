@@ -11,9 +11,9 @@ from __future__ import annotations
 from ..ir.nodes import Function, Region, Value
 from ..ir.ops import ELEMENTWISE
 from ..ir.printer import reachable
+from ..ir.uniformity import analyze
 from .memory import memory_leaves
 from .target import Target
-from .uniformity import analyze
 
 _LARGE = 300  # operations; beyond it the wider code takes too long to compile
 _SMALL = 16  # arithmetic operations; below it there is nothing to overlap

@@ -21,7 +21,7 @@ from ..lang.annotations import evaluate_for, type_or_none
 from ..lang.custom import GradientOf
 from ..lang.kernel import Definition, Function
 from ..lang.prim import Prim
-from ..lang.registry import Builtin, Intrinsic
+from ..lang.registry import BLOCK_BUILTINS, Builtin, Intrinsic
 from ..lang.types import Type
 from ..lang.values import to_leaves
 
@@ -73,6 +73,17 @@ def definitions(kernel: Definition) -> list[Definition]:
     writer = _Writer()
     writer.definition(kernel)
     return writer.definitions
+
+
+def works_in_blocks(kernel: Definition) -> bool:
+    """Whether the kernel may work in blocks of threads, so that their size matters: it, or a function that it may call,
+    mentions one of those builtins.
+    """
+    writer = _Writer()
+    writer.definition(kernel)
+    if any(name in BLOCK_BUILTINS for d in writer.definitions for name in names_of(d.func.__code__)):
+        return True
+    return any(line.partition(" = builtin ")[2] in BLOCK_BUILTINS for line in writer.parts)
 
 
 def names_of(code: CodeType) -> tuple[str, ...]:

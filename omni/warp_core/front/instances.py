@@ -45,6 +45,7 @@ class Instance:
     customised: bool = False  # whether what the user gave for differentiating it has been lowered
 
 
+DEFAULT_BLOCK = 256  # threads in a block where a launch does not say
 MAX_DEPTH = 64  # functions that call each other with ever new argument types would never end
 
 NOTHING = flatten(Static(None))[0]
@@ -53,12 +54,14 @@ NOTHING = flatten(Static(None))[0]
 class Session:
     """Everything shared while one kernel, or one library function, is lowered."""
 
-    def __init__(self, instantiate: Callable[..., Instance], quiet: bool = False):
+    def __init__(self, instantiate: Callable[..., Instance], quiet: bool = False, block_dim: int = DEFAULT_BLOCK):
         self._instantiate = instantiate
         self.diagnostics: list[Diagnostic] = []
         self.warnings: dict[tuple[str, int, str], str] = {}
         self.quiet = quiet
         self.depth = 0  # of lambdas being lowered
+        self.block_dim = block_dim
+        self.in_blocks = False  # whether anything lowered so far works in blocks of threads
         self.memory = 0  # bytes of local arrays so far
         self.steps = 0  # expressions lowered so far
         self.counting: set[Value] = set()  # indices of loops that count up from zero or more

@@ -46,11 +46,6 @@ def unpacked_tid(cx: Context, node: ast.expr, count: int) -> Tup | None:
     return Tup([cx.at(node).op("tid", attr=(i, count)) for i in range(count)])
 
 
-@handles("block_dim")
-def _block_dim(cx: Context, c: Call) -> Front:
-    raise cx.error("unsupported", "wp.block_dim() has no meaning on this device", c.node)
-
-
 # -- memory ---------------------------------------------------------------------------------------------------------
 
 
@@ -115,24 +110,27 @@ def _view(cx: Context, c: Call) -> Front:
 
 @handles("zeros")
 def _zeros(cx: Context, c: Call) -> Front:
+    return local_arrays.zeros(cx, fixed_array(cx, c, "wp.zeros", "a local array"), c.node)
+
+
+def fixed_array(cx: Context, c: Call, name: str, what: str) -> FixedArray:
+    """The type of the array that a call makes, from its shape and dtype."""
     given = dict(zip(("shape", "dtype"), zip(c.args, c.nodes)), **{k: (x, c.kw_nodes[k]) for k, x in c.kwargs.items()})
     shapes = [given.pop(name) for name in ("shape", "n", "length") if name in given]
     dtype, dtype_node = given.pop("dtype", (Static(float), c.node))
     if len(shapes) != 1 or len(c.args) > 2 or given:
-        raise cx.error("arguments", "in a kernel, `wp.zeros` takes a shape and a dtype", c.node)
+        raise cx.error("arguments", f"in a kernel, `{name}` takes a shape and a dtype", c.node)
     ((shape, shape_node),) = shapes
-    extents = cx.constant(cx.load(shape, shape_node) if isinstance(shape, Ref) else shape, shape_node, _SHAPE)
+    shape_of = f"the shape of {what}"
+    extents = cx.constant(cx.load(shape, shape_node) if isinstance(shape, Ref) else shape, shape_node, shape_of)
     extents = extents if isinstance(extents, tuple) else (extents,)
     if not 1 <= len(extents) <= MAX_NDIM or not all(type(n) is int and n > 0 for n in extents):
-        text = f"{_SHAPE} is one to {MAX_NDIM} positive integers"
+        text = f"{shape_of} is one to {MAX_NDIM} positive integers"
         raise cx.error("arguments", text, shape_node)
     t = type_or_none(cx.constant(dtype, dtype_node, "the dtype"))
     if not isinstance(t, Type) or isinstance(t, Array):
-        raise cx.error("arguments", "the dtype of a local array is a scalar, vector, matrix or struct type", dtype_node)
-    return local_arrays.zeros(cx, FixedArray(t, extents), c.node)
-
-
-_SHAPE = "the shape of a local array"
+        raise cx.error("arguments", f"the dtype of {what} is a scalar, vector, matrix or struct type", dtype_node)
+    return FixedArray(t, extents)
 
 
 @handles("address_of")

@@ -16,6 +16,7 @@ from ..lang.generics import Reference, is_generic, plain, unify
 from ..lang.kernel import Function, Kernel
 from ..lang.types import FixedArray, Type
 from . import (  # noqa: F401 - they fill the tables
+    blocks,
     constructors,
     control,
     expect,
@@ -28,20 +29,20 @@ from . import (  # noqa: F401 - they fill the tables
     statements,
 )
 from .context import Refused
-from .instances import Instance, Session
+from .instances import DEFAULT_BLOCK, Instance, Session
 from .library import instantiate
 from .notices import tell
 from .overloads import Match
 
 
-def lower_kernel(kernel: Kernel) -> IrFunction:
-    """The IR of a kernel.
+def lower_kernel(kernel: Kernel, block_dim: int = DEFAULT_BLOCK) -> IrFunction:
+    """The IR of a kernel. `block_dim` is how many threads a block has, for kernels that work in blocks.
 
     Raises:
         CompileError: the kernel has mistakes; the exception has all of them.
         InternalError: the compiler itself failed.
     """
-    return _lower(kernel, None, True).function
+    return _lower(kernel, None, True, block_dim).function
 
 
 def lower_function(function: Function, types: tuple[Type, ...] | None = None) -> IrFunction:
@@ -54,13 +55,16 @@ def local_types(definition: Kernel | Function, types: tuple[Type, ...] | None = 
     return _lower(definition, types, isinstance(definition, Kernel)).locals
 
 
-def _lower(definition: Kernel | Function, types: tuple[Type, ...] | None, is_kernel: bool) -> Instance:
-    session = Session(instantiate)
+def _lower(
+    definition: Kernel | Function, types: tuple[Type, ...] | None, is_kernel: bool, block_dim: int = DEFAULT_BLOCK
+) -> Instance:
+    session = Session(instantiate, block_dim=block_dim)
     subject = definition.subject
     result = None
     try:
         m = _match(session, definition, types)
         result = session.lower(definition, m, is_kernel)
+        result.function.block_dim = block_dim if is_kernel and session.in_blocks else 0
     except Refused as refused:
         session.report(refused.diagnostic)
     except (CompileError, InternalError, RecursionError):

@@ -8,6 +8,7 @@ from ..ir.nodes import Value
 from ..lang.types import Scalar
 
 _KEEPS_SIGN = frozenset(("rem", "div", "floordiv", "or", "add", "mul", "shr", "min", "max"))
+_NEVER_NEGATIVE = frozenset(("tid", "shape", "popcount", "abs", "thread_index", "block_index"))
 
 
 def not_negative(v: Value, counting: Set[Value], depth: int = 6) -> bool:
@@ -19,7 +20,7 @@ def not_negative(v: Value, counting: Set[Value], depth: int = 6) -> bool:
     code = v.op.code
     if code == "const":
         return all(x >= 0 for x in (v.const if isinstance(v.const, tuple) else (v.const,)))
-    if code in ("tid", "shape", "popcount", "abs") or (code == "call" and v.op.attr.name.startswith("abs#")):
+    if code in _NEVER_NEGATIVE or (code == "call" and v.op.attr.name.startswith("abs#")):
         return True
     if code == "and":
         return any(not_negative(a, counting, depth - 1) for a in v.op.args)

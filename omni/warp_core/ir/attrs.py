@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..lang.semantics import convert, int_range
-from ..lang.types import BOOL, Array, Packed, Scalar, Type, element
+from ..lang.types import BOOL, Array, FixedArray, Packed, Scalar, Type, element
 from .nodes import Function, Operation
 from .ops import OPS, SLICE_OPERANDS
 
@@ -25,6 +25,8 @@ FORM: dict[str, str] = {
     "tid": "tid",
     "slice": "letters",
     "stash": "cell",
+    "shared": "extents",
+    "shuffle": "text",
     **dict.fromkeys(("libm", "printf", "assert"), "text"),
     "fail": "texts",
     "call": "callee",
@@ -40,6 +42,8 @@ def encode(op: Operation) -> tuple[Atom, ...]:
         return ()
     if form == "atomic":
         return (op.attr[0], *op.attr[1])
+    if form == "extents":
+        return op.attr.shape
     if form in _SINGLE or not isinstance(op.attr, tuple):
         return (op.attr,)
     return op.attr
@@ -52,6 +56,9 @@ def decode(code: str, atoms: tuple[Atom, ...], result: Type | None) -> Any:
         if atoms or not isinstance(result, Array):
             raise ValueError(f"{code} takes its type from its result")
         return result.dtype
+    if form == "extents":
+        _expect(_are_ints(atoms) and isinstance(result, Array), f"{code} takes the extents of its result")
+        return FixedArray(result.dtype, atoms)  # type: ignore[union-attr, arg-type]
     if form == "type":
         _expect(not atoms and result is not None, f"{code} takes its type from its result")
         return result
@@ -137,6 +144,7 @@ def _are_ints(v: Any) -> bool:
 _CHECKS = {
     "none": lambda a: a is None,
     "type": lambda a: isinstance(a, Type),
+    "extents": lambda a: isinstance(a, FixedArray),
     "index": _is_int,
     "path": _are_ints,
     "atomic": lambda a: isinstance(a, tuple) and len(a) == 2 and _are_ints(a[1]),

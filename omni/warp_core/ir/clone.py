@@ -25,7 +25,7 @@ def copy_function(function: Function) -> Function:
 
 def _like(function: Function, params: list[Value]) -> Function:
     f = function
-    new = Function(f.name, params, f.results, f.is_kernel, f.loc, f.is_library, f.is_cold)
+    new = Function(f.name, params, f.results, f.is_kernel, f.loc, f.is_library, f.is_cold, f.block_dim)
     new.gradient, new.replay = f.gradient, f.replay
     return new
 
@@ -158,6 +158,7 @@ class Rewriter:
         self._emit(op, (self.breakable(op),))
 
     visit_loop = visit_block = visit_for
+    visit_threads = visit_if
 
     def _emit(self, op: Operation, regions: tuple[Region, ...]) -> None:
         self.b.loc = self.place(op.loc)

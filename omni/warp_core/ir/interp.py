@@ -1,22 +1,25 @@
 """Runs IR slowly and exactly: the oracle that every back end is held to, and what runs builtins at Python scope.
 
 Each function is translated once to straight Python source and kept. Values are those of `memory`. `call` runs a device
-function, `run_kernel` a kernel over a grid, one thread after the other. Programs that index out of range, run for too
-long or reach an unreachable place raise `Trap`; `fail` and violated asserts raise `Failure`.
+function, `run_kernel` a kernel over a grid, one thread after the other; kernels that work in blocks of threads run as
+`blocks` says. Programs that index out of range, run for too long or reach an unreachable place raise `Trap`; `fail` and
+violated asserts raise `Failure`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from weakref import WeakKeyDictionary
 
 from ..lang.types import Type
+from .blocks import Block, Race, has_any, run_blocks
 from .memory import MemArray, Trap
 from .nodes import Function
+from .ops import COLLECTIVES
 from .transpile import transpile
 
-__all__ = ["Context", "Failure", "MemArray", "Trap", "call", "run_kernel"]
+__all__ = ["Context", "Failure", "MemArray", "Race", "Trap", "call", "run_kernel"]
 
 STEP_LIMIT = 100_000_000
 STASH_CELLS = 100_000
@@ -34,19 +37,29 @@ class Failure(Exception):
 class Context:
     """What a running program sees besides its arguments: its place in the grid, printed lines, steps left."""
 
-    __slots__ = ("dim", "index", "out", "stashes", "steps")
+    __slots__ = ("block", "dim", "index", "members", "out", "stashes", "steps")
 
     def __init__(self, dim: Sequence[int] = (), steps: int = STEP_LIMIT):
         self.dim, self.steps = tuple(dim), steps
         self.index: tuple[int, ...] = ()
         self.out: list[str] = []
         self.stashes: dict[Type, MemArray] = {}
+        self.block: Block | None = None
+        self.members: Sequence[tuple[int, ...]] = ()  # the indices of the threads of the block
 
     def stash(self, cell: Type) -> MemArray:
         """The stash of this thread; threads run one after the other and leave it empty."""
         if cell not in self.stashes:
             self.stashes[cell] = MemArray(cell, (STASH_CELLS,))
         return self.stashes[cell]
+
+    def threads(self) -> Iterator[None]:
+        """The threads of the block, one after the other."""
+        assert self.block is not None
+        for thread, index in enumerate(self.members):
+            self.block.thread, self.index = thread, index
+            yield
+        self.block.barrier()
 
     def tid(self, dimension: int, count: int) -> int:
         """Index of this thread; a single index in a grid of several dimensions counts them all."""
@@ -95,11 +108,37 @@ def run_kernel(function: Function, args: Sequence, dim: int | Sequence[int], ste
     """Run a kernel for every index of the grid `dim`, the last dimension fastest. Returns what it printed."""
     context = Context((dim,) if isinstance(dim, int) else dim, steps)
     run = compiled(function)
-    for index in itertools.product(*map(range, context.dim)):
-        context.index = index
-        try:
-            run(context, *args)
-        except Failure as failure:
-            failure.thread = index
-            raise
+    grid = itertools.product(*map(range, context.dim))
+    try:
+        if function.block_dim:
+            _run_in_blocks(function, run, args, context, list(grid))
+        else:
+            for context.index in grid:
+                run(context, *args)
+    except Failure as failure:
+        failure.thread = context.index
+        raise
     return context.out
+
+
+def _run_in_blocks(function: Function, run: Callable, args: Sequence, context: Context, grid: list) -> None:
+    size = function.block_dim
+    if has_any(function, frozenset(("threads",))):
+        for number in range(len(grid) // size):
+            context.block, context.members = Block(number), grid[number * size : (number + 1) * size]
+            run(context, *args)
+        return
+    waits = has_any(function, COLLECTIVES)
+
+    def start(block: Block, thread: int) -> Iterator:
+        own = Context(context.dim, context.steps)
+        own.index, own.out, own.block = grid[block.number * function.block_dim + thread], context.out, block
+        if waits:
+            yield from run(own, *args)
+        else:
+            run(own, *args)
+
+    def told(thread: int) -> None:
+        context.index = grid[thread]
+
+    run_blocks(start, len(grid), function.block_dim, told)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..lang import semantics
@@ -24,14 +24,15 @@ class MemArray:
     """A view of `shape` elements of `dtype` in the list `data`, beginning at `offset`.
 
     `strides` counts elements of `data` from one index to the next, row-major where it is not given. Slices share
-    `data`. A null array has `data` None and zero extents. `grad` is the array of its gradient, or None.
+    `data`. A null array has `data` None and zero extents. `grad` is the array of its gradient, or None. `watch`, if
+    any, is told of each access: the array, the position in `data`, the path, and "read", "write" or "atomic".
 
     >>> a = MemArray(F32, (2, 2), [1.0, 2.0, 3.0, 4.0])
     >>> a.slice("i", (1,)).values(), a.slice(":i", (0,)).values()
     ([3.0, 4.0], [1.0, 3.0])
     """
 
-    __slots__ = ("data", "dtype", "grad", "offset", "shape", "strides")
+    __slots__ = ("data", "dtype", "grad", "offset", "shape", "strides", "watch")
 
     def __init__(
         self,
@@ -46,6 +47,7 @@ class MemArray:
         rows = [math.prod(self.shape[k + 1 :]) for k in range(len(self.shape))]
         self.strides = tuple(rows if strides is None else strides)
         self.grad: MemArray | None = None
+        self.watch: Callable[[MemArray, int, Sequence[int], str], None] | None = None
 
     @classmethod
     def null(cls, dtype: Type, ndim: int) -> MemArray:
@@ -86,6 +88,7 @@ class MemArray:
         rest = len(parts)
         view = MemArray(self.dtype, (*shape, *self.shape[rest:]), self.data, at, (*strides, *self.strides[rest:]))
         view.grad = self.grad and self.grad.slice(attr, operands)
+        view.watch = self.watch
         return view
 
     def gradient(self) -> MemArray:
@@ -147,6 +150,12 @@ def component(value: tuple, index: int) -> Any:
 
 def read(array: MemArray, indices: Sequence[int], path: Sequence[int]) -> Any:
     """The value at the end of `path` inside the element at `indices`."""
+    if array.watch:
+        array.watch(array, array.locate(indices), path, "read")
+    return _found(array, indices, path)
+
+
+def _found(array: MemArray, indices: Sequence[int], path: Sequence[int]) -> Any:
     value = array.data[array.locate(indices)]
     if value is None:
         raise Trap(f"element {tuple(indices)} of a local array is read before it is written")
@@ -157,9 +166,15 @@ def read(array: MemArray, indices: Sequence[int], path: Sequence[int]) -> Any:
 
 def write(array: MemArray, indices: Sequence[int], path: Sequence[int], new: Any) -> None:
     """Replace what `read` returns."""
+    if array.watch:
+        array.watch(array, array.locate(indices), path, "write")
+    _put(array, indices, path, new)
+
+
+def _put(array: MemArray, indices: Sequence[int], path: Sequence[int], new: Any) -> None:
     at = array.locate(indices)
     if path:
-        read(array, indices, path)  # traps
+        _found(array, indices, path)  # traps
         new = replace(array.data[at], path, new)
     array.data[at] = new
 
@@ -172,7 +187,9 @@ _ATOMICS = {
 
 def atomic(kind: str, t: Type, array: MemArray, indices: Sequence[int], path: Sequence[int], *operands: Any) -> Any:
     """Combine each component in memory with the operand's; returns what was there before."""
-    old = read(array, indices, path)
+    if array.watch:
+        array.watch(array, array.locate(indices), path, "atomic")
+    old = _found(array, indices, path)
     packed = isinstance(t, Packed)
     s = t.scalar if isinstance(t, Packed) else t
     rows = list(zip(old, *operands)) if packed else [(old, *operands)]
@@ -180,5 +197,5 @@ def atomic(kind: str, t: Type, array: MemArray, indices: Sequence[int], path: Se
         new = tuple(value if was == expected else was for was, expected, value in rows)
     else:
         new = tuple(_ATOMICS[kind](s, *row) for row in rows)
-    write(array, indices, path, new if packed else new[0])
+    _put(array, indices, path, new if packed else new[0])
     return old

@@ -9,6 +9,8 @@ Control flow is structured. A region is one straight list of operations that end
 * `loop(init…)` runs its region (parameters: carried…) until a `break`; `yield` and `continue` give the next carried
   values. Results are what `break` gives; they need not match the carried values.
 * `block()` runs its region once. `yield` and `break` give the results.
+* `threads()` runs its region once for each thread of a block, one after the other, and ends with a plain `yield`. A
+  kernel that has it runs once for each block, and only inside it is there a thread (passes/fission.py).
 * `return` leaves the function with its results. A region that cannot reach its end closes with the terminator that
   left, or with `unreachable` after an operation that never completes, such as an `if` both of whose regions leave.
 
@@ -125,12 +127,13 @@ class Function:
     `is_library` marks functions of the builtin library: debug checks treat a call of one as a single operation. A call
     of an `is_cold` function is rarely reached and stays a call, so that its callers stay small. `gradient` and `replay`
     are what the user gave for differentiating kernels that call it: (parameters, adjoints of the results) -> adjoints
-    of the parameters that can have one, and (parameters) -> results.
+    of the parameters that can have one, and (parameters) -> results. A kernel that works in blocks of threads has a
+    `block_dim`: how many threads a block has. It is 0 for all others.
     """
 
     __slots__ = (
-        *("__weakref__", "body", "gradient", "is_cold", "is_kernel", "is_library", "loc", "name", "replay"),
-        "results",
+        *("__weakref__", "block_dim", "body", "gradient", "is_cold", "is_kernel", "is_library", "loc", "name"),
+        *("replay", "results"),
     )
 
     def __init__(
@@ -142,9 +145,10 @@ class Function:
         loc: Loc | None = None,
         is_library: bool = False,
         is_cold: bool = False,
+        block_dim: int = 0,
     ):
         self.name, self.results, self.is_kernel, self.loc = name, tuple(results), is_kernel, loc
-        self.is_library, self.is_cold = is_library, is_cold
+        self.is_library, self.is_cold, self.block_dim = is_library, is_cold, block_dim
         self.gradient: Function | None = None
         self.replay: Function | None = None
         self.body = Region(params)

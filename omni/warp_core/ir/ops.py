@@ -17,6 +17,8 @@ Attributes, by operation:
                        operands start, count and step name, : keeps it; None fixes as many as there are operands
   stash                the type of its cells; the result is an array that belongs to the thread, zero or not
   tid                  (dimension, number of dimensions)
+  shared               the `FixedArray` to make: memory of the block of threads, its contents undefined until stored
+  shuffle              how a thread finds the lane of its warp whose value it gets; SHUFFLE_KINDS
   libm                 function name
   printf               C-like format text: %d %u %c %f %g %s(bool) with one operand each
   fail                 (kind, message) of the debug-mode failure to report; operands are values worth showing
@@ -45,6 +47,7 @@ from ..lang.types import (
     Struct,
     Type,
     element,
+    leaves,
     members,
 )
 
@@ -71,6 +74,14 @@ class Op:
 
 
 ATOMIC_KINDS = ("add", "sub", "min", "max", "and", "or", "xor", "exch", "cas")
+# With l the thread's own lane and n the operand, of which the low five bits count: lane n, l - n, l + n, l ^ n. Where
+# there is no such lane, a thread gets its own value.
+SHUFFLE_KINDS = ("lane", "up", "down", "xor")
+WARP = 32  # threads
+# What all threads of a block do together.
+COLLECTIVES = frozenset(("barrier", "shuffle", "ballot"))
+# What only kernels that are launched in blocks can do.
+BLOCK_OPS = COLLECTIVES | {"thread_index", "block_index", "shared", "threads"}
 
 
 def _need(ok: bool, what: str, *values: Any) -> None:
@@ -264,6 +275,27 @@ def _tid(types: Types, attr: tuple[int, int]) -> Type:
     return I32
 
 
+def _i32(types: Types, attr: Any) -> Type:
+    return I32
+
+
+def _shared(types: Types, attr: Any) -> Type:
+    _need(isinstance(attr, FixedArray), "shared memory for {}", attr)
+    return attr.view
+
+
+def _shuffle(types: Types, attr: Any) -> Type:
+    t, lane = types
+    _need(attr in SHUFFLE_KINDS and lane is I32, "shuffle {} by {}", attr, lane)
+    _need(not any(isinstance(leaf, Array) for _, leaf in leaves(t)), "shuffle of {}", t)
+    return t
+
+
+def _ballot(types: Types, attr: Any) -> Type:
+    _need(types[0] is BOOL, "ballot of {}", types[0])
+    return U32
+
+
 def _libm(types: Types, attr: str) -> Type:
     _need(attr in LIBM, "libm has no {!r}", attr)
     return _same_float(types, attr)
@@ -325,6 +357,12 @@ _ROWS = [
     Op("grad", 1, _grad),
     Op("stash", 0, _stash),
     Op("tid", 0, _tid),
+    Op("thread_index", 0, _i32),
+    Op("block_index", 0, _i32),
+    Op("shared", 0, _shared, pure=False),
+    Op("barrier", 0, _void, pure=False),
+    Op("shuffle", 2, _shuffle, pure=False),
+    Op("ballot", 1, _ballot, pure=False),
     Op("printf", None, _void, pure=False),
     Op("assert", None, _one_bool, pure=False),
     Op("fail", None, _void, pure=False),
@@ -333,6 +371,7 @@ _ROWS = [
     Op("for", None, None, pure=False, regions=1),
     Op("loop", None, None, pure=False, regions=1),
     Op("block", 0, None, pure=False, regions=1),
+    Op("threads", 0, None, pure=False, regions=1),
     *(Op(n, None, _void, pure=False, terminator=True) for n in ("yield", "break", "continue", "return")),
     Op("unreachable", 0, _void, pure=False, terminator=True),
 ]

@@ -170,8 +170,10 @@ class _Parser:
         if line.accept("->"):
             line.expect("(")
             results = line.listing(lambda: self._type(line), ")")
+        block_dim = line.integer() if line.accept("blocks") else 0
         line.expect("{")
-        function = Function(name, params, tuple(results), kind == "kernel", self._loc(line), is_library, is_cold)
+        flags = is_library, is_cold, block_dim
+        function = Function(name, params, tuple(results), kind == "kernel", self._loc(line), *flags)
         line.finish()
         self._region(function.body).finish()
         self._functions[symbol] = function

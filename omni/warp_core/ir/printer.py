@@ -89,7 +89,8 @@ class _Printer:
         kind = "kernel" if function.is_kernel else "func"
         prefix = "cold " * function.is_cold + "library " * function.is_library
         results = f" -> ({', '.join(map(self._type, function.results))})" if function.results else ""
-        head = f"{prefix}{kind} {self._symbols[function]}({self._define(function.params)}){results}"
+        blocks = f" blocks {function.block_dim}" if function.block_dim else ""
+        head = f"{prefix}{kind} {self._symbols[function]}({self._define(function.params)}){results}{blocks}"
         self._lines += ["", head + " {" + self._loc(function.loc)]
         self._region(function.body, "  ")
         self._lines.append("}")

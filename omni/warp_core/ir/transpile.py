@@ -14,8 +14,9 @@ from typing import Any
 from ..lang import semantics
 from ..lang.types import BOOL, F64, Packed, Scalar, Type, element
 from . import memory
+from .blocks import has_any
 from .nodes import Function, Operation, Region, Value
-from .ops import COMPARISONS, ELEMENTWISE, index_count, path_type
+from .ops import COLLECTIVES, COMPARISONS, ELEMENTWISE, index_count, path_type
 
 _SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _INFIX = {"add": "+", "sub": "-", "mul": "*"}
@@ -94,6 +95,8 @@ class _Writer:
     def function(self, function: Function) -> str:
         params = ["_c", *map(self._name, function.params)]
         self._lines = [f"def _run({', '.join(params)}):", " _x = 0"]
+        if has_any(function, COLLECTIVES):
+            self._lines.append(" if 0: yield")  # waits for the other threads of its block
         self._region(function.body, None, " ")
         return "\n".join(self._lines) + "\n"
 
@@ -184,10 +187,16 @@ class _Writer:
         self._region(op.regions[0], op, indent + " ")
         self._leave(frame, indent)
 
+    def _threads(self, op: Operation, owner: Operation | None, indent: str) -> None:
+        self._lines.append(f"{indent}for _t in _c.threads():")
+        self._region(op.regions[0], op, indent + " ")
+
     def _yield(self, op: Operation, owner: Operation | None, indent: str) -> None:
         assert owner is not None
         values = self._use(op.args)
-        if owner.code == "if":
+        if owner.code == "threads":
+            self._lines.append(f"{indent}continue")
+        elif owner.code == "if":
             self._assign(self._use(owner.results), values, indent)
         else:
             self._exit_to(0, "break" if owner.code == "block" else "continue", values, indent)
@@ -249,7 +258,16 @@ class _Writer:
         self.env[callee] = self._link(op.attr)
         args = ", ".join(["_c", *self._use(op.args)])
         results = "".join(f"{self._name(v)}, " for v in op.results)
-        self._lines.append(f"{indent}{results}{'= ' if results else ''}{callee}({args})")
+        waits = "yield from " * has_any(op.attr, COLLECTIVES)
+        owns = has_any(op.attr, frozenset(("shared",)))
+        if owns:
+            self._lines.append(f"{indent}_c.block.enter({self._bind(op)})")
+        self._lines.append(f"{indent}{results}{'= ' if results else ''}{waits}{callee}({args})")
+        if owns:
+            self._lines.append(f"{indent}_c.block.leave()")
+
+    def _barrier(self, op: Operation, owner: Operation | None, indent: str) -> None:
+        self._lines.append(f"{indent}yield ({self._bind(op)},)")
 
     # -- expressions --------------------------------------------------------------------------------------------
 
@@ -333,7 +351,9 @@ _WRITERS: dict[str, Callable[[_Writer, Operation, Operation | None, str], None]]
     "printf": _Writer._printf,
     "assert": _Writer._assert,
     "fail": _Writer._fail,
+    "threads": _Writer._threads,
     "call": _Writer._call,
+    "barrier": _Writer._barrier,
 }
 
 _EXPRESSIONS: dict[str, Callable[..., str]] = {
@@ -356,5 +376,10 @@ _EXPRESSIONS: dict[str, Callable[..., str]] = {
     "grad": lambda w, op, a: f"{a}.gradient()",
     "stash": lambda w, op: f"_c.stash({w._bind(op.attr)})",
     "is_null": lambda w, op, a: f"{a}.is_null",
+    "shared": lambda w, op: f"_c.block.shared({w._bind(op)})",
+    "thread_index": lambda w, op: "_c.block.thread",
+    "block_index": lambda w, op: "_c.block.number",
+    "shuffle": lambda w, op, x, by: f"yield ({w._bind(op)}, {x}, {by})",
+    "ballot": lambda w, op, x: f"yield ({w._bind(op)}, {x})",
     "tid": lambda w, op: f"_c.tid({op.attr[0]}, {op.attr[1]})",
 }

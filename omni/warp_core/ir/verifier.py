@@ -7,7 +7,7 @@ What holds of a function that passes:
 * each region ends in its one terminator, and the terminator carries the types that its target takes (see `nodes`);
 * `break` and `continue` name a breakable operation of the same function, `unreachable` follows an operation that never
   completes;
-* `alloca` stands in the outermost region of its function, so that it runs once for each call;
+* `alloca` and `shared` stand in the outermost region of their function, so that they run once for each call;
 * calls match the callee's signature, kernels return nothing, and no function calls itself.
 """
 
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from ..lang.types import BOOL, VOID, Scalar, Type
 from . import attrs
 from .nodes import Function, Operation, Region, Value
-from .ops import BREAKABLE, OPS, OpError, result_type
+from .ops import BLOCK_OPS, BREAKABLE, OPS, OpError, result_type
 
 
 class VerifyError(Exception):
@@ -70,6 +70,8 @@ class _Verifier:
         f = self._function
         if f.is_kernel and f.results:
             self._report(f"kernel with results {list(f.results)}")
+        if f.is_kernel and not f.block_dim and any(op.code in BLOCK_OPS for op in f.body.walk()):
+            self._report("kernel that works in blocks of no size")
         self._region(f.body, None)
         return self._problems
 
@@ -114,7 +116,7 @@ class _Verifier:
             if arg not in self._visible:
                 state = "defined elsewhere" if arg in self._defined else "not defined before"
                 self._report(f"operand {i} ({arg.name or arg.type}) is {state}", op)
-        if op.code == "alloca" and owner is not None:
+        if op.code in ("alloca", "shared") and owner is not None:
             self._report("memory is made in the outermost region only", op)
         if row.arity is not None and row.arity != len(op.args):
             self._report(f"takes {row.arity} operands, has {len(op.args)}", op)
@@ -195,6 +197,10 @@ class _Verifier:
         for region in op.regions:
             self._same("parameters", _types(region.params), [], op)
 
+    def _threads(self, op: Operation) -> None:
+        self._same("results", _types(op.results), [], op)
+        self._block(op)
+
     def _call(self, op: Operation) -> None:
         callee = op.attr
         if callee.is_kernel:
@@ -244,6 +250,7 @@ _CONSTRUCTED = {
     "for": _Verifier._for,
     "loop": _Verifier._loop,
     "block": _Verifier._block,
+    "threads": _Verifier._threads,
     "call": _Verifier._call,
 }
 
@@ -264,7 +271,7 @@ def completes(op: Operation) -> bool:
         return any(r.ops and r.ops[-1].code == "yield" for r in op.regions) or _breaks(op.regions, 0)
     if op.code == "loop":
         return _breaks(op.regions, 0)
-    return op.code not in OPS or not OPS[op.code].terminator
+    return op.code not in OPS or not (OPS[op.code].terminator or op.code == "fail")
 
 
 def _breaks(regions: Sequence[Region], depth: int) -> bool:

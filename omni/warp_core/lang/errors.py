@@ -176,6 +176,14 @@ class InternalError(Exception):
         )
 
 
+class Refusal(Exception):
+    """A mistake of the user's that a pass finds: a `Diagnostic` whose places are operations of the IR."""
+
+    def __init__(self, code: str, reason: str, op: Any, notes: Sequence[tuple[str, Any]] = (), help: str = ""):
+        super().__init__(reason)
+        self.code, self.reason, self.op, self.notes, self.help = code, reason, op, tuple(notes), help
+
+
 class NotDifferentiable(Exception):
     """What has no gradient: the reason, and the operation of the IR to blame."""
 

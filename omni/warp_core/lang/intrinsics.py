@@ -34,17 +34,6 @@ def tid() -> int32:
     """
 
 
-def block_dim() -> int32:
-    """Number of threads in a block of the launch; this device has no blocks of several threads.
-
-    Returns:
-        1 at Python scope. Kernels for the CPU refuse it.
-
-    >>> int(wp.block_dim())
-    1
-    """
-
-
 # -- output and checks ------------------------------------------------------------------------------------------------
 
 

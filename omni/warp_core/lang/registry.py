@@ -27,7 +27,7 @@ from .source import Source
 
 _INDEX_MODULE = "omni.warp_core.lib.index"
 # What intrinsics do, for readers; most processes never load it.
-_DESCRIPTIONS = tuple(f"omni.warp_core.lang.{name}" for name in ("intrinsics", "accesses", "operators"))
+_DESCRIPTIONS = tuple(f"omni.warp_core.lang.{name}" for name in ("intrinsics", "accesses", "blocks", "operators"))
 _builtins: dict[str, Builtin] = {}
 
 
@@ -211,8 +211,14 @@ def suggestions(name: str) -> tuple[str, ...]:
     return nearest(name, (*index(), *_builtins, *INTRINSICS))
 
 
+_BLOCKS = (
+    "block_dim thread_index block_index lane shared_array syncthreads "
+    "shuffle shuffle_up shuffle_down shuffle_xor ballot"
+)
+BLOCK_BUILTINS = frozenset(_BLOCKS.split())  # what makes a kernel work in blocks of threads
 _INTRINSIC_GROUPS = (
-    "tid printf print where select static constant cast len block_dim expect_eq expect_near",
+    "tid printf print where select static constant cast len expect_eq expect_near",
+    _BLOCKS,
     "load store array_store view address address_of",
     "atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor atomic_exch atomic_cas",
     "vector matrix quaternion transformation identity matrix_from_rows matrix_from_cols",

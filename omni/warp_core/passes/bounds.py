@@ -181,7 +181,7 @@ class Bounds:
             found = None if home is None else self._parameter(value, home, known)
         elif op.code == "const":
             found = value.const
-        elif op.code in ("tid", "shape", "popcount"):
+        elif op.code in ("tid", "shape", "popcount", "thread_index", "block_index"):
             found = 0
         elif op.regions:
             found = self._result(value, op)

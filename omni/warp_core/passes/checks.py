@@ -10,6 +10,9 @@ function. Out: a new function in which these report by `fail` and leave:
 
 Device functions get one more result that says whether they ran to their end; callers leave when it is false. Library
 functions are left alone and count as single operations. The message of a `fail` names its operands {0}, {1}, ….
+
+In kernels that work in blocks of threads a `fail` ends the block: nothing runs behind it, and nobody waits for a thread
+that has left.
 """
 
 from __future__ import annotations
@@ -30,16 +33,17 @@ _DIVISIONS = ("div", "rem", "floordiv")
 def insert_checks(function: Function) -> Function:
     """`function` with checks, calling functions with checks."""
     done: dict[Function, Function] = {}
+    signals = not function.block_dim
 
     def checked(callee: Function) -> Function:
         if callee.is_library:
             return callee
         if callee not in done:
-            done[callee] = _Checker(checked, signals=True).rewrite(callee)
-            done[callee].results = (*callee.results, BOOL)
+            done[callee] = _Checker(checked, signals, signals).rewrite(callee)
+            done[callee].results = (*callee.results, BOOL) if signals else callee.results
         return done[callee]
 
-    return _Checker(checked, signals=False).rewrite(function)
+    return _Checker(checked, signals, False).rewrite(function)
 
 
 def drop_asserts(function: Function) -> None:
@@ -55,9 +59,9 @@ def _drop(region: Region) -> None:
 
 
 class _Checker(Rewriter):
-    def __init__(self, checked: Callable[[Function], Function], signals: bool):
+    def __init__(self, checked: Callable[[Function], Function], leaves: bool, signals: bool):
         super().__init__()
-        self._checked, self._signals = checked, signals
+        self._checked, self._leaves_function, self._signals = checked, leaves, signals
         self._visitors.update(dict.fromkeys(_NAN_MAKERS, self._arithmetic))
         self._visitors.update(dict.fromkeys(("load", "store"), self._access))
 
@@ -81,6 +85,9 @@ class _Checker(Rewriter):
 
     def _give_up(self) -> None:
         """Leave the function with results that do not matter."""
+        if not self._leaves_function:
+            self.b.terminate("unreachable")
+            return
         results = [self.b.zero(t) for t in self._results]
         self.b.terminate("return", [*results, self.b.bool(False)] if self._signals else results)
 
@@ -167,7 +174,7 @@ class _Checker(Rewriter):
     def visit_call(self, op: Operation) -> None:
         callee = self._checked(op.attr)
         results = list(self.b.emit("call", self.args(op), callee, results=callee.results))
-        if callee is not op.attr:
+        if callee is not op.attr and self._leaves_function:
             self._leave_unless(results.pop())
         self.define(op, results)
         if callee.is_library:

@@ -17,8 +17,10 @@ from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
 
 # What goes where its result is not used, regions and calls aside.
-REMOVABLE = frozenset(name for name, row in OPS.items() if row.pure) | {"load", "alloca"}
-_REGIONS = frozenset(("if", "for", "loop", "block"))
+REMOVABLE = frozenset(name for name, row in OPS.items() if row.pure) | {
+    *("load", "alloca", "shared", "shuffle", "ballot"),
+}
+_REGIONS = frozenset(("if", "for", "loop", "block", "threads"))
 _RETURN_DEPTH = 1 << 30
 
 
@@ -201,7 +203,9 @@ def _trim(op: Operation, marker: _Marker) -> None:
         op.regions[0].params = params[:first] + _pick(params[first:], carried)
         for end in marker.continues[op]:
             end.args = _pick(end.args, carried)
-    ends = [r.terminator for r in op.regions if r.terminator.code == "yield"] if op.code == "if" else marker.breaks[op]
+    ends = marker.breaks.get(op, [])
+    if op.code == "if":
+        ends = [r.terminator for r in op.regions if r.terminator.code == "yield"]
     for end in ends:
         end.args = _pick(end.args, results)
     op.results = tuple(_pick(op.results, results))

@@ -36,8 +36,8 @@ def _written(fn: Function, known: dict[Function, tuple[bool, ...]]) -> tuple[boo
 
 
 def _is_apart(v: Value) -> bool:
-    """Whether an array that is no parameter is the thread's own, or a gradient, which parameters do not show."""
-    return isinstance(v.type, FixedArray) or (v.op is not None and v.op.code in ("grad", "stash"))
+    """Whether an array that is no parameter is the thread's own, the block's, or a gradient."""
+    return isinstance(v.type, FixedArray) or (v.op is not None and v.op.code in ("grad", "stash", "shared"))
 
 
 def _arrays(t: Type) -> set[Type]:
@@ -158,7 +158,7 @@ def _meets(place: tuple[Value, tuple], array: Array, accessed: list[Source]) -> 
         if source is param:
             if path == members:
                 return True
-        elif source.op is not None and source.op.code != "alloca" and dtype is array.dtype:
+        elif source.op is not None and source.op.code not in ("alloca", "shared") and dtype is array.dtype:
             return True
     return False
 

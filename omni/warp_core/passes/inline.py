@@ -4,9 +4,9 @@ In: any verified function, and a function that gives the finished form of a call
 calls of finished functions remain. A callee is small if it has fewer than `limit` operations, counting those of the
 small functions that it calls itself: the whole tree of small calls is spliced in one go. Cold callees stay calls, and
 so do all but the tiniest in a function that has grown by GROWTH operations: machine code for them would take long.
-Callees that ask for the index of the thread are replaced whatever they are, for only kernels know it. A callee that
-returns early becomes a `block` that it breaks out of. Operations that came in point to their own place, inlined at the
-place of the call.
+Callees that ask for the index of the thread, or work with its block, are replaced whatever they are, for only kernels
+know it. A callee that returns early becomes a `block` that it breaks out of. Operations that came in point to their
+own place, inlined at the place of the call.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Loc, Operation, Region, Value
+from ..ir.ops import BLOCK_OPS
 
 GROWTH = 10_000
 TINY = 8
@@ -55,16 +56,15 @@ def is_spliced(callee: Function, limit: int) -> bool:
     return _asks_thread(callee) or (not callee.is_cold and inlined_size(callee, limit) < limit)
 
 
+_OF_THREADS = BLOCK_OPS | {"tid", "stash"}
 _asking: WeakKeyDictionary[Function, bool] = WeakKeyDictionary()
 
 
 def _asks_thread(function: Function) -> bool:
-    """Whether a function, or one that it calls, asks for the index of the thread or for its stash."""
+    """Whether a function, or one that it calls, asks for the thread's index, its stash, or works with its block."""
     if function not in _asking:
         ops = list(function.body.walk())
-        _asking[function] = any(
-            op.code in ("tid", "stash") or (op.code == "call" and _asks_thread(op.attr)) for op in ops
-        )
+        _asking[function] = any(op.code in _OF_THREADS or (op.code == "call" and _asks_thread(op.attr)) for op in ops)
     return _asking[function]
 
 
@@ -88,6 +88,13 @@ class _Inliner(Rewriter):
             self.b.outermost.ops.insert(0, new)
             self._memory[op] = new.result
         self.values[op.result] = self._memory[op]
+
+    def visit_shared(self, op: Operation) -> None:
+        """Each call has its own memory: a thread that is late in one does not see what others do in the next."""
+        new = Operation("shared", [], op.attr, self.b.loc)
+        new.results = (Value(op.result.type, new, name=op.result.name),)
+        self.b.outermost.ops.insert(0, new)
+        self.values[op.result] = new.result
 
     def visit_call(self, op: Operation) -> None:
         callee = op.attr

@@ -78,6 +78,8 @@ class _Merger:
             found: set[Place] = set()
             if op.code in ("store", "atomic"):
                 found.add(self.place(op.args[0]))
+            elif op.code == "barrier":
+                found.add(None)  # other threads of the block
             elif op.code == "call" and self.has_effects(op.attr):
                 found.add(None)
             self._written[op] = found.union(*(self.written(inner) for region in op.regions for inner in region.ops))

@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
+from ..ir.blocks import has_any
 from ..ir.nodes import Function
+from .blocks import check_blocks
 from .bounds import drop_from_end
 from .checks import drop_asserts, insert_checks
 from .contract import contract
 from .dce import dce
-from .inline import inline
+from .inline import inline, inline_calls
 from .licm import licm
 from .loads import merge_loads
 from .private import privatise
@@ -35,6 +37,10 @@ class PassOptions:
     calls: frozenset[str] = frozenset()
 
 
+def _may_fail(callee: Function) -> bool:
+    return has_any(callee, frozenset(("fail",)))
+
+
 _finished: WeakKeyDictionary[Function, dict[PassOptions, Function]] = WeakKeyDictionary()
 
 
@@ -42,6 +48,8 @@ def run(function: Function, options: PassOptions = PassOptions()) -> Function:
     """The optimised form of `function`, which stays as it is."""
     if options.debug:
         function = insert_checks(function)
+        if function.block_dim:
+            function = inline_calls(function, _may_fail)  # only the kernel can end its block
     return _optimise(function, replace(options, debug=False))
 
 
@@ -50,6 +58,8 @@ def _optimise(function: Function, options: PassOptions) -> Function:
     new = inline(function, options.inline_limit, lambda callee: _finish(callee, options), options.calls)
     drop_asserts(new)
     new = simplify(new)
+    if new.block_dim:
+        check_blocks(new)
     drop_from_end(new)
     merge_loads(new)
     privatise(new)

@@ -18,9 +18,9 @@ from ..lang.types import Array, indexed_array
 from . import backward, capture, recording
 from .device import Device, get_device
 from .generic import instance_for, remember
-from .plans import STRIDED, USUAL_BLOCK, Options, as_indexed, options_for, plan_for, shared_array
+from .plans import STRIDED, USUAL_BLOCK, Options, as_indexed, options_for, plan_for, shared_array, works_in_blocks
 
-__all__ = ["Launch", "init", "launch"]
+__all__ = ["Launch", "init", "launch", "launch_tiled"]
 
 launch = _native.launch
 Launch = _native.Launch
@@ -61,7 +61,9 @@ def _launch(
         record_cmd: return a `Launch` that repeats this launch quickly, instead of running it.
         record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; of no effect on the CPU.
-        block_dim: how many threads a block has on a GPU; of no effect on the CPU.
+        block_dim: how many threads a block has, 1 to 1024. On the CPU it makes a difference only to kernels that work
+            in blocks (`wp.syncthreads`, `wp.shared_array`, …). These take whole blocks: the number of threads is a
+            multiple of it.
         interpret: run the kernel as plain Python, thread by thread, for a debugger.
         adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
         adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
@@ -93,7 +95,7 @@ def _launch(
     if adjoint:
         recording.refuse_following("an adjoint launch")
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
-        backward.launch_adjoint(instance, dim, args, given, where, _block_dim(kernel, block_dim, where))
+        backward.launch_adjoint(instance, dim, args, given, where, _block_dim(instance, block_dim, where))
         return None
     try:
         how = _How(where, block_dim, record_tape, record_cmd, interpret)
@@ -123,7 +125,7 @@ def _run_watched(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any]
             recording.launched(instance, dim, args)
             with recording.Unseen():
                 return _run(kernel, instance, dim, args, how)
-        block_dim = _block_dim(kernel, how.block_dim, how.device)
+        block_dim = _block_dim(instance, how.block_dim, how.device)
         if recording.follower() is not None and recording.watched():
             _check_plain(instance, how.record_cmd)
             recording.follower().launch(instance, dim, args, how.device, block_dim)
@@ -152,7 +154,8 @@ def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _
         return _run_on_gpu(kernel, instance, dim, args, how)
     if (how.interpret or config.mode == "interpret") and instance.primal is None:
         return _interpret(InterpretedLaunch(instance, dim, args), how.record_cmd)
-    plan = _ready(kernel, instance, options_for(instance), args)
+    options = options_for(instance, block_dim=_block_dim(instance, how.block_dim, how.device))
+    plan = _ready(kernel, instance, options, args)
     if how.record_cmd or capture.current() is not None:
         recorded = Launch(instance, plan, dim, args)
         return recorded if how.record_cmd else recorded.launch()
@@ -171,14 +174,14 @@ def _ready(kernel: Kernel, instance: Kernel, options: Options, args: Sequence[An
 
 def _run_on_gpu(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
     capture.refuse(f"kernel `{kernel.name}`: launches on GPUs are not captured in this version; this one was made")
-    options = options_for(instance, how.device, _block_dim(kernel, how.block_dim, how.device))
+    options = options_for(instance, how.device, _block_dim(instance, how.block_dim, how.device))
     plan = _ready(kernel, instance, options, args)
     return Launch(instance, plan, dim, args) if how.record_cmd else plan.launch(dim, args)
 
 
 def _block_dim(kernel: Kernel, value: Any, device: Device) -> int:
-    """The threads of a block, as the launch says; on the CPU it makes no difference."""
-    if value is None or device.is_cpu:
+    """The threads of a block, as the launch says, if that makes a difference."""
+    if value is None or (device.is_cpu and not works_in_blocks(kernel)):
         return USUAL_BLOCK
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"kernel `{kernel.name}`: block_dim must be an integer, got {type(value).__name__}")
@@ -235,6 +238,50 @@ def _is_strided(value: Any) -> bool:
     if isinstance(value, _native.ArrayBase):
         return not value.inner_contiguous
     return False
+
+
+def launch_tiled(
+    kernel: Kernel,
+    dim: int | Sequence[int],
+    inputs: Sequence[Any] = (),
+    outputs: Sequence[Any] = (),
+    *,
+    block_dim: int = 256,
+    **others: Any,
+) -> Any:
+    """Run a block of threads for every index of a grid: a launch with `block_dim` as one more dimension, the last.
+
+    Args:
+        kernel: a function decorated with `@wp.kernel`; `wp.tid()` gives an index for each dimension of the grid, and
+            the index of the thread within its block.
+        dim: number of blocks, or up to three of them.
+        inputs: arguments in the order of the kernel's parameters.
+        outputs: the remaining arguments.
+        block_dim: how many threads a block has.
+        others: what else `wp.launch` takes, by name.
+
+    Returns:
+        What `wp.launch` returns. It raises what that raises, too.
+
+    >>> @wp.kernel
+    ... def rows(x: wp.array2d(dtype=float), out: wp.array(dtype=float)):
+    ...     i, t = wp.tid()
+    ...     s = wp.shared_array(shape=1, dtype=float)
+    ...     if t == 0:
+    ...         s[0] = 0.0
+    ...     wp.syncthreads()
+    ...     for j in range(t, x.shape[1], wp.block_dim()):
+    ...         wp.atomic_add(s, 0, x[i, j])
+    ...     wp.syncthreads()
+    ...     if t == 0:
+    ...         out[i] = s[0]
+    >>> out = wp.zeros(3, dtype=float)
+    >>> wp.launch_tiled(rows, dim=3, inputs=[wp.ones((3, 100), dtype=float), out], block_dim=32)
+    >>> out.list()
+    [100.0, 100.0, 100.0]
+    """
+    blocks = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
+    return launch(kernel, (*blocks, block_dim), inputs, outputs, block_dim=block_dim, **others)
 
 
 # -- interpreted launches ---------------------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ class Loaded:
 
 _planned: WeakSet[Kernel] = WeakSet()
 _loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
+_in_blocks: WeakKeyDictionary[Kernel, bool] = WeakKeyDictionary()
 _meanings: WeakKeyDictionary[Kernel, list[str]] = WeakKeyDictionary()  # when code for the kernel was wanted first
 lock = threading.RLock()  # held while kernels are made
 # A child of fork has one thread: a compilation that another one was at would never end, nor give its locks back.
@@ -80,8 +81,15 @@ def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = USUAL_BLO
     """The options that a launch of `kernel` on a device, in blocks of so many threads, runs with now."""
     own = kernel.options.get("module_options") or {}
     mode = own.get("mode") or module_option(kernel, "mode") or config.mode
-    blocks = block_dim if device.is_cuda and block_dim != USUAL_BLOCK else 0
+    blocks = block_dim if block_dim != USUAL_BLOCK and (device.is_cuda or works_in_blocks(kernel)) else 0
     return Options(mode == "debug" or config.verify_fp, config.deterministic, device=device.id, block_dim=blocks)
+
+
+def works_in_blocks(kernel: Kernel) -> bool:
+    """Whether the size of blocks may make a difference to what a kernel means."""
+    if kernel not in _in_blocks:
+        _in_blocks[kernel] = digest.works_in_blocks(kernel)
+    return _in_blocks[kernel]
 
 
 def module_option(kernel: Kernel, name: str) -> Any:
@@ -102,6 +110,7 @@ def forget_definitions() -> None:
             kernel._plan = None
             kernel._plans.clear()
         _meanings.clear()
+        _in_blocks.clear()
 
 
 def plan_for(kernel: Kernel, options: Options, variant: int = 0) -> Any:
@@ -145,6 +154,7 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
         adjoint=options.adjoint,
         additions="atomic" if variant & ATOMIC else "ordered" if options.deterministic else "logged",
         gpu=GpuOptions(block_dim=options.block_dim or USUAL_BLOCK),
+        block_dim=options.block_dim or USUAL_BLOCK,
     )
 
 
@@ -259,6 +269,7 @@ class _Maker:
             for (name, t), written in zip(self.kernel.params, artifact.written)
         ]
         self.plan = self.empty_plan(params)
+        self.plan.whole_blocks = artifact.block_dim > 0
         self.on_missing(variant)
         return self.plan
 
@@ -271,7 +282,8 @@ class _Maker:
             on_missing=self.on_missing,
             on_failure=self.on_failure,
             convert=self.convert,
-            flat_below=self.artifact.lanes,
+            flat_below=0 if self.artifact.block_dim else self.artifact.lanes,
+            block_dim=self.artifact.block_dim,
         )
         plan.set_accumulation(self.artifact.accumulation)
         return plan

@@ -1,9 +1,10 @@
-"""Which values differ between lanes, and which exits only some of the lanes take.
+"""Which values differ between threads that run together, and which exits only some of them take.
 
-A value is *varying* when lanes of one SIMD group may hold different numbers, *uniform* otherwise. An exit (yield,
-break, continue, return) is *divergent* when lanes that are still inside its target may be somewhere else at that point,
-so that it has to be done by masks; a construct that contains one is *masked*. It is *leaky* when a divergent exit
-leaves it for a target further out, so that fewer lanes may be active behind it.
+Such threads are the lanes of one SIMD group, for code generation, or those of a block, for what a block does together.
+They are called lanes here. A value is *varying* when lanes may hold different numbers, *uniform* otherwise. An exit
+(yield, break, continue, return) is *divergent* when lanes that are still inside its target may be somewhere else at
+that point, so that it has to be done by masks; a construct that contains one is *masked*. It is *leaky* when a
+divergent exit leaves it for a target further out, so that fewer lanes may be active behind it.
 
 The analysis walks the function until nothing changes; facts only grow. Positions are tracked as *levels*: the function
 is level 0, every for, loop and block one more. At any point a level is *split* when some lanes that are in its current
@@ -13,11 +14,12 @@ behind an inner construct that they left by a divergent `break`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..ir.locals import local_arrays
-from ..ir.nodes import Function, Operation, Region, Value
-from ..ir.ops import BREAKABLE
+from .locals import local_arrays
+from .nodes import Function, Operation, Region, Value
+from .ops import BREAKABLE
 
 
 @dataclass
@@ -50,30 +52,53 @@ class _Level:
 Cache = dict[tuple[Function, tuple[bool, ...]], Facts]
 
 
-def analyze(fn: Function, varying_params: tuple[bool, ...], lanes: int, cache: Cache) -> Facts:
-    """Facts about `fn` when its parameters are uniform or varying as given. With one lane nothing varies."""
+_OF_LANES = frozenset(("tid", "thread_index", "atomic", "alloca", "stash", "shuffle"))
+
+
+def differs_in_lanes(op: Operation) -> bool:
+    """Whether lanes of one group get different results from the same operands."""
+    return op.code in _OF_LANES
+
+
+def analyze(
+    fn: Function,
+    varying_params: tuple[bool, ...],
+    lanes: int,
+    cache: Cache,
+    differs: Callable[[Operation], bool] = differs_in_lanes,
+    visit: Callable[[Operation, list[Operation], bool], None] | None = None,
+) -> Facts:
+    """Facts about `fn` when its parameters are uniform or varying as given. With one lane nothing varies.
+
+    `differs` says which operations give different results for the same operands. `visit` is called, once the facts are
+    known, with each operation, those that it is nested in, and whether some lanes may be elsewhere.
+    """
     key = (fn, varying_params)
     if key not in cache:
         facts = Facts(results_varying=(False,) * len(fn.results), local=local_arrays(fn, ("load", "store")))
         facts.used.update(a for op in fn.body.walk() for a in op.args)
         if lanes > 1:
             facts.varying.update(p for p, v in zip(fn.params, varying_params) if v)
-            _Walk(fn, facts, lanes, cache).run()
+            _Walk(fn, facts, lanes, cache, differs).run(visit)
         cache[key] = facts
     return cache[key]
 
 
 class _Walk:
-    def __init__(self, fn: Function, facts: Facts, lanes: int, cache: Cache):
-        self.fn, self.facts, self.lanes, self.cache = fn, facts, lanes, cache
+    def __init__(self, fn: Function, facts: Facts, lanes: int, cache: Cache, differs: Callable[[Operation], bool]):
+        self.fn, self.facts, self.lanes, self.cache, self.differs = fn, facts, lanes, cache, differs
+        self.visit: Callable[[Operation, list[Operation], bool], None] | None = None
         self.levels: list[_Level] = []
         self.enclosing: list[Operation] = []
 
-    def run(self) -> None:
+    def run(self, visit: Callable[[Operation, list[Operation], bool], None] | None) -> None:
         before = -1
         while self.facts.size() != before:
             before = self.facts.size()
             self.levels = [_Level(None)]
+            self.region(self.fn.body, None)
+        if visit:
+            self.visit, self.levels = visit, [_Level(None)]
             self.region(self.fn.body, None)
         sites = self.levels[0].leave_sites
         self.facts.return_divergent = any(d for _, d in sites)
@@ -118,12 +143,14 @@ class _Walk:
 
     def region(self, region: Region, owner: Operation | None) -> None:
         for op in region.ops:
+            if self.visit:
+                self.visit(op, self.enclosing, self.split(0))
             handler = _HANDLERS.get(op.code)
             if handler:
                 handler(self, op)
             elif op.code == "yield":
                 self.yield_(op, owner)
-            elif op.code in ("tid", "atomic", "alloca", "stash") or any(a in self.facts.varying for a in op.args):
+            elif self.differs(op) or (op.code != "ballot" and any(a in self.facts.varying for a in op.args)):
                 self.mark(*op.results)
 
     def yield_(self, op: Operation, owner: Operation | None) -> None:
@@ -146,7 +173,7 @@ class _Walk:
 
     def call(self, op: Operation) -> None:
         varying = tuple(a in self.facts.varying for a in op.args)
-        facts = analyze(op.attr, varying, self.lanes, self.cache)
+        facts = analyze(op.attr, varying, self.lanes, self.cache, self.differs)
         self.mark(*(r for r, v in zip(op.results, facts.results_varying) if v))
 
     def if_(self, op: Operation) -> None:
@@ -163,6 +190,9 @@ class _Walk:
             merges = varying and len(values) == 2 and values[0] is not values[1]
             if merges or any(v in self.facts.varying for v in values):
                 self.mark(result)
+
+    def threads(self, op: Operation) -> None:
+        self.region(op.regions[0], op)
 
     def breakable(self, op: Operation) -> None:
         level = _Level(op)
@@ -218,4 +248,5 @@ _HANDLERS = {
     "for": _Walk.breakable,
     "loop": _Walk.breakable,
     "block": _Walk.breakable,
+    "threads": _Walk.threads,
 }

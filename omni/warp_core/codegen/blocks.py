@@ -1,0 +1,164 @@
+"""Kernels that work in blocks of threads, on a CPU: one thread of the pool runs a block at a time.
+
+`passes/fission.py` has split the kernel at its barriers. What stands outside of `threads` operations is emitted once
+for a block, as scalar code; each `threads` becomes a loop over groups of lanes. Shared arrays lie on the stack. Warps
+are groups of 32 lanes, so that shuffles stay in registers. Start with `Blocks.run`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..ir.blocks import source_lane
+from ..ir.nodes import Function, Operation, Value
+from ..ir.ops import WARP
+from ..lang.types import I32, I64, U32, FixedArray
+from .exits import Join
+from .lanes import Lanes, V
+from .memory import Memory
+from .writer import PTR, Leaf, sequence
+
+if TYPE_CHECKING:
+    from .emit import KernelEmitter
+
+_ALIGN = 64
+
+
+def whole_warps(fn: Function) -> bool:
+    """Whether groups of lanes must be warps."""
+    return any(op.code in ("shuffle", "ballot") for op in fn.body.walk())
+
+
+class Blocks:
+    """The loops of a kernel's function around its body."""
+
+    def __init__(self, kernel: KernelEmitter):
+        self.kernel, self.w = kernel, kernel.w
+        self.size = kernel.fn.block_dim
+        self.first = ""  # the flattened index of the block's first thread
+
+    def run(self) -> None:
+        """Run the blocks of [begin, end), which are whole."""
+        k, w = self.kernel, self.w
+        head, inside, done = w.label("blocks"), w.label("block"), w.label("endblocks")
+        entry, self.first, following = w.block, w.name(), w.name()
+        w.br(head)
+        w.start(head)
+        at = len(w.lines)
+        w.cond_br(w.inst(f"icmp slt i64 {self.first}, %end"), inside, done)
+        w.start(inside)
+        number = w.inst(f"udiv i64 {self.first}, {self.size}")
+        k.block_index = V(I32, w.inst(f"trunc i64 {number} to i32"))
+        k.run_threads, k.thread, k.values, k.mask = self.threads, self.first, dict(k.params), None
+        k.returns = Join(k, "endblock", [])
+        k.region(k.fn.body, k.returns)
+        k.returns.finish()
+        w.lines.insert(at, f"  {self.first} = phi i64 [ %begin, %{entry} ], [ {following}, %{w.block} ]")
+        w.do(f"{following} = add i64 {self.first}, {self.size}")
+        w.br(head)
+        w.start(done)
+
+    def threads(self, op: Operation) -> None:
+        """Run a segment for all threads of the block."""
+        w, n = self.w, self.kernel.lanes.lanes
+        whole = self.size // n * n
+        known = self.kernel.values
+        if whole == n:
+            self.group(op, "0", False, known)
+        elif whole:
+            head, done = w.label("group"), w.label("endgroups")
+            entry, column, following = w.block, w.name(), w.name()
+            w.br(head)
+            w.start(head)
+            at = len(w.lines)
+            self.group(op, column, False, known)
+            w.lines.insert(at, f"  {column} = phi i64 [ 0, %{entry} ], [ {following}, %{w.block} ]")
+            w.do(f"{following} = add i64 {column}, {n}")
+            w.cond_br(w.inst(f"icmp slt i64 {following}, {whole}"), head, done)
+            w.start(done)
+        if whole < self.size:
+            self.group(op, str(whole), True, known)
+        self.kernel.values, self.kernel.mask, self.kernel.thread = known, None, self.first
+        self.kernel.locals.whole = None
+
+    def group(self, op: Operation, column: str, rest: bool, known: dict[Value, list[V]]) -> None:
+        """A segment for one group of lanes, from thread `column` of the block on; with `rest` for the last threads."""
+        k, w, n = self.kernel, self.w, self.kernel.lanes.lanes
+        k.mask = None
+        if rest:
+            left = f"splat (i64 {self.size % n})"
+            k.mask = w.inst(f"icmp slt <{n} x i64> {sequence(0, 1, n)}, {left}")
+        k.locals.whole = k.mask
+        k.values = dict(known)
+        k.thread = w.inst(f"add i64 {self.first}, {column}")
+        step = 1 if n > 1 else 0
+        number = column if column.isdigit() else w.inst(f"trunc i64 {column} to i32")
+        k.thread_index = V(I32, number, step)
+        k.take_indices(V(I32, w.inst(f"trunc i64 {k.thread} to i32"), step))
+        end = Join(k, "endsegment", [])
+        k.region(op.regions[0], end)
+        end.finish()
+
+    def stop(self) -> None:
+        """End the launch where a thread has failed: others may not find what it should have left."""
+        w, mask = self.w, self.kernel.mask
+        failed, fine = w.label("failed"), w.label("fine")
+        w.cond_br("true" if mask is None else self.kernel.lanes.any(mask), failed, fine)
+        w.start(failed)
+        w.do("ret void")
+        w.start(fine)
+
+
+def shared_array(memory: Memory, t: FixedArray) -> list[V]:
+    """The array value of new shared memory."""
+    address = memory.w.alloca(f"[{max(1, t.bytes)} x i8], align {_ALIGN}")
+    rows = [t.dtype.size]
+    for extent in reversed(t.shape[1:]):
+        rows.insert(0, rows[0] * extent)
+    return [V(PTR, address), V(PTR, "null"), *(V(I64, str(x)) for x in (*t.shape, *rows))]
+
+
+class Warps:
+    """What the lanes of a warp do together, when they are one group."""
+
+    def __init__(self, lanes: Lanes, memory: Memory):
+        self.lanes, self.memory, self.w = lanes, memory, lanes.w
+
+    def ballot(self, said: V) -> V:
+        """A bit for each lane."""
+        if said.uniform:
+            return V(U32, self.w.inst(f"select i1 {said.text}, i32 -1, i32 0"))
+        return V(U32, self.w.inst(f"bitcast <{WARP} x i1> {self.lanes.vector(said)} to i32"))
+
+    def shuffle(self, kind: str, values: list[V], by: V) -> list[V]:
+        """For each lane what another one has."""
+        if by.literal_int is not None:
+            lanes = [source_lane(kind, lane, by.literal_int) for lane in range(WARP)]
+            return [self._constant(v, lanes) for v in values]
+        source = self._source(kind, by)
+        return [v if v.uniform else self._anywhere(v, source) for v in values]
+
+    def _constant(self, v: V, lanes: list[int]) -> V:
+        if v.uniform:
+            return v
+        text = self.lanes.vector(v)
+        return V(v.type, self.lanes.shuffle(v.type, WARP, text, text, lanes), None)
+
+    def _source(self, kind: str, by: V) -> V:
+        """The lane whose value each lane gets."""
+        own, last = V(I32, "0", 1), V(I32, str(WARP - 1))
+        by = self.lanes.binary("and", by, last)
+        if kind == "lane":
+            return by
+        found = self.lanes.binary({"up": "sub", "down": "add", "xor": "xor"}[kind], own, by)
+        there = self.lanes.binary("eq", self.lanes.binary("and", found, last), found)
+        return self.lanes.select(there, found, own)
+
+    def _anywhere(self, v: V, source: V) -> V:
+        """Through memory."""
+        leaf: Leaf = v.type
+        place = self.w.alloca(f"[{WARP * leaf.size} x i8], align {_ALIGN}")
+        self.memory.store_side_by_side(V(PTR, place, leaf.size), leaf, v)
+        offset = self.lanes.binary("mul", self.lanes.cast(source, I64), V(I64, str(leaf.size)))
+        address = self.memory.advance(V(PTR, place), offset)
+        return self.memory.gather(address, leaf, None)

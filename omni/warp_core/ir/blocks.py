@@ -1,0 +1,131 @@
+"""Runs kernels that work in blocks of threads, for the interpreter: all threads of a block go from one collective
+operation to the next, one thread after the other. Start with `run_blocks`.
+
+Two threads that access one element of shared memory without a barrier in between, one of them writing, and not both by
+atomics, are a `Race`: what they find would depend on which of them is faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..lang.types import FixedArray
+from .memory import MemArray, Trap
+from .nodes import Function, Operation
+from .ops import SHUFFLE_KINDS, WARP
+from .printer import reachable
+
+
+class Race(Trap):
+    """Two threads of a block meet in shared memory."""
+
+
+def has_any(function: Function, codes: frozenset[str]) -> bool:
+    """Whether a function, or one that it calls, has one of these operations."""
+    return any(op.code in codes for f in reachable([function]) for op in f.body.walk())
+
+
+def source_lane(kind: str, lane: int, by: int) -> int:
+    """The lane of its warp whose value a thread gets from a `shuffle`."""
+    by %= WARP
+    found = {"lane": by, "up": lane - by, "down": lane + by, "xor": lane ^ by}[kind]
+    return found if 0 <= found < WARP else lane
+
+
+class Block:
+    """A block of threads while it runs."""
+
+    def __init__(self, number: int):
+        self.number, self.thread = number, 0
+        self.memory: dict[tuple[Operation, ...], MemArray] = {}
+        self._calls: dict[int, list[Operation]] = {}
+        self._seen: dict[tuple[int, int], list[tuple[str, tuple[int, ...], int]]] = {}  # since the last barrier
+
+    def enter(self, call: Operation) -> None:
+        """The running thread calls a function. Shared arrays of functions belong to the place of the call."""
+        self._calls.setdefault(self.thread, []).append(call)
+
+    def leave(self) -> None:
+        """The running thread comes back."""
+        self._calls[self.thread].pop()
+
+    def shared(self, op: Operation) -> MemArray:
+        """The memory that `op` names, nothing in it at first."""
+        place = (*self._calls.get(self.thread, ()), op)
+        if place not in self.memory:
+            t: FixedArray = op.attr
+            self.memory[place] = MemArray.local(t)
+            self.memory[place].watch = self._watch
+        return self.memory[place]
+
+    def _watch(self, array: MemArray, at: int, path: Sequence[int], kind: str) -> None:
+        """Note an access and compare it with those of other threads since the last barrier."""
+        mine = (kind, tuple(path), self.thread)
+        seen = self._seen.setdefault((id(array.data), at), [])
+        for other, way, thread in seen:
+            same = all(a == b for a, b in zip(way, mine[1]))
+            if thread != self.thread and same and (kind, other) not in (("read", "read"), ("atomic", "atomic")):
+                raise Race(
+                    f"threads {thread} and {self.thread} of a block meet at element {at} of a shared array without a "
+                    f"barrier in between: {other}, then {kind}"
+                )
+        if mine not in seen:
+            seen.append(mine)
+
+    def barrier(self) -> None:
+        """All threads have come to a barrier: what they did is seen by all."""
+        self._seen.clear()
+
+
+def run_blocks(start: Callable[[Block, int], Any], threads: int, block_dim: int, told: Callable[[int], None]) -> None:
+    """Run `threads` threads in blocks of `block_dim`. `start` makes a thread: a generator that yields at collectives.
+    `told` is called with the number of the thread that goes on.
+
+    Raises:
+        Trap: the threads do not make whole blocks, or those of a block part ways.
+    """
+    if block_dim < 1 or threads % block_dim:
+        raise Trap(f"{threads} threads do not make whole blocks of {block_dim}")
+    for number in range(threads // block_dim):
+        block = Block(number)
+        running: list[Iterator] = []
+        first = number * block_dim
+
+        def resume(t: int, answer: Any, block: Block = block, running: list = running, first: int = first) -> Any:
+            block.thread = t
+            told(first + t)
+            try:
+                return running[t].send(answer)
+            except StopIteration:
+                return None
+
+        answers: list[Any] = [None] * block_dim
+        running += [start(block, t) for t in range(block_dim)]
+        while True:
+            asked = [resume(t, answer) for t, answer in enumerate(answers)]
+            sites = {request and request[0] for request in asked}
+            if len(sites) > 1:
+                raise Trap("threads of a block come to different collective operations")
+            if asked[0] is None:
+                break
+            answers = _answers(block, asked)
+
+
+def _answers(block: Block, asked: list[tuple]) -> list[Any]:
+    """What each thread gets from the collective operation that all have come to."""
+    op = asked[0][0]
+    if op.code == "barrier":
+        block.barrier()
+        return [None] * len(asked)
+    if len(asked) % WARP:
+        raise Trap(f"{op.code} in blocks of {len(asked)} threads, which are no whole warps")
+    out: list[Any] = []
+    for first in range(0, len(asked), WARP):
+        warp = asked[first : first + WARP]
+        if op.code == "ballot":
+            out += [sum(on << lane for lane, (_, on) in enumerate(warp))] * WARP
+        else:
+            assert op.attr in SHUFFLE_KINDS
+            out += [warp[source_lane(op.attr, lane, by)][1] for lane, (_, _, by) in enumerate(warp)]
+    return out

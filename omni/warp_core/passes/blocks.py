@@ -1,0 +1,146 @@
+"""Kernels that work in blocks of threads: which values all threads of a block share, and whether all of them come to
+each collective operation.
+
+A value is *uniform* if it is the same in all threads of a block whatever the data are: constants, parameters, the index
+of the block, elements at uniform indices of arrays that the kernel only reads, and what is computed from them.
+Collective operations must stand where the way there depends on uniform values alone. `check_blocks` refuses all else:
+on a GPU threads would wait for ever, or get values of threads that are not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..ir.nodes import Function, Operation, Value
+from ..ir.ops import COLLECTIVES, WARP
+from ..ir.uniformity import Facts, analyze
+from ..lang.errors import Refusal
+from ..lang.types import Array, FixedArray, leaves
+from .dce import has_effects
+
+Visitor = Callable[[Operation, list[Operation], bool], None]
+
+SHARED_BYTES = 48 * 1024  # what every GPU has for a block without being asked
+ALIGN = 16  # of each shared array
+
+_NAMES = {"barrier": "wp.syncthreads()", "shuffle": "a shuffle", "ballot": "wp.ballot()"}
+_OF_THREADS = frozenset(("tid", "thread_index", "atomic", "alloca", "stash", "shuffle", "ballot"))
+
+
+def check_blocks(kernel: Function) -> None:
+    """Raise `Refusal` if threads of a block may part before a collective operation of an inlined `kernel`, if its
+    warps are not whole, or if it takes too much shared memory.
+    """
+    _check_memory(kernel)
+    left: list[Operation] = []
+
+    def visit(op: Operation, enclosing: list[Operation], split: bool) -> None:
+        if op.code == "return" and split:
+            left.append(op)
+        if op.code not in COLLECTIVES:
+            return
+        if op.code != "barrier" and kernel.block_dim % WARP:
+            reason = f"{_NAMES[op.code]} needs whole warps of {WARP} threads, and a block has {kernel.block_dim}"
+            raise Refusal("block-size", reason, op, help=f"launch with a block_dim that is a multiple of {WARP}")
+        if split:
+            _refuse(op, _reason(enclosing, facts), "only some threads of a block may get here")
+        for early in left:
+            _refuse(op, early, "some threads of a block have left the kernel before")
+        for early in _returns_within(enclosing):
+            if early in facts.divergent:
+                _refuse(op, early, "some threads of a block may have left the kernel in an earlier iteration")
+
+    facts = uniform_facts(kernel)
+    _analyze(kernel, visit)
+
+
+def uniform_facts(kernel: Function) -> Facts:
+    """What is the same in all threads of a block, of an inlined kernel."""
+    return _analyze(kernel)
+
+
+def _analyze(kernel: Function, visit: Visitor | None = None) -> Facts:
+    """The facts; blocks of one thread have the rules of all others."""
+    return analyze(kernel, (False,) * len(kernel.params), 2, {}, _differing(kernel), visit)
+
+
+def shared_bytes(kernel: Function) -> int:
+    """The shared memory that a block takes."""
+    return sum(-(-op.attr.bytes // ALIGN) * ALIGN for op in kernel.body.walk() if op.code == "shared")
+
+
+def _check_memory(kernel: Function) -> None:
+    total = 0
+    for op in kernel.body.ops:
+        if op.code == "shared":
+            total += -(-op.attr.bytes // ALIGN) * ALIGN
+            if total > SHARED_BYTES:
+                reason = f"with this, the shared arrays of a block take {total} bytes; {SHARED_BYTES} is the most"
+                raise Refusal("too-large", reason, op)
+
+
+def _differing(kernel: Function) -> Callable[[Operation], bool]:
+    """Which operations give the threads of a block different results for the same operands."""
+    written: set[Value] = set()
+    anything = False
+    for op in kernel.body.walk():
+        if op.code not in ("store", "atomic", "call"):
+            continue
+        targets = op.args[:1] if op.code != "call" else op.args if has_effects(op.attr) else []
+        for array in map(_root, targets):
+            written.add(array)
+            anything |= array not in kernel.params and not _is_own(array)
+
+    def differs(op: Operation) -> bool:
+        if op.code == "load":
+            array = _root(op.args[0])
+            return anything or array not in kernel.params or array in written
+        return op.code in _OF_THREADS
+
+    return differs
+
+
+def _root(array: Value) -> Value:
+    while array.op is not None and array.op.code in ("slice", "extract"):
+        array = array.op.args[0]
+    return array
+
+
+def _is_own(value: Value) -> bool:
+    """Whether it is memory of the thread or the block, or no array."""
+    is_memory = isinstance(value.type, FixedArray) or (value.op is not None and value.op.code == "shared")
+    return is_memory or not any(isinstance(leaf, Array) for _, leaf in leaves(value.type))
+
+
+def _returns_within(enclosing: list[Operation]) -> list[Operation]:
+    """The `return` operations in the loops around a place."""
+    loops = [op for op in enclosing if op.code in ("for", "loop")]
+    return [op for region in loops[0].regions for op in region.walk() if op.code == "return"] if loops else []
+
+
+def _reason(enclosing: list[Operation], facts: Facts) -> Operation | None:
+    """The operation that lets threads part: a branch on what differs, or an exit that only some take."""
+    for op in enclosing:
+        if op.code == "if" and op.args[0] in facts.varying:
+            return op
+        if op.code == "for" and any(a in facts.varying for a in op.args[:3]):
+            return op
+    exits = (inner for op in enclosing for region in op.regions for inner in region.walk())
+    return next((op for op in exits if op in facts.divergent), None)
+
+
+def _refuse(op: Operation, cause: Operation | None, why: str) -> None:
+    raise Refusal(
+        "divergence",
+        f"{_NAMES[op.code]} must be reached by all threads of a block, or by none: {why}",
+        op,
+        notes=[(_cause(cause), cause)] if cause is not None else [],
+        help="conditions and counts on the way to it may depend on constants, arguments, wp.block_index() and arrays "
+        "that the kernel only reads; put what differs between threads into an `if` of its own, before or after",
+    )
+
+
+def _cause(op: Operation) -> str:
+    if op.code == "if":
+        return "this condition differs between threads"
+    return "the count differs between threads" if op.code == "for" else "some threads leave here"

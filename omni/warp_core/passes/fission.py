@@ -1,0 +1,402 @@
+"""Splits a kernel that works in blocks at its barriers, for processors that run a block in one thread.
+
+In: a kernel after all other passes, as `blocks.check_blocks` lets it pass. Out: a new form in which one run is a whole
+block. Code between two barriers becomes a *segment*, an operation `threads` whose region runs for every thread of the
+block before anything behind it runs. Barriers are gone. Around segments stands what all threads do alike, done once:
+values that are the same in all of them (`blocks.uniform_facts`), and the branches and loops that hold barriers.
+
+What a thread computes in one segment and uses in another is computed again where that takes only its index and values
+of the block; else it lies in a *slot*, a shared array with an element for each thread. What branches and loops around
+segments hand on, if it differs between threads, lies in slots too. Start with `split`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..ir.clone import copy_function
+from ..ir.nodes import Function, Loc, Operation, Region, Value
+from ..ir.ops import BREAKABLE, OPS, result_type
+from ..lang.errors import Refusal
+from ..lang.types import BOOL, MAX_NDIM, VOID, Array, FixedArray, Type, leaves
+from .blocks import uniform_facts
+from .dce import dce, has_effects
+
+_SLOW = frozenset(("libm", "sqrt", "div", "rem", "floordiv"))  # not computed again for integers' sake either
+
+
+def split(kernel: Function) -> Function:
+    """The form of `kernel` that runs a block at a time."""
+    new = copy_function(kernel)
+    _Splitter(new).run()
+    dce(new)
+    return new
+
+
+def make(code: str, args: Sequence[Value] = (), attr: object = None, loc: Loc | None = None) -> Operation:
+    """An operation with one result, or none."""
+    op = Operation(code, list(args), attr, loc)
+    op.results = (Value(result_type(code, [a.type for a in args], attr), op),)
+    return op
+
+
+class Segment:
+    """Code between two barriers. `seen` is what values of other segments are called here."""
+
+    def __init__(self, ops: list[Operation], repeats: bool):
+        self.ops, self.repeats = ops, repeats
+        self.head: list[Operation] = []
+        self.behind: dict[Operation, list[Operation]] = {}
+        self.seen: dict[Value, Value] = {}
+        self._index: Value | None = None
+        self.op = Operation("threads", [], None, ops[0].loc)
+
+    @property
+    def index(self) -> Value:
+        """The index of the thread."""
+        if self._index is None:
+            self._index = self.first(make("thread_index"))
+        return self._index
+
+    def first(self, op: Operation) -> Value:
+        """Put `op` before all others."""
+        self.head.append(op)
+        return op.result
+
+    def walk(self) -> Iterator[Operation]:
+        return Region.walk(_region(self.ops))
+
+
+def _region(ops: list[Operation]) -> Region:
+    region = Region()
+    region.ops = ops
+    return region
+
+
+class _Splitter:
+    def __init__(self, kernel: Function):
+        self.kernel, self.size = kernel, kernel.block_dim
+        facts = uniform_facts(kernel)
+        self.varying, self.divergent = facts.varying, facts.divergent
+        self.around = _holding_segments(kernel.body, facts.divergent)
+        self.segments: list[Segment] = []
+        self.slots: dict[Value, Value] = {}  # of values that differ between threads
+        self.given: dict[Operation, list[Value]] = {}  # the operands that operations had at first
+        self.made: list[Operation] = []  # the shared arrays that slots are
+        self.gone: Value | None = None  # the slot that says whether a thread has returned
+
+    def run(self) -> None:
+        body = self.kernel.body
+        returns = [op for op in body.walk() if op.code == "return" and op in self.divergent]
+        if not _last_segment(body, self.around).issuperset(returns):
+            self.gone = self.slot(BOOL)
+        body.ops = self.region(body, None, [], False)
+        owners = {v: s for s in self.segments for op in s.ops for v in op.results}
+        self.given = {op: list(op.args) for segment in self.segments for op in segment.ops}
+        for segment in self.segments:
+            self.connect(segment, owners)
+        self.local_arrays()
+        for segment in self.segments:
+            self.close(segment)
+        if self.gone is not None:
+            body.ops.insert(0, self.all_here())
+        body.ops[:0] = self.made
+
+    # -- structure ----------------------------------------------------------------------------------------------
+
+    def region(
+        self, region: Region, owner: Operation | None, frames: list[Operation], repeats: bool
+    ) -> list[Operation]:
+        """The operations of a region that holds segments. `frames` are the breakable operations around it."""
+        out: list[Operation] = []
+        waiting: list[Operation] = []
+        leaving = False  # some threads have returned: what follows is no longer done by all
+
+        def flush() -> None:
+            if waiting:
+                self.segments.append(Segment(list(waiting), repeats))
+                out.append(self.segments[-1].op)
+                waiting.clear()
+
+        for op in region.ops[:-1]:
+            if op.code == "barrier":
+                flush()
+            elif op.code == "alloca" or (not leaving and self.is_done_once(op)):
+                out.append(op)
+            elif op in self.around and not leaving:
+                waiting += self.enter(op)
+                flush()
+                self.inside(op, frames, repeats)
+                out.append(op)
+            else:
+                _refuse_exits(op)
+                waiting.append(op)
+                leaving = leaving or any(inner.code == "return" for r in op.regions for inner in r.walk())
+        end = region.terminator
+        if end.code == "unreachable" and waiting:
+            end.code = "return"
+        waiting += self.leave(end, owner, frames)
+        flush()
+        return [*out, end]
+
+    def is_done_once(self, op: Operation) -> bool:
+        """Whether a block does `op` once for all of its threads."""
+        if any(a in self.varying for a in op.args) or any(r in self.varying for r in op.results):
+            return False
+        if op.regions:
+            return op not in self.around and all(self.is_done_once(inner) for r in op.regions for inner in r.ops)
+        if op.code == "call":
+            return not has_effects(op.attr)
+        return OPS[op.code].pure or op.code in ("load", "shared", "fail", "yield", "break", "continue", "unreachable")
+
+    def inside(self, op: Operation, frames: list[Operation], repeats: bool) -> None:
+        """Split the regions of an operation that holds segments."""
+        repeats = repeats or op.code in ("for", "loop")
+        frames = [*frames, op] if op.code in BREAKABLE else frames
+        for region in op.regions:
+            region.ops = self.region(region, op, frames, repeats)
+        first = int(op.code == "for")
+        if op.code in ("for", "loop"):
+            params = op.regions[0].params
+            kept = [i for i, p in enumerate(params[first:]) if p not in self.slots]
+            op.regions[0].params = [*params[:first], *(params[first + i] for i in kept)]
+            op.args = [*op.args[: 3 * first], *(op.args[3 * first + i] for i in kept)]
+        op.results = tuple(r for r in op.results if r not in self.slots)
+        for i, value in enumerate(op.results):
+            value.index = i
+
+    # -- values in slots ----------------------------------------------------------------------------------------
+
+    def slot(self, t: Type, loc: Loc | None = None) -> Value:
+        """Memory for a value of each thread."""
+        op = make("shared", attr=FixedArray(t, (self.size,)), loc=loc)
+        self.made.append(op)
+        return op.result
+
+    def enter(self, op: Operation) -> list[Operation]:
+        """Give slots to what `op` hands on and threads differ in; the stores of what its first iteration gets."""
+        stores = []
+        if op.code in ("for", "loop"):
+            first = int(op.code == "for")
+            carried = op.regions[0].params[first:]
+            for i, (param, init) in enumerate(zip(carried, op.args[3 * first :])):
+                given = (param, op.results[i]) if op.code == "for" else (param,)
+                if self.varying.intersection(given):
+                    slot = self.slot_for(param, op)
+                    self.slots.update(dict.fromkeys(given, slot))
+                    stores.append(self.store(slot, init, op.loc))
+        for result in op.results:
+            if result in self.varying and result not in self.slots:
+                self.slots[result] = self.slot_for(result, op)
+        return stores
+
+    def slot_for(self, value: Value, op: Operation) -> Value:
+        if any(isinstance(leaf, Array) for _, leaf in leaves(value.type)):
+            raise Refusal("unsupported", "an array that threads of a block choose is used behind a barrier", op)
+        return self.slot(value.type, op.loc)
+
+    def leave(self, end: Operation, owner: Operation | None, frames: list[Operation]) -> list[Operation]:
+        """The stores of what the end of a region hands on in slots; they are taken from it."""
+        if end.code in ("return", "unreachable") or owner is None:
+            return []
+        target = owner if end.code == "yield" else frames[-1 - (end.attr or 0)]
+        goes_on = end.code == "continue" or (end.code == "yield" and target.code in ("for", "loop"))
+        receivers = target.regions[0].params[int(target.code == "for") :] if goes_on else target.results
+        stores, kept = [], []
+        for value, receiver in zip(end.args, receivers):
+            if receiver in self.slots:
+                stores.append(self.store(self.slots[receiver], value, end.loc))
+            else:
+                kept.append(value)
+        end.args = kept
+        return stores
+
+    @staticmethod
+    def store(slot: Value, value: Value, loc: Loc | None) -> Operation:
+        """A store whose index is put in when its segment is known."""
+        op = Operation("store", [slot, value, value], (), loc)
+        op.results = (Value(VOID, op),)
+        return op
+
+    # -- from one segment to another ----------------------------------------------------------------------------
+
+    def connect(self, segment: Segment, owners: dict[Value, Segment]) -> None:
+        """Give a segment the values that it takes from others."""
+        own: set[Value] = set()
+        for op in segment.walk():
+            own.update(op.results, *(r.params for r in op.regions))
+        for op in list(segment.walk()):
+            is_store = op.code == "store" and op.args[0].op in self.made
+            op.args = [a if a in own else self.seen(a, segment, owners) for a in op.args]
+            if is_store:
+                op.args[1] = segment.index
+
+    def seen(self, value: Value, segment: Segment, owners: dict[Value, Segment]) -> Value:
+        """What `value` is called in a segment that does not define it."""
+        if value not in self.slots and value not in owners:
+            return value  # of the block
+        if value not in segment.seen:
+            segment.seen[value] = self._again(value, segment, owners)
+        return segment.seen[value]
+
+    def _again(self, value: Value, segment: Segment, owners: dict[Value, Segment]) -> Value:
+        op = value.op
+        has_arrays = any(isinstance(leaf, Array) for _, leaf in leaves(value.type))
+        if value not in self.slots and op is not None and OPS[op.code].pure:
+            if op.code == "thread_index":
+                return segment.index
+            if has_arrays or self.is_cheap(op, owners, 8):
+                args = [self.seen(a, segment, owners) for a in self.given[op]]
+                return segment.first(make(op.code, args, op.attr, op.loc))
+        if has_arrays:
+            raise Refusal("unsupported", "an array that a thread has read from memory is used behind a barrier", op)
+        if value not in self.slots:
+            assert op is not None
+            self.slots[value] = self.slot(value.type, op.loc)
+            home = owners[value]
+            home.behind.setdefault(op, []).append(make("store", (self.slots[value], home.index, value), (), op.loc))
+        return segment.first(make("load", (self.slots[value], segment.index), (), op.loc if op else None))
+
+    def is_cheap(self, op: Operation, owners: dict[Value, Segment], depth: int) -> bool:
+        """Whether `op` follows from the index of the thread and from values of the block in a few steps."""
+        if not OPS[op.code].pure or op.code in _SLOW or depth == 0:
+            return False
+        inner = [a for a in self.given[op] if a in owners or a in self.slots]
+        return all(a not in self.slots and a.op is not None and self.is_cheap(a.op, owners, depth - 1) for a in inner)
+
+    # -- local arrays -------------------------------------------------------------------------------------------
+
+    def local_arrays(self) -> None:
+        """Local arrays that outlive a segment become parts of shared ones."""
+        for op in [op for op in self.kernel.body.ops if op.code == "alloca"]:
+            users = [s for s in self.segments if any(op.result in o.args for o in (*s.head, *s.walk()))]
+            if len(users) > 1 or any(s.repeats for s in users):
+                self._share(op, users)
+
+    def _share(self, op: Operation, users: list[Segment]) -> None:
+        t: FixedArray = op.attr
+        if t.ndim == MAX_NDIM:
+            raise Refusal(
+                "unsupported", f"a local array of {MAX_NDIM} dimensions is used on both sides of a barrier", op
+            )
+        whole = make("shared", attr=FixedArray(t.dtype, (*t.shape, self.size)), loc=op.loc)
+        self.made.append(whole)
+        for segment in users:
+            operations = [*segment.head, *segment.walk()]
+            if any(o.code == "call" and op.result in o.args for o in operations):
+                what = "a local array that is passed to a function is used on both sides of a barrier"
+                raise Refusal("unsupported", what, op)
+            index = segment.index
+            view = make("slice", (whole.result, index), ":" * t.ndim + "i", op.loc)
+            for o in operations:
+                o.args = [view.result if a is op.result else a for a in o.args]
+            segment.head.insert(1 + segment.head.index(index.op), view)  # type: ignore[arg-type]
+        self.kernel.body.ops.remove(op)
+
+    # -- the result ---------------------------------------------------------------------------------------------
+
+    def close(self, segment: Segment) -> None:
+        """Make the region of a segment."""
+        ops: list[Operation] = []
+        for op in segment.ops:
+            ops += [op, *segment.behind.get(op, ())]
+        if any(op.code == "return" for op in segment.walk()):
+            ops = self.leaving(segment, ops)
+        ops = [*segment.head, *ops]
+        if self.gone is not None:
+            ops = self.staying(ops)
+        segment.op.regions = (_ended(ops),)
+
+    def leaving(self, segment: Segment, ops: list[Operation]) -> list[Operation]:
+        """`return` leaves the segment."""
+        _to_breaks(_region(ops), 0, self.gone, segment)
+        block = Operation("block", [], None, segment.op.loc)
+        block.regions = (_ended(ops),)
+        return [block]
+
+    def staying(self, ops: list[Operation]) -> list[Operation]:
+        """Only threads that have not returned do `ops`."""
+        assert self.gone is not None
+        index = make("thread_index")
+        gone = make("load", (self.gone, index.result), ())
+        branch = Operation("if", [gone.result])
+        branch.regions = (_ended([]), _ended(ops))
+        return [index, gone, branch]
+
+    def all_here(self) -> Operation:
+        """At first no thread has returned."""
+        assert self.gone is not None
+        no = Operation("const", [], False)
+        no.results = (Value(BOOL, no),)
+        index = make("thread_index")
+        start = Operation("threads", [])
+        start.regions = (_ended([no, index, make("store", (self.gone, index.result, no.result), ())]),)
+        return start
+
+
+def _refuse_exits(op: Operation) -> None:
+    """Some threads cannot leave what the block does once."""
+    for region in op.regions:
+        for inner, depth in _exits(region, int(op.code in BREAKABLE)):
+            if (inner.attr or 0) >= depth:
+                reason = "only some threads of a block may leave here what has a barrier in it"
+                raise Refusal("divergence", reason, inner, help="put what follows into an `else`")
+
+
+def _exits(region: Region, depth: int) -> Iterator[tuple[Operation, int]]:
+    for op in region.ops:
+        if op.code in ("break", "continue"):
+            yield op, depth
+        for inner in op.regions:
+            yield from _exits(inner, depth + (op.code in BREAKABLE))
+
+
+def _ended(ops: list[Operation]) -> Region:
+    """A region that ends with nothing to hand on, unless it has an end."""
+    if ops and OPS[ops[-1].code].terminator:
+        return _region(ops)
+    return _region([*ops, Operation("yield", [])])
+
+
+def _to_breaks(region: Region, depth: int, gone: Value | None, segment: Segment) -> None:
+    """Turn each `return` into a `break` out of `depth` breakable operations and the one around them all."""
+    ops: list[Operation] = []
+    for op in region.ops:
+        for inner in op.regions:
+            _to_breaks(inner, depth + (op.code in BREAKABLE), gone, segment)
+        if op.code == "return":
+            if gone is not None:
+                yes = Operation("const", [], True)
+                yes.results = (Value(BOOL, yes),)
+                ops += [yes, make("store", (gone, segment.index, yes.result), (), op.loc)]
+            op.code, op.attr = "break", depth
+        ops.append(op)
+    region.ops[:] = ops
+
+
+def _holding_segments(body: Region, divergent: set[Operation]) -> set[Operation]:
+    """The operations with barriers inside, and those in which all threads leave such an operation, or the kernel."""
+    found = {op for op in body.walk() if any(o.code == "barrier" for r in op.regions for o in r.walk())}
+
+    def visit(region: Region, around: list[Operation], frames: list[Operation]) -> bool:
+        more = False
+        for op in region.ops:
+            if op.code in ("break", "continue", "return") and op not in divergent:
+                target = None if op.code == "return" else frames[-1 - (op.attr or 0)]
+                if target is None or target in found:
+                    crossed = around if target is None else around[around.index(target) + 1 :]
+                    more |= not found.issuperset(crossed)
+                    found.update(crossed)
+            for inner in op.regions:
+                more |= visit(inner, [*around, op], [*frames, op] if op.code in BREAKABLE else frames)
+        return more
+
+    while visit(body, [], []):
+        pass
+    return found
+
+
+def _last_segment(body: Region, around: set[Operation]) -> set[Operation]:
+    """All operations that nothing but one segment of the kernel's own body follows."""
+    last = max((i for i, op in enumerate(body.ops) if op.code == "barrier" or op in around), default=-1)
+    return {inner for op in body.ops[last + 1 :] for inner in _region([op]).walk()}

@@ -1,0 +1,360 @@
+"""Kernels that work in blocks of threads: what they compute is judged by NumPy, and by the interpreter of the IR."""
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+from omni.warp_core.front.lower import lower_kernel
+from omni.warp_core.ir import interp
+from omni.warp_core.ir.parser import parse
+from omni.warp_core.ir.printer import print_function
+from omni.warp_core.ir.verifier import verify
+from omni.warp_core.lang.types import F32
+from omni.warp_core.passes import pipeline
+from omni.warp_core.passes.fission import split
+
+
+@wp.func
+def warp_sum(value: float):
+    for k in range(5):
+        value += wp.shuffle_down(value, 16 >> k)
+    return value
+
+
+@wp.func
+def block_sum(value: float):
+    warps = wp.shared_array(shape=wp.block_dim() // 32, dtype=float)
+    of_warp = warp_sum(value)
+    if wp.lane() == 0:
+        warps[wp.thread_index() // 32] = of_warp
+    wp.syncthreads()
+    total = 0.0
+    for k in range(wp.block_dim() // 32):
+        total += warps[k]
+    return total
+
+
+@wp.kernel
+def sums(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    total = block_sum(x[wp.tid()])
+    share = block_sum(x[wp.tid()] / total)
+    if wp.thread_index() == 0:
+        y[wp.block_index()] = total + share
+
+
+@wp.kernel
+def scan(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i, t = wp.tid(), wp.thread_index()
+    s = wp.shared_array(shape=wp.block_dim(), dtype=float)
+    value = x[i]
+    s[t] = value
+    wp.syncthreads()
+    reach = 1
+    while reach < wp.block_dim():
+        other = 0.0
+        if t >= reach:
+            other = s[t - reach]
+        wp.syncthreads()
+        value += other
+        s[t] = value
+        wp.syncthreads()
+        reach *= 2
+    y[i] = value - x[i]
+
+
+@wp.kernel
+def tree(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    t = wp.thread_index()
+    s = wp.shared_array(shape=wp.block_dim(), dtype=float)
+    s[t] = x[wp.tid()]
+    wp.syncthreads()
+    count = wp.block_dim()
+    while count > 1:
+        half = (count + 1) // 2
+        if t + half < count:
+            s[t] += s[t + half]
+        wp.syncthreads()
+        count = half
+    if t > 0:
+        return
+    y[wp.block_index()] = s[0]
+
+
+@wp.kernel
+def own_memory(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    t = wp.thread_index()
+    s = wp.shared_array(shape=wp.block_dim(), dtype=float)
+    seen = wp.zeros(shape=3, dtype=float)
+    for k in range(3):
+        s[t] = x[wp.tid()] + float(k)
+        wp.syncthreads()
+        seen[k] = s[(t + k) % wp.block_dim()]
+        wp.syncthreads()
+    if wp.block_index() == 1:
+        if t == 5:
+            return
+        y[wp.tid()] = 7.0
+    y[wp.tid()] += seen[0] + 2.0 * seen[1] + 3.0 * seen[2]
+
+
+@wp.kernel
+def exchange(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    a, b = x[wp.tid()], float(wp.thread_index())
+    rounds = int(x[3])
+    s = wp.shared_array(shape=wp.block_dim(), dtype=float)
+    for k in range(rounds):
+        if k == 2:
+            continue
+        a, b = b, a + 1.0
+        s[wp.thread_index()] = a
+        wp.syncthreads()
+        b += s[0]
+        wp.syncthreads()
+        if k > 5:
+            break
+    y[wp.tid()] = a + b
+
+
+KERNELS = [sums, scan, tree, own_memory, exchange]
+
+
+def interpreted(kernel, x, block_dim):
+    """What a kernel leaves in its second array, by the interpreter, before and after the passes."""
+    fn = lower_kernel(kernel, block_dim)
+    verify(fn)
+    assert print_function(parse(print_function(fn))[-1]) == print_function(fn)
+    forms = [fn, pipeline.run(fn, pipeline.PassOptions(contract=False))]
+    forms += [] if kernel is sums else [split(forms[1])]  # there shuffles have nobody to ask
+    results = []
+    for form in forms:
+        verify(form)
+        given, out = interp.MemArray(F32, (len(x),), list(x)), interp.MemArray(F32, (len(x),))
+        interp.run_kernel(form, [given, out], len(x))
+        results.append(out.values())
+    assert all(r == results[0] for r in results)
+    return results[0]
+
+
+CASES = [(k, n) for k in KERNELS for n in (1, 13, 32, 48, 64, 96) if k is not sums or n % 32 == 0]
+
+
+@pytest.mark.parametrize(("kernel", "block_dim"), CASES, ids=lambda x: getattr(x, "name", x))
+@pytest.mark.parametrize("mode", ["release", "debug"])
+def test_compiled_like_interpreted(kernel, block_dim, mode, monkeypatch):
+    monkeypatch.setattr(wp.config, "mode", mode)
+    x = [float(i * 37 % 17 + 1) for i in range(5 * block_dim)]
+    y = wp.zeros(len(x), dtype=float)
+    wp.launch(kernel, len(x), [wp.array(x, dtype=float), y], block_dim=block_dim)
+    assert y.list() == interpreted(kernel, x, block_dim)
+
+
+@pytest.mark.parametrize("block_dim", [32, 256, 1024])
+def test_reductions_and_scans_against_numpy(block_dim):
+    x = np.random.default_rng(1).integers(0, 9, (40, block_dim)).astype(np.float32)
+    out = wp.zeros(x.size, dtype=float)
+    for kernel, judge in ((tree, x.sum(1)), (sums, x.sum(1) + 1.0)):
+        wp.launch(kernel, x.size, [x.ravel(), out], block_dim=block_dim)
+        np.testing.assert_allclose(out.numpy()[:40], judge, rtol=1e-6)
+    wp.launch(scan, x.size, [x.ravel(), out], block_dim=block_dim)
+    np.testing.assert_array_equal(out.numpy().reshape(x.shape), np.cumsum(x, 1) - x)
+
+
+# -- warps ------------------------------------------------------------------------------------------------------------
+
+
+def test_shuffles_and_ballots():
+    @wp.kernel
+    def shuffles(by: wp.array(dtype=int), n: int, out: wp.array2d(dtype=int)):
+        i = wp.tid()
+        out[0, i] = wp.shuffle(i, by[i])
+        out[1, i] = wp.shuffle_up(i, n)
+        out[2, i] = wp.shuffle_down(i, n)
+        out[3, i] = wp.shuffle_xor(i, n)
+        out[4, i] = wp.shuffle(i, n)
+        out[5, i] = wp.shuffle_up(i, 3)
+        out[6, i] = wp.shuffle_xor(i, 21)
+        out[7, i] = int(wp.ballot(by[i] > 7))
+        out[8, i] = wp.shuffle_down(i, by[i])
+
+    by = np.random.default_rng(2).integers(-40, 40, 128).astype(np.int32)
+    warp = np.arange(128) // 32 * 32
+    lane = np.arange(128) % 32
+    for n in (0, 1, 5, 31, 33, -1):
+        out = wp.zeros((9, 128), dtype=int)
+        wp.launch(shuffles, 128, [by, n, out], block_dim=64)
+        m = n % 32
+        own = np.arange(128)
+        said = [sum(1 << k for k in range(32) if by[w + k] > 7) for w in range(0, 128, 32)]
+        down = lane + by % 32
+        judges = [
+            warp + by % 32,
+            np.where(lane - m >= 0, own - m, own),
+            np.where(lane + m < 32, own + m, own),
+            warp + (lane ^ m),
+            warp + m,
+            np.where(lane >= 3, own - 3, own),
+            warp + (lane ^ 21),
+            np.repeat(np.array(said, dtype=np.uint32).view(np.int32), 32),
+            np.where(down < 32, warp + down, own),
+        ]
+        np.testing.assert_array_equal(out.numpy(), judges)
+
+
+def test_shuffles_of_structs_and_booleans():
+    @wp.struct
+    class Pair:
+        at: wp.vec3d
+        on: bool
+        small: wp.int8
+
+    @wp.kernel
+    def reverse(out: wp.array(dtype=Pair)):
+        i = wp.tid()
+        p = Pair()
+        p.at = wp.vec3d(wp.float64(i), 0.0, 1.0)
+        p.on = i % 3 == 0
+        p.small = wp.int8(i)
+        out[i] = wp.shuffle(p, 31 - wp.lane())
+
+    out = wp.zeros(32, dtype=Pair)
+    wp.launch(reverse, 32, [out], block_dim=32)
+    rows = out.numpy()
+    np.testing.assert_array_equal(rows["at"][:, 0], np.arange(31, -1, -1))
+    np.testing.assert_array_equal(rows["on"], np.arange(31, -1, -1) % 3 == 0)
+    np.testing.assert_array_equal(rows["small"], np.arange(31, -1, -1))
+
+
+# -- launches ---------------------------------------------------------------------------------------------------------
+
+
+def test_indices_of_blocks_in_launches_of_several_dimensions():
+    @wp.kernel
+    def where(out: wp.array3d(dtype=wp.vec4i)):
+        i, j, t = wp.tid()
+        out[i, j, t] = wp.vec4i(wp.block_index(), wp.thread_index(), wp.lane(), wp.block_dim())
+
+    out = wp.zeros((3, 4, 40), dtype=wp.vec4i)
+    wp.launch_tiled(where, dim=[3, 4], inputs=[out], block_dim=40)
+    found = out.numpy()
+    block, thread = np.mgrid[0:12, 0:40]
+    np.testing.assert_array_equal(found[..., 0].reshape(12, 40), block)
+    np.testing.assert_array_equal(found[..., 1].reshape(12, 40), thread)
+    np.testing.assert_array_equal(found[..., 2], found[..., 1] % 32)
+    assert (found[..., 3] == 40).all()
+
+
+def test_one_kernel_in_blocks_of_several_sizes():
+    x = np.arange(96, dtype=np.float32)
+    y = wp.zeros(96, dtype=float)
+    for block_dim in (32, 96, 32, 48, 96):
+        wp.launch(tree, 96, [x, y], block_dim=block_dim)
+        sums_of_blocks = x.reshape(-1, block_dim).sum(1)
+        np.testing.assert_array_equal(y.numpy()[: len(sums_of_blocks)], sums_of_blocks)
+    command = wp.launch(tree, 96, [x, y], block_dim=48, record_cmd=True)
+    wp.launch(tree, 96, [x, y], block_dim=96)
+    command.launch()
+    np.testing.assert_array_equal(y.numpy()[:2], x.reshape(-1, 48).sum(1))
+
+
+def test_many_blocks_on_several_threads():
+    x = np.ones(1 << 18, dtype=np.float32)
+    y = wp.zeros(1 << 18, dtype=float)
+    for _ in range(3):
+        wp.launch(tree, x.size, [x, y], block_dim=128)
+    np.testing.assert_array_equal(y.numpy()[: x.size // 128], 128.0)
+
+
+def test_atomics_on_shared_memory_and_on_arrays():
+    @wp.kernel
+    def histogram(x: wp.array(dtype=int), out: wp.array(dtype=int), blocks: wp.array(dtype=int)):
+        counts = wp.shared_array(shape=8, dtype=int)
+        t = wp.thread_index()
+        if t < 8:
+            counts[t] = 0
+        wp.syncthreads()
+        wp.atomic_add(counts, x[wp.tid()], 1)
+        wp.syncthreads()
+        if t < 8:
+            wp.atomic_add(out, t, counts[t])
+        wp.atomic_max(blocks, 0, wp.block_index())
+
+    x = np.random.default_rng(3).integers(0, 8, 64 * 50).astype(np.int32)
+    out, blocks = wp.zeros(8, dtype=int), wp.zeros(1, dtype=int)
+    wp.launch(histogram, x.size, [x, out, blocks], block_dim=64)
+    np.testing.assert_array_equal(out.numpy(), np.bincount(x, minlength=8))
+    assert blocks.list() == [49]
+
+
+def test_loops_whose_count_is_read_from_an_array():
+    @wp.kernel
+    def segments(x: wp.array(dtype=float), ends: wp.array(dtype=int), out: wp.array(dtype=float)):
+        b, t = wp.block_index(), wp.thread_index()
+        s = wp.shared_array(shape=wp.block_dim(), dtype=float)
+        total = 0.0
+        first = 0
+        if b > 0:
+            first = ends[b - 1]
+        for start in range(first, ends[b], wp.block_dim()):
+            s[t] = 0.0
+            if start + t < ends[b]:
+                s[t] = x[start + t]
+            wp.syncthreads()
+            total += s[wp.block_dim() - 1 - t]
+            wp.syncthreads()
+        wp.atomic_add(out, b, total)
+
+    x = np.random.default_rng(4).integers(0, 9, 500).astype(np.float32)
+    ends = np.array([0, 7, 100, 333, 500], dtype=np.int32)
+    out = wp.zeros(5, dtype=float)
+    wp.launch(segments, 5 * 48, [x, ends, out], block_dim=48)
+    np.testing.assert_array_equal(out.numpy(), [a.sum() for a in np.split(x, ends[:-1])[0:]][:5])
+
+
+def test_failures_in_debug_mode_name_the_thread(monkeypatch):
+    @wp.kernel
+    def beyond(x: wp.array(dtype=float), n: int):
+        s = wp.shared_array(shape=wp.block_dim(), dtype=float)
+        t = wp.thread_index()
+        s[t] = 1.0
+        wp.syncthreads()
+        x[wp.tid()] = s[t + n]
+        wp.syncthreads()
+        x[wp.tid()] += s[0]
+
+    monkeypatch.setattr(wp.config, "mode", "debug")
+    x = wp.zeros(64, dtype=float)
+    wp.launch(beyond, 64, [x, 0], block_dim=32)
+    assert x.list() == [2.0] * 64
+    with pytest.raises(wp.KernelError, match="index 32 is out of range for dimension 0"):
+        wp.launch(beyond, 64, [x, 1], block_dim=32)
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+
+def test_launches_take_whole_blocks():
+    y = wp.zeros(100, dtype=float)
+    with pytest.raises(ValueError, match=r"works in blocks of 32 threads, and a launch of 100 does not make whole"):
+        wp.launch(tree, 100, [y, y], block_dim=32)
+    with pytest.raises(ValueError, match="block_dim"):
+        wp.launch(tree, 4096, [y, y], block_dim=2048)
+
+
+def test_races_are_found_by_the_interpreter():
+    @wp.kernel
+    def race(x: wp.array(dtype=float)):
+        s = wp.shared_array(shape=wp.block_dim(), dtype=float)
+        t = wp.thread_index()
+        s[t] = 0.0
+        wp.syncthreads()
+        s[t] = x[wp.tid()]
+        x[wp.tid()] = s[wp.block_dim() - 1 - t]
+
+    with pytest.raises(interp.Race, match="meet at element"):
+        interp.run_kernel(lower_kernel(race, 4), [interp.MemArray(F32, (4,))], 4)
+
+
+def test_gradients_are_refused():
+    x = wp.zeros(32, dtype=float, requires_grad=True)
+    with pytest.raises(wp.CompileError, match="blocks of threads"), wp.Tape():
+        wp.launch(tree, 32, [x, x], block_dim=32)
