@@ -6,17 +6,18 @@ zero, so that an array may be read and written by one call.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from ..lang.types import Scalar
 from ..runtime import recording
 from ..runtime.array import array
+from ..runtime.dtypes import element
 from ..runtime.kept import Kept
 from ..runtime.memory import overlap
-from ..runtime.sums import accumulate
-from .arguments import components, element_type, scalar_of
+from ..runtime.sums import add, add_product
+from ..runtime.views import Layout
+from .arguments import element_type, scalar_of
 
 
 def reduces(values: array, other: array | None, out: Any, count: int, axis: int | None) -> None:
@@ -38,20 +39,30 @@ def reduces(values: array, other: array | None, out: Any, count: int, axis: int 
         return
     if not recording.follows(out, *inputs):
         return
-    part = _part(values, count, axis)
     kept = Kept([] if other is None else [x for x, y in ((values, other), (other, values)) if y.grad is not None])
+
+    def part(x: array) -> array:
+        """The elements of an array that take part."""
+        if axis is not None:
+            return x[(slice(None),) * axis + (slice(count),)]
+        return x if count == x.size else x.flatten()[:count]
+
+    def add_to(factors: array | None, given: array) -> Callable[[array], None]:
+        def change(sums: array) -> None:
+            each = _spread(given, sums.shape, axis)
+            if factors is None:
+                add(sums, each)
+            else:
+                add_product(sums, each, factors)
+
+        return change
 
     def backward() -> None:
         given = _taken(out)
-        if axis is None:
-            given = given[0]
-        if other is None:
-            _add(values, part, given)
-            return
-        given = given.reshape(given.shape + (1,) * len(values._require_element().inner))
         for x, y in ((values, other), (other, values)):
-            if x.grad is not None:
-                _add(x, part, given * kept.view(y)._numbers()[part])
+            if x is None or x.grad is None or not _is_float(x):
+                continue
+            _change(x.grad, part, add_to(None if y is None else part(kept.view(y).contiguous()), given))
 
     recording.tape().record_func(backward, [*inputs, out], [out])
 
@@ -69,57 +80,56 @@ def casts(source: array, out: array, numbers: int) -> None:
             "out_array: shares memory with in_array, so a tape cannot follow the gradient; copy one of them"
         )
 
+    def part(x: array) -> array:
+        """The numbers that are converted, in one row."""
+        scalar = element(scalar_of(x))
+        return x._view_of(Layout((numbers,), (scalar.type.size,)), scalar)
+
     def backward() -> None:
         assert out.grad is not None
-        flat = out.grad._to_write().flat
-        given = flat[:numbers]
-        flat[:numbers] = np.zeros_like(given)
+        given = part(out.grad._copied())
+        _change(out.grad, part, lambda numbers: numbers.zero_())
         if source.grad is not None and _is_float(source) and _is_float(out):
-            target = source.grad._to_write().flat
-            sums = target[:numbers]
-            accumulate(sums, scalar_of(source), given, scalar_of(out))
-            target[:numbers] = sums
+            _change(source.grad, part, lambda sums: add(sums, given))
 
     recording.tape().record_func(backward, [source, out], [out])
 
 
-def scans(source: array, out: array, inclusive: bool) -> None:
-    """Record running sums. The adjoint of a scan is a scan from the end."""
+def scans(source: array, out: array, scan: Callable[[array, array], None]) -> None:
+    """Record running sums, which `scan` computes. The adjoint of a scan is a scan from the end."""
     if not recording.follows(out, source):
         return
 
     def backward() -> None:
-        given = _taken(out).reshape(out.size, components(out))
+        given = _taken(out).flatten()[::-1].contiguous()
         if source.grad is None or not _is_float(source):
             return
-        sums = np.cumsum(given[::-1], axis=0, dtype=np.float64)[::-1]
-        if not inclusive:
-            sums = np.concatenate([sums[1:], np.zeros_like(sums[:1])])
-        _add(source, ..., sums.reshape(source.grad._numbers().shape))
+        scan(given, given)
+        add(source.grad, given[::-1].contiguous().reshape(source.shape))
 
     recording.tape().record_func(backward, [source, out], [out])
 
 
-def _part(values: array, count: int, axis: int | None) -> Any:
-    """An index of the elements that take part."""
-    if axis is not None:
-        return (*(slice(None),) * axis, slice(count))
-    return ... if count == values.size else np.arange(values.size).reshape(values.shape) < count
-
-
-def _taken(out: array) -> np.ndarray:
+def _taken(out: array) -> array:
     """The gradient of a result, which is zero from now on."""
     assert out.grad is not None
-    given = out.grad._numbers().copy()
+    given = out.grad._copied()
     out.grad.zero_()
     return given
 
 
-def _add(x: array, part: Any, more: np.ndarray) -> None:
-    if x.grad is None or not _is_float(x):
-        return
-    sums = x.grad._to_write()
-    sums[part] = np.add(sums[part], more, dtype=np.float64)
+def _spread(given: array, shape: tuple[int, ...], axis: int | None) -> array:
+    """The gradients of sums as a view with one for each element that was summed up."""
+    strides = (0,) * len(shape) if axis is None else (*given.strides[:axis], 0, *given.strides[axis + 1 :])
+    return given._view_of(Layout(shape, strides))
+
+
+def _change(x: array, part: Callable[[array], array], change: Callable[[array], None]) -> None:
+    """Change a part of an array, which is taken of its elements in C order without gaps."""
+    dense = x.contiguous()
+    change(part(dense))
+    if dense is not x:
+        x.assign(dense)
 
 
 def _is_float(a: array) -> bool:

@@ -60,7 +60,7 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
     if out_array.is_contiguous and out_array._address != source._address:
         require_apart("out_array", out_array, "in_array", source)
     recording.sums(out_array, [(in_array, lambda t, out: array_scan(t, out, inclusive))])
-    adjoints.scans(in_array, out_array, bool(inclusive))
+    adjoints.scans(in_array, out_array, lambda values, sums: array_scan(values, sums, inclusive))
     with recording.Doing(out_array):
         _scan(source, out_array, bool(inclusive))
 

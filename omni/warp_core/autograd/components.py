@@ -10,6 +10,7 @@ import numpy as np
 from ..lang.types import BF16, F16, F32, F64, Packed, Scalar, Type
 from ..runtime.array import array
 from ..runtime.dtypes import bfloat16_bits, bfloat16_numbers
+from ..runtime.memory import put
 
 EPSILON = {F16: 2.0**-10, BF16: 2.0**-7, F32: 2.0**-23, F64: 2.0**-52}  # from 1 to the next number
 
@@ -47,8 +48,9 @@ def numbers(a: array) -> np.ndarray:
 def set_numbers(a: array, values: Any, place: slice | int = slice(None)) -> None:
     """Give components other values, rounded to the type of the array."""
     rounded = np.asarray(values, np.float64)
-    flat = a._to_write().flat
-    flat[place] = bfloat16_bits(rounded) if scalar_of(a) is BF16 else rounded.astype(a._require_element().numpy)
+    found = a._numbers().copy()
+    found.flat[place] = bfloat16_bits(rounded) if scalar_of(a) is BF16 else rounded.astype(a._require_element().numpy)
+    put(a, found)
 
 
 def place_of(a: array, component: int) -> str:
@@ -71,10 +73,10 @@ class State:
     def restore(self) -> None:
         """Put the values back."""
         for a, values in self._values:
-            a._to_write()[...] = values
+            put(a, values)
 
     def restore_gradients(self) -> None:
         """Put the gradients back."""
         for a, values in self._gradients:
             if a.grad is not None:
-                a.grad._to_write()[...] = values
+                put(a.grad, values)

@@ -15,6 +15,7 @@ import numpy as np
 from ..lang.types import BF16
 from ..runtime.array import array
 from ..runtime.dtypes import bfloat16_bits
+from ..runtime.memory import put
 from .components import scalar_of
 from .forward import forward, is_better
 from .plot import jacobian_plot
@@ -105,6 +106,6 @@ def as_array(rows: np.ndarray, of: array) -> array:
     """Jacobian numbers as an array: rows of elements like those of the input."""
     kind = of._require_element()
     rounded = bfloat16_bits(rows) if scalar_of(of) is BF16 else rows.astype(kind.numpy)
-    made = array._empty(kind, (*rows.shape[:-1], rows.shape[-1] // math.prod(kind.inner)))
-    made._to_write()[...] = rounded.reshape(made._numbers().shape)
+    made = array._empty(kind, (*rows.shape[:-1], rows.shape[-1] // math.prod(kind.inner)), of.device)
+    put(made, rounded.reshape(made.shape + kind.inner))
     return made

@@ -40,7 +40,7 @@ def target_of_launch(step: Recorded) -> tuple[Target, list[Pair]]:
     results = [args[i] for i in outputs]
 
     def call() -> list[array]:
-        launch(kernel, step.dim, inputs=args)
+        launch(kernel, step.dim, inputs=args, device=step.device, block_dim=step.block_dim)
         return results
 
     return Target(kernel.name, args, names, call, results, [names[i] for i in outputs]), pairs

@@ -81,7 +81,7 @@ def sweep(
 
 
 def _array(like: array, seed: np.ndarray) -> array:
-    made = array._empty(like._require_element(), like.shape)
+    made = array._empty(like._require_element(), like.shape, like.device)
     set_numbers(made, seed.ravel())
     return made
 

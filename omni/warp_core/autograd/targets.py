@@ -17,6 +17,7 @@ from ..lang.types import F32, Struct, Type
 from ..runtime.array import array
 from ..runtime.backward import arrays_in
 from ..runtime.create import full
+from ..runtime.device import Device
 from ..runtime.dtypes import element
 from ..runtime.launch import launch
 from ..runtime.map import map as map_function
@@ -147,7 +148,8 @@ def _kernel(kernel: Kernel, dim: Any, inputs: list[Any], outputs: Any, options: 
 def _mapped(function: Function | Builtin, inputs: list[Any]) -> Target:
     """A function of the kernel language, applied to the elements of arrays; values count as arrays of one."""
     params = function.params if isinstance(function, Function) and len(function.overloads) == 1 else ()
-    given = [_as_array(x, params[i][1] if i < len(params) else None) for i, x in enumerate(inputs)]
+    device = next((x.device for x in inputs if isinstance(x, array)), None)
+    given = [_as_array(x, params[i][1] if i < len(params) else None, device) for i, x in enumerate(inputs)]
     labels = [params[i][0] if i < len(params) else f"input_{i}" for i in range(len(inputs))]
 
     def call() -> list[array]:
@@ -156,11 +158,11 @@ def _mapped(function: Function | Builtin, inputs: list[Any]) -> Target:
     return Target(function.name, given, labels, call, launches_only=True)
 
 
-def _as_array(value: Any, wanted: Any) -> Any:
+def _as_array(value: Any, wanted: Any, device: Device | None) -> Any:
     t = wanted if isinstance(wanted, Type) else F32 if isinstance(value, float) else type_of_value(value)
     if isinstance(value, array) or not isinstance(t, Type) or isinstance(t, Struct):
         return value
-    made = full(1, value, dtype=element(t).dtype)
+    made = full(1, value, dtype=element(t).dtype, device=device)
     if not is_float(made):
         return value
     made.requires_grad = True

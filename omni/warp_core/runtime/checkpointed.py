@@ -15,12 +15,13 @@ import numpy as np
 from .. import _native, config
 from . import recording
 from .array import array
+from .intervals import Intervals
 from .memory import span_of
 from .progress import Bar
 from .revolve import Action, advances, schedule
-from .snapshots import Snapshots
+from .snapshots import Piece, Snapshots
 from .tape import Tape
-from .witness import Fingerprint, Witness
+from .witness import Fingerprint, Use, Witness
 
 __all__ = ["checkpointed"]
 
@@ -126,11 +127,11 @@ class _Run:
                 f"memory_budget: a snapshot of the state takes {self.last.nbytes} bytes, and the budget is {budget}"
             )
         self.snapshots = self._room(self.slots)
-        self.witness = Witness(self.last.spans)
+        self.witness = Witness([span for span, _ in self.last.pieces])
         self.rest: Iterator[Action] | None = None  # what is left of the schedule before the first `backward`
 
     def _room(self, slots: int = 1) -> Snapshots:
-        return Snapshots(map(span_of, self.state), slots)
+        return Snapshots([(span_of(a), a.device) for a in self.state], slots)
 
     def forward(self, seals: Any) -> None:
         """Run all steps, keeping snapshots on the way. `seals` are those of the tape, which records the whole."""
@@ -143,15 +144,15 @@ class _Run:
                 self._perform(action, bar, self.witness)
             self.witness.end()
         self.witness.check_unwritten()
-        self.constants = Snapshots(self.witness.read)
+        self.constants = Snapshots(_pieces(self.witness.read))
         self.constants.save()
         self.last.save()
 
     def backward(self) -> None:
         """Go back through all steps, adding to gradients. What arrays have is left as it is."""
         self.witness.check_gradients()
-        changed = [] if self.constants.same() else self.constants.spans  # memory that is read-only is not
-        now = Snapshots([*self.last.spans, *self.witness.written, *changed])
+        changed = [] if self.constants.same() else self.constants.pieces  # memory that is read-only is not
+        now = Snapshots([*self.last.pieces, *_pieces(self.witness.written), *changed])
         now.save()
         try:
             if changed:
@@ -208,11 +209,13 @@ class _Run:
             self.step(i)
             fingerprint.end()
         tape._check()
+        tape.keeper.join()
         tape._run_backwards()
 
     def _check_rounding(self, i: int, end: Snapshots) -> None:
         """Raise unless the state after step `i` differs no more from that of the first run than atomics explain."""
-        threads_matter = self.witness.unordered and _native.get_num_threads() > 1
+        on_gpu = any(a.device.is_cuda for a in self.state)
+        threads_matter = self.witness.unordered and (on_gpu or _native.get_num_threads() > 1)
         if threads_matter and not config.deterministic:
             here = [a._numbers().copy() for a in self.state]
             end.restore()
@@ -222,6 +225,10 @@ class _Run:
             f"step {i} gave another state when it ran again: a step must depend on nothing but its number and `state`"
             + ("; atomics of several threads do, unless wp.config.deterministic is set" if threads_matter else "")
         )
+
+
+def _pieces(found: Intervals[Use]) -> list[Piece]:
+    return [(span, use.array.device) for span, use in found.notes()]
 
 
 def _close(a: np.ndarray, b: np.ndarray) -> bool:

@@ -75,14 +75,14 @@ class Exchange:
         """
         capture.refuse("array.numpy()")
         if self.device.is_cuda:
-            return self.to("cpu", requires_grad=False)._numbers()
+            return memory.from_gpu(self)
         memory.share(self)
         return self._numbers()
 
     def _numbers(self: Any) -> np.ndarray:
         """What `numpy` gives, for use in this package: it is not handed on. Copies from a GPU are not to be written."""
         if self.device.is_cuda:
-            found = self.to("cpu", requires_grad=False)._numbers()
+            found = memory.from_gpu(self)
             found.flags.writeable = False
             return found
         if self._view is None:

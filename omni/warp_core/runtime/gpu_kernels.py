@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from .. import tid
-from ..lang.kernel import kernel
+from ..lang.kernel import Kernel, kernel
 from ..lang.scalars import uint8, uint32
 from ..lang.types import Struct, Type, element
 from . import dtypes, recording
 from .array import array, array1d, array2d, array3d, array4d
 from .device import Device
-from .launch import launch
+from .generic import instance_for
+from .gpu_memory import Allocation, fill, read
+from .launch import variant_of
+from .plans import options_for, plan_for
 from .sums import is_sum
 from .views import Layout
 
@@ -47,8 +50,14 @@ def copy(dest: Any, src: Any) -> None:
     """Copy the elements of an array to one of the same shape on the same GPU."""
     if src._require_element().type is not dest._require_element().type:
         src = src.view(dest.dtype)
-    with recording.Doing(dest):
-        launch(_COPY[dest.ndim - 1], dim=dest.shape, inputs=[dest, src], device=dest.device)
+    _run(_COPY[dest.ndim - 1], dest.shape, dest, src)
+
+
+def _run(kernel: Kernel, dim: tuple[int, ...], *args: array) -> None:
+    """Launch where the arrays are, beside all that records launches; who writes to arrays so tells of it."""
+    instance = instance_for(kernel, args)
+    plan = plan_for(instance, options_for(instance, args[0].device), variant_of(args))
+    plan.launch(dim, args)
 
 
 # -- sums -------------------------------------------------------------------------------------------------------------
@@ -72,6 +81,24 @@ def add(sums: array, more: array) -> None:
             sums.assign(dense)
 
 
+@kernel(enable_backward=False)
+def _add_product(sums: array2d(dtype=Any), factors: array1d(dtype=Any), more: array2d(dtype=Any)):  # type: ignore[valid-type]
+    i, j = tid()
+    sums[i, j] += factors[i] * more[i, j]
+
+
+def add_product(sums: array, factors: array, more: array) -> None:
+    """Add the elements of `more`, times the numbers `factors`, to those of an array on the same GPU."""
+    if not sums.size:
+        return
+    with recording.Paused():
+        dense = sums.contiguous()
+        parts = [_parts(x, x._require_element().type, 0) for x in (dense, more.contiguous())]
+        _run(_add_product, parts[0].shape, parts[0], factors.contiguous().flatten(), parts[1])
+        if dense is not sums:
+            sums.assign(dense)
+
+
 def _add_fields(sums: array, t: Type, at: int, more: array, of: Type, from_: int) -> None:
     """Add those parts of elements that are of type `of` and lie at byte `from_` to those of type `t` at `at`."""
     if isinstance(t, Struct):
@@ -81,7 +108,7 @@ def _add_fields(sums: array, t: Type, at: int, more: array, of: Type, from_: int
             _add_fields(sums, field, at + offset, more, given, from_ + other)
     elif is_sum(t) and is_sum(of):
         parts = _parts(sums, t, at), _parts(more, of, from_)
-        launch(_add, dim=parts[0].shape, inputs=parts, device=sums.device)
+        _run(_add, parts[0].shape, *parts)
 
 
 def _parts(a: array, t: Type, at: int) -> array:
@@ -105,9 +132,8 @@ def same(a: int, b: int, nbytes: int, device: Device) -> bool:
     """Whether two places of a GPU hold the same bytes."""
     kind = uint8 if (a | b | nbytes) % 4 else uint32
     count = nbytes // kind.__wc_type__.size
+    found = Allocation(device, 4)
+    fill(device, found.ptr, 4, bytes(4))
     places = [array(ptr=at, shape=count, dtype=kind, device=device) for at in (a, b)]
-    with recording.Paused():
-        differs = array(dtype=int, shape=1, device=device)
-        differs.zero_()
-        launch(_compare, dim=count, inputs=[*places, differs], device=device)
-        return differs.list() == [0]
+    _run(_compare, (count,), *places, array(ptr=found.ptr, shape=1, dtype=int, device=device))
+    return read(device, found.ptr, 4) == bytes(4)

@@ -21,6 +21,10 @@ class Intervals(Generic[Note]):
     def __iter__(self) -> Iterator[Span]:
         return zip(self._lows, self._highs)
 
+    def notes(self) -> Iterator[tuple[Span, Note]]:
+        """The spans, each with its note."""
+        return zip(self, self._notes)
+
     def add(self, span: Span, note: Note) -> None:
         """Add the addresses of a span."""
         low, high = span

@@ -203,7 +203,12 @@ def _check_plain(kernel: Kernel, record_cmd: bool) -> None:
 
 
 def _plan(kernel: Kernel, options: Options, args: Sequence[Any]) -> Any:
-    return plan_for(kernel, options, STRIDED if any(map(_is_strided, args)) else 0)
+    return plan_for(kernel, options, variant_of(args))
+
+
+def variant_of(args: Sequence[Any]) -> int:
+    """The variant of code that a launch on these arguments needs, as far as these tell."""
+    return STRIDED if any(map(_is_strided, args)) else 0
 
 
 def _exactly(step: backward.Recorded, args: Sequence[Any], interpret: bool) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,6 +29,20 @@ def assign(target: np.ndarray, numbers: Any) -> None:
     _native.before_write(target.ctypes.data + low, target.ctypes.data + high)
     with np.errstate(over="ignore", invalid="ignore"):
         np.copyto(target, numbers, casting="unsafe")
+
+
+def from_gpu(source: Any) -> np.ndarray:
+    """The elements of an array on a GPU, copied to the host. Waits for the stream, and tells nobody."""
+    element, shape, kind = source._require_element(), source.shape, cast(Any, type(source))
+    numbers = np.empty(shape + element.inner, element.numpy)
+    if not source.is_contiguous:
+        buffer = gpu_memory.Allocation(source.device, source.capacity)
+        dense = kind.__new__(kind)
+        dense._init(element, buffer.ptr, shape, views.c_strides(shape, element.type.size), buffer, device=source.device)
+        _strided_on_gpu(dense, source)
+        source = dense
+    gpu_memory.copy(numbers.ctypes.data, CPU, source._address, source.device, numbers.nbytes)
+    return numbers
 
 
 def put(target: Any, numbers: np.ndarray) -> None:

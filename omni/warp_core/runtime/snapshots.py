@@ -1,42 +1,70 @@
-"""Copies of spans of memory, in slots of one block that is made once. Whoever makes them keeps the memory alive."""
+"""Copies of spans of memory, in slots of one block on each device that is made once. Whoever makes them keeps the
+memory alive.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
-from .. import _native
-from .memory import memory_at, merged
+from .device import Device
+from .gpu_memory import Allocation
+from .memory import Span, copy_bytes, merged, same_bytes
+
+Piece = tuple[Span, Device]  # a span of memory, and where it is
+
+
+class _Block:
+    """Room for copies of spans of one device."""
+
+    def __init__(self, device: Device, spans: Iterable[Span], slots: int):
+        self.device, self.spans = device, merged(list(spans))
+        self.nbytes = sum(high - low for low, high in self.spans)
+        self._memory: Any
+        if device.is_cuda:
+            self._memory = Allocation(device, slots * self.nbytes)
+            self._first = self._memory.ptr
+        else:
+            self._memory = np.empty((slots, self.nbytes), np.uint8)  # the system gives pages as they are first written
+            self._first = self._memory.ctypes.data
+
+    def places(self, slot: int) -> Iterable[tuple[int, int, int]]:
+        """Of each span its address, that of its copy in a slot, and its size."""
+        at = self._first + slot * self.nbytes
+        for low, high in self.spans:
+            yield low, at, high - low
+            at += high - low
 
 
 class Snapshots:
     """Room for `slots` copies of spans of memory."""
 
-    def __init__(self, spans: Iterable[tuple[int, int]], slots: int = 1):
-        self.spans = merged(list(spans))
-        self.nbytes = sum(high - low for low, high in self.spans)
-        self._block = np.empty((slots, self.nbytes), np.uint8)  # the system gives pages as they are first written
+    def __init__(self, pieces: Iterable[Piece], slots: int = 1):
+        spans: dict[Device, list[Span]] = {}
+        for span, device in pieces:
+            spans.setdefault(device, []).append(span)
+        self._blocks = [_Block(device, found, slots) for device, found in spans.items()]
+        self.pieces: list[Piece] = [(span, block.device) for block in self._blocks for span in block.spans]
+        self.nbytes = sum(block.nbytes for block in self._blocks)
 
     def save(self, slot: int = 0) -> None:
         """Copy what is there now."""
-        at = self._block[slot].ctypes.data if self.spans else 0
-        for low, high in self.spans:
-            _native.copy(at, low, high - low)
-            at += high - low
+        for block in self._blocks:
+            for low, at, nbytes in block.places(slot):
+                copy_bytes(at, low, nbytes, block.device)
 
     def restore(self, slot: int = 0) -> None:
         """Bring back what was there."""
-        at = self._block[slot].ctypes.data if self.spans else 0
-        for low, high in self.spans:
-            _native.copy(low, at, high - low)
-            at += high - low
+        for block in self._blocks:
+            for low, at, nbytes in block.places(slot):
+                copy_bytes(low, at, nbytes, block.device)
 
     def same(self, slot: int = 0) -> bool:
         """Whether the same is there, bit for bit."""
-        at = 0
-        for low, high in self.spans:
-            if memory_at((low, high)) != self._block[slot, at : at + high - low].tobytes():
-                return False
-            at += high - low
-        return True
+        return all(
+            same_bytes(low, at, nbytes, block.device)
+            for block in self._blocks
+            for low, at, nbytes in block.places(slot)
+        )

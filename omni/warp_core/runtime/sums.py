@@ -14,9 +14,23 @@ from .dtypes import bfloat16_bits, bfloat16_numbers
 def add(sums: Any, more: Any) -> None:
     """Add the elements of one array to those of another of the same shape, wherever each is. Integers stay."""
     if sums.device.is_cuda:
-        importlib.import_module(f"{__package__}.gpu_kernels").add(sums, more)
+        _kernels().add(sums, more)
     else:
         accumulate(sums._to_write(), sums._require_element().type, more._numbers(), more._require_element().type)
+
+
+def add_product(sums: Any, factors: Any, more: Any) -> None:
+    """Add the elements of an array, times those of an array of numbers, to those of another; all on one device."""
+    if sums.device.is_cuda:
+        _kernels().add_product(sums, factors, more)
+        return
+    numbers, inner = factors._numbers(), sums._require_element().inner
+    target = sums._to_write()
+    target += numbers.reshape(numbers.shape + (1,) * len(inner)) * more._numbers()
+
+
+def _kernels() -> Any:
+    return importlib.import_module(f"{__package__}.gpu_kernels")
 
 
 def accumulate(sums: np.ndarray, t: Type, more: np.ndarray, of: Type) -> None:

@@ -18,6 +18,7 @@ from ..lang.types import Struct
 from . import launch, places
 from .array import array
 from .backward import arrays_in, as_array
+from .device import Device
 from .intervals import Intervals, Span
 from .memory import memory_at, span_of
 
@@ -61,7 +62,8 @@ class Fingerprint:
         self._hash = hash((self._hash, what))
 
     def _identity(self, a: array) -> tuple:
-        for number, (low, high) in enumerate(self._made):
+        for number in reversed(range(len(self._made))):  # what was made last, as memory may be used again
+            low, high = self._made[number]
             if low <= a._address < high:
                 return number, a._address - low, a.shape, a.strides
         return a._address, a.shape, a.strides
@@ -120,7 +122,9 @@ class Witness(Fingerprint):
         self.written: Intervals[Use] = Intervals()
         self.inputs: list[array] = []  # what was read, besides the state
         self.outputs: list[array] = []  # what was written
-        self.gradients: weakref.WeakKeyDictionary[Any, Span] = weakref.WeakKeyDictionary()  # those that steps made
+        self.gradients: weakref.WeakKeyDictionary[Any, tuple[Span, Device]] = (
+            weakref.WeakKeyDictionary()
+        )  # those that steps made
         self._before: list[tuple[Span, bytes, Use]] = []  # what was read, as it was
         self._state: Intervals[None] = Intervals()
         for span in state:
@@ -203,7 +207,7 @@ class Witness(Fingerprint):
 
     def made_gradient(self, a: array) -> None:
         """An array that was made here got a gradient."""
-        self.gradients[a.owner] = span_of(a)
+        self.gradients[a.owner] = span_of(a), a.device
 
     # -- what follows from it -----------------------------------------------------------------------------------------
 
@@ -218,7 +222,7 @@ class Witness(Fingerprint):
         if keep:  # the contents of NumPy arrays are part of the fingerprint
             self.read.add(span, use)
             self.inputs.append(a)
-            self._before.append((span, memory_at(span), use))
+            self._before.append((span, memory_at(span, a.device), use))
 
     def _writes(self, a: array, what: str, whole: bool) -> None:
         span = span_of(a)
@@ -259,7 +263,7 @@ class Witness(Fingerprint):
     def check_unwritten(self) -> None:
         """Raise if something has changed that steps only read, as far as was seen."""
         for span, before, use in self._before:
-            if memory_at(span) != before:
+            if memory_at(span, use.array.device) != before:
                 raise RuntimeError(
                     f"{use}: the array changed while the steps ran, but by no launch, copy or fill; add it to `state`"
                 )
@@ -267,7 +271,7 @@ class Witness(Fingerprint):
 
     def check_gradients(self) -> None:
         """Raise if a gradient came to an array that a step had made."""
-        if any(any(memory_at(span)) for span in self.gradients.values()):
+        if any(any(memory_at(span, device)) for span, device in self.gradients.values()):
             raise RuntimeError(
                 "an array that was made in a step of wp.checkpointed is used after the steps: its gradient would be "
                 "lost, as steps that run again make other arrays. Make it before, and write to it in the step"
