@@ -52,8 +52,9 @@ struct Task {
     }
 
     void run(int64_t begin, int64_t end) {
-        if (turns) turns->begin(begin / chunk);
-        kernel(block, dims, cut(begin), cut(end), context);
+        int64_t first = cut(begin), last = cut(end);
+        if (turns) turns->begin(begin / chunk, first, last);
+        kernel(block, dims, first, last, context);
         if (turns) turns->end();
     }
 
@@ -158,6 +159,37 @@ Targets Accumulation::targets(const std::byte* block, bool overlap) const {
     for (const ArrayAt& a : atomic) t.atomic.push_back(a.bytes(block));
     if (anywhere) t.atomic.push_back({0, UINTPTR_MAX});
     return t;
+}
+
+Follower Accumulation::Following::follower(const std::byte* block) const {
+    wc_array a;
+    std::memcpy(&a, block + array.offset, sizeof a);
+    Follower f;
+    f.base = reinterpret_cast<uintptr_t>(array.gradient ? a.grad : a.data);
+    f.size = array.itemsize;
+    for (int k = 0; k < array.ndim; ++k) {
+        f.alone &= a.strides[k] % array.itemsize == 0;
+        if (dimensions[k] >= 0) f.steps[dimensions[k]] += a.strides[k];
+    }
+    f.first = INT64_MAX;
+    f.last = INT64_MIN;
+    for (const auto& offset : offsets) {
+        int64_t sum = 0;
+        for (int k = 0; k < array.ndim; ++k) sum += offset[k] * a.strides[k];
+        f.first = std::min(f.first, sum);
+        f.last = std::max(f.last, sum);
+    }
+    return f;
+}
+
+std::vector<Follower> Accumulation::followers(const std::byte* block) const {
+    std::vector<Follower> found;
+    for (const Following& f : following) {
+        found.push_back(f.follower(block));
+        for (const ArrayAt& a : logged)
+            if (a != f.array && a.bytes(block).meets(f.array.bytes(block))) found.back().alone = false;
+    }
+    return found;
 }
 
 ParamSpec::ParamSpec(std::string name_, nb::object type_, bool writable_,
@@ -275,18 +307,24 @@ void Plan::set_entry(int variant, uintptr_t address, nb::object owner) {
 }
 
 void Plan::set_accumulation(nb::tuple facts) {
+    using Array = std::tuple<size_t, uint32_t, int, int64_t, bool>;
+    auto array = [&](const Array& given) {
+        auto& [param, offset, ndim, itemsize, gradient] = given;
+        if (param >= params.size() || offset + sizeof(wc_array) > params[param].size || ndim < 1 || ndim > kMaxNdim)
+            throw nb::value_error("no such array");
+        return ArrayAt{params[param].offset + offset, ndim, itemsize, gradient};
+    };
     auto arrays = [&](size_t i) {
         std::vector<ArrayAt> found;
-        for (auto& [param, offset, ndim, itemsize, gradient] :
-             nb::cast<std::vector<std::tuple<size_t, uint32_t, int, int64_t, bool>>>(facts[i])) {
-            if (param >= params.size() || offset + sizeof(wc_array) > params[param].size || ndim < 1 || ndim > kMaxNdim)
-                throw nb::value_error("no such array");
-            found.push_back({params[param].offset + offset, ndim, itemsize, gradient});
-        }
+        for (auto& given : nb::cast<std::vector<Array>>(facts[i])) found.push_back(array(given));
         return found;
     };
     auto flag = [&](size_t i) { return nb::cast<bool>(facts[i]); };
-    accumulation_ = {arrays(0), arrays(1), arrays(2), flag(3), flag(4), flag(5), flag(6)};
+    accumulation_ = {arrays(0), arrays(1), arrays(2), flag(3), flag(4), flag(5), flag(6), {}};
+    using Offsets = std::vector<std::vector<int64_t>>;
+    for (auto& [given, dimensions, offsets] :
+         nb::cast<std::vector<std::tuple<Array, std::vector<int>, Offsets>>>(facts[7]))
+        accumulation_.following.push_back({array(given), dimensions, offsets});
 }
 
 int Plan::variant(const Grid& g, bool strided) const {
@@ -392,7 +430,12 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
     else if (arity > 1 && !(variant & kFlat))
         task.row = g.dims[arity - 1];
     std::optional<Turns> turns;
-    if (!overlap && !accumulation_.logged.empty()) task.turns = &turns.emplace();
+    if (!overlap && !accumulation_.logged.empty()) {
+        task.turns = &turns.emplace(g.dims, g.threads, accumulation_.followers(block));
+        int64_t share = g.threads / (2 * num_threads());
+        if (!accumulation_.in_order || !accumulation_.parts)
+            task.chunk = std::max(task.chunk, whole_grains(std::min(turns->roomy_chunk(), share)));
+    }
     bool finished = true;
     if (small) {
         int64_t start = tiny ? 0 : now_ns();

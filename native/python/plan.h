@@ -64,6 +64,7 @@ struct ArrayAt {
     bool gradient;
 
     Bytes bytes(const std::byte* block) const;
+    bool operator==(const ArrayAt&) const = default;
 };
 
 // How a kernel adds numbers to arrays (codegen/accumulation.py). `logged` are the arrays it adds to through logs,
@@ -71,12 +72,22 @@ struct ArrayAt {
 // results must not depend on how many cores there are; `alone`: so that one thread must run it; `parts`: sums are
 // gathered for each chunk.
 struct Accumulation {
+    // An array that follows the threads (codegen/following.py).
+    struct Following {
+        ArrayAt array;
+        std::vector<int> dimensions;                // for each index which of the thread's it is, or -1
+        std::vector<std::vector<int64_t>> offsets;  // what accesses add to that
+        Follower follower(const std::byte* block) const;
+    };
+
     std::vector<ArrayAt> logged, touched, atomic;
     bool anywhere = false, in_order = false, alone = false, parts = false;
+    std::vector<Following> following;
 
     // Whether memory that is added to through logs is seen in another way, too.
     bool overlap(const std::byte* block) const;
     Targets targets(const std::byte* block, bool overlap) const;
+    std::vector<Follower> followers(const std::byte* block) const;
     bool any() const { return !logged.empty() || !atomic.empty() || anywhere; }
 };
 

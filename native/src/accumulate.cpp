@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kNear = 16384;  // bytes that a log whose turn it is collects before they are applied
 constexpr int kMostKept = 512;   // blocks in logs that wait: 32 MiB
+constexpr int64_t kRoom = 16;    // chunks of arrays that follow the threads are so many times as long as their ends
 
 thread_local Log current;  // keeps a block from one chunk to the next
 
@@ -27,6 +28,12 @@ struct Header {
           lanes(static_cast<int>(bits >> 8 & 0xff)),
           count(static_cast<int>(bits >> 16 & 0xffff)),
           mask(static_cast<uint32_t>(bits >> 32)) {}
+
+    void write(void* at) const {
+        uint64_t bits = static_cast<uint64_t>(type) | static_cast<uint64_t>(lanes) << 8 |
+                        static_cast<uint64_t>(count) << 16 | static_cast<uint64_t>(mask) << 32;
+        std::memcpy(at, &bits, sizeof bits);
+    }
 
     bool full() const { return mask == (lanes == 32 ? ~0u : (1u << lanes) - 1); }
 };
@@ -81,32 +88,92 @@ void add(const Header& h, const std::byte* addresses, const std::byte* given) {
     }
 }
 
-void apply_block(const LogBlock& block) {
-    constexpr int kSize[] = {4, 8, 2, 2};
-    for (const std::byte* at = block.bytes; at < block.end;) {
+constexpr int kSize[] = {4, 8, 2, 2};
+
+// A record that begins somewhere.
+struct Record {
+    Header header;
+    const std::byte *addresses, *values;
+
+    explicit Record(const std::byte* at)
+        : header(header_of(at)), addresses(at + std::min(8 * header.lanes, 64)), values(addresses + 8 * header.lanes) {}
+
+    static Header header_of(const std::byte* at) {
         uint64_t bits;
         std::memcpy(&bits, at, sizeof bits);
-        Header h(bits);
-        at += std::min(8 * h.lanes, 64);
-        const std::byte* values = at + 8 * h.lanes;
-        switch (h.type) {
+        return Header(bits);
+    }
+
+    const std::byte* end() const {
+        size_t bytes = static_cast<size_t>(header.lanes) * static_cast<size_t>(header.count * kSize[header.type]);
+        return values + (bytes + 7) / 8 * 8;
+    }
+
+    void apply() const {
+        switch (header.type) {
             case 0:
-                add<float>(h, at, values);
-                break;
+                return add<float>(header, addresses, values);
             case 1:
-                add<double>(h, at, values);
-                break;
+                return add<double>(header, addresses, values);
             case 2:
-                add<Half>(h, at, values);
-                break;
+                return add<Half>(header, addresses, values);
             default:
-                add<Bfloat>(h, at, values);
+                return add<Bfloat>(header, addresses, values);
         }
-        at = values + (static_cast<size_t>(h.lanes) * static_cast<size_t>(h.count * kSize[h.type]) + 7) / 8 * 8;
+    }
+
+    // The lanes whose numbers are all within a span.
+    uint32_t inside(const wc_span& span) const {
+        uint32_t found = 0;
+        for (uint32_t rest = header.mask; rest; rest &= rest - 1) {
+            int l = __builtin_ctz(rest);
+            uintptr_t to;
+            std::memcpy(&to, addresses + 8 * l, sizeof to);
+            bool own = to >= reinterpret_cast<uintptr_t>(span.low) &&
+                       to + static_cast<uintptr_t>(header.count * kSize[header.type]) <=
+                           reinterpret_cast<uintptr_t>(span.high);
+            found |= uint32_t{own} << l;
+        }
+        return found;
+    }
+};
+
+void apply_block(const LogBlock& block) {
+    for (const std::byte* at = block.bytes; at < block.end;) {
+        Record record(at);
+        record.apply();
+        at = record.end();
     }
 }
 
 }  // namespace
+
+// -- followers -------------------------------------------------------------------------------------------------------
+
+int64_t Follower::offset(int64_t thread, const int64_t* dims) const {
+    int64_t sum = 0;
+    for (int k = 3; k >= 0; --k) {
+        sum += thread % dims[k] * steps[k];
+        thread /= dims[k];
+    }
+    return sum;
+}
+
+bool Follower::goes_on(const int64_t* dims) const {
+    int64_t reach = 0;
+    for (int k = 3; k >= 0; --k) {
+        if (dims[k] > 1 && steps[k] < reach) return false;
+        reach += steps[k] * (dims[k] - 1);
+    }
+    return true;
+}
+
+int64_t Follower::ends(const int64_t* dims, int64_t threads) const {
+    int64_t reach = 1;
+    for (int k = 0; k < 4; ++k) reach += steps[k] * (dims[k] - 1);
+    double bytes_per_thread = static_cast<double>(reach) / static_cast<double>(threads);
+    return static_cast<int64_t>(static_cast<double>(last - first + size) / bytes_per_thread) + 1;
+}
 
 // -- turns -----------------------------------------------------------------------------------------------------------
 
@@ -128,10 +195,30 @@ void Turns::open(Log& log) {
     log.limit = begin + (is_turn(log) ? kNear : kLogBlock - kLogRecord);
 }
 
-void Turns::begin(int64_t chunk) {
+// What threads before `first` and those from `end` on do not reach.
+wc_span Turns::own(const Follower& f, int64_t first, int64_t end) const {
+    auto at = [&](int64_t offset) { return f.base + static_cast<uintptr_t>(offset); };
+    uintptr_t low = first == 0 ? 0 : at(f.offset(first - 1, dims_) + f.last + f.size);
+    uintptr_t high = end == threads_ ? UINTPTR_MAX : at(f.offset(end, dims_) + f.first);
+    bool whole = first == 0 && end == threads_;
+    if (low >= high || !f.alone || !(whole || f.goes_on(dims_))) low = high = 0;
+    return {reinterpret_cast<void*>(low), reinterpret_cast<void*>(high)};
+}
+
+int64_t Turns::roomy_chunk() const {
+    int64_t most = 0;
+    for (const Follower& f : followers_)
+        if (f.alone && f.goes_on(dims_)) most = std::max(most, f.ends(dims_, threads_));
+    return kRoom * most;
+}
+
+void Turns::begin(int64_t chunk, int64_t first, int64_t end) {
     Log& log = current;
     log.turns = this;
     log.chunk = chunk;
+    log.spans.clear();
+    for (const Follower& f : followers_) log.spans.push_back(own(f, first, end));
+    log.own = log.spans.data();
     if (log.blocks.empty()) log.blocks.push_back(block());
     open(log);
 }
@@ -287,4 +374,16 @@ wc_log* wc_log_of_thread() { return &wc::current; }
 void wc_log_full(wc_log* log) {
     auto& mine = *static_cast<wc::Log*>(log);
     mine.turns->full(mine);
+}
+
+void wc_log_ends(wc_log* log, void* end, int64_t follower) {
+    wc::Record record(static_cast<std::byte*>(log->at));
+    uint32_t all = record.header.mask, own = record.inside(log->own[follower]);
+    record.header.mask = own;
+    if (own) record.apply();
+    if (own == all) return;
+    record.header.mask = all & ~own;
+    record.header.write(log->at);
+    log->at = end;
+    if (log->at > log->limit) wc_log_full(log);
 }

@@ -102,6 +102,7 @@ const Row kRows[] = {
     {"wc_stash_bytes", at(&::wc_stash_bytes)},
     {"wc_log_of_thread", at(&::wc_log_of_thread)},
     {"wc_log_full", at(&::wc_log_full)},
+    {"wc_log_ends", at(&::wc_log_ends)},
 };
 
 }  // namespace

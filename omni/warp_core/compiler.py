@@ -72,6 +72,7 @@ class Accumulation(NamedTuple):
     in_order: bool = False
     alone: bool = False
     parts: bool = False
+    following: tuple[tuple[ArrayAt, tuple[int, ...], tuple[tuple[int, ...], ...]], ...] = ()
 
 
 class Grid(NamedTuple):
@@ -286,7 +287,8 @@ def _accumulation(unit: Any, additions: str) -> Accumulation:
         return Accumulation()
     logged, touched, atomic = (tuple(map(tuple, group)) for group in (arrays.logged, arrays.touched, arrays.atomic))
     in_order = additions == "ordered"
-    return Accumulation(logged, touched, atomic, arrays.anywhere, in_order, arrays.ordered, unit.gathers)
+    following = tuple((tuple(f.array), f.dimensions, f.offsets) for f in unit.following)
+    return Accumulation(logged, touched, atomic, arrays.anywhere, in_order, arrays.ordered, unit.gathers, following)
 
 
 def _emit_cpu(request: CompileRequest, fn: Any, options: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -43,8 +43,11 @@ class _Log:
     def __init__(self) -> None:
         self.bytes = ctypes.create_string_buffer(1 << 14)
         self.start = ctypes.addressof(self.bytes)
-        self.head = (ctypes.c_uint64 * 2)(self.start, self.start + 512)  # short, so that it is full soon
+        self.own = (ctypes.c_uint64 * 16)()  # eight spans
+        # Short, so that it is full soon.
+        self.head = (ctypes.c_uint64 * 3)(self.start, self.start + 512, ctypes.addressof(self.own))
         self.records = 0
+        self.places: set[int] = set()  # addresses that were in logs
 
     def _read(self, at: int, count: int) -> int:
         return int.from_bytes(ctypes.string_at(at, count), "little")
@@ -52,23 +55,43 @@ class _Log:
     def apply(self) -> None:
         at = self.start
         while at < self.head[0]:
-            header = self._read(at, 8)
-            t, lanes, count, mask = self.types[header & 255], header >> 8 & 255, header >> 16 & 0xFFFF, header >> 32
-            addresses = at + min(8 * lanes, 64)
-            values = addresses + 8 * lanes
-            for lane in range(lanes):
-                for i in range(count if mask >> lane & 1 else 0):
-                    to = self._read(addresses + 8 * lane, 8) + i * t.size
-                    old, new = (from_bits(self._read(a, t.size), t) for a in (to, values + (i * lanes + lane) * t.size))
-                    ctypes.memmove(to, bits_of(convert(old + new, t), t).to_bytes(t.size, "little"), t.size)
-            at = values + -(-lanes * count * t.size // 8) * 8
+            at = self._apply(at, lambda first, last: self.places.add(first) is None)
             self.records += 1
         assert at == self.head[0]
         self.head[0] = self.start
 
+    def _apply(self, at: int, wanted: Callable[[int, int], bool]) -> int:
+        """Add what a record has for the places that are wanted, which leave it; where it ends."""
+        header = self._read(at, 8)
+        t, lanes, count, mask = self.types[header & 255], header >> 8 & 255, header >> 16 & 0xFFFF, header >> 32
+        addresses = at + min(8 * lanes, 64)
+        values = addresses + 8 * lanes
+        for lane in range(lanes):
+            to = self._read(addresses + 8 * lane, 8)
+            if not mask >> lane & 1 or not wanted(to, to + count * t.size):
+                continue
+            mask &= ~(1 << lane)
+            for i in range(count):
+                here, value = to + i * t.size, values + (i * lanes + lane) * t.size
+                old, new = (from_bits(self._read(a, t.size), t) for a in (here, value))
+                ctypes.memmove(here, bits_of(convert(old + new, t), t).to_bytes(t.size, "little"), t.size)
+        ctypes.memmove(at + 4, mask.to_bytes(4, "little"), 4)
+        return values + -(-lanes * count * t.size // 8) * 8
+
+    def ends(self, end: int, follower: int) -> None:
+        low, high = self.own[2 * follower : 2 * follower + 2]
+        assert self._apply(self.head[0], lambda first, last: low <= first and last <= high) == end
+        self.head[0] = end
+        if end > self.head[1]:
+            self.apply()
+
 
 class Machine:
-    """A compiled kernel. `run` takes interpreter values and writes arrays back."""
+    """A compiled kernel. `run` takes interpreter values and writes arrays back. Of each array that follows the threads,
+    `followers` has its parameter, and the first and last element that are the range's own.
+    """
+
+    followers: Sequence[tuple[int, int, int]] = ()
 
     def __init__(
         self,
@@ -109,7 +132,9 @@ class Machine:
         self._log_of_thread = ctypes.CFUNCTYPE(void)(lambda: ctypes.addressof(self.log.head))
         self._log_full = ctypes.CFUNCTYPE(None, void)(lambda _: self.log.apply())
         llvm.add_symbol("wc_log_of_thread", ctypes.cast(self._log_of_thread, void).value)
+        self._log_ends = ctypes.CFUNCTYPE(None, void, void, i64)(lambda _, end, follower: self.log.ends(end, follower))
         llvm.add_symbol("wc_log_full", ctypes.cast(self._log_full, void).value)
+        llvm.add_symbol("wc_log_ends", ctypes.cast(self._log_ends, void).value)
         llvm.add_symbol("wc_fail", ctypes.cast(self._fail, void).value)
         llvm.add_symbol("wc_printf", ctypes.cast(self._printf, void).value)
 
@@ -125,6 +150,10 @@ class Machine:
             block += bytes(-len(block) % t.align) + self._encode(value, t, buffers)
         raw = (ctypes.c_char * max(1, len(block))).from_buffer(block or bytearray(1))
         stop = total if end is None else end
+        for i, (param, first, last) in enumerate(self.followers):
+            _, data, place = next(b for b in buffers if b[0] is args[param])
+            size = args[param].dtype.size
+            self.log.own[2 * i : 2 * i + 2] = [ctypes.addressof(place) + at * size for at in (first, last)]
         self._launch(raw, grid, begin, stop)
         for array, data, _ in buffers:
             array.data[:] = [_decode(data, i * array.dtype.size, array.dtype) for i in range(len(array.data))]

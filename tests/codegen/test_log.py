@@ -58,6 +58,38 @@ def _number(t: Type, rng: random.Random) -> Any:
     return float(rng.randint(-3, 3))
 
 
+@pytest.mark.parametrize("where", ["top", "if"])
+@pytest.mark.parametrize("t", _TYPES, ids=str)
+def test_in_place(t: Type, where: str) -> None:
+    """What is the range's own is added to in place, whatever part of the elements that is, and nothing else."""
+    rng = random.Random(32)
+    fn = _kernel(t, "sub", where, "beside")
+    for level in targets():
+        for lanes in (1, 4, 16, 0):
+            machine = Machine(fn, level, lanes, additions="ordered")
+            assert len(machine.unit.following) == 1
+            for own in ((0, _N + 1), (20, 60), (33, 34), (0, 0)):
+                numbers = [_number(t, rng) for _ in range(2 * _N + 1)]
+                made, expected = (
+                    [
+                        MemArray(t, [_N], numbers[:_N]),
+                        MemArray(I32, [_N], [0] * _N),
+                        MemArray(t, [_N + 1], numbers[_N:]),
+                        5,
+                    ]
+                    for _ in range(2)
+                )
+                machine.followers = [(2, *own)]
+                machine.log.places.clear()
+                interp.run_kernel(fn, expected, _N)
+                machine.run(made, _N)
+                assert all(map(same, made[2].data, expected[2].data)), (level.name, lanes, own)
+                base = machine.log.own[0] - own[0] * t.size
+                added = range(1 if where == "top" else 7, _N + 1)
+                logged = {(at - base) // t.size for at in machine.log.places}
+                assert logged == {k for k in added if not own[0] <= k < own[1]}, (level.name, lanes, own)
+
+
 @pytest.mark.parametrize("target", ["scattered", "beside", "one"])
 @pytest.mark.parametrize("where", ["top", "if"])
 @pytest.mark.parametrize("t", _TYPES, ids=str)

@@ -187,6 +187,125 @@ def test_what_an_atomic_found(threads: int) -> None:
     assert sorted(out.list()) == list(range(N))
 
 
+# -- arrays whose elements follow the threads ------------------------------------------------------------------------
+
+
+@wp.kernel
+def around(x: wp.array2d(dtype=float), out: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    if i > 0 and j > 0 and i < x.shape[0] - 1 and j < x.shape[1] - 1:
+        out[i - 1, j] += x[i, j]
+        out[i + 1, j] -= 0.5 * x[i, j]
+        wp.atomic_add(out, i, j - 1, 0.25 * x[i, j])
+        wp.atomic_add(out, i, j + 1, 3.0 * x[i, j])
+    out[i, j] += x[i, j]
+
+
+@wp.kernel
+def parts_of_neighbours(x: wp.array(dtype=float), out: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    out[i][0] += x[i]
+    out[i + 1][2] += x[i]
+    wp.atomic_add(out, i + 2, wp.vec3(x[i], 2.0 * x[i], 0.0))
+
+
+@wp.kernel
+def in_rows(x: wp.array2d(dtype=float), out: wp.array(dtype=wp.vec2)):
+    i, j = wp.tid()
+    wp.atomic_add(out, i, wp.vec2(x[i, j], 1.0))
+    wp.atomic_sub(out, i + 1, wp.vec2(x[i, j], 1.0))
+
+
+@wp.kernel
+def both(x: wp.array(dtype=float), a: wp.array(dtype=float), b: wp.array(dtype=float)):
+    i = wp.tid()
+    a[i] += x[i]
+    a[i + 1] += x[i]
+    b[i] -= x[i]
+    b[i + 1] += 2.0 * x[i]
+
+
+def _around(x: np.ndarray) -> np.ndarray:
+    out, inner = x.astype(float), x[1:-1, 1:-1].astype(float)
+    out[:-2, 1:-1] += inner
+    out[2:, 1:-1] -= 0.5 * inner
+    out[1:-1, :-2] += 0.25 * inner
+    out[1:-1, 2:] += 3 * inner
+    return out
+
+
+SHAPES = [(300, 200), (2000, 37), (30_000, 3), (3, 30_000), (1, 70_000), (70_000, 1), (640, 64)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_neighbours_in_two_dimensions(shape: tuple[int, int], any_threads: None) -> None:
+    x = np.random.default_rng(13).normal(size=shape).astype(np.float32)
+
+    def make() -> tuple:
+        return [x], wp.zeros(shape, dtype=float)
+
+    (bits,) = _bits(around, shape, make)
+    np.testing.assert_allclose(np.frombuffer(bits, np.float32).reshape(shape), _around(x), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("view", [np.s_[::-1], np.s_[:, ::-1], np.s_[::2], np.s_[:, 100:400]], ids=str)
+def test_neighbours_in_views(view: Any, any_threads: None) -> None:
+    memory = wp.zeros((500, 500), dtype=float)
+    shape = memory[view].shape
+    x = np.random.default_rng(14).integers(-9, 9, shape).astype(np.float32)
+    for count in THREADS:
+        wp.config.num_threads = count
+        memory.zero_()
+        wp.launch(around, shape, [x, memory[view]])
+        np.testing.assert_array_equal(memory[view].numpy(), _around(x))
+
+
+def test_neighbours_in_transposed_arrays(threads: int) -> None:
+    x = np.random.default_rng(15).integers(-9, 9, (300, 400)).astype(np.float32)
+    out = wp.zeros((400, 300), dtype=float)
+    wp.launch(around, x.shape, [x, out.transpose()])
+    np.testing.assert_array_equal(out.numpy().T, _around(x))
+
+
+def test_parts_of_neighbours(any_threads: None) -> None:
+    x = np.random.default_rng(16).normal(size=N).astype(np.float32)
+    (bits,) = _bits(parts_of_neighbours, N, lambda: ([x], wp.zeros(N + 2, dtype=wp.vec3)))
+    expected = np.zeros((N + 2, 3))
+    expected[:-2, 0] += x
+    expected[1:-1, 2] += x
+    expected[2:, :2] += np.outer(x, [1, 2])
+    np.testing.assert_allclose(np.frombuffer(bits, np.float32).reshape(-1, 3), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sums_of_rows(shape: tuple[int, int], any_threads: None) -> None:
+    x = np.random.default_rng(17).integers(-9, 9, shape).astype(np.float32)
+    (bits,) = _bits(in_rows, shape, lambda: ([x], wp.zeros(shape[0] + 1, dtype=wp.vec2)))
+    sums = np.stack([x.sum(axis=1), np.full(shape[0], shape[1])], axis=1)
+    expected = np.append(sums, [[0, 0]], axis=0) - np.append([[0, 0]], sums, axis=0)
+    np.testing.assert_array_equal(np.frombuffer(bits, np.float32).reshape(-1, 2), expected)
+
+
+@pytest.mark.parametrize("apart", [0, 1, 5, N // 2, 2 * N])
+def test_two_followers_of_the_same_memory(apart: int, any_threads: None) -> None:
+    x = np.random.default_rng(18).normal(size=N).astype(np.float32)
+
+    def make() -> tuple:
+        memory = wp.zeros(4 * N, dtype=float)
+        return [x, memory[: N + 1]], memory[apart : apart + N + 1]
+
+    (bits,) = _bits(both, N, make)
+    expected, own, other = np.zeros(4 * N), np.zeros(N + 1), np.zeros(N + 1)
+    own[:-1] += x
+    own[1:] += x
+    other[:-1] -= x
+    other[1:] += 2.0 * x
+    expected[: N + 1] += own
+    expected[apart : apart + N + 1] += other
+    found = np.frombuffer(bits, np.float32)
+    np.testing.assert_allclose(found, expected[apart : apart + N + 1], rtol=1e-4, atol=1e-4)
+
+
 # -- launches at the same time ----------------------------------------------------------------------------------------
 
 

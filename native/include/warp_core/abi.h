@@ -52,12 +52,24 @@ int64_t wc_stash_bytes(int32_t cell);
 // in bits 0 to 7, the number of lanes in bits 8 to 15, that of numbers for each lane in bits 16 to 31, and from bit 32
 // on a bit for each lane that takes part. Addresses, one for each lane, begin after 8 bytes for each lane and at most
 // 64. Values follow, all lanes of the first number before those of the second, and fill a multiple of 8 bytes.
+//
+// `own` has the addresses [low, high) of each array that follows the threads (codegen/following.py) that no other range
+// of the launch adds to. There a range adds in place, and nowhere else. A record that may have such addresses, among
+// others, ends with a call of wc_log_ends in place of moving `at`.
+struct wc_span {
+    void* low;
+    void* high;
+};
+
 struct wc_log {
     void* at;
     void* limit;
+    const wc_span* own;
 };
 
 // The log of the range that the calling thread runs.
 wc_log* wc_log_of_thread();
 void wc_log_full(wc_log* log);
+// Adds what a record, from `at` to `end`, has for the addresses of its own in array `follower`; the rest is logged.
+void wc_log_ends(wc_log* log, void* end, int64_t follower);
 }

@@ -30,23 +30,47 @@ using LogBlocks = std::vector<std::unique_ptr<LogBlock>>;
 
 class Turns;
 
+// An array whose elements follow the threads of a launch: a thread adds to elements of `size` bytes that are `first` to
+// `last` bytes from an address linear in its indices, `steps` for each of them. `alone`: nothing else that the launch
+// adds to is there, and elements do not overlap in part.
+struct Follower {
+    uintptr_t base = 0;
+    int64_t steps[4] = {}, first = 0, last = 0, size = 0;
+    bool alone = true;
+
+    // The offset that thread `thread` of the flattened grid is at.
+    int64_t offset(int64_t thread, const int64_t* dims) const;
+    // Whether it never goes back from one thread to the next.
+    bool goes_on(const int64_t* dims) const;
+    // About how many threads of a range meet others in what they add to.
+    int64_t ends(const int64_t* dims, int64_t threads) const;
+};
+
 // The log of one chunk.
 struct Log : wc_log {
     Turns* turns = nullptr;
     int64_t chunk = 0;
     LogBlocks blocks;  // the last one is being written
+    std::vector<wc_span> spans;
 };
 
 // The chunks of a launch, numbered from 0, each run between `begin` and `end` by some thread.
 class Turns {
   public:
-    void begin(int64_t chunk);
+    Turns(const int64_t* dims, int64_t threads, std::vector<Follower> followers)
+        : dims_(dims), threads_(threads), followers_(std::move(followers)) {}
+
+    // A chunk that runs the threads [first, end).
+    void begin(int64_t chunk, int64_t first, int64_t end);
     void end();
+    // A size of chunks of which only a small part meets others.
+    int64_t roomy_chunk() const;
     size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  // of all logs
 
   private:
     friend void ::wc_log_full(wc_log*);
 
+    wc_span own(const Follower& follower, int64_t first, int64_t end) const;
     bool is_turn(const Log& log) const { return next_.load(std::memory_order_acquire) == log.chunk; }
     std::unique_ptr<LogBlock> block();
     void open(Log& log);
@@ -55,6 +79,9 @@ class Turns {
     void apply(Log& log);
     void pass(std::unique_lock<std::mutex>& lock);
 
+    const int64_t* dims_;
+    int64_t threads_;
+    std::vector<Follower> followers_;
     std::mutex mutex_;
     std::condition_variable moved_;
     std::atomic<int64_t> next_{0};  // the chunk whose turn it is

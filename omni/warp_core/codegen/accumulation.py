@@ -38,12 +38,12 @@ class ArrayAt(NamedTuple):
 class Accumulation:
     """What a kernel does to the arrays of a launch.
 
-    logged: arrays that are only added to, with the operations that do it. touched: all others. atomic: those of them
-    that floats are changed atomically in. anywhere: floats are changed atomically in arrays not known. ordered: whether
-    its results depend on the order of threads, its additions through the log aside.
+    operations: additions through the log, with their arrays. logged: those arrays, which are only added to. touched:
+    all others. atomic: those of them that floats are changed atomically in. anywhere: floats are changed atomically in
+    arrays not known. ordered: whether its results depend on the order of threads, its additions through the log aside.
     """
 
-    operations: frozenset[Operation] = frozenset()
+    operations: dict[Operation, ArrayAt] = field(default_factory=dict)
     logged: dict[ArrayAt, None] = field(default_factory=dict)
     touched: dict[ArrayAt, None] = field(default_factory=dict)
     atomic: dict[ArrayAt, None] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class _Finder:
         for op, at in candidates.items():
             if op not in apart:
                 self._touch(op, at)
-        self.found.operations = frozenset(apart)
+        self.found.operations = apart
         self.found.logged = dict.fromkeys(apart.values())
         return self.found
 

@@ -17,8 +17,10 @@ from ..lang.types import I32, I64, Array, Scalar, Type
 from .accumulation import Accumulation, accumulation
 from .blocks import Blocks, whole_warps
 from .exits import Accumulator, Join
+from .following import Follower, following
 from .function import EmitOptions, FunctionEmitter, Shared
 from .lanes import V
+from .log import Logged
 from .memory import memory_leaves, with_inner_strides
 from .target import Target
 from .totals import gathered
@@ -35,7 +37,8 @@ class Unit:
 
     `sites` are the failures that debug code can report, `arity` is the number of launch dimensions the kernel asks
     for, `params` the (name, type) of its parameters, as they follow each other in the argument block. `accumulation`
-    is what it does to arrays, `gathers` whether it sums up over the range of a call. For a GPU only: `strided` and
+    is what it does to arrays, `gathers` whether it sums up over the range of a call, `following` the arrays
+    that follow the threads, the same for all variants of a kernel. For a GPU only: `strided` and
     `stashes` as in `nvptx`, `needs` the functions of the C library that are called, and where.
     """
 
@@ -47,6 +50,7 @@ class Unit:
     sites: tuple[dict[str, Any], ...]
     accumulation: Accumulation
     gathers: bool
+    following: tuple[Follower, ...] = ()
     strided: bool = False
     stashes: tuple[int, ...] = ()
     needs: tuple[tuple[str, Loc | None], ...] = ()
@@ -60,18 +64,20 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> Unit:
     shared.emit_callee = emit_call
     totals = gathered(fn)
     arrays = _accumulation(fn, options.additions, totals)
-    KernelEmitter(shared, fn, totals, arrays.operations).emit()
+    follow, numbers = following(arrays.operations, arity(fn), totals)
+    in_place = options.inner_contiguous and not options.flat
+    KernelEmitter(shared, fn, totals, Logged(arrays.operations, numbers if in_place else {})).emit()
     header = [f'target triple = "{target.triple}"']
     attributes = f'attributes #0 = {{ nounwind "min-legal-vector-width"="{target.vector_bits}" }}'
     text = "\n".join([*header, *shared.functions, *shared.declarations, attributes, ""])
     params = tuple((p.name, p.type) for p in fn.params)
-    return Unit(text, "kernel", arity(fn), lanes, params, tuple(shared.sites.values()), arrays, bool(totals))
+    return Unit(text, "kernel", arity(fn), lanes, params, tuple(shared.sites.values()), arrays, bool(totals), follow)
 
 
 def _accumulation(fn: Function, additions: str, totals: frozenset[Operation]) -> Accumulation:
     """What goes through the log: not totals alone, which are few, unless their order counts."""
     found = accumulation(fn, additions != "atomic")
-    return accumulation(fn, False) if additions == "logged" and found.operations <= totals else found
+    return accumulation(fn, False) if additions == "logged" and found.operations.keys() <= totals else found
 
 
 def arity(fn: Function) -> int:
@@ -90,7 +96,7 @@ def arity(fn: Function) -> int:
 class KernelEmitter(FunctionEmitter):
     """The kernel's own function."""
 
-    def __init__(self, shared: Shared, fn: Function, totals: frozenset[Operation], logged: frozenset[Operation]):
+    def __init__(self, shared: Shared, fn: Function, totals: frozenset[Operation], logged: Logged):
         facts = analyze(fn, (False,) * len(fn.params), shared.lanes, shared.facts)
         super().__init__(shared, facts, totals, logged)
         self.fn, self.arity = fn, arity(fn)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from .control import Control, Fall, Level
 from .lanes import Lanes, V
 from .lines import Lines
 from .locals import Locals, Picked, is_pickable
-from .log import Log
+from .log import NONE_LOGGED, Log, Logged
 from .memory import Memory, member_range, memory_leaves, path_range
 from .ranges import upper_bound
 from .reports import Reports
@@ -99,7 +99,7 @@ class FunctionEmitter(Control):
         shared: Shared,
         facts: Facts,
         totals: Iterable[Operation] = (),
-        logged: Collection[Operation] = (),
+        logged: Logged = NONE_LOGGED,
         returns: Fall | None = None,
     ):
         self.shared, self.facts = shared, facts
@@ -308,7 +308,7 @@ class FunctionEmitter(Control):
             self.one(op, [V(v.type, literal(0, v.type)) for v in values])
             return
         if op in self.log.operations:
-            self.log.add(kind, address, t, start, values, self.mask)
+            self.log.add(op, address, t, start, values, self.mask)
             self.one(op, [V(v.type, literal(0, v.type)) for v in values])
             return
         used = op.result in self.facts.used

@@ -2,17 +2,21 @@
 
 One record holds what all lanes add (native/include/warp_core/abi.h). What all of them add to one element is summed
 first, and lanes whose elements lie side by side write one piece of memory: both are records of a single lane.
+
+Elements that no other range of threads adds to (`following`) are added to in place. Where a group of lanes meets the
+ends of those, the runtime takes the record apart at once: adds what is the range's own and leaves the rest in the log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
 
 from ..ir.nodes import Operation
 from ..lang.types import BF16, F16, F32, F64, Packed, Scalar, Type, element
 from .atomics import Atomics
 from .lanes import Lanes, V
-from .memory import Memory
+from .memory import Memory, leaf_count
 from .wide import Wide
 from .writer import PTR, llvm_type
 
@@ -20,13 +24,24 @@ _TYPES = {F32: 0, F64: 1, F16: 2, BF16: 3}
 _NUMBERS = 16  # of each lane, in one record
 
 
+class Logged(NamedTuple):
+    """The additions that go through the log, and the number of the array that follows the threads for those to one."""
+
+    operations: Collection[Operation] = ()
+    followers: Mapping[Operation, int] = {}
+
+
+NONE_LOGGED = Logged()
+
+
 class Log:
     """Emits additions through a `Lanes`."""
 
-    def __init__(self, lanes: Lanes, memory: Memory, atomics: Atomics, operations: Collection[Operation]):
+    def __init__(self, lanes: Lanes, memory: Memory, atomics: Atomics, logged: Logged):
         self.lanes, self.w, self.memory, self.atomics = lanes, lanes.w, memory, atomics
-        self.operations = operations
+        self.operations, self.followers = logged
         self.pointer = ""
+        self.own: dict[int, tuple[str, str]] = {}  # of each follower, the addresses that are this range's own
 
     def open(self) -> None:
         """Find the log of the range that is about to run."""
@@ -34,41 +49,102 @@ class Log:
             self.lanes.declare("declare ptr @wc_log_of_thread()")
             self.lanes.declare("declare void @wc_log_full(ptr)")
             self.pointer = self.w.inst("call ptr @wc_log_of_thread()")
+        if self.followers:
+            self.lanes.declare("declare void @wc_log_ends(ptr, ptr, i64)")
+            spans = self.w.inst(f"load ptr, ptr {self._at(self.pointer, 16)}")
+            for i in sorted(set(self.followers.values())):
+                low, high = (self.w.inst(f"load ptr, ptr {self._at(spans, 16 * i + k)}") for k in (0, 8))
+                self.own[i] = low, high
 
-    def add(self, kind: str, address: V, t: Type, first: int, values: list[V], mask: str | None) -> None:
+    def add(self, op: Operation, address: V, t: Type, first: int, values: list[V], mask: str | None) -> None:
         """Add or subtract leaves from `first` on of the elements of type `t` at `address`."""
-        s = element(t)
+        s, kind = element(t), op.attr[0]
         assert isinstance(s, Scalar)
+        follower = self.followers.get(op)
         if address.uniform:
-            self.add_one(kind, self.memory.displace(address, first * s.size), values, mask)
+            at = self.memory.displace(address, first * s.size)
+            sums = [self._signed(kind, self.atomics.reduced(kind, v, mask)) for v in values]
+            self._own_or(
+                follower,
+                (at.text, len(sums) * s.size),
+                lambda: self._add_in_place(at, s, sums),
+                lambda: self._one(at, s, sums, follower),
+            )
             return
         given = [self._signed(kind, v) for v in values]
-        side_by_side = address.stride == t.size and len(values) == (t.count if isinstance(t, Packed) else 1)
-        if side_by_side and mask is None:
-            n = self.lanes.lanes
-            place = self._begin(s, 1, n * len(given), "1", address.text)
-            Wide(self.lanes, [s] * len(given), place).store([self.lanes.vector(v) for v in given], None)
-            self._end(place, s, n * len(given))
-            return
-        for at in range(0, len(given), _NUMBERS):
-            columns = given[at : at + _NUMBERS]
-            self._scattered(self.memory.displace(address, (first + at) * s.size), s, columns, mask)
+        self._own_or(
+            follower if address.stride == t.size and not self.memory.rarely else None,
+            (address.text, self.lanes.lanes * t.size),
+            lambda: self._add_wide_in_place(address, t, first, given, mask),
+            lambda: self._write(address, t, first, given, mask, follower),
+        )
 
     def add_one(self, kind: str, address: V, values: list[V], mask: str | None) -> None:
         """Add what the active lanes give, summed, to numbers at one address."""
         sums = [self._signed(kind, self.atomics.reduced(kind, v, mask)) for v in values]
-        s = sums[0].type
+        self._one(address, sums[0].type, sums, None)
+
+    def _signed(self, kind: str, v: V) -> V:
+        return self.lanes.unary("neg", v) if kind == "sub" else v
+
+    # -- in place ---------------------------------------------------------------------------------------------------
+
+    def _own_or(
+        self, follower: int | None, place: tuple[str, int], own: Callable[[], None], other: Callable[[], None]
+    ) -> None:
+        """Emit `own` for where all bytes of a place are the range's own, else `other`."""
+        if follower is None:
+            other()
+            return
+        (low, high), (address, size) = self.own[follower], place
+        end = self._at(address, size)
+        inside = [self.w.inst(f"icmp {test}") for test in (f"uge ptr {address}, {low}", f"ule ptr {end}, {high}")]
+        here, ends, done = (self.w.label(hint) for hint in ("own", "ends", "added"))
+        self.w.cond_br(self.w.inst(f"and i1 {inside[0]}, {inside[1]}"), here, ends)
+        for label, emit in ((here, own), (ends, other)):
+            self.w.start(label)
+            emit()
+            self.w.br(done)
+        self.w.start(done)
+
+    def _add_in_place(self, address: V, s: Scalar, sums: list[V]) -> None:
+        for i, v in enumerate(sums):
+            at = self.memory.displace(address, i * s.size)
+            (old,) = self.memory.load(at, s, 0, 1, None)
+            self.memory.store(at, s, 0, [self.lanes.binary("add", old, v)], None)
+
+    def _add_wide_in_place(self, address: V, t: Type, first: int, given: list[V], mask: str | None) -> None:
+        """Other leaves of the elements are the range's own as well, and stay as they are."""
+        values = self.memory.load(address, t, 0, leaf_count(t), mask)
+        for i, v in enumerate(given, first):
+            values[i] = self.lanes.binary("add", values[i], v)
+        self.memory.store(address, t, 0, values, mask)
+
+    # -- records ----------------------------------------------------------------------------------------------------
+
+    def _write(self, address: V, t: Type, first: int, given: list[V], mask: str | None, follower: int | None) -> None:
+        s = element(t)
+        assert isinstance(s, Scalar)
+        side_by_side = address.stride == t.size and len(given) == (t.count if isinstance(t, Packed) else 1)
+        if side_by_side and mask is None and follower is None:
+            n = self.lanes.lanes
+            place = self._begin(s, 1, n * len(given), "1", address.text)
+            Wide(self.lanes, [s] * len(given), place).store([self.lanes.vector(v) for v in given], None)
+            self._end(place, s, n * len(given), None)
+            return
+        for at in range(0, len(given), _NUMBERS):
+            columns = given[at : at + _NUMBERS]
+            self._scattered(self.memory.displace(address, (first + at) * s.size), s, columns, mask, follower)
+
+    def _one(self, address: V, s: Scalar, sums: list[V], follower: int | None) -> None:
         for at in range(0, len(sums), _NUMBERS):
             columns = sums[at : at + _NUMBERS]
             place = self._begin(s, 1, len(columns), "1", self.memory.displace(address, at * s.size).text)
             for i, v in enumerate(columns):
                 self.w.do(f"store {llvm_type(s)} {v.text}, ptr {self._at(place, i * s.size)}, align {s.align}")
-            self._end(place, s, len(columns))
+            self._end(place, s, len(columns), follower)
 
-    def _signed(self, kind: str, v: V) -> V:
-        return self.lanes.unary("neg", v) if kind == "sub" else v
-
-    def _scattered(self, address: V, s: Scalar, columns: list[V], mask: str | None) -> None:
+    def _scattered(self, address: V, s: Scalar, columns: list[V], mask: str | None, follower: int | None) -> None:
         n = self.lanes.lanes
         done = self.w.label("added") if mask is not None else ""
         bits = str((1 << n) - 1)
@@ -81,7 +157,7 @@ class Log:
         for i, v in enumerate(columns):
             at = self._at(place, i * n * s.size)
             self.w.do(f"store {llvm_type(s, n)} {self.lanes.vector(v)}, ptr {at}, align 8")
-        self._end(place, s, n * len(columns))
+        self._end(place, s, n * len(columns), follower)
         if mask is not None:
             self.w.br(done)
             self.w.start(done)
@@ -99,9 +175,12 @@ class Log:
         self.w.do(f"store {llvm_type(PTR, n)} {addresses}, ptr {self._at(start, head)}, align 8")
         return self._at(start, head + 8 * n)
 
-    def _end(self, values: str, s: Scalar, count: int) -> None:
-        """Make room for the next record."""
+    def _end(self, values: str, s: Scalar, count: int, follower: int | None) -> None:
+        """Make room for the next record, once what is the range's own in this one has been added."""
         following = self._at(values, -(-count * s.size // 8) * 8)
+        if follower is not None:
+            self.w.do(f"call void @wc_log_ends(ptr {self.pointer}, ptr {following}, i64 {follower})")
+            return
         limit = self.w.inst(f"load ptr, ptr {self._at(self.pointer, 8)}")
         self.w.do(f"store ptr {following}, ptr {self.pointer}")
         full, going_on = self.w.label("logfull"), self.w.label("logged")

@@ -40,6 +40,7 @@ from .exits import Join
 from .function import EmitOptions, Shared
 from .lanes import V
 from .lines import Lines, Metadata
+from .log import NONE_LOGGED
 from .target import GpuOptions, Target
 from .totals import gathered, is_fixed
 from .writer import PTR
@@ -99,7 +100,7 @@ class _CudaKernel(KernelEmitter):
     atomics: CudaAtomics
 
     def __init__(self, shared: Shared, fn: Function, gpu: GpuOptions):
-        super().__init__(shared, fn, gathered(fn), frozenset())
+        super().__init__(shared, fn, gathered(fn), NONE_LOGGED)
         self.arrays = Arrays(fn, gpu)
         self.symbol = re.sub(r"\W", "_", fn.name, flags=re.ASCII)[:100] + "_kernel"
         self.cells = sorted({op.attr for op in fn.body.walk() if op.code == "stash"}, key=lambda t: t.size)

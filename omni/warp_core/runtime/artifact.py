@@ -15,7 +15,7 @@ from hashlib import blake2b
 from ..compiler import Accumulation, Artifact, Grid, Site
 
 MAGIC = b"OmWarpK\n"
-FORMAT = 5
+FORMAT = 6
 _HEADER = struct.Struct("<8sI32sII")  # magic, format, checksum, length of the facts, length of the object
 _CHECKED_FROM = 8 + 4 + 32
 MAX_BYTES = 1 << 30
@@ -52,9 +52,10 @@ def from_bytes(data: bytes) -> Artifact:
         facts = json.loads(data[_HEADER.size : body])
         facts["sites"] = tuple(Site(*s)._replace(operands=tuple(s[-1])) for s in facts["sites"])
         facts["warnings"] = tuple((int(i), int(k), str(message)) for i, k, message in facts["warnings"])
-        *places, anywhere, in_order, alone, parts = facts["accumulation"]
+        *places, anywhere, in_order, alone, parts, following = facts["accumulation"]
         logged, touched, atomic = (tuple(map(tuple, group)) for group in places)
-        facts["accumulation"] = Accumulation(logged, touched, atomic, anywhere, in_order, alone, parts)
+        follow = tuple((tuple(at), tuple(index), tuple(map(tuple, offsets))) for at, index, offsets in following)
+        facts["accumulation"] = Accumulation(logged, touched, atomic, anywhere, in_order, alone, parts, follow)
         facts |= {name: tuple(facts[name]) for name in ("params", "written", "reads")}
         if facts["grid"] is not None:
             facts["grid"] = Grid(*facts["grid"])

@@ -1,0 +1,92 @@
+"""Arrays that a kernel adds to beside the thread's own indices, such as `out[i - 1, j] += x`. Start with `following`.
+
+Elements then follow the threads: those that a range of threads adds to lie in one piece of memory, and only at its ends
+other threads add, too. What lies between need not go through the log: the range adds to it in place, a register at a
+time. Each number is added to in the one way or the other by all of a range, so sums stay those of the threads in order.
+Where the ends are is found for each range (native/include/warp_core/accumulate.h).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from ..ir.nodes import Operation, Value
+from ..lang.types import Packed, Scalar
+from .accumulation import ArrayAt
+
+_WIDEST = 1 << 20  # constants beyond it are no neighbours
+
+
+class Follower(NamedTuple):
+    """An array of a launch whose elements follow the threads, as the native `Plan` takes it.
+
+    `dimensions` says of each index which of the thread's indices it is, -1 if none; `offsets` are what accesses add.
+    """
+
+    array: ArrayAt
+    dimensions: tuple[int, ...]
+    offsets: tuple[tuple[int, ...], ...]
+
+
+def following(
+    logged: Mapping[Operation, ArrayAt], arity: int, others: Collection[Operation]
+) -> tuple[tuple[Follower, ...], dict[Operation, int]]:
+    """The followers among arrays that are added to through the log, and which of them each operation goes to.
+
+    Args:
+        logged: the additions, each with its array.
+        arity: how many indices a thread has.
+        others: additions that are gathered first, whose arrays are no followers.
+    """
+    groups: dict[ArrayAt, list[Operation]] = {}
+    for op, at in logged.items():
+        groups.setdefault(at, []).append(op)
+    followers: list[Follower] = []
+    numbers: dict[Operation, int] = {}
+    for at, ops in groups.items():
+        places = [_place(op, arity) for op in ops if op not in others]
+        shapes = {tuple(index for index, _ in place) for place in places if place is not None}
+        if (
+            len(shapes) == 1
+            and None not in places
+            and len(places) == len(ops)
+            and _is_wide(shape := shapes.pop(), arity)
+        ):
+            offsets = dict.fromkeys(tuple(offset for _, offset in place) for place in places if place is not None)
+            numbers |= dict.fromkeys(ops, len(followers))
+            followers.append(Follower(at, shape, tuple(offsets)))
+    return tuple(followers), numbers
+
+
+def _is_wide(shape: Sequence[int], arity: int) -> bool:
+    """Whether neighbouring threads add side by side, or all of a row to one element."""
+    inner = [k for k, index in enumerate(shape) if index == arity - 1]
+    return any(index >= 0 for index in shape) and inner in ([], [len(shape) - 1])
+
+
+def _place(op: Operation, arity: int) -> list[tuple[int, int]] | None:
+    """For each index of an addition which of the thread's it is, and what is added to it."""
+    array, path = op.args[0].type, op.attr[1]
+    if -1 in path or not isinstance(array.dtype, (Scalar, Packed)) or (op.args[0].op and op.args[0].op.code == "slice"):
+        return None
+    found = [_index(index, arity) for index in op.args[1 : 1 + array.ndim]]
+    return None if None in found else found  # type: ignore[return-value]
+
+
+def _index(value: Value, arity: int) -> tuple[int, int] | None:
+    op = value.op
+    if value.is_const:
+        return (-1, value.const) if abs(value.const) < _WIDEST else None
+    if op is None:
+        return None
+    if op.code == "tid":
+        return (op.attr[0], 0) if op.attr[1] == arity else None
+    if op.code == "cast" and op.attr.bits >= 32:
+        return _index(op.args[0], arity)
+    if op.code in ("add", "sub"):
+        a, b = (_index(x, arity) for x in op.args)
+        if a is None or b is None or (b[0] >= 0 and (a[0] >= 0 or op.code == "sub")):
+            return None
+        return max(a[0], b[0]), a[1] + b[1] if op.code == "add" else a[1] - b[1]
+    return None
