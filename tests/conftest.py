@@ -1,8 +1,31 @@
-"""The suite runs on the CPU, whatever the machine has; tests/gpu is for GPUs."""
+"""The suite runs on the CPU, whatever the machine has, unless it is asked for GPUs: see tests/on_gpu.py."""
 
-import os
+from pathlib import Path
+
+import pytest
 
 import omni.warp_core as wp
+from tests import on_gpu
 
-if not os.environ.get("OMNI_WARP_GPU_TESTS"):
+if on_gpu.MODE:
+    on_gpu.install()
+
+    @pytest.fixture(autouse=True)
+    def _numpy_arrays_are_lent(request, monkeypatch):
+        if _suite(request.node) != "gpu":
+            monkeypatch.setattr(wp, "launch", on_gpu.launch)
+
+else:
     wp.config.cuda_driver = "no driver for these tests"
+
+
+def pytest_collection_modifyitems(config, items):
+    if not on_gpu.MODE:
+        return
+    left_out = [item for item in items if item.get_closest_marker("cpu") or _suite(item) in on_gpu.CPU_SUITES]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _suite(item: pytest.Item) -> str:
+    return item.path.relative_to(Path(__file__).parent).parts[0]

@@ -16,6 +16,9 @@ import omni.warp_core as wp
 from omni.warp_core.runtime import plans
 
 SOURCE = Path(__file__).parent / "simulator" / "driver.cpp"
+HEADERS = Path(__file__).parents[2] / "native" / "include"
+
+_kept: list = []
 
 
 def built() -> Path:
@@ -25,7 +28,7 @@ def built() -> Path:
     if not library.exists():
         made = library.with_suffix(f".{os.getpid()}")
         compiler = os.environ.get("CXX", "c++")
-        subprocess.run([compiler, "-std=c++20", "-O1", "-shared", "-fPIC", SOURCE, "-o", made], check=True)
+        subprocess.run([compiler, "-std=c++20", "-O1", "-shared", "-fPIC", "-I", HEADERS, SOURCE, "-o", made], check=True)
         os.replace(made, library)
     return library
 
@@ -51,35 +54,11 @@ def install() -> None:
     plans.load = simulated
 
 
-_CpuKernel = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-_Entry = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.c_uint)
-_entries: list = []
-_LAUNCH_BYTES, _DIMS, _FAILURE, _FAILURE_BYTES = 80, 8, 40, 80  # of codegen/nvptx.py and abi.h
-
-
 class _Twin(plans.Loaded):
     """Code for a GPU whose kernel runs as CPU code: the image names a function of this process."""
 
     def __init__(self, artifact, cpu):
-        self._cpu, self._kernel = cpu, _CpuKernel(cpu.address)
-        self._entry = _Entry(self._run)
-        _entries.append(self._entry)  # as modules stay loaded that launches need
-        address = ctypes.cast(self._entry, ctypes.c_void_p).value
-        sizes = f"{max(1, artifact.grid.argument_bytes)} {_LAUNCH_BYTES}"
-        super().__init__(artifact._replace(machine_code=f"{artifact.symbol} {address} {sizes}\n".encode()))
-
-    def _run(self, parameters, threads):
-        """What the simulator calls for a launch."""
-        launch = parameters[1]
-        count = ctypes.c_int64.from_address(launch).value
-        failure = ctypes.c_void_p.from_address(launch + _FAILURE).value
-        if not self.artifact.grid.strided:
-            assert threads >= count
-        # A wc_context (context.h): a mutex, then the record of the first failure.
-        context = (ctypes.c_char * 512)()
-        record = ctypes.addressof(context) + 40
-        ctypes.c_int64.from_address(record).value = (1 << 63) - 1
-        ctypes.c_int32.from_address(record + 8).value = -1
-        self._kernel(parameters[0], launch + _DIMS, 0, count, ctypes.addressof(context))
-        if failure:
-            ctypes.memmove(failure, record, _FAILURE_BYTES)
+        _kept.append(cpu)  # as modules stay loaded that launches need
+        grid = artifact.grid
+        image = f"{artifact.symbol} {cpu.address} {max(1, grid.argument_bytes)} {int(grid.strided)}\n"
+        super().__init__(artifact._replace(machine_code=image.encode()))

@@ -164,3 +164,25 @@ def test_what_works_on_the_cpu_only_says_so(gpu):
         with pytest.raises((RuntimeError, ValueError), match="on the CPU"):
             call()
     assert a.list() == [3.0, 1.0, 2.0, 0.0]
+
+
+def test_functions_called_from_python_do_not_read_a_gpus_memory(gpu):
+    with pytest.raises(RuntimeError, match=r"the array is on cuda:\d, and Python code works on the CPU"):
+        wp.lower_bound(wp.array([1.0, 2.0], dtype=float), 1.5)
+
+
+@wp.struct
+class Holder:
+    data: wp.array(dtype=float)
+
+
+def test_arrays_in_elements_are_on_the_device(gpu):
+    a = wp.array([Holder(data=wp.array([1, 2, 3], dtype=float)[::2])], dtype=Holder)
+    for holders in (a, wp.clone(a), a.to("cpu")):
+        assert holders[0].data.device is gpu
+        assert holders.list()[0].data.list() == [1.0, 3.0]
+
+
+def test_no_room_for_absurd_shapes(gpu):
+    with pytest.raises(MemoryError, match="it takes 85070591730234615865843651857942052864 bytes"):
+        wp.empty(((1 << 31) - 1,) * 4, dtype=float)

@@ -71,6 +71,7 @@ def test_numpy_arrays_tell_their_types(mode):
     assert len(kernel.overloads) == 3
 
 
+@pytest.mark.cpu
 def test_numpy_arrays_of_other_byte_order_are_refused_each_time():
     kernel = fresh(SCALE)
     x = np.arange(4, dtype=np.float32)
@@ -79,6 +80,7 @@ def test_numpy_arrays_of_other_byte_order_are_refused_each_time():
         wp.launch(kernel, dim=4, inputs=[x.astype(">f4"), 2.0])
 
 
+@pytest.mark.cpu
 def test_components_in_the_shape_of_numpy_arrays():
     kernel = fresh(
         "x: wp.array(dtype=wp.types.vector(length=Any, dtype=Any)), n: wp.array(dtype=int)):\n"
@@ -128,6 +130,7 @@ def test_inferred_types(value, expected):
     assert kernel.infer_argument_types([0, value]) == [wp.float32, expected]
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("value", [None, (1.0, 2.0), [1, 2], "s", object(), complex(1), wp.vec3, np.zeros((1,) * 5)])
 def test_values_without_a_type(value):
     kernel = fresh("x: Any):\n    pass\n")
@@ -380,6 +383,7 @@ def test_redefinition_makes_new_instances():
     assert x.list() == [6]
 
 
+@pytest.mark.cpu
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_after_fork():
     kernel = fresh(SCALE)
@@ -457,6 +461,7 @@ def test_open_types_that_make_no_sense(make, error, message):
         make()
 
 
+@pytest.mark.cpu
 def test_annotations_are_no_arguments():
     for text in ("x: Any):\n    pass\n", "x: wp.array(dtype=Any)):\n    pass\n"):
         with pytest.raises(TypeError, match="kernel `k`: argument `x` takes"):

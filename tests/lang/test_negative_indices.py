@@ -124,6 +124,7 @@ def test_loops(lanes):
         assert out[i] == total
 
 
+@pytest.mark.cpu
 def test_interpreted_and_checked():
     a, out = np.arange(N, dtype=np.float32), np.zeros((3, N), np.float32)
     kernel = wp.kernel(shifted)

@@ -15,6 +15,8 @@ import omni.warp_core as wp
 from omni.warp_core.lang import registry
 from omni.warp_core.lib.index import INDEX
 
+pytestmark = pytest.mark.cpu
+
 LIBRARY = Path(wp.__file__).parent / "lib"
 DEFINITION = re.compile(r"^@builtin(?:\((?:name=\"(\w+)\")?[^)]*\))?\ndef (\w+)", re.MULTILINE)
 FLOAT_FREE = {"isfinite", "isnan", "isinf", "argmin", "argmax", "bit_count"}  # no numbers that errors could be in

@@ -268,6 +268,7 @@ def test_sample_cdf_follows_the_table():
     assert stats.chisquare(counts[shares > 0], shares[shares > 0] * 5000).pvalue > 1e-3
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("dtype", [wp.int32, wp.float32, wp.float64, wp.uint64])
 def test_lower_bound(dtype):
     values = np.array([1, 3, 3, 3, 7, 9])

@@ -12,6 +12,8 @@ import pytest
 
 import omni.warp_core as wp
 
+pytestmark = pytest.mark.cpu
+
 THREADS = [1, 2, 4]
 N = 70_000
 

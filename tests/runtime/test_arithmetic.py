@@ -108,6 +108,7 @@ def test_refused(left, right, error, message):
         wp.array(left) + (wp.array(right) if isinstance(right, np.ndarray) else right)
 
 
+@pytest.mark.cpu
 def test_read_only_arrays_are_not_updated():
     data = X.copy()
     data.flags.writeable = False

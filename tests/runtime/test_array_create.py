@@ -71,6 +71,7 @@ def test_like():
     np.testing.assert_array_equal(wp.clone(src).numpy(), src.numpy())
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize(
     "make, error, words",
     [
@@ -223,6 +224,7 @@ def test_copies_carry_gradients():
     assert c.grad.list() == [0.0] * 3
 
 
+@pytest.mark.cpu
 def test_moves_between_devices():
     a = wp.zeros(3)
     assert a.to("cpu") is a
@@ -252,6 +254,7 @@ def test_from_numpy_groups_trailing_dimensions(shape, dtype, made_shape):  # obs
     assert wp.from_numpy(numbers, dtype=float).shape == shape
 
 
+@pytest.mark.cpu
 def test_numpy_sees_arrays_without_a_copy():
     v = wp.array(np.arange(12).reshape(4, 3), dtype=wp.vec3)
     seen = np.asarray(v[::2])
@@ -265,6 +268,7 @@ def test_numpy_sees_arrays_without_a_copy():
     assert float(np.sum(v)) == 27 + sum(range(3, 12))
 
 
+@pytest.mark.cpu
 def test_dlpack():
     a = wp.array(np.arange(6), dtype=wp.int32)[::2]
     seen = np.from_dlpack(a)

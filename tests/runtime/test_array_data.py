@@ -108,6 +108,7 @@ def test_out_of_range_floats_become_infinite():
     assert wp.array([1e300, -1e300], dtype=float).list() == [np.inf, -np.inf]
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize(
     "make, error, words",
     [
@@ -170,6 +171,7 @@ def test_old_spellings_of_shape(keyword):
 # -- sharing --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize(
     "numbers, dtype",
     [
@@ -204,6 +206,7 @@ def test_what_cannot_be_shared_is_copied(numbers, dtype):
     assert not np.shares_memory(a.numpy(), numbers)
 
 
+@pytest.mark.cpu
 def test_read_only_data_stays_read_only():
     numbers = np.arange(3, dtype=np.float32)
     numbers.flags.writeable = False
@@ -236,6 +239,7 @@ def test_arrays_are_freed_without_the_garbage_collector():
         gc.enable()
 
 
+@pytest.mark.cpu
 def test_external_memory_and_its_deleter():
     numbers = np.arange(4, dtype=np.float32)
     address = numbers.ctypes.data
@@ -264,6 +268,7 @@ class Convertible:
         return np.arange(3, dtype=np.float32)
 
 
+@pytest.mark.cpu
 def test_objects_with_array_protocols():
     numbers = np.arange(3, dtype=np.float32)
     shared = wp.array(Interface(numbers), copy=False)
@@ -278,6 +283,7 @@ def test_objects_with_array_protocols():
         wp.array(OnGpu())
 
 
+@pytest.mark.cpu
 def test_arrays_from_arrays():
     v = wp.array([[1, 2, 3], [4, 5, 6]], dtype=wp.vec3)
     assert wp.array(v).shape == (2, 3)  # observed: without dtype, of scalars
@@ -290,6 +296,7 @@ def test_arrays_from_arrays():
 # -- structs and 16-bit floats --------------------------------------------------------------------------------------
 
 
+@pytest.mark.cpu
 def test_arrays_of_structs():
     particles = [Particle(i, (i, 0, 2 * i)) for i in range(3)]
     a = wp.array(particles, dtype=Particle)
@@ -344,6 +351,7 @@ def test_arrays_inside_structs_live_as_long_as_the_copies():
     assert ref() is None
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize(
     "overwrite",
     [

@@ -25,6 +25,7 @@ def keys(draw, shape):
     return tuple(out) if len(out) > 1 or draw(st.booleans()) else out[0]
 
 
+@pytest.mark.cpu
 @given(keys((2, 3, 4)))
 def test_indexing_is_numpys(key):
     a = wp.array(NUMBERS)
@@ -237,6 +238,7 @@ def test_annotations():
         wp.array[float, 2, 3]
 
 
+@pytest.mark.cpu
 def test_text():
     a = wp.array(NUMBERS[0])
     assert repr(a) == "array(shape=(3, 4), dtype=float32)" and str(a) == str(NUMBERS[0])

@@ -67,6 +67,7 @@ def fail(kernel, dim, *args):
     return caught.value
 
 
+@pytest.mark.cpu
 def test_an_index_out_of_range():
     a = np.zeros(100, np.float32)
     e = fail(shifted, 100, a)
@@ -107,6 +108,7 @@ def test_nan_where_it_arises():
     wp.launch(rooted, 1, [np.array([np.nan], np.float32)])  # a NaN that was there before is no failure
 
 
+@pytest.mark.cpu
 def test_assert():
     a = np.array([1, 20, 3], np.int32)
     e = fail(asserted, 3, a)

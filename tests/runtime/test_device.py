@@ -11,6 +11,8 @@ import pytest
 
 import omni.warp_core as wp
 
+pytestmark = pytest.mark.cpu
+
 
 def test_the_cpu_is_the_device():
     cpu = wp.get_device()

@@ -11,6 +11,8 @@ import pytest
 
 import omni.warp_core as wp
 
+pytestmark = pytest.mark.cpu
+
 
 def interpret(kernel, dim, *args):
     wp.launch(kernel, dim, list(args), interpret=True)

@@ -7,6 +7,8 @@ import pytest
 
 import omni.warp_core as wp
 
+pytestmark = pytest.mark.cpu
+
 
 @pytest.fixture(params=["release", "interpret"])
 def mode(request, monkeypatch):

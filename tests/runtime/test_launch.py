@@ -124,6 +124,7 @@ def test_grids_with_a_short_last_dimension(shape, step):
     assert step == 1 or (base[:, :, 1::2] == -1).all()
 
 
+@pytest.mark.cpu
 def test_each_variant_is_compiled_when_it_is_needed(monkeypatch):
     monkeypatch.setattr(cells, "_plans", {})
     monkeypatch.setattr(cells, "_plan", None)
@@ -193,6 +194,7 @@ class Foreign:
             self.__dlpack__, self.__dlpack_device__ = data.__dlpack__, data.__dlpack_device__
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("protocol", ["interface", "dlpack"])
 def test_memory_of_other_libraries_is_shared(protocol):
     x, y = np.arange(5, dtype=np.float32), np.ones(5, np.float32)
@@ -200,6 +202,7 @@ def test_memory_of_other_libraries_is_shared(protocol):
     assert np.array_equal(y, 2 * x + 1)
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize(
     ("args", "error", "message"),
     [
@@ -217,6 +220,7 @@ def test_wrong_arguments(args, error, message):
         wp.launch(saxpy, 0, args)
 
 
+@pytest.mark.cpu
 def test_read_only_memory_is_refused_where_the_kernel_writes():
     x, y = np.arange(5, dtype=np.float32), np.ones(5, np.float32)
     x.flags.writeable = False
@@ -234,6 +238,7 @@ def test_what_is_no_kernel():
         wp.launch(7, 3)
 
 
+@pytest.mark.cpu
 def test_wrong_options():
     with pytest.raises(TypeError, match=r"wp\.launch\(\) got an unexpected keyword argument 'input'"):
         wp.launch(saxpy, dim=3, input=[])
@@ -247,6 +252,7 @@ def test_wrong_options():
         run_saxpy(device="cuda:0")
 
 
+@pytest.mark.cpu
 def test_help_shows_the_signature():
     names = list(inspect.signature(wp.launch).parameters)
     assert names[:4] == ["kernel", "dim", "inputs", "outputs"]
@@ -286,6 +292,7 @@ def test_recorded_launches():
         cmd.set_param_at_index(3, 1.0)
 
 
+@pytest.mark.cpu
 def test_a_recorded_launch_keeps_its_arrays():
     y = np.zeros(1000, np.float32)
     cmd = wp.launch(saxpy, 1000, [wp.full(1000, 2.0, dtype=float), y, 3.0], record_cmd=True)
@@ -297,6 +304,7 @@ def test_a_recorded_launch_keeps_its_arrays():
 # -- options --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.cpu
 def test_print_launches(monkeypatch, capsys):
     run_saxpy()
     monkeypatch.setattr(wp.config, "print_launches", True)
@@ -306,6 +314,7 @@ def test_print_launches(monkeypatch, capsys):
     assert capsys.readouterr().out == "kernel: saxpy dim: 7 device: cpu\n"
 
 
+@pytest.mark.cpu
 def test_a_line_for_each_compiled_kernel(monkeypatch, capsys):
     monkeypatch.setattr(wp.config, "log_level", wp.LOG_INFO)
     make_kernel(17.0)
@@ -352,6 +361,7 @@ def count_compiles(monkeypatch):
     return calls
 
 
+@pytest.mark.cpu
 def test_each_content_is_compiled_once(monkeypatch):
     calls = count_compiles(monkeypatch)
     for factor in (21.0, 22.0, 21.0):
@@ -459,6 +469,7 @@ def test_many_python_threads_launch_at_once():
     assert wrong == []
 
 
+@pytest.mark.cpu
 def test_kernels_and_their_code_are_freed():
     gc.collect()
     before = set(plans._loaded)

@@ -88,6 +88,7 @@ def test_lists_of_instances():
     assert wp.array([], dtype=Record).shape == (0,)
 
 
+@pytest.mark.cpu
 def test_elements_and_views():
     a, b, judge = wp.array(SOURCE, dtype=Record), wp.zeros(5, dtype=Record), np.zeros(5, RECORD)
     for i in range(5):

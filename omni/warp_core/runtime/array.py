@@ -50,8 +50,9 @@ def _is_array(x: Any) -> bool:
 
 
 def _buffer(element: Element, shape: tuple, nbytes: int, device: Device) -> Any:
+    wanted = min(nbytes, 1 << 62)
     try:
-        return gpu_memory.Allocation(device, nbytes) if device.is_cuda else _native.Buffer(min(nbytes, 1 << 62))
+        return gpu_memory.Allocation(device, wanted) if device.is_cuda else _native.Buffer(wanted)
     except MemoryError:
         raise MemoryError(f"no memory for shape={shape} of {element.name}: it takes {nbytes} bytes") from None
 
@@ -192,6 +193,8 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             self._init(element, numbers.ctypes.data, found.shape, strides, owner, flags)
             if isinstance(data, array):
                 self._refs = data._refs
+            else:
+                references.replace(self, self._layout(), found.refs)
             return False
         self._allocate(element, found.shape, CPU)
         if capture.current() is not None:

@@ -34,9 +34,15 @@ class ArrayCells:
 
     @classmethod
     def of(cls, array: Any, t: Array) -> ArrayCells:
-        """The cells of a runtime array (None: no memory)."""
+        """The cells of a runtime array (None: no memory).
+
+        Raises:
+            RuntimeError: the array is on a GPU.
+        """
         if array is None or isinstance(array, cls):
             return array or cls(t, 0, (0,) * t.ndim, (0,) * t.ndim)
+        if array.device_id:
+            raise RuntimeError(f"the array is on {array.device}, and Python code works on the CPU: use .to('cpu')")
         return cls(t, array._address or 0, tuple(array.shape), tuple(array.strides), array, array.grad_ptr)
 
     # -- what kernels may ask -----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 from .. import _native
 from ..lang.types import MAX_NDIM, Array, Struct
 from . import capture, dtypes, elements, memory, references
+from .device import CPU
 
 if TYPE_CHECKING:
     from .array import array
@@ -112,13 +113,14 @@ class Exchange:
 
     @classmethod
     def _member(cls: Any, t: Array, descriptor: tuple[int, ...], owner: Any) -> array | None:
-        """The array that a struct among the elements points to."""
+        """The array that a struct among the elements points to; `owner` are the arrays that this keeps alive."""
         data, grad, *extents = descriptor
         if data == 0:
             return None
         shape, strides = tuple(extents[: t.ndim]), tuple(extents[MAX_NDIM : MAX_NDIM + t.ndim])
         made = cls.__new__(cls)
-        made._init(dtypes.element(t.dtype), data, shape, strides, owner)
+        device = owner[0].device if owner else CPU
+        made._init(dtypes.element(t.dtype), data, shape, strides, owner, device=device)
         if grad:
             made._set_grad(cls._member(t, (grad, 0, *extents), owner))
         return made

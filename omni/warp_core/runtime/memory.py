@@ -162,22 +162,26 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
         to, at = dest._address + dest_offset * size, src._address + src_offset * size
         capture.call(_native.copy, to, at, n * size, label=f"copy {n * size} bytes", writes=[dest], keep=src)
         return
-    if dest.shape != src.shape or n != src.size:
-        if not all(a.ndim == 1 or a.is_contiguous for a in (dest, src)):
-            raise ValueError(f"src: shape {src.shape} does not match dest {dest.shape}, and one is not contiguous")
-        dest = dest.flatten()[dest_offset : dest_offset + n]
-        src = src.flatten()[src_offset : src_offset + n]
+    dest, src = _same_shape(dest, src, dest_offset, src_offset, n)
     if overlap(dest, src):
         src = src._copied()
     places = dest._address, dest.strides, src._address, src.strides, dest.shape, size
     capture.call(_native.copy_strided, *places, label=f"copy {n * size} bytes", writes=[dest], keep=src)
 
 
+def _same_shape(dest: Any, src: Any, dest_offset: int, src_offset: int, n: int) -> tuple[Any, Any]:
+    """Views of what is written and of what is read, of one shape."""
+    if dest.shape == src.shape and n == src.size:
+        return dest, src
+    if not all(a.ndim == 1 or a.is_contiguous for a in (dest, src)):
+        raise ValueError(f"src: shape {src.shape} does not match dest {dest.shape}, and one is not contiguous")
+    return dest.flatten()[dest_offset : dest_offset + n], src.flatten()[src_offset : src_offset + n]
+
+
 def _copy_with_gpus(dest: Any, src: Any, dest_offset: int, src_offset: int, n: int) -> None:
     """Copy where at least one array is on a GPU. Gaps are closed and opened on the device that has them."""
     size = src._require_element().type.size
-    if dest.shape != src.shape or n != src.size:
-        dest, src = dest.flatten()[dest_offset : dest_offset + n], src.flatten()[src_offset : src_offset + n]
+    dest, src = _same_shape(dest, src, dest_offset, src_offset, n)
     _native.before_write(*span_of(dest))
     if dest.device is src.device and not (dest.is_contiguous and src.is_contiguous):
         _strided_on_gpu(dest, src._copied() if overlap(dest, src) else src)

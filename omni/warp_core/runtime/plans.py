@@ -358,7 +358,12 @@ class _GpuMaker(_Maker):
 
     def convert(self, index: int, value: Any) -> Any:
         """Arrays of other libraries on the same GPU, over the same memory."""
-        return gpu_plans.shared_array(value, self.types[index], device_of(self.options.device))
+        t, device = self.types[index], device_of(self.options.device)
+        inner = indexed_array(t)
+        if inner is None:
+            return gpu_plans.shared_array(value, t, device)
+        there = value if isinstance(value, _native.ArrayBase) else gpu_plans.shared_array(value, inner, device)
+        return as_indexed(value if there is NotImplemented else there, t)
 
 
 def as_indexed(value: Any, t: Type) -> Any:

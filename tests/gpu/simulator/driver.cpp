@@ -6,10 +6,12 @@
 // - Pinned memory is read and written when the work is done, pageable memory when the driver would have.
 // - Capture follows streams through events, and what synchronises meanwhile is refused.
 //
-// "Images" are lines of text: a kernel's name, the address of `void entry(void** params, unsigned threads)`, the size of
-// each of its parameters. `simulator_fail` makes a later call fail.
+// "Images" are lines of text: a kernel's name, the address of its code for the CPU (`wc_kernel` of abi.h), the size of
+// its argument block, whether any grid will do. Parameters are those of codegen/nvptx.py. `simulator_fail` makes a later
+// call fail, `simulator_stall` keeps a device busy.
 #include <sys/mman.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +24,8 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "warp_core/context.h"
 
 namespace {
 
@@ -148,9 +152,17 @@ double clock_ms = 0;
 
 struct Kernel {
     std::string name;
-    void (*entry)(void**, unsigned);
-    std::vector<size_t> sizes;
+    wc_kernel entry = nullptr;
+    size_t bytes = 0;
+    bool strided = false;
 };
+struct Launch {  // the second parameter of kernels
+    int64_t threads, dims[4];
+    wc_failure* failure;
+    void* stash[2];
+    int64_t cells[2];
+};
+static_assert(sizeof(Launch) == 80);
 struct Module {
     std::map<std::string, Kernel> kernels;
 };
@@ -629,14 +641,13 @@ API cuModuleLoadDataEx(void** out, const void* image, unsigned, int* options, vo
         std::istringstream words(line);
         Kernel kernel;
         uintptr_t address = 0;
-        words >> kernel.name >> address;
-        for (size_t n; words >> n;) kernel.sizes.push_back(n);
+        words >> kernel.name >> address >> kernel.bytes >> kernel.strided;
         if (!address) {
             std::snprintf(static_cast<char*>(values[0]), 64, "line %s: no such address", kernel.name.c_str());
             delete made;
             return kInvalidImage;
         }
-        kernel.entry = reinterpret_cast<void (*)(void**, unsigned)>(address);
+        kernel.entry = reinterpret_cast<wc_kernel>(address);
         made->kernels[kernel.name] = kernel;
     }
     *out = made;
@@ -669,13 +680,16 @@ API cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
     if (gx == 0 || gy != 1 || gz != 1 || bx == 0 || bx > 1024 || by != 1 || bz != 1) return kInvalidValue;
     order(stream);
     auto* kernel = static_cast<Kernel*>(f);
-    std::vector<std::string> values;
-    for (size_t i = 0; i < kernel->sizes.size(); ++i)
-        values.emplace_back(static_cast<const char*>(params[i]), kernel->sizes[i]);
-    stream->submit([=]() mutable {
-        std::vector<void*> places;
-        for (std::string& v : values) places.push_back(v.data());
-        kernel->entry(places.data(), gx * bx);
+    std::vector<std::max_align_t> block(kernel->bytes / sizeof(std::max_align_t) + 1);
+    std::memcpy(block.data(), params[0], kernel->bytes);
+    Launch launch;
+    std::memcpy(&launch, params[1], sizeof launch);
+    if (!kernel->strided && int64_t{gx} * bx < launch.threads) return kInvalidValue;
+    stream->submit([=] {
+        wc_context context;
+        kernel->entry(block.data(), launch.dims, 0, launch.threads, &context);
+        std::fwrite(context.printed.data(), 1, context.printed.size(), stdout);
+        if (launch.failure) *launch.failure = context.failure;
     });
     return kSuccess;
 }

@@ -1,0 +1,61 @@
+"""The suites that are not about a device, run with a GPU as the default one: `install`, which tests/conftest.py calls.
+
+`OMNI_WARP_GPU_TESTS` says on which: "real", or "simulated" (tests/gpu/simulator). Tests marked `cpu` are about the CPU
+alone and left out: they read memory in place, look at what is compiled for a CPU, or fork.
+"""
+
+from __future__ import annotations
+
+import os
+
+import hypothesis
+import numpy as np
+
+import omni.warp_core as wp
+from omni.warp_core.lang.generics import Pattern
+from omni.warp_core.lang.types import Array
+from omni.warp_core.lang.values import python_type
+
+MODE = os.environ.get("OMNI_WARP_GPU_TESTS", "")
+CPU_SUITES = ("codegen", "errors", "examples", "fuzz", "ir", "native", "nodes", "typing", "usd", "values")
+
+_launch = wp.launch
+
+
+def install() -> None:
+    """Make a GPU the default device."""
+    if MODE == "simulated":
+        from tests.gpu import simulation
+
+        simulation.install()
+    wp.set_device("cuda:0")
+    hypothesis.settings.register_profile("gpu", deadline=None)  # the first launch of each kernel compiles it
+    hypothesis.settings.load_profile("gpu")
+
+
+def launch(kernel, dim, inputs=(), outputs=(), *args, **kwargs):
+    """`wp.launch`, which many tests give NumPy arrays: those go to the GPU, and what it leaves there comes back."""
+    device = wp.get_device(kwargs.get("device"))
+    if not device.is_cuda or not any(isinstance(x, np.ndarray) for x in (*(inputs or ()), *(outputs or ()))):
+        return _launch(kernel, dim, inputs, outputs, *args, **kwargs)
+    lent: list = []
+    n = len(inputs)
+    given = [_lend(x, t, device, lent) for x, (_, t) in zip((*inputs, *outputs), kernel.params)]
+    done = _launch(kernel, dim, given[:n], given[n:], *args, **kwargs)
+    for mine, there in lent:
+        if mine.flags.writeable:
+            mine[...] = there.numpy().reshape(mine.shape)
+    return done
+
+
+def _lend(x, t, device, lent):
+    """`x` as an argument on the device; arrays that share memory are lent once."""
+    if not isinstance(x, np.ndarray):
+        return x
+    dtype = python_type(t.dtype) if isinstance(t, Array) and not isinstance(t, Pattern) else None
+    for mine, there in lent:
+        if mine is x:
+            return there
+    made = wp.array(np.ascontiguousarray(x), dtype=dtype, device=device)
+    lent.append((x, made))
+    return made
