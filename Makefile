@@ -33,9 +33,14 @@ demo: build
 test: build
 	$(BIN)/python -m pytest -n 2
 
-# The suite for GPUs, on those of the machine.
-gpu-test: build
-	OMNI_WARP_GPU_TESTS=real $(BIN)/python -m pytest tests/gpu
+# The suite about GPUs, and those that are about no device, on the first GPU of the machine. Where nothing can be
+# installed, `make gpu-test GPU_PYTHON=python3 GPU_JOBS=` does it with the Python that is there.
+GPU_PYTHON ?= $(BIN)/python
+GPU_JOBS ?= 8
+GPU_SUITES ?= $(addprefix tests/,lang lib runtime algo autodiff autograd)
+gpu-test: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)
+	OMNI_WARP_GPU_TESTS=real $(GPU_PYTHON) -m pytest tests/gpu
+	OMNI_WARP_GPU_TESTS=real $(GPU_PYTHON) -m pytest $(if $(GPU_JOBS),-n $(GPU_JOBS)) $(GPU_SUITES)
 
 # Compiles mutated kernels of the test-suite for ten minutes; failures are written to build/fuzz.
 fuzz: build

@@ -1,4 +1,4 @@
-"""The suite for GPUs, on simulated ones: see tests/gpu/conftest.py."""
+"""The suite for GPUs, and a part of the suites that are about no device, on simulated ones: see tests/on_gpu.py."""
 
 import os
 import subprocess
@@ -8,11 +8,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest tests/lang` runs all of one
+    "gpu": ["tests/gpu"],
+    "others": [
+        *(f"tests/lang/test_{name}.py" for name in ("kernels", "slices", "updates")),
+        *(f"tests/runtime/test_{name}.py" for name in ("array_create", "array_data", "array_views", "indexed")),
+        "tests/lib/test_atomics.py",
+    ],
+}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the simulated driver is a Linux library")
-def test_on_simulated_gpus():
+@pytest.mark.parametrize("suites", SUITES.values(), ids=SUITES)
+def test_on_simulated_gpus(suites):
     env = os.environ | {"OMNI_WARP_GPU_TESTS": "simulated"}
-    command = [sys.executable, "-m", "pytest", "-p", "no:xdist", "tests/gpu"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:xdist", *suites]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-5000:]

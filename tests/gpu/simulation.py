@@ -28,7 +28,9 @@ def built() -> Path:
     if not library.exists():
         made = library.with_suffix(f".{os.getpid()}")
         compiler = os.environ.get("CXX", "c++")
-        subprocess.run([compiler, "-std=c++20", "-O1", "-shared", "-fPIC", "-I", HEADERS, SOURCE, "-o", made], check=True)
+        subprocess.run(
+            [compiler, "-std=c++20", "-O1", "-shared", "-fPIC", "-I", HEADERS, SOURCE, "-o", made], check=True
+        )
         os.replace(made, library)
     return library
 
