@@ -345,6 +345,20 @@ def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple
     return roomy(find, request.kernel.subject)
 
 
+def flows(kernel: Kernel) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+    """`autodiff.adjoint.flows` of the adjoint of a kernel. Raises as `compile`."""
+
+    def find() -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+        fn, adjoints = _lowered(kernel), _stage("autodiff.adjoint")
+        given = _stage("front.gradients").library_gradient
+        try:
+            return adjoints.flows(adjoints.adjoint_kernel(fn, given, True).function)
+        except NotDifferentiable as why:
+            raise _refusal(f"the gradient of {kernel.subject}", why, fn) from None
+
+    return roomy(find, kernel.subject)
+
+
 def effects(kernel: Kernel) -> Any:
     """What a kernel does to memory: `passes.effects.Effects`. Raises as `compile`."""
     return roomy(lambda: _stage("passes.effects").effects(_lowered(kernel)), kernel.subject)

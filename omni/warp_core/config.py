@@ -139,6 +139,12 @@ OPTIONS: dict[str, Option] = {
         "atomically or use what an atomic found in memory; the latter then run on one thread.",
     ),
     "enable_backward": Option(True, _bool, "Whether kernels may be differentiated; adjoints are only built on demand."),
+    "cut_gradients": Option(
+        "error",
+        _one_of("error", "warn", "ignore"),
+        "What `tape.backward` does where a gradient ends at an array without one that hands on what was made of arrays "
+        "with gradients: raise an error, warn, or nothing.",
+    ),
     "verify_autograd_array_access": Option(
         False, _bool, "Accepted; tapes always see to it that arrays which were overwritten make no gradient wrong."
     ),

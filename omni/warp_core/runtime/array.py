@@ -278,7 +278,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         element = element or self._require_element()
         at = self._address + layout.offset
         made._init(element, at, layout.shape, layout.strides, self.owner, self.flags, self.device)
-        made._refs, made.retain_grad = self._refs, self.retain_grad
+        made._refs, made.retain_grad, made._constant = self._refs, self.retain_grad, self._constant
         if self._grad is not None:
             made._attach(self._grad._view_of(layout, element), self._claim)
         return made

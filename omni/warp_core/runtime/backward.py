@@ -25,6 +25,7 @@ from ..lang.types import Array, Struct, Type, indexed_array
 from . import claims, gpu_plans, memory, plans, seals
 from .array import array
 from .create import zeros
+from .cuts import Cut, Cuts
 from .device import CPU, Device
 from .indexed import indexedarray
 from .kept import Kept
@@ -56,6 +57,7 @@ class Recorded:
     active: list[array]  # those with gradients
     device: Device
     block_dim: int
+    cut: Cut | None = None  # a gradient that ends here
     left: Kept | None = None  # what the launch left in the arrays that the adjoint reads AFTER it
 
     @property
@@ -125,6 +127,7 @@ class Inactive:
 
     exact = False
     active: tuple[array, ...] = ()
+    cut = None
 
     def written(self) -> list[array]:
         """None that matters."""
@@ -144,13 +147,7 @@ class Inactive:
 
 
 def record(
-    kernel: Kernel,
-    dim: Any,
-    args: Sequence[Any],
-    place: Place,
-    sealed: _native.Seals,
-    device: Device,
-    block_dim: int,
+    kernel: Kernel, dim: Any, args: Sequence[Any], place: Place, tape: Any, device: Device, block_dim: int
 ) -> Recorded | Inactive:
     """Note a launch that is about to run, and keep what its adjoint needs, if any of its arrays has a gradient.
 
@@ -165,19 +162,21 @@ def record(
         claims.settle(a, f"kernel `{kernel.name}`: argument `{name}`")
     arrays = [a for a, _ in named]
     if all(a.grad is None for a in arrays):
+        if tape.cuts:
+            follow(tape.cuts, kernel, dim, held, place, device, block_dim)
         return Inactive(kernel, arrays)
     options = _options(kernel, arrays, device, block_dim)
     known = facts(kernel, options)
     if known.notes:
         notes = [_notes(dim, device) for _ in known.notes]
-        return record(kernel.noting(known.notes), dim, [*args, *notes], place, sealed, device, block_dim)
+        return record(kernel.noting(known.notes), dim, [*args, *notes], place, tape, device, block_dim)
     if AFTER in known.reads:
         options = options._replace(exact=True)
         known = facts(kernel, options)
     active = [a for a in arrays if a.grad is not None]
     names = [name for a, name in named if a.grad is not None]
     seals.use(
-        sealed,
+        tape.seals,
         active,
         place,
         seals.names_of(f"kernel `{kernel.name}`", names),
@@ -185,7 +184,18 @@ def record(
     )
     kept = _keep(kernel, held, known, BEFORE, place)
     dim = tuple(dim) if isinstance(dim, list) else dim  # a list may change until backward
-    return Recorded(kernel, dim, held, options, kept, known, active, device, block_dim)
+    cut = follow(tape.cuts, kernel, dim, held, place, device, block_dim)
+    return Recorded(kernel, dim, held, options, kept, known, active, device, block_dim, cut)
+
+
+def follow(
+    cuts: Cuts, kernel: Kernel, dim: Any, args: Sequence[Any], place: Place, device: Device, block_dim: int
+) -> Cut | None:
+    """Note where the gradients of a launch would end, unless the kernel is to have none."""
+    if not _is_enabled(kernel):
+        return None
+    written = plans.plan_for(kernel, plans.options_for(kernel, device, block_dim)).written
+    return cuts.launch(kernel, dim, [arrays_in(value) for value in args], place, written)
 
 
 def _covers(kernel: Kernel, dim: Any, args: Sequence[Any], a: array) -> bool:
@@ -257,10 +267,14 @@ def _options(kernel: Kernel, arrays: Sequence[array], device: Device, block_dim:
     return plans.options_for(kernel, device, block_dim)._replace(debug=False, adjoint=adjoint)
 
 
-def _check_enabled(kernel: Kernel) -> None:
-    """Refuse kernels that are not to be differentiated: the kernel has the first word, its module the second."""
+def _is_enabled(kernel: Kernel) -> bool:
+    return _word(kernel)[1]
+
+
+def _wishes(kernel: Kernel) -> dict[str, bool | None]:
+    """Who may say whether a kernel has a gradient, and what is said: the first word counts."""
     own = kernel.options.get("module_options") or {}
-    said = {
+    return {
         "the kernel was made with enable_backward=False": kernel.enable_backward,
         "its module_options have enable_backward=False": own.get("enable_backward"),
         "wp.set_module_options has set enable_backward to False for its module": plans.module_option(
@@ -268,7 +282,15 @@ def _check_enabled(kernel: Kernel) -> None:
         ),
         "wp.config.enable_backward is False": config.enable_backward,
     }
-    why, wanted = next((why, wanted) for why, wanted in said.items() if wanted is not None)
+
+
+def _word(kernel: Kernel) -> tuple[str, bool]:
+    return next((why, wanted) for why, wanted in _wishes(kernel).items() if wanted is not None)
+
+
+def _check_enabled(kernel: Kernel) -> None:
+    """Refuse kernels that are not to be differentiated: the kernel has the first word, its module the second."""
+    why, wanted = _word(kernel)
     if not wanted:
         raise RuntimeError(
             f"kernel `{kernel.name}` has no gradient, as {why}, and arrays of this launch require gradients: enable it "

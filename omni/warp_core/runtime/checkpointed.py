@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from .. import _native, config
-from . import recording
+from . import places, recording
 from .array import array
+from .backward import as_array, follow
+from .cuts import Cut
 from .intervals import Intervals
 from .memory import span_of
 from .progress import Bar
@@ -71,7 +73,7 @@ def checkpointed(
     """
     _check(step, n, state)
     tape = recording.tape()
-    if tape is recording.SILENT or isinstance(tape, _StepTape):
+    if isinstance(tape, (recording.Silent, _StepTape)):
         raise RuntimeError("wp.checkpointed inside of a step of wp.checkpointed: let one of them be a plain loop")
     if tape is not None:
         recording.refuse_following("wp.checkpointed on a tape")
@@ -83,7 +85,7 @@ def checkpointed(
         return
     budget = next(b for b in (memory_budget, tape.memory_budget, DEFAULT_BUDGET) if b is not None)
     run = _Run(step, n, state, budget, progress)
-    run.forward(tape.seals)
+    ends = run.forward(tape)
 
     def backward() -> None:
         tape.seals.suspended = True  # what steps overwrite again is restored
@@ -94,7 +96,9 @@ def checkpointed(
 
     backward.__name__ = f"{n} checkpointed steps"  # what pictures of the tape call it
     outputs = [*state, *run.witness.outputs]
-    tape.record_func(backward, [*outputs, *run.witness.inputs], outputs)
+    if ends is not None:
+        ends = ends._replace(gradients=tuple(a.grad for a in outputs if a.grad is not None))
+    tape.record_step(backward, [*outputs, *run.witness.inputs], outputs, cut=ends)
 
 
 def _check(step: Any, n: Any, state: Any) -> None:
@@ -115,6 +119,24 @@ class _StepTape(Tape):
     """Records one step that runs again."""
 
 
+class _Watched(recording.Silent):
+    """Records nothing of the steps, but sees whether gradients end in them."""
+
+    def __init__(self, tape: Tape):
+        self.seals, self._cuts = tape.seals, tape.cuts
+        self.ends: Cut | None = None
+
+    def record_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> None:
+        """Look at a launch."""
+        held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
+        self.ends = follow(self._cuts, kernel, dim, held, places.here(), device, block_dim) or self.ends
+
+    def follow(self, out: array, inputs: Any, covers: bool) -> None:
+        """Look at another step."""
+        place = places.here()
+        self.ends = self._cuts.step(place.called, inputs, out, covers, place) or self.ends
+
+
 class _Run:
     """Steps that ran, and all it takes to go back through them."""
 
@@ -133,11 +155,15 @@ class _Run:
     def _room(self, slots: int = 1) -> Snapshots:
         return Snapshots([(span_of(a), a.device) for a in self.state], slots)
 
-    def forward(self, seals: Any) -> None:
-        """Run all steps, keeping snapshots on the way. `seals` are those of the tape, which records the whole."""
+    def forward(self, tape: Tape) -> Cut | None:
+        """Run all steps, keeping snapshots on the way, as part of what a tape records.
+
+        Returns where a gradient would end, if it does in one of the steps.
+        """
+        watched = _Watched(tape)
         # The last step of this schedule is the program that follows.
         self.rest = schedule(self.n + 1, self.slots)
-        with recording.Instead(recording.SILENT, self.witness, seals), Bar("steps", self.n, self.progress) as bar:
+        with recording.Instead(watched, self.witness), Bar("steps", self.n, self.progress) as bar:
             for action in self.rest:
                 if action.kind == "reverse":
                     break
@@ -147,6 +173,7 @@ class _Run:
         self.constants = Snapshots(_pieces(self.witness.read))
         self.constants.save()
         self.last.save()
+        return watched.ends
 
     def backward(self) -> None:
         """Go back through all steps, adding to gradients. What arrays have is left as it is."""

@@ -44,6 +44,27 @@ class Intervals(Generic[Note]):
         at = bisect_right(self._highs, span[0])
         return self._notes[at] if at < len(self._lows) and self._lows[at] < span[1] else None
 
+    def remove(self, span: Span) -> None:
+        """Remove the addresses of a span."""
+        low, high = span
+        first, last = bisect_right(self._highs, low), bisect_left(self._lows, high)
+        if first >= last:
+            return
+        kept = [
+            (at, end, note)
+            for at, end, note in (
+                (self._lows[first], low, self._notes[first]),
+                (high, self._highs[last - 1], self._notes[last - 1]),
+            )
+            if at < end
+        ]
+        self._lows[first:last] = [at for at, _, _ in kept]
+        self._highs[first:last] = [end for _, end, _ in kept]
+        self._notes[first:last] = [note for _, _, note in kept]
+
+    def __bool__(self) -> bool:
+        return bool(self._lows)
+
     def clear(self) -> None:
         """Remove everything."""
         self._lows.clear()

@@ -257,6 +257,13 @@ def groups(arrays: Sequence[Any]) -> list[tuple[Span, list[Any]]]:
     return out
 
 
+def any_set(a: Any) -> bool:
+    """Whether any byte of the memory from an array's first to its last element is not 0."""
+    here = a if a.device.is_cpu else a.to("cpu", requires_grad=False)
+    low, high = span_of(here)
+    return _native.any_set(low, high - low)
+
+
 def memory_at(span: Span, device: Any = CPU) -> bytes:
     """The bytes from one address of a device to before another."""
     low, high = span

@@ -46,7 +46,7 @@ def follower() -> Any:
 
 def active() -> bool:
     """Whether anything must know of launches."""
-    return bool(_witnesses or _followers) or any(t is not SILENT for t in _active)
+    return bool(_witnesses or _followers) or any(t.records for t in _active)
 
 
 def begin(recording: Any) -> None:
@@ -68,6 +68,7 @@ class Silent:
     """A tape that records nothing, for runs whose gradients come from elsewhere."""
 
     seals: Any = None
+    records = False
 
     def record_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> None:
         """Pass over a launch."""
@@ -78,6 +79,9 @@ class Silent:
 
     def cut(self, length: int) -> None:
         """Nothing is to be forgotten."""
+
+    def follow(self, out: Any, inputs: Any, covers: bool) -> None:
+        """Pass over what something made of arrays."""
 
     def record_func(self, backward: Callable[[], None], arrays: Any, outputs: Any = None) -> None:
         """Pass over a step; what it does to the arrays is not known."""
@@ -91,13 +95,12 @@ SILENT = Silent()
 class Instead:
     """A `with` block in which another tape records, and nothing else does."""
 
-    def __init__(self, recording: Any, witness: Any = None, seals: Any = None):
-        self._tape, self._witness, self._seals = recording, witness, seals or recording.seals
+    def __init__(self, recording: Any, witness: Any = None):
+        self._tape, self._witness = recording, witness
 
     def __enter__(self) -> None:
         self._before = _active[:], _witnesses[:], _pauses.count, _native.set_unseen(0)
         self._set([self._tape], [self._witness] if self._witness is not None else [], 0)
-        _native.seal_for(self._seals)
 
     def __exit__(self, *exception: object) -> None:
         active, witnesses, pauses, unseen = self._before
@@ -236,13 +239,17 @@ def has_gradient(value: Any) -> bool:
     return value.grad is not None  # type: ignore[attr-defined]
 
 
-def follows(out: Any, *inputs: Any) -> bool:
-    """Whether a tape records, and `out`, which something is about to change that read `inputs`, has a gradient."""
+def follows(out: Any, *inputs: Any, covers: bool = False) -> bool:
+    """Whether a tape records, and `out`, which something changes that read `inputs`, has a gradient.
+
+    With `covers`, it overwrites all of `out`.
+    """
     if tape() is None:
         return False
-    for a in (out, *inputs):
-        if isinstance(a, _native.ArrayBase):
-            claims.settle(a, "an array that a tape records")
+    arrays = [a for a in inputs if isinstance(a, _native.ArrayBase)]
+    for a in (out, *arrays):
+        claims.settle(a, "an array that a tape records")
+    tape().follow(out, arrays, covers)
     return out.grad is not None
 
 
@@ -252,7 +259,7 @@ def overwritten(a: Any) -> None:
         witness.overwritten(a)
     for f in _all_followers():
         f.overwritten(a)
-    if tape() is not SILENT and follows(a):
+    if follows(a, covers=True) and tape().records:
         tape().record_step(a.grad.zero_, [a], [a], covers=True)
 
 
@@ -262,7 +269,7 @@ def copied(dest: Any, src: Any) -> None:
         witness.copied(dest, src)
     for f in _all_followers():
         f.copied(dest, src)
-    if tape() is SILENT or not follows(dest, src):
+    if not follows(dest, src, covers=True) or not tape().records:
         return
 
     def backward() -> None:

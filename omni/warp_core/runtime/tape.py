@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from .. import _native
+from .. import _native, config
 from ..autodiff.leaves import is_active
 from ..lang.types import Scalar
 from . import capture, memory, places, recording, seals, views
 from .array import array
 from .backward import Inactive, Recorded, record
+from .cuts import Cut, Cuts
 from .device import Device, get_device
 from .kept import Keeper
 from .places import Place
@@ -25,6 +27,7 @@ class Step(NamedTuple):
     backward: Callable[[], None]
     arrays: list[array]
     known: list[array] | None = None
+    cut: Cut | None = None  # a gradient that ends here
 
     def written(self) -> list[array]:
         """The arrays that the step may have written."""
@@ -62,11 +65,15 @@ class Tape(Scopes):
     [6.0]
     """
 
+    records = True
+
     def __init__(self, memory_budget: int | None = None) -> None:
         super().__init__()
         self.launches: list[Recorded | Inactive | Step] = []
         self.keeper = Keeper()
         self.seals = _native.Seals()
+        self.cuts = Cuts()
+        self._ending: Cut | None = None  # a gradient that ends at the step that is about to be recorded
         self.memory_budget = memory_budget
 
     def __enter__(self) -> Tape:
@@ -108,7 +115,7 @@ class Tape(Scopes):
         Returns what has to be told when it has run (`launched`).
         """
         place, where = places.here(), get_device(device)
-        step = record(kernel, dim, args, place, self.seals, where, block_dim)
+        step = record(kernel, dim, args, place, self, where, block_dim)
         self.keeper.note(where)
         self.launches.append(step)
         self.notes.append(place)
@@ -150,9 +157,11 @@ class Tape(Scopes):
         arrays: Sequence[array],
         outputs: Sequence[array] | None = None,
         covers: bool = False,
+        cut: Cut | None = None,
     ) -> None:
         """As `record_func`. `covers`: the step overwrites all elements of its outputs, whatever was there."""
-        step = Step(backward, list(arrays), None if outputs is None else list(outputs))
+        cut, self._ending = cut or self._ending, None
+        step = Step(backward, list(arrays), None if outputs is None else list(outputs), cut)
         for a in arrays:
             self.keeper.note(a.device)
         place = places.here()
@@ -162,6 +171,11 @@ class Tape(Scopes):
         self._seal(step, place, own, covers)
         self.launches.append(step)
         self.notes.append(place)
+
+    def follow(self, out: array, inputs: Sequence[array], covers: bool) -> None:
+        """Note that `out` is made of inputs; if it has a gradient, the next step records that."""
+        place = places.here()
+        self._ending = self.cuts.step(place.called, inputs, out, covers, place)
 
     def _seal(self, step: Step, place: Place, own: bool, covers: bool) -> None:
         """Note what a step that is no launch does to memory with gradients."""
@@ -206,25 +220,46 @@ class Tape(Scopes):
                     "loss: nothing that is recorded on this tape writes it; compute it inside `with tape:`, and pass "
                     "the array that the launch wrote"
                 )
-            before = _start([a.grad for a in written if a.grad is not None], seeds)
-            try:
-                retained = _Retained()
-                self._run_backwards(retained.note)
-                retained.give_back()
-            finally:
-                for gradient, was in before:
-                    add(gradient, was)
+            with self._looking_for_cuts() as look:
+                before = _start([a.grad for a in written if a.grad is not None], seeds)
+                try:
+                    retained = _Retained()
+                    self._run_backwards(retained.note, look)
+                    retained.give_back()
+                finally:
+                    for gradient, was in before:
+                        add(gradient, was)
+
+    @contextmanager
+    def _looking_for_cuts(self) -> Iterator[Callable[[Any], None]]:
+        """Gives what tells if a gradient would end at a step. Where that raises, gradients are left as they were."""
+        if config.cut_gradients == "ignore" or all(step.cut is None for step in self.launches):
+            yield lambda step: None
+            return
+
+        def look(step: Any) -> None:
+            if step.cut is not None and step.cut.matters():
+                step.cut.tell()
+
+        saved = [(g, g._copied()) for g in {views.identity(g): g for g in self.gradients.values()}.values()]
+        try:
+            yield look
+        except BaseException:
+            for gradient, was in saved:
+                memory.copy(gradient, was)
+            raise
 
     def _check(self) -> None:
         for step in self.launches:
             step.check()
         self.keeper.check()
 
-    def _run_backwards(self, before: Callable[[Any], None] = lambda step: None) -> None:
-        """Propagate the gradients that arrays have; `before` is called before the turn of each step."""
+    def _run_backwards(self, *before: Callable[[Any], None]) -> None:
+        """Propagate the gradients that arrays have; `before` are called before the turn of each step."""
         with recording.Paused():
             for step in reversed(self.launches):
-                before(step)
+                for look in before:
+                    look(step)
                 step.backward()
 
     def _seeds(self, loss: array | None, grads: dict[array, array]) -> list[tuple[array, array]]:
@@ -269,6 +304,7 @@ class Tape(Scopes):
         self.notes.clear()
         self.scopes.clear()
         self.seals.clear()
+        self.cuts.clear()
 
 
 class _Retained:
@@ -335,8 +371,7 @@ def _set_aside(gradients: Iterable[array]) -> list[tuple[array, array]]:
     """Clear gradients; what they were, where they were not zero. On a GPU, where that takes waiting, all of them."""
     aside = []
     for gradient in gradients:
-        low, high = memory.span_of(gradient)
-        if gradient.device.is_cuda or _native.any_set(low, high - low):
+        if gradient.device.is_cuda or memory.any_set(gradient):
             aside.append((gradient, gradient._copied()))
             gradient.zero_()
     return aside
