@@ -225,10 +225,10 @@ def test_rotation_of_the_identity(precision):
 
 
 FACTORS = {
-    "svd3": ("u, s, v = wp.svd3(a)\n    r = u + v + wp.diag(s)", EVERY),
-    "svd2": ("u, s, v = wp.svd2(a)\n    r = u + v + wp.diag(s)", EVERY_SQUARE),
-    "eig3": ("u, s = wp.eig3(a)\n    r = u + wp.diag(s)", SYMMETRIC),
-    "qr3": ("u, s = wp.qr3(a)\n    r = u + s", COLUMNS),
+    "svd3": ("u, s, v = wp.svd3(a)\n    r = u + v", EVERY),
+    "svd2": ("u, s, v = wp.svd2(a)\n    r = u + v", EVERY_SQUARE),
+    "eig3": ("u, s = wp.eig3(a)\n    r = u", SYMMETRIC),
+    "qr3": ("u, s = wp.qr3(a)\n    r = u", COLUMNS),
 }
 BODIES |= {name if name != "svd2" else "factors of 2": body for name, (body, _) in FACTORS.items()}
 
@@ -331,6 +331,165 @@ def test_counters_beside_factors_are_refused_in_forward_mode():
     x, y = wp.ones(1, dtype=wp.mat33), wp.zeros(1, dtype=wp.mat33)
     with pytest.raises(wp.CompileError, match="runs twice"):
         wp.jvp(k, 1, [x, wp.zeros(1, dtype=int)], [y], tangents=[x])
+
+
+# -- factors that go to other launches --------------------------------------------------------------------------------
+
+M, A3 = wp.mat33d, wp.array(dtype=wp.mat33d)
+
+
+@wp.struct
+class Factors:
+    u: wp.mat33d
+    s: wp.vec3d
+    v: wp.mat33d
+
+
+@wp.kernel
+def stores_all(x: A3, u: A3, s: wp.array(dtype=wp.vec3d), v: A3):
+    i = wp.tid()
+    u[i], s[i], v[i] = wp.svd3(x[i])
+
+
+@wp.kernel
+def stores_scaled(x: A3, u: A3, s: wp.array(dtype=wp.vec3d), v: A3):
+    i = wp.tid()
+    a, b, c = wp.svd3(x[i])
+    for k in range(2):
+        if k == 1:
+            u[i] = a * wp.diag(b)
+            v[i] = c
+        s[i] = wp.vec3d(wp.float64(1.0))
+
+
+@wp.kernel
+def stores_struct(x: A3, f: wp.array(dtype=Factors)):
+    i = wp.tid()
+    g = Factors()
+    g.u, g.s, g.v = wp.svd3(x[i])
+    f[i] = g
+
+
+@wp.kernel
+def stores_eigenvectors(x: A3, q: A3, d: wp.array(dtype=wp.vec3d)):
+    i = wp.tid()
+    q[i], d[i] = wp.eig3(x[i])
+
+
+@wp.kernel
+def stores_columns(x: A3, q: A3, r: A3):
+    i = wp.tid()
+    q[i], r[i] = wp.qr3(x[i])
+
+
+@wp.kernel
+def multiplies(u: A3, s: wp.array(dtype=wp.vec3d), v: A3, y: A3):
+    i = wp.tid()
+    y[i] = u[i] * wp.diag(s[i]) * wp.transpose(v[i])
+
+
+@wp.kernel
+def multiplies_members(f: wp.array(dtype=Factors), y: A3):
+    i = wp.tid()
+    y[i] = f[i].u * wp.diag(f[i].s) * wp.transpose(f[i].v)
+
+
+@wp.kernel
+def multiplies_two(q: A3, r: A3, y: A3):
+    i = wp.tid()
+    y[i] = q[i] * r[i]
+
+
+@wp.kernel
+def rebuilds(q: A3, d: wp.array(dtype=wp.vec3d), y: A3):
+    i = wp.tid()
+    y[i] = q[i] * wp.diag(d[i]) * wp.transpose(q[i])
+
+
+def through(x, *steps):
+    """What launches make of `x` with arrays between them: all but the last fill those that the last one reads."""
+    (first, types), (second,) = steps
+    between = [wp.zeros(x.size, dtype=t, requires_grad=True) for t in types]
+    y = wp.zeros(x.size, dtype=M, requires_grad=True)
+    wp.launch(first, x.size, inputs=[x, *between])
+    wp.launch(second, x.size, inputs=[*between, y])
+    return y
+
+
+ESCAPES = {
+    "all": ((stores_all, [M, wp.vec3d, M]), (multiplies,)),
+    "scaled": ((stores_scaled, [M, wp.vec3d, M]), (multiplies,)),
+    "struct": ((stores_struct, [Factors]), (multiplies_members,)),
+    "eigenvectors": ((stores_eigenvectors, [M, wp.vec3d]), (rebuilds,)),
+    "columns": ((stores_columns, [M, M]), (multiplies_two,)),
+}
+DEGENERATE = {"eigenvectors": np.diag([2.0, 1.0, 1.0]), "columns": np.diag([0.0, 2.0, 1.0])}
+
+
+@pytest.mark.parametrize("name", ESCAPES)
+def test_factors_in_arrays(name):
+    """Right where values are apart; where they are equal it raises, in both modes, if a derivative is asked for."""
+    weights = wp.array(np.random.default_rng(1).normal(size=(1, 3, 3)), dtype=M)
+
+    def back(a, seed):
+        x = wp.array([a], dtype=M, requires_grad=True)
+        with wp.Tape() as tape:
+            y = through(x, *ESCAPES[name])
+        tape.backward(grads={y: seed})
+        return x.grad.numpy()[0]
+
+    def ahead(a, along):
+        return wp.jvp(lambda x: through(x, *ESCAPES[name]), (wp.array([a], dtype=M),), (along,))[1].numpy()[0]
+
+    apart = np.diag([3.0, 2.0, 1.0])
+    w = weights.numpy()[0]
+    exact = np.triu(w) + np.tril(w, -1).T if name == "eigenvectors" else w
+    np.testing.assert_allclose(back(apart, weights), exact, atol=1e-12)
+    symmetric = np.triu(w) + np.triu(w, 1).T if name == "eigenvectors" else w
+    np.testing.assert_allclose(ahead(apart, weights), symmetric, atol=1e-12)
+    equal = DEGENERATE.get(name, np.eye(3))
+    for run in (back, ahead):
+        with pytest.raises(RuntimeError, match="in the kernel that factors the matrix") as caught:
+            run(equal, weights)
+        assert "svd3(" in str(caught.value) or "eig3(" in str(caught.value) or "qr3(" in str(caught.value)
+        assert not run(equal, wp.zeros(1, dtype=M)).any()
+
+
+@wp.kernel
+def stores_rotation_and_stretch(x: A3, r: A3, p: A3):
+    i = wp.tid()
+    u, s, v = wp.svd3(x[i])
+    kept = wp.zeros(shape=2, dtype=wp.mat33d)
+    kept[0], kept[1] = u, v
+    r[i] = kept[0] * wp.transpose(kept[1])
+    p[i] = v * wp.diag(s) * wp.transpose(v)
+
+
+@wp.kernel
+def stores_vectors(x: A3, u: A3, v: A3):
+    i = wp.tid()
+    u[i], _s, v[i] = wp.svd3(x[i])
+
+
+@wp.kernel
+def turns(u: A3, v: A3, y: A3):
+    i = wp.tid()
+    y[i] = u[i] * wp.transpose(v[i])
+
+
+@pytest.mark.parametrize("name", ["rotation and stretch", "vectors"])
+def test_what_may_go_through_arrays_at_equal_values(name):
+    if name == "vectors":
+        steps, function = ((stores_vectors, [M, M]), (turns,)), rotation
+    else:
+        steps, function = ((stores_rotation_and_stretch, [M, M]), (multiplies_two,)), same
+    weights = np.random.default_rng(1).normal(size=(len(POLAR), 3, 3))
+    x = wp.array(np.stack(list(POLAR.values())), dtype=M, requires_grad=True)
+    with wp.Tape() as tape:
+        y = through(x, *steps)
+    tape.backward(grads={y: wp.array(weights, dtype=M)})
+    for at, a, w, g in zip(POLAR, x.numpy(), weights, x.grad.numpy()):
+        np.testing.assert_allclose(g, differences(function, a, w), rtol=0, atol=1e-6, err_msg=at)
 
 
 # -- second derivatives -----------------------------------------------------------------------------------------------

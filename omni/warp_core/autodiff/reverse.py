@@ -22,6 +22,8 @@ from . import derivatives
 from .atomics import reverse_atomic
 from .control import reverse_for, reverse_if, reverse_loop
 from .custom import reverse_custom
+from .escapes import escaping, report_if_moved
+from .given import Given
 from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types, member_span, takes_bits
 from .scope import Scope, Scopes, is_local, origin
 from .shadows import shadow
@@ -37,7 +39,7 @@ class Reverse:
         self,
         function: Function,
         shared: bool,
-        given: Callable[[Function], Function | None],
+        given: Given,
         callee_adjoint: Callable[[Function], Function],
     ):
         self.function, self.given, self.callee_adjoint = function, given, callee_adjoint
@@ -48,6 +50,7 @@ class Reverse:
             op.code in ("select", "min", "max", "insert_dyn", "extract_dyn") for op in function.body.walk()
         )
         self._takes_bits = takes_bits(function)
+        self._escaping = escaping(function, lambda callee: given.tangent(callee) is not None)
         self.start = tuple(Value(I32, name="top") for _ in CELLS)  # of the stash, when the forward code is through
         self.top: Sequence[Value] = self.start
         self.shadows: dict[Operation, Value] = {}  # of local arrays, by `alloca`
@@ -203,6 +206,8 @@ class Reverse:
             if v in active
         ]
         flat = [g for leaves in given if leaves for g in leaves if g is not None]
+        if op in self._escaping:
+            report_if_moved(self.b, self.scopes.primal(op.results[-2]), flat)
         args = [self.scopes.primal(a) for a in (*op.args, *(op.results if written else ()))]
         found = self.b.emit("call", [*args, *seeds], adjoint, results=adjoint.results)
         for a, x in zip((a for a in op.args if is_active(a.type)), found):

@@ -13,9 +13,11 @@ from typing import Any
 from ..ir.builder import Builder
 from ..ir.nodes import Value
 from ..lang.types import BOOL, I32, SCALAR_BY_KEY, U32, U64, Scalar, Type
+from .escapes import leave_if
 from .leaves import assemble, leaf_of, leaf_types
 
 CELLS = (U32, U64)
+_REPORT = ("gradient-memory", "a loop keeps {0} values for its gradient, more than there is memory for")
 
 
 def cell_kind(t: Type) -> int:
@@ -66,15 +68,7 @@ def push(b: Builder, frame: Frame, top: Sequence[Value], values: Sequence[Value]
 def _ensure(b: Builder, end: Value, stash: Value) -> None:
     """Leave with a report if the stash is full."""
     full = b.op("gt", end, b.op("shape", stash, attr=0))
-    b.push()
-    b.op(
-        "fail", end, attr=("gradient-memory", "a loop keeps {0} values for its gradient, more than there is memory for")
-    )
-    b.terminate("return")
-    out = b.pop()
-    b.push()
-    b.terminate("yield")
-    b.emit("if", [full], None, (out, b.pop()))
+    leave_if(b, full, _REPORT, end)
 
 
 def pop(b: Builder, frame: Frame, top: Sequence[Value]) -> tuple[list[Value], list[Value]]:

@@ -23,6 +23,7 @@ from ..passes.dce import dce, has_effects
 from ..passes.effects import written_params
 from ..passes.inline import inline_calls
 from .atomics import plain_local_atomics
+from .escapes import escaping, numbers_of, report_if_moved
 from .given import Given, calls_stand_in
 from .leaves import assemble, is_active, leaf_of, leaf_types, takes_bits
 from .scope import is_local
@@ -137,6 +138,7 @@ class _Forward(ValueTangents):
         results = (*function.results, *(t for v in function.results for t in slot_types(v)))
         new = Function(f"{function.name}.tangent", [*params, *moved], results, function.is_kernel, function.loc)
         new.is_library, new.is_cold = function.is_library, function.is_cold
+        self._escaping = escaping(function, lambda callee: self.given.stand_in(callee) is not None)
         self.b = Builder(new)
         self.values.update(zip(function.params, params))
         for p, tangent in zip((p for p, a in zip(function.params, active) if a), moved):
@@ -181,6 +183,8 @@ class _Forward(ValueTangents):
         found = self.b.emit("call", self.args(op), stand_in, results=stand_in.results)
         self.define(op, found[: len(op.results)])
         moved = [self._whole(a) for a in op.args if is_active(a.type)]
+        if op in self._escaping:
+            report_if_moved(self.b, found[-2], numbers_of(self.b, moved))
         tangents = self.b.emit("call", [*self.args(op), *found, *moved], rule, results=rule.results)
         for v, t in zip(op.results, tangents):
             self._set(v, [leaf_of(self.b, t, i) for i, _ in numbered_leaves(v)])

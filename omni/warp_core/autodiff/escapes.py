@@ -1,0 +1,143 @@
+"""Factors of matrices that a kernel hands to others through arrays.
+
+Where singular values are equal, derivatives are those at a matrix nearby (lib/decomposition_gradients.py), which makes
+them right for functions of all factors: they see the factors of one matrix. Another launch sees those of the matrix
+itself, and what it makes of them cannot be told from what has another derivative. So a kernel that stores singular
+vectors as they are, or linear functions of them, and besides anything made of the values, reports it where the matrix
+was moved. Start with `escaping`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+
+from ..ir.builder import Builder
+from ..ir.nodes import Function, Operation, Value
+from .leaves import is_active, leaf_of, leaf_types
+from .scope import is_local, origin
+
+VECTORS, VALUES = "vectors", "values"  # what a number depends on: linearly on the one, in any way on the other
+
+_Taint = frozenset[tuple[Operation, str]]  # of which factorisations
+_NONE: _Taint = frozenset()
+_REPORT = (
+    "equal-values",
+    "singular values or eigenvalues are equal here, up to rounding, and the factors go to other launches through "
+    "arrays, where the derivative is lost: compute what is made of the factors in the kernel that factors the matrix",
+)
+
+
+def escaping(function: Function, factors: Callable[[Function], bool]) -> set[Operation]:
+    """The calls of functions that are `factors` whose results go apart into arrays."""
+    calls = [op for op in function.body.walk() if op.code == "call" and factors(op.attr)]
+    if not calls:
+        return set()
+    stored = _Flow(set(calls)).run(function)
+    return {op for op in calls if {(op, VECTORS), (op, VALUES)} <= stored}
+
+
+def report_if_moved(b: Builder, moved: Value, seeds: Sequence[Value]) -> None:
+    """Leave with a report if a matrix was moved and not all seeds are zero."""
+    if not seeds:
+        return
+    used = reduce(lambda x, y: b.op("or", x, y), (b.op("ne", g, b.const(0.0, g.type)) for g in seeds))
+    leave_if(b, b.op("and", moved, used), _REPORT)
+
+
+def numbers_of(b: Builder, values: Iterable[Value]) -> list[Value]:
+    """All leaves of values that are floating point numbers or made of them."""
+    return [leaf_of(b, v, i) for v in values for i, _ in enumerate(leaf_types(v.type))]
+
+
+def leave_if(b: Builder, condition: Value, report: tuple[str, str], *shown: Value) -> None:
+    """Leave the function with a report if a condition holds."""
+    b.push()
+    b.op("fail", *shown, attr=report)
+    b.terminate("return")
+    out = b.pop()
+    b.push()
+    b.terminate("yield")
+    b.emit("if", [condition], None, (out, b.pop()))
+
+
+class _Flow:
+    """Follows factors through a function, until nothing more is found."""
+
+    def __init__(self, calls: set[Operation]):
+        self._calls = calls
+        self._of: dict[Value, _Taint] = {}
+        self._stored = _NONE
+        self._more = True
+
+    def run(self, function: Function) -> _Taint:
+        while self._more:
+            self._more = False
+            for op in function.body.walk():
+                self._visit(op)
+        return self._stored
+
+    def _add(self, value: Value, taint: _Taint) -> None:
+        if not taint <= self._of.get(value, _NONE):
+            self._of[value] = self._of.get(value, _NONE) | taint
+            self._more = True
+
+    def _all(self, values: Iterable[Value]) -> _Taint:
+        return _NONE.union(*(self._of.get(v, _NONE) for v in values))
+
+    def _visit(self, op: Operation) -> None:
+        if op in self._calls:
+            for i, v in enumerate(op.results):
+                self._add(v, _taint_of_result(op, i))
+        elif op.code in ("store", "atomic"):
+            self._store(op.args[0], self._of.get(op.args[-1], _NONE))
+        elif op.code == "load":
+            if is_local(op.args[0]):
+                self._add(op.result, self._of.get(_memory(op.args[0]), _NONE))
+        elif op.code == "if":
+            for region in op.regions:
+                for v, given in zip(op.results, region.terminator.args):
+                    self._add(v, self._of.get(given, _NONE))
+        elif op.regions:
+            ends = [x for region in op.regions for end in region.walk() for x in _handed_on(end)]
+            all_of_it = self._all([*op.args, *ends])
+            for v in (*op.results, *(p for region in op.regions for p in region.params)):
+                self._add(v, all_of_it if is_active(v.type) else _NONE)
+        else:
+            self._compute(op)
+
+    def _store(self, array: Value, taint: _Taint) -> None:
+        if is_local(array):
+            self._add(_memory(array), taint)
+        elif not taint <= self._stored:
+            self._stored, self._more = self._stored | taint, True
+
+    def _compute(self, op: Operation) -> None:
+        args = op.args[1:] if op.code == "select" else op.args
+        taint = self._all(args)
+        if op.code in ("mul", "call"):
+            # A product of vectors with vectors, such as U * transpose(V), is no linear function of them.
+            linear = [t for a in args for t in self._of.get(a, _NONE) if t[1] == VECTORS]
+            taint -= {t for t in linear if linear.count(t) > 1}
+        for v in op.results:
+            self._add(v, taint if is_active(v.type) else _NONE)
+
+
+def _memory(array: Value) -> Value:
+    """The local array that an array is a view of."""
+    found = origin(array)
+    assert found is not None
+    return found
+
+
+def _taint_of_result(call: Operation, index: int) -> _Taint:
+    """The second result are the values; that of `qr3` is both."""
+    t = call.results[index].type
+    if not is_active(t):
+        return _NONE
+    of_values = frozenset({(call, VALUES)}) if index == 1 else _NONE
+    return of_values | (frozenset({(call, VECTORS)}) if index != 1 or t is call.results[0].type else _NONE)
+
+
+def _handed_on(op: Operation) -> Sequence[Value]:
+    return op.args if op.code in ("yield", "break", "continue") else ()
