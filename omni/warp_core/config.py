@@ -44,6 +44,13 @@ def _bool(value: Any) -> bool:
     raise ValueError("True or False")
 
 
+def _grade(value: Any) -> bool:
+    """Other tools grade this from 0 to 2; all grades but 0 mean the same here."""
+    if value in (0, 1, 2):
+        return bool(value)
+    raise ValueError("True or False")
+
+
 def _count(low: int, high: int) -> Callable[[Any], int]:
     def check(value: Any) -> int:
         if isinstance(value, bool) or not hasattr(value, "__index__") or not low <= value.__index__() <= high:
@@ -134,9 +141,10 @@ OPTIONS: dict[str, Option] = {
     "verify_fp": Option(False, _bool, "Raise when a kernel makes a NaN of numbers; runs kernels in debug mode."),
     "deterministic": Option(
         False,
-        _bool,
+        _grade,
         "Whether launches give the same bits in every run and with any number of threads, also where they add floats "
-        "atomically or use what an atomic found in memory; the latter then run on one thread.",
+        "atomically or use what an atomic found in memory. The latter then run on one thread of the CPU; on GPUs both "
+        "raise.",
     ),
     "enable_backward": Option(True, _bool, "Whether kernels may be differentiated; adjoints are only built on demand."),
     "cut_gradients": Option(
@@ -161,8 +169,8 @@ OPTIONS: dict[str, Option] = {
 # Options of other tools in this field that choose how their compiler or CUDA driver does its work. Programs set them;
 # nothing here depends on them, so any value is taken.
 _ELSEWHERE = """
-compile_time_trace cpu_compiler_flags cuda_arch_suffix cuda_output default_grid_stride deterministic
-deterministic_debug deterministic_max_records enable_cpu_blocks enable_graph_capture_module_load_by_default
+compile_time_trace cpu_compiler_flags cuda_arch_suffix cuda_output default_grid_stride deterministic_debug
+deterministic_max_records enable_cpu_blocks enable_graph_capture_module_load_by_default
 enable_mathdx_fft enable_mathdx_gemm enable_mathdx_solver enable_mempools_at_init enable_tiles_in_stack_memory
 enable_vector_component_overwrites fast_math launch_array_access_mode legacy_cpu_linker legacy_scalar_return_types
 line_directives lineinfo llvm_cuda load_module_max_workers max_unroll optimization_level ptx_target_arch track_memory

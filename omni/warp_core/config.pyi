@@ -39,7 +39,7 @@ print_launches: bool
 verify_fp: bool
 """Raise when a kernel makes a NaN of numbers; runs kernels in debug mode."""
 deterministic: bool
-"""Accepted; has no effect."""
+"""Whether launches give the same bits in every run and with any number of threads, also where they add floats atomically or use what an atomic found in memory. The latter then run on one thread of the CPU; on GPUs both raise."""
 enable_backward: bool
 """Whether kernels may be differentiated; adjoints are only built on demand."""
 cut_gradients: Any

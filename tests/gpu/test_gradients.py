@@ -48,6 +48,17 @@ def compact(x: wp.array(dtype=float), count: wp.array(dtype=int), y: wp.array(dt
         y[wp.atomic_add(count, 0, 1)] = x[i] * x[i]
 
 
+@wp.kernel
+def total(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    wp.atomic_add(out, 0, x[wp.tid()])
+
+
+@wp.kernel
+def differences(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i + 1] - x[i]
+
+
 @wp.struct
 class Part:
     x: wp.vec3
@@ -284,6 +295,37 @@ def test_copies_end_with_the_tape(gpu, simulated):
     before = simulated.simulator_allocations(gpu.ordinal)
     run()
     assert simulated.simulator_allocations(gpu.ordinal) == before
+
+
+# -- the order of sums ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def deterministic():
+    wp.config.deterministic = True
+    yield
+    wp.config.deterministic = False
+
+
+def test_what_depends_on_the_order_of_threads_is_refused_where_that_is_asked_for(gpu, deterministic):
+    x, y = leaf([3.0, 1.0]), leaf([0.0, 0.0])
+    with wp.Tape() as tape:
+        wp.launch(square, dim=2, inputs=[x, y])
+        z = wp.clone(y)
+        y[1:] = z[:1]
+    tape.backward(grads={y: wp.ones(2, dtype=float)})
+    assert x.grad.list() == [12.0, 0.0]
+    with pytest.raises(RuntimeError, match=r"^kernel `total` adds floating point numbers atomically.* on a GPU"):
+        wp.launch(total, dim=2, inputs=[x, y])
+    before, loss = x.grad.list(), leaf([0.0])
+    tape = wp.Tape()
+    with tape:
+        wp.launch(differences, dim=1, inputs=[x, loss])
+    with pytest.raises(RuntimeError, match=r"^the gradient of kernel `differences` adds"):
+        tape.backward(loss)
+    assert x.grad.list() == before
+    wp.config.deterministic = False
+    wp.launch(total, dim=2, inputs=[x, loss])
 
 
 # -- streams and devices ----------------------------------------------------------------------------------------------

@@ -92,6 +92,8 @@ class Recorded:
                 f"kernel `{self.kernel.name}`: a function that it calls has been defined anew since the launch was "
                 "recorded, so its gradient would be that of another function; record the launch again"
             )
+        if self.device.is_cuda and self.options.deterministic:
+            plans.plan_for(self.kernel, self.options)  # raises where the order of threads matters
         for a in self.active:
             if a.grad is None:
                 raise RuntimeError(

@@ -309,6 +309,12 @@ class _GpuMaker(_Maker):
 
     def empty_plan(self, params: list[Any]) -> Any:
         """A plan without code."""
+        if self.options.deterministic and self.artifact.accumulation.alone:
+            what = f"{'the gradient of ' if self.options.adjoint else ''}kernel `{self.kernel.name}`"
+            raise RuntimeError(
+                f"{what} adds floating point numbers atomically, or uses what an atomic found, and the order of that "
+                "is not fixed on a GPU: with wp.config.deterministic it runs on the CPU only"
+            )
         self.codes: dict[int, gpu_plans.GpuCode] = {}
         return _native.Plan(
             self.kernel.name,
