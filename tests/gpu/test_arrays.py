@@ -116,6 +116,17 @@ def test_gradients_are_on_the_same_device(gpu):
     assert a[1:].grad.device is gpu
 
 
+def test_arrays_over_the_memory_of_another(gpu):
+    a = wp.array([[1.0, 2.0], [3.0, 4.0]], dtype=float, requires_grad=True)
+    flat, same = wp.array(a, copy=False, shape=4), wp.array(a, copy=False, requires_grad=True)
+    flat.fill_(5.0)
+    assert a.list() == [5.0] * 4
+    assert same.grad.ptr == a.grad.ptr
+    apart = wp.array(a, shape=4)
+    apart.zero_()
+    assert a.list() == [5.0] * 4
+
+
 def test_memory_is_given_back(gpu, simulated):
     gc.collect()
     gpu.synchronize()

@@ -204,13 +204,18 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         return True
 
     def _onto_gpu(self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool, device: Device) -> bool:
-        """Take data to a GPU, from one, or from one to another. Returns that the elements are copies."""
+        """Take data to a GPU, from one, or from one to another. Returns whether the elements are copies."""
         kind = wanted and wanted.dtype
         source = data if isinstance(data, array) else array(data, kind, extents, device=CPU, copy=False)
         element = wanted or source._require_element()
         if element.type is not source._require_element().type:
             name = source._require_element().name
             raise TypeError(f"data: elements of {name} on a GPU do not become {element.name}; convert them on the CPU")
+        if not copy and source.device is device and (extents is None or source.is_contiguous):
+            shown = source if extents is None else source.reshape(extents)
+            self._init(element, shown._address, shown.shape, shown.strides, data.owner, data.flags, device)
+            self._refs = data._refs
+            return False
         self._allocate(element, source.shape if extents is None else extents, device)
         memory.copy(self, source)
         return True
