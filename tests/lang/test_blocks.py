@@ -200,6 +200,27 @@ def test_shuffles_and_ballots():
         np.testing.assert_array_equal(out.numpy(), judges)
 
 
+def test_warps_and_lanes_of_threads():
+    @wp.kernel
+    def places(out: wp.array2d(dtype=int)):
+        i, t = wp.tid(), wp.thread_index()
+        out[0, i] = t // 32
+        out[1, i] = t >> 5
+        out[2, i] = t % 64
+        out[3, i] = t & 15
+        out[4, i] = t // 7
+        out[5, i] = wp.shuffle(t // 64, 3) + t // 64
+        if t // 64 == 1:
+            out[6, i] = wp.lane()
+
+    for block_dim in (32, 192):
+        out = wp.full((7, 384), -1, dtype=int)
+        wp.launch(places, 384, [out], block_dim=block_dim)
+        t = np.arange(384) % block_dim
+        rows = [t // 32, t // 32, t % 64, t % 16, t // 7, 2 * (t // 64), np.where(t // 64 == 1, t % 32, -1)]
+        np.testing.assert_array_equal(out.numpy(), rows)
+
+
 def test_shuffles_of_structs_and_booleans():
     @wp.struct
     class Pair:

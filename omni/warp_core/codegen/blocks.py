@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from ..ir.blocks import source_lane
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import WARP
-from ..lang.types import I32, I64, U32, FixedArray
+from ..ir.uniformity import brought_together
+from ..lang.types import I32, I64, U32, FixedArray, Scalar
+from .atomics import Atomics
 from .exits import Join
 from .lanes import Lanes, V
 from .memory import Memory
@@ -99,6 +101,27 @@ class Blocks:
         k.region(op.regions[0], end)
         end.finish()
 
+    def of_index(self, op: Operation) -> V | None:
+        """Which warp of the block and which lane of it a thread is, and the like: `thread_index` divided by a number.
+        Groups begin at multiples of their size, so that a quotient is the same in all lanes and a rest goes up.
+        """
+        index, by = op.args
+        if index.op is None or index.op.code != "thread_index" or not by.is_const or by.const <= 0:
+            return None
+        n, first = self.kernel.lanes.lanes, self.kernel.thread_index
+        assert first is not None
+        if n > 1 and brought_together(op, n):
+            return self.kernel.lanes.binary(
+                "shr" if op.code == "shr" else "div", V(I32, first.text), V(I32, str(by.const))
+            )
+        size = by.const + (op.code == "and")
+        if op.code not in ("and", "rem") or size & (size - 1) or size % n:
+            return None
+        rest = V(I32, "0")
+        if size > n:
+            rest = self.kernel.lanes.binary("and", V(I32, first.text), V(I32, str(size - 1)))
+        return V(I32, rest.text, first.stride)
+
     def stop(self) -> None:
         """End the launch where a thread has failed: others may not find what it should have left."""
         w, mask = self.w, self.kernel.mask
@@ -116,6 +139,48 @@ def shared_array(memory: Memory, t: FixedArray) -> list[V]:
     for extent in reversed(t.shape[1:]):
         rows.insert(0, rows[0] * extent)
     return [V(PTR, address), V(PTR, "null"), *(V(I64, str(x)) for x in (*t.shape, *rows))]
+
+
+def is_shared(array: Value) -> bool:
+    """Whether an array is memory that the block shares."""
+    while array.op is not None and array.op.code == "slice":
+        array = array.op.args[0]
+    return array.op is not None and array.op.code == "shared"
+
+
+class BlockAtomics(Atomics):
+    """Updates of shared memory: the thread of the machine that runs the block is alone with it."""
+
+    def emit(self, kind: str, address: V, leaf: Leaf, value: V, compare: V | None, used: bool, mask: str | None) -> V:
+        """Elements that lie in a row are updated at once."""
+        linear = address.mostly.value if address.mostly is not None else address
+        if compare is not None or linear.stride is None or abs(linear.stride) < leaf.size:
+            return super().emit(kind, address, leaf, value, compare, used, mask)
+        if address.mostly is None:
+            return self._in_a_row(kind, address, leaf, value, mask)
+
+        def wide() -> list[V]:
+            return [self._in_a_row(kind, linear, leaf, value, mask)]
+
+        def scattered() -> list[V]:
+            return [super(BlockAtomics, self).emit(kind, V(PTR, address.text, None), leaf, value, None, used, mask)]
+
+        return self.memory.either(address.mostly.condition, (wide, scattered), (leaf,))[0]
+
+    def _in_a_row(self, kind: str, address: V, leaf: Leaf, value: V, mask: str | None) -> V:
+        (old,) = self.memory.load(address, leaf, 0, 1, mask)  # type: ignore[arg-type]
+        new = value if kind == "exch" else self.lanes.binary(kind, old, value)
+        self.memory.store(address, leaf, 0, [new], mask)  # type: ignore[arg-type]
+        return old
+
+    def _one(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
+        if compare is not None:
+            return super()._one(kind, address, t, value, compare)
+        at = V(PTR, address)
+        old = self.memory.load_side_by_side(at, t)
+        new = V(t, value) if kind == "exch" else self.lanes.binary(kind, old, V(t, value))
+        self.memory.store_side_by_side(at, t, new)
+        return old.text
 
 
 class Warps:

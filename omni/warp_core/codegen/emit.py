@@ -15,7 +15,7 @@ from ..ir.ops import WARP
 from ..ir.uniformity import analyze
 from ..lang.types import I32, I64, Array, Scalar, Type
 from .accumulation import Accumulation, accumulation
-from .blocks import Blocks, whole_warps
+from .blocks import BlockAtomics, Blocks, is_shared, whole_warps
 from .exits import Accumulator, Join
 from .following import Follower, following
 from .function import EmitOptions, FunctionEmitter, Shared
@@ -107,6 +107,20 @@ class KernelEmitter(FunctionEmitter):
         super().op_fail(op)
         if self.fn.block_dim:
             self.blocks.stop()
+
+    def elementwise(self, op: Operation) -> None:
+        found = self.blocks.of_index(op) if self.fn.block_dim and len(op.args) == 2 else None
+        if found is not None and not self.shared.target.is_gpu:
+            self.one(op, [found])
+        else:
+            super().elementwise(op)
+
+    def op_atomic(self, op: Operation) -> None:
+        usual = self.atomics
+        if is_shared(op.args[0]) and not self.shared.target.is_gpu:
+            self.atomics = BlockAtomics(self.lanes, self.memory)
+        super().op_atomic(op)
+        self.atomics = usual
 
     def emit(self) -> None:
         self.begin(self.fn, "kernel")

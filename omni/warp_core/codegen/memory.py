@@ -160,7 +160,7 @@ class Memory:
         x, y = a.literal_int, b.literal_int
         return self.lanes.binary("mul", a, b) if x is None or y is None else V(I64, str(x * y))
 
-    def _either(self, condition: str, sides: Sequence[Callable[[], Any]], leaves: Sequence[Leaf] = ()) -> list[V]:
+    def either(self, condition: str, sides: Sequence[Callable[[], Any]], leaves: Sequence[Leaf] = ()) -> list[V]:
         """Branch on a scalar; what the side taken gives, `leaves`."""
         labels = self.w.label("wide"), self.w.label("wrapped")
         end, given = self.w.label("accessed"), []
@@ -184,7 +184,7 @@ class Memory:
             sides = [
                 partial(self.load, at, t, first, end, mask) for at in (address.mostly.value, V(PTR, address.text, None))
             ]
-            return self._either(address.mostly.condition, sides, [leaf for _, leaf in parts[first:end]])
+            return self.either(address.mostly.condition, sides, [leaf for _, leaf in parts[first:end]])
         if address.uniform:
             return [self._load_uniform(address, *part) for part in parts[first:end]]
         if self._wide(address, t):
@@ -320,7 +320,7 @@ class Memory:
                 partial(self.store, at, t, first, values, mask)
                 for at in (address.mostly.value, V(PTR, address.text, None))
             ]
-            self._either(address.mostly.condition, sides)
+            self.either(address.mostly.condition, sides)
         elif address.uniform:
             for (offset, leaf), value in zip(parts, values):
                 self._store_uniform(address, offset, leaf, value, mask)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from .locals import local_arrays
 from .nodes import Function, Operation, Region, Value
-from .ops import BREAKABLE
+from .ops import BREAKABLE, WARP
 
 
 @dataclass
@@ -58,6 +58,20 @@ _OF_LANES = frozenset(("tid", "thread_index", "atomic", "alloca", "stash", "shuf
 def differs_in_lanes(op: Operation) -> bool:
     """Whether lanes of one group get different results from the same operands."""
     return op.code in _OF_LANES
+
+
+def brought_together(op: Operation, lanes: int) -> bool:
+    """Whether an operation gives all lanes of a group one result, whatever they have: groups begin where the index in
+    the block is a multiple of `lanes`.
+    """
+    if op.code not in ("ballot", "div", "floordiv", "shr") or lanes > WARP:
+        return False
+    if op.code == "ballot":
+        return lanes == WARP
+    index, by = op.args
+    if index.op is None or index.op.code != "thread_index" or not by.is_const:
+        return False
+    return by.const > 0 and (1 << min(by.const, 31) if op.code == "shr" else by.const) % lanes == 0
 
 
 def analyze(
@@ -150,8 +164,9 @@ class _Walk:
                 handler(self, op)
             elif op.code == "yield":
                 self.yield_(op, owner)
-            elif self.differs(op) or (op.code != "ballot" and any(a in self.facts.varying for a in op.args)):
-                self.mark(*op.results)
+            elif self.differs(op) or any(a in self.facts.varying for a in op.args):
+                if not brought_together(op, self.lanes):
+                    self.mark(*op.results)
 
     def yield_(self, op: Operation, owner: Operation | None) -> None:
         if owner is not None and owner.code in BREAKABLE:

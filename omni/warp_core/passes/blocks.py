@@ -21,6 +21,7 @@ from .dce import has_effects
 Visitor = Callable[[Operation, list[Operation], bool], None]
 
 SHARED_BYTES = 48 * 1024  # what every GPU has for a block without being asked
+MOST_THREADS = 1024  # of a block
 ALIGN = 16  # of each shared array
 
 _NAMES = {"barrier": "wp.syncthreads()", "shuffle": "a shuffle", "ballot": "wp.ballot()"}
@@ -61,7 +62,7 @@ def uniform_facts(kernel: Function) -> Facts:
 
 def _analyze(kernel: Function, visit: Visitor | None = None) -> Facts:
     """The facts; blocks of one thread have the rules of all others."""
-    return analyze(kernel, (False,) * len(kernel.params), 2, {}, _differing(kernel), visit)
+    return analyze(kernel, (False,) * len(kernel.params), MOST_THREADS, {}, _differing(kernel), visit)
 
 
 def shared_bytes(kernel: Function) -> int:
