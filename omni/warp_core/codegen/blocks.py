@@ -108,18 +108,16 @@ class Blocks:
         index, by = op.args
         if index.op is None or index.op.code != "thread_index" or not by.is_const or by.const <= 0:
             return None
-        n, first = self.kernel.lanes.lanes, self.kernel.thread_index
+        lanes, first = self.kernel.lanes, self.kernel.thread_index
         assert first is not None
+        n, base = lanes.lanes, V(I32, first.text)
         if n > 1 and brought_together(op, n):
-            return self.kernel.lanes.binary(
-                "shr" if op.code == "shr" else "div", V(I32, first.text), V(I32, str(by.const))
-            )
+            count = V(I32, str(by.const))
+            return lanes.shift("shr", base, count, None) if op.code == "shr" else lanes.binary("div", base, count)
         size = by.const + (op.code == "and")
         if op.code not in ("and", "rem") or size & (size - 1) or size % n:
             return None
-        rest = V(I32, "0")
-        if size > n:
-            rest = self.kernel.lanes.binary("and", V(I32, first.text), V(I32, str(size - 1)))
+        rest = lanes.binary("and", base, V(I32, str(size - 1))) if size > n else V(I32, "0")
         return V(I32, rest.text, first.stride)
 
     def stop(self) -> None:

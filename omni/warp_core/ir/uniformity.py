@@ -164,9 +164,8 @@ class _Walk:
                 handler(self, op)
             elif op.code == "yield":
                 self.yield_(op, owner)
-            elif self.differs(op) or any(a in self.facts.varying for a in op.args):
-                if not brought_together(op, self.lanes):
-                    self.mark(*op.results)
+            elif (self.differs(op) or any(map(self.is_varying, op.args))) and not brought_together(op, self.lanes):
+                self.mark(*op.results)
 
     def yield_(self, op: Operation, owner: Operation | None) -> None:
         if owner is not None and owner.code in BREAKABLE:
