@@ -18,8 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import omni.warp_core as wp  # noqa: E402
-from omni.warp_core.front.lower import lower_kernel  # noqa: E402
-from tests.errors.report import PREAMBLE  # noqa: E402
+from tests.errors.report import PREAMBLE, check  # noqa: E402
 
 PAGE = ROOT / "docs" / "errors.md"
 HEAD = PREAMBLE + "\n"
@@ -43,7 +42,7 @@ In debug mode (`wp.config.mode = "debug"`) a kernel that fails while it runs rai
 def report(text: str) -> str:
     """What the compiler says about the kernel `k` in `text`."""
     try:
-        lower_kernel(wp.kernel_from_source(text, filename="example.py", name="k"))
+        check(wp.kernel_from_source(text, filename="example.py", name="k"), block_dim=48)
     except wp.CompileError as error:
         return "\n\n".join(d.render() for d in error.diagnostics)
     raise SystemExit(f"this compiles, so it cannot show an error:\n{text}")

@@ -217,7 +217,7 @@ def compile(request: CompileRequest) -> Artifact:
     except (CompileError, Warning):  # a program may have turned warnings into errors
         raise
     except Refusal as why:
-        raise _refused(request.kernel.subject, why) from None
+        raise report_refusal(request.kernel.subject, why) from None
     except Exception as why:
         what = why.what if isinstance(why, InternalError) else f"{type(why).__name__}: {why}"
         dump = _stage("dump").write(request, made)
@@ -428,7 +428,8 @@ def _refuse_blocks(subject: str, fn: Any) -> None:
         raise CompileError(subject, [Diagnostic("gradient", reason, _place(fn.loc))])
 
 
-def _refused(subject: str, why: Refusal) -> CompileError:
+def report_refusal(subject: str, why: Refusal) -> CompileError:
+    """What a pass has found, as the user is told."""
     notes = tuple((text, place) for text, op in why.notes if (place := _place(op.loc)) is not None)
     return compile_error(subject, [Diagnostic(why.code, why.reason, _place(why.op.loc), notes, help=why.help)])
 

@@ -7,8 +7,11 @@ import warnings
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.compiler import report_refusal
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir.verifier import verify
+from omni.warp_core.lang.errors import Refusal
+from omni.warp_core.passes import pipeline
 
 _numbers = itertools.count()
 PREAMBLE = "import omni.warp_core as wp\n"
@@ -26,10 +29,19 @@ def underlined(diagnostic):
     return line[span.col : end].decode().rstrip()
 
 
-def refused(text, code, under, *fragments):
+def check(kernel, block_dim=64):
+    """The IR of a kernel after all stages that look for mistakes."""
+    fn = lower_kernel(kernel, block_dim)
+    try:
+        return pipeline.run(fn) if fn.block_dim else fn
+    except Refusal as why:
+        raise report_refusal(kernel.subject, why) from None
+
+
+def refused(text, code, under, *fragments, block_dim=64):
     """The only mistake of the text has this code, this underlined source and these fragments in its report."""
     with pytest.raises(wp.CompileError) as caught:
-        lower_kernel(kernel_of(text))
+        check(kernel_of(text), block_dim)
     found = caught.value.diagnostics
     assert [d.code for d in found] == [code], str(caught.value)
     assert underlined(found[0]) == under, str(caught.value)
@@ -45,4 +57,4 @@ def accepted(text):
     """The repaired text compiles."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wp.KernelWarning)
-        verify(lower_kernel(kernel_of(text)))
+        verify(check(kernel_of(text)))

@@ -131,14 +131,16 @@ def _reason(enclosing: list[Operation], facts: Facts) -> Operation | None:
 
 
 def _refuse(op: Operation, cause: Operation | None, why: str) -> None:
-    raise Refusal(
-        "divergence",
-        f"{_NAMES[op.code]} must be reached by all threads of a block, or by none: {why}",
-        op,
-        notes=[(_cause(cause), cause)] if cause is not None else [],
-        help="conditions and counts on the way to it may depend on constants, arguments, wp.block_index() and arrays "
-        "that the kernel only reads; put what differs between threads into an `if` of its own, before or after",
-    )
+    what = f"{_NAMES[op.code]} must be reached by all threads of a block, or by none: {why}"
+    notes = [(_cause(cause), cause)] if cause is not None else []
+    raise Refusal("divergence", what, op, notes, _STAY if cause is not None and cause.code == "return" else _ALIKE)
+
+
+_ALIKE = (
+    "conditions and counts on the way to it may depend on constants, arguments, wp.block_index() and arrays that the "
+    "kernel only reads; put what differs between threads into an `if` of its own, before or after"
+)
+_STAY = "let all threads come here: in place of returning, put what some do not do into an `if`"
 
 
 def _cause(op: Operation) -> str:
