@@ -34,6 +34,17 @@ def k(x: wp.array(dtype=float), n: int):
         "wp.zeros(shape=70000, dtype=float)",
         ["take 560000 bytes; 524288 is the most", "a row for each thread"],
     ),
+    "shared_arrays": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    a = wp.shared_array(shape=(100, 100), dtype=float)
+    b = wp.shared_array(shape=5000, dtype=float)
+    x[0] = a[n, n] + b[n]
+""",
+        "wp.shared_array(shape=5000, dtype=float)",
+        ["the shared arrays of a block take 60000 bytes; 49152 is the most"],
+    ),
     "shift": (
         """\
 @wp.kernel
