@@ -17,7 +17,7 @@ def k(x: wp.array(dtype=float)):
         x[i] = s[0]
 """,
         "wp.syncthreads()",
-        ["wp.syncthreads() must be reached by all threads of a block", "this condition differs between threads", "> 0.0"],
+        ["must be reached by all threads of a block", "this condition differs between threads", "> 0.0"],
     ),
     "early_return": (
         """\
