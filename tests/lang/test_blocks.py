@@ -1,5 +1,7 @@
 """Kernels that work in blocks of threads: what they compute is judged by NumPy, and by the interpreter of the IR."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -379,3 +381,28 @@ def test_gradients_are_refused():
     x = wp.zeros(32, dtype=float, requires_grad=True)
     with pytest.raises(wp.CompileError, match="blocks of threads"), wp.Tape():
         wp.launch(tree, 32, [x, x], block_dim=32)
+
+
+# -- interpreted launches ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kernel", "block_dim"), [(k, n) for k, n in CASES if n in (13, 32, 48)], ids=str)
+def test_interpreted_launches(kernel, block_dim):
+    x = [float(i * 37 % 17 + 1) for i in range(2 * block_dim)]
+    compiled, plain = wp.zeros(len(x), dtype=float), wp.zeros(len(x), dtype=float)
+    wp.launch(kernel, len(x), [wp.array(x, dtype=float), compiled], block_dim=block_dim)
+    wp.launch(kernel, len(x), [wp.array(x, dtype=float), plain], block_dim=block_dim, interpret=True)
+    np.testing.assert_allclose(plain.numpy(), compiled.numpy(), rtol=1e-6)
+
+
+def test_failures_of_interpreted_launches_name_the_thread():
+    @wp.kernel
+    def beyond(x: wp.array(dtype=float)):
+        s = wp.shared_array(shape=4, dtype=float)
+        wp.syncthreads()
+        x[wp.tid()] = s[wp.thread_index()]
+
+    with pytest.raises(IndexError) as caught:
+        wp.launch(beyond, 16, [wp.zeros(16, dtype=float)], block_dim=8, interpret=True)
+    assert "thread 4" in caught.value.__notes__[0]
+    assert not [t for t in threading.enumerate() if t.daemon and "run" in t.name]

@@ -7,7 +7,7 @@ atomics, are a `Race`: what they find would depend on which of them is faster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from ..lang.types import FixedArray
@@ -89,7 +89,7 @@ def run_blocks(start: Callable[[Block, int], Any], threads: int, block_dim: int,
         raise Trap(f"{threads} threads do not make whole blocks of {block_dim}")
     for number in range(threads // block_dim):
         block = Block(number)
-        running: list[Iterator] = []
+        running: list[Generator] = []
         first = number * block_dim
 
         def resume(t: int, answer: Any, block: Block = block, running: list = running, first: int = first) -> Any:
@@ -100,20 +100,22 @@ def run_blocks(start: Callable[[Block, int], Any], threads: int, block_dim: int,
             except StopIteration:
                 return None
 
-        answers: list[Any] = [None] * block_dim
         running += [start(block, t) for t in range(block_dim)]
-        while True:
-            asked = [resume(t, answer) for t, answer in enumerate(answers)]
-            sites = {request and request[0] for request in asked}
-            if len(sites) > 1:
-                raise Trap("threads of a block come to different collective operations")
-            if asked[0] is None:
-                break
-            answers = _answers(block, asked)
+        try:
+            answers: list[Any] = [None] * block_dim
+            while answers:
+                answers = _answers(block, [resume(t, answer) for t, answer in enumerate(answers)])
+        finally:
+            for thread in running:
+                thread.close()
 
 
 def _answers(block: Block, asked: list[tuple]) -> list[Any]:
-    """What each thread gets from the collective operation that all have come to."""
+    """What each thread gets from the collective operation that all have come to; none where all have come to the end."""
+    if len({request and request[0] for request in asked}) > 1:
+        raise Trap("threads of a block come to different collective operations")
+    if asked[0] is None:
+        return []
     op = asked[0][0]
     if op.code == "barrier":
         block.barrier()

@@ -24,6 +24,7 @@ from ..lang.scalars import SCALAR_CLASSES, scalar_type_of, typed_components
 from ..lang.structs import StructValue, spell
 from ..lang.types import Array, FixedArray, Scalar, Struct, Type, leaves
 from ..lang.values import Components, from_leaves, to_leaves
+from . import interpreted_blocks
 from .cells import ArrayCells, LocalCells
 from .intrinsics import TABLE, Grid, grid, tid, typed
 from .pythonic import REPLACED
@@ -31,13 +32,14 @@ from .rewrite import Meaning, rewrite
 from .scope import changes, updated
 
 
-def run(kernel: Kernel, dims: tuple[int, ...], args: list[Any]) -> None:
+def run(kernel: Kernel, dims: tuple[int, ...], args: list[Any], block_dim: int = 0) -> None:
     """Run `kernel` for every index of the grid `dims`, the last dimension fastest.
 
     Args:
         kernel: the kernel.
         dims: launch dimensions.
         args: one value per parameter; arrays are runtime arrays or None.
+        block_dim: how many threads a block has, 0 for kernels that do not work in blocks.
 
     Raises:
         TypeError, ValueError: an argument is not of its parameter's type.
@@ -48,8 +50,12 @@ def run(kernel: Kernel, dims: tuple[int, ...], args: list[Any]) -> None:
     try:
         values = [_argument(kernel, name, t, x) for x, (name, t) in zip(args, kernel.params)]
         python = rewrite(kernel, _Run().meaning, converts_arguments=False)
-        for here.index in itertools.product(*map(range, dims)):
-            python(*map(value, values))
+        indices = itertools.product(*map(range, dims))
+        if block_dim:
+            interpreted_blocks.run(here, list(indices), block_dim, lambda: python(*map(value, values)))
+        else:
+            for here.index in indices:
+                python(*map(value, values))
     except Exception as why:
         if here.index and hasattr(why, "add_note"):  # from Python 3.11 on
             why.add_note(f"in kernel `{kernel.name}`, thread {here.index if len(dims) > 1 else here.index[0]}")

@@ -23,11 +23,12 @@ from .cells import ArrayCells, LocalCells
 class Grid:
     """The launch that an interpreted kernel belongs to and the thread that runs now."""
 
-    __slots__ = ("dims", "index")
+    __slots__ = ("dims", "index", "worker")
 
     def __init__(self, dims: tuple[int, ...]):
         self.dims = dims
         self.index: tuple[int, ...] = ()
+        self.worker: Any = None  # of a kernel that works in blocks: see interpreted_blocks.py
 
 
 grid: ContextVar[Grid | None] = ContextVar("grid", default=None)
@@ -162,7 +163,8 @@ def _where(condition: Any, if_true: Any, if_false: Any) -> Any:
     return a if condition else b
 
 
-# Intrinsics that are not here compute with values alone and run through the front end like any builtin.
+# Those of blocks are added by interpreted_blocks.py. Intrinsics that are not here compute with values alone and run
+# through the front end like any builtin.
 TABLE: dict[str, Callable] = {
     "tid": tid,
     "printf": _printf,
@@ -177,7 +179,6 @@ TABLE: dict[str, Callable] = {
     "where": _where,
     "select": lambda condition, if_false, if_true: _where(condition, if_true, if_false),
     "len": lambda x: int32(len(x)),
-    "block_dim": lambda: int32(1),
     "static": lambda x: x,
     "constant": lambda x: x,
     "atomic_cas": _atomic_cas,

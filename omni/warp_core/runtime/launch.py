@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from ..lang.errors import CompileError
 from ..lang.kernel import Kernel
 from ..lang.types import Array, indexed_array
 from . import backward, capture, recording
-from .device import Device, get_device
+from .device import CPU, Device, get_device
 from .generic import instance_for, remember
 from .plans import STRIDED, USUAL_BLOCK, Options, as_indexed, options_for, plan_for, shared_array, works_in_blocks
 
@@ -153,7 +154,7 @@ def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _
     if how.device.is_cuda:
         return _run_on_gpu(kernel, instance, dim, args, how)
     if (how.interpret or config.mode == "interpret") and instance.primal is None:
-        return _interpret(InterpretedLaunch(instance, dim, args), how.record_cmd)
+        return _interpret(InterpretedLaunch(instance, dim, args, how.block_dim), how.record_cmd)
     options = options_for(instance, block_dim=_block_dim(instance, how.block_dim, how.device))
     plan = _ready(kernel, instance, options, args)
     if how.record_cmd or capture.current() is not None:
@@ -295,14 +296,18 @@ def launch_tiled(
 class InterpretedLaunch:
     """What `record_cmd` gives for an interpreted launch: a `Launch` that interprets."""
 
-    def __init__(self, kernel: Kernel, dim: Any, args: Sequence[Any]):
+    def __init__(self, kernel: Kernel, dim: Any, args: Sequence[Any], block_dim: Any = None):
         self.kernel = kernel
+        self.block_dim = _block_dim(kernel, block_dim, CPU) if works_in_blocks(kernel) else 0
         self.set_dim(dim)
         self.set_params(args)
 
     def set_dim(self, dim: Any) -> None:
         """Set the launch dimensions."""
         self._dims, self.dim = dimensions(self.kernel, dim), dim
+        if self.block_dim and math.prod(self._dims) % self.block_dim:
+            text = f"kernel `{self.kernel.name}` works in blocks of {self.block_dim} threads, and a launch of "
+            raise ValueError(f"{text}{math.prod(self._dims)} does not make whole blocks")
 
     def set_params(self, params: Sequence[Any]) -> None:
         """Set all arguments, in the order of the kernel's parameters."""
@@ -330,7 +335,7 @@ class InterpretedLaunch:
         """Run it."""
         _native.before_any_write()
         # The interpreter is for debugging; programs that never use it do not pay for loading it.
-        importlib.import_module(f"{__package__}.interpret").run(self.kernel, self._dims, self._args)
+        importlib.import_module(f"{__package__}.interpret").run(self.kernel, self._dims, self._args, self.block_dim)
 
 
 def _shared(kernel: Kernel, name: str, t: Any, value: Any) -> Any:

@@ -27,6 +27,7 @@ from ..lang.scalars import scalar_type_of
 from ..lang.types import F32, I32, Array, Scalar, Type, element
 from ..lang.values import Components, from_leaves, to_leaves
 from ..passes import pipeline
+from . import interpreted_blocks  # noqa: F401 - fills the table
 from .cells import ArrayCells
 from .intrinsics import TABLE
 

@@ -1,0 +1,193 @@
+"""Interpreted kernels that work in blocks of threads, and what their intrinsics do there.
+
+Each thread of a block is a thread of Python's, for Python has no other way to stop in the middle of a function and go
+on later. One of them runs at a time, until it comes to a collective operation; `ir.blocks` says who gets what then.
+Start with `run`.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import copy
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any, NamedTuple
+
+from ..ir.blocks import Block, run_blocks
+from ..ir.ops import WARP
+from ..lang.annotations import type_of
+from ..lang.scalars import int32, uint32
+from ..lang.types import FixedArray
+from .cells import ArrayCells, LocalCells
+from .intrinsics import TABLE, Grid, grid, typed
+
+
+class Site(NamedTuple):
+    """A collective operation that a thread has come to, as `ir.blocks` sees it."""
+
+    code: str
+    attr: Any = None
+
+
+class _Left(BaseException):
+    """Ends a thread whose launch has failed."""
+
+
+class Worker:
+    """A thread of a block. `shared` are the shared arrays of the block, by where they are made."""
+
+    def __init__(
+        self, block: Block, thread: int, size: int, shared: dict[Any, ArrayCells], body: Callable[[], None], here: Grid
+    ):
+        self.block, self.index, self.size, self.shared, self.body = block.number, thread, size, shared, body
+        self.here = here
+        self.mine, self.others = threading.Semaphore(0), threading.Semaphore(0)
+        self.given: Any = None
+        self.failure: BaseException | None = None
+        self.left = False
+        context = contextvars.copy_context()
+        self.thread = threading.Thread(target=context.run, args=(self._main,), daemon=True)
+
+    def _main(self) -> None:
+        self.mine.acquire()
+        try:
+            if not self.left:
+                grid.set(self.here)
+                self.body()
+            self.given = None
+        except _Left:
+            pass
+        except BaseException as why:
+            self.failure = why
+        self.others.release()
+
+    def resume(self, answer: Any) -> Any:
+        """Run to the next collective operation, and give what the thread asks for; None at its end."""
+        self.given = answer
+        self.mine.release()
+        self.others.acquire()
+        if self.failure is not None:
+            raise self.failure
+        return self.given
+
+    def meet(self, *request: Any) -> Any:
+        """Called by the thread: wait for the others; what it gets."""
+        self.given = request
+        self.others.release()
+        self.mine.acquire()
+        if self.left:
+            raise _Left
+        return self.given
+
+    def leave(self) -> None:
+        """End the thread, wherever it is."""
+        self.left = True
+        self.mine.release()
+        self.thread.join()
+
+
+def run(here: Grid, indices: list[tuple[int, ...]], block_dim: int, body: Callable[[], None]) -> None:
+    """Run `body` for every thread of the launch; `here.index` tells which one it was when that raises."""
+    shared: dict[int, dict[Any, ArrayCells]] = {}
+
+    def start(block: Block, thread: int) -> Iterator[Any]:
+        own = Grid(here.dims)
+        own.index = indices[block.number * block_dim + thread]
+        own.worker = worker = Worker(block, thread, block_dim, shared.setdefault(block.number, {}), body, own)
+        worker.thread.start()
+        answer: Any = None
+        try:
+            while (request := worker.resume(answer)) is not None:
+                answer = yield request
+        finally:
+            worker.leave()
+
+    def told(thread: int) -> None:
+        here.index = indices[thread]
+
+    run_blocks(start, len(indices), block_dim, told)
+
+
+# -- intrinsics -------------------------------------------------------------------------------------------------------
+
+
+def _worker(name: str) -> Worker:
+    here = grid.get()
+    if here is None or here.worker is None:
+        raise RuntimeError(f"wp.{name}() has a value only inside a kernel")
+    return here.worker
+
+
+def block_dim() -> int32:
+    """How many threads a block has; 1 outside of kernels."""
+    here = grid.get()
+    return int32(1 if here is None or here.worker is None else here.worker.size)
+
+
+def thread_index() -> int32:
+    """Index of the thread within its block."""
+    return int32(_worker("thread_index").index)
+
+
+def block_index() -> int32:
+    """Index of the block."""
+    return int32(_worker("block_index").block)
+
+
+def lane() -> int32:
+    """Index of the thread within its warp."""
+    return int32(_worker("lane").index % WARP)
+
+
+def shared_array(shape: Any, dtype: Any) -> ArrayCells:
+    """The array of the block that belongs to the place of the call."""
+    worker = _worker("shared_array")
+    place = _calls(sys._getframe(1))
+    if place not in worker.shared:
+        extents = shape if isinstance(shape, tuple) else (shape,)
+        worker.shared[place] = LocalCells(FixedArray(type_of(dtype), tuple(int(n) for n in extents))).view()
+    return worker.shared[place]
+
+
+def _calls(frame: FrameType | None) -> tuple[Any, ...]:
+    """The places of the calls that led here, which tell one call of a function from another."""
+    found: list[Any] = []
+    while frame is not None and frame.f_code is not Worker._main.__code__:
+        found += [frame.f_code, frame.f_lasti]
+        frame = frame.f_back
+    return tuple(found)
+
+
+def syncthreads() -> None:
+    """Wait for the other threads of the block."""
+    _worker("syncthreads").meet(Site("barrier"))
+
+
+def _shuffle(name: str, kind: str) -> Callable[[Any, Any], Any]:
+    def shuffle(value: Any, lane: Any) -> Any:
+        return copy.copy(_worker(name).meet(Site("shuffle", kind), typed(value), int(lane)))
+
+    shuffle.__name__ = shuffle.__qualname__ = name
+    return shuffle
+
+
+def ballot(predicate: Any) -> uint32:
+    """What the threads of the warp say, a bit for each."""
+    return uint32(_worker("ballot").meet(Site("ballot"), bool(predicate)))
+
+
+TABLE |= {
+    "block_dim": block_dim,
+    "thread_index": thread_index,
+    "block_index": block_index,
+    "lane": lane,
+    "shared_array": shared_array,
+    "syncthreads": syncthreads,
+    "shuffle": _shuffle("shuffle", "lane"),
+    "shuffle_up": _shuffle("shuffle_up", "up"),
+    "shuffle_down": _shuffle("shuffle_down", "down"),
+    "shuffle_xor": _shuffle("shuffle_xor", "xor"),
+    "ballot": ballot,
+}
