@@ -111,7 +111,7 @@ def run_blocks(start: Callable[[Block, int], Any], threads: int, block_dim: int,
 
 
 def _answers(block: Block, asked: list[tuple]) -> list[Any]:
-    """What each thread gets from the collective operation that all have come to; none where all have come to the end."""
+    """What each thread gets from the collective operation that all have come to; nothing where all have ended."""
     if len({request and request[0] for request in asked}) > 1:
         raise Trap("threads of a block come to different collective operations")
     if asked[0] is None:
