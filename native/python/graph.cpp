@@ -1,5 +1,6 @@
 // A graph: work that was captured once and is done again without Python code in between. A node is a recorded launch, a
-// call of a native function with its arguments, another graph, or a graph that depends on a condition in memory.
+// call of a native function with its arguments, another graph, or a graph that depends on a condition in memory. That
+// of a GPU is a graph of the driver, which is the only node.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "gil.h"
+#include "gpu_graph.h"
 #include "plan.h"
 #include "warp_core/pool.h"
 
@@ -38,6 +40,12 @@ class Pace {
     int64_t last_ = now_ns();
 };
 
+// What a run of a graph has: the stream for GPUs, and the pace.
+struct Turn {
+    cuda::Stream stream;
+    Pace pace{};
+};
+
 struct LaunchNode {
     nb::object launch;
 };
@@ -56,7 +64,10 @@ struct WhileNode {
     nb::object array, body;
     const int32_t* condition;
 };
-using Work = std::variant<LaunchNode, CallNode, ChildNode, IfNode, WhileNode>;
+struct GpuNode {
+    nb::object graph;
+};
+using Work = std::variant<LaunchNode, CallNode, ChildNode, IfNode, WhileNode, GpuNode>;
 
 struct Node {
     Work work;
@@ -64,22 +75,22 @@ struct Node {
     nb::object keep;  // what the work points to
 };
 
-const char* const kKinds[] = {"launch", "call", "graph", "if", "while"};
+const char* const kKinds[] = {"launch", "call", "graph", "if", "while", "gpu"};
 
 class Graph {
   public:
     void add(Work work, std::string label, nb::object keep = nb::none()) {
         nodes_.push_back({std::move(work), std::move(label), std::move(keep)});
     }
-    void run() {
-        Pace pace;
-        run(pace);
+    void run(cuda::Stream stream) {
+        Turn turn{stream};
+        run(turn);
     }
-    void run(Pace& pace) {
+    void run(Turn& turn) {
         // By index: what runs may be Python code, which cannot add nodes to a finished graph but may look at it.
         for (size_t i = 0; i < nodes_.size(); ++i) {
-            std::visit([&](const auto& work) { execute(work, pace); }, nodes_[i].work);
-            pace.step();
+            std::visit([&](const auto& work) { execute(work, turn); }, nodes_[i].work);
+            turn.pace.step();
         }
     }
     const std::vector<Node>& nodes() const { return nodes_; }
@@ -87,23 +98,24 @@ class Graph {
     int traverse(visitproc visit, void* arg) const;
 
   private:
-    static void execute(const LaunchNode& node, Pace&) { run_launch(node.launch); }
-    static void execute(const CallNode& node, Pace&) {
+    static void execute(const LaunchNode& node, Turn&) { run_launch(node.launch); }
+    static void execute(const CallNode& node, Turn&) {
         nb::object result = nb::steal(PyObject_CallObject(node.function.ptr(), node.args.ptr()));
         if (!result.is_valid()) throw nb::python_error();
     }
-    static void execute(const ChildNode& node, Pace& pace) { run_graph(node.graph, pace); }
-    static void execute(const IfNode& node, Pace& pace) {
-        run_graph(*node.condition ? node.on_true : node.on_false, pace);
+    static void execute(const ChildNode& node, Turn& turn) { run_graph(node.graph, turn); }
+    static void execute(const IfNode& node, Turn& turn) {
+        run_graph(*node.condition ? node.on_true : node.on_false, turn);
     }
-    static void execute(const WhileNode& node, Pace& pace) {
+    static void execute(const WhileNode& node, Turn& turn) {
         while (*node.condition) {
-            run_graph(node.body, pace);
-            pace.step();
+            run_graph(node.body, turn);
+            turn.pace.step();
         }
     }
-    static void run_graph(const nb::object& graph, Pace& pace) {
-        if (!graph.is_none()) nb::inst_ptr<Graph>(graph)->run(pace);
+    static void execute(const GpuNode& node, Turn& turn) { run_gpu_graph(node.graph, turn.stream); }
+    static void run_graph(const nb::object& graph, Turn& turn) {
+        if (!graph.is_none()) nb::inst_ptr<Graph>(graph)->run(turn);
     }
 
     std::vector<Node> nodes_;
@@ -117,6 +129,7 @@ std::vector<nb::handle> objects(const Node& node) {
         std::vector<nb::handle> operator()(const ChildNode& n) { return {n.graph}; }
         std::vector<nb::handle> operator()(const IfNode& n) { return {n.array, n.on_true, n.on_false}; }
         std::vector<nb::handle> operator()(const WhileNode& n) { return {n.array, n.body}; }
+        std::vector<nb::handle> operator()(const GpuNode& n) { return {n.graph}; }
     };
     auto found = std::visit(Collect{}, node.work);
     found.push_back(node.keep);
@@ -172,11 +185,11 @@ void bind_graphs(nb::module_& m) {
         .def(nb::init<>())
         .def(
             "add_launch",
-            [](Graph& g, nb::object launch, std::string label) {
+            [](Graph& g, nb::object launch, std::string label, nb::object keep) {
                 if (!is_launch(launch)) throw nb::type_error("expected a recorded launch");
-                g.add(LaunchNode{std::move(launch)}, std::move(label));
+                g.add(LaunchNode{std::move(launch)}, std::move(label), std::move(keep));
             },
-            nb::arg("launch"), nb::arg("label"))
+            nb::arg("launch"), nb::arg("label"), nb::arg("keep").none() = nb::none())
         .def(
             "add_call",
             [](Graph& g, nb::object function, nb::tuple args, std::string label, nb::object keep) {
@@ -209,7 +222,16 @@ void bind_graphs(nb::module_& m) {
                 g.add(WhileNode{std::move(array), std::move(body), condition}, "while");
             },
             nb::arg("condition"), nb::arg("body"))
-        .def("run", nb::overload_cast<>(&Graph::run))
+        .def(
+            "add_gpu_graph",
+            [](Graph& g, nb::object graph, std::string label, nb::object keep) {
+                if (!is_gpu_graph(graph)) throw nb::type_error("expected a graph of the driver");
+                g.add(GpuNode{std::move(graph)}, std::move(label), std::move(keep));
+            },
+            nb::arg("graph"), nb::arg("label"), nb::arg("keep"))
+        .def(
+            "run", [](Graph& g, uintptr_t stream) { g.run(reinterpret_cast<cuda::Stream>(stream)); },
+            nb::arg("stream") = 0)
         .def("__len__", [](const Graph& g) { return g.nodes().size(); })
         .def_prop_ro("nodes", [](const Graph& g) {
             nb::list out;

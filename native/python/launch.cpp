@@ -174,6 +174,7 @@ class Launch {
     void set_dim(nb::handle d) {
         grid_ = plan_.grid(d.ptr());
         dim = nb::borrow(d);
+        ++version;
     }
 
     void set_params(PyObject* const* values, size_t count) {
@@ -194,6 +195,7 @@ class Launch {
         std::swap(params_[index], fresh);
         if (running_) retired_.push_back(std::move(fresh.pins));
         strided_ = std::any_of(params_.begin(), params_.end(), [](const Param& p) { return p.strided; });
+        ++version;
     }
 
     void set_param_by_name(const std::string& name, PyObject* value) {
@@ -220,6 +222,13 @@ class Launch {
         plan_.run(block->bytes, grid_, strided_);
     }
 
+    int64_t threads() const { return grid_.threads; }
+    void announce_writes() const { plan_.announce_writes(block_.data()->bytes); }
+
+    void update_node(cuda::GraphExec exec, cuda::GraphNode node) {
+        plan_.update_node(exec, node, block_.data()->bytes, grid_, strided_);
+    }
+
     int traverse(visitproc visit, void* arg) const {
         Py_VISIT(kernel.ptr());
         Py_VISIT(plan_object.ptr());
@@ -232,6 +241,7 @@ class Launch {
     }
 
     nb::object kernel, plan_object, dim;
+    uint64_t version = 0;  // of the arguments and dimensions
 
   private:
     struct alignas(64) Line {
@@ -312,6 +322,10 @@ nb::object sequence(nb::handle values) {
 
 bool is_launch(nb::handle object) { return nb::isinstance<Launch>(object); }
 void run_launch(nb::handle launch) { nb::inst_ptr<Launch>(launch)->run(); }
+uint64_t launch_version(nb::handle launch) { return nb::inst_ptr<Launch>(launch)->version; }
+void update_node(nb::handle launch, cuda::GraphExec exec, cuda::GraphNode node) {
+    nb::inst_ptr<Launch>(launch)->update_node(exec, node);
+}
 
 void bind_launch(nb::module_& m) {
     nb::class_<Launch>(
@@ -364,7 +378,12 @@ void bind_launch(nb::module_& m) {
             nb::arg("stream").none() = nb::none(), "Run it.")
         .def_ro("kernel", &Launch::kernel, "The kernel.")
         .def_ro("dim", &Launch::dim, "The launch dimensions.")
+        .def_prop_ro("threads", &Launch::threads, "How many threads it has.")
         .def_ro("plan", &Launch::plan_object, "How native code launches the kernel.");
+    m.def(
+        "announce_writes", [](nb::handle_t<Launch> launch) { nb::inst_ptr<Launch>(launch)->announce_writes(); },
+        nb::arg("launch"));
+    m.def("run_launch", [](nb::handle_t<Launch> launch) { run_launch(launch); }, nb::arg("launch"));
     m.def(
         "set_slow_launch", [](nb::object f) { return std::exchange(module().slow_launch, std::move(f)); },
         nb::arg("function").none());

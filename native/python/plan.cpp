@@ -356,7 +356,7 @@ void Plan::launch(PyObject* dim, PyObject* const* values, size_t count) {
     run(block, g, strided);
 }
 
-// Tells of the memory that the launch may write, which somebody watches. Any kernel may write to gradients.
+// Any kernel may write to gradients.
 void Plan::announce_writes(const std::byte* block) const {
     auto announce = [](const std::byte* at, int ndim, int64_t itemsize, bool writable) {
         wc_array array;
@@ -383,13 +383,28 @@ void Plan::run_on_gpu(const std::byte* block, const Grid& g, bool strided) {
     if (!gpu_entries_[chosen].function) on_missing(chosen);
     if (g.threads == 0) return;
     if (watching()) announce_writes(block);
-    if (on_checked.is_valid() && !on_checked.is_none()) {
+    if (checked()) {
         nb::bytes arguments(reinterpret_cast<const char*>(block), block_size);
         on_checked(chosen, arguments, nb::make_tuple(g.dims[0], g.dims[1], g.dims[2], g.dims[3]), g.threads);
         return;
     }
     cuda::Launch launch{g.threads, {g.dims[0], g.dims[1], g.dims[2], g.dims[3]}, nullptr, {}, {}};
     cuda::launch(gpu_entries_[chosen], block, launch, cuda::stream_of(device_id));
+}
+
+void Plan::update_node(cuda::GraphExec exec, cuda::GraphNode node, const std::byte* block, const Grid& g,
+                       bool strided) {
+    int chosen = strided ? kStrided : kInner;
+    if (!gpu_entries_[chosen].function) on_missing(chosen);
+    if (!node || checked() || g.threads == 0)
+        raise(PyExc_RuntimeError,
+              "kernel `" + name + "`: this launch cannot change in its graph, as it " +
+                  (g.threads == 0 ? "has no threads now"
+                   : checked()    ? "is checked for failures"
+                                  : "had no threads, or is in a condition or a graph within the graph") +
+                  ": capture it again");
+    cuda::Launch launch{g.threads, {g.dims[0], g.dims[1], g.dims[2], g.dims[3]}, nullptr, {}, {}};
+    cuda::update(exec, node, gpu_entries_[chosen], block, launch);
 }
 
 void Plan::run(const std::byte* block, const Grid& g, bool strided) {

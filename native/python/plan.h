@@ -118,6 +118,11 @@ class Plan {
     Grid grid(PyObject* dim) const;
     // Runs the kernel on a packed block. Raises what the kernel, the user (Ctrl-C) or the callbacks raise.
     void run(const std::byte* block, const Grid& grid, bool strided);
+    // Tells of the memory that a run may write, which somebody watches.
+    void announce_writes(const std::byte* block) const;
+    // Lets a node of a graph that was captured of a run make this one from now on.
+    void update_node(cuda::GraphExec exec, cuda::GraphNode node, const std::byte* block, const Grid& grid,
+                     bool strided);
     // Packs `count` arguments and runs.
     void launch(PyObject* dim, PyObject* const* values, size_t count);
     void check_count(size_t count) const;
@@ -143,10 +148,10 @@ class Plan {
     int variant(const Grid& grid, bool strided) const;
     wc_kernel entry(int variant);
     void run_on_gpu(const std::byte* block, const Grid& grid, bool strided);
+    bool checked() const { return on_checked.is_valid() && !on_checked.is_none(); }
     void execute(wc_kernel kernel, int variant, const std::byte* block, const Grid& grid, wc_context& context);
     int64_t chunk(const Grid& grid, double ns_per_thread, bool small) const;
     void report(const wc_context& context, const Grid& grid);
-    void announce_writes(const std::byte* block) const;
 
     void pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
     void pack_buffer(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
@@ -167,6 +172,9 @@ extern PyTypeObject* plan_type;
 // A recorded launch, as Python has it: whether an object is one, and running it.
 bool is_launch(nb::handle object);
 void run_launch(nb::handle launch);
+// A number that changes with the arguments or the dimensions; and what Plan::update_node does.
+uint64_t launch_version(nb::handle launch);
+void update_node(nb::handle launch, cuda::GraphExec exec, cuda::GraphNode node);
 
 [[noreturn]] void raise(PyObject* exception, const std::string& message);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gil.h"
+#include "gpu_graph.h"
 #include "py_array.h"
 #include "warp_core/cuda.h"
 
@@ -206,13 +207,12 @@ void bind_device_memory(nb::module_& m) {
 
 // -- streams and events -----------------------------------------------------------------------------------------------
 
-// Streams keep in order with the null stream, on which memory is given back and which other libraries use.
-constexpr unsigned kInOrder = 0;
-
-Handle create_stream(Handle context, int priority) {
+// Streams in order follow the null stream, on which memory is given back and which other libraries use, and it them.
+Handle create_stream(Handle context, int priority, bool in_order) {
+    constexpr unsigned kInOrder = 0, kApart = 1;
     Current current(pointer<Context>(context));
     Stream stream = nullptr;
-    CALL(cuStreamCreateWithPriority, &stream, kInOrder, priority);
+    CALL(cuStreamCreateWithPriority, &stream, in_order ? kInOrder : kApart, priority);
     return handle(stream);
 }
 
@@ -238,16 +238,17 @@ float elapsed(Handle context, Handle start, Handle end) {
     return milliseconds;
 }
 
-bool is_capturing(Handle context, Handle stream) {
+// 0 if the stream captures nothing, 1 if it does, 2 if it does in vain, as something was done that is not allowed.
+int capturing(Handle context, Handle stream) {
     Current current(pointer<Context>(context));
     int status = 0;
     CALL(cuStreamIsCapturing, pointer<Stream>(stream), &status);
-    return status != 0;
+    return status;
 }
 
 void bind_streams(nb::module_& m) {
-    m.def("is_capturing", &is_capturing, nb::arg("context"), nb::arg("stream"));
-    m.def("create_stream", &create_stream, nb::arg("context"), nb::arg("priority"));
+    m.def("capturing", &capturing, nb::arg("context"), nb::arg("stream"));
+    m.def("create_stream", &create_stream, nb::arg("context"), nb::arg("priority"), nb::arg("in_order") = true);
     m.def(
         "destroy_stream",
         [](Handle context, Handle stream) {
@@ -387,6 +388,7 @@ void bind_code(nb::module_& m) {
 void bind_cuda(nb::module_& parent) {
     nb::module_ m = parent.def_submodule("cuda", "The CUDA driver; see native/python/py_cuda.cpp.");
     nb::exception<Error>(m, "Error", PyExc_RuntimeError);
+    bind_gpu_graphs(m);
     bind_devices(m);
     bind_device_memory(m);
     bind_streams(m);

@@ -32,6 +32,9 @@ Driver find_functions(void* library) {
     if (!found.name) throw std::runtime_error("the CUDA driver is too old: it has no " #name "; 12.0 is enough");
     WC_CUDA_REQUIRED(WC_CUDA_FIND)
 #undef WC_CUDA_FIND
+#define WC_CUDA_LOOK(name, parameters) found.name = reinterpret_cast<decltype(found.name)>(dlsym(library, #name));
+    WC_CUDA_OPTIONAL(WC_CUDA_LOOK)
+#undef WC_CUDA_LOOK
     return found;
 }
 
@@ -89,6 +92,15 @@ void launch(const Entry& entry, const void* block, const Launch& launch, Stream 
     check(driver().cuLaunchKernel(entry.function, blocks_of(entry, launch.threads), 1, 1, entry.block_dim, 1, 1, 0,
                                   stream, parameters, nullptr),
           "cuLaunchKernel");
+}
+
+void update(GraphExec exec, GraphNode node, const Entry& entry, const void* block, const Launch& launch) {
+    Current current(entry.context);
+    void* parameters[] = {const_cast<void*>(block), const_cast<Launch*>(&launch)};
+    KernelNodeParams params{
+        entry.function, blocks_of(entry, launch.threads), 1, 1, entry.block_dim, 1, 1, 0, parameters, nullptr, nullptr,
+        entry.context};
+    check(driver().cuGraphExecKernelNodeSetParams_v2(exec, node, &params), "cuGraphExecKernelNodeSetParams");
 }
 
 void fill(Pointer to, size_t nbytes, const void* pattern, size_t size, Stream stream) {

@@ -57,8 +57,8 @@ _HOMES = {
         set_mempool_access_enabled set_mempool_enabled set_mempool_release_threshold set_peer_access_enabled""",
     "runtime.timer": "ScopedTimer",
     "runtime.launch": "launch launch_tiled Launch init",
-    "runtime.graph": """Graph ScopedCapture capture_begin capture_debug_dot_print capture_end capture_if capture_launch
-        capture_while is_conditional_graph_supported""",
+    "runtime.graph": """CaptureMode Graph ScopedCapture capture_begin capture_debug_dot_print capture_end capture_if
+        capture_launch capture_while is_conditional_graph_supported""",
     "runtime.tape": "Tape",
     "runtime.checkpointed": "checkpointed",
     "runtime.jvp": "jvp",

@@ -2437,6 +2437,7 @@ from .runtime.timer import ScopedTimer as ScopedTimer
 from .runtime.launch import Launch as Launch
 from .runtime.launch import init as init
 from .runtime.launch import launch_tiled as launch_tiled
+from .runtime.graph import CaptureMode as CaptureMode
 from .runtime.graph import Graph as Graph
 from .runtime.graph import ScopedCapture as ScopedCapture
 from .runtime.graph import capture_begin as capture_begin

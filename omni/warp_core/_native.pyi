@@ -445,17 +445,25 @@ class Launch:
     @property
     def dim(self) -> Any: ...
     @property
+    def threads(self) -> int: ...
+    @property
     def plan(self) -> Plan: ...
 
+def announce_writes(launch: Launch) -> None:
+    """Tell who watches memory that a recorded launch may write there."""
+
+def run_launch(launch: Launch) -> None:
+    """Run a recorded launch, whatever is captured."""
+
 cuda: Any
-"""The CUDA driver: functions of native/python/py_cuda.cpp, which need `cuda.load` first."""
+"""The CUDA driver: functions of native/python/py_cuda.cpp and gpu_graph.cpp, which need `cuda.load` first."""
 
 class Graph:
     """What was captured: launches, copies and fills, done again by `wp.capture_launch`."""
 
     def __init__(self) -> None: ...
     def __len__(self) -> int: ...
-    def add_launch(self, launch: Launch, label: str) -> None: ...
+    def add_launch(self, launch: Launch, label: str, keep: Any = None) -> None: ...
     def add_call(self, function: Callable[..., Any], args: tuple, label: str, keep: Any = None) -> None:
         """Add a call. `keep` is what the arguments point to."""
 
@@ -464,7 +472,12 @@ class Graph:
         """Add a choice by the first element of an int32 array."""
 
     def add_while(self, condition: Any, body: Graph) -> None: ...
-    def run(self) -> None: ...
+    def add_gpu_graph(self, graph: Any, label: str, keep: Any) -> None:
+        """Add a graph of the driver, a `cuda.GpuGraph`. `keep` is what its nodes point to."""
+
+    def run(self, stream: int = 0) -> None:
+        """Do it all, what is a GPU's on that stream."""
+
     @property
     def nodes(self) -> list[tuple[str, str, tuple[Graph | None, ...]]]:
         """Kind, label and inner graphs of each node."""

@@ -13,6 +13,7 @@ from omni.warp_core.codegen.target import CUDA_ARCHITECTURES, GpuOptions, cuda
 from omni.warp_core.codegen.toolchain import ToolchainError
 from omni.warp_core.compiler import Artifact, CompileRequest, compile
 from omni.warp_core.runtime import artifact as codec
+from omni.warp_core.runtime import gpu_graphs
 
 KNOWN = GpuOptions(aligned=True, disjoint=True)
 needs_ptxas = pytest.mark.skipif(ptx.find_ptxas() is None, reason="no ptxas: pip install nvidia-cuda-nvcc")
@@ -192,6 +193,17 @@ def test_machine_code_is_made_if_asked_for():
     assert made.machine_code.startswith(b"\x7fELF")
     assert ".maxntid 128" in made.code.decode() and ".maxnreg 32" in made.code.decode()
     assert codec.from_bytes(codec.to_bytes(made)) == made
+
+
+@needs_ptxas
+@pytest.mark.parametrize("capability", [75, 80, 90, 100, 120])
+def test_the_kernel_that_sets_conditions_of_graphs(capability):
+    """The driver has the function that it calls: ptxas knows it, and refuses names that nobody defines."""
+    text = gpu_graphs.condition_image().decode()
+    made = ptx.assemble(text, cuda(capability))
+    assert made is not None and made[0].startswith(b"\x7fELF")
+    with pytest.raises(ToolchainError, match="Unresolved extern function"):
+        ptx.assemble(text.replace("cudaGraphSetConditional", "cudaGraphSetSomething"), cuda(capability))
 
 
 # -- lines ----------------------------------------------------------------------------------------------------------

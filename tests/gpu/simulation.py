@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import omni.warp_core as wp
-from omni.warp_core.runtime import plans
+from omni.warp_core.runtime import gpu_graphs, plans
 
 SOURCE = Path(__file__).parent / "simulator" / "driver.cpp"
 HEADERS = Path(__file__).parents[2] / "native" / "include"
@@ -23,7 +23,8 @@ _kept: list = []
 
 def built() -> Path:
     """The simulator as a library, built if its source has changed."""
-    name = f"omni_warp_simulator_{hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:16]}.so"
+    texts = b"".join(path.read_bytes() for path in sorted(SOURCE.parent.iterdir()))
+    name = f"omni_warp_simulator_{hashlib.sha256(texts).hexdigest()[:16]}.so"
     library = Path(tempfile.gettempdir()) / name
     if not library.exists():
         made = library.with_suffix(f".{os.getpid()}")
@@ -54,6 +55,7 @@ def install() -> None:
         return loaded
 
     plans.load = simulated
+    gpu_graphs.condition_image = lambda: b"wc_set_condition 1 0 1\n"  # the simulator knows what that does
 
 
 class _Twin(plans.Loaded):

@@ -154,12 +154,6 @@ def test_the_adjoint_of_a_launch(gpu):
     assert x.grad.list() == [12.0, 8.0, 6.0]
 
 
-def test_graphs_are_refused(gpu):
-    x = wp.zeros(3, dtype=float)
-    with pytest.raises(RuntimeError, match="on GPUs are not captured"), wp.ScopedCapture():
-        wp.launch(double, dim=3, inputs=[x])
-
-
 def test_the_driver_refuses_a_launch(gpu, simulated):
     x = wp.ones(3, dtype=float)
     wp.launch(double, dim=3, inputs=[x])

@@ -16,6 +16,9 @@ using Event = void*;
 using Module = void*;
 using Function = void*;
 using Pool = void*;
+using Graph = void*;
+using GraphNode = void*;
+using GraphExec = void*;
 using Pointer = unsigned long long;
 
 struct Uuid {
@@ -28,6 +31,24 @@ struct MemAccess {
     MemLocation location;
     int flags;
 };
+struct KernelNodeParams {
+    Function function;
+    unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
+    void **parameters, **extra;
+    void* kernel;
+    Context context;
+};
+// A conditional node, with which a graph is made where it has conditions; other kinds of nodes are captured.
+struct ConditionalNodeParams {
+    int type = 13, reserved[3] = {};
+    uint64_t handle = 0;
+    int kind = 0;
+    unsigned size = 1;
+    Graph* bodies = nullptr;
+    Context context = nullptr;
+    uint64_t rest[26] = {};
+};
+static_assert(sizeof(ConditionalNodeParams) == 16 + 29 * 8 + 8);
 
 // name in the library, result, parameters
 #define WC_CUDA_REQUIRED(F)                                                                                     \
@@ -82,12 +103,32 @@ struct MemAccess {
     F(cuModuleGetFunction, (Function*, Module, const char*))                                                    \
     F(cuLaunchKernel,                                                                                           \
       (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**)) \
-    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int*, Function, int, size_t))
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int*, Function, int, size_t))                               \
+    F(cuStreamBeginCapture_v2, (Stream, int))                                                                   \
+    F(cuStreamEndCapture, (Stream, Graph*))                                                                     \
+    F(cuStreamGetCaptureInfo_v2, (Stream, int*, uint64_t*, Graph*, const GraphNode**, size_t*))                 \
+    F(cuStreamUpdateCaptureDependencies, (Stream, GraphNode*, size_t, unsigned))                                \
+    F(cuThreadExchangeStreamCaptureMode, (int*))                                                                \
+    F(cuGraphGetNodes, (Graph, GraphNode*, size_t*))                                                            \
+    F(cuGraphAddChildGraphNode, (GraphNode*, Graph, const GraphNode*, size_t, Graph))                           \
+    F(cuGraphInstantiateWithFlags, (GraphExec*, Graph, unsigned long long))                                     \
+    F(cuGraphLaunch, (GraphExec, Stream))                                                                       \
+    F(cuGraphExecKernelNodeSetParams_v2, (GraphExec, GraphNode, const KernelNodeParams*))                       \
+    F(cuGraphExecDestroy, (GraphExec))                                                                          \
+    F(cuGraphDestroy, (Graph))                                                                                  \
+    F(cuGraphDebugDotPrint, (Graph, const char*, unsigned))
 
-// The functions of the library, all there once `load` has returned.
+// The same, of later drivers: null where they are missing. All are there from 12.4 on.
+#define WC_CUDA_OPTIONAL(F)                                                                     \
+    F(cuStreamBeginCaptureToGraph, (Stream, Graph, const GraphNode*, const void*, size_t, int)) \
+    F(cuGraphAddNode, (GraphNode*, Graph, const GraphNode*, size_t, ConditionalNodeParams*))    \
+    F(cuGraphConditionalHandleCreate, (uint64_t*, Graph, Context, unsigned, unsigned))
+
+// The functions of the library; those that are required are there once `load` has returned.
 struct Driver {
 #define WC_CUDA_POINTER(name, parameters) Result(*name) parameters = nullptr;
     WC_CUDA_REQUIRED(WC_CUDA_POINTER)
+    WC_CUDA_OPTIONAL(WC_CUDA_POINTER)
 #undef WC_CUDA_POINTER
 };
 
@@ -140,6 +181,8 @@ struct Launch {
 // How many blocks such a launch takes. Throws std::length_error for more than a grid can have.
 unsigned blocks_of(const Entry& entry, int64_t threads);
 void launch(const Entry& entry, const void* block, const Launch& launch, Stream stream);
+// Lets a node that was captured of such a launch make this one when the graph is launched next.
+void update(GraphExec exec, GraphNode node, const Entry& entry, const void* block, const Launch& launch);
 
 // The stream that launches on a device go to, by the number of the device.
 constexpr int kMaxDevices = 256;

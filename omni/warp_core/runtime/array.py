@@ -217,7 +217,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             self._refs = data._refs
             return False
         self._allocate(element, source.shape if extents is None else extents, device)
-        memory.copy(self, source)
+        memory.copy(self, source) if source is data else memory.upload(self, source)
         return True
 
     def _tell_copy(self, data: Any) -> None:
@@ -379,7 +379,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         layout = views.index(self._layout(), key)
         if layout.shape:
             return self._view_of(layout)
-        capture.refuse("reading an element")
+        capture.refuse("reading an element", self.device)
         raw = self._numbers()[views.expand(key, self.ndim)]
         owner = self._refs.get(self._address + layout.offset) if self._refs else None
         return elements.get(raw, self._require_element(), self._member, owner)

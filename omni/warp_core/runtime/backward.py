@@ -22,7 +22,7 @@ from ..lang.indexed import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.scalars import uint64
 from ..lang.types import Array, Struct, Type, indexed_array
-from . import claims, gpu_plans, memory, plans, seals
+from . import capture, claims, gpu_plans, memory, plans, seals
 from .array import array
 from .create import zeros
 from .cuts import Cut, Cuts
@@ -106,7 +106,8 @@ class Recorded:
         if _native.watching():  # a gradient may be what the adjoint reads, which must not stay in place then
             for a in self.active:
                 _native.before_write(*memory.span_of(a.grad))
-        plans.plan_for(self.kernel, self.options).launch(self.dim, self.arguments())
+        plan = plans.plan_for(self.kernel, self.options)
+        capture.run(self.kernel, plan, self.dim, self.arguments(), keep=[a.grad for a in self.active])
 
     def arguments(self) -> list[Any]:
         """The arguments, with arrays that the adjoint reads as they were; in a copy if it writes them."""
@@ -259,7 +260,7 @@ def launch_adjoint(
             f"kernel `{kernel.name}` {why}, so its gradient needs the arrays from before and after the launch: record "
             "the launch on a wp.Tape"
         )
-    plans.plan_for(kernel, options).launch(dim, held)
+    capture.run(kernel, plans.plan_for(kernel, options), dim, held, keep=[a.grad for a in arrays])
 
 
 def _options(kernel: Kernel, arrays: Sequence[array], device: Device, block_dim: int) -> plans.Options:

@@ -74,7 +74,7 @@ class Exchange:
         >>> wp.array([1.5, 2.5], dtype=float).numpy()
         array([1.5, 2.5], dtype=float32)
         """
-        capture.refuse("array.numpy()")
+        capture.refuse("array.numpy()", self.device)
         if self.device.is_cuda:
             return memory.from_gpu(self)
         memory.share(self)
@@ -108,7 +108,7 @@ class Exchange:
         >>> wp.array([1.5, 2.5], dtype=float).list()
         [1.5, 2.5]
         """
-        capture.refuse("array.list()")
+        capture.refuse("array.list()", self.device)
         return elements.to_list(self._numbers(), self._require_element(), self._member, references.of(self))
 
     @classmethod

@@ -8,7 +8,7 @@ from .. import tid
 from ..lang.kernel import Kernel, kernel
 from ..lang.scalars import uint8, uint32
 from ..lang.types import Struct, Type, element
-from . import dtypes, recording
+from . import capture, dtypes, recording
 from .array import array, array1d, array2d, array3d, array4d
 from .device import Device
 from .generic import instance_for
@@ -57,7 +57,7 @@ def _run(kernel: Kernel, dim: tuple[int, ...], *args: array) -> None:
     """Launch where the arrays are, beside all that records launches; who writes to arrays so tells of it."""
     instance = instance_for(kernel, args)
     plan = plan_for(instance, options_for(instance, args[0].device), variant_of(args))
-    plan.launch(dim, args)
+    capture.run(instance, plan, dim, args)
 
 
 # -- sums -------------------------------------------------------------------------------------------------------------

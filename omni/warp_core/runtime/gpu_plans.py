@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from .. import _native
 from ..compiler import Artifact
 from ..lang.types import Array
 from ..lang.values import python_type
-from . import gpu_memory, views
+from . import capture, gpu_graphs, gpu_memory, views
 from .array import array
 from .device import CPU
 from .dtypes import element_of
@@ -39,6 +40,23 @@ class Failure(Exception):
         self.thread, self.site, self.values = thread, site, values
 
 
+def _load(artifact: Artifact, device: Any) -> int:
+    try:
+        with gpu_graphs.relaxed():
+            return driver.load_module(device.context, (artifact.machine_code or artifact.code) + b"\0")
+    except driver.Error as why:
+        if capture.gpu() is None or "CAPTURE" not in str(why):
+            raise
+        raise RuntimeError(
+            f"this CUDA driver loads no kernels while a graph is captured: launch them once before, or use a driver of "
+            f"version 12.3 or later ({why})"
+        ) from None
+
+
+def _unload(device: Any, module: int) -> None:
+    capture.when_free(device, lambda: driver.unload_module(device.context, module))
+
+
 class GpuCode:
     """An artifact loaded into a GPU."""
 
@@ -46,8 +64,8 @@ class GpuCode:
         assert artifact.grid is not None
         self.artifact, self.device, self.grid = artifact, device, artifact.grid
         context = device.context
-        module = driver.load_module(context, (artifact.machine_code or artifact.code) + b"\0")
-        weakref.finalize(self, driver.unload_module, context, module).atexit = False
+        module = _load(artifact, device)
+        weakref.finalize(self, _unload, device, module).atexit = False
         self.function = driver.function(context, module, artifact.symbol)
         self.blocks = self._filling() if self.grid.strided else 0
         self.cells = FIRST_CELLS
@@ -87,12 +105,35 @@ class GpuCode:
             for low, kept in backup:
                 gpu_memory.copy(low, self.device, kept.ptr, self.device, kept.nbytes)
 
+    def capture(self, block: bytes, dims: tuple[int, ...], threads: int, report: Callable[[Failure], None]) -> None:
+        """Capture the launch in a graph, which waits and looks for a failure whenever it has been launched."""
+        captured = capture.gpu()
+        record, stashes = self._submit(block, dims, threads)
+        captured.keep(record, *stashes)
+
+        def check() -> None:
+            failure = self._failure(record)
+            if failure is None:
+                return
+            if self.artifact.sites[failure.site].kind == "gradient-memory" and self._grow(failure, threads):
+                raise RuntimeError(
+                    f"kernel `{self.artifact.symbol}`: the memory that its gradient got when the graph was captured "
+                    "is too small, so that gradients are not right: capture the graph again, it will get more"
+                )
+            report(failure)
+
+        captured.checks.append(check)
+
     def _launch(self, block: bytes, dims: tuple[int, ...], threads: int) -> Failure | None:
+        record, _stashes = self._submit(block, dims, threads)
+        return self._failure(record)
+
+    def _submit(self, block: bytes, dims: tuple[int, ...], threads: int) -> tuple[Any, list[Any]]:
+        """Launch, with a record for a failure and stashes, which are returned."""
         device = self.device
         record = gpu_memory.Allocation(device, _FAILURE.size)
         host = (ctypes.c_char * _FAILURE.size).from_buffer_copy(_UNFAILED)
-        address = ctypes.addressof(host)
-        gpu_memory.copy(record.ptr, device, address, CPU, _FAILURE.size)
+        gpu_memory.upload(record.ptr, device, ctypes.addressof(host), _FAILURE.size)
         stashes = [gpu_memory.Allocation(device, n * size) for size, n in self._stash_cells(threads)]
         places = {s: (a.ptr, self.cells) for s, a in zip(self.grid.stashes, stashes)}
         driver.launch(
@@ -107,7 +148,13 @@ class GpuCode:
             [places.get(4, (0, 0)), places.get(8, (0, 0))],
             device.stream.cuda_stream,
         )
-        gpu_memory.copy(address, CPU, record.ptr, device, _FAILURE.size)
+        return record, stashes
+
+    def _failure(self, record: Any) -> Failure | None:
+        """Wait, and look whether a thread has failed."""
+        device = self.device
+        host = (ctypes.c_char * _FAILURE.size)()
+        gpu_memory.copy(ctypes.addressof(host), CPU, record.ptr, device, _FAILURE.size)
         driver.synchronize_stream(device.context, device.stream.cuda_stream)
         thread, site, count, *values = _FAILURE.unpack(host)
         return None if site < 0 else Failure(thread, site, values[:count])

@@ -1,20 +1,22 @@
 """Graphs: launches, copies and fills that are captured once and done again without Python. Start with `capture_begin`.
 
-On the CPU a graph is a list in native code (native/python/graph.cpp).
+On the CPU a graph is a list in native code (native/python/graph.cpp), on a GPU one of the driver (gpu_graphs.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
 from .. import _native
 from ..lang.types import I32
-from . import capture, recording
-from .device import Device, get_device
+from . import capture, gpu_graphs, recording
+from .device import CPU, Device, get_cuda_devices, get_device
 
 __all__ = [
+    "CaptureMode",
     "Graph",
     "ScopedCapture",
     "capture_begin",
@@ -30,6 +32,18 @@ Graph = _native.Graph
 DeviceLike = Device | str | None
 
 
+class CaptureMode(IntEnum):
+    """What a CUDA driver does about calls that are unsafe while a GPU's work is captured, such as others' allocations.
+
+    GLOBAL: such calls of any thread end the capture. THREAD_LOCAL: those of the thread that captures do. RELAXED: none
+    do, and what they do is not captured.
+    """
+
+    GLOBAL = gpu_graphs.GLOBAL
+    THREAD_LOCAL = gpu_graphs.THREAD_LOCAL
+    RELAXED = gpu_graphs.RELAXED
+
+
 def capture_begin(
     device: DeviceLike = None,
     stream: Any = None,
@@ -40,17 +54,19 @@ def capture_begin(
     """Capture what this thread launches, copies and fills from now on, instead of doing it.
 
     Arrays that are made meanwhile belong to the graph. What reads results raises, as there are none yet. Other threads
-    go on as ever.
+    go on as ever. On a GPU what is given to a stream is captured, and to those that are made to wait for it and are
+    waited for in turn; what runs on the CPU meanwhile is done at once.
 
     Args:
-        device: where the graph is to run; by default the current device.
-        stream: accepted; CPU work has no streams.
-        force_module_load: accepted; kernels are compiled when they are captured.
-        external: accepted.
-        capture_mode: accepted.
+        device: where the graph is to run; by default that of `stream`, or the current device.
+        stream: the stream of a GPU whose work is captured; by default the current one.
+        force_module_load: accepted; kernels are compiled and loaded when they are captured. On a GPU that takes a
+            driver of version 12.3 or later, unless they have been launched before.
+        external: whether another library captures the stream already, which also ends the capture and has the graph.
+        capture_mode: what the driver is to do about unsafe calls; by default `CaptureMode.THREAD_LOCAL`.
 
     Raises:
-        RuntimeError: this thread captures a graph already.
+        RuntimeError: this thread captures a graph already, or the driver does not capture the stream.
 
     >>> @wp.kernel
     ... def add(x: wp.array(dtype=float), by: float):
@@ -66,35 +82,52 @@ def capture_begin(
     >>> x.list()
     [6.0, 6.0]
     """
-    get_device(device)
+    where = stream.device if device is None and stream is not None else get_device(device)
     if recording.tape() is not None:
         raise RuntimeError("a tape records, which would take what is captured for done: capture outside of the tape")
-    if capture.current() is not None:
+    if capture.current() is not None or capture.gpu() is not None:
         raise RuntimeError("this thread captures a graph already: end it with wp.capture_end()")
-    capture.begin()
+    if where.is_cuda:
+        mode = CaptureMode.THREAD_LOCAL if capture_mode is None else CaptureMode(capture_mode)
+        gpu_graphs.begin(where, stream, mode, external)
+    else:
+        capture.begin()
 
 
 def capture_end(device: DeviceLike = None, stream: Any = None) -> Graph:
     """Stop capturing.
 
     Args:
-        device: accepted; the graph is that of `capture_begin`.
-        stream: accepted.
+        device: where the capture was begun, which need not be said.
+        stream: likewise.
 
     Returns:
         The graph, for `capture_launch`.
 
     Raises:
-        RuntimeError: nothing is captured.
+        RuntimeError: nothing is captured, or on another device or stream, and then the capture goes on; or the driver
+            gives no graph because of what was done meanwhile, and then it has ended.
 
     >>> wp.capture_begin()
     >>> x = wp.zeros(2, dtype=float)
     >>> len(wp.capture_end())
     1
     """
-    if capture.current() is None:
-        raise RuntimeError("no graph is captured: begin one with wp.capture_begin()")
-    return capture.end()
+    return _end(device, stream, drop=False)
+
+
+def _end(device: DeviceLike, stream: Any, drop: bool) -> Any:
+    captured = capture.gpu()
+    where = CPU if captured is None else captured.device
+    if captured is None and capture.current() is None:
+        raise RuntimeError("this thread captures no graph: begin one with wp.capture_begin()")
+    if device is not None and get_device(device) is not where:
+        raise RuntimeError(f"the capture was begun on {where}, not on {get_device(device)}: end it there")
+    if captured is None:
+        return capture.end()
+    if stream is not None and stream.cuda_stream != captured.stream.cuda_stream:
+        raise RuntimeError(f"the capture was begun on {captured.stream} at {captured.place}: end it there")
+    return captured.end(drop)
 
 
 def capture_launch(graph: Graph, stream: Any = None) -> None:
@@ -105,11 +138,12 @@ def capture_launch(graph: Graph, stream: Any = None) -> None:
 
     Args:
         graph: what `capture_end` gave.
-        stream: accepted.
+        stream: the stream of a GPU to give it to; by default the current one.
 
     Raises:
         TypeError: `graph` is none.
-        RuntimeError: a tape records, which would not see what the graph does.
+        RuntimeError: a tape records, which would not see what the graph does; or the graph is of another device.
+        KernelError: a thread failed in debug mode.
 
     >>> @wp.kernel
     ... def add(x: wp.array(dtype=float), by: float):
@@ -126,14 +160,34 @@ def capture_launch(graph: Graph, stream: Any = None) -> None:
     [11.0]
     """
     _require_graph("graph", graph)
-    outer = capture.current()
-    if outer is not None:
-        outer.add_graph(graph, "graph")
+    where = device_of_graph(graph)
+    if capture.active() and _embed(graph, where):
         return
     recording.refuse_following("a graph")
     if recording.tape() is not None:
         raise RuntimeError("a tape does not see what a graph launches: launch it outside of the tape")
-    graph.run()
+    if where.is_cpu:
+        graph.run()
+        return
+    gpu_graphs.launch(graph, stream)
+
+
+def device_of_graph(graph: Graph) -> Device:
+    """Where a graph runs."""
+    return getattr(graph, "device", CPU)
+
+
+def _embed(graph: Graph, where: Device) -> bool:
+    """Make a graph a part of the one that this thread captures. Returns whether it captures one."""
+    if where.is_cuda:
+        capture.check_gpu(where)
+        if capture.gpu() is not None:
+            capture.gpu().embed(graph)
+        return capture.gpu() is not None
+    outer = capture.current()
+    if outer is not None:
+        outer.add_graph(graph, "graph")
+    return outer is not None
 
 
 class ScopedCapture:
@@ -159,15 +213,16 @@ class ScopedCapture:
         external: bool = False,
         capture_mode: Any = None,
     ):
-        self.device = get_device(device)
+        self.device = stream.device if device is None and stream is not None else get_device(device)
         self.graph: Graph | None = None
+        self._how = stream, force_module_load, external, capture_mode
 
     def __enter__(self) -> ScopedCapture:
-        capture_begin(self.device)
+        capture_begin(self.device, *self._how)
         return self
 
     def __exit__(self, kind: Any, *rest: object) -> None:
-        graph = capture_end(self.device)
+        graph = _end(self.device, self._how[0], drop=kind is not None)
         self.graph = graph if kind is None else None
 
 
@@ -187,7 +242,7 @@ def capture_if(
         condition: an int32 array; its first element decides, 0 being false.
         on_true: a function that launches, called with `kwargs`, or a graph. None does nothing.
         on_false: the same for the other case.
-        stream: accepted.
+        stream: accepted; on a GPU the current stream is captured.
         kwargs: arguments for the functions.
 
     >>> x, yes = wp.zeros(1, dtype=float), wp.ones(1, dtype=int)
@@ -200,6 +255,9 @@ def capture_if(
     _check_condition(condition)
     graph = capture.current()
     parts = {"on_true": on_true, "on_false": on_false}
+    if capture.gpu() is not None:
+        capture.gpu().choose(condition, *(p if p is None else _work(name, p, kwargs) for name, p in parts.items()))
+        return
     if graph is not None:
         graph.add_if(condition, *(None if p is None else _part(name, p, kwargs) for name, p in parts.items()))
         return
@@ -215,7 +273,7 @@ def capture_while(condition: Any, while_body: Callable[..., Any] | Graph, stream
     Args:
         condition: an int32 array whose first element decides before every round; something in the body must change it.
         while_body: a function that launches, called with `kwargs`, or a graph.
-        stream: accepted.
+        stream: accepted; on a GPU the current stream is captured.
         kwargs: arguments for the function.
 
     >>> @wp.kernel
@@ -234,18 +292,21 @@ def capture_while(condition: Any, while_body: Callable[..., Any] | Graph, stream
     if graph is not None:
         graph.add_while(condition, _part("while_body", while_body, kwargs))
         return
+    if capture.gpu() is not None:
+        capture.gpu().repeat(condition, _work("while_body", while_body, kwargs))
+        return
     _check_part("while_body", while_body)
     while _holds(condition):
         _do(while_body, kwargs)
 
 
 def is_conditional_graph_supported() -> bool:
-    """Whether graphs can have conditions: on the CPU, always.
+    """Whether graphs can have conditions: on the CPU always, on GPUs with a driver of version 12.4 or later.
 
     >>> wp.is_conditional_graph_supported()
     True
     """
-    return True
+    return not get_cuda_devices() or gpu_graphs.driver.has_conditions()
 
 
 def _check_condition(condition: Any) -> None:
@@ -265,6 +326,12 @@ def _do(what: Any, kwargs: dict[str, Any]) -> None:
         capture_launch(what)
     elif what is not None:
         what(**kwargs)
+
+
+def _work(name: str, what: Any, kwargs: dict[str, Any]) -> Callable[[], None]:
+    """What does one part now."""
+    _check_part(name, what)
+    return lambda: _do(what, kwargs)
 
 
 def _check_part(name: str, what: Any) -> None:
@@ -300,7 +367,7 @@ def capture_debug_dot_print(graph: Graph, path: str, verbose: bool = True) -> No
     Args:
         graph: what `capture_end` gave.
         path: the file to write.
-        verbose: whether nodes show their launch dimensions and byte counts.
+        verbose: whether nodes show their launch dimensions and byte counts; on a GPU all that the driver tells.
 
     >>> import tempfile
     >>> x = wp.zeros(2, dtype=float)
@@ -312,6 +379,9 @@ def capture_debug_dot_print(graph: Graph, path: str, verbose: bool = True) -> No
     n0 [label="fill 8 bytes"];
     """
     _require_graph("graph", graph)
+    if device_of_graph(graph).is_cuda:
+        gpu_graphs.draw(graph, path, verbose)
+        return
     lines = ["digraph {", "  node [shape=box];", *_drawn(graph, "n", verbose), "}", ""]
     Path(path).write_text("\n".join(lines), encoding="utf-8")
 

@@ -157,10 +157,7 @@ def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _
         return _interpret(InterpretedLaunch(instance, dim, args, how.block_dim), how.record_cmd)
     options = options_for(instance, block_dim=_block_dim(instance, how.block_dim, how.device))
     plan = _ready(kernel, instance, options, args)
-    if how.record_cmd or capture.current() is not None:
-        recorded = Launch(instance, plan, dim, args)
-        return recorded if how.record_cmd else recorded.launch()
-    return plan.launch(dim, args)
+    return Launch(instance, plan, dim, args) if how.record_cmd else capture.run(instance, plan, dim, args)
 
 
 def _ready(kernel: Kernel, instance: Kernel, options: Options, args: Sequence[Any]) -> Any:
@@ -174,10 +171,9 @@ def _ready(kernel: Kernel, instance: Kernel, options: Options, args: Sequence[An
 
 
 def _run_on_gpu(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
-    capture.refuse(f"kernel `{kernel.name}`: launches on GPUs are not captured in this version; this one was made")
     options = options_for(instance, how.device, _block_dim(instance, how.block_dim, how.device))
     plan = _ready(kernel, instance, options, args)
-    return Launch(instance, plan, dim, args) if how.record_cmd else plan.launch(dim, args)
+    return Launch(instance, plan, dim, args) if how.record_cmd else capture.run(instance, plan, dim, args)
 
 
 def _block_dim(kernel: Kernel, value: Any, device: Device) -> int:

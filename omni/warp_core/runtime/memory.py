@@ -50,7 +50,7 @@ def put(target: Any, numbers: np.ndarray) -> None:
     if target.device.is_cuda:
         host = type(target)._empty(target._require_element(), target.shape, CPU)
         assign(host._numbers(), numbers)
-        _copy_elements(target, host, 0, 0, target.size)
+        upload(target, host)
     else:
         assign(target._numbers(), numbers)
 
@@ -71,6 +71,7 @@ def fill(target: Any, pattern: bytes) -> None:
 def _fill_on_gpu(target: Any, pattern: bytes) -> None:
     _native.before_write(*span_of(target))
     if target.is_contiguous:
+        _keep(target)
         gpu_memory.fill(target.device, target._address, target.capacity, pattern)
         return
     dense = type(target)._empty(target._require_element(), target.shape, target.device)
@@ -189,9 +190,43 @@ def _copy_with_gpus(dest: Any, src: Any, dest_offset: int, src_offset: int, n: i
     if not src.is_contiguous or overlap(dest, src):
         src = src._copied()
     to = dest if dest.is_contiguous else type(dest)._empty(dest._require_element(), dest.shape, dest.device)
+    _keep(to, src)
+    _check_pinned(to, src)
     gpu_memory.copy(to._address, to.device, src._address, src.device, n * size)
     if to is not dest:
         _copy_elements(dest, to, 0, 0, n)
+
+
+def upload(dest: Any, src: Any) -> None:
+    """Copy an array on the CPU that will not last to one of the same type and shape on a GPU."""
+    _native.before_write(*span_of(dest))
+    if dest._refs is not None:
+        _copy_references(dest, src, 0, 0, src.size)
+    to = dest if dest.is_contiguous else type(dest)._empty(dest._require_element(), dest.shape, dest.device)
+    _keep(to)
+    dense = src.contiguous()
+    gpu_memory.upload(to._address, to.device, dense._address, to.capacity)
+    if to is not dest:
+        _strided_on_gpu(dest, to)
+
+
+def _keep(*arrays: Any) -> None:
+    """Let a graph that is captured on a GPU keep what it copies and fills."""
+    captured = capture.gpu()
+    if captured is not None:
+        captured.keep(*arrays)
+
+
+def _check_pinned(dest: Any, src: Any) -> None:
+    """Refuse copies of pageable memory while a GPU captures: when the graph runs, nobody would wait for them."""
+    if capture.gpu() is None:
+        return
+    for name, a in (("dest", dest), ("src", src)):
+        if a.device.is_cpu and not a.pinned:
+            raise RuntimeError(
+                f"{name}: an array on the CPU that takes part in a graph of a GPU must be pinned, as it is copied when "
+                "the graph runs: make it with pinned=True"
+            )
 
 
 def _strided_on_gpu(dest: Any, src: Any) -> None:

@@ -24,7 +24,7 @@ from ..lang.kernel import Kernel, on_redefinition
 from ..lang.structs import spell
 from ..lang.types import Array, Type, indexed_array, leaves
 from ..lang.values import python_type
-from . import cache, debug, gpu_plans
+from . import cache, capture, debug, gpu_plans
 from .array import array
 from .device import CPU, Device, device_of
 from .indexed import indexedarray
@@ -344,10 +344,17 @@ class _GpuMaker(_Maker):
     def on_checked(self, variant: int, block: bytes, dims: tuple[int, ...], threads: int) -> None:
         """Run a launch that may fail."""
         code = self.codes[variant]
+
+        def report(why: gpu_plans.Failure) -> None:
+            self.on_failure(why.thread, why.site, why.values, dims[: max(1, code.artifact.arity)])
+
+        if capture.gpu() is not None:
+            code.capture(block, dims, threads, report)
+            return
         try:
             code.run(block, dims, threads, gpu_plans.adjoint_spans(block, self._arrays()))
         except gpu_plans.Failure as why:
-            self.on_failure(why.thread, why.site, why.values, dims[: max(1, code.artifact.arity)])
+            report(why)
 
     def _arrays(self) -> list[tuple[int, int, int, bool]]:
         """Of each array of an adjoint its offset in the argument block, dimensions, element size, and whether it is

@@ -71,12 +71,14 @@ class Stream:
     @property
     def is_complete(self) -> bool:
         """Whether all work has been done."""
+        if self.is_capturing:
+            raise RuntimeError(f"{self} is captured: its work is done when the graph is launched")
         return driver.stream_done(self.device.context, self.cuda_stream)
 
     @property
     def is_capturing(self) -> bool:
         """Whether work goes into a graph."""
-        return driver.is_capturing(self.device.context, self.cuda_stream)
+        return driver.capturing(self.device.context, self.cuda_stream) != 0
 
     def record_event(self, event: Event | None = None) -> Event:
         """Let an event happen when the work given so far has been done; makes one if none is given."""
@@ -278,8 +280,8 @@ def synchronize_device(device: DeviceLike = None) -> None:
 
     >>> wp.synchronize_device("cpu")
     """
-    capture.refuse("wp.synchronize_device()")
     found = get_device(device)
+    capture.refuse("wp.synchronize_device()")
     if found.is_cuda:
         driver.synchronize(found.context)
 

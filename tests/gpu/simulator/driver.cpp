@@ -4,273 +4,20 @@
 // - Memory of a device cannot be touched outside of the driver's own work: code of the host that tries ends in SIGSEGV.
 // - Work on streams is put off until something waits for it, so that a missing synchronisation shows as stale data.
 // - Pinned memory is read and written when the work is done, pageable memory when the driver would have.
-// - Capture follows streams through events, and what synchronises meanwhile is refused.
+// - Capture follows streams through events; what synchronises meanwhile, is unsafe by the thread's mode, or uses the
+//   null stream while a stream that keeps in order with it captures, is refused and ends the capture in vain. Graphs
+//   run their nodes in the order of dependencies alone, the latest first, so that a missing one shows.
+// - Copies and fills of memory that was freed fail as kernels do that use an illegal address.
 //
 // "Images" are lines of text: a kernel's name, the address of its code for the CPU (`wc_kernel` of abi.h), the size of
-// its argument block, whether any grid will do. Parameters are those of codegen/nvptx.py. `simulator_fail` makes a later
-// call fail, `simulator_stall` keeps a device busy.
-#include <sys/mman.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <deque>
-#include <functional>
-#include <map>
-#include <mutex>
-#include <set>
-#include <sstream>
-#include <string>
-#include <vector>
-
-#include "warp_core/context.h"
-
-namespace {
-
-enum : int {
-    kSuccess = 0,
-    kInvalidValue = 1,
-    kOutOfMemory = 2,
-    kInvalidDevice = 101,
-    kInvalidImage = 200,
-    kInvalidContext = 201,
-    kPeerAccessUnsupported = 217,
-    kInvalidHandle = 400,
-    kNotFound = 500,
-    kNotReady = 600,
-    kIllegalAddress = 700,
-    kPeerAccessEnabled = 704,
-    kPeerAccessNotEnabled = 705,
-    kLaunchFailed = 719,
-    kCaptureUnsupported = 900,
-    kCaptureInvalidated = 901,
-};
-const std::map<int, const char*> kNames = {
-    {0, "CUDA_SUCCESS"},
-    {1, "CUDA_ERROR_INVALID_VALUE"},
-    {2, "CUDA_ERROR_OUT_OF_MEMORY"},
-    {101, "CUDA_ERROR_INVALID_DEVICE"},
-    {200, "CUDA_ERROR_INVALID_IMAGE"},
-    {201, "CUDA_ERROR_INVALID_CONTEXT"},
-    {217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"},
-    {400, "CUDA_ERROR_INVALID_HANDLE"},
-    {500, "CUDA_ERROR_NOT_FOUND"},
-    {600, "CUDA_ERROR_NOT_READY"},
-    {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
-    {704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED"},
-    {705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED"},
-    {719, "CUDA_ERROR_LAUNCH_FAILED"},
-    {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
-    {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
-};
-
-constexpr size_t kArena = size_t{1} << 28, kAlign = 512;
-using Work = std::function<void()>;
-
-struct Graph {
-    std::vector<Work> work;
-    bool broken = false;
-};
-
-struct Stream;
-struct Mark {  // where an event was recorded: after so many items of a stream
-    Stream* stream = nullptr;
-    uint64_t at = 0;
-    Graph* capture = nullptr;
-    double milliseconds = 0;
-};
-struct Event {
-    Mark mark;
-    bool recorded = false, timing = true;
-};
-
-struct Device;
-struct Stream {
-    Device* device;
-    int priority = 0;
-    std::deque<Work> queue;
-    uint64_t submitted = 0, finished = 0;
-    Graph* capture = nullptr;
-    bool origin = false;
-
-    void submit(Work work) {
-        if (capture) {
-            capture->work.push_back(std::move(work));
-            return;
-        }
-        queue.push_back(std::move(work));
-        ++submitted;
-    }
-    void advance(uint64_t to) {
-        while (finished < to && !queue.empty()) {
-            Work work = std::move(queue.front());
-            queue.pop_front();
-            ++finished;
-            work();
-        }
-    }
-};
-
-struct Device {
-    int ordinal;
-    char* arena = nullptr;
-    std::map<size_t, size_t> taken;  // offset -> size
-    std::set<Device*> peers;
-    Stream null{this};
-    std::set<Stream*> streams{&null};
-    int retained = 0;
-    uint64_t threshold = 0, pool_used = 0, pool_high = 0;
-    std::set<Device*> pool_peers;
-    int failure = 0;  // sticky, as a device's is
-
-    explicit Device(int n) : ordinal(n) {
-        arena = static_cast<char*>(mmap(nullptr, kArena, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-    }
-    bool owns(const void* p) const { return p >= arena && p < arena + kArena; }
-    void* take(size_t n) {
-        n = (n + kAlign - 1) / kAlign * kAlign;
-        size_t at = 0;
-        for (auto [begin, size] : taken) {
-            if (begin - at >= n) break;
-            at = begin + size;
-        }
-        if (at + n > kArena) return nullptr;
-        taken[at] = n;
-        return arena + at;
-    }
-};
-
-// Everything is guarded by one lock; kernels run under it.
-std::recursive_mutex lock;
-std::vector<Device*> devices;
-thread_local std::vector<Device*> current;
-std::set<void*> pinned;
-std::map<std::string, std::pair<int, int>> failures;  // call -> (code, calls to let pass)
-double clock_ms = 0;
-
-struct Kernel {
-    std::string name;
-    wc_kernel entry = nullptr;
-    size_t bytes = 0;
-    bool strided = false;
-};
-struct Launch {  // the second parameter of kernels
-    int64_t threads, dims[4];
-    wc_failure* failure;
-    void* stash[2];
-    int64_t cells[2];
-};
-static_assert(sizeof(Launch) == 80);
-struct Module {
-    std::map<std::string, Kernel> kernels;
-};
-
-// Lets the memory of devices be touched while it lives.
-struct Open {
-    Open() {
-        for (Device* d : devices) mprotect(d->arena, kArena, PROT_READ | PROT_WRITE);
-    }
-    ~Open() {
-        for (Device* d : devices) mprotect(d->arena, kArena, PROT_NONE);
-    }
-};
-
-Device* device_of(const void* p) {
-    for (Device* d : devices)
-        if (d->owns(p)) return d;
-    return nullptr;
-}
-bool is_pinned(const void* p) {
-    auto it = pinned.upper_bound(const_cast<void*>(p));
-    if (it == pinned.begin()) return false;
-    char* start = static_cast<char*>(*--it);
-    size_t size;
-    std::memcpy(&size, start - 64, sizeof size);
-    return static_cast<const char*>(p) < start + size;
-}
-
-int fails(const char* call) {
-    auto it = failures.find(call);
-    if (it == failures.end() || it->second.second-- > 0) return kSuccess;
-    int code = it->second.first;
-    failures.erase(it);
-    if (code == kIllegalAddress || code == kLaunchFailed)
-        if (!current.empty()) current.back()->failure = code;
-    return code;
-}
-
-Stream* stream_of(void* s) { return s ? static_cast<Stream*>(s) : current.empty() ? nullptr : &current.back()->null; }
-
-bool any_capture(Device* d) {
-    for (Stream* s : d->streams)
-        if (s->capture) return true;
-    return false;
-}
-
-// A call that waits is refused while a stream of the context captures.
-int refuse_in_capture(Device* d) {
-    if (!any_capture(d)) return kSuccess;
-    for (Stream* s : d->streams)
-        if (s->capture) s->capture->broken = true;
-    return kCaptureUnsupported;
-}
-
-void drain(Device* d) {
-    Open open;
-    for (Stream* s : d->streams) s->advance(s->submitted);
-}
-
-// The work of earlier calls on a blocking stream comes before that on the null stream, and the other way round.
-void order(Stream* s) {
-    Device* d = s->device;
-    if (s == &d->null) {
-        Open open;
-        for (Stream* other : d->streams)
-            if (other != s) other->advance(other->submitted);
-    } else if (!d->null.queue.empty()) {
-        Open open;
-        d->null.advance(d->null.submitted);
-    }
-}
-
-int copy(void* to, const void* from, size_t n, Stream* s) {
-    if (!s) return kInvalidContext;
-    for (const void* p : {static_cast<const void*>(to), from})
-        if (Device* d = device_of(p); d && d != s->device && !s->device->peers.count(d) && !d->pool_peers.count(s->device)) {
-            // Copies between devices need no peer access: the driver goes through the host.
-        }
-    bool from_host = !device_of(from), to_host = !device_of(to);
-    if (from_host && !is_pinned(from) && !s->capture) {
-        std::vector<char> staged(static_cast<const char*>(from), static_cast<const char*>(from) + n);
-        s->submit([=, staged = std::move(staged)] { std::memcpy(to, staged.data(), n); });
-        return kSuccess;
-    }
-    s->submit([=] { std::memmove(to, from, n); });
-    if (to_host && !is_pinned(to) && !s->capture) {
-        Open open;
-        s->advance(s->submitted);
-    }
-    return kSuccess;
-}
-
-template <class T>
-int set_memory(void* to, T value, size_t count, Stream* s) {
-    if (!s) return kInvalidContext;
-    if (!device_of(to) || reinterpret_cast<uintptr_t>(to) % sizeof(T)) return kInvalidValue;
-    s->submit([=] {
-        for (size_t i = 0; i < count; ++i) std::memcpy(static_cast<char*>(to) + i * sizeof(T), &value, sizeof(T));
-    });
-    return kSuccess;
-}
-
-}  // namespace
+// its argument block, whether any grid will do. Parameters are those of codegen/nvptx.py. `simulator_fail` makes a
+// later call fail, `simulator_stall` keeps a device busy.
+#include "state.h"
 
 #define API extern "C" __attribute__((visibility("default"))) int
-#define ENTER(name)                                     \
-    std::lock_guard guard(lock);                        \
-    if (int code = fails(#name)) return code;           \
+#define ENTER(name)                           \
+    std::lock_guard guard(lock);              \
+    if (int code = fails(#name)) return code; \
     if (!current.empty() && current.back()->failure) return current.back()->failure
 #define NEEDS_CONTEXT \
     if (current.empty()) return kInvalidContext
@@ -427,6 +174,7 @@ API cuMemGetInfo_v2(size_t* free, size_t* total) {
 }
 API cuMemAlloc_v2(void** out, size_t n) {
     ENTER(cuMemAlloc_v2);
+    SAFE;
     NEEDS_CONTEXT;
     if (n == 0) return kInvalidValue;
     *out = current.back()->take(n);
@@ -437,6 +185,7 @@ API cuMemAlloc_v2(void** out, size_t n) {
 }
 API cuMemFree_v2(void* p) {
     ENTER(cuMemFree_v2);
+    SAFE;
     Device* d = device_of(p);
     if (!d) return kInvalidValue;
     drain(d);
@@ -445,8 +194,11 @@ API cuMemFree_v2(void* p) {
 API cuMemAllocAsync(void** out, size_t n, void* s) {
     ENTER(cuMemAllocAsync);
     Stream* stream = stream_of(s);
-    if (!stream) return kInvalidContext;
+    USABLE(stream);
+    // A real driver would make a memory node, which the runtime wants nowhere (gpu_graphs.py).
+    if (stream->capture) return invalidate(stream->capture, kCaptureUnsupported);
     if (n == 0) return kInvalidValue;
+    order(stream);
     Device* d = stream->device;
     *out = d->take(n);
     if (!*out) return kOutOfMemory;
@@ -458,13 +210,17 @@ API cuMemAllocAsync(void** out, size_t n, void* s) {
 API cuMemFreeAsync(void* p, void* s) {
     ENTER(cuMemFreeAsync);
     Stream* stream = stream_of(s);
+    USABLE(stream);
+    if (stream->capture) return invalidate(stream->capture, kCaptureUnsupported);
     Device* d = device_of(p);
     if (!d || !d->taken.count(static_cast<char*>(p) - d->arena)) return kInvalidValue;
+    order(stream);
     stream->submit([=] { d->taken.erase(static_cast<char*>(p) - d->arena); });
     return kSuccess;
 }
 API cuMemHostAlloc(void** out, size_t n, unsigned) {
     ENTER(cuMemHostAlloc);
+    SAFE;
     char* block = static_cast<char*>(std::aligned_alloc(64, (n + 127) / 64 * 64));
     std::memcpy(block, &n, sizeof n);
     *out = block + 64;
@@ -473,6 +229,7 @@ API cuMemHostAlloc(void** out, size_t n, unsigned) {
 }
 API cuMemFreeHost(void* p) {
     ENTER(cuMemFreeHost);
+    SAFE;
     if (!pinned.erase(p)) return kInvalidValue;
     for (Device* d : devices) drain(d);
     std::free(static_cast<char*>(p) - 64);
@@ -531,8 +288,9 @@ API cuMemPoolGetAccess(int* flags, void* pool, const int* location) {
 API cuStreamCreateWithPriority(void** out, unsigned flags, int priority) {
     ENTER(cuStreamCreateWithPriority);
     NEEDS_CONTEXT;
-    if (flags) return kInvalidValue;  // such streams would not keep in order with the null stream
+    if (flags > 1) return kInvalidValue;
     auto* s = new Stream{current.back(), priority};
+    s->apart = flags == 1;
     current.back()->streams.insert(s);
     *out = s;
     return kSuccess;
@@ -548,8 +306,8 @@ API cuStreamDestroy_v2(void* p) {
 API cuStreamSynchronize(void* p) {
     ENTER(cuStreamSynchronize);
     Stream* s = stream_of(p);
-    if (!s) return kInvalidContext;
-    if (s->capture) return refuse_in_capture(s->device);
+    USABLE(s);
+    if (s->capture) return invalidate(s->capture, kCaptureUnsupported);
     order(s);
     Open open;
     s->advance(s->submitted);
@@ -558,7 +316,8 @@ API cuStreamSynchronize(void* p) {
 API cuStreamQuery(void* p) {
     ENTER(cuStreamQuery);
     Stream* s = stream_of(p);
-    if (s->capture) return refuse_in_capture(s->device);
+    USABLE(s);
+    if (s->capture) return invalidate(s->capture, kCaptureUnsupported);
     if (s->queue.empty()) return kSuccess;
     Open open;
     s->advance(s->finished + 1);
@@ -567,14 +326,19 @@ API cuStreamQuery(void* p) {
 API cuStreamWaitEvent(void* p, void* e, unsigned) {
     ENTER(cuStreamWaitEvent);
     Stream* s = stream_of(p);
+    USABLE(s);
     Mark mark = static_cast<Event*>(e)->mark;
     if (!static_cast<Event*>(e)->recorded) return kSuccess;
+    if (mark.capture && mark.capture->ended) return kCaptureIsolation;
     if (mark.capture) {
-        if (s->capture && s->capture != mark.capture) return kCaptureUnsupported;
-        s->capture = mark.capture;  // the fork joins the capture
+        if (s == &s->device->null) return invalidate(mark.capture, kCaptureImplicit);
+        if (s->capture && s->capture != mark.capture)
+            return invalidate(mark.capture, invalidate(s->capture, kCaptureMerge));
+        s->capture = mark.capture;  // a fork joins the capture
+        s->front.insert(mark.front.begin(), mark.front.end());
         return kSuccess;
     }
-    if (s->capture) return kCaptureUnsupported;
+    if (s->capture) return invalidate(s->capture, kCaptureIsolation);
     s->submit([=] { mark.stream->advance(mark.at); });
     return kSuccess;
 }
@@ -591,20 +355,21 @@ API cuEventCreate(void** out, unsigned flags) {
 API cuEventRecord(void* e, void* p) {
     ENTER(cuEventRecord);
     Stream* s = stream_of(p);
+    USABLE(s);
     auto* event = static_cast<Event*>(e);
     event->recorded = true;
     if (s->capture) {
-        event->mark = {s, 0, s->capture};
+        event->mark = {s, 0, s->capture, s->front};
         return kSuccess;
     }
     s->submit([=] { event->mark.milliseconds = clock_ms += 0.5; });
-    event->mark = {s, s->submitted, nullptr};
+    event->mark = {s, s->submitted, nullptr, {}};
     return kSuccess;
 }
 API cuEventSynchronize(void* e) {
     ENTER(cuEventSynchronize);
     Mark& mark = static_cast<Event*>(e)->mark;
-    if (mark.capture) return kCaptureUnsupported;
+    if (mark.capture) return mark.capture->ended ? kCapturedEvent : invalidate(mark.capture, kCapturedEvent);
     if (!mark.stream) return kSuccess;
     Open open;
     mark.stream->advance(mark.at);
@@ -613,6 +378,7 @@ API cuEventSynchronize(void* e) {
 API cuEventQuery(void* e) {
     ENTER(cuEventQuery);
     Mark& mark = static_cast<Event*>(e)->mark;
+    if (mark.capture) return mark.capture->ended ? kCapturedEvent : invalidate(mark.capture, kCapturedEvent);
     if (!mark.stream || mark.stream->finished >= mark.at) return kSuccess;
     Open open;
     mark.stream->advance(mark.stream->finished + 1);
@@ -621,6 +387,7 @@ API cuEventQuery(void* e) {
 API cuEventElapsedTime(float* out, void* a, void* b) {
     ENTER(cuEventElapsedTime);
     auto *start = static_cast<Event*>(a), *end = static_cast<Event*>(b);
+    if (start->mark.capture || end->mark.capture) return kCapturedEvent;
     if (!start->recorded || !end->recorded || !start->timing || !end->timing) return kInvalidHandle;
     for (Event* e : {start, end})
         if (e->mark.stream->finished < e->mark.at) return kNotReady;
@@ -633,6 +400,7 @@ API cuEventDestroy_v2(void*) { return kSuccess; }  // kept: marks in queues may 
 
 API cuModuleLoadDataEx(void** out, const void* image, unsigned, int* options, void** values) {
     ENTER(cuModuleLoadDataEx);
+    SAFE;
     NEEDS_CONTEXT;
     std::istringstream text(static_cast<const char*>(image));
     std::string line;
@@ -655,6 +423,7 @@ API cuModuleLoadDataEx(void** out, const void* image, unsigned, int* options, vo
 }
 API cuModuleUnload(void* m) {
     ENTER(cuModuleUnload);
+    SAFE;
     for (Device* d : devices) drain(d);
     delete static_cast<Module*>(m);
     return kSuccess;
@@ -676,21 +445,12 @@ API cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
                    void* s, void** params, void**) {
     ENTER(cuLaunchKernel);
     Stream* stream = stream_of(s);
-    if (!stream) return kInvalidContext;
+    USABLE(stream);
     if (gx == 0 || gy != 1 || gz != 1 || bx == 0 || bx > 1024 || by != 1 || bz != 1) return kInvalidValue;
+    Work work = call_of(static_cast<Kernel*>(f), params, int64_t{gx} * bx);
+    if (!work) return kInvalidValue;
     order(stream);
-    auto* kernel = static_cast<Kernel*>(f);
-    std::vector<std::max_align_t> block(kernel->bytes / sizeof(std::max_align_t) + 1);
-    std::memcpy(block.data(), params[0], kernel->bytes);
-    Launch launch;
-    std::memcpy(&launch, params[1], sizeof launch);
-    if (!kernel->strided && int64_t{gx} * bx < launch.threads) return kInvalidValue;
-    stream->submit([=] {
-        wc_context context;
-        kernel->entry(block.data(), launch.dims, 0, launch.threads, &context);
-        std::fwrite(context.printed.data(), 1, context.printed.size(), stdout);
-        if (launch.failure) *launch.failure = context.failure;
-    });
+    stream->submit(std::move(work), true);
     return kSuccess;
 }
 API cuOccupancyMaxActiveBlocksPerMultiprocessor(int* out, void*, int block, size_t) {
@@ -698,49 +458,4 @@ API cuOccupancyMaxActiveBlocksPerMultiprocessor(int* out, void*, int block, size
     return kSuccess;
 }
 
-// -- graphs -----------------------------------------------------------------------------------------------------------
-
-API cuStreamBeginCapture_v2(void* p, int) {
-    ENTER(cuStreamBeginCapture_v2);
-    Stream* s = stream_of(p);
-    if (!p || s->capture) return kCaptureUnsupported;
-    s->capture = new Graph;
-    s->origin = true;
-    return kSuccess;
-}
-API cuStreamEndCapture(void* p, void** out) {
-    ENTER(cuStreamEndCapture);
-    auto* s = static_cast<Stream*>(p);
-    if (!s->capture || !s->origin) return kInvalidValue;
-    Graph* graph = s->capture;
-    for (Stream* other : s->device->streams)
-        if (other->capture == graph) other->capture = nullptr;
-    s->origin = false;
-    *out = graph->broken ? nullptr : graph;
-    return graph->broken ? kCaptureInvalidated : kSuccess;
-}
-API cuStreamIsCapturing(void* p, int* out) {
-    *out = stream_of(p) && stream_of(p)->capture ? 1 : 0;
-    return kSuccess;
-}
-API cuGraphInstantiateWithFlags(void** out, void* g, unsigned long long) {
-    ENTER(cuGraphInstantiateWithFlags);
-    *out = g;
-    return kSuccess;
-}
-API cuGraphLaunch(void* g, void* p) {
-    ENTER(cuGraphLaunch);
-    Stream* s = stream_of(p);
-    order(s);
-    for (const Work& work : static_cast<Graph*>(g)->work) s->submit(work);
-    return kSuccess;
-}
-API cuGraphExecDestroy(void*) { return kSuccess; }
-API cuGraphDestroy(void*) { return kSuccess; }
-API cuGraphDebugDotPrint(void* g, const char* path, unsigned) {
-    FILE* file = std::fopen(path, "w");
-    if (!file) return kInvalidValue;
-    std::fprintf(file, "digraph { /* %zu nodes */ }\n", static_cast<Graph*>(g)->work.size());
-    std::fclose(file);
-    return kSuccess;
-}
+#include "graphs.h"

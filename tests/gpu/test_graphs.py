@@ -1,0 +1,529 @@
+"""Graphs of GPUs: what is captured is done when the graph is launched, and a capture that fails leaves all in order."""
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+
+@wp.kernel
+def add(x: wp.array(dtype=float), by: float):
+    i = wp.tid()
+    x[i] += by
+
+
+@wp.kernel
+def scale(x: wp.array(dtype=float), y: wp.array(dtype=float), by: float):
+    i = wp.tid()
+    y[i] = x[i] * by
+
+
+@wp.kernel
+def count_down(left: wp.array(dtype=int), rounds: wp.array(dtype=int)):
+    left[0] -= 1
+    rounds[0] += 1
+
+
+@wp.kernel
+def check(x: wp.array(dtype=float)):
+    i = wp.tid()
+    assert x[i] < 2.5, "too large"
+    x[i] += 1.0
+
+
+@wp.kernel
+def power(x: wp.array(dtype=float), y: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    p = float(x[i]) / x[i]
+    for _ in range(n):
+        p = p * x[i]
+    y[i] = p
+
+
+@pytest.fixture(autouse=True)
+def no_capture_is_left(gpu):
+    """Whatever happened in a test, the stream works as before."""
+    yield
+    assert not gpu.is_capturing
+    assert wp.ones(2, dtype=float, device=gpu).list() == [1.0, 1.0]
+
+
+def test_a_simulation_is_the_same_with_and_without_a_graph(gpu):
+    start = np.random.default_rng(0).normal(size=1000).astype(np.float32)
+    plain, captured = (wp.array(start, dtype=float) for _ in range(2))
+
+    def step(x, y):
+        for i in range(5):
+            wp.launch(scale, dim=x.size, inputs=[x, y, 0.5 + i])
+            wp.launch(add, dim=x.size, inputs=[y, 0.25])
+            wp.copy(x, y)
+            x[10:20] = y[30:40]
+            wp.copy(x[::2], y[::2])
+        y.zero_()
+
+    for _ in range(3):
+        step(plain, wp.zeros(1000, dtype=float))
+    with wp.ScopedCapture() as capture:
+        assert gpu.is_capturing
+        step(captured, wp.zeros(1000, dtype=float))
+    assert capture.graph.device is gpu
+    np.testing.assert_array_equal(captured.numpy(), start)
+    for _ in range(3):
+        wp.capture_launch(capture.graph)
+    np.testing.assert_array_equal(captured.numpy(), plain.numpy())
+
+
+def test_kernels_that_were_never_launched_are_captured(gpu):
+    @wp.kernel
+    def fresh(x: wp.array(dtype=float)):
+        i = wp.tid()
+        x[i] = 7.0
+
+    x = wp.zeros(3, dtype=float)
+    with wp.ScopedCapture(force_module_load=True) as capture:
+        wp.launch(fresh, dim=3, inputs=[x])
+    wp.capture_launch(capture.graph)
+    assert x.list() == [7.0] * 3
+
+
+def test_memory_of_a_graph_lives_as_long_as_graph_and_array(gpu):
+    with wp.ScopedCapture() as capture:
+        inner = wp.full(100, 2.0, dtype=float)
+        out = wp.empty(100, dtype=float)
+        wp.launch(scale, dim=100, inputs=[inner, out, 3.0])
+    del inner
+    gc.collect()
+    wp.zeros(100, dtype=float)  # would take the memory, were it free
+    wp.capture_launch(capture.graph)
+    del capture
+    gc.collect()
+    assert out.list() == [6.0] * 100
+
+
+def test_memory_is_given_back_with_the_graph(gpu, simulated):
+    with wp.ScopedCapture():  # what is made once
+        wp.launch(add, dim=1, inputs=[wp.zeros(1, dtype=float), 1.0])
+    gc.collect()
+    wp.synchronize()
+    before = simulated.simulator_allocations(gpu.ordinal)
+    with wp.ScopedCapture() as capture:
+        x = wp.array([1.0, 2.0], dtype=float)
+        wp.launch(add, dim=2, inputs=[x, 1.0])
+    wp.capture_launch(capture.graph)
+    assert x.list() == [2.0, 3.0]
+    assert simulated.simulator_allocations(gpu.ordinal) > before
+    del x, capture
+    gc.collect()
+    wp.synchronize()
+    assert simulated.simulator_allocations(gpu.ordinal) == before
+
+
+def test_arrays_that_are_dropped_during_a_capture_are_freed_after_it(gpu):
+    """Memory goes back on the null stream, which the driver refuses while a stream in order with it captures."""
+    x = wp.zeros(2, dtype=float)
+    old = wp.zeros(1000, dtype=float)
+    with wp.ScopedCapture() as capture:
+        wp.launch(add, dim=2, inputs=[x, 1.0])
+        del old
+        gc.collect()
+    wp.capture_launch(capture.graph)
+    assert x.list() == [1.0, 1.0]
+
+
+def test_data_is_that_of_the_moment_of_the_capture(gpu):
+    values = np.array([1.0, 2.0], np.float32)
+    x = wp.zeros(2, dtype=float)
+    with wp.ScopedCapture() as capture:
+        x[:] = values
+        x[1] = 7.0
+        made = wp.array(values, dtype=float)
+        wp.launch(add, dim=2, inputs=[made, 1.0])
+    values[:] = 100.0
+    for _ in range(2):
+        wp.capture_launch(capture.graph)
+        assert x.list() == [1.0, 7.0]
+        assert made.list() == [2.0, 3.0]
+
+
+def test_recorded_launches_take_new_arguments(gpu):
+    x, y = wp.zeros(4, dtype=float), wp.zeros(4, dtype=float)
+    command = wp.launch(add, dim=2, inputs=[x, 1.0], record_cmd=True)
+    with wp.ScopedCapture() as capture:
+        command.launch()
+        command.launch()
+        wp.launch(scale, dim=4, inputs=[x, y, 2.0])
+    wp.capture_launch(capture.graph)
+    command.set_param_by_name("by", 5.0)
+    wp.capture_launch(capture.graph)
+    command.set_dim(3)
+    wp.capture_launch(capture.graph)
+    assert x.list() == [22.0, 22.0, 10.0, 0.0]
+    assert y.list() == [44.0, 44.0, 20.0, 0.0]
+    command.set_param_at_index(0, y)
+    wp.capture_launch(capture.graph)
+    assert x.list() == [22.0, 22.0, 10.0, 0.0]
+    command.set_dim(0)
+    with pytest.raises(
+        RuntimeError, match="kernel `add`: this launch cannot change in its graph, as it has no threads"
+    ):
+        wp.capture_launch(capture.graph)
+
+
+def test_streams_that_fork_and_join(gpu):
+    x, y, z = (wp.zeros(10, dtype=float) for _ in range(3))
+    side = wp.Stream()
+    with wp.ScopedCapture() as capture:
+        wp.launch(add, dim=10, inputs=[x, 1.0])
+        with wp.ScopedStream(side):
+            wp.launch(scale, dim=10, inputs=[x, y, 2.0])
+        wp.launch(scale, dim=10, inputs=[x, z, 3.0])
+        wp.wait_stream(side)
+        wp.launch(add, dim=10, inputs=[y, 0.5])
+        wp.copy(x, y)
+    assert not side.is_capturing
+    wp.capture_launch(capture.graph)
+    wp.capture_launch(capture.graph)
+    assert z.list() == [10.5] * 10
+    assert y.list() == [7.5] * 10
+
+
+def test_a_graph_goes_to_the_stream_that_is_named(gpu):
+    x = wp.zeros(2, dtype=float)
+    stream = wp.Stream()
+    with wp.ScopedStream(stream), wp.ScopedCapture(stream=stream) as capture:
+        wp.launch(add, dim=2, inputs=[x, 1.0])
+    wp.capture_launch(capture.graph, stream=stream)
+    wp.synchronize_stream(stream)
+    assert x.list() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("as_graph", [False, True])
+def test_conditions_are_read_when_the_graph_runs(gpu, as_graph):
+    x, choice = wp.zeros(1, dtype=float), wp.zeros(1, dtype=int)
+
+    def part(value):
+        def launches():
+            x.fill_(value)
+
+        if not as_graph:
+            return launches
+        with wp.ScopedCapture() as inner:
+            launches()
+        return inner.graph
+
+    yes, no = part(1.0), part(2.0)
+    with wp.ScopedCapture() as capture:
+        wp.capture_if(choice, yes, no)
+    with wp.ScopedCapture() as only:
+        wp.capture_if(choice, on_true=yes)
+    for number, expected in ((0, 2.0), (1, 1.0), (-5, 1.0)):
+        choice.fill_(number)
+        wp.capture_launch(capture.graph)
+        assert x.list() == [expected]
+    choice.zero_()
+    x.fill_(9.0)
+    wp.capture_launch(only.graph)
+    assert x.list() == [9.0]
+
+
+def test_a_condition_that_its_part_changes(gpu):
+    choice, x = wp.ones(1, dtype=int), wp.zeros(1, dtype=float)
+
+    def yes():
+        choice.zero_()
+        wp.launch(add, dim=1, inputs=[x, 1.0])
+
+    with wp.ScopedCapture() as capture:
+        wp.capture_if(choice, yes, lambda: wp.launch(add, dim=1, inputs=[x, 10.0]))
+    wp.capture_launch(capture.graph)
+    assert x.list() == [1.0]
+    wp.capture_launch(capture.graph)
+    assert x.list() == [11.0]
+
+
+def test_loops_in_graphs_and_outside(gpu):
+    left, rounds = wp.full(1, 5, dtype=int), wp.zeros(1, dtype=int)
+
+    def body(a, b):
+        wp.launch(count_down, dim=1, inputs=[a, b])
+
+    wp.capture_while(left, body, a=left, b=rounds)
+    assert (left.list(), rounds.list()) == ([0], [5])
+    with wp.ScopedCapture() as capture:
+        left.fill_(3)
+        wp.capture_while(left, body, a=left, b=rounds)
+        wp.capture_while(left, body, a=left, b=rounds)
+    for _ in range(2):
+        wp.capture_launch(capture.graph)
+    assert (left.list(), rounds.list()) == ([0], [11])
+
+
+def test_nested_conditions(gpu):
+    outer, inner, total = wp.full(1, 3, dtype=int), wp.zeros(1, dtype=int), wp.zeros(1, dtype=int)
+
+    def round_():
+        inner.fill_(4)
+        temporary = wp.ones(1, dtype=int)
+        wp.copy(temporary, inner)
+        wp.capture_while(inner, lambda: wp.launch(count_down, dim=1, inputs=[inner, total]))
+        wp.launch(count_down, dim=1, inputs=[outer, total])
+
+    with wp.ScopedCapture() as capture:
+        wp.capture_while(outer, round_)
+    wp.capture_launch(capture.graph)
+    assert total.list() == [15]
+
+
+def test_conditions_need_their_array_there(gpu):
+    with pytest.raises(RuntimeError, match="condition: the array is on cpu"), wp.ScopedCapture():
+        wp.capture_if(wp.ones(1, dtype=int, device="cpu"), lambda: None)
+
+
+def test_a_graph_is_part_of_another(gpu):
+    x = wp.zeros(3, dtype=float)
+    command = wp.launch(add, dim=3, inputs=[x, 1.0], record_cmd=True)
+    with wp.ScopedCapture() as inner:
+        command.launch()
+    with wp.ScopedCapture() as outer:
+        for _ in range(3):
+            wp.capture_launch(inner.graph)
+    assert x.list() == [0.0] * 3
+    wp.capture_launch(outer.graph)
+    assert x.list() == [3.0] * 3
+    command.set_param_by_name("by", 2.0)
+    wp.capture_launch(inner.graph)
+    assert x.list() == [5.0] * 3
+    with pytest.raises(RuntimeError, match="in a condition or a graph within the graph"):
+        wp.capture_launch(outer.graph)
+    with wp.ScopedCapture() as looping:
+        wp.capture_while(wp.zeros(1, dtype=int), lambda: None)
+    with pytest.raises(RuntimeError, match="no graph with conditions"), wp.ScopedCapture():
+        wp.capture_launch(looping.graph)
+
+
+def test_checked_launches_report_after_the_graph(gpu):
+    x = wp.zeros(2, dtype=float)
+    wp.config.mode = "debug"
+    try:
+        with wp.ScopedCapture() as capture:
+            wp.launch(check, dim=2, inputs=[x])
+            wp.launch(add, dim=2, inputs=[x, 1.0])
+    finally:
+        wp.config.mode = "release"
+    wp.capture_launch(capture.graph)
+    wp.capture_launch(capture.graph)
+    with pytest.raises(wp.KernelError, match="too large"):
+        wp.capture_launch(capture.graph)
+    x.zero_()
+    wp.capture_launch(capture.graph)
+    assert x.list() == [2.0, 2.0]
+
+
+def test_adjoint_launches_are_captured(gpu):
+    x = wp.array([2.0, 3.0], dtype=float, requires_grad=True)
+    y = wp.zeros(2, dtype=float, requires_grad=True)
+    with wp.ScopedCapture() as capture:
+        x.grad.zero_()
+        y.grad.fill_(1.0)
+        wp.launch(power, dim=2, inputs=[x, y, 3], adjoint=True)
+    for values in ([2.0, 3.0], [1.0, -2.0]):
+        x.assign(values)
+        wp.capture_launch(capture.graph)
+        assert x.grad.list() == [3.0 * v**2 for v in values]
+
+
+def test_pictures(gpu, tmp_path):
+    x = wp.zeros(3, dtype=float)
+    with wp.ScopedCapture() as capture:
+        wp.launch(add, dim=3, inputs=[x, 1.0])
+        x.zero_()
+    assert len(capture.graph.work) == 2
+    wp.capture_debug_dot_print(capture.graph, str(tmp_path / "graph.dot"))
+    assert (tmp_path / "graph.dot").read_text().startswith("digraph")
+
+
+# -- mistakes ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        lambda x: x.numpy(),
+        lambda x: x.list(),
+        lambda x: x[0],
+        lambda x: x.to("cpu"),
+        lambda x: wp.synchronize(),
+        lambda x: wp.synchronize_device(),
+        lambda x: wp.synchronize_stream(),
+        lambda x: wp.get_stream().is_complete,
+        lambda x: wp.synchronize_event(wp.record_event()),
+    ],
+)
+def test_what_waits_is_refused_and_the_capture_goes_on(gpu, wait):
+    x = wp.zeros(2, dtype=float)
+    with wp.ScopedCapture() as capture:
+        with pytest.raises(RuntimeError, match=r"captured|must be pinned"):
+            wait(x)
+        wp.launch(add, dim=2, inputs=[x, 1.0])
+    wp.capture_launch(capture.graph)
+    assert x.list() == [1.0, 1.0]
+
+
+def test_the_cpu_works_meanwhile(gpu):
+    x = wp.zeros(2, dtype=float)
+    with wp.ScopedCapture() as capture:
+        on_cpu = wp.ones(2, dtype=float, device="cpu")
+        wp.launch(add, dim=2, inputs=[on_cpu, 1.0], device="cpu")
+        assert on_cpu.list() == [2.0, 2.0]
+        wp.launch(add, dim=2, inputs=[x, float(on_cpu[0])])
+    wp.capture_launch(capture.graph)
+    assert x.list() == [2.0, 2.0]
+
+
+def test_streams_outside_of_the_capture(gpu):
+    x, other = wp.zeros(2, dtype=float), wp.Stream()
+    with wp.ScopedCapture() as capture:
+        for work in (
+            lambda: wp.launch(add, dim=2, inputs=[x, 1.0]),
+            lambda: x.fill_(1.0),
+            lambda: wp.copy(x, x[::-1]),
+        ):
+            with (
+                wp.ScopedStream(other, sync_enter=False),
+                pytest.raises(RuntimeError, match="takes no part in the capture"),
+            ):
+                work()
+    wp.capture_launch(capture.graph)
+    assert x.list() == [0.0, 0.0]
+
+
+def test_streams_that_are_not_joined(gpu):
+    x, other = wp.zeros(2, dtype=float), wp.Stream()
+    wp.capture_begin()
+    with wp.ScopedStream(other):
+        wp.launch(add, dim=2, inputs=[x, 1.0])
+    with pytest.raises(RuntimeError, match=r"test_graphs.py:\d+ gives no graph: .*end with wait_stream"):
+        wp.capture_end()
+    assert not other.is_capturing
+
+
+def test_begin_and_end_do_not_match(gpu):
+    with pytest.raises(RuntimeError, match="captures no graph"):
+        wp.capture_end()
+    wp.capture_begin()
+    try:
+        with pytest.raises(RuntimeError, match="captures a graph already"):
+            wp.capture_begin()
+        with pytest.raises(RuntimeError, match=r"was begun on .* at .*test_graphs.py"):
+            wp.capture_end(stream=wp.Stream())
+        with pytest.raises(RuntimeError, match=r"was begun on cuda:\d, not on cpu"):
+            wp.capture_end("cpu")
+    finally:
+        wp.capture_end()
+    with pytest.raises(RuntimeError, match="the null stream cannot be captured"):
+        wp.capture_begin(stream=gpu.null_stream)
+
+
+def test_other_threads(gpu):
+    x, said = wp.zeros(1, dtype=float), []
+
+    def work():
+        try:
+            wp.launch(add, dim=1, inputs=[x, 1.0], device=gpu)
+        except RuntimeError as why:
+            said.append(str(why))
+
+    with wp.ScopedCapture() as capture:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert len(capture.graph.work) == 0
+    assert "another thread captures" in said[0]
+
+
+def test_an_exception_in_the_block_ends_the_capture(gpu):
+    x = wp.zeros(2, dtype=float)
+    with pytest.raises(KeyError), wp.ScopedCapture() as capture:
+        wp.capture_if(wp.ones(1, dtype=int), lambda: {}["missing"])
+    assert capture.graph is None
+    wp.capture_begin()
+    with pytest.raises(KeyError):
+        wp.capture_while(wp.ones(1, dtype=int), lambda: {}["missing"])
+    with pytest.raises(RuntimeError, match="gives no graph: an exception left a part of it unfinished"):
+        wp.capture_end()
+    x.fill_(1.0)
+    assert x.list() == [1.0, 1.0]
+
+
+def test_a_capture_that_the_driver_gives_up(gpu, simulated):
+    x = wp.zeros(2, dtype=float)
+    wp.capture_begin()
+    wp.launch(add, dim=2, inputs=[x, 1.0])
+    simulated.cuCtxSynchronize()  # without a context: harmless
+    assert wp._native.cuda.capturing(gpu.context, gpu.stream.cuda_stream) == 1
+    with pytest.raises(RuntimeError, match="CAPTURE_UNSUPPORTED"):
+        wp._native.cuda.synchronize(gpu.context)
+    with pytest.raises(RuntimeError, match=r"the capture that began at .*test_graphs.py:\d+ has failed"):
+        wp.launch(add, dim=2, inputs=[x, 1.0])
+    with pytest.raises(
+        RuntimeError, match="gives no graph: something was done meanwhile that the driver does not allow"
+    ):
+        wp.capture_end()
+    wp.launch(add, dim=2, inputs=[x, 1.0])
+    assert x.list() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("call", [b"cuGraphInstantiateWithFlags", b"cuStreamEndCapture", b"cuStreamBeginCapture_v2"])
+def test_the_driver_fails(gpu, simulated, call):
+    x = wp.zeros(2, dtype=float)
+    simulated.simulator_fail(call, 2, 0)
+    with pytest.raises(RuntimeError, match="CUDA_ERROR_OUT_OF_MEMORY"), wp.ScopedCapture():
+        wp.launch(add, dim=2, inputs=[x, 1.0])
+    if call == b"cuStreamEndCapture":  # the simulator's stream captures still
+        wp._native.cuda.end_capture(gpu.context, gpu.stream.cuda_stream, drop=True)
+
+
+def test_kernels_cannot_be_loaded_while_an_old_driver_captures(gpu, simulated):
+    @wp.kernel
+    def fresh(x: wp.array(dtype=float)):
+        x[0] = 3.0
+
+    x = wp.zeros(1, dtype=float)
+    with pytest.raises(RuntimeError, match="launch them once before"), wp.ScopedCapture():
+        simulated.simulator_fail(b"cuModuleLoadDataEx", 900, 0)
+        wp.launch(fresh, dim=1, inputs=[x])
+    wp.launch(fresh, dim=1, inputs=[x])
+    assert x.list() == [3.0]
+
+
+def test_graphs_and_devices(gpu):
+    x = wp.zeros(1, dtype=float)
+    with wp.ScopedCapture() as capture:
+        wp.launch(add, dim=1, inputs=[x, 1.0])
+    with pytest.raises(RuntimeError, match="no part of a graph of the CPU"), wp.ScopedCapture("cpu"):
+        wp.launch(add, dim=1, inputs=[x, 1.0])
+    with pytest.raises(RuntimeError, match="no part of a graph of the CPU"), wp.ScopedCapture("cpu"):
+        wp.capture_launch(capture.graph)
+    command = wp.launch(add, dim=1, inputs=[x, 1.0], record_cmd=True)
+    with pytest.raises(RuntimeError, match="no part of a graph of the CPU"), wp.ScopedCapture("cpu"):
+        command.launch()
+    assert x.list() == [0.0]
+
+
+def test_captures_of_others(gpu):
+    x = wp.zeros(1, dtype=float)
+    native, handles = wp._native.cuda, (gpu.context, gpu.stream.cuda_stream)
+    with pytest.raises(RuntimeError, match="nobody captures"):
+        wp.capture_begin(external=True)
+    native.begin_capture(*handles, wp.CaptureMode.RELAXED)
+    with pytest.raises(RuntimeError, match="is captured already, by other means"):
+        wp.capture_begin()
+    with wp.ScopedCapture(external=True) as capture:
+        wp.launch(add, dim=1, inputs=[x, 1.0])
+    with pytest.raises(RuntimeError, match="belongs to who captured it"):
+        wp.capture_launch(capture.graph)
+    theirs = native.end_capture(*handles, drop=False)
+    assert len(theirs) == 1
