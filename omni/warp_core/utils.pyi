@@ -94,7 +94,8 @@ def array_sum(values: _Array[Any], out: _Array[Any] | None = None, value_count: 
     Returns:
         `out` if given; else with `axis` an array like it, without `axis` a NumPy scalar, or array of the components.
 
-    Floats are added in float64 and rounded once, integers wrap. The result does not depend on the number of threads.
+    Floats are added in float64 and rounded once, integers wrap. The result depends on the values and their number
+    alone, not on the number of threads; on a GPU it may differ from that on the CPU in the last bit.
 
     Raises:
         TypeError: If an element type is none of those, or that of `out` differs.
@@ -179,7 +180,9 @@ def segmented_sort_pairs(keys: _Array[Any], values: _Array[Any], count: int, seg
     Raises:
         TypeError: If an element type is none of those.
         ValueError: As for `radix_sort_pairs`; or if a segment does not lie within `count`, two of them overlap, or
-            there are more starts than ends or the reverse. Nothing has been sorted then.
+            there are more starts than ends or the reverse. Nothing has been sorted then. On a GPU, where nobody waits
+            to look at the segments, those that do not lie within `count` are left as they are, and the order of pairs
+            in more than one segment is not defined.
 
     >>> keys = wp.array([3, 1, 4, 2, 0, 0, 0, 0], dtype=wp.int32)
     >>> values = wp.array([30, 10, 40, 20, 0, 0, 0, 0], dtype=wp.int32)

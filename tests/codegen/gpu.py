@@ -57,7 +57,7 @@ class _Failure(ctypes.Structure):
 
 class Gpu(Machine):
     """A kernel made for a GPU. `block` and `blocks` are the launch's; `in_step` runs the threads of a warp together,
-    which is needed where they exchange values.
+    which is needed where they exchange values. Kernels that work in blocks run so, a block after the other.
     """
 
     def __init__(
@@ -72,12 +72,15 @@ class Gpu(Machine):
         cells: int = 1024,
     ):
         self.unit = emit_cuda(fn, cuda(capability), EmitOptions(0, inner_contiguous), gpu)
-        self.block, self.blocks, self.in_step, self.cells = block, blocks, in_step, cells
+        self.block, self.blocks, self.cells = fn.block_dim or block, blocks, cells
+        self.in_blocks = fn.block_dim > 0
+        self.in_step = in_step or self.in_blocks
         self.own = False  # what the hardware says of addresses: whether they are the thread's own
         self.only: int | None = None  # the one thread to run
         self.failures, self.printed = [], []
         self.local = threading.local()
-        self.warps: dict[int, _Warp] = {}
+        self.warps: dict[int, _Group] = {}
+        self.together = _Group(0)
         self._load(_for_host(self.unit.text), host())
 
     def _callbacks(self) -> None:
@@ -91,7 +94,10 @@ class Gpu(Machine):
             "activemask": (lambda: self._together(1 << self._lane(), sum), []),
             "vote_ballot_sync": (lambda m, p: self._together((p & 1) << self._lane(), sum), [_I32, ctypes.c_bool]),
             "shfl_sync_bfly_i32": (lambda m, x, d, c: self._fetch(x, self._lane() ^ d), [_I32] * 4),
-            "shfl_sync_idx_i32": (lambda m, x, i, c: self._fetch(x, i), [_I32] * 4),
+            "shfl_sync_idx_i32": (lambda m, x, i, c: self._fetch(x, i % WARP), [_I32] * 4),
+            "shfl_sync_up_i32": (lambda m, x, d, c: self._fetch(x, self._lane() - d % WARP), [_I32] * 4),
+            "shfl_sync_down_i32": (lambda m, x, d, c: self._fetch(x, self._lane() + d % WARP), [_I32] * 4),
+            "barrier_cta_sync_aligned_all": (self._wait, [_I32]),
         }
         for name, combine in _REDUX.items():
             known[f"redux_sync_{name}"] = (lambda x, m, c=combine: self._together(x, c), [_I32] * 2)
@@ -116,7 +122,14 @@ class Gpu(Machine):
         if not self.in_step:
             assert lane == self._lane()
             return value
-        return self.warps[self.local.warp].exchange(self._lane(), value)[lane]
+        found = self.warps[self.local.warp].exchange(self._lane(), value)
+        return found[lane] if 0 <= lane < WARP else value
+
+    def _wait(self, barrier: int) -> int:
+        assert barrier == 0
+        assert self.in_blocks
+        self.together.exchange(self.local.thread, 0)
+        return 0
 
     def _print(self, text: int, slots: int) -> int:
         form = ctypes.string_at(text).decode()
@@ -150,28 +163,40 @@ class Gpu(Machine):
             entry(ctypes.addressof(block), ctypes.addressof(launch))
             if self.in_step:
                 self.warps[self.local.warp].leave()
+                self.together.leave()
 
         threads = range(self.running * self.block)
-        if self.in_step:
+        if self.in_blocks:
+            assert end % self.block == 0
+            for first in threads[:: self.block]:
+                self._run_together(run, range(first, first + self.block))
+        elif self.in_step:
             assert self.block % WARP == 0
-            self.warps = {w: _Warp() for w in range(len(threads) // WARP)}
-            together = [threading.Thread(target=run, args=(t,)) for t in threads]
-            for thread in together:
-                thread.start()
-            for thread in together:
-                thread.join()
+            self._run_together(run, threads)
         else:
             for t in threads if self.only is None else [self.only]:
                 run(t)
         if failure.thread != _NEVER:
             self.failures.append((failure.thread, failure.site, list(failure.values[: failure.count])))
 
+    def _run_together(self, run: Callable[[int], None], threads: range) -> None:
+        counts: dict[int, int] = {}
+        for t in threads:
+            counts[t // WARP] = counts.get(t // WARP, 0) + 1
+        self.warps = {warp: _Group(count) for warp, count in counts.items()}
+        self.together = _Group(len(threads))
+        running = [threading.Thread(target=run, args=(t,)) for t in threads]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
 
-class _Warp:
-    """The threads of a warp that are still running meet at every exchange: so all of them must make the same ones."""
 
-    def __init__(self) -> None:
-        self.running = WARP
+class _Group:
+    """The threads of a warp or block that are still running meet at every exchange: so all must make the same ones."""
+
+    def __init__(self, running: int) -> None:
+        self.running = running
         self.meeting = threading.Condition()
         self.given: dict[int, int] = {}
         self.result: dict[int, int] = {}

@@ -1,10 +1,58 @@
-"""`wp.utils` and `wp.map` on GPUs: the suites of the CPU's algorithms, with arrays made on the GPU."""
+"""`wp.utils` and `wp.map` on GPUs: the suites of the CPU's algorithms, with arrays made on the GPU, and what is special
+there.
+"""
 
 import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.runtime import gpu_memory
 from tests.algo.test_cast import ALL, converted, same, samples
+from tests.algo.test_reduce import (  # noqa: F401 - run here with a GPU as the default device
+    test_bad_arguments,
+    test_components,
+    test_counts,
+    test_float32_sums_are_rounded_once,
+    test_inner_products,
+    test_kinds_of_results,
+    test_special_floats,
+    test_strided_arrays,
+    test_sums,
+    test_the_result_may_go_where_the_values_are,
+)
+from tests.algo.test_scan import (  # noqa: F401  # noqa: F401
+    runs_of,
+    scanned,
+    test_infinities_and_nan_stay,
+    test_runs,
+    test_some_of_the_values,
+    test_strided_arrays_and_more_dimensions,
+    test_sums_never_decrease,
+    test_the_number_of_runs_may_go_to_an_array,
+)
+from tests.algo.test_scan import test_all_sizes as test_scans_of_all_sizes  # noqa: F401
+from tests.algo.test_scan import test_components as test_scans_of_components  # noqa: F401
+from tests.algo.test_scan import test_in_place as test_scans_in_place  # noqa: F401
+from tests.algo.test_sort import test_all_sizes as test_sorts_of_all_sizes  # noqa: F401
+from tests.algo.test_sort import (  # noqa: F401
+    test_equal_keys_keep_their_order,
+    test_keys_that_share_most_bits,
+    test_only_some_bits,
+    test_segment_bounds_may_be_strided,
+    test_segments,
+    test_segments_with_gaps_and_in_any_order,
+    test_the_order_of_special_floats,
+    test_values_may_be_vectors,
+    test_values_of_every_type_move_unchanged,
+    test_what_is_beyond_the_scratch_stays,
+)
+
+pytestmark = pytest.mark.usefixtures("gpu")
+
+
+@pytest.fixture
+def threads():
+    """The suites of the CPU's algorithms run with several numbers of threads."""
 
 
 @pytest.mark.parametrize("target", ALL, ids=lambda d: d.__name__)
@@ -51,3 +99,135 @@ def test_maps(gpu):
     assert flat.list() == [0, 0, -1, -2, -3, -4, -5, -6]
     with pytest.raises(ValueError, match="is on the CPU but the launch is on"):
         wp.map(wp.add, a, wp.zeros((2, 3), dtype=float, device="cpu"))
+
+
+# -- wp.utils -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["cuda:0"])
+def gpu(request):
+    """A GPU, which is the default device meanwhile."""
+    with wp.ScopedDevice(request.param) as device:
+        yield device
+
+
+def everything(x: np.ndarray, device) -> bytes:
+    """The results of all algorithms on these integers, checked, as one run of bytes."""
+    n = x.size
+    a = wp.array(x, dtype=wp.int32, device=device)
+    floats, sums = wp.empty(n, dtype=float, device=device), wp.empty(n, dtype=float, device=device)
+    wp.utils.array_cast(a, floats)
+    wp.utils.array_scan(floats, sums, inclusive=False)
+    k, v = (wp.array(np.concatenate([y, y]), device=device) for y in (x, np.arange(n, dtype=np.int32)))
+    wp.utils.radix_sort_pairs(k, v, n)
+    np.testing.assert_array_equal(v.numpy()[:n], np.argsort(x, kind="stable"))
+    values, lengths = wp.zeros(n, dtype=wp.int32, device=device), wp.zeros(n, dtype=wp.int32, device=device)
+    runs = wp.utils.runlength_encode(k[:n], values, lengths)
+    np.testing.assert_array_equal(values.numpy()[:runs], np.unique(x))
+    total, product = wp.utils.array_sum(floats), wp.utils.array_inner(floats, sums)
+    assert total == np.float32(x.sum(dtype=np.int64))
+    return b"".join(np.asarray(y).tobytes() for y in (sums.numpy(), lengths.numpy(), total, product))
+
+
+def test_many_chunks_give_the_same_bits_every_time(gpu):
+    x = np.random.default_rng(1).integers(-1000, 1000, 4_500_000).astype(np.int32)
+    a, out = wp.array(x), wp.empty(x.size, dtype=wp.int32)
+    wp.utils.array_scan(a, out)
+    np.testing.assert_array_equal(out.numpy(), np.cumsum(x, dtype=np.int32))
+    y = wp.array(np.random.default_rng(2).normal(size=1_000_000))
+    sums = wp.empty_like(y)
+    found = set()
+    for _ in range(2):
+        wp.utils.array_scan(y, sums)
+        parts = sums.numpy(), wp.utils.array_sum(y), wp.utils.array_inner(y, sums)
+        found.add(b"".join(np.asarray(p).tobytes() for p in parts))
+    assert len(found) == 1
+
+
+def test_arrays_of_a_gpu_that_is_not_the_current_one():
+    x = np.random.default_rng(3).integers(-50, 50, 10_000).astype(np.int32)
+    with wp.ScopedDevice("cpu"):
+        assert len({everything(x, d) for d in wp.get_cuda_devices()}) == 1
+
+
+def test_streams(gpu):
+    x = np.random.default_rng(4).integers(-50, 50, 10_000).astype(np.int32)
+    expected = everything(x, gpu)
+    with wp.ScopedStream(wp.Stream(gpu)):
+        assert everything(x, gpu) == expected
+
+
+def test_nothing_waits_unless_a_number_is_asked_for(gpu, monkeypatch):
+    n = 20_000
+    a, out, one = wp.ones(n, dtype=wp.int32), wp.zeros(n, dtype=wp.int32), wp.zeros(1, dtype=wp.int32)
+    lengths, pairs = wp.zeros(n, dtype=wp.int32), (wp.ones(2 * n, dtype=wp.int32), wp.zeros(2 * n, dtype=wp.int32))
+    bounds = wp.array([0, n // 2, n], dtype=wp.int32)
+    copy = gpu_memory.copy
+
+    def watched(to, to_device, from_, from_device, nbytes):
+        assert to_device.is_cuda and from_device.is_cuda
+        copy(to, to_device, from_, from_device, nbytes)
+
+    def refused(*_):
+        raise AssertionError("waits")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gpu_memory, "copy", watched)
+        for name in ("synchronize", "synchronize_stream", "synchronize_event"):
+            patch.setattr(gpu_memory.driver, name, refused)
+        wp.utils.array_scan(a, out)
+        wp.utils.array_sum(a, out=one)
+        wp.utils.array_inner(a, a, out=one)
+        wp.utils.array_sum(a.reshape((200, 100)), axis=0)
+        wp.utils.array_cast(a, out.view(wp.float32))
+        wp.utils.radix_sort_pairs(*pairs, n)
+        wp.utils.segmented_sort_pairs(*pairs, n, bounds)
+        wp.utils.runlength_encode(a, out, lengths, run_count=one)
+        with pytest.raises(AssertionError):
+            wp.utils.array_sum(a)
+    assert one.list() == [1]
+
+
+def test_segments_that_are_wrong_are_left_alone(gpu):
+    n, rng = 1000, np.random.default_rng(5)
+    keys = rng.integers(0, 100, n).astype(np.int32)
+    k, v = (wp.array(np.concatenate([x, x])) for x in (keys, np.arange(n, dtype=np.int32)))
+    starts, ends = (
+        wp.array([-5, 100, 900, 300, 700], dtype=wp.int32),
+        wp.array([50, 200, 1001, 290, 700], dtype=wp.int32),
+    )
+    wp.utils.segmented_sort_pairs(k, v, n, starts, ends)
+    order = np.arange(n)
+    order[100:200] = 100 + np.argsort(keys[100:200], kind="stable")
+    np.testing.assert_array_equal(v.numpy()[:n], order)
+    np.testing.assert_array_equal(k.numpy()[:n], keys[order])
+    wp.utils.segmented_sort_pairs(k, v, n, wp.array([0, 50, 300], dtype=wp.int32), wp.array([400, 600, 350], dtype=int))
+    np.testing.assert_array_equal(np.sort(v.numpy()[:n]), np.arange(n))
+    np.testing.assert_array_equal(k.numpy()[:n], keys[v.numpy()[:n]])
+    wp.utils.segmented_sort_pairs(k, v, n, wp.zeros(0, dtype=wp.int32))
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda u, a, b: u.array_sum(a, out=b[:1]), "out: is on cpu, but what is summed is on cuda:0"),
+        (lambda u, a, b: u.array_inner(a, b), "b: is on cpu, but a is on cuda:0"),
+        (lambda u, a, b: u.array_scan(b, a), "out_array: is on cuda:0, but in_array is on cpu"),
+        (lambda u, a, b: u.radix_sort_pairs(a, b, 2), "values: is on cpu, but keys is on cuda:0"),
+        (lambda u, a, b: u.segmented_sort_pairs(a[:4], a[4:], 2, b), "segment_start_indices: is on cpu, but keys"),
+        (lambda u, a, b: u.runlength_encode(a[:2], a[2:4], a[4:], b), "run_count: is on cpu, but values is on cuda:0"),
+    ],
+)
+def test_arrays_on_several_devices_are_refused(gpu, call, why):
+    with pytest.raises(ValueError, match=why):
+        call(wp.utils, wp.zeros(8, dtype=wp.int32), wp.zeros(8, dtype=wp.int32, device="cpu"))
+
+
+def test_temporary_memory_goes_back(gpu, simulated):
+    x = np.arange(50_000, dtype=np.int32)[::-1].copy()
+    everything(x, gpu)
+    wp.synchronize()
+    before = simulated.simulator_allocations(0)
+    everything(x, gpu)
+    wp.synchronize()
+    assert simulated.simulator_allocations(0) == before

@@ -164,19 +164,6 @@ def test_protocols(gpu):
         a.__dlpack__()
 
 
-def test_what_works_on_the_cpu_only_says_so(gpu):
-    a = wp.array([3.0, 1.0, 2.0, 0.0], dtype=float)
-    keys = wp.array([3, 1, 2, 0], dtype=int)
-    for call in (
-        lambda: wp.utils.array_scan(a, a),
-        lambda: wp.utils.array_sum(a, out=a[:1]),
-        lambda: wp.utils.radix_sort_pairs(keys, a, 2),
-    ):
-        with pytest.raises((RuntimeError, ValueError), match="on the CPU"):
-            call()
-    assert a.list() == [3.0, 1.0, 2.0, 0.0]
-
-
 def test_functions_called_from_python_do_not_read_a_gpus_memory(gpu):
     with pytest.raises(RuntimeError, match=r"the array is on cuda:\d, and Python code works on the CPU"):
         wp.lower_bound(wp.array([1.0, 2.0], dtype=float), 1.5)

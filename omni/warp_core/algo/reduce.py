@@ -1,4 +1,6 @@
-"""Sums and inner products of arrays, whole or along an axis. The algorithm is in native/src/reduce.cpp."""
+"""Sums and inner products of arrays, whole or along an axis. The algorithm is in native/src/reduce.cpp,
+for GPUs in gpu/reduce.py.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +25,7 @@ from .arguments import (
     require_writable,
     scalar_of,
 )
+from .gpu import reduce as on_gpu
 
 __all__ = ["array_inner", "array_sum"]
 
@@ -40,7 +43,8 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
     Returns:
         `out` if given; else with `axis` an array like it, without `axis` a NumPy scalar, or array of the components.
 
-    Floats are added in float64 and rounded once, integers wrap. The result does not depend on the number of threads.
+    Floats are added in float64 and rounded once, integers wrap. The result depends on the values and their number
+    alone, not on the number of threads; on a GPU it may differ from that on the CPU in the last bit.
 
     Raises:
         TypeError: If an element type is none of those, or that of `out` differs.
@@ -104,9 +108,9 @@ def _reduce(a: array, b: array | None, out: Any, kind: Element, count_name: str,
     whole = length
     if count is not None:
         length = check_count(count_name, count, length, f"there are {length} elements")
-    sums = None if out is None else _check_out(out, shape, kind)
+    sums = None if out is None else _check_out(out, a, shape, kind)
     if sums is None:
-        sums = array._empty(kind, shape)
+        sums = array._empty(kind, shape, a.device)
         sums.requires_grad = axis is not None and any(x is not None and x.requires_grad for x in (a, b))
     _follow(a, b, None if out is None and axis is None else sums, (kind, count_name, count, axis))
     adjoints.reduces(a, b, out if axis is None else sums, length, axis)
@@ -114,7 +118,7 @@ def _reduce(a: array, b: array | None, out: Any, kind: Element, count_name: str,
         if axis is not None and length < whole:  # what takes part is not contiguous any more
             a, b = _first(a, axis, length), b and _first(b, axis, length)
         _write(sums, a.contiguous(), b if b is None else b.contiguous(), (outer, length, inner))
-    return sums if out is not None or axis is not None else sums._numbers()[0]
+    return sums if out is not None or axis is not None else sums.numpy()[0]
 
 
 def _follow(a: array, b: array | None, sums: array | None, how: tuple) -> None:
@@ -131,19 +135,28 @@ def _follow(a: array, b: array | None, sums: array | None, how: tuple) -> None:
 def _write(sums: array, a: array, b: array | None, extents: tuple[int, int, int]) -> None:
     target = sums
     if overlap(sums, a) or (b is not None and overlap(sums, b)):
-        target = array._empty(sums._require_element(), sums.shape)
-    what = f"sum of {a.size}" if b is None else f"inner product of {a.size}"
-    capture.call(_native.reduce, target, a, b, *extents, label=what, writes=[target])
+        target = array._empty(sums._require_element(), sums.shape, sums.device)
+    _sum(target, a, b, extents)
     if target is not sums:
         sums.assign(target)
+
+
+def _sum(target: array, a: array, b: array | None, extents: tuple[int, int, int]) -> None:
+    if a.device.is_cuda:
+        on_gpu.reduce(target, a, b, extents)
+        return
+    what = f"sum of {a.size}" if b is None else f"inner product of {a.size}"
+    capture.call(_native.reduce, target, a, b, *extents, label=what, writes=[target])
 
 
 def _first(a: array, axis: int, length: int) -> array:
     return a[(slice(None),) * axis + (slice(0, length),)]
 
 
-def _check_out(out: Any, shape: tuple[int, ...], kind: Element) -> array:
+def _check_out(out: Any, a: array, shape: tuple[int, ...], kind: Element) -> array:
     require_arrays(out=out)
+    if out.device is not a.device:
+        raise ValueError(f"out: is on {out.device}, but what is summed is on {a.device}")
     if element_type(out) is not kind.type:
         raise TypeError(f"out: expected {kind.name} elements, got {out._require_element().name}")
     if out.shape != shape:

@@ -1,4 +1,6 @@
-"""Running sums and runs of equal values. The algorithms are in native/src/scan.cpp and native/src/runlength.cpp."""
+"""Running sums and runs of equal values. The algorithms are in native/src/scan.cpp and native/src/runlength.cpp,
+for GPUs in gpu/scan.py and gpu/runs.py.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +24,9 @@ from .arguments import (
     require_scalar,
     require_writable,
 )
+from .gpu import runs as gpu_runs
+from .gpu import scan as gpu_scan
+from .gpu.arrays import temporary
 
 __all__ = ["array_scan", "runlength_encode"]
 
@@ -67,7 +72,10 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
 
 def _scan(source: array, out: array, inclusive: bool) -> None:
     sums = out if out.is_contiguous else empty_like(out, requires_grad=False)
-    capture.call(_native.scan, source, sums, inclusive, label=f"scan of {source.size}", writes=[sums])
+    if out.device.is_cuda:
+        gpu_scan.scan(source, sums, inclusive)
+    else:
+        capture.call(_native.scan, source, sums, inclusive, label=f"scan of {source.size}", writes=[sums])
     if sums is not out:
         copy(out, sums)
 
@@ -108,7 +116,7 @@ def runlength_encode(
     require_same_type("run_values", run_values, "values", values)
     require_scalar("run_lengths", run_lengths, (I32,))
     if run_count is not None:
-        _check_run_count(run_count)
+        _check_run_count(run_count, values)
     count = _check_value_count(values, run_values, run_lengths, value_count)
     outputs = {"run_values": run_values, "run_lengths": run_lengths}
     for name, a in outputs.items():
@@ -120,6 +128,11 @@ def runlength_encode(
         source = source._copied()
     if run_count is None:
         capture.refuse("a number of runs (give run_count=)")
+    if source.device.is_cuda:
+        counted = temporary(source, 1, I32) if run_count is None else run_count.flatten()[:1]
+        gpu_runs.runlength_encode(source, count, run_values, run_lengths, counted)
+        return int(counted.numpy()[0]) if run_count is None else run_count
+    if run_count is None:
         return _native.runlength_encode(source, count, run_values, run_lengths)
     counted = run_count.flatten()[:1]
     written = [run_values, run_lengths, counted]
@@ -131,8 +144,8 @@ def _encode(source: array, count: int, run_values: array, run_lengths: array, ru
     run_count.fill_(_native.runlength_encode(source, count, run_values, run_lengths))
 
 
-def _check_run_count(run_count: Any) -> None:
-    require_arrays(run_count=run_count)
+def _check_run_count(run_count: Any, values: array) -> None:
+    require_arrays(values=values, run_count=run_count)
     require_scalar("run_count", run_count, (I32,))
     require_contiguous("run_count", run_count)
     require_writable("run_count", run_count)

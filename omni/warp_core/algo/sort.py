@@ -1,4 +1,4 @@
-"""Sorting of key-value pairs. The algorithm is in native/src/radix_sort.cpp."""
+"""Sorting of key-value pairs. The algorithm is in native/src/radix_sort.cpp, for GPUs in gpu/sort.py."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from .arguments import (
     require_scalar,
     require_writable,
 )
+from .gpu import sort as on_gpu
 
 __all__ = ["radix_sort_pairs", "segmented_sort_pairs"]
 
@@ -58,6 +59,9 @@ def radix_sort_pairs(
     begin, end = integer("begin_bit", begin_bit), bits if end_bit is None else integer("end_bit", end_bit)
     if not 0 <= begin <= end <= bits:
         raise ValueError(f"begin_bit, end_bit: [{begin}, {end}) is no range of the {bits} bits of a key")
+    if keys.device.is_cuda:
+        on_gpu.radix_sort_pairs(keys, values, count, begin, end)
+        return
     pairs = [keys, values]
     capture.call(_native.radix_sort_pairs, *pairs, count, begin, end, label=f"sort {count} pairs", writes=pairs)
 
@@ -84,7 +88,9 @@ def segmented_sort_pairs(
     Raises:
         TypeError: If an element type is none of those.
         ValueError: As for `radix_sort_pairs`; or if a segment does not lie within `count`, two of them overlap, or
-            there are more starts than ends or the reverse. Nothing has been sorted then.
+            there are more starts than ends or the reverse. Nothing has been sorted then. On a GPU, where nobody waits
+            to look at the segments, those that do not lie within `count` are left as they are, and the order of pairs
+            in more than one segment is not defined.
 
     >>> keys = wp.array([3, 1, 4, 2, 0, 0, 0, 0], dtype=wp.int32)
     >>> values = wp.array([30, 10, 40, 20, 0, 0, 0, 0], dtype=wp.int32)
@@ -93,12 +99,20 @@ def segmented_sort_pairs(
     ([1, 3, 2, 4], [10, 30, 20, 40])
     """
     count = _check_pairs(keys, values, count)
-    starts = _indices("segment_start_indices", segment_start_indices)
-    ends = None if segment_end_indices is None else _indices("segment_end_indices", segment_end_indices)
+    starts = _indices("segment_start_indices", segment_start_indices, keys)
+    ends = None if segment_end_indices is None else _indices("segment_end_indices", segment_end_indices, keys)
     if ends is not None and ends.size != starts.size:
         raise ValueError(f"segment_end_indices: expected {starts.size} ends, one for each start, got {ends.size}")
+    if keys.device.is_cuda:
+        on_gpu.segmented_sort_pairs(keys, values, count, *_bounds(starts, ends))
+        return
     what = f"sort {count} pairs in segments"
     capture.call(_native.segmented_sort_pairs, keys, values, count, starts, ends, label=what, writes=[keys, values])
+
+
+def _bounds(starts: array, ends: array | None) -> tuple[array, array]:
+    """Where segments begin and end."""
+    return (starts[:-1], starts[1:]) if ends is None else (starts, ends)
 
 
 def _check_pairs(keys: Any, values: Any, count: Any) -> int:
@@ -117,8 +131,8 @@ def _check_pairs(keys: Any, values: Any, count: Any) -> int:
     return check_count("count", count, room, reason)
 
 
-def _indices(name: str, a: Any) -> array:
-    require_arrays(**{name: a})
+def _indices(name: str, a: Any, keys: array) -> array:
+    require_arrays(**{"keys": keys, name: a})
     require_scalar(name, a, (I32,))
     if a.ndim != 1:
         raise ValueError(f"{name}: expected one dimension, got shape {a.shape}")

@@ -7,9 +7,8 @@ of the CPU's where instructions differ. `nvptx.py` has the kernel around them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from ..lang.types import F16, F32, F64, I32, I64, U32, Scalar
+from ..lang.types import BOOL, F16, F32, F64, I32, I64, U32, Scalar
 from .atomics import REDUCIBLE, Atomics, combining
 from .function import Parts
 from .lanes import Lanes, V
@@ -45,12 +44,37 @@ class CudaLanes(Lanes):
             return self.intrinsic(name, "i32", ("float", x))
         return super()._cast(s, t, n, x)
 
+    def from_thread(self, how: str, v: V, where: str, threads: str = "-1") -> V:
+        """The value of another thread of the warp: a `shuffle` of ir/ops.py. `threads` has a bit for each that is here.
+        The instruction is for 32 bits: smaller numbers are extended, larger ones go in two parts.
+        """
+        t = v.type
+        ty, bits, inst = llvm_type(t), llvm_type(t) if t is BOOL else f"i{t.bits}", self.w.inst
+        raw = inst(f"bitcast {ty} {v.text} to {bits}") if ty != bits else v.text
+        if bits == "i32":
+            moved = self._shuffle(how, raw, where, threads)
+        elif bits == "i64":
+            low = inst(f"trunc i64 {raw} to i32")
+            high = inst(f"trunc i64 {inst(f'lshr i64 {raw}, 32')} to i32")
+            low, high = (inst(f"zext i32 {self._shuffle(how, x, where, threads)} to i64") for x in (low, high))
+            moved = inst(f"or i64 {low}, {inst(f'shl i64 {high}, 32')}")
+        else:
+            wide = inst(f"zext {bits} {raw} to i32")
+            moved = inst(f"trunc i32 {self._shuffle(how, wide, where, threads)} to {bits}")
+        return V(t, inst(f"bitcast {bits} {moved} to {ty}") if ty != bits else moved)
+
+    def _shuffle(self, how: str, value: str, where: str, threads: str) -> str:
+        name = {"lane": "idx", "xor": "bfly"}.get(how, how)
+        given = ("i32", threads), ("i32", value), ("i32", where), ("i32", "0" if how == "up" else "31")
+        return self.intrinsic(f"llvm.nvvm.shfl.sync.{name}.i32", "i32", *given)
+
 
 class CudaAtomics(Atomics):
     """Atomics among the threads of the device. Where all threads of a launch update one element, the threads of a warp
     first bring together what they have: `together` says that the next operation is such a one.
     """
 
+    lanes: CudaLanes
     scope = ' syncscope("device")'
     together = False
     anywhere = True  # the address may be in the thread's own memory: it came as an argument
@@ -101,28 +125,9 @@ class CudaAtomics(Atomics):
             arguments = ("i32", value.text), ("i32", "-1")
             return V(t, self.lanes.intrinsic(f"llvm.nvvm.redux.sync.{name}", "i32", *arguments))
         for distance in _WARP:
-            other = self._halves(t, value.text, lambda x: self._shuffle("bfly", "-1", x, str(distance)))
-            value = self.lanes.binary(combining(kind), value, V(t, other))
+            other = self.lanes.from_thread("xor", value, str(distance))
+            value = self.lanes.binary(combining(kind), value, other)
         return value
-
-    def _shuffle(self, how: str, threads: str, value: str, where: str) -> str:
-        given = ("i32", threads), ("i32", value), ("i32", where), ("i32", "31")
-        return self.lanes.intrinsic(f"llvm.nvvm.shfl.sync.{how}.i32", "i32", *given)
-
-    def _halves(self, t: Scalar, text: str, move: Callable[[str], str]) -> str:
-        """Apply `move`, which is for 32 bits, to a number of any size."""
-        ty, bits = llvm_type(t), f"i{t.bits}"
-        raw = self._bitcast(ty, bits, text) if ty != bits else text
-        if t.bits < 32:
-            moved = self.w.inst(f"trunc i32 {move(self.w.inst(f'zext {bits} {raw} to i32'))} to {bits}")
-        elif t.bits == 32:
-            moved = move(raw)
-        else:
-            low = self.w.inst(f"zext i32 {move(self.w.inst(f'trunc i64 {raw} to i32'))} to i64")
-            high = self.w.inst(f"trunc i64 {self.w.inst(f'lshr i64 {raw}, 32')} to i32")
-            high = self.w.inst(f"zext i32 {move(high)} to i64")
-            moved = self.w.inst(f"or i64 {low}, {self.w.inst(f'shl i64 {high}, 32')}")
-        return self._bitcast(bits, ty, moved) if ty != bits else moved
 
     def _counted(self, kind: str, address: str, t: Scalar, step: int) -> V:
         """The threads that are here each take `step` of a counter: one of them takes all, the others their turn."""
@@ -144,7 +149,7 @@ class CudaAtomics(Atomics):
         w.br(join)
         w.start(join)
         first = w.phi(ty, [("0", entry), (old, last)])
-        first = self._halves(t, first, lambda x: self._shuffle("idx", active, x, lowest))
+        first = self.lanes.from_thread("lane", V(t, first), lowest, active).text
         mine = w.inst(f"mul {ty} {self._as(t, rank)}, {step}")
         return V(t, w.inst(f"{kind} {ty} {first}, {mine}"))
 

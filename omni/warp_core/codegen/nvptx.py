@@ -17,7 +17,8 @@ Blocks are one-dimensional, of up to `GpuOptions.block_dim` threads. Thread t of
 runs thread t of the launch; there must be at least as many. Kernels that add up over the whole launch, and adjoints
 with a stash, are *strided*: thread t runs t, t + n, t + 2 n, … of the launch, n being the size of the grid, so that any
 grid will do: there a grid that fills the device once is best, and the stash stays small. All other kernels have no such
-loop, since it would hold registers and keep the next index for work that the hardware does for nothing.
+loop, since it would hold registers and keep the next index for work that the hardware does for nothing. Kernels that
+work in blocks of threads run in blocks of exactly `Function.block_dim`, which the launch is a multiple of.
 
 Cell i of a stash lies at base + (i * n + t) * size: cells of neighbouring threads lie side by side, and a warp's
 accesses are whole lines. A thread that needs more reports the site of kind "gradient-memory", whose value is the
@@ -35,6 +36,7 @@ from ..ir.printer import reachable
 from ..lang.types import I32, I64
 from .accumulation import accumulation
 from .cuda import PARTS, CudaAtomics
+from .cuda_blocks import CudaBlocks
 from .emit import KernelEmitter, Unit, emit_call
 from .exits import Join
 from .function import EmitOptions, Shared
@@ -57,7 +59,7 @@ def emit_cuda(fn: Function, target: Target, options: EmitOptions, gpu: GpuOption
     shared.emit_callee = emit_call
     kernel = _CudaKernel(shared, fn, gpu)
     kernel.emit()
-    bounds = [f'"nvvm.maxntid"="{gpu.block_dim}"']
+    bounds = [f'"nvvm.maxntid"="{fn.block_dim or gpu.block_dim}"']
     bounds += [f'"nvvm.maxnreg"="{gpu.max_registers}"'] if gpu.max_registers else []
     attributes = ["attributes #0 = { nounwind }", f"attributes #1 = {{ {' '.join(bounds)} }}"]
     named = shared.lines.named() if shared.lines else []
@@ -96,11 +98,13 @@ def argument_bytes(fn: Function) -> int:
     return at
 
 
-class _CudaKernel(KernelEmitter):
+class _CudaKernel(CudaBlocks, KernelEmitter):
     atomics: CudaAtomics
 
     def __init__(self, shared: Shared, fn: Function, gpu: GpuOptions):
-        super().__init__(shared, fn, gathered(fn), NONE_LOGGED)
+        in_blocks = fn.block_dim > 0
+        super().__init__(shared, fn, frozenset() if in_blocks else gathered(fn), NONE_LOGGED)
+        self.in_blocks = in_blocks
         self.arrays = Arrays(fn, gpu)
         self.symbol = re.sub(r"\W", "_", fn.name, flags=re.ASCII)[:100] + "_kernel"
         self.cells = sorted({op.attr for op in fn.body.walk() if op.code == "stash"}, key=lambda t: t.size)
@@ -117,6 +121,11 @@ class _CudaKernel(KernelEmitter):
         self.find_stashes()
         record = self.in_global(w.inst(f"load ptr, ptr {self.field(_FAILURE)}, align 8"))
         w.do(f"%context = getelementptr i8, ptr {record}, i64 0")
+        if self.in_blocks:
+            self.thread = self.number
+            self.run_thread()
+            self.finish()
+            return
         threads = w.inst(f"load i64, ptr {self.field(_THREADS)}, align 8")
         head, inside, done = w.label("threads"), w.label("thread"), w.label("endthreads")
         entry, following = w.block, w.name()
@@ -133,7 +142,10 @@ class _CudaKernel(KernelEmitter):
         w.br(head if self.strided else done)
         w.start(done)
         self.totals.finish()
-        w.do("ret void")
+        self.finish()
+
+    def finish(self) -> None:
+        self.w.do("ret void")
         args = f"ptr byval([{max(8, argument_bytes(self.fn))} x i8]) align 16 %args"
         self.define(f"ptx_kernel void @{self.symbol}({args}, ptr byval([{_LAUNCH_BYTES} x i8]) align 8 %launch) #1")
 
@@ -217,10 +229,10 @@ class _CudaKernel(KernelEmitter):
 
 
 def _is_own(array: Value) -> bool:
-    """Whether an array is memory of the thread's own."""
+    """Whether an array is memory of the thread's own, or of its block."""
     while array.op is not None and array.op.code == "slice":
         array = array.op.args[0]
-    return array.op is not None and array.op.code in ("alloca", "stash")
+    return array.op is not None and array.op.code in ("alloca", "stash", "shared")
 
 
 def _writes(fn: Function) -> bool:

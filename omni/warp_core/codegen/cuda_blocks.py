@@ -1,0 +1,65 @@
+"""Kernels that work in blocks of threads, on a GPU: the operations of ir/ops.py that only they have.
+
+All threads of a block come to each barrier, shuffle and ballot (passes/blocks.py sees to that), and blocks are whole:
+the instructions for all threads of a block or warp will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..ir.nodes import Operation
+from ..lang.types import I32, U32
+from .cuda import CudaLanes
+from .function import FunctionEmitter
+from .lanes import V
+
+_ALIGN = 16
+_CODES = ("thread_index", "block_index", "shared", "barrier", "shuffle", "ballot")
+
+
+class CudaBlocks(FunctionEmitter):
+    """What such a kernel's operations become. Everything in blocks has been inlined into the kernel."""
+
+    symbol: str
+    in_blocks: bool
+
+    def _handlers(self) -> dict[str, Callable[[Operation], None]]:
+        return super()._handlers() | {code: getattr(self, f"op_{code}") for code in _CODES}
+
+    def op_thread_index(self, op: Operation) -> None:
+        self.one(op, [V(I32, self.lanes.intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", "i32"))])
+
+    def op_block_index(self, op: Operation) -> None:
+        self.one(op, [V(I32, self.lanes.intrinsic("llvm.nvvm.read.ptx.sreg.ctaid.x", "i32"))])
+
+    def op_shared(self, op: Operation) -> None:
+        """A variable of the block's; LLVM sees from the cast which memory accesses go to."""
+        t = op.attr
+        name = f"@{self.symbol}_shared{len(self.stack)}"
+        self.shared.declare(f"{name} = internal addrspace(3) global [{max(1, t.bytes)} x i8] undef, align {_ALIGN}")
+        self.stack[op.result] = name
+        there = self.w.inst(f"addrspacecast ptr addrspace(3) {name} to ptr")
+        self.one(op, self.locals.descriptor(t, there, False))
+
+    def op_barrier(self, op: Operation) -> None:
+        name = "llvm.nvvm.barrier.cta.sync.aligned.all"
+        self.shared.declare(f"declare void @{name}(i32)")
+        self.w.do(f"call void @{name}(i32 0)")
+
+    def op_shuffle(self, op: Operation) -> None:
+        assert isinstance(self.lanes, CudaLanes)
+        (by,) = self.get(op.args[1])
+        self.one(op, [self.lanes.from_thread(op.attr, v, by.text) for v in self.get(op.args[0])])
+
+    def op_ballot(self, op: Operation) -> None:
+        (said,) = self.get(op.args[0])
+        given = ("i32", "-1"), ("i1", said.text)
+        self.one(op, [V(U32, self.lanes.intrinsic("llvm.nvvm.vote.ballot.sync", "i32", *given))])
+
+    def op_fail(self, op: Operation) -> None:
+        """The thread reports and leaves; those that go on do not wait for it."""
+        super().op_fail(op)
+        if self.in_blocks:
+            self.w.do("ret void")
+            self.w.start(self.w.label("left"))
