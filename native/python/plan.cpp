@@ -328,6 +328,8 @@ void Plan::set_accumulation(nb::tuple facts) {
 }
 
 int Plan::variant(const Grid& g, bool strided) const {
+    if (block_dim != 0)  // not flat where every block lies in one row
+        return (strided ? kStrided : kInner) | (arity > 1 && g.dims[arity - 1] % block_dim != 0 ? kFlat : kInner);
     bool flat = arity > 1 && g.dims[arity - 1] < flat_below && g.threads >= int64_t{kFlatGroups} * flat_below &&
                 g.threads < int64_t{1} << 31;
     return (strided ? kStrided : kInner) | (flat ? kFlat : kInner);
@@ -440,7 +442,7 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
     std::unique_ptr<Claim> claim;
     if (accumulation_.any() && (!small || Claim::any())) claim = claimed(accumulation_.targets(block, overlap));
     Task task{kernel, block, g.dims, &context, g.threads, chunk(g, known, small), g.threads};
-    if (whole_blocks)
+    if (block_dim != 0)
         task.grain = block_dim;
     else if (arity > 1 && !(variant & kFlat))
         task.row = g.dims[arity - 1];

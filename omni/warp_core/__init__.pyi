@@ -849,8 +849,8 @@ def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), o
         record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; of no effect on the CPU.
         block_dim: how many threads a block has, 1 to 1024. On the CPU it makes a difference only to kernels that work
-            in blocks (`wp.syncthreads`, `wp.shared_array`, …). These take whole blocks: the number of threads is a
-            multiple of it.
+            in blocks (`wp.thread_index`, `wp.syncthreads`, …). Where threads of a block share memory or wait for each
+            other, the number of threads must be a multiple of it.
         interpret: run the kernel as plain Python, thread by thread, for a debugger.
         adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
         adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.

@@ -97,7 +97,7 @@ class Artifact(NamedTuple):
     `accumulation` how it adds to arrays, `warnings` what was told about the kernel (`front.notices`), `milliseconds`
     how long each stage of compiling took. For a GPU `code` is PTX, `machine_code` what ptxas made of it if that was
     asked for, and `grid` says how to launch. `block_dim` is how many threads a block has, 0 unless the kernel works in
-    blocks.
+    blocks, and `whole_blocks` whether launches must consist of whole ones.
     """
 
     kernel: str
@@ -116,6 +116,7 @@ class Artifact(NamedTuple):
     machine_code: bytes = b""
     grid: Grid | None = None
     block_dim: int = 0
+    whole_blocks: bool = False
 
 
 class CompileRequest(NamedTuple):
@@ -250,6 +251,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     debug = request.debug and request.kernel.primal is None  # tangents may be what no check lets pass
     made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug=debug, contract=request.contract))
     written = _stage("passes.effects").written_params(fn)
+    whole_blocks = fn.block_dim > 0 and _stage("ir.blocks").takes_whole_blocks(fn)
     watch.lap("passes")
     if fn.block_dim and not request.target.is_gpu:
         made["ir"] = fn = _stage("passes.fission").split(fn)
@@ -278,6 +280,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         warnings=_stage("front.notices").stored(request.kernel) if request.kernel.warned else (),
         milliseconds=watch.milliseconds,
         block_dim=fn.block_dim,
+        whole_blocks=whole_blocks,
     )
 
 

@@ -11,7 +11,7 @@ from omni.warp_core.ir import interp
 from omni.warp_core.ir.parser import parse
 from omni.warp_core.ir.printer import print_function
 from omni.warp_core.ir.verifier import verify
-from omni.warp_core.lang.types import F32
+from omni.warp_core.lang.types import F32, I32
 from omni.warp_core.passes import pipeline
 from omni.warp_core.passes.fission import split
 
@@ -266,6 +266,54 @@ def test_indices_of_blocks_in_launches_of_several_dimensions():
     assert (found[..., 3] == 40).all()
 
 
+@pytest.mark.parametrize("dims", [(3, 4, 32), (3, 2, 64), (2, 6, 16), (1, 8, 12), (96,)])
+def test_barriers_in_launches_of_several_dimensions(dims):
+    if len(dims) == 1:
+
+        @wp.kernel
+        def turn(x: wp.array(dtype=int), out: wp.array(dtype=int)):
+            i, t = wp.tid(), wp.thread_index()
+            s = wp.shared_array(shape=wp.block_dim(), dtype=int)
+            s[t] = x[i]
+            wp.syncthreads()
+            out[i] = s[wp.block_dim() - 1 - t]
+    else:
+
+        @wp.kernel
+        def turn(x: wp.array3d(dtype=int), out: wp.array3d(dtype=int)):
+            i, j, k = wp.tid()
+            s = wp.shared_array(shape=wp.block_dim(), dtype=int)
+            s[wp.thread_index()] = x[i, j, k]
+            wp.syncthreads()
+            out[i, j, k] = s[wp.block_dim() - 1 - wp.thread_index()]
+
+    x = np.arange(np.prod(dims), dtype=np.int32).reshape(dims)
+    out = wp.zeros(dims, dtype=int)
+    wp.launch(turn, dims, [x, out], block_dim=32)
+    np.testing.assert_array_equal(out.numpy().ravel(), x.reshape(-1, 32)[:, ::-1].ravel())
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_what_no_thread_waits_for_needs_no_whole_blocks(interpret):
+    @wp.kernel
+    def where(out: wp.array(dtype=int)):
+        i = wp.tid()
+        for _ in range(wp.lane() % 3):
+            out[i] += 1000
+        out[i] += 100 * wp.block_index() + wp.thread_index()
+
+    for n in (0, 1, 49, 100, 150):
+        out = wp.zeros(n, dtype=int)
+        wp.launch(where, n, [out], block_dim=50, interpret=interpret)
+        t = np.arange(n) % 50
+        np.testing.assert_array_equal(out.numpy(), np.arange(n) // 50 * 100 + t + t % 32 % 3 * 1000)
+    fn = lower_kernel(where, 50)
+    for form in (fn, pipeline.run(fn), split(pipeline.run(fn))):
+        mem = interp.MemArray(I32, (n,))
+        interp.run_kernel(form, [mem], n)
+        assert mem.values() == out.list()
+
+
 def test_one_kernel_in_blocks_of_several_sizes():
     x = np.arange(96, dtype=np.float32)
     y = wp.zeros(96, dtype=float)
@@ -359,6 +407,8 @@ def test_launches_take_whole_blocks():
     y = wp.zeros(100, dtype=float)
     with pytest.raises(ValueError, match=r"works in blocks of 32 threads, and a launch of 100 does not make whole"):
         wp.launch(tree, 100, [y, y], block_dim=32)
+    with pytest.raises(ValueError, match="does not make whole blocks"):
+        wp.launch(tree, 100, [y, y], block_dim=32, interpret=True)
     with pytest.raises(ValueError, match="block_dim"):
         wp.launch(tree, 4096, [y, y], block_dim=2048)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..ir.blocks import source_lane
+from ..ir.blocks import source_lane, takes_whole_blocks
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import WARP
 from ..ir.uniformity import brought_together
@@ -37,7 +37,10 @@ class Blocks:
     def __init__(self, kernel: KernelEmitter):
         self.kernel, self.w = kernel, kernel.w
         self.size = kernel.fn.block_dim
+        self.partial = not takes_whole_blocks(kernel.fn)
         self.first = ""  # the flattened index of the block's first thread
+        self.column = ""  # and that in its row
+        self.outer: list[V] = []  # the indices of the row
 
     def run(self) -> None:
         """Run the blocks of [begin, end), which are whole."""
@@ -51,6 +54,7 @@ class Blocks:
         w.start(inside)
         number = w.inst(f"udiv i64 {self.first}, {self.size}")
         k.block_index = V(I32, w.inst(f"trunc i64 {number} to i32"))
+        self.find_row()
         k.run_threads, k.thread, k.values, k.mask = self.threads, self.first, dict(k.params), None
         k.returns = Join(k, "endblock", [])
         k.region(k.fn.body, k.returns)
@@ -60,35 +64,76 @@ class Blocks:
         w.br(head)
         w.start(done)
 
+    def find_row(self) -> None:
+        """Where the block lies in a launch of several dimensions, if rows of the last one consist of whole blocks."""
+        k, w = self.kernel, self.w
+        self.outer, self.column = [], self.first
+        if k.arity > 1 and not k.shared.options.flat:
+            dims = [k.dim(i) for i in range(k.arity)]
+            self.column = w.inst(f"urem i64 {self.first}, {dims[-1]}")
+            left = w.inst(f"udiv i64 {self.first}, {dims[-1]}")
+            for extent in reversed(dims[1:-1]):
+                self.outer.insert(0, V(I32, w.inst(f"trunc i64 {w.inst(f'urem i64 {left}, {extent}')} to i32")))
+                left = w.inst(f"udiv i64 {left}, {extent}")
+            self.outer.insert(0, V(I32, w.inst(f"trunc i64 {left} to i32")))
+
     def threads(self, op: Operation) -> None:
         """Run a segment for all threads of the block."""
+        if self.partial:
+            self.present_threads(op)
+            return
         w, n = self.w, self.kernel.lanes.lanes
         whole = self.size // n * n
         known = self.kernel.values
         if whole == n:
-            self.group(op, "0", False, known)
+            self.group(op, "0", None, known)
         elif whole:
             head, done = w.label("group"), w.label("endgroups")
             entry, column, following = w.block, w.name(), w.name()
             w.br(head)
             w.start(head)
             at = len(w.lines)
-            self.group(op, column, False, known)
+            self.group(op, column, None, known)
             w.lines.insert(at, f"  {column} = phi i64 [ 0, %{entry} ], [ {following}, %{w.block} ]")
             w.do(f"{following} = add i64 {column}, {n}")
             w.cond_br(w.inst(f"icmp slt i64 {following}, {whole}"), head, done)
             w.start(done)
         if whole < self.size:
-            self.group(op, str(whole), True, known)
+            self.group(op, str(whole), f"splat (i64 {self.size % n})", known)
+        self.after(known)
+
+    def after(self, known: dict[Value, list[V]]) -> None:
+        """Go on with what is done once for the block."""
         self.kernel.values, self.kernel.mask, self.kernel.thread = known, None, self.first
         self.kernel.locals.whole = None
 
-    def group(self, op: Operation, column: str, rest: bool, known: dict[Value, list[V]]) -> None:
-        """A segment for one group of lanes, from thread `column` of the block on; with `rest` for the last threads."""
+    def present_threads(self, op: Operation) -> None:
+        """Run a segment for the threads of a block that may be the last of the launch, and not whole."""
+        w, n, known = self.w, self.kernel.lanes.lanes, self.kernel.values
+        count = w.inst(f"sub i64 %end, {self.first}")
+        count = w.inst(f"select i1 {w.inst(f'icmp slt i64 {count}, {self.size}')}, i64 {count}, i64 {self.size}")
+        head, inside, done = w.label("group"), w.label("present"), w.label("endgroups")
+        entry, column, following = w.block, w.name(), w.name()
+        w.br(head)
+        w.start(head)
+        at = len(w.lines)
+        w.cond_br(w.inst(f"icmp slt i64 {column}, {count}"), inside, done)
+        w.start(inside)
+        left = w.inst(f"sub i64 {count}, {column}")
+        self.group(op, column, self.kernel.lanes.splat(left, I64) if n > 1 else None, known)
+        w.lines.insert(at, f"  {column} = phi i64 [ 0, %{entry} ], [ {following}, %{w.block} ]")
+        w.do(f"{following} = add i64 {column}, {n}")
+        w.br(head)
+        w.start(done)
+        self.after(known)
+
+    def group(self, op: Operation, column: str, left: str | None, known: dict[Value, list[V]]) -> None:
+        """A segment for one group of lanes, from thread `column` of the block on; `left` is how many threads there are,
+        in every lane, if the group may not be full.
+        """
         k, w, n = self.kernel, self.w, self.kernel.lanes.lanes
         k.mask = None
-        if rest:
-            left = f"splat (i64 {self.size % n})"
+        if left is not None:
             k.mask = w.inst(f"icmp slt <{n} x i64> {sequence(0, 1, n)}, {left}")
         k.locals.whole = k.mask
         k.values = dict(known)
@@ -96,7 +141,11 @@ class Blocks:
         step = 1 if n > 1 else 0
         number = column if column.isdigit() else w.inst(f"trunc i64 {column} to i32")
         k.thread_index = V(I32, number, step)
-        k.take_indices(V(I32, w.inst(f"trunc i64 {k.thread} to i32"), step))
+        indices = None
+        if self.outer:
+            place = w.inst(f"add i64 {self.column}, {column}")
+            indices = [*self.outer, V(I32, w.inst(f"trunc i64 {place} to i32"), step)]
+        k.take_indices(V(I32, w.inst(f"trunc i64 {k.thread} to i32"), step), indices)
         end = Join(k, "endsegment", [])
         k.region(op.regions[0], end)
         end.finish()

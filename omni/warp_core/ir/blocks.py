@@ -13,7 +13,7 @@ from typing import Any
 from ..lang.types import FixedArray
 from .memory import MemArray, Trap
 from .nodes import Function, Operation
-from .ops import SHUFFLE_KINDS, WARP
+from .ops import COLLECTIVES, SHUFFLE_KINDS, WARP
 from .printer import reachable
 
 
@@ -24,6 +24,11 @@ class Race(Trap):
 def has_any(function: Function, codes: frozenset[str]) -> bool:
     """Whether a function, or one that it calls, has one of these operations."""
     return any(op.code in codes for f in reachable([function]) for op in f.body.walk())
+
+
+def takes_whole_blocks(kernel: Function) -> bool:
+    """Whether all threads of a block must be there, for they do something together."""
+    return has_any(kernel, COLLECTIVES | {"shared"})
 
 
 def source_lane(kind: str, lane: int, by: int) -> int:
@@ -83,11 +88,9 @@ def run_blocks(start: Callable[[Block, int], Any], threads: int, block_dim: int,
     `told` is called with the number of the thread that goes on.
 
     Raises:
-        Trap: the threads do not make whole blocks, or those of a block part ways.
+        Trap: the threads of a block part ways.
     """
-    if block_dim < 1 or threads % block_dim:
-        raise Trap(f"{threads} threads do not make whole blocks of {block_dim}")
-    for number in range(threads // block_dim):
+    for number in range(-(-threads // block_dim)):
         block = Block(number)
         running: list[Generator] = []
         first = number * block_dim
@@ -100,9 +103,9 @@ def run_blocks(start: Callable[[Block, int], Any], threads: int, block_dim: int,
             except StopIteration:
                 return None
 
-        running += [start(block, t) for t in range(block_dim)]
+        running += [start(block, t) for t in range(min(block_dim, threads - first))]
         try:
-            answers: list[Any] = [None] * block_dim
+            answers: list[Any] = [None] * len(running)
             while answers:
                 answers = _answers(block, [resume(t, answer) for t, answer in enumerate(answers)])
         finally:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from weakref import WeakKeyDictionary
 
 from ..lang.types import Type
-from .blocks import Block, Race, has_any, run_blocks
+from .blocks import Block, Race, has_any, run_blocks, takes_whole_blocks
 from .memory import MemArray, Trap
 from .nodes import Function
 from .ops import COLLECTIVES
@@ -123,8 +123,10 @@ def run_kernel(function: Function, args: Sequence, dim: int | Sequence[int], ste
 
 def _run_in_blocks(function: Function, run: Callable, args: Sequence, context: Context, grid: list) -> None:
     size = function.block_dim
+    if len(grid) % size and takes_whole_blocks(function):
+        raise Trap(f"{len(grid)} threads do not make whole blocks of {size}")
     if has_any(function, frozenset(("threads",))):
-        for number in range(len(grid) // size):
+        for number in range(-(-len(grid) // size)):
             context.block, context.members = Block(number), grid[number * size : (number + 1) * size]
             run(context, *args)
         return

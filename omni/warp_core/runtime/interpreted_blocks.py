@@ -36,13 +36,21 @@ class _Left(BaseException):
 
 
 class Worker:
-    """A thread of a block. `shared` are the shared arrays of the block, by where they are made."""
+    """A thread of a block. `sizes` are those of a block and of the launch, `shared` the shared arrays of the block, by
+    where they are made.
+    """
 
     def __init__(
-        self, block: Block, thread: int, size: int, shared: dict[Any, ArrayCells], body: Callable[[], None], here: Grid
+        self,
+        block: Block,
+        thread: int,
+        sizes: tuple[int, int],
+        shared: dict[Any, ArrayCells],
+        body: Callable[[], None],
+        here: Grid,
     ):
-        self.block, self.index, self.size, self.shared, self.body = block.number, thread, size, shared, body
-        self.here = here
+        self.block, self.index, self.shared, self.body, self.here = block.number, thread, shared, body, here
+        self.size, self.threads = sizes
         self.mine, self.others = threading.Semaphore(0), threading.Semaphore(0)
         self.given: Any = None
         self.failure: BaseException | None = None
@@ -74,12 +82,19 @@ class Worker:
 
     def meet(self, *request: Any) -> Any:
         """Called by the thread: wait for the others; what it gets."""
+        self.check_whole()
         self.given = request
         self.others.release()
         self.mine.acquire()
         if self.left:
             raise _Left
         return self.given
+
+    def check_whole(self) -> None:
+        """Raise ValueError if the last block of the launch lacks threads."""
+        if self.threads % self.size:
+            text = f"the kernel works in blocks of {self.size} threads, and a launch of {self.threads}"
+            raise ValueError(f"{text} does not make whole blocks")
 
     def leave(self) -> None:
         """End the thread, wherever it is."""
@@ -95,7 +110,8 @@ def run(here: Grid, indices: list[tuple[int, ...]], block_dim: int, body: Callab
     def start(block: Block, thread: int) -> Iterator[Any]:
         own = Grid(here.dims)
         own.index = indices[block.number * block_dim + thread]
-        own.worker = worker = Worker(block, thread, block_dim, shared.setdefault(block.number, {}), body, own)
+        memory = shared.setdefault(block.number, {})
+        own.worker = worker = Worker(block, thread, (block_dim, len(indices)), memory, body, own)
         worker.thread.start()
         answer: Any = None
         try:
@@ -144,6 +160,7 @@ def lane() -> int32:
 def shared_array(shape: Any, dtype: Any) -> ArrayCells:
     """The array of the block that belongs to the place of the call."""
     worker = _worker("shared_array")
+    worker.check_whole()
     place = _calls(sys._getframe(1))
     if place not in worker.shared:
         extents = shape if isinstance(shape, tuple) else (shape,)

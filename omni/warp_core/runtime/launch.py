@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -63,8 +62,8 @@ def _launch(
         record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; of no effect on the CPU.
         block_dim: how many threads a block has, 1 to 1024. On the CPU it makes a difference only to kernels that work
-            in blocks (`wp.syncthreads`, `wp.shared_array`, …). These take whole blocks: the number of threads is a
-            multiple of it.
+            in blocks (`wp.thread_index`, `wp.syncthreads`, …). Where threads of a block share memory or wait for each
+            other, the number of threads must be a multiple of it.
         interpret: run the kernel as plain Python, thread by thread, for a debugger.
         adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
         adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
@@ -301,9 +300,6 @@ class InterpretedLaunch:
     def set_dim(self, dim: Any) -> None:
         """Set the launch dimensions."""
         self._dims, self.dim = dimensions(self.kernel, dim), dim
-        if self.block_dim and math.prod(self._dims) % self.block_dim:
-            text = f"kernel `{self.kernel.name}` works in blocks of {self.block_dim} threads, and a launch of "
-            raise ValueError(f"{text}{math.prod(self._dims)} does not make whole blocks")
 
     def set_params(self, params: Sequence[Any]) -> None:
         """Set all arguments, in the order of the kernel's parameters."""

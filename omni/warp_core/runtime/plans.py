@@ -269,7 +269,7 @@ class _Maker:
             for (name, t), written in zip(self.kernel.params, artifact.written)
         ]
         self.plan = self.empty_plan(params)
-        self.plan.whole_blocks = artifact.block_dim > 0
+        self.plan.whole_blocks = artifact.whole_blocks
         self.on_missing(variant)
         return self.plan
 
