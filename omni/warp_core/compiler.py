@@ -243,13 +243,14 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     watch = _Stopwatch()
     made["ir"] = fn = _lowered(request.kernel, request.debug, request.block_dim)
     watch.lap("front")
+    primal = fn if request.adjoint else None
     reverse = _reverse(request, fn) if request.adjoint else None
     if reverse is not None:
         made["ir"] = fn = reverse.function
         watch.lap("adjoint")
     pipeline = _stage("passes.pipeline")
     debug = request.debug and request.kernel.primal is None  # tangents may be what no check lets pass
-    made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug=debug, contract=request.contract))
+    made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug=debug, contract=request.contract), primal)
     written = _stage("passes.effects").written_params(fn)
     whole_blocks = fn.block_dim > 0 and _stage("ir.blocks").takes_whole_blocks(fn)
     watch.lap("passes")

@@ -327,6 +327,36 @@ def test_a_constant_that_changes_between_the_first_launch_and_the_first_gradient
         wp.jvp(kernel, dim=2, inputs=[v], outputs=[loss], tangents=[wp.ones_like(v)])
 
 
+def test_code_for_other_arrays_keeps_constants_or_is_refused():
+    factor = 1.0
+
+    @wp.kernel
+    def kernel(v: F, out: F):
+        i = wp.tid()
+        out[i] = factor * v[i]
+
+    v, out = active([1.0, 2.0]), active([0.0, 0.0])
+    wp.launch(kernel, dim=2, inputs=[v, out])
+    pairs, written = wp.ones((2, 2), dtype=float, requires_grad=True), wp.zeros((2, 2), dtype=float, requires_grad=True)
+    factor = 2.0
+    with pytest.raises(
+        RuntimeError, match=r"`factor` has changed since .* this one needs code of its own \(for strided"
+    ):
+        wp.launch(kernel, dim=2, inputs=[pairs[:, 0], written[:, 0]])
+    factor = 1.0
+    with wp.Tape() as tape:
+        wp.launch(kernel, dim=2, inputs=[pairs[:, 0], written[:, 0]])
+    factor = 2.0
+    tape2 = wp.Tape()
+    with tape2:
+        wp.launch(kernel, dim=2, inputs=[pairs[:, 1], written[:, 1]])
+    assert written.numpy().tolist() == [[1, 1], [1, 1]]
+    factor = 1.0
+    for t in (tape, tape2):
+        t.backward(grads={written: wp.ones((2, 2), dtype=float)})
+    assert pairs.grad.numpy().tolist() == [[1, 1], [1, 1]]
+
+
 def test_a_constant_that_changes_after_the_first_gradient_changes_none():
     kernel, change = scaled_by(2.0, 0)
     v, loss = active(np.ones((2, 3)), wp.vec3), active([0.0])

@@ -14,7 +14,7 @@ from ..ir.nodes import Function
 from .blocks import check_blocks
 from .bounds import drop_from_end
 from .checks import drop_asserts, insert_checks
-from .contract import contract
+from .contract import Sums, contract
 from .dce import dce
 from .inline import inline, inline_calls
 from .licm import licm
@@ -44,16 +44,20 @@ def _may_fail(callee: Function) -> bool:
 _finished: WeakKeyDictionary[Function, dict[PassOptions, Function]] = WeakKeyDictionary()
 
 
-def run(function: Function, options: PassOptions = PassOptions()) -> Function:
-    """The optimised form of `function`, which stays as it is."""
+def run(function: Function, options: PassOptions = PassOptions(), primal: Function | None = None) -> Function:
+    """The optimised form of `function`, which stays as it is; of an adjoint that computes values of `primal` again, as
+    the optimised form of that computes them.
+    """
     if options.debug:
         function = insert_checks(function)
         if function.block_dim:
             function = inline_calls(function, _may_fail)  # only the kernel can end its block
-    return _optimise(function, replace(options, debug=False))
+    options = replace(options, debug=False)
+    like = Sums(_optimise(primal, options)) if primal is not None and options.contract else None
+    return _optimise(function, options, like)
 
 
-def _optimise(function: Function, options: PassOptions) -> Function:
+def _optimise(function: Function, options: PassOptions, like: Sums | None = None) -> Function:
     """`function` after all passes; the finished functions it calls came out of here too."""
     new = inline(function, options.inline_limit, lambda callee: _finish(callee, options), options.calls)
     drop_asserts(new)
@@ -65,7 +69,7 @@ def _optimise(function: Function, options: PassOptions) -> Function:
     privatise(new)
     licm(new)
     if options.contract:
-        contract(new)
+        contract(new, like)
     dce(new)
     return new
 

@@ -172,20 +172,26 @@ def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
         return found
 
 
+_DERIVED = "so a derivative would be that of another kernel"
+_OTHER_CODE = "but this one needs code of its own (for strided arrays, short rows, other options or another device)"
+
+
 def _check_meaning(kernel: Kernel, options: Options) -> None:
-    """Raise RuntimeError if a derivative would be of another kernel than launches run, which keep constants."""
+    """Raise RuntimeError if code would be of another kernel than launches run already, which keep constants: all code
+    of a kernel must mean the same, or a derivative could be that of another one than the launch ran.
+    """
     is_derived = options.adjoint or options.exact or kernel.primal is not None
     while kernel.primal is not None:
         kernel = kernel.primal
     now = digest.meaning(kernel)
     first = _meanings.setdefault(kernel, now)
-    if not is_derived or first == now:
+    if first == now:
         return
     names = digest.changed_names(kernel, first, now)
     if names:
         raise RuntimeError(
             f"kernel `{kernel.name}`: {' and '.join(f'`{name}`' for name in names)} has changed since the kernel was "
-            "launched first. Launches keep the value from then, so a derivative would be that of another kernel: "
+            f"launched first. Launches keep the value from then, {_DERIVED if is_derived else _OTHER_CODE}: "
             "define the kernel anew, or pass the value as an argument"
         )
 
