@@ -509,6 +509,50 @@ def test_a_loss_with_components():
         tape.backward(loss)
 
 
+def test_a_loss_of_integers():
+    tape, _ = squared(active(VALUES))
+    with pytest.raises(ValueError, match=r"loss: int32 arrays have no gradient.*dtype=float"):
+        tape.backward(wp.zeros(1, dtype=int, requires_grad=True))
+
+
+def test_a_loss_that_is_a_number():
+    tape, _ = squared(active(VALUES))
+    with pytest.raises(TypeError, match="the array of one element that a recorded launch wrote, got float"):
+        tape.backward(3.0)
+
+
+@pytest.mark.parametrize("given", [lambda: wp.ones(3), lambda: [1.0, 2.0, 3.0], lambda: np.ones((2, 2)), lambda: "one"])
+def test_gradients_of_another_shape(given):
+    tape, y = squared(active(VALUES))
+    with pytest.raises((TypeError, ValueError), match=r"grads: the gradient of an array of shape \(4,\)"):
+        tape.backward(grads={y: given()})
+
+
+def test_gradients_as_numpy_and_lists():
+    for given in (np.ones(4), [1.0] * 4, (1.0,) * 4, np.float32(1.0), 1):
+        x = active(VALUES)
+        tape, y = squared(x)
+        tape.backward(grads={y: given})
+        assert x.grad.list() == [8.0, 6.0, 4.0, 2.0]
+
+
+def test_an_array_is_not_its_own_gradient():
+    x = active(VALUES)
+    for other in (x, x[:], wp.array(x, copy=False)):
+        with pytest.raises(ValueError, match="grad: shares memory with the array itself"):
+            x.grad = other
+
+
+def test_two_tapes():
+    with wp.Tape():
+        begun = line() - 1
+        with (
+            pytest.raises(RuntimeError, match=rf"a tape records already, since \S*test_versions.py:{begun},"),
+            wp.Tape(),
+        ):
+            pass
+
+
 def test_gradients_for_what_is_no_array():
     tape, _ = squared(active(VALUES))
     with pytest.raises(TypeError, match="grads: expected arrays, got str"):

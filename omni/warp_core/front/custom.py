@@ -56,8 +56,11 @@ def attach(session: Session, f: Function, overload: Function, m: Match, instance
 def _fits(session: Session, custom: Definition, f: Function, overload: Function) -> bool:
     """Whether its first parameters are those of the overload. Refuses what fits no overload."""
     if not any(_begins(custom, o) for o in f.overloads):
-        shown = [f"{f.name}({', '.join(f'{n}: {spell_pattern(t)}' for n, t in o.params)})" for o in f.overloads]
-        wanted = "the parameters of the function" + (", then the adjoints" if isinstance(custom, Gradient) else "")
+        is_gradient = isinstance(custom, Gradient)
+        rest = ["<the adjoint of each result>"] if is_gradient else []
+        taken = [[*(f"{n}: {spell_pattern(t)}" for n, t in o.params), *rest] for o in f.overloads]
+        shown = [f"{custom.name}({', '.join(params)})" for params in taken]
+        wanted = f"the parameters of `{f.name}`" + (", then the adjoints" if is_gradient else "")
         raise _refusal(session, custom, "arguments", f"{custom.subject} takes {wanted}: it fits none", shown)
     return _begins(custom, overload)
 

@@ -342,6 +342,8 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             mine, theirs = getattr(self, what), getattr(value, what, None)
             if mine != theirs:
                 raise ValueError(f"grad: expected {what} {mine}, got {theirs}")
+        if memory.overlap(self, value):
+            raise ValueError("grad: shares memory with the array itself; give another array, such as wp.zeros_like(a)")
 
     def _set_grad(self, value: array | None) -> None:
         self._attach(value, None if value is None else claims.claim(self, value))

@@ -13,13 +13,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _native
-from . import claims
+from . import claims, places
 from .sums import add
 
 _active: list[Any] = []  # the tape that records, if there is one
 _witnesses: list[Any] = []  # what is told of all that happens to memory, recorded or not
 _followers: list[Any] = []  # innermost last
 _watchers: list[Callable[[], None]] = []
+_begun: Any = None  # where the program lets the tape record
 
 
 class _Pauses(threading.local):
@@ -51,9 +52,12 @@ def active() -> bool:
 
 def begin(recording: Any) -> None:
     """Let a tape record from now on, whatever thread does something. Raises RuntimeError if one does already."""
+    global _begun
     if _active:
-        raise RuntimeError("a tape records already, and what it does not see would be missing: end it first")
+        since = f", since {_begun}" if _begun else ""
+        raise RuntimeError(f"a tape records already{since}, and what it does not see would be missing: end it first")
     refuse_following("a tape")
+    _begun = places.here()
     _active.append(recording)
     _tell()
 

@@ -277,8 +277,14 @@ class Tape(Scopes):
             if a.grad is None:
                 raise RuntimeError(f"{name}: the array has no gradient; make it with requires_grad=True")
             if not is_active(a._require_element().type):
-                raise ValueError(f"{a._require_element().name} arrays have no gradient: only floating point numbers do")
-            seeds.append((a.grad, _like(a.grad, g)))
+                raise ValueError(
+                    f"{name}: {a._require_element().name} arrays have no gradient, only floating point numbers do; "
+                    "compute it in an array with dtype=float"
+                )
+            try:
+                seeds.append((a.grad, _like(a.grad, g)))
+            except (TypeError, ValueError) as why:
+                raise type(why)(f"grads: the gradient of an array of shape {a.shape}: {why}") from None
         return seeds
 
     @property
@@ -328,9 +334,11 @@ class _Retained:
 
 
 def _check_loss(loss: Any) -> None:
-    if not isinstance(loss, array) or loss.size != 1:
-        shape = getattr(loss, "shape", type(loss).__name__)
-        raise ValueError(f"loss: expected an array of one element, got {shape}; sum it up, or use grads=")
+    if not isinstance(loss, array):
+        kind = type(loss).__name__
+        raise TypeError(f"loss: expected the array of one element that a recorded launch wrote, got {kind}")
+    if loss.size != 1:
+        raise ValueError(f"loss: expected an array of one element, got {loss.shape}; sum it up, or use grads=")
     if not isinstance(loss._require_element().type, Scalar):
         raise ValueError(f"loss: expected one number, got a {loss._require_element().name}; sum it up, or use grads=")
 
