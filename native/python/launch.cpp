@@ -41,7 +41,9 @@ struct Module {
     nb::object slow_launch = nb::none();
     std::string doc;
     bool fast = true;
-    bool recording = false;           // on a tape, which sees plain launches only
+    bool recording = false;  // on a tape, which sees plain launches only
+    nb::object taping, taped,
+        failed;                       // told of a launch before and after it runs, while a tape records and nobody else
     nb::object capture = nb::none();  // asked whether a recorded launch goes into a graph instead of running
     int default_device = 0;
 
@@ -91,9 +93,8 @@ bool is_list(PyObject* value) { return !value || PyList_CheckExact(value) || PyT
 bool unset_or(PyObject* value, PyObject* expected) { return !value || value == expected; }
 
 bool everyday(const Slots& s) {
-    return module().fast && is_list(s[kInputs]) && is_list(s[kOutputs]) && is_empty(s[kAdjInputs]) &&
-           is_empty(s[kAdjOutputs]) && unset_or(s[kStream], Py_None) && unset_or(s[kAdjoint], Py_False) &&
-           unset_or(s[kInterpret], Py_False);
+    return is_list(s[kInputs]) && is_list(s[kOutputs]) && is_empty(s[kAdjInputs]) && is_empty(s[kAdjOutputs]) &&
+           unset_or(s[kStream], Py_None) && unset_or(s[kAdjoint], Py_False) && unset_or(s[kInterpret], Py_False);
 }
 
 // The id of the device that a launch names, -1 if that takes Python to find out.
@@ -280,9 +281,36 @@ PyObject* launch_plan(const Slots& s, const nb::object& plan, Values& values) {
     Py_RETURN_NONE;
 }
 
+// A launch that a tape records, if Python says that it is an everyday one; else null.
+PyObject* launch_on_tape(const Slots& s) {
+    if (!unset_or(s[kRecordTape], Py_True) || !unset_or(s[kRecordCmd], Py_False)) return nullptr;
+    Values values(s[kInputs], s[kOutputs]);
+    nb::object found = plan_of(s, values);
+    if (!found.is_valid()) return nullptr;
+    Plan& plan = *nb::inst_ptr<Plan>(found);
+    if (!plan.recipe.is_valid() || plan.device_id != 0) return nullptr;
+    nb::list args;
+    for (size_t i = 0; i < values.count(); ++i) args.append(nb::handle(values.data()[i]));
+    nb::object step = module().taping(plan.recipe, nb::handle(s[kDim]), args);
+    if (step.is_none()) return nullptr;
+    try {
+        plan.launch(s[kDim], values.data(), values.count());
+    } catch (...) {
+        std::exception_ptr why = std::current_exception();
+        module().failed(step);
+        std::rethrow_exception(why);
+    }
+    module().taped(step);
+    Py_RETURN_NONE;
+}
+
 PyObject* launch_or_throw(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
     Slots s{};
-    if (parse(args, nargs, kwnames, s) && everyday(s)) {
+    if (!parse(args, nargs, kwnames, s) || !everyday(s)) {
+        // Python explains, or does it.
+    } else if (module().taping.is_valid()) {
+        if (PyObject* done = launch_on_tape(s)) return done;
+    } else if (module().fast) {
         Values values(s[kInputs], s[kOutputs]);
         nb::object plan = plan_of(s, values);
         if (plan.is_valid()) return launch_plan(s, plan, values);
@@ -395,6 +423,15 @@ void bind_launch(nb::module_& m) {
         },
         nb::arg("doc"));
     m.def("set_recording", [](bool enabled) { module().recording = enabled; }, nb::arg("enabled"));
+    m.def(
+        "set_taping",
+        [](nb::object taping, nb::object taped, nb::object failed) {
+            bool on = !taping.is_none();
+            module().taping = on ? std::move(taping) : nb::object();
+            module().taped = std::move(taped);
+            module().failed = std::move(failed);
+        },
+        nb::arg("taping").none(), nb::arg("taped").none(), nb::arg("failed").none());
     m.def("set_capture", [](nb::object hook) { module().capture = std::move(hook); }, nb::arg("hook").none());
     m.def("set_fast_launch", [](bool enabled) { module().fast = enabled; }, nb::arg("enabled"));
     m.def("set_default_device", [](int id) { module().default_device = id; }, nb::arg("device_id"));

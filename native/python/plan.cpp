@@ -342,7 +342,28 @@ wc_kernel Plan::entry(int variant) {
     return entries_[variant];
 }
 
-void Plan::launch(PyObject* dim, PyObject* const* values, size_t count) {
+void Plan::move(std::byte* block, const std::vector<Move>& moves, const std::vector<bool>& reads) const {
+    auto move_array = [&](std::byte* at, int ndim, int64_t itemsize) {
+        wc_array array;
+        std::memcpy(&array, at, sizeof array);
+        uintptr_t low = range_of(array, array.data, ndim, itemsize).low;
+        for (const Move& m : moves) {
+            if (low < m.low || low >= m.high) continue;
+            array.data = static_cast<std::byte*>(array.data) + m.by;
+            std::memcpy(at, &array, sizeof array);
+            return;
+        }
+    };
+    for (size_t i = 0; i < params.size() && i < reads.size(); ++i) {
+        const ParamSpec& p = params[i];
+        if (!reads[i]) continue;
+        if (p.kind == ArgKind::Array) move_array(block + p.offset, p.ndim, p.dtype->itemsize);
+        for (const ArrayField& f : p.arrays) move_array(block + p.offset + f.offset, f.ndim, f.itemsize);
+    }
+}
+
+void Plan::launch(PyObject* dim, PyObject* const* values, size_t count, const std::vector<Move>& moves,
+                  const std::vector<bool>& reads) {
     check_count(count);
     Grid g = grid(dim);
     alignas(64) std::byte small[kStackBlock];
@@ -355,6 +376,7 @@ void Plan::launch(PyObject* dim, PyObject* const* values, size_t count) {
     Pins pins;
     bool strided = false;
     for (size_t i = 0; i < count; ++i) pack(i, values[i], block, pins, strided);
+    if (!moves.empty()) move(block, moves, reads);
     run(block, g, strided);
 }
 
@@ -502,6 +524,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(plan.on_failure.ptr());
     Py_VISIT(plan.convert.ptr());
     Py_VISIT(plan.on_checked.ptr());
+    Py_VISIT(plan.recipe.ptr());
     for (nb::object& owner : plan.owners) Py_VISIT(owner.ptr());
     for (ParamSpec& p : plan.params) Py_VISIT(p.type.ptr());
     return 0;
@@ -510,6 +533,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
 int clear(PyObject* self) {
     if (!nb::inst_ready(self)) return 0;
     Plan& plan = *nb::inst_ptr<Plan>(self);
+    plan.recipe.reset();
     plan.on_missing = plan.on_failure = plan.convert = plan.on_checked = nb::none();
     return 0;
 }
@@ -554,6 +578,22 @@ void bind_plans(nb::module_& m) {
                             static_cast<size_t>(PyTuple_GET_SIZE(items.ptr())));
             },
             nb::arg("dim"), nb::arg("args"))
+        .def(
+            "launch_moved",
+            [](Plan& plan, nb::handle dim, nb::list values, nb::list moves, const std::vector<bool>& reads) {
+                std::vector<Move> found;
+                for (nb::handle move : moves) {
+                    auto low = nb::cast<uintptr_t>(move[0]);
+                    auto to = nb::cast<uintptr_t>(move[2].attr("ptr"));
+                    found.push_back({low, nb::cast<uintptr_t>(move[1]), static_cast<int64_t>(to - low)});
+                }
+                nb::tuple items = nb::tuple(values);
+                plan.launch(dim.ptr(), &PyTuple_GET_ITEM(items.ptr(), 0), items.size(), found, reads);
+            },
+            nb::arg("dim"), nb::arg("args"), nb::arg("moves"), nb::arg("reads"))
+        .def_prop_rw(
+            "recipe", [](const Plan& plan) { return plan.recipe.is_valid() ? plan.recipe : nb::none(); },
+            [](Plan& plan, nb::object recipe) { plan.recipe = std::move(recipe); })
         .def_ro("kernel_name", &Plan::name)
         .def_ro("arity", &Plan::arity)
         .def_ro("device_id", &Plan::device_id)

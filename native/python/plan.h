@@ -67,6 +67,12 @@ struct ArrayAt {
     bool operator==(const ArrayAt&) const = default;
 };
 
+// That memory which was at `range` is `by` bytes further now.
+struct Move {
+    uintptr_t low, high;
+    int64_t by;
+};
+
 // How a kernel adds numbers to arrays (codegen/accumulation.py). `logged` are the arrays it adds to through logs,
 // `touched` all others, `atomic` those among them that it adds to atomically, as it does `anywhere`. `in_order`:
 // results must not depend on how many cores there are; `alone`: so that one thread must run it; `parts`: sums are
@@ -123,8 +129,9 @@ class Plan {
     // Lets a node of a graph that was captured of a run make this one from now on.
     void update_node(cuda::GraphExec exec, cuda::GraphNode node, const std::byte* block, const Grid& grid,
                      bool strided);
-    // Packs `count` arguments and runs.
-    void launch(PyObject* dim, PyObject* const* values, size_t count);
+    // Packs `count` arguments and runs. Arrays of parameters that `reads` are taken to where `moves` say they are now.
+    void launch(PyObject* dim, PyObject* const* values, size_t count, const std::vector<Move>& moves = {},
+                const std::vector<bool>& reads = {});
     void check_count(size_t count) const;
     void set_entry(int variant, uintptr_t address, nb::object owner);
     void set_accumulation(nb::tuple facts);
@@ -142,6 +149,7 @@ class Plan {
     bool whole_blocks = false;  // the kernel works in blocks: launches consist of whole ones
     int flat_below;  // last dimensions shorter than this waste lanes: long launches with one use the flat variant
     nb::object on_missing, on_failure, convert, on_checked;
+    nb::object recipe;  // how Python records everyday launches on a tape
     nb::object owners[kVariants];
 
   private:
@@ -152,6 +160,7 @@ class Plan {
     void execute(wc_kernel kernel, int variant, const std::byte* block, const Grid& grid, wc_context& context);
     int64_t chunk(const Grid& grid, double ns_per_thread, bool small) const;
     void report(const wc_context& context, const Grid& grid);
+    void move(std::byte* block, const std::vector<Move>& moves, const std::vector<bool>& reads) const;
 
     void pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;
     void pack_buffer(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;

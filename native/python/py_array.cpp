@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
 
 #include "warp_core/dtypes.h"
@@ -100,6 +102,17 @@ void bind_arrays(nb::module_& m) {
                 return nb::make_tuple(range.low, range.high);
             },
             "The addresses that the elements cover, from the first to one past the last.")
+        .def_prop_ro(
+            "_identity",
+            [](const PyArray& a) {
+                std::array<int64_t, 2 * kMaxNdim + 2> numbers{};
+                numbers[0] = static_cast<int64_t>(reinterpret_cast<uintptr_t>(a.view.data));
+                numbers[1] = (int64_t{a.dtype} << 8) | a.ndim;
+                std::copy_n(a.view.shape, a.ndim, &numbers[2]);
+                std::copy_n(a.view.strides, a.ndim, &numbers[2 + kMaxNdim]);
+                return nb::bytes(reinterpret_cast<const char*>(numbers.data()), sizeof numbers);
+            },
+            "What arrays have in common exactly if they show the same elements of memory in the same way.")
         .def_prop_ro(
             "shape", [](const PyArray& a) { return tuple_of(a.view.shape, a.ndim); },
             "The extents, one for each dimension.")

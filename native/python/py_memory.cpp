@@ -1,6 +1,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -90,6 +91,14 @@ void bind_memory(nb::module_& m) {
     m.def("alloc", [](int64_t n) { return reinterpret_cast<uintptr_t>(allocate(n)); }, nb::arg("nbytes"));
     m.def("free", [](uintptr_t p) { release(pointer(p)); }, nb::arg("ptr"));
     m.def("copy", &copy, nb::arg("to"), nb::arg("from_"), nb::arg("nbytes"));
+    m.def(
+        "copy_of",
+        [](uintptr_t from, int64_t nbytes) {
+            auto made = std::make_unique<Buffer>(nbytes);
+            without_gil_if_large(nbytes, [&] { copy_bytes(made->memory, pointer(from), nbytes); });
+            return made.release();
+        },
+        nb::arg("from_"), nb::arg("nbytes"), nb::rv_policy::take_ownership);
     m.def("fill", &fill, nb::arg("ptr"), nb::arg("nbytes"), nb::arg("pattern"));
     m.def("copy_strided", &copy_nd, nb::arg("to"), nb::arg("to_strides"), nb::arg("from_"), nb::arg("from_strides"),
           nb::arg("shape"), nb::arg("itemsize"));

@@ -68,6 +68,28 @@ nb::list objects(const SpanSet& set, Range range) {
     return out;
 }
 
+// Whether arrays lie apart, and none of them lacks the gradient that its memory has (see claims.py).
+bool everyday(const nb::list& arrays) {
+    static PyObject* claim = PyUnicode_InternFromString("_claim");
+    std::vector<Range> ranges;
+    for (nb::handle object : arrays) {
+        PyArray* a = as_array(object.ptr());
+        if (!a) throw nb::type_error("expected arrays");
+        Range range = range_of(a->view, a->view.data, a->ndim, dtype(a->dtype).itemsize);
+        if (range.empty()) return false;
+        for (Range other : ranges)
+            if (range.low < other.high && other.low < range.high) return false;
+        ranges.push_back(range);
+        std::vector<void*> found = gradients.find(range);
+        if (found.empty()) continue;
+        if (found.size() > 1) return false;
+        nb::object own = nb::steal(PyObject_GetAttr(object.ptr(), claim));
+        if (!own.is_valid()) throw nb::python_error();
+        if (nb::find(static_cast<GradientSpan*>(static_cast<Span*>(found[0]))).ptr() != own.ptr()) return false;
+    }
+    return true;
+}
+
 bool same_bytes(uintptr_t a, uintptr_t b, int64_t nbytes) {
     return std::memcmp(reinterpret_cast<const void*>(a), reinterpret_cast<const void*>(b),
                        static_cast<size_t>(nbytes)) == 0;
@@ -134,6 +156,7 @@ void bind_spans(nb::module_& m) {
     m.def(
         "gradients_in", [](uintptr_t low, uintptr_t high) { return objects<GradientSpan>(gradients, {low, high}); },
         nb::arg("low"), nb::arg("high"));
+    m.def("everyday", &everyday, nb::arg("arrays"));
     m.def("watching", &watching);
     m.def("any_set", &any_set, nb::arg("ptr"), nb::arg("nbytes"));
     m.def("same_bytes", &same_bytes, nb::arg("a"), nb::arg("b"), nb::arg("nbytes"));

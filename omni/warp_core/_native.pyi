@@ -207,6 +207,9 @@ class GradientSpan(Span):
 def on_write(function: Callable[[list[Any]], object] | None) -> None:
     """Call a function with the watched spans that native code is about to write to."""
 
+def everyday(arrays: list[Any]) -> bool:
+    """Whether arrays lie apart, and each has the gradient that its memory has."""
+
 def watching() -> bool:
     """Whether any span is watched."""
 
@@ -268,6 +271,9 @@ def alloc(nbytes: int) -> int:
 def free(ptr: int) -> None: ...
 def copy(to: int, from_: int, nbytes: int) -> None:
     """Copy bytes that do not overlap, in parallel and without the GIL where that pays."""
+
+def copy_of(from_: int, nbytes: int) -> Buffer:
+    """A buffer with a copy of bytes."""
 
 def fill(ptr: int, nbytes: int, pattern: bytes) -> None:
     """Fill with whole repetitions of `pattern`. Raises ValueError if `nbytes` is no multiple of its length."""
@@ -393,6 +399,14 @@ class Plan:
             KeyboardInterrupt: the user stopped a long launch; threads not yet begun did not run.
         """
 
+    def launch_moved(
+        self, dim: int | Sequence[int], args: list[Any], moves: list[tuple[int, int, Any]], reads: list[bool]
+    ) -> None:
+        """The same for arguments whose memory is elsewhere now: from and to which address, and the buffer with it; for
+        those of the parameters that `reads` says.
+        """
+
+    recipe: Any  # how an everyday launch is recorded on a tape
     @property
     def kernel_name(self) -> str: ...
     @property
@@ -481,6 +495,15 @@ class Graph:
     @property
     def nodes(self) -> list[tuple[str, str, tuple[Graph | None, ...]]]:
         """Kind, label and inner graphs of each node."""
+
+def set_taping(
+    taping: Callable[[Any, Any, list[Any]], Any] | None,
+    taped: Callable[[Any], None] | None,
+    failed: Callable[[Any], None] | None,
+) -> None:
+    """Set the functions that are told of launches whose plan has a recipe, while a tape records: before, with recipe,
+    dimensions and arguments, giving what the others get, or None to go the long way; after; and if it did not run.
+    """
 
 def set_capture(hook: Callable[[Launch], bool] | None) -> None:
     """Set the function that takes a recorded launch which is to run into a graph, and returns whether it did."""

@@ -274,6 +274,29 @@ def test_budget_of_memory_that_others_see():
         tape.backward(grads={y: ones(y)})
 
 
+def test_budget_of_gradients_that_launches_read():
+    @wp.kernel
+    def scaled(x: F, g: F, y: F):
+        i = wp.tid()
+        y[i] = x[i] * g[i]
+
+    for budget, fits in ((None, True), (16, True), (15, False)):
+        x, y, z = active(VALUES), active([0.0] * 4), active([0.0] * 4)
+        x.grad.fill_(5.0)
+        tape = wp.Tape(memory_budget=budget)
+        with tape:
+            wp.launch(square, 4, inputs=[x, y])  # its adjoint writes what that of the next one reads
+            wp.launch(scaled, 4, inputs=[y, x.grad, z])
+        for times in (1, 2):
+            if fits:
+                tape.backward(grads={z: ones(z)})
+                assert x.grad.list() == [5.0 + times * 2 * 5.0 * v for v in VALUES]
+                continue
+            with pytest.raises(RuntimeError, match="its gradient needs `g` as it was then"):
+                tape.backward(grads={z: ones(z)})
+            assert x.grad.list() == [5.0] * 4
+
+
 def test_budget_that_is_not_needed():
     x = active(VALUES)
     tape, y = squared(x, memory_budget=0)

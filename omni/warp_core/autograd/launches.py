@@ -48,8 +48,8 @@ def target_of_launch(step: Recorded) -> tuple[Target, list[Pair]]:
 
 def _copies(step: Recorded, names: list[str]) -> list[Any]:
     """The arguments with copies for arrays; arguments that are the same array get the same copy."""
-    made: dict[tuple, array] = {}
-    seen: dict[tuple, tuple[str, array]] = {}
+    made: dict[bytes, array] = {}
+    seen: dict[bytes, tuple[str, array]] = {}
     then = step.arguments()
     for name, given, kept in zip(names, step.args, then):
         if not isinstance(given, array):

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .. import _native, config
+from .. import config
 from ..autodiff.times import AFTER, BEFORE
 from ..compiler import adjoint_facts, effects
 from ..lang.indexed import IndexedCells
@@ -39,24 +39,27 @@ class Facts(NamedTuple):
     replays: bool
     notes: tuple[Type, ...]
     key: str
+    moved: list[bool]  # for each parameter, whether the adjoint reads its arrays
 
 
 _facts: WeakKeyDictionary[Kernel, dict[plans.Options, Facts]] = WeakKeyDictionary()
 
 
-@dataclass
+@dataclass(slots=True)
 class Recorded:
     """A launch as the tape has it: what was launched, and what the adjoint will read of it."""
 
     kernel: Kernel
     dim: Any
     args: list[Any]
-    options: plans.Options
+    options: plans.Options  # of the adjoint
     kept: Kept
     facts: Facts
     active: list[array]  # those with gradients
-    device: Device
+    arrays: list[array]  # all of them
+    outputs: list[array]  # those that the launch may have written
     block_dim: int
+    device: Device = CPU
     cut: Cut | None = None  # a gradient that ends here
     left: Kept | None = None  # what the launch left in the arrays that the adjoint reads AFTER it
 
@@ -69,17 +72,9 @@ class Recorded:
         """Keep what the adjoint reads of what the launch, which has just run, left."""
         self.left = _keep(self.kernel, self.args, self.facts, AFTER, self.kept.place)
 
-    @property
-    def arrays(self) -> list[array]:
-        """All arrays of the launch."""
-        return [a for value in self.args for a in arrays_in(value)]
-
     def written(self) -> list[array]:
         """The arrays that the launch may have written."""
-        plan = plans.plan_for(self.kernel, self.forward_options())
-        return [a for value, written in zip(self.args, plan.written) if written for a in arrays_in(value)]
-
-    outputs = written
+        return self.outputs
 
     def forward_options(self) -> plans.Options:
         """The options that the launch itself runs with."""
@@ -87,7 +82,7 @@ class Recorded:
 
     def check(self) -> None:
         """Raise RuntimeError if the launch has no right gradient any more."""
-        if facts(self.kernel, self.options).key != self.facts.key:
+        if facts(self.kernel, self.options) is not self.facts and self._is_other():
             raise RuntimeError(
                 f"kernel `{self.kernel.name}`: a function that it calls has been defined anew since the launch was "
                 "recorded, so its gradient would be that of another function; record the launch again"
@@ -101,13 +96,16 @@ class Recorded:
                     "since; leave requires_grad and grad as they are until backward"
                 )
 
+    def _is_other(self) -> bool:
+        return facts(self.kernel, self.options).key != self.facts.key
+
     def backward(self) -> None:
         """Add to the gradients of the launch's arrays."""
-        if _native.watching():  # a gradient may be what the adjoint reads, which must not stay in place then
-            for a in self.active:
-                _native.before_write(*memory.span_of(a.grad))
         plan = plans.plan_for(self.kernel, self.options)
-        capture.run(self.kernel, plan, self.dim, self.arguments(), keep=[a.grad for a in self.active])
+        if self.left is None and not self.exact and not capture.active():
+            plan.launch_moved(self.dim, self.args, self.kept.moves(self.facts.replays), self.facts.moved)
+        else:
+            capture.run(self.kernel, plan, self.dim, self.arguments(), keep=[a.grad for a in self.active])
 
     def arguments(self) -> list[Any]:
         """The arguments, with arrays that the adjoint reads as they were; in a copy if it writes them."""
@@ -136,7 +134,7 @@ class Inactive:
         """None that matters."""
         return []
 
-    outputs = written
+    outputs: tuple[array, ...] = ()
 
     def check(self) -> None:
         """Raise RuntimeError if gradients were asked for too late."""
@@ -188,7 +186,10 @@ def record(
     kept = _keep(kernel, held, known, BEFORE, place)
     dim = tuple(dim) if isinstance(dim, list) else dim  # a list may change until backward
     cut = follow(tape.cuts, kernel, dim, held, place, device, block_dim)
-    return Recorded(kernel, dim, held, options, kept, known, active, device, block_dim, cut)
+    step = Recorded(kernel, dim, held, options, kept, known, active, arrays, [], block_dim, device, cut)
+    written = plans.plan_for(kernel, step.forward_options()).written
+    step.outputs = [a for value, may in zip(held, written) if may for a in arrays_in(value)]
+    return step
 
 
 def follow(
@@ -357,7 +358,7 @@ def facts(kernel: Kernel, options: plans.Options) -> Facts:
         request = plans.request(kernel, options, 0)
         ready = plans.cached(kernel, options)
         found = (ready.artifact.reads, ready.artifact.replays, ()) if ready is not None else adjoint_facts(request)
-        known[options] = Facts(*found, request.key())
+        known[options] = Facts(*found, request.key(), [bool(read) for read in found[0]])
     return known[options]
 
 

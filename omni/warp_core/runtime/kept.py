@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakSet, WeakValueDictionary, ref
+from weakref import WeakSet, ref
 
 from .. import _native
 from . import memory, places, recording
 from .array import array
-from .device import Device
+from .device import CPU, Device
 from .memory import Span
 from .places import Place
 
@@ -31,17 +31,23 @@ class Keeper:
     def __init__(self, budget: int | None = None):
         self.budget, self.used = budget, 0
         self.streams: dict[Any, None] = {}
-        self._latest: WeakValueDictionary[Span, Held] = WeakValueDictionary()
+        self._latest: dict[Span, ref[Held]] = {}
         self.lost: WeakSet[Held] = WeakSet()
 
     def hold(self, span: Span, arrays: Sequence[array]) -> Held:
         """The memory of a span, which these arrays show, as it is now."""
-        held = self._latest.get(span)
+        known = self._latest.get(span)
+        held = None if known is None else known()
         if held is None or not held.is_current():
-            held = self._latest[span] = Held(span, arrays[0].device, [a.owner for a in arrays], self)
+            held = Held(span, arrays[0].device, [a.owner for a in arrays], self)
+            self._latest[span] = ref(held)
             if not all(map(memory.is_private, arrays)):
                 held.save("lies in memory that NumPy or another library sees, so that it may change at any time")
         return held
+
+    def forget(self) -> None:
+        """Expect other memory from now on."""
+        self._latest.clear()
 
     def note(self, device: Device) -> None:
         """Remember the stream that work of the tape on a device goes to now."""
@@ -69,13 +75,14 @@ class Held(_native.WatchedSpan):
     who needs it.
     """
 
-    _copy: Any = None
+    __slots__ = ("_copy", "_device", "_keeper", "_owners", "lost", "size", "user")
     user: Callable[[], Kept | None]
 
     def __init__(self, span: Span, device: Device, owners: Sequence[Any], keeper: Keeper):
         super().__init__(*span)
+        self._copy: Any = None
         self.size, self.lost = span[1] - span[0], ""
-        self._device, self._owners, self._keeper = device, owners, keeper
+        self._device, self._owners, self._keeper = (device if device.is_cuda else None), owners, keeper
 
     def __del__(self) -> None:
         if self._copy is not None:
@@ -93,7 +100,9 @@ class Held(_native.WatchedSpan):
 
     def is_current(self) -> bool:
         """Whether the memory still is as it was."""
-        return self.inside or (self.copied and memory.same_bytes(self._copy.ptr, self.low, self.size, self._device))
+        if self.inside or self._copy is None:
+            return self.inside
+        return memory.same_bytes(self._copy.ptr, self.low, self.size, self._device or CPU)
 
     def save(self, why: str = "") -> None:
         """Copy the memory before it changes, if there is budget for it; else note `why` it is lost."""
@@ -104,11 +113,14 @@ class Held(_native.WatchedSpan):
         else:
             self._copy = self.duplicate()
             keeper.used += self.size
-            keeper.note(self._device)
+            if self._device is not None:
+                keeper.note(self._device)
         self.leave()
 
     def duplicate(self) -> Any:
         """A buffer with the memory as it was."""
+        if self._device is None:
+            return _native.copy_of(self.low if self._copy is None else self._copy.ptr, self.size)
         return memory.copy_of((self.address, self.address + self.size), self._device)
 
 
@@ -128,7 +140,10 @@ class Kept:
         names: what messages call them.
         of: what messages call that which needs them.
         place: where the program records it; by default where it is now.
+        keeper: of the tape, where it is known; then the arrays are known to lie apart.
     """
+
+    __slots__ = ("__weakref__", "_arrays", "_copies", "_held", "_keeper", "_names", "_of", "place")
 
     def __init__(
         self,
@@ -136,13 +151,16 @@ class Kept:
         names: Sequence[str] = (),
         of: str = "a recorded function",
         place: Place | None = None,
+        keeper: Keeper | None = None,
     ):
-        keeper = getattr(recording.tape(), "keeper", None) or Keeper()
         self._names, self._of, self.place = names, of, place or places.here()
         self._arrays = arrays
-        groups = memory.groups(arrays)
-        self._held = [keeper.hold(span, group) for span, group in groups]
-        self._copies: list[Any] = []
+        if keeper is not None:
+            self._held = [keeper.hold(a._span, (a,)) for a in arrays]
+        else:
+            keeper = getattr(recording.tape(), "keeper", None) or Keeper()
+            self._held = [keeper.hold(span, group) for span, group in memory.groups(arrays)]
+        self._copies: Sequence[Any] = ()
         self._keeper = keeper
         user = ref(self)
         for held in self._held:
@@ -164,6 +182,18 @@ class Kept:
             f"{keeper.budget} that its memory_budget allows: raise tape.memory_budget, write to another array, "
             "or call backward before"
         )
+
+    def moves(self, written: bool) -> list[tuple[int, int, Any]]:
+        """Which memory is in copies: its addresses, from the first to one past the last, and the copy. Those that are
+        to be `written` are new ones.
+        """
+        found = []
+        for held in self._held:
+            if held.lost:
+                raise RuntimeError(self.loss(held))
+            if written or held._copy is not None:
+                found.append((held.low, held.high, held.duplicate() if written else held._copy))
+        return found
 
     def copy(self) -> Kept:
         """A copy that may be written."""

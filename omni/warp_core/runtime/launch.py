@@ -15,7 +15,7 @@ from .. import _native, config
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel
 from ..lang.types import Array, indexed_array
-from . import backward, capture, recording
+from . import backward, capture, everyday, recording
 from .device import CPU, Device, get_device
 from .generic import instance_for, remember
 from .plans import STRIDED, USUAL_BLOCK, Options, as_indexed, options_for, plan_for, shared_array, works_in_blocks
@@ -368,6 +368,10 @@ def _attach(_: object = None) -> None:
     _native.set_recording(recording.active())
     usual = not config.print_launches and config.mode != "interpret"
     _native.set_fast_launch(usual and not recording.active() and not capture.active())
+    if usual and recording.only_a_tape() and not capture.active():
+        _native.set_taping(everyday.taping, everyday.taped, everyday.failed)
+    else:
+        _native.set_taping(None, None, None)
 
 
 _ALL_CORES = _native.get_num_threads()

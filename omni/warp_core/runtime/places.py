@@ -26,10 +26,10 @@ class Place(NamedTuple):
         return f"{os.path.basename(self.file)}:{self.line}"
 
 
-def here() -> Place:
-    """The call into this package that is going on."""
+def here(called: str = "") -> Place:
+    """The call into this package that is going on; `called` if native code was called."""
     frame: FrameType = sys._getframe(1)
-    called = ""
+    known = called
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         called, frame = frame.f_code.co_name, frame.f_back
-    return Place(called.strip("_"), frame.f_code.co_filename, frame.f_lineno)
+    return Place(known or called.strip("_"), frame.f_code.co_filename, frame.f_lineno)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
@@ -97,8 +98,13 @@ def module_option(kernel: Kernel, name: str) -> Any:
     return kernel.func.__globals__.get(MODULE_OPTIONS, {}).get(name)
 
 
+on_options: list[Callable[[], None]] = []  # called when options have changed
+
+
 def forget_current(_: object = None) -> None:
     """Make every kernel look for its plan again: the options have changed."""
+    for changed in on_options:
+        changed()
     for kernel in list(_planned):
         kernel._plan = None
 

@@ -50,6 +50,11 @@ def active() -> bool:
     return bool(_witnesses or _followers) or any(t.records for t in _active)
 
 
+def only_a_tape() -> bool:
+    """Whether a tape records, and nothing else must know of launches."""
+    return not (_witnesses or _followers) and any(t.records for t in _active)
+
+
 def begin(recording: Any) -> None:
     """Let a tape record from now on, whatever thread does something. Raises RuntimeError if one does already."""
     global _begun

@@ -39,7 +39,7 @@ class Shadows:
     def __init__(self, spans: Sequence[tuple[int, int]] = ()):
         self._spans = spans
         self._blocks: list[_Block] = []
-        self._adopted: dict[tuple, array] = {}
+        self._adopted: dict[bytes, array] = {}
 
     def adopt(self, a: array, tangent: array) -> None:
         """Let `tangent` itself hold the tangents of `a`, which overlaps no other array."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .. import _native, config
 from ..autodiff.leaves import is_active
 from ..lang.types import Scalar
-from . import capture, memory, places, recording, seals, views
+from . import capture, everyday, memory, places, recording, seals, views
 from .array import array
 from .backward import Inactive, Recorded, record
 from .cuts import Cut, Cuts
@@ -33,6 +33,7 @@ class Step(NamedTuple):
         """The arrays that the step may have written."""
         return self.arrays if self.known is None else self.known
 
+    @property
     def outputs(self) -> list[array]:
         """The arrays that it has written for certain."""
         return self.known or []
@@ -123,8 +124,9 @@ class Tape(Scopes):
 
     def launched(self, step: Recorded | Inactive) -> None:
         """Note that a launch has run."""
-        if step.active:
+        if isinstance(step, Recorded):
             self.seals.wrote(step.active, True)
+            everyday.remember(step)
 
     def length(self) -> int:
         """How many steps are recorded."""
@@ -238,7 +240,7 @@ class Tape(Scopes):
             return
 
         def look(step: Any) -> None:
-            if step.cut is not None and step.cut.matters():
+            if step.cut is not None and (capture.active() or step.cut.matters()):  # a graph has computed nothing yet
                 step.cut.tell()
 
         saved = [(g, g._copied()) for g in {views.identity(g): g for g in self.gradients.values()}.values()]
@@ -252,6 +254,8 @@ class Tape(Scopes):
     def _check(self) -> None:
         for step in self.launches:
             step.check()
+        for gradient in self.gradients.values():  # steps may read what others write when their turn comes
+            _native.before_write(*memory.span_of(gradient))
         self.keeper.check()
 
     def _run_backwards(self, *before: Callable[[Any], None]) -> None:
@@ -310,6 +314,7 @@ class Tape(Scopes):
         self.notes.clear()
         self.scopes.clear()
         self.seals.clear()
+        self.keeper.forget()
         self.cuts.clear()
 
 
@@ -321,9 +326,7 @@ class _Retained:
 
     def note(self, step: Recorded | Inactive | Step) -> None:
         """Note those of what a step has written, before they are handed on."""
-        if not any(a.retain_grad for a in step.arrays):
-            return
-        for a in step.outputs():
+        for a in step.outputs:
             if a.retain_grad and a.grad is not None and views.identity(a.grad) not in self._found:
                 self._found[views.identity(a.grad)] = a.grad, a.grad._copied()
 

@@ -1,0 +1,252 @@
+"""Launches that a tape records quickly, because they are like one before: the same gradients, the same refusals."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+from omni.warp_core.runtime import everyday
+
+F = wp.array(dtype=float)
+
+
+@wp.kernel
+def scaled(x: F, by: float, y: F):
+    i = wp.tid()
+    y[i] = x[i] * x[i] * by
+
+
+@wp.kernel
+def moved(x: wp.array(dtype=wp.vec3), by: wp.vec3, y: F):
+    i = wp.tid()
+    y[i] = wp.dot(x[i], by)
+
+
+@wp.kernel
+def in_place(x: F, k: F):
+    i = wp.tid()
+    x[i] = wp.sin(x[i]) * k[i] + x[i]
+
+
+@wp.kernel
+def any_scaled(x: wp.array(dtype=Any), y: wp.array(dtype=Any)):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
+
+
+def active(values):
+    return wp.array(values, dtype=float, requires_grad=True)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """The steps that were recorded quickly."""
+    steps = []
+    taping = everyday.taping
+
+    def counted(*args):
+        step = taping(*args)
+        if step is not None:
+            steps.append(step)
+        return step
+
+    monkeypatch.setattr(everyday, "taping", counted)
+    return steps
+
+
+def square(x, by=1.0, y=None, **options):
+    y = active([0.0] * x.size) if y is None else y
+    wp.launch(scaled, dim=x.size, inputs=[x, by], outputs=[y], **options)
+    return y
+
+
+def test_the_second_launch_is_quick(quick):
+    x = active([1.0, 2.0])
+    square(x)
+    tape = wp.Tape()
+    with tape:
+        first = square(x, 2.0)
+        before = len(quick)
+        second = square(x, 3)
+        assert len(quick) == before + 1
+        third = square(x, np.float32(4.0), record_tape=True, device="cpu")
+        fourth = square(x, 5.0, record_tape=False)
+    tape.backward(grads={y: wp.ones(2) for y in (first, second, third)})
+    assert x.grad.list() == [2 * (2.0 + 3.0 + 4.0), 4 * (2.0 + 3.0 + 4.0)]
+    assert fourth.grad.list() == [0.0, 0.0]
+    assert len(tape.notes) == len(tape.launches) == 3
+    assert {place.called for place in tape.notes} == {"launch"}
+    assert {place.short.split(":")[0] for place in tape.notes} == {"test_everyday.py"}
+
+
+def test_values_are_copied(quick):
+    points = wp.ones(2, dtype=wp.vec3, requires_grad=True)
+    by, tape = wp.vec3(1.0, 2.0, 3.0), wp.Tape()
+    outs = [active([0.0, 0.0]) for _ in range(4)]
+    with tape:
+        for y in outs:
+            wp.launch(moved, dim=[2], inputs=[points, by, y])
+            by[0] += 1.0
+    assert len(quick) == 3
+    tape.backward(grads={y: wp.ones(2) for y in outs})
+    assert points.grad.numpy().tolist() == [[10.0, 8.0, 12.0]] * 2
+
+
+def test_what_is_overwritten_is_kept(quick):
+    for budget in (None, 8 * 40):
+        x, k = active([0.3, 0.6]), active([1.0, 0.5])
+        tape = wp.Tape(memory_budget=budget)
+        with tape:
+            for _ in range(40):
+                wp.launch(in_place, 2, inputs=[x, k])
+        assert 8 < tape.memory_used <= 8 * 40
+        v, slope = np.array([0.3, 0.6]), np.ones(2)
+        for _ in range(40):
+            slope *= np.cos(v) * [1.0, 0.5] + 1.0
+            v = np.sin(v) * [1.0, 0.5] + v
+        start = x.grad
+        for _ in range(2):
+            start.zero_()
+            tape.backward(grads={x: wp.ones(2)})
+            assert np.allclose(start.numpy(), slope, rtol=1e-4)
+    assert len(quick) >= 78
+
+
+def test_gradients_of_a_chain_are_those_of_numpy(quick):
+    r = np.random.default_rng(5)
+    start, factor = r.uniform(0.1, 0.9, 16), r.uniform(0.5, 1.0, 16)
+    first, k = active(start), active(factor)
+    states = [first, *(active(np.zeros(16)) for _ in range(30))]
+    tape = wp.Tape()
+    with tape:
+        for a, b in pairwise(states):
+            wp.copy(b, a)
+            wp.launch(in_place, 16, inputs=[b, k])
+    tape.backward(grads={states[-1]: wp.ones(16)})
+    v, slope = start, np.ones(16)
+    for _ in range(30):
+        slope *= np.cos(v) * factor + 1.0
+        v = np.sin(v) * factor + v
+    assert np.allclose(first.grad.numpy(), slope, rtol=1e-4)
+
+
+def test_what_is_out_of_the_ordinary_goes_the_long_way(quick):
+    x = active([1.0, 2.0, 3.0, 4.0])
+    with wp.Tape():
+        square(x)
+        known = len(quick)
+        square(np.ones(2, np.float32))
+        square(x[::2], y=x[1::2])  # lie within each other
+        square(wp.ones(2), y=wp.zeros(2))  # no gradients
+        square(x, y=wp.zeros(4))  # nowhere to come from
+    assert len(quick) == known
+    with wp.Tape(), pytest.raises(RuntimeError, match="does not see recorded launches"):
+        wp.launch(scaled, dim=4, inputs=[x, 1.0, active([0.0] * 4)], record_cmd=True)
+
+
+def test_views_share_gradients(quick):
+    x = wp.array([1.0, 2.0, 3.0], dtype=float)
+    view = x[1:]
+    x.requires_grad = True
+    tape, outs = wp.Tape(), []
+    with tape:
+        for _ in range(2):
+            outs.append(square(view))
+            outs.append(square(x[:1]))
+    tape.backward(grads={y: wp.ones(y.size) for y in outs})
+    assert x.grad.list() == [4.0, 8.0, 12.0]
+
+
+def test_launches_that_fail_are_forgotten():
+    x = active([1.0, 2.0])
+    tape = wp.Tape()
+    with tape:
+        y = square(x)
+        for bad in (-1, "two", (1, 1, 1, 1, 1)):
+            with pytest.raises((TypeError, ValueError)):
+                wp.launch(scaled, dim=bad, inputs=[x, 1.0, y])
+        with pytest.raises(TypeError):
+            wp.launch(scaled, dim=2, inputs=[x, 1.0])
+        with pytest.raises(TypeError):
+            wp.launch(scaled, dim=2, inputs=[x, 1.0, wp.zeros((2, 2), requires_grad=True)])
+    assert len(tape.launches) == len(tape.notes) == 1
+    tape.backward(grads={y: wp.ones(2)})
+    assert x.grad.list() == [2.0, 4.0]
+
+
+def test_options_that_change():
+    x = active([1.0, 2.0])
+    with wp.Tape():
+        square(x)
+        wp.config.enable_backward = False
+        try:
+            with pytest.raises(RuntimeError, match=r"wp.config.enable_backward is False"):
+                square(x)
+        finally:
+            wp.config.enable_backward = True
+        square(x)
+        wp.set_module_options({"enable_backward": False})
+        try:
+            with pytest.raises(RuntimeError, match="has no gradient"):
+                square(x)
+        finally:
+            wp.set_module_options({"enable_backward": True})
+        square(x)
+
+
+def test_functions_that_are_defined_anew(quick):
+    @wp.func
+    def f(x: float):
+        return x * x
+
+    @wp.kernel
+    def apply(x: F, y: F):
+        i = wp.tid()
+        y[i] = f(x[i])
+
+    x, tape = active([3.0]), wp.Tape()
+    with tape:
+        for _ in range(3):
+            wp.launch(apply, 1, inputs=[x, active([0.0])])
+
+        @wp.func
+        def f(x: float):
+            return x * x * x
+
+        y = active([0.0])
+        wp.launch(apply, 1, inputs=[x, y])
+        assert y.list() == [27.0]
+    with pytest.raises(RuntimeError, match="defined anew"):
+        tape.backward(grads={y: wp.ones(1)})
+
+
+def test_generic_kernels(quick):
+    tape = wp.Tape()
+    with tape:
+        pairs = []
+        for kind in (wp.float32, wp.float64, wp.float32, wp.float64):
+            x, y = (wp.full(2, 3.0, dtype=kind, requires_grad=True) for _ in range(2))
+            wp.launch(any_scaled, 2, inputs=[x, y])
+            pairs.append((x, y))
+    assert len(quick) == 2
+    tape.backward(grads={y: wp.ones(2, dtype=y.dtype) for _, y in pairs})
+    assert [x.grad.list() for x, _ in pairs] == [[6.0, 6.0]] * 4
+
+
+def test_checkpointed_steps_go_the_long_way(quick):
+    x, k = active([0.3]), active([0.5])
+
+    def step(i):
+        wp.launch(in_place, 1, inputs=[x, k])
+
+    with wp.Tape():
+        step(0)
+        known = len(quick)
+        wp.checkpointed(step, 4, state=[x])
+        assert len(quick) == known
+        step(5)
+    assert len(quick) == known + 1
