@@ -167,7 +167,6 @@ class Gpu(Machine):
 
         threads = range(self.running * self.block)
         if self.in_blocks:
-            assert end % self.block == 0
             for first in threads[:: self.block]:
                 self._run_together(run, range(first, first + self.block))
         elif self.in_step:

@@ -152,7 +152,25 @@ def test_a_thread_that_fails_leaves_and_the_others_go_on():
     assert [v for i, v in enumerate(x.data) if i not in (5, 26)] == [31 - i for i in range(32) if i not in (5, 26)]
 
 
-_KERNELS = (reverse, shuffled, voted, compacted, reaching)
+@wp.kernel
+def placed(x: wp.array(dtype=wp.vec3i), n: wp.array(dtype=int)):
+    x[wp.tid()] = wp.vec3i(wp.block_index(), wp.thread_index(), wp.lane())
+    wp.atomic_add(n, wp.block_index(), 1)
+    wp.atomic_add(n, 2, 1)
+
+
+def test_places_in_blocks_that_are_not_whole():
+    """Nothing beyond the launch runs; what goes to one element is not brought together over blocks."""
+    fn = lower_kernel(placed, 64)
+    expected = [MemArray(fn.params[0].type.dtype, (100,), [(0, 0, 0)] * 100), MemArray(I32, (3,), [0, 0, 0])]
+    got = copy_inputs(expected)
+    interp.run_kernel(fn, expected, 100)
+    Gpu(run(fn)).run(got, 100)
+    assert got[0].data == expected[0].data
+    assert got[1].data == expected[1].data == [64, 36, 100]
+
+
+_KERNELS = (placed, reverse, shuffled, voted, compacted, reaching)
 
 
 @pytest.mark.parametrize("capability", [75, 90, 100, 120])

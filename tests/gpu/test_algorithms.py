@@ -231,3 +231,47 @@ def test_temporary_memory_goes_back(gpu, simulated):
     everything(x, gpu)
     wp.synchronize()
     assert simulated.simulator_allocations(0) == before
+
+
+def test_in_graphs(gpu):
+    n, rng = 10_000, np.random.default_rng(6)
+    x = rng.integers(-50, 50, n).astype(np.int32)
+    a, out, one, floats = wp.array(x), wp.zeros(n, dtype=wp.int32), wp.zeros(1, dtype=wp.int32), wp.zeros(n)
+    k, v = (wp.array(np.concatenate([y, y])) for y in (x, np.arange(n, dtype=np.int32)))
+    values, lengths, runs = wp.zeros(n, dtype=wp.int32), wp.zeros(n, dtype=wp.int32), wp.zeros(1, dtype=wp.int32)
+    bounds = wp.array([0, n // 3, n], dtype=wp.int32)
+
+    def steps():
+        wp.utils.array_scan(a, out)
+        wp.utils.array_sum(a, out=one)
+        wp.utils.array_cast(a, floats)
+        wp.utils.segmented_sort_pairs(k, v, n, bounds)
+        wp.utils.radix_sort_pairs(k, v, n)
+        wp.utils.runlength_encode(k[:n], values, lengths, run_count=runs)
+
+    with wp.ScopedCapture() as captured:
+        steps()
+    y = rng.integers(-9, 9, n).astype(np.int32)
+    for target, data in ((a, y), (k, np.concatenate([y, y])), (v, np.arange(2 * n, dtype=np.int32))):
+        target.assign(data)
+    wp.capture_launch(captured.graph)
+    np.testing.assert_array_equal(out.numpy(), np.cumsum(y))
+    np.testing.assert_array_equal(floats.numpy(), y)
+    np.testing.assert_array_equal(v.numpy()[:n], np.argsort(y, kind="stable"))
+    assert one.list() == [y.sum()]
+    assert values.list()[: runs.list()[0]] == np.unique(y).tolist()
+
+
+def test_on_tapes(gpu):
+    x = wp.array(np.random.default_rng(7).normal(size=3000), dtype=wp.float64, requires_grad=True)
+    sums, loss = (wp.zeros(n, dtype=wp.float64, requires_grad=True) for n in (3000, 1))
+    keys, order = wp.array([2, 1, 0, 0], dtype=int), wp.array([0, 1, 2, 3], dtype=int)
+    tape = wp.Tape()
+    with tape:
+        wp.utils.array_scan(x, sums)
+        wp.utils.radix_sort_pairs(keys, order, 2)
+        assert wp.utils.runlength_encode(keys[:2], order[:2], order[2:]) == 2
+        wp.utils.array_inner(sums, sums, out=loss)
+    tape.backward(loss)
+    expected = np.cumsum(2 * np.cumsum(x.numpy())[::-1])[::-1]
+    np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-9, atol=1e-9)

@@ -101,23 +101,23 @@ class KernelEmitter(FunctionEmitter):
         super().__init__(shared, facts, totals, logged)
         self.fn, self.arity = fn, arity(fn)
         self.params: dict[Value, list[V]] = {}
-        self.blocks = Blocks(self)
+        self.blocks = Blocks(self) if fn.block_dim and not shared.target.is_gpu else None
 
     def op_fail(self, op: Operation) -> None:
         super().op_fail(op)
-        if self.fn.block_dim:
+        if self.blocks:
             self.blocks.stop()
 
     def elementwise(self, op: Operation) -> None:
-        found = self.blocks.of_index(op) if self.fn.block_dim and len(op.args) == 2 else None
-        if found is not None and not self.shared.target.is_gpu:
+        found = self.blocks.of_index(op) if self.blocks and len(op.args) == 2 else None
+        if found is not None:
             self.one(op, [found])
         else:
             super().elementwise(op)
 
     def op_atomic(self, op: Operation) -> None:
         usual = self.atomics
-        if is_shared(op.args[0]) and not self.shared.target.is_gpu:
+        if self.blocks and is_shared(op.args[0]):
             self.atomics = BlockAtomics(self.lanes, self.memory)
         super().op_atomic(op)
         self.atomics = usual
@@ -127,7 +127,7 @@ class KernelEmitter(FunctionEmitter):
         self.load_parameters()
         self.find_stashes()
         self.log.open()
-        if self.fn.block_dim:
+        if self.blocks:
             self.blocks.run()
         elif self.arity == 1 or self.shared.options.flat:
             self.row("%begin", "%end", "%begin", [])

@@ -18,7 +18,8 @@ runs thread t of the launch; there must be at least as many. Kernels that add up
 with a stash, are *strided*: thread t runs t, t + n, t + 2 n, … of the launch, n being the size of the grid, so that any
 grid will do: there a grid that fills the device once is best, and the stash stays small. All other kernels have no such
 loop, since it would hold registers and keep the next index for work that the hardware does for nothing. Kernels that
-work in blocks of threads run in blocks of exactly `Function.block_dim`, which the launch is a multiple of.
+work in blocks of threads run in blocks of exactly `Function.block_dim`, which the launch is a multiple of where threads
+do something together.
 
 Cell i of a stash lies at base + (i * n + t) * size: cells of neighbouring threads lie side by side, and a warp's
 accesses are whole lines. A thread that needs more reports the site of kind "gradient-memory", whose value is the
@@ -30,6 +31,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..ir.blocks import takes_whole_blocks
 from ..ir.nodes import Function, Loc, Operation, Value
 from ..ir.ops import index_count
 from ..ir.printer import reachable
@@ -121,7 +123,7 @@ class _CudaKernel(CudaBlocks, KernelEmitter):
         self.find_stashes()
         record = self.in_global(w.inst(f"load ptr, ptr {self.field(_FAILURE)}, align 8"))
         w.do(f"%context = getelementptr i8, ptr {record}, i64 0")
-        if self.in_blocks:
+        if takes_whole_blocks(self.fn):
             self.thread = self.number
             self.run_thread()
             self.finish()

@@ -38,9 +38,9 @@ def sums_of(t: Scalar) -> Scalar:
 
 def run(kernel: Kernel, blocks: int, args: list, like: array, block_dim: int = BLOCK) -> None:
     """Launch so many blocks."""
-    launch(kernel, blocks * block_dim, args, device=like.device, block_dim=block_dim, record_tape=False)
+    launch(kernel, blocks * block_dim, args, device=like.device, block_dim=block_dim)
 
 
 def each(kernel: Kernel, threads: int, args: list, like: array) -> None:
     """Launch so many threads."""
-    launch(kernel, threads, args, device=like.device, record_tape=False)
+    launch(kernel, threads, args, device=like.device)
