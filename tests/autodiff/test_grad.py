@@ -137,6 +137,92 @@ def test_second_order_of_a_loop_is_refused():
         gradient(k, 1.0)
 
 
+@wp.struct
+class Layer:
+    weights: F
+    bias: float
+
+
+@wp.func
+def neuron(layer: Layer, x: wp.vec2):
+    return wp.tanh(layer.weights[0] * x[0] + layer.weights[1] * x[1] + layer.bias)
+
+
+@wp.func
+def polynomial(c: F, n: int, x: float):
+    value = float(0.0)
+    for k in range(n):
+        if k == 2 and c[k] == 0.0:
+            break
+        value = value * x + c[k]
+    return value
+
+
+@wp.func
+def cubic(c: F, x: float):
+    return c[0] * x * x * x + c[1] * x * x
+
+
+@wp.func
+def looked_up(table: F, x: float):
+    kept = wp.zeros(shape=2, dtype=float)
+    kept[0] = table[int(x)]
+    kept[1] = kept[0] * x
+    return kept[1] * kept[1]
+
+
+@wp.func_grad(looked_up)
+def looked_up_gradient(table: F, x: float, dy: float):
+    wp.adjoint[x] += 2.0 * table[int(x)] * table[int(x)] * x * dy
+    wp.adjoint[table][int(x)] += 2.0 * table[int(x)] * x * x * dy
+
+
+@wp.kernel
+def with_arrays(c: F, layer: Layer, o: F):
+    nothing, _, o[0] = wp.grad(polynomial)(c, 3, 2.0)
+    of_layer, of_x = wp.grad(neuron)(layer, wp.vec2(0.3, 0.4))
+    o[1] = of_layer.bias
+    o[2] = of_x[0]
+    o[3] = of_x[1]
+    _, o[4] = wp.grad(looked_up)(c, 1.5)
+    if wp.static(nothing is None):
+        o[5] = 1.0
+
+
+def test_arrays_are_constant():
+    """Also to gradients of the user's, and nothing is added to gradients of arrays."""
+    c = wp.array([1.0, 2.0, 3.0], dtype=float, requires_grad=True)
+    layer = Layer()
+    layer.weights, layer.bias = wp.array([0.5, 0.6], dtype=float, requires_grad=True), 0.1
+    o = wp.zeros(6, dtype=float)
+    wp.launch(with_arrays, 1, inputs=[c, layer, o])
+    slope = 1.0 - math.tanh(0.5 * 0.3 + 0.6 * 0.4 + 0.1) ** 2
+    assert np.allclose(o.numpy(), [6.0, slope, 0.5 * slope, 0.6 * slope, 12.0, 1.0], rtol=1e-6)
+    assert not c.grad.numpy().any() and not layer.weights.grad.numpy().any()
+
+
+def test_second_order_through_arrays():
+    @wp.kernel
+    def k(c: F, x: F, y: F):
+        i = wp.tid()
+        _, slope = wp.grad(cubic)(c, x[i])
+        y[i] = slope * c[0]
+
+    c, x = (wp.array(v, dtype=float, requires_grad=True) for v in ([2.0, 3.0], [1.5, -0.5]))
+    y = wp.zeros(2, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(k, 2, inputs=[c, x, y])
+    tape.backward(grads={y: wp.ones(2, dtype=float)})
+    a, b, points = 2.0, 3.0, np.array([1.5, -0.5])
+    assert np.allclose(y.numpy(), a * (3 * a * points**2 + 2 * b * points))
+    assert np.allclose(x.grad.numpy(), a * (6 * a * points + 2 * b))
+    assert np.allclose(c.grad.numpy(), [np.sum(6 * a * points**2 + 2 * b * points), np.sum(a * 2 * points)])
+    dx = wp.array([1.0, 0.5], dtype=float)
+    (dy,) = wp.jvp(k, 2, [c, x], [y], tangents=[wp.clone(c), dx])
+    along = a * (6 * a * points + 2 * b) * [1.0, 0.5] + a * (6 * a * points**2 + 2 * b * points) + b * a * 2 * points
+    assert np.allclose(dy.numpy(), along)
+
+
 def test_in_a_gradient():
     @wp.func
     def f(x: float):
@@ -155,11 +241,6 @@ def test_in_a_gradient():
 
 
 @wp.func
-def element(a: F, i: int):
-    return a[i]
-
-
-@wp.func
 def whole(x: float):
     return int(x)
 
@@ -170,9 +251,15 @@ def changing(x: wp.ref[float]):
     return x * x
 
 
+@wp.func
+def storing(a: F, x: float):
+    a[0] = x
+    return x * x
+
+
 @wp.kernel
-def of_array(x: F):
-    wp.grad(element)(x, 1)
+def of_effects(x: F):
+    _, x[1] = wp.grad(storing)(x, 1.0)
 
 
 @wp.kernel
@@ -199,7 +286,7 @@ def with_wrong_arguments(x: F):
 @pytest.mark.parametrize(
     ("kernel", "reason"),
     [
-        (of_array, "pass the elements"),
+        (of_effects, "does more than give results"),
         (of_integers, "no floating point number"),
         (of_references, "takes a local"),
         (of_number, "wp.grad takes a function"),

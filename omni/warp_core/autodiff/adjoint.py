@@ -109,11 +109,15 @@ class _StandIns(Rewriter):
         self.define(op, results[: len(op.results)])
 
 
-def _assemble(function: Function, replayed: set[Value], shared: bool, given: Given) -> tuple[Function, set[Operation]]:
-    """The adjoint of a prepared function, and the loads in it that read what arrays hold after the launch."""
+def _assemble(
+    function: Function, replayed: set[Value], shared: bool, given: Given, constant: bool = False
+) -> tuple[Function, set[Operation]]:
+    """The adjoint of a prepared function, and the loads in it that read what arrays hold after the launch. If these
+    are `constant`, nothing is added to gradients of arrays.
+    """
     params = [Value(p.type, name=p.name) for p in function.params]
     seeds = [Value(t, name="adjoint") for t in function.results if is_active(t)]
-    reverse = Reverse(function, shared, given, partial(callee_adjoint, given=given))
+    reverse = Reverse(function, shared, given, partial(callee_adjoint, given=given, constant=constant), constant)
     reverse.b.push()
     rest = iter(seeds)
     reverse.run([_taken_apart(reverse.b, next(rest)) if is_active(t) else [] for t in function.results])
@@ -287,11 +291,14 @@ def _of_gradient(value: Value) -> Value | None:
     return value.op.args[0] if value.op is not None and value.op.code == "grad" else None
 
 
-_adjoints: WeakKeyDictionary[Function, Function] = WeakKeyDictionary()
+_adjoints: WeakKeyDictionary[Function, dict[bool, Function]] = WeakKeyDictionary()
 
 
-def callee_adjoint(callee: Function, given: Given) -> Function:
-    """The adjoint of a function without effects: (arguments, adjoints of results) -> adjoints of arguments."""
-    if callee not in _adjoints:
-        _adjoints[callee], _ = _assemble(_prepare(callee, given), set(), False, given)
-    return _adjoints[callee]
+def callee_adjoint(callee: Function, given: Given, constant: bool = False) -> Function:
+    """The adjoint of a function without effects: (arguments, adjoints of results) -> adjoints of arguments. It adds to
+    the gradients of arrays, unless what they hold is `constant`.
+    """
+    known = _adjoints.setdefault(callee, {})
+    if constant not in known:
+        known[constant], _ = _assemble(_prepare(callee, given), set(), False, given, constant)
+    return known[constant]

@@ -18,7 +18,7 @@ from ..ir.clone import Rewriter, copy_region
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.errors import NotDifferentiable
 from .leaves import assemble, is_active, leaf_types
-from .scope import is_local, may_alias
+from .scope import is_absent, is_local, may_alias
 
 if TYPE_CHECKING:
     from .forward import Forward
@@ -174,7 +174,9 @@ class _Spliced(Rewriter):
 
     def visit_grad(self, op: Operation) -> None:
         given = self._origins.get(op.args[0])
-        if given is None:
+        if self._reverse.constant:
+            self.values[op.result] = self.b.zero(op.result.type)
+        elif given is None:
             self._copy(op)
         else:
             self.values[op.result] = self._reverse.gradient(given)
@@ -210,6 +212,9 @@ class _Spliced(Rewriter):
         args = self.args(op)
         if is_local(args[0]):
             self._copy(op)
+            return
+        if is_absent(args[0]):
+            self.define(op, [self.b.zero(v.type) for v in op.results])
             return
         present = self.b.op("not", self.b.op("is_null", args[0]))
         types = [] if op.code == "store" else [op.results[0].type]

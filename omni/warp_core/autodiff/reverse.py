@@ -25,7 +25,7 @@ from .custom import reverse_custom
 from .escapes import escaping, report_if_moved
 from .given import Given
 from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types, member_span, takes_bits
-from .scope import Scope, Scopes, is_local, origin
+from .scope import Scope, Scopes, is_absent, is_local, origin
 from .shadows import shadow
 from .stash import CELLS, Frame
 
@@ -41,8 +41,10 @@ class Reverse:
         shared: bool,
         given: Given,
         callee_adjoint: Callable[[Function], Function],
+        constant: bool = False,
     ):
         self.function, self.given, self.callee_adjoint = function, given, callee_adjoint
+        self.constant = constant  # what arrays hold, those of the thread's own aside
         self.scopes = Scopes(function, shared)
         self.b = Builder()
         # Whether adjoints may be zero because something else was chosen.
@@ -244,6 +246,8 @@ class Reverse:
         if not is_local(array):
             if origin(array) is None and array.type.dtype in self.scopes.local_types:
                 raise NotDifferentiable("a choice among arrays, one of them local, has no gradient", array.op)
+            if self.constant:
+                return self.b.zero(array.type)
             return self.b.op("grad", self.scopes.primal(array))
         op = array.op
         assert op is not None
@@ -269,6 +273,8 @@ class Reverse:
         """Do something if the array has a gradient, as local ones do; zeros if it has none."""
         if is_local(place[0]):
             return emit()
+        if is_absent(place[0]):
+            return [self.b.const(0, t) for t in types]
         present = self.b.op("not", self.b.op("is_null", place[0]))
         self.b.push()
         self.b.terminate("yield", emit())

@@ -71,6 +71,13 @@ def is_local(array: Value) -> bool:
     return found is not None and found.op is not None
 
 
+def is_absent(array: Value) -> bool:
+    """Whether an array surely is none, or a view of none."""
+    while array.op is not None and array.op.code == "slice":
+        array = array.op.args[0]
+    return array.op is not None and array.op.code == "zero"
+
+
 def may_alias(a: Value, b: Value, shared: bool) -> bool:
     """Whether two arrays may share elements. Different parameters have different memory unless that is `shared`."""
     if a.type.dtype is not b.type.dtype:

@@ -18,7 +18,8 @@ from ..lang.errors import NotDifferentiable
 from ..lang.generics import spell
 from ..lang.kernel import Function
 from ..lang.registry import Builtin
-from ..lang.types import Array, Packed, Scalar, leaves
+from ..lang.types import Array, Packed, Scalar
+from ..passes.dce import has_effects
 from .adjoints import carries
 from .calls import GRADIENT, Call, chosen, chosen_builtin, count_arguments, handles
 from .context import Context
@@ -45,18 +46,22 @@ def _call(cx: Context, f: Function | Builtin, c: Call) -> Front:
     callee = instance.function
     if m.refs or (isinstance(f, Builtin) and f.updates):
         raise cx.error("unsupported", f"`{f.name}` changes its arguments, so wp.grad cannot take its gradient", c.node)
-    for v in values:
-        if any(isinstance(leaf, Array) for _, leaf in leaves(v.type)):
-            text = f"wp.grad cannot give the gradient of `{f.name}` for {spell(v.type)}"
-            raise cx.error("unsupported", text, c.node, help="pass the elements that it needs")
+    if has_effects(callee):
+        text = f"`{f.name}` does more than give results, as writing to arrays: wp.grad cannot take its gradient"
+        raise cx.error("unsupported", text, c.node)
     if not any(carries(t) for t in callee.results):
         raise cx.error("unsupported", f"`{f.name}` gives no floating point number, so it has no gradient", c.node)
     adjoint = _adjoint(cx, callee, c)
     b = cx.at(c.node)
     ones = [_ones(b, t, callee, cx, c) for t in callee.results if carries(t)]
     found = iter(b.emit("call", [*values, *ones], attr=adjoint, results=adjoint.results))
-    out: list[Any] = [next(found) if carries(v.type) else b.zero(v.type) for v in values]
+    out = [next(found) if carries(v.type) else _no_gradient(b, v.type) for v in values]
     return out[0] if len(out) == 1 else Tup(out)
+
+
+def _no_gradient(b: Builder, t: Any) -> Front:
+    """What stands for a parameter that has none."""
+    return Static(None) if isinstance(t, Array) else b.zero(t)
 
 
 def _ones(b: Builder, t: Any, callee: IrFunction, cx: Context, c: Call) -> Value:
@@ -79,7 +84,7 @@ def _adjoint(cx: Context, callee: IrFunction, c: Call) -> IrFunction:
         _wholes[callee] = whole
     try:
         made: IrFunction = importlib.import_module(f"{PACKAGE}.autodiff.adjoint").callee_adjoint(
-            _wholes[callee], library_gradient
+            _wholes[callee], library_gradient, constant=True
         )
     except NotDifferentiable as why:
         raise cx.error("gradient", f"`{callee.name.partition('#')[0]}`: {why.reason}", c.node) from None

@@ -139,8 +139,9 @@ def grad(f: Any) -> GradientOf:
         f: a function decorated with `@wp.func`, or one of the library.
 
     Returns:
-        What gives the gradient of the result for each parameter, zero for integers: one value where there is one
-        parameter, else a tuple. Of a vector, or of several results, it is the gradient of the sum of all numbers.
+        What gives the gradient of the result for each parameter, zero for integers and None for arrays, whose elements
+        are constants to it: one value where there is one parameter, else a tuple. Of a vector, or of several results,
+        it is the gradient of the sum of all numbers.
 
     Raises:
         TypeError: `f` is no such function.
