@@ -6,6 +6,7 @@ import linecache
 import math
 import random
 from dataclasses import dataclass
+from typing import Any
 
 import omni.warp_core as wp
 from omni.warp_core.autodiff.adjoint import AFTER, BEFORE, Adjoint, adjoint_kernel
@@ -30,14 +31,19 @@ def kernel_of(text: str, name: str) -> wp.Kernel:
     """The kernel `program` of a source text."""
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     space = {"wp": wp, "F": wp.array(dtype=wp.float64), "Q": wp.indexedarray(dtype=wp.float64), "__name__": name}
+    space |= {"G": wp.array3d(dtype=wp.float64), "Any": Any}
     exec(compile(text, name, "exec"), space)
     return space["program"]
 
 
-def inputs(seed: int, wide: bool = False, threads: int = THREADS) -> Arrays:
-    """The numbers in the arrays of program `seed`; `wide` ones have three more."""
+def inputs(seed: int, kind: str = "narrow", threads: int = THREADS) -> Arrays:
+    """The numbers in the arrays of program `seed`; wide and rich ones have more."""
     r = random.Random(seed)
-    sizes = {"x": 4 * threads, "y": 2 * threads, "z": threads} | ({"lo": 2, "hi": 2, "q": threads} if wide else {})
+    sizes = {"x": 4 * threads, "y": 2 * threads, "z": threads}
+    if kind != "narrow":
+        sizes |= {"lo": 2, "hi": 2, "q": threads}
+    if kind == "rich":
+        sizes |= {"g": 6 * threads}
     return {name: [r.uniform(-1.0, 1.5 if name == "x" else 1.0) for _ in range(n)] for name, n in sizes.items()}
 
 
@@ -46,21 +52,28 @@ def places(count: int) -> list[int]:
     return list(range(count))[::-1]
 
 
+def shape_of(name: str, count: int) -> tuple[int, ...]:
+    """The shape of an array of `count` numbers."""
+    return (count // 6, 2, 3) if name == "g" else (count,)
+
+
 def arguments(values: Arrays) -> list:
-    """The arguments of a program. `q` is seen through indices."""
-    made = {name: MemArray(F64, (len(v),), list(v)) for name, v in values.items()}
+    """The arguments of a program. `q` is seen through indices, `g` has three dimensions."""
+    made = {name: MemArray(F64, shape_of(name, len(v)), list(v)) for name, v in values.items()}
     found: list = [N if name == "n" else made[name] for name in ("x", "n", "y", "z")]
     found += [made[name] for name in ("lo", "hi") if name in made]
     if "q" in made:
         count = len(values["q"])
         found.append((made["q"], MemArray(I32, (count,), places(count))))
+    if "g" in made:
+        found.append(made["g"])
     return found
 
 
 def memory(args: list) -> dict[str, MemArray]:
     """The arrays among the arguments of a program by name."""
     arrays = [a[0] if isinstance(a, tuple) else a for a in args if a is not N]
-    return dict(zip(("x", "y", "z", "lo", "hi", "q"), arrays))
+    return dict(zip(("x", "y", "z", "lo", "hi", "q", "g"), arrays))
 
 
 def forward(function: Function, values: Arrays) -> Arrays:
@@ -82,7 +95,7 @@ class Verdict:
     detail: str = ""
 
 
-def verdict(text: str, seed: int, wide: bool = False) -> Verdict:
+def verdict(text: str, seed: int, kind: str = "narrow") -> Verdict:
     """Compare the adjoint of a program with central differences at one point."""
     function = lower_kernel(kernel_of(text, f"<gradient {seed}>"))
     try:
@@ -92,7 +105,7 @@ def verdict(text: str, seed: int, wide: bool = False) -> Verdict:
     verifier.verify(adjoint.function)
     ready = run(adjoint.function, PassOptions(contract=AFTER not in adjoint.reads))
     verifier.verify(ready)
-    values, r = inputs(seed, wide), random.Random(-seed)
+    values, r = inputs(seed, kind), random.Random(-seed)
     weights = {name: [r.uniform(-1.0, 1.0) for _ in v] for name, v in values.items() if name != "x"}
     found = backward(function, adjoint._replace(function=ready), THREADS, values, weights)
     return compare(function, values, weights, found)

@@ -5,7 +5,9 @@ arrays and functions allow, and writes to `y` and to its own element of `z`, whi
 central differences are a sharp judge.
 
 `wide(seed)` has more: functions with gradients that the user gave, arrays in structs, wp.grad, atomic minima in `lo`
-and maxima in `hi`, and an array `q` that is seen through indices.
+and maxima in `hi`, and an array `q` that is seen through indices. `rich(seed)` has more still: structs in structs,
+quaternions, larger matrices, generic functions, functions with several results that call each other, local arrays,
+an array `g` of three dimensions with its slices, and gradients by wp.grad of functions that read arrays.
 """
 
 from __future__ import annotations
@@ -377,6 +379,183 @@ class _Wide(_Program):
         )
 
 
+RICH_HEAD = WIDE_HEAD.replace("q: Q)", "q: Q, g: G)").replace(
+    "@wp.struct\nclass Holder",
+    """
+@wp.struct
+class Body:
+    pair: Pair
+    spin: wp.quatd
+    frame: wp.mat33d
+
+
+@wp.func
+def three(a: wp.float64, v: wp.vec3d, n: int):
+    if a > 0.8:
+        return wp.sin(a), v * a, n
+    for i in range(n):
+        if a * v[i % 3] > 0.5:
+            return a * v[i % 3], v, i
+        v[i % 3] += 0.3 * a
+    return wp.cos(a), v + wp.vec3d(a), n + 1
+
+
+@wp.func
+def twice(a: wp.float64, v: wp.vec3d, n: int):
+    s, w, k = three(a, v, n)
+    t, u, _ = three(s * 0.7, w * 0.5, k % 3)
+    return t + s, wp.cross(w, u)
+
+
+@wp.func
+def squared(a: Any):
+    return a * a
+
+
+@wp.func
+def moved(b: Body, a: wp.float64):
+    c = b
+    c.pair = turned(b.pair, a)
+    c.pair.v[2] += c.pair.a
+    c.spin = wp.normalize(b.spin + wp.quatd(a, wp.float64(0.2), b.pair.a, wp.float64(3.0)))
+    if a > 0.0:
+        c.frame[1, 2] = a * b.frame[2, 1]
+        return c
+    c.frame = b.frame * 0.4 + wp.outer(c.pair.v, wp.vec3d(a, a * a, wp.float64(0.5))) * 0.2
+    return c
+
+
+@wp.func
+def swept(grid: wp.array2d(dtype=wp.float64), a: wp.float64):
+    s = a
+    for i in range(grid.shape[0]):
+        row = grid[i]
+        for j in range(row.shape[0] - 1, -1, -1):
+            if row[j] < -0.7:
+                continue
+            s = 0.6 * s + wp.sin(row[j] * a)
+    return s
+
+
+@wp.func
+def inner(grid: wp.array2d(dtype=wp.float64), i: int, a: wp.float64):
+    return wp.tanh(grid[i % 2, 1] * a) * a + grid[-1, -1]
+
+
+@wp.struct
+class Holder""",
+)
+
+
+class _Rich(_Wide):
+    head = RICH_HEAD
+
+    def __init__(self, seed: int):
+        super().__init__(seed)
+        self.lines += ["    body = Body()", "    body.pair = p", "    body.spin = wp.quat_identity(wp.float64)"]
+        self.lines += [
+            "    body.frame = wp.identity(n=3, dtype=wp.float64)",
+            "    grid = g[i]",
+            "    column = g[i, :, 1]",
+        ]
+        self.lines += ["    kept = wp.zeros(shape=(2, 3), dtype=wp.float64)", "    hits = wp.zeros(shape=3, dtype=int)"]
+
+    def atom(self) -> str:
+        if self.r.random() > 0.25:
+            return super().atom()
+        return self.pick(
+            f"grid[{self.index(2)}, {self.index(3)}]",
+            f"g[i, -1, {self.index(3)}]",
+            f"column[{self.index(2)}]",
+            f"row[::-1][{self.index(4)}]",
+            f"x[4 * i + 3 - {self.index(4)}]",
+            f"kept[{self.index(2)}, {self.index(3)}]",
+            f"body.frame[{self.index(3)}, 1]",
+            "body.pair.v[0]",
+            "body.spin[2]",
+            f"wp.float64(hits[{self.index(3)}])",
+        )
+
+    def expression(self, depth: int = 2) -> str:
+        if depth == 0 or self.r.random() < 0.6:
+            return super().expression(depth)
+        a, b = self.expression(depth - 1), self.expression(depth - 1)
+        return self.pick(
+            f"twice({a}, v, {self.index(3)})[0]",
+            f"twice({a}, v, 2)[1][{self.index(3)}]",
+            f"squared(0.5 * {a})",
+            f"wp.dot(squared(body.frame) * v, wp.vec3d({a}, {b}, 0.1)) * 0.3",
+            f"moved(body, {a}).pair.v[2]",
+            f"wp.quat_rotate(body.spin, v * {a})[{self.index(3)}]",
+            f"wp.determinant(body.frame + wp.diag(wp.vec3d({a}, 1.5, {b})))",
+            f"wp.inverse(wp.mat33d(4.0, {a} * 0.1, 0.0, 0.3, 5.0, wp.sin({b}), 0.0, 0.2, 3.0))[{self.index(3)}, 1]",
+            f"swept(grid, wp.sin({a}))",
+            f"swept(g[i, :, ::2], {self.atom()})",
+            f"wp.grad(inner)(grid, {self.index(2)}, {a})[2]",
+            f"wp.grad(held)(h, {self.index(4)}, {b})[2]",
+            f"wp.grad(weighed)(row, {self.index(4)}, wp.vec3d({a}, 0.3, {b}))[2][1]",
+            f"wp.lerp({a}, {b}, wp.sin({self.atom()}))",
+            f"wp.clamp({a}, -0.8, 0.9)",
+            f"wp.smoothstep(wp.float64(0.0), wp.float64(1.0), {a})",
+            f"wp.float64(int({a} * 3.0)) * {b}",
+            f"wp.mod({a}, wp.float64(0.7))",
+        )
+
+    def memory(self, indent: str) -> None:
+        if self.r.random() < 0.4:
+            super().memory(indent)
+            return
+        at, to = f"{self.index(2)}, {self.index(3)}", self.index(3)
+        self.put(
+            indent,
+            self.pick(
+                f"g[i, {at}] = {self.damped()}",
+                f"grid[{at}] = 0.6 * grid[{at}] + {self.damped()}",
+                f"grid[-1, {to}] *= wp.cos({self.atom()})",
+                f"column[{self.index(2)}] = {self.damped()}",
+                f"wp.atomic_add(g, i, {at}, {self.damped()})",
+                f"kept[{at}] = {self.damped()}",
+                f"kept[{at}] += 0.5 * {self.damped()}",
+                f"hits[{to}] += 1",
+                f"nudge(kept[1, {to}], {self.damped()})",
+                f"nudge(grid[0, {to}], {self.damped()})",
+            ),
+        )
+
+    def member(self, indent: str) -> None:
+        if self.r.random() < 0.5:
+            super().member(indent)
+            return
+        self.put(
+            indent,
+            self.pick(
+                f"body = moved(body, {self.damped()})",
+                f"body.pair.v[{self.index(3)}] = {self.damped()}",
+                f"body.frame[{self.index(3)}, {self.index(3)}] += 0.3 * {self.damped()}",
+                "body.pair = p",
+                "p = body.pair",
+                f"body.frame[{self.index(3)}] = wp.vec3d({self.atom()}, 0.2, {self.atom()})",
+                f"body.spin = body.spin * wp.quat_from_axis_angle(wp.vec3d(0.6, 0.0, 0.8), {self.damped()})",
+                f"{self.pick(*self.floats)}, v, _ = three({self.damped()}, v, {self.index(4)})",
+                f"a, b = b, {self.damped()}",
+            ),
+        )
+
+    def while_(self, indent: str, depth: int, loop: bool) -> None:
+        if self.r.random() < 0.5:
+            super().while_(indent, depth, loop)
+            return
+        k = self.name("j")
+        self.put(indent, f"{k} = int(0)")
+        self.put(indent, "while True:")
+        self.put(indent + "    ", f"{k} += 1")
+        self.put(indent + "    ", f"if {k} > n or {self.atom()} > {self.pick('0.9', self.atom())}:")
+        self.put(indent + "        ", "break")
+        self.counters.append(k)
+        self.block(indent + "    ", depth - 1, True, self.r.randint(1, 3))
+        self.counters.remove(k)
+
+
 def wide(seed: int) -> str:
     """The source of program `seed` with all there is; it needs `Q = wp.indexedarray(dtype=wp.float64)` besides."""
     return _Wide(seed).text()
@@ -385,3 +564,11 @@ def wide(seed: int) -> str:
 def text(seed: int) -> str:
     """The source of program `seed`; it needs `wp` and `F = wp.array(dtype=wp.float64)` around it."""
     return _Program(seed).text()
+
+
+def rich(seed: int) -> str:
+    """The source of program `seed` with still more; it needs `G = wp.array3d(dtype=wp.float64)` and `Any` besides."""
+    return _Rich(seed).text()
+
+
+SOURCES = {"narrow": text, "wide": wide, "rich": rich}

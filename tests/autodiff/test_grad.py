@@ -150,7 +150,7 @@ def neuron(layer: Layer, x: wp.vec2):
 
 @wp.func
 def polynomial(c: F, n: int, x: float):
-    value = float(0.0)
+    value = 0.0
     for k in range(n):
         if k == 2 and c[k] == 0.0:
             break

@@ -13,19 +13,18 @@ import pytest
 
 from tests.autodiff.conftest import PREFIX
 from tests.autodiff.judge import verdict
-from tests.autodiff.programs import text, wide
+from tests.autodiff.programs import SOURCES
 
 LOW, HIGH = map(int, os.environ.get("OMNI_WARP_GRADIENTS", "0:150").split(":"))
 CHUNK = 30
 
 
-@pytest.mark.parametrize("kind", ["narrow", "wide"])
+@pytest.mark.parametrize("kind", SOURCES)
 @pytest.mark.parametrize("first", range(LOW, HIGH, CHUNK))
 @pytest.mark.filterwarnings("ignore::omni.warp_core.lang.errors.KernelWarning")
 def test_programs(first, kind, record_property):
     """`unclear` are those whose differences do not agree with each other."""
-    source = wide if kind == "wide" else text
-    verdicts = {seed: verdict(source(seed), seed, kind == "wide") for seed in range(first, min(first + CHUNK, HIGH))}
+    verdicts = {seed: verdict(SOURCES[kind](seed), seed, kind) for seed in range(first, min(first + CHUNK, HIGH))}
     counts = Counter(v.kind for v in verdicts.values())
     record_property(f"{PREFIX}gradients of {kind} random programs", dict(counts))
     assert not {seed: v.detail for seed, v in verdicts.items() if v.kind == "wrong"}
