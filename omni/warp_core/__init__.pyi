@@ -2448,7 +2448,7 @@ from .runtime.graph import capture_launch as capture_launch
 from .runtime.graph import capture_while as capture_while
 from .runtime.graph import is_conditional_graph_supported as is_conditional_graph_supported
 from .runtime.tape import Tape as Tape
-def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]], memory_budget: int | None = None, progress: builtins.bool = False) -> None:
+def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]], memory_budget: int | None = None, progress: builtins.bool | None = None) -> None:
     """Run `step(0)`, ... `step(n - 1)`; on a tape, such that gradients flow back through all of them in a fixed memory.
 
     The tape keeps snapshots of the state, as many as fit into the budget, and runs steps again from these when it goes
@@ -2462,7 +2462,7 @@ def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]
         state: the arrays that hand over from step to step. Others may be written if no step reads what an earlier
             one wrote: where a step begins by overwriting all of them, or steps never read them.
         memory_budget: the bytes that snapshots may take; by default what the tape may take, or 256 MiB.
-        progress: show a progress bar, which takes the package rich.
+        progress: whether to show a progress bar, which takes the package rich; by default after a second on a terminal.
 
     Raises:
         ValueError: if not even one snapshot fits into the budget.

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.runtime import progress
 from omni.warp_core.runtime.revolve import advances
 
 F = wp.array(dtype=float)
@@ -549,6 +555,51 @@ def test_an_error_in_a_step_leaves_the_tape_recording():
     assert x.grad.list() == [4.0]
 
 
+def on_terminal(*args: str) -> str:
+    """What a program shows on the error stream if that is a terminal; the arguments of `wp.checkpointed` follow."""
+    leader, follower = os.openpty()
+    program = PROGRAM.format(", ".join(args))
+    run = subprocess.Popen([sys.executable, "-c", program], stderr=follower, stdout=subprocess.PIPE)
+    os.close(follower)
+    shown = b""
+    with contextlib.suppress(OSError):  # the end, on Linux
+        while part := os.read(leader, 4096):
+            shown += part
+    os.close(leader)
+    assert run.communicate()[0] == b"done\n" and run.returncode == 0, shown
+    return shown.decode()
+
+
+PROGRAM = """
+import omni.warp_core as wp
+from omni.warp_core.runtime import progress
+progress.PATIENCE = 0.0
+x = wp.ones(1, dtype=float, requires_grad=True)
+tape = wp.Tape()
+with tape:
+    wp.checkpointed(lambda i: x.assign(2.0 * x), 8, state=[x], {})
+    x.assign(2.0 * x)
+tape.backward(x)
+assert x.grad.list() == [512.0]
+print("done")
+"""
+
+
+def test_progress_on_a_terminal():
+    shown = on_terminal()
+    assert all(what in shown for what in ("steps", "back", "backward"))
+    assert on_terminal("progress=False").count("steps") == 0
+
+
+def test_no_progress_elsewhere(capfd, monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    x = active([1.0])
+    with wp.Tape() as tape:
+        wp.checkpointed(lambda i: wp.launch(scale, dim=1, inputs=[x, 0.5]), 8, state=[x])
+    tape.backward(x)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_progress_is_shown_on_request(capfd):
     x = active([1.0])
     tape = wp.Tape()
@@ -556,4 +607,4 @@ def test_progress_is_shown_on_request(capfd):
         wp.checkpointed(lambda i: wp.launch(scale, dim=1, inputs=[x, 0.5]), 8, state=[x], progress=True)
     tape.backward(x)
     assert x.grad.list() == [0.5**8]
-    capfd.readouterr()
+    assert capfd.readouterr().err

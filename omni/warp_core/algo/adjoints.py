@@ -15,7 +15,7 @@ from ..runtime.array import array
 from ..runtime.dtypes import element
 from ..runtime.kept import Kept
 from ..runtime.memory import overlap
-from ..runtime.sums import add, add_product
+from ..runtime.sums import add, add_product, taken
 from ..runtime.views import Layout
 from .arguments import element_type, scalar_of
 
@@ -58,7 +58,7 @@ def reduces(values: array, other: array | None, out: Any, count: int, axis: int 
         return change
 
     def backward() -> None:
-        given = _taken(out)
+        given = taken(out)
         for x, y in ((values, other), (other, values)):
             if x is None or x.grad is None or not _is_float(x):
                 continue
@@ -101,21 +101,13 @@ def scans(source: array, out: array, scan: Callable[[array, array], None]) -> No
         return
 
     def backward() -> None:
-        given = _taken(out).flatten()[::-1].contiguous()
+        given = taken(out).flatten()[::-1].contiguous()
         if source.grad is None or not _is_float(source):
             return
         scan(given, given)
         add(source.grad, given[::-1].contiguous().reshape(source.shape))
 
     recording.tape().record_func(backward, [source, out], [out])
-
-
-def _taken(out: array) -> array:
-    """The gradient of a result, which is zero from now on."""
-    assert out.grad is not None
-    given = out.grad._copied()
-    out.grad.zero_()
-    return given
 
 
 def _spread(given: array, shape: tuple[int, ...], axis: int | None) -> array:

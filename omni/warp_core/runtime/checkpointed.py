@@ -36,7 +36,7 @@ def checkpointed(
     n: int,
     state: Sequence[array],
     memory_budget: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> None:
     """Run `step(0)`, ... `step(n - 1)`; on a tape, such that gradients flow back through all of them in a fixed memory.
 
@@ -51,7 +51,7 @@ def checkpointed(
         state: the arrays that hand over from step to step. Others may be written if no step reads what an earlier
             one wrote: where a step begins by overwriting all of them, or steps never read them.
         memory_budget: the bytes that snapshots may take; by default what the tape may take, or 256 MiB.
-        progress: show a progress bar, which takes the package rich.
+        progress: whether to show a progress bar, which takes the package rich; by default after a second on a terminal.
 
     Raises:
         ValueError: if not even one snapshot fits into the budget.
@@ -140,7 +140,7 @@ class _Watched(recording.Silent):
 class _Run:
     """Steps that ran, and all it takes to go back through them."""
 
-    def __init__(self, step: Callable[[int], Any], n: int, state: Sequence[array], budget: int, progress: bool):
+    def __init__(self, step: Callable[[int], Any], n: int, state: Sequence[array], budget: int, progress: bool | None):
         self.step, self.n, self.state, self.progress = step, n, list(state), progress
         self.last = self._room()  # for the state after the last step
         self.slots = min(budget // max(self.last.nbytes, 1), n + 1)

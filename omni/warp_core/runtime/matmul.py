@@ -18,6 +18,7 @@ from .device import Device, get_device
 from .dtypes import bfloat16_bits, bfloat16_numbers
 from .exchange import Memory
 from .kept import Kept
+from .sums import accumulate, taken
 from .views import Layout
 
 __all__ = ["batched_matmul", "matmul"]
@@ -250,9 +251,7 @@ def _record(a: array, b: array, c: array, d: array, alpha: float, beta: float) -
     kept = Kept([x for x, other in ((a, b), (b, a)) if other.grad is not None])
 
     def backward() -> None:
-        assert d.grad is not None
-        given = d.grad._copied()
-        d.grad.zero_()  # first: c may be d
+        given = taken(d)  # first: c may be d
         if a.grad is not None:
             _add_product(a.grad, given, _turned(kept.view(b)), alpha)
         if b.grad is not None:
@@ -272,7 +271,7 @@ def _add_product(gradient: array, x: array, y: array, alpha: float) -> None:
         gpu_products.multiply(x, y, gradient, gradient, alpha, 1.0)
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        _add(gradient, _times(x, y, alpha))
+        _add_numbers(gradient, _times(x, y, alpha))
 
 
 def _add_scaled(gradient: array, x: array, factor: float) -> None:
@@ -280,12 +279,8 @@ def _add_scaled(gradient: array, x: array, factor: float) -> None:
         gpu_products.add_scaled(gradient, x, factor)
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        _add(gradient, factor * _wide(x))
+        _add_numbers(gradient, factor * _wide(x))
 
 
-def _add(gradient: array, more: np.ndarray) -> None:
-    sums = gradient._to_write()
-    if gradient._require_element().type is BF16:
-        sums[...] = bfloat16_bits(bfloat16_numbers(sums) + more)
-    else:
-        np.add(sums, more, out=sums, casting="same_kind")
+def _add_numbers(gradient: array, more: np.ndarray) -> None:
+    accumulate(gradient._to_write(), gradient._require_element().type, more, F32)

@@ -1,4 +1,7 @@
-"""Sums of arrays, which gradients are: `add`. NumPy adds on the CPU, a kernel on a GPU."""
+"""Gradients of steps that are no launches: they are `taken` over from results, and `add`ed to those of inputs.
+
+NumPy adds on the CPU, a kernel on a GPU.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,13 @@ def add_product(sums: Any, factors: Any, more: Any) -> None:
     numbers, inner = factors._numbers(), sums._require_element().inner
     target = sums._to_write()
     target += numbers.reshape(numbers.shape + (1,) * len(inner)) * more._numbers()
+
+
+def taken(result: Any) -> Any:
+    """The gradient of what a step wrote, which is zero from now on: its inputs take it over."""
+    given = result.grad._copied()
+    result.grad.zero_()
+    return given
 
 
 def _kernels() -> Any:

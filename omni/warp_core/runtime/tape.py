@@ -17,6 +17,7 @@ from .device import Device, get_device
 from .kept import Keeper
 from .places import Place
 from .plans import USUAL_BLOCK
+from .progress import Bar
 from .scopes import Scopes
 from .sums import add
 
@@ -260,11 +261,12 @@ class Tape(Scopes):
 
     def _run_backwards(self, *before: Callable[[Any], None]) -> None:
         """Propagate the gradients that arrays have; `before` are called before the turn of each step."""
-        with recording.Paused():
+        with recording.Paused(), Bar("backward", len(self.launches)) as bar:
             for step in reversed(self.launches):
                 for look in before:
                     look(step)
                 step.backward()
+                bar.advance()
 
     def _seeds(self, loss: array | None, grads: dict[array, array]) -> list[tuple[array, array]]:
         """The gradients that are given, with arrays like them that hold what is given."""
