@@ -286,7 +286,7 @@ def with_wrong_arguments(x: F):
 @pytest.mark.parametrize(
     ("kernel", "reason"),
     [
-        (of_effects, "does more than give results"),
+        (of_effects, "writes to arrays, which wp.grad takes for constants"),
         (of_integers, "no floating point number"),
         (of_references, "takes a local"),
         (of_number, "wp.grad takes a function"),

@@ -14,6 +14,7 @@ from ..lang.errors import NotDifferentiable, Unrepeatable
 from ..lang.types import Array, Type
 from ..passes.checks import drop_asserts
 from ..passes.dce import dce
+from ..passes.effects import written_params
 from ..passes.inline import inline_calls
 from ..passes.loads import merge_loads
 from ..passes.simplify import simplify
@@ -300,5 +301,7 @@ def callee_adjoint(callee: Function, given: Given, constant: bool = False) -> Fu
     """
     known = _adjoints.setdefault(callee, {})
     if constant not in known:
+        if constant and any(written_params(callee)):
+            raise NotDifferentiable("it writes to arrays, which wp.grad takes for constants")
         known[constant], _ = _assemble(_prepare(callee, given), set(), False, given, constant)
     return known[constant]

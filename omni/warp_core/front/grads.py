@@ -19,7 +19,6 @@ from ..lang.generics import spell
 from ..lang.kernel import Function
 from ..lang.registry import Builtin
 from ..lang.types import Array, Packed, Scalar
-from ..passes.dce import has_effects
 from .adjoints import carries
 from .calls import GRADIENT, Call, chosen, chosen_builtin, count_arguments, handles
 from .context import Context
@@ -46,9 +45,6 @@ def _call(cx: Context, f: Function | Builtin, c: Call) -> Front:
     callee = instance.function
     if m.refs or (isinstance(f, Builtin) and f.updates):
         raise cx.error("unsupported", f"`{f.name}` changes its arguments, so wp.grad cannot take its gradient", c.node)
-    if has_effects(callee):
-        text = f"`{f.name}` does more than give results, as writing to arrays: wp.grad cannot take its gradient"
-        raise cx.error("unsupported", text, c.node)
     if not any(carries(t) for t in callee.results):
         raise cx.error("unsupported", f"`{f.name}` gives no floating point number, so it has no gradient", c.node)
     adjoint = _adjoint(cx, callee, c)
