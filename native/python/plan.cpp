@@ -402,18 +402,38 @@ void Plan::set_gpu_entry(int variant, const cuda::Entry& entry, nb::object owner
     on_checked = std::move(checked);
 }
 
+std::string Plan::launched_as(const Grid& g) const {
+    std::string dims;
+    for (int i = 0; i < (arity == 1 ? 1 : g.ndim); ++i) dims += (i ? ", " : "") + std::to_string(g.dims[i]);
+    return "kernel `" + name + "`, launched with dim=(" + dims + "): ";
+}
+
 void Plan::run_on_gpu(const std::byte* block, const Grid& g, bool strided) {
+    try {
+        launch_on_gpu(block, g, strided);
+    } catch (const cuda::Error& e) {
+        throw cuda::Error(e, launched_as(g));
+    } catch (const std::length_error& e) {
+        raise(PyExc_ValueError, launched_as(g) + e.what());
+    }
+}
+
+void Plan::launch_on_gpu(const std::byte* block, const Grid& g, bool strided) {
     int chosen = strided ? kStrided : kInner;
-    if (!gpu_entries_[chosen].function) on_missing(chosen);
+    const cuda::Entry& entry = gpu_entries_[chosen];
+    if (!entry.function) on_missing(chosen);
     if (g.threads == 0) return;
     if (watching()) announce_writes(block);
+    cuda::note_launch(device_id, entry.context, name);
     if (checked()) {
         nb::bytes arguments(reinterpret_cast<const char*>(block), block_size);
         on_checked(chosen, arguments, nb::make_tuple(g.dims[0], g.dims[1], g.dims[2], g.dims[3]), g.threads);
         return;
     }
     cuda::Launch launch{g.threads, {g.dims[0], g.dims[1], g.dims[2], g.dims[3]}, nullptr, {}, {}};
-    cuda::launch(gpu_entries_[chosen], block, launch, cuda::stream_of(device_id));
+    cuda::Stream stream = cuda::stream_of(device_id);
+    cuda::launch(entry, block, launch, stream);
+    if (cuda::verify()) without_gil([&] { cuda::finish(entry.context, stream); });
 }
 
 void Plan::update_node(cuda::GraphExec exec, cuda::GraphNode node, const std::byte* block, const Grid& g,

@@ -157,6 +157,8 @@ class Plan {
     wc_kernel entry(int variant);
     void run_on_gpu(const std::byte* block, const Grid& grid, bool strided);
     bool checked() const { return on_checked.is_valid() && !on_checked.is_none(); }
+    void launch_on_gpu(const std::byte* block, const Grid& grid, bool strided);
+    std::string launched_as(const Grid& grid) const;
     void execute(wc_kernel kernel, int variant, const std::byte* block, const Grid& grid, wc_context& context);
     int64_t chunk(const Grid& grid, double ns_per_thread, bool small) const;
     void report(const wc_context& context, const Grid& grid);

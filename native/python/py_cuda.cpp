@@ -4,6 +4,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -36,6 +39,28 @@ bool done(Result result, const char* call) {
     check(result, call);
     return true;
 }
+
+// Waits until something has happened, letting other threads run and Ctrl-C in. Asks over and over at first, then ever
+// more rarely.
+template <class Happened>
+void wait_until(Handle context, Happened&& happened) {
+    using Clock = std::chrono::steady_clock;
+    constexpr auto kBusy = std::chrono::microseconds(200), kLongest = std::chrono::microseconds(500);
+    constexpr auto kSlice = std::chrono::milliseconds(50);
+    auto start = Clock::now();
+    for (bool finished = false; !finished;) {
+        without_gil([&] {
+            Current current(pointer<Context>(context));
+            auto now = Clock::now(), end = now + kSlice;
+            for (finished = happened(); !finished && now < end; finished = happened(), now = Clock::now())
+                if (now - start > kBusy)
+                    std::this_thread::sleep_for(std::min<Clock::duration>((now - start) / 16, kLongest));
+        });
+        if (!finished && PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+}
+
+bool stream_done(Handle stream) { return done(driver().cuStreamQuery(pointer<Stream>(stream)), "cuStreamQuery"); }
 
 // -- devices ----------------------------------------------------------------------------------------------------------
 
@@ -97,6 +122,34 @@ void set_peer_access(Handle context, Handle peer, bool enable) {
         check(result, enable ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess");
 }
 
+// All work of the context. What streams that keep in order have is waited for in slices, by an event behind it.
+void synchronize(Handle context) {
+    constexpr unsigned kNoTiming = 2;
+    Event event = nullptr;
+    {
+        Current current(pointer<Context>(context));
+        CALL(cuEventCreate, &event, kNoTiming);
+    }
+    struct Destroy {
+        Handle context;
+        Event event;
+        ~Destroy() {
+            Current current(pointer<Context>(context));
+            driver().cuEventDestroy_v2(event);
+        }
+    } destroy{context, event};
+    bool recorded = false;  // not while a stream captures, of which the last call tells
+    {
+        Current current(pointer<Context>(context));
+        recorded = driver().cuEventRecord(event, nullptr) == kSuccess;
+    }
+    if (recorded) wait_until(context, [&] { return done(driver().cuEventQuery(event), "cuEventQuery"); });
+    without_gil([&] {
+        Current current(pointer<Context>(context));
+        CALL(cuCtxSynchronize);
+    });
+}
+
 void bind_devices(nb::module_& m) {
     m.def("load", [](const std::string& path) { load(path); }, nb::arg("path"));
     m.def("device_count", &device_count);
@@ -106,15 +159,8 @@ void bind_devices(nb::module_& m) {
     m.def("has_context", &has_context, nb::arg("ordinal"));
     m.def("can_access_peer", &can_access_peer, nb::arg("from_"), nb::arg("to"));
     m.def("set_peer_access", &set_peer_access, nb::arg("context"), nb::arg("peer"), nb::arg("enable"));
-    m.def(
-        "synchronize",
-        [](Handle context) {
-            without_gil([&] {
-                Current current(pointer<Context>(context));
-                CALL(cuCtxSynchronize);
-            });
-        },
-        nb::arg("context"));
+    m.def("synchronize", &synchronize, nb::arg("context"));
+    m.def("set_verify", &set_verify, nb::arg("enabled"));
 }
 
 // -- memory -----------------------------------------------------------------------------------------------------------
@@ -134,9 +180,27 @@ Pointer allocate(Handle context, size_t nbytes, Handle stream, bool pooled) {
 void release(Handle context, Pointer memory, Handle stream, bool pooled) {
     Current current(pointer<Context>(context));
     if (pooled)
-        CALL(cuMemFreeAsync, memory, pointer<Stream>(stream));
+        check_release(driver().cuMemFreeAsync(memory, pointer<Stream>(stream)), "cuMemFreeAsync");
     else
-        without_gil([&] { CALL(cuMemFree_v2, memory); });
+        without_gil([&] { check_release(driver().cuMemFree_v2(memory), "cuMemFree"); });
+}
+
+// Memory of the host that no device has to wait for: the same for all contexts.
+Handle allocate_pinned(Handle context, size_t nbytes) {
+    constexpr unsigned kPortable = 1;
+    void* out = nullptr;
+    without_gil([&] {
+        Current current(pointer<Context>(context));
+        CALL(cuMemHostAlloc, &out, nbytes, kPortable);
+    });
+    return handle(out);
+}
+
+void release_pinned(Handle context, Handle memory) {
+    without_gil([&] {
+        Current current(pointer<Context>(context));
+        check_release(driver().cuMemFreeHost(pointer<void*>(memory)), "cuMemFreeHost");
+    });
 }
 
 void copy(Handle context, Pointer to, Pointer from, size_t nbytes, Handle stream) {
@@ -190,6 +254,8 @@ bool pool_access(int owner, int peer) {
 void bind_device_memory(nb::module_& m) {
     m.def("allocate", &allocate, nb::arg("context"), nb::arg("nbytes"), nb::arg("stream"), nb::arg("pooled"));
     m.def("release_memory", &release, nb::arg("context"), nb::arg("ptr"), nb::arg("stream"), nb::arg("pooled"));
+    m.def("allocate_pinned", &allocate_pinned, nb::arg("context"), nb::arg("nbytes"));
+    m.def("release_pinned", &release_pinned, nb::arg("context"), nb::arg("ptr"));
     m.def("copy", &copy, nb::arg("context"), nb::arg("to"), nb::arg("from_"), nb::arg("nbytes"), nb::arg("stream"));
     m.def("fill", &fill_memory, nb::arg("context"), nb::arg("ptr"), nb::arg("nbytes"), nb::arg("pattern"),
           nb::arg("stream"));
@@ -217,6 +283,7 @@ Handle create_stream(Handle context, int priority, bool in_order) {
 }
 
 void wait_for_stream(Handle context, Handle stream) {
+    wait_until(context, [&] { return stream_done(stream); });
     without_gil([&] {
         Current current(pointer<Context>(context));
         CALL(cuStreamSynchronize, pointer<Stream>(stream));
@@ -253,7 +320,7 @@ void bind_streams(nb::module_& m) {
         "destroy_stream",
         [](Handle context, Handle stream) {
             Current current(pointer<Context>(context));
-            CALL(cuStreamDestroy_v2, pointer<Stream>(stream));
+            check_release(driver().cuStreamDestroy_v2(pointer<Stream>(stream)), "cuStreamDestroy");
         },
         nb::arg("context"), nb::arg("stream"));
     m.def("synchronize_stream", &wait_for_stream, nb::arg("context"), nb::arg("stream"));
@@ -261,7 +328,7 @@ void bind_streams(nb::module_& m) {
         "stream_done",
         [](Handle context, Handle stream) {
             Current current(pointer<Context>(context));
-            return done(driver().cuStreamQuery(pointer<Stream>(stream)), "cuStreamQuery");
+            return stream_done(stream);
         },
         nb::arg("context"), nb::arg("stream"));
     m.def(
@@ -285,7 +352,7 @@ void bind_streams(nb::module_& m) {
         "destroy_event",
         [](Handle context, Handle event) {
             Current current(pointer<Context>(context));
-            CALL(cuEventDestroy_v2, pointer<Event>(event));
+            check_release(driver().cuEventDestroy_v2(pointer<Event>(event)), "cuEventDestroy");
         },
         nb::arg("context"), nb::arg("event"));
     m.def(
@@ -298,10 +365,7 @@ void bind_streams(nb::module_& m) {
     m.def(
         "synchronize_event",
         [](Handle context, Handle event) {
-            without_gil([&] {
-                Current current(pointer<Context>(context));
-                CALL(cuEventSynchronize, pointer<Event>(event));
-            });
+            wait_until(context, [&] { return done(driver().cuEventQuery(pointer<Event>(event)), "cuEventQuery"); });
         },
         nb::arg("context"), nb::arg("event"));
     m.def(
@@ -369,7 +433,7 @@ void bind_code(nb::module_& m) {
         "unload_module",
         [](Handle context, Handle module) {
             Current current(pointer<Context>(context));
-            CALL(cuModuleUnload, pointer<Module>(module));
+            check_release(driver().cuModuleUnload(pointer<Module>(module)), "cuModuleUnload");
         },
         nb::arg("context"), nb::arg("module"));
     m.def("function", &function, nb::arg("context"), nb::arg("module"), nb::arg("name"));

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 namespace wc::cuda {
 
@@ -16,20 +17,57 @@ std::mutex loading;
 Driver table;
 bool loaded = false;
 
+// The kernel that was launched last in a context, and whether it has been told that the context is lost.
+struct Launched {
+    Context context = nullptr;
+    char kernel[64] = "";
+    bool told = false;
+};
+std::array<Launched, kMaxDevices> launched;
+std::atomic<bool> verifying = false;
+
+Launched* launched_now() {
+    Context context = nullptr;
+    if (table.cuCtxGetCurrent) table.cuCtxGetCurrent(&context);
+    auto it = std::find_if(launched.begin(), launched.end(), [&](const Launched& l) { return l.context == context; });
+    return context && it != launched.end() ? &*it : nullptr;
+}
+
+std::string advice() {
+    constexpr const char* kRemedy =
+        "this process cannot use the GPU any more: start a new one, with wp.config.verify_cuda = True to see which "
+        "launch it is, and mode = 'debug' to have indices checked";
+    Launched* last = launched_now();
+    if (!last) return std::string("; ") + kRemedy;
+    std::string kernel = std::string("kernel `") + last->kernel + "`";
+    if (std::exchange(last->told, true)) return "; it was so after " + kernel + ": " + kRemedy;
+    return "; " + kernel + (verifying ? " did this" : " was launched last") + ": " + kRemedy;
+}
+
 std::string describe(Result code, const char* call) {
     const char *name = nullptr, *text = nullptr;
     if (table.cuGetErrorName) table.cuGetErrorName(code, &name);
     if (table.cuGetErrorString) table.cuGetErrorString(code, &text);
     return std::string(call) + ": " + (name ? name : "error " + std::to_string(code)) + (text ? ", " : "") +
-           (text ? text : "");
+           (text ? text : "") + (is_fatal(code) ? advice() : "");
+}
+
+// "12.4" of the number that drivers have for their version of CUDA.
+std::string version_of(void* library) {
+    auto ask = reinterpret_cast<Result (*)(int*)>(dlsym(library, "cuDriverGetVersion"));
+    int version = 0;
+    if (!ask || ask(&version) != kSuccess) return "an unknown version";
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 // All functions of the library, or an exception that names the first that is missing.
 Driver find_functions(void* library) {
     Driver found;
-#define WC_CUDA_FIND(name, parameters)                                          \
-    found.name = reinterpret_cast<decltype(found.name)>(dlsym(library, #name)); \
-    if (!found.name) throw std::runtime_error("the CUDA driver is too old: it has no " #name "; 12.0 is enough");
+#define WC_CUDA_FIND(name, parameters)                                                                 \
+    found.name = reinterpret_cast<decltype(found.name)>(dlsym(library, #name));                        \
+    if (!found.name)                                                                                   \
+        throw std::runtime_error("the CUDA driver is too old: it is for CUDA " + version_of(library) + \
+                                 " and has no " #name "; one for 12.0 is enough: update it");
     WC_CUDA_REQUIRED(WC_CUDA_FIND)
 #undef WC_CUDA_FIND
 #define WC_CUDA_LOOK(name, parameters) found.name = reinterpret_cast<decltype(found.name)>(dlsym(library, #name));
@@ -41,6 +79,22 @@ Driver find_functions(void* library) {
 }  // namespace
 
 Error::Error(Result code_, const char* call) : std::runtime_error(describe(code_, call)), code(code_) {}
+
+bool is_fatal(Result code) {
+    // Errors of memory that is not corrected, of addresses, of instructions, of time, of assertions.
+    constexpr Result kFatal[] = {214, 700, 702, 710, 714, 715, 716, 717, 718, 719};
+    return std::find(std::begin(kFatal), std::end(kFatal), code) != std::end(kFatal);
+}
+
+void note_launch(int device_id, Context context, const std::string& kernel) {
+    Launched& to = launched.at(device_id);
+    to.context = context;
+    std::memcpy(to.kernel, kernel.c_str(), std::min(kernel.size() + 1, sizeof to.kernel));
+    to.kernel[sizeof to.kernel - 1] = 0;
+}
+
+void set_verify(bool enabled) { verifying = enabled; }
+bool verify() { return verifying.load(std::memory_order_relaxed); }
 
 void load(const std::string& path) {
     std::lock_guard lock(loading);
@@ -101,6 +155,13 @@ void update(GraphExec exec, GraphNode node, const Entry& entry, const void* bloc
         entry.function, blocks_of(entry, launch.threads), 1, 1, entry.block_dim, 1, 1, 0, parameters, nullptr, nullptr,
         entry.context};
     check(driver().cuGraphExecKernelNodeSetParams_v2(exec, node, &params), "cuGraphExecKernelNodeSetParams");
+}
+
+void finish(Context context, Stream stream) {
+    Current current(context);
+    int capturing = 0;
+    check(driver().cuStreamIsCapturing(stream, &capturing), "cuStreamIsCapturing");
+    if (!capturing) check(driver().cuStreamSynchronize(stream), "cuStreamSynchronize");
 }
 
 void fill(Pointer to, size_t nbytes, const void* pattern, size_t size, Stream stream) {

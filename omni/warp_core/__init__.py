@@ -51,9 +51,10 @@ _HOMES = {
         get_devices get_preferred_device is_cpu_available is_cuda_available is_device_available set_device""",
     "runtime.stream": """Event ScopedStream Stream get_event_elapsed_time get_stream record_event set_stream synchronize
         synchronize_device synchronize_event synchronize_stream wait_event wait_stream""",
-    "runtime.pools": """ScopedMempool ScopedMempoolAccess ScopedPeerAccess get_mempool_release_threshold
-        get_mempool_used_mem_current get_mempool_used_mem_high is_mempool_access_enabled is_mempool_access_supported
-        is_mempool_enabled is_mempool_supported is_peer_access_enabled is_peer_access_supported
+    "runtime.pools": """ScopedMempool ScopedMempoolAccess ScopedPeerAccess MemoryReport
+        get_memory_report get_mempool_release_threshold get_mempool_used_mem_current get_mempool_used_mem_high
+        is_mempool_access_enabled is_mempool_access_supported is_mempool_enabled is_mempool_supported
+        is_peer_access_enabled is_peer_access_supported
         set_mempool_access_enabled set_mempool_enabled set_mempool_release_threshold set_peer_access_enabled""",
     "runtime.timer": "ScopedTimer",
     "runtime.launch": "launch launch_tiled Launch init",

@@ -684,7 +684,7 @@ class array(_Array[_D]):
         ptr: The address of existing memory to use; the caller keeps it alive.
         capacity: With `ptr`, the bytes it has.
         device: Where the memory is.
-        pinned: Page-locked memory, of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned: copies between it and a GPU go on while the program does.
         copy: False shares the memory of `data` if its layout and dtype allow.
         deleter: With `ptr`, called with (pointer, capacity) when the memory is no longer used.
         ndim: The number of dimensions where neither `data` nor `shape` tells, in annotations.
@@ -2087,7 +2087,7 @@ def clone(src: _A, device: Device | str | None = None, requires_grad: builtins.b
         src: An array, or anything `wp.array` takes as data.
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
 
     Returns:
@@ -2108,7 +2108,7 @@ def empty(shape: int, dtype: type[_DType] = ..., device: Device | str | None = N
         dtype: The element type.
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
         n: An older spelling of `shape`.
         length: An older spelling of `shape`.
@@ -2140,7 +2140,7 @@ def empty_like(src: _A, device: Device | str | None = None, requires_grad: built
         src: An array, or anything `array` takes as data.
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
 
     Returns:
@@ -2173,7 +2173,7 @@ def from_dlpack(source: Any, dtype: type[_DType]) -> array[_DType]:
 def from_dlpack(source: Any, dtype: None = None) -> Any: ...
 
 @typing.overload
-def from_numpy(arr: np.ndarray[Any, Any], dtype: type[_DType], shape: _Shape | None = None, device: Device | str | None = None, requires_grad: builtins.bool = False, retain_grad: builtins.bool = False) -> array[_DType]:
+def from_numpy(arr: np.ndarray[Any, Any], dtype: type[_DType], shape: _Shape | None = None, device: Device | str | None = None, requires_grad: builtins.bool = False, retain_grad: builtins.bool = False, pinned: builtins.bool = False) -> array[_DType]:
     """An array with a copy of the data of a NumPy array.
 
     Args:
@@ -2183,6 +2183,7 @@ def from_numpy(arr: np.ndarray[Any, Any], dtype: type[_DType], shape: _Shape | N
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
         retain_grad: As for `array`.
+        pinned: As for `array`.
 
     Returns:
         The array.
@@ -2194,7 +2195,7 @@ def from_numpy(arr: np.ndarray[Any, Any], dtype: type[_DType], shape: _Shape | N
     'vec3f'
     """
 @typing.overload
-def from_numpy(arr: np.ndarray[Any, Any], dtype: None = None, shape: _Shape | None = None, device: Device | str | None = None, requires_grad: builtins.bool = False, retain_grad: builtins.bool = False) -> Any: ...
+def from_numpy(arr: np.ndarray[Any, Any], dtype: None = None, shape: _Shape | None = None, device: Device | str | None = None, requires_grad: builtins.bool = False, retain_grad: builtins.bool = False, pinned: builtins.bool = False) -> Any: ...
 
 @typing.overload
 def from_ptr(ptr: int, length: int, dtype: type[_DType], shape: _Shape | None = None, device: Device | str | None = None) -> array[_DType]:
@@ -2227,7 +2228,7 @@ def full(shape: int, value: Any, dtype: type[_DType], device: Device | str | Non
         dtype: The element type; taken from `value` if left out.
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
         kwargs: `n` or `length`, older spellings of `shape`.
 
@@ -2260,7 +2261,7 @@ def full_like(src: _A, value: Any, device: Device | str | None = None, requires_
         value: A number, a value of the dtype, or a sequence of its components.
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
 
     Returns:
@@ -2281,7 +2282,7 @@ def ones(shape: int, dtype: type[_DType] = ..., device: Device | str | None = No
         dtype: The element type.
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
         kwargs: `n` or `length`, older spellings of `shape`.
 
@@ -2312,7 +2313,7 @@ def ones_like(src: _A, device: Device | str | None = None, requires_grad: builti
         src: An array, or anything `wp.array` takes as data.
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
 
     Returns:
@@ -2346,7 +2347,7 @@ def zeros(shape: int, dtype: type[_DType] = ..., device: Device | str | None = N
         dtype: The element type.
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
         kwargs: `n` or `length`, older spellings of `shape`.
 
@@ -2377,7 +2378,7 @@ def zeros_like(src: _A, device: Device | str | None = None, requires_grad: built
         src: An array, or anything `wp.array` takes as data.
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
 
     Returns:
@@ -2417,9 +2418,11 @@ from .runtime.stream import synchronize_event as synchronize_event
 from .runtime.stream import synchronize_stream as synchronize_stream
 from .runtime.stream import wait_event as wait_event
 from .runtime.stream import wait_stream as wait_stream
+from .runtime.pools import MemoryReport as MemoryReport
 from .runtime.pools import ScopedMempool as ScopedMempool
 from .runtime.pools import ScopedMempoolAccess as ScopedMempoolAccess
 from .runtime.pools import ScopedPeerAccess as ScopedPeerAccess
+from .runtime.pools import get_memory_report as get_memory_report
 from .runtime.pools import get_mempool_release_threshold as get_mempool_release_threshold
 from .runtime.pools import get_mempool_used_mem_current as get_mempool_used_mem_current
 from .runtime.pools import get_mempool_used_mem_high as get_mempool_used_mem_high

@@ -139,6 +139,11 @@ OPTIONS: dict[str, Option] = {
     "cache_kernels": Option(True, _bool, "Whether compiled kernels are read from and written to the disk cache."),
     "print_launches": Option(False, _bool, "Print a line for every launch: kernel, dimensions, device."),
     "verify_fp": Option(False, _bool, "Raise when a kernel makes a NaN of numbers; runs kernels in debug mode."),
+    "verify_cuda": Option(
+        False,
+        _bool,
+        "Wait for every launch on a GPU, so that an error of the device is raised by the launch that made it.",
+    ),
     "deterministic": Option(
         False,
         _grade,
@@ -174,7 +179,7 @@ deterministic_max_records enable_cpu_blocks enable_graph_capture_module_load_by_
 enable_mathdx_fft enable_mathdx_gemm enable_mathdx_solver enable_mempools_at_init enable_tiles_in_stack_memory
 enable_vector_component_overwrites fast_math launch_array_access_mode legacy_cpu_linker legacy_scalar_return_types
 line_directives lineinfo llvm_cuda load_module_max_workers max_unroll optimization_level ptx_target_arch track_memory
-use_precompiled_headers verify_cuda
+use_precompiled_headers
 """
 OPTIONS |= {name: Option(None, _anything, "Accepted; has no effect.") for name in _ELSEWHERE.split()}
 

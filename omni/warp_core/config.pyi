@@ -38,6 +38,8 @@ print_launches: bool
 """Print a line for every launch: kernel, dimensions, device."""
 verify_fp: bool
 """Raise when a kernel makes a NaN of numbers; runs kernels in debug mode."""
+verify_cuda: Any
+"""Wait for every launch on a GPU, so that an error of the device is raised by the launch that made it."""
 deterministic: bool
 """Whether launches give the same bits in every run and with any number of threads, also where they add floats atomically or use what an atomic found in memory. The latter then run on one thread of the CPU; on GPUs both raise."""
 enable_backward: bool
@@ -109,8 +111,6 @@ ptx_target_arch: Any
 track_memory: Any
 """Accepted; has no effect."""
 use_precompiled_headers: Any
-"""Accepted; has no effect."""
-verify_cuda: Any
 """Accepted; has no effect."""
 
 def watch(name: str, callback: Callable[[Any], None]) -> None:

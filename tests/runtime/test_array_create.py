@@ -30,7 +30,7 @@ def test_zeros_and_ones(dtype):
 
 def test_defaults():
     assert wp.zeros(3).dtype is wp.float32 and wp.empty().shape == (0,) and wp.zeros(None).shape == (0,)
-    assert wp.zeros(3, float, "cpu").device == "cpu" and not wp.zeros(2, pinned=True).pinned
+    assert wp.zeros(3, float, "cpu").device == "cpu" and not wp.zeros(2).pinned
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ static_assert(sizeof(ConditionalNodeParams) == 16 + 29 * 8 + 8);
 // name in the library, result, parameters
 #define WC_CUDA_REQUIRED(F)                                                                                     \
     F(cuInit, (unsigned))                                                                                       \
+    F(cuDriverGetVersion, (int*))                                                                               \
     F(cuGetErrorName, (Result, const char**))                                                                   \
     F(cuGetErrorString, (Result, const char**))                                                                 \
     F(cuDeviceGetCount, (int*))                                                                                 \
@@ -74,6 +75,8 @@ static_assert(sizeof(ConditionalNodeParams) == 16 + 29 * 8 + 8);
     F(cuMemGetInfo_v2, (size_t*, size_t*))                                                                      \
     F(cuMemAlloc_v2, (Pointer*, size_t))                                                                        \
     F(cuMemFree_v2, (Pointer))                                                                                  \
+    F(cuMemHostAlloc, (void**, size_t, unsigned))                                                               \
+    F(cuMemFreeHost, (void*))                                                                                   \
     F(cuMemAllocAsync, (Pointer*, size_t, Stream))                                                              \
     F(cuMemFreeAsync, (Pointer, Stream))                                                                        \
     F(cuMemcpyAsync, (Pointer, Pointer, size_t, Stream))                                                        \
@@ -132,9 +135,11 @@ struct Driver {
 #undef WC_CUDA_POINTER
 };
 
-// A call that the driver refused. `call` names the function of the driver.
+// A call that the driver refused. `call` names the function of the driver. Where a kernel has made the device unusable,
+// which any later call may tell, the message names the kernel launched last and what to do.
 struct Error : std::runtime_error {
     Error(Result code, const char* call);
+    Error(const Error& why, const std::string& where) : std::runtime_error(where + why.what()), code(why.code) {}
     Result code;
 };
 
@@ -147,6 +152,20 @@ const Driver& driver();  // throws std::logic_error before `load`
 inline void check(Result code, const char* call) {
     if (code != kSuccess) throw Error(code, call);
 }
+
+// Whether a context is lost for good: a kernel has touched memory that is not its own, or the like.
+bool is_fatal(Result code);
+// The same as `check` for giving something back, which a lost context has done already.
+inline void check_release(Result code, const char* call) {
+    if (!is_fatal(code)) check(code, call);
+}
+
+// Notes which kernel is launched on a device, for errors that only later calls tell of.
+void note_launch(int device_id, Context context, const std::string& kernel);
+
+// Whether every launch is waited for, so that an error is told by the launch that made it.
+void set_verify(bool enabled);
+bool verify();
 
 // Makes a context current for the calling thread while it lives. Other libraries in the process keep theirs.
 class Current {
@@ -183,6 +202,9 @@ unsigned blocks_of(const Entry& entry, int64_t threads);
 void launch(const Entry& entry, const void* block, const Launch& launch, Stream stream);
 // Lets a node that was captured of such a launch make this one when the graph is launched next.
 void update(GraphExec exec, GraphNode node, const Entry& entry, const void* block, const Launch& launch);
+
+// Waits for a stream, unless it captures.
+void finish(Context context, Stream stream);
 
 // The stream that launches on a device go to, by the number of the device.
 constexpr int kMaxDevices = 256;

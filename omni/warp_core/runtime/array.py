@@ -49,12 +49,15 @@ def _is_array(x: Any) -> bool:
     return isinstance(x, _native.ArrayBase)
 
 
-def _buffer(element: Element, shape: tuple, nbytes: int, device: Device) -> Any:
+def _buffer(element: Element, shape: tuple, nbytes: int, device: Device, pinned: bool) -> Any:
     wanted = min(nbytes, 1 << 62)
     try:
-        return gpu_memory.Allocation(device, wanted) if device.is_cuda else _native.Buffer(wanted)
-    except MemoryError:
-        raise MemoryError(f"no memory for shape={shape} of {element.name}: it takes {nbytes} bytes") from None
+        if device.is_cuda:
+            return gpu_memory.Allocation(device, wanted)
+        return gpu_memory.Pinned(wanted) if pinned else _native.Buffer(wanted)
+    except MemoryError as why:
+        more = f": {why}" if device.is_cuda or pinned else ""
+        raise MemoryError(f"no memory for shape={shape} of {element.name}: it takes {nbytes} bytes{more}") from None
 
 
 def _lasting(numbers: Any, value: Any) -> Any:
@@ -78,7 +81,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         ptr: The address of existing memory to use; the caller keeps it alive.
         capacity: With `ptr`, the bytes it has.
         device: Where the memory is.
-        pinned: Page-locked memory, of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned: copies between it and a GPU go on while the program does.
         copy: False shares the memory of `data` if its layout and dtype allow.
         deleter: With `ptr`, called with (pointer, capacity) when the memory is no longer used.
         ndim: The number of dimensions where neither `data` nor `shape` tells, in annotations.
@@ -136,9 +139,9 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         if data is not None:
             there = where if device is not None or not isinstance(data, array) else data.device
             from_data = self._from_data if there.is_cpu and _on_cpu(data) else self._onto_gpu
-            copied = from_data(data, wanted, extents, copy, there)
+            copied = from_data(data, wanted, extents, copy, there, pinned)
         elif extents is not None:
-            self._from_memory(wanted or element_of(float), extents, strides, ptr, capacity, deleter, where)
+            self._from_memory(wanted or element_of(float), extents, strides, ptr, capacity, deleter, where, pinned)
         elif ptr is not None:
             raise TypeError("shape: give the shape of the memory at ptr")
         else:
@@ -180,7 +183,9 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         kind = (element or element_of(float)).id
         _native.ArrayBase.__init__(self, ptr, shape, strides, kind, device.id, flags, owner)
 
-    def _from_data(self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool, _: Device) -> bool:
+    def _from_data(
+        self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool, _: Device, pinned: bool
+    ) -> bool:
         """Returns whether the elements are copies."""
         found = ingest.read(data, wanted, extents)
         element, numbers = found.element, found.numbers
@@ -196,14 +201,16 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             else:
                 references.replace(self, self._layout(), found.refs)
             return False
-        self._allocate(element, found.shape, CPU)
+        self._allocate(element, found.shape, CPU, pinned)
         if capture.current() is not None:
             numbers = _lasting(numbers, data)
         capture.call(memory.assign, self._numbers(), numbers, label="assign", writes=[self], keep=data)
         references.replace(self, self._layout(), found.refs)
         return True
 
-    def _onto_gpu(self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool, device: Device) -> bool:
+    def _onto_gpu(
+        self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool, device: Device, pinned: bool
+    ) -> bool:
         """Take data to a GPU, from one, or from one to another. Returns whether the elements are copies."""
         kind = wanted and wanted.dtype
         source = data if isinstance(data, array) else array(data, kind, extents, device=CPU, copy=False)
@@ -216,7 +223,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             self._init(element, shown._address, shown.shape, shown.strides, data.owner, data.flags, device)
             self._refs = data._refs
             return False
-        self._allocate(element, source.shape if extents is None else extents, device)
+        self._allocate(element, source.shape if extents is None else extents, device, pinned)
         memory.copy(self, source) if source is data else memory.upload(self, source)
         return True
 
@@ -241,6 +248,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         capacity: int | None,
         deleter: Callable[[int, int], None] | None,
         device: Device,
+        pinned: bool,
     ) -> None:
         size = element.type.size
         if strides is not None and len(strides) != len(shape):
@@ -248,7 +256,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         steps = views.c_strides(shape, size) if strides is None else tuple(strides)
         low, high = views.span(shape, steps, size)
         if ptr is None:
-            buffer = _buffer(element, shape, high - low, device)
+            buffer = _buffer(element, shape, high - low, device, pinned)
             self._init(element, buffer.ptr - low, shape, steps, buffer, device=device)
             recording.made(self)
             return
@@ -262,16 +270,16 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             weakref.finalize(owner, deleter, ptr, high if capacity is None else capacity)
         self._init(element, ptr, shape, steps, owner, device=device)
 
-    def _allocate(self, element: Element, shape: tuple, device: Device) -> None:
+    def _allocate(self, element: Element, shape: tuple, device: Device, pinned: bool = False) -> None:
         strides = views.c_strides(shape, element.type.size)
-        buffer = _buffer(element, shape, views.span(shape, strides, element.type.size)[1], device)
+        buffer = _buffer(element, shape, views.span(shape, strides, element.type.size)[1], device, pinned)
         self._init(element, buffer.ptr, shape, strides, buffer, device=device)
         recording.made(self)
 
     @classmethod
-    def _empty(cls, element: Element, shape: tuple[int, ...], device: Device = CPU) -> array:
+    def _empty(cls, element: Element, shape: tuple[int, ...], device: Device = CPU, pinned: bool = False) -> array:
         self = cls.__new__(cls)
-        self._allocate(element, shape, device)
+        self._allocate(element, shape, device, pinned)
         return self
 
     def _layout(self) -> Layout:
@@ -318,8 +326,8 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
 
     @property
     def pinned(self) -> bool:
-        """Whether the memory is page-locked for a GPU."""
-        return False
+        """Whether the memory is of the host and pinned, so that GPUs copy from and to it by themselves."""
+        return isinstance(self.owner, gpu_memory.Pinned)
 
     @property
     def readonly(self) -> bool:

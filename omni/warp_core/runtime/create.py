@@ -52,7 +52,7 @@ def empty(
         dtype: The element type.
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
         n: An older spelling of `shape`.
         length: An older spelling of `shape`.
@@ -71,7 +71,7 @@ def empty(
     given = [s for s in (shape, n, length) if s is not None]
     if len(given) > 1:
         raise TypeError("shape: give one of shape, n and length")
-    made = array._empty(element_of(dtype), views.check_shape(given[0] if given else 0), where)
+    made = array._empty(element_of(dtype), views.check_shape(given[0] if given else 0), where, bool(pinned))
     made.retain_grad = bool(retain_grad)
     if requires_grad:
         made.requires_grad = True
@@ -94,7 +94,7 @@ def zeros(
         dtype: The element type.
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
         kwargs: `n` or `length`, older spellings of `shape`.
 
@@ -132,7 +132,7 @@ def ones(
         dtype: The element type.
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
         kwargs: `n` or `length`, older spellings of `shape`.
 
@@ -167,7 +167,7 @@ def full(
         dtype: The element type; taken from `value` if left out.
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
         kwargs: `n` or `length`, older spellings of `shape`.
 
@@ -221,7 +221,7 @@ def empty_like(
         src: An array, or anything `array` takes as data.
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
 
     Returns:
@@ -232,7 +232,8 @@ def empty_like(
     """
     grad = _wanted(src, requires_grad)
     src = src if isinstance(src, array) else array(src, copy=False, device="cpu")
-    return empty(src.shape, src.dtype, src.device if device is None else device, grad, retain_grad=retain_grad)
+    pinned = src.pinned if pinned is None else pinned
+    return empty(src.shape, src.dtype, src.device if device is None else device, grad, pinned, retain_grad)
 
 
 def _wanted(src: Any, requires_grad: bool | None) -> bool:
@@ -253,7 +254,7 @@ def zeros_like(
         src: An array, or anything `wp.array` takes as data.
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
 
     Returns:
@@ -280,7 +281,7 @@ def ones_like(
         src: An array, or anything `wp.array` takes as data.
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
 
     Returns:
@@ -307,7 +308,7 @@ def full_like(
         value: A number, a value of the dtype, or a sequence of its components.
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
 
     Returns:
@@ -334,7 +335,7 @@ def clone(
         src: An array, or anything `wp.array` takes as data.
         device: Where to allocate; the device of `src` if left out.
         requires_grad: Whether to have a gradient; like `src` if left out.
-        pinned: Accepted; of use with a GPU only.
+        pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
 
     Returns:
@@ -357,6 +358,7 @@ def from_numpy(
     device: DeviceLike = None,
     requires_grad: bool = False,
     retain_grad: bool = False,
+    pinned: bool = False,
 ) -> array:
     """An array with a copy of the data of a NumPy array.
 
@@ -367,6 +369,7 @@ def from_numpy(
         device: Where to allocate; the default device if left out.
         requires_grad: Allocate a zeroed gradient too.
         retain_grad: As for `array`.
+        pinned: As for `array`.
 
     Returns:
         The array.
@@ -384,7 +387,15 @@ def from_numpy(
         kinds = {2: lambda: Vec(arr.shape[1], scalar), 3: lambda: Mat(arr.shape[1], arr.shape[2], scalar)}
         grouped = arr.ndim in kinds and 0 not in arr.shape[1:]
         dtype = python_type(kinds[arr.ndim]() if grouped else scalar)
-    return array(arr, dtype=dtype, shape=shape, device=device, requires_grad=requires_grad, retain_grad=retain_grad)
+    return array(
+        arr,
+        dtype=dtype,
+        shape=shape,
+        device=device,
+        pinned=pinned,
+        requires_grad=requires_grad,
+        retain_grad=retain_grad,
+    )
 
 
 def from_ptr(ptr: int, length: int, dtype: Any = None, shape: Any = None, device: DeviceLike = None) -> array:

@@ -138,3 +138,7 @@ class CudaDevice(Device):
     @cached_property
     def _peers(self) -> set[int]:
         return set()
+
+
+config.watch("verify_cuda", driver.set_verify)
+driver.set_verify(config.verify_cuda)

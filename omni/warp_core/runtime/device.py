@@ -135,6 +135,11 @@ def _gpus() -> Any:
     return importlib.import_module(f"{__package__}.cuda")
 
 
+def why_no_gpu() -> str | None:
+    """Why no GPU can be used; None if one can."""
+    return _gpus().problem()
+
+
 def get_device(ident: Device | str | None = None) -> Device:
     """The device that `ident` names.
 
@@ -166,7 +171,7 @@ def _gpu(ident: str) -> Device:
     """The GPU of a name: "cuda" is the current one, or the first."""
     gpus = get_cuda_devices()
     if not gpus:
-        raise RuntimeError(f"device {ident!r} is not available: {_gpus().problem()}; available: 'cpu'")
+        raise RuntimeError(f"device {ident!r} is not available: {why_no_gpu()}; available: 'cpu'")
     if ident == "cuda":
         return _default if _default.is_cuda else gpus[0]
     found = next((d for d in gpus if d.alias == ident), None)

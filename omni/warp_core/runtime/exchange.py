@@ -86,6 +86,7 @@ class Exchange:
             found = memory.from_gpu(self)
             found.flags.writeable = False
             return found
+        memory.settle(self)
         if self._view is None:
             element = self._require_element()
             if self.size == 0:

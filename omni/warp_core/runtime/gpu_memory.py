@@ -1,7 +1,7 @@
-"""Memory of GPUs: allocations, and copies and fills on the current stream of a device.
+"""Memory of GPUs: allocations, and copies and fills on the current stream of a device; pinned memory of the host.
 
 What is freed goes back in the order of the null stream, which follows all others: work that was given before still has
-it.
+it. Pinned memory goes back when the copies from and to it have ended.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ from __future__ import annotations
 import ctypes
 import gc
 import weakref
+from collections import Counter
 from typing import Any
 
 from .. import _native
 from . import capture, gpu_graphs
-from .device import CPU
+from .device import CPU, get_cuda_devices, why_no_gpu
 
 driver = _native.cuda
+
+live: Counter[Any] = Counter()  # bytes of allocations in use, by device
 
 
 class Allocation:
@@ -27,7 +30,8 @@ class Allocation:
         self.device, self.nbytes, self.shared = device, nbytes, False
         pooled = device.is_mempool_enabled
         self.ptr = _allocate(device, max(nbytes, 1), pooled)
-        weakref.finalize(self, _release, device, self.ptr, pooled).atexit = False
+        live[device] += nbytes
+        weakref.finalize(self, _release, device, self.ptr, nbytes, pooled).atexit = False
 
 
 def _allocate(device: Any, nbytes: int, pooled: bool) -> int:
@@ -41,7 +45,7 @@ def _allocate(device: Any, nbytes: int, pooled: bool) -> int:
             if "OUT_OF_MEMORY" not in str(why):
                 raise
             if last or capture.active():
-                raise MemoryError(f"{device} has no memory for {nbytes} bytes: {why}") from None
+                raise MemoryError(_no_room(device, nbytes)) from None
         gc.collect()
         device.synchronize()
     raise AssertionError
@@ -56,15 +60,88 @@ def _allocate_apart(device: Any, nbytes: int, pooled: bool) -> int:
     return ptr
 
 
-def _release(device: Any, ptr: int, pooled: bool) -> None:
+def _no_room(device: Any, nbytes: int) -> str:
+    free, total = driver.memory_info(device.context)
+    held = driver.pool_attribute(device.ordinal, _RESERVED) if device.is_mempool_supported else 0
+    return (
+        f"{device} has no room for {nbytes} bytes: {free} of its {total} bytes are free, arrays take {live[device]}, "
+        f"its memory pool holds {held}. Let go of arrays, or of graphs and tapes that keep some; the rest belongs to "
+        "other libraries and processes. The device can be used as before"
+    )
+
+
+_RESERVED = 5  # attribute of a pool: the bytes that it holds
+
+
+def _release(device: Any, ptr: int, nbytes: int, pooled: bool) -> None:
+    live[device] -= nbytes
     capture.when_free(device, lambda: driver.release_memory(device.context, ptr, 0, pooled))
 
 
-def copy(to: int, to_device: Any, from_: int, from_device: Any, nbytes: int) -> None:
+class Pinned:
+    """Memory of the host that GPUs copy from and to by themselves, while the program goes on: `ptr` and `nbytes`.
+
+    Raises:
+        RuntimeError: no GPU can be used.
+        MemoryError: there is no room.
+    """
+
+    __slots__ = ("__weakref__", "_uses", "nbytes", "ptr", "shared")
+
+    def __init__(self, nbytes: int):
+        gpus = get_cuda_devices()
+        if not gpus:
+            raise RuntimeError(
+                f"pinned memory is for copies from and to GPUs, of which none can be used: {why_no_gpu()}"
+            )
+        _let_go()
+        self.nbytes, self.shared = nbytes, False
+        context = gpus[0].context
+        try:
+            with gpu_graphs.relaxed():
+                self.ptr = driver.allocate_pinned(context, max(nbytes, 1))
+        except driver.Error as why:
+            raise MemoryError(f"no room for {nbytes} bytes of pinned memory: {why}") from None
+        self._uses: dict[Any, Any] = {}  # stream -> the event behind the last copy there
+        weakref.finalize(self, _part, context, self.ptr, self._uses).atexit = False
+
+    def used(self, stream: Any) -> None:
+        """Note that work of a stream copies from or to the memory. A graph keeps the memory that it uses."""
+        if capture.gpu() is None:
+            self._uses[stream] = stream.record_event()
+
+    def wait(self) -> None:
+        """Wait until all copies have ended."""
+        while self._uses:
+            driver.synchronize_event(*_place(self._uses.popitem()[1]))
+
+
+_parted: list[tuple[int, int, dict[Any, Any]]] = []  # pinned memory that nobody has, but copies
+
+
+def _place(event: Any) -> tuple[int, int]:
+    return event.device.context, event.cuda_event
+
+
+def _part(context: int, ptr: int, uses: dict[Any, Any]) -> None:
+    _parted.append((context, ptr, uses))
+    _let_go()
+
+
+def _let_go() -> None:
+    """Give back the pinned memory that nobody has and no copy uses."""
+    for entry in [] if capture.active() else list(_parted):
+        context, ptr, uses = entry
+        if all(event.is_complete for event in uses.values()):
+            _parted.remove(entry)
+            driver.release_pinned(context, ptr)
+
+
+def copy(to: int, to_device: Any, from_: int, from_device: Any, nbytes: int, pinned: Pinned | None = None) -> None:
     """Copy bytes where at least one side is on a GPU, in the order of that GPU's stream.
 
     Copies to a GPU from pageable memory of the host have read it when this returns; copies from a GPU to pageable
-    memory have ended. Between two GPUs both streams are followed.
+    memory have ended. Those from and to `pinned` memory have only begun. Between two GPUs both streams are followed.
     """
     if nbytes == 0:
         return
@@ -76,7 +153,12 @@ def copy(to: int, to_device: Any, from_: int, from_device: Any, nbytes: int) -> 
         driver.copy(device.context, to, from_, nbytes, device.stream.cuda_stream)
         from_device.stream.wait_stream(to_device.stream)  # else the source could be overwritten meanwhile
         return
-    driver.copy(device.context, to, from_, nbytes, device.stream.cuda_stream)
+    stream = device.stream
+    if to_device.is_cpu and pinned is None:  # the driver would wait too, but not let Ctrl-C in
+        driver.synchronize_stream(device.context, stream.cuda_stream)
+    driver.copy(device.context, to, from_, nbytes, stream.cuda_stream)
+    if pinned is not None:
+        pinned.used(stream)
 
 
 def read(device: Any, ptr: int, nbytes: int) -> bytes:

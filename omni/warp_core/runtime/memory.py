@@ -15,6 +15,7 @@ import numpy as np
 from .. import _native
 from . import capture, gpu_memory, recording, references, views
 from .device import CPU
+from .stream import ScopedStream
 
 __all__ = ["copy"]
 
@@ -60,6 +61,7 @@ def fill(target: Any, pattern: bytes) -> None:
     if target.device.is_cuda:
         _fill_on_gpu(target, pattern)
         return
+    settle(target)
     label = f"fill {target.capacity} bytes"
     if target.is_contiguous:
         capture.call(_native.fill, target._address, target.capacity, pattern, label=label, writes=[target])
@@ -89,10 +91,10 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
         dest_offset: Where to begin writing, in elements.
         src_offset: Where to begin reading, in elements.
         count: How many elements; 0 means all of `src`.
-        stream: Accepted; CPU copies are done at once.
+        stream: Where to copy from and to GPUs; by default the current stream. CPU copies are done at once.
 
     Contiguous arrays are copied in C order whatever their shapes; `src` may be shorter than `dest`. Other arrays must
-    have the same shape, or one dimension.
+    have the same shape, or one dimension. Copies between a GPU and pinned memory go on while the program does.
 
     Raises:
         TypeError: If an argument is no array or the dtypes differ in layout.
@@ -103,6 +105,10 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
     >>> a.list()
     [0.0, 1.0, 1.0, 0.0]
     """
+    if stream is not None:
+        with ScopedStream(stream, sync_enter=False):
+            copy(dest, src, dest_offset, src_offset, count)
+        return
     if hasattr(dest, "_copied_from") or hasattr(src, "_copied_from"):
         if dest_offset or src_offset or count:
             raise ValueError("offsets and counts have no meaning for indexed arrays; copy a part: a[...]")
@@ -127,6 +133,13 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
             dest = dest.flatten()[dest_offset : dest_offset + n]
             src = src.flatten()[src_offset : src_offset + n]
         recording.copied(dest, src)
+
+
+def settle(*arrays: Any) -> None:
+    """Wait for what GPUs still copy from or to arrays in pinned memory."""
+    for a in arrays:
+        if isinstance(a.owner, gpu_memory.Pinned):
+            a.owner.wait()
 
 
 def _check_layouts(dest: Any, src: Any) -> None:
@@ -159,6 +172,7 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
     if dest.device.is_cuda or src.device.is_cuda:
         _copy_with_gpus(dest, src, dest_offset, src_offset, n)
         return
+    settle(dest, src)
     if dest.is_contiguous and src.is_contiguous and not overlap(dest, src):
         to, at = dest._address + dest_offset * size, src._address + src_offset * size
         capture.call(_native.copy, to, at, n * size, label=f"copy {n * size} bytes", writes=[dest], keep=src)
@@ -192,7 +206,8 @@ def _copy_with_gpus(dest: Any, src: Any, dest_offset: int, src_offset: int, n: i
     to = dest if dest.is_contiguous else type(dest)._empty(dest._require_element(), dest.shape, dest.device)
     _keep(to, src)
     _check_pinned(to, src)
-    gpu_memory.copy(to._address, to.device, src._address, src.device, n * size)
+    host = next((a.owner for a in (to, src) if isinstance(a.owner, gpu_memory.Pinned)), None)
+    gpu_memory.copy(to._address, to.device, src._address, src.device, n * size, host)
     if to is not dest:
         _copy_elements(dest, to, 0, 0, n)
 
@@ -334,7 +349,7 @@ def same_bytes(a: int, b: int, nbytes: int, device: Any) -> bool:
 
 # -- who may write there ----------------------------------------------------------------------------------------------
 
-_OWN = (_native.Buffer, gpu_memory.Allocation)  # memory that this package has made
+_OWN = (_native.Buffer, gpu_memory.Allocation, gpu_memory.Pinned)  # memory that this package has made
 
 
 def share(a: Any) -> None:

@@ -367,6 +367,8 @@ class _GpuMaker(_Maker):
             code.run(block, dims, threads, gpu_plans.adjoint_spans(block, self._arrays()))
         except gpu_plans.Failure as why:
             report(why)
+        except MemoryError as why:
+            raise MemoryError(f"kernel `{self.kernel.name}`, for what its launch keeps: {why}") from None
 
     def _arrays(self) -> list[tuple[int, int, int, bool]]:
         """Of each array of an adjoint its offset in the argument block, dimensions, element size, and whether it is

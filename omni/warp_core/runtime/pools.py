@@ -5,15 +5,18 @@ A pool serves allocations in the order of a stream's work and keeps what is free
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import _native
+from . import gpu_memory
 from .device import Device, get_device
 
 __all__ = [
+    "MemoryReport",
     "ScopedMempool",
     "ScopedMempoolAccess",
     "ScopedPeerAccess",
+    "get_memory_report",
     "get_mempool_release_threshold",
     "get_mempool_used_mem_current",
     "get_mempool_used_mem_high",
@@ -32,7 +35,48 @@ __all__ = [
 driver = _native.cuda
 DeviceLike = Device | str | None
 
-_THRESHOLD, _USED, _USED_HIGH = 4, 7, 8  # attributes of pools
+_THRESHOLD, _RESERVED, _RESERVED_HIGH, _USED, _USED_HIGH = 4, 5, 6, 7, 8  # attributes of pools
+
+
+class MemoryReport(NamedTuple):
+    """Bytes of a GPU: `live` in arrays and other allocations of this package, `used` of its pool and the most so far,
+    `reserved` by the pool from the device and the most so far, `free` for anybody, and `total`. A device without a pool
+    has zeros for it.
+    """
+
+    live: int
+    used: int
+    used_high: int
+    reserved: int
+    reserved_high: int
+    free: int
+    total: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.live} bytes live; pool: {self.used} used (at most {self.used_high}), {self.reserved} reserved "
+            f"(at most {self.reserved_high}); device: {self.free} free of {self.total}"
+        )
+
+
+def get_memory_report(device: DeviceLike = None) -> MemoryReport:
+    """What the memory of a GPU is taken by.
+
+    Args:
+        device: the GPU; by default the current device.
+
+    Raises:
+        RuntimeError: the device is no GPU.
+
+    >>> for gpu in wp.get_cuda_devices():
+    ...     print(wp.get_memory_report(gpu))
+    """
+    found: Any = get_device(device)
+    if not found.is_cuda:
+        raise RuntimeError(f"memory reports are of GPUs, and {found} is none")
+    numbers = (_USED, _USED_HIGH, _RESERVED, _RESERVED_HIGH)
+    pool = [driver.pool_attribute(found.ordinal, n) if found.is_mempool_supported else 0 for n in numbers]
+    return MemoryReport(gpu_memory.live[found], *pool, *driver.memory_info(found.context))
 
 
 def is_mempool_supported(device: DeviceLike) -> bool:

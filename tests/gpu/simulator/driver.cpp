@@ -28,6 +28,17 @@ API simulator_fail(const char* name, int code, int pass) {
     failures[name] = {code, pass};
     return kSuccess;
 }
+// Keeps all devices busy for so many milliseconds.
+API simulator_stall(int milliseconds) {
+    std::lock_guard guard(lock);
+    stalled = Clock::now() + std::chrono::milliseconds(milliseconds);
+    return kSuccess;
+}
+// How many blocks of pinned memory there are.
+API simulator_pinned() {
+    std::lock_guard guard(lock);
+    return static_cast<int>(pinned.size());
+}
 // How much work waits on the streams of a device.
 API simulator_pending(int ordinal) {
     std::lock_guard guard(lock);
@@ -319,6 +330,7 @@ API cuStreamQuery(void* p) {
     USABLE(s);
     if (s->capture) return invalidate(s->capture, kCaptureUnsupported);
     if (s->queue.empty()) return kSuccess;
+    if (Clock::now() < stalled) return kNotReady;
     Open open;
     s->advance(s->finished + 1);
     return kNotReady;
@@ -380,6 +392,7 @@ API cuEventQuery(void* e) {
     Mark& mark = static_cast<Event*>(e)->mark;
     if (mark.capture) return mark.capture->ended ? kCapturedEvent : invalidate(mark.capture, kCapturedEvent);
     if (!mark.stream || mark.stream->finished >= mark.at) return kSuccess;
+    if (Clock::now() < stalled) return kNotReady;
     Open open;
     mark.stream->advance(mark.stream->finished + 1);
     return kNotReady;

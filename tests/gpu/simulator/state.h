@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/mman.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -53,6 +54,7 @@ const std::map<int, const char*> kNames = {
     {0, "CUDA_SUCCESS"},
     {1, "CUDA_ERROR_INVALID_VALUE"},
     {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+    {100, "CUDA_ERROR_NO_DEVICE"},
     {101, "CUDA_ERROR_INVALID_DEVICE"},
     {200, "CUDA_ERROR_INVALID_IMAGE"},
     {201, "CUDA_ERROR_INVALID_CONTEXT"},
@@ -150,6 +152,9 @@ struct Graph {
     }
 };
 
+using Clock = std::chrono::steady_clock;
+Clock::time_point stalled;  // until then no device gets on
+
 struct Stream;
 enum Mode { kGlobal, kThreadLocal, kRelaxed };
 struct Capture {
@@ -195,6 +200,7 @@ struct Stream {
         front = {capture->graph->add(std::move(node))};
     }
     void advance(uint64_t to) {
+        if (finished < to) std::this_thread::sleep_until(stalled);
         while (finished < to && !queue.empty()) {
             Work work = std::move(queue.front());
             queue.pop_front();
