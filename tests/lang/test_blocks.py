@@ -117,7 +117,29 @@ def exchange(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     y[wp.tid()] = a + b
 
 
-KERNELS = [sums, scan, tree, own_memory, exchange]
+@wp.func
+def first_above(x: float):
+    s = wp.shared_array(shape=wp.block_dim(), dtype=float)
+    s[wp.thread_index()] = x
+    wp.syncthreads()
+    for k in range(wp.block_dim()):
+        if s[k] > x:
+            return float(k)
+        if s[k] == 3.0:
+            for j in range(3):
+                if float(j) == x:
+                    return -2.0
+    return -1.0
+
+
+@wp.kernel
+def search(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    for r in range(3):
+        if wp.block_index() > r:
+            y[wp.tid()] += first_above(x[wp.tid()]) + 0.5
+
+
+KERNELS = [sums, scan, tree, own_memory, exchange, search]
 
 
 def interpreted(kernel, x, block_dim):
@@ -425,6 +447,41 @@ def test_races_are_found_by_the_interpreter():
 
     with pytest.raises(interp.Race, match="meet at element"):
         interp.run_kernel(lower_kernel(race, 4), [interp.MemArray(F32, (4,))], 4)
+
+
+def test_arrays_that_threads_choose_end_at_barriers():
+    @wp.kernel
+    def chosen(x: wp.array(dtype=float), z: wp.array(dtype=float), n: int):
+        rows = x
+        for _ in range(n):
+            if wp.thread_index() > 3:
+                rows = z
+            wp.syncthreads()
+            rows[wp.tid()] += 1.0
+
+    y = wp.zeros(32, dtype=float)
+    with pytest.raises(wp.CompileError, match="an array that threads of a block choose"):
+        wp.launch(chosen, 32, [y, y, 3], block_dim=32)
+
+    @wp.func
+    def total(a: wp.array(dtype=float), b: wp.array(dtype=float)):
+        found = 0.0
+        for k in range(len(a)):
+            found += wp.sin(a[k]) * b[k] + wp.cos(a[k] + b[k])
+        return found
+
+    @wp.kernel
+    def views(x: wp.array2d(dtype=float), out: wp.array(dtype=float)):
+        row = x[wp.thread_index()]
+        mine = wp.zeros(shape=4, dtype=float)
+        mine[1] = row[1]
+        wp.syncthreads()
+        out[wp.tid()] = row[0] + 10.0 * mine[1]
+
+    x = np.arange(32, dtype=np.float32).reshape(8, 4)
+    out = wp.zeros(16, dtype=float)
+    wp.launch(views, 16, [x, out], block_dim=8)
+    np.testing.assert_array_equal(out.numpy(), np.tile(x[:, 0] + 10.0 * x[:, 1], 2))
 
 
 def test_gradients_are_refused():

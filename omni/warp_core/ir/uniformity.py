@@ -216,7 +216,7 @@ class _Walk:
         self.enclosing.append(op)
         if op.code == "for" and any(map(self.is_varying, op.args[:3])):
             self.facts.masked.add(op)  # lanes run out at different iterations
-        if op in self.facts.masked:
+        if op in self.facts.masked and op.code != "block":
             self.wait(len(self.levels) - 1)  # from the second iteration on, lanes may have left
         self.region(region, op)
         self.enclosing.pop()

@@ -118,6 +118,8 @@ class _Splitter:
                 out.append(self.segments[-1].op)
                 waiting.clear()
 
+        if owner is not None and owner.code == "block":
+            self.gather_exits(region, owner)
         for op in region.ops[:-1]:
             if op.code == "barrier":
                 flush()
@@ -138,6 +140,23 @@ class _Splitter:
         waiting += self.leave(end, owner, frames)
         flush()
         return [*out, end]
+
+    def gather_exits(self, region: Region, owner: Operation) -> None:
+        """What follows the last barrier of a block that some threads leave early becomes a block of its own, which each
+        thread leaves for itself.
+        """
+        first = next((i for i, op in enumerate(region.ops) if self.some_leave(op)), None)
+        if first is None or any(op.code == "barrier" for op in _region(region.ops[first:]).walk()):
+            return
+        inner = Operation("block", [], None, region.ops[first].loc)
+        inner.regions = (_region(region.ops[first:]),)
+        inner.results = tuple(Value(r.type, inner, i) for i, r in enumerate(owner.results))
+        region.ops[first:] = [inner, Operation("yield", list(inner.results), None, inner.loc)]
+
+    def some_leave(self, op: Operation) -> bool:
+        """Whether some threads leave what is directly around `op` inside it."""
+        exits = (e for region in op.regions for e in _exits(region, int(op.code in BREAKABLE)))
+        return any(inner in self.divergent and (inner.attr or 0) == depth for inner, depth in exits)
 
     def is_done_once(self, op: Operation) -> bool:
         """Whether a block does `op` once for all of its threads."""
