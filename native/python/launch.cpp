@@ -205,11 +205,14 @@ class Launch {
         raise(PyExc_ValueError, "kernel `" + plan_.name + "` has no parameter `" + name + "`");
     }
 
-    void run() {
+    void refuse_recording() const {
         if (module().recording)
             raise(PyExc_RuntimeError, "kernel `" + plan_.name +
                                           "`: a tape does not see recorded launches; launch it plainly, or outside of "
                                           "the tape");
+    }
+
+    void run() {
         Running running(*this);
         std::vector<Line> copy;
         std::array<Line, 32> small;
@@ -400,6 +403,7 @@ void bind_launch(nb::module_& m) {
         .def(
             "launch",
             [](nb::handle_t<Launch> self, nb::handle) {
+                nb::inst_ptr<Launch>(self)->refuse_recording();
                 const nb::object& capture = module().capture;
                 if (capture.is_none() || !nb::cast<bool>(capture(self))) run_launch(self);
             },

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..lang.types import BF16, F16, F32, F64, Packed, Scalar, Type
+from ..runtime import capture
 from ..runtime.array import array
 from ..runtime.dtypes import bfloat16_bits, bfloat16_numbers
 from ..runtime.memory import put
@@ -41,6 +42,7 @@ def count(a: array) -> int:
 
 def numbers(a: array) -> np.ndarray:
     """A copy of the components as float64, in one row."""
+    capture.refuse("wp.autograd", a.device)
     found = a._numbers().reshape(-1)
     return (bfloat16_numbers(found) if scalar_of(a) is BF16 else found).astype(np.float64)
 

@@ -37,6 +37,11 @@ def gpu() -> Any:
     return _mine.gpu if _capturing else None
 
 
+def innermost() -> Any:
+    """What work of this thread goes into: a graph, or a part of one that is done on a condition; None if it is done."""
+    return current() if current() is not None else getattr(gpu(), "scope", None)
+
+
 def active() -> bool:
     """Whether any thread captures."""
     return bool(_capturing)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native, config
-from . import places, recording
+from . import capture, places, recording
 from .array import array
 from .backward import as_array, follow
 from .cuts import Cut
@@ -77,6 +77,7 @@ def checkpointed(
         raise RuntimeError("wp.checkpointed inside of a step of wp.checkpointed: let one of them be a plain loop")
     if tape is not None:
         recording.refuse_following("wp.checkpointed on a tape")
+        capture.refuse("wp.checkpointed on a tape")
     if tape is None or n == 0:
         with Bar("steps", n, progress) as bar:
             for i in range(n):

@@ -116,6 +116,7 @@ class GpuCapture:
         self.device, self.stream, self.mode, self.external = device, stream, mode, external
         self.place = places.here()
         self.checks: list[Callable[[], None]] = []  # what to do after each launch of the graph
+        self.scope = object()  # stands for the graph, or for the body of the condition that is captured
         self._keep: list[Any] = []
         self._followed: list[tuple[int, Any]] = []
         self._depth = 0
@@ -212,6 +213,7 @@ class GpuCapture:
         self.keep(stream)
         self._conditional = True
         self._depth += 1
+        scope, self.scope = self.scope, object()
         try:
             with on(stream):
                 work()
@@ -219,6 +221,7 @@ class GpuCapture:
             self._broken = "an exception left a part of it unfinished"
             raise
         finally:
+            self.scope = scope
             self._depth -= 1
             try:
                 driver.end_body(device.context, stream.cuda_stream)
@@ -268,10 +271,10 @@ def launch(graph: Any, stream: Stream | None) -> None:
         KernelError: a thread failed in debug mode.
     """
     stream = graph.device.stream if stream is None else stream
-    assert stream is not None
     if stream.device is not graph.device:
         raise RuntimeError(f"stream: it is one of {stream.device}, and the graph is of {graph.device}")
     _require_own(graph)
+    _native.before_any_write()  # the driver does not tell what its graph writes
     graph.run(stream.cuda_stream)
     for check in graph.checks:
         with on(stream):

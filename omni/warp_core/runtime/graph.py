@@ -124,10 +124,16 @@ def _end(device: DeviceLike, stream: Any, drop: bool) -> Any:
     if device is not None and get_device(device) is not where:
         raise RuntimeError(f"the capture was begun on {where}, not on {get_device(device)}: end it there")
     if captured is None:
-        return capture.end()
+        return _without_tape(capture.end(), drop)
     if stream is not None and stream.cuda_stream != captured.stream.cuda_stream:
         raise RuntimeError(f"the capture was begun on {captured.stream} at {captured.place}: end it there")
-    return captured.end(drop)
+    return _without_tape(captured.end(drop), drop)
+
+
+def _without_tape(graph: Any, drop: bool) -> Any:
+    if recording.tape() is not None and not drop:
+        raise RuntimeError("a tape records still, which was begun in the capture that ends here: end it before")
+    return graph
 
 
 def capture_launch(graph: Graph, stream: Any = None) -> None:
@@ -161,11 +167,11 @@ def capture_launch(graph: Graph, stream: Any = None) -> None:
     """
     _require_graph("graph", graph)
     where = device_of_graph(graph)
+    if recording.tape() is not None:
+        raise RuntimeError("a tape does not see what a graph launches: launch it outside of the tape")
     if capture.active() and _embed(graph, where):
         return
     recording.refuse_following("a graph")
-    if recording.tape() is not None:
-        raise RuntimeError("a tape does not see what a graph launches: launch it outside of the tape")
     if where.is_cpu:
         graph.run()
         return
@@ -182,10 +188,12 @@ def _embed(graph: Graph, where: Device) -> bool:
     if where.is_cuda:
         capture.check_gpu(where)
         if capture.gpu() is not None:
+            _native.before_any_write()
             capture.gpu().embed(graph)
         return capture.gpu() is not None
     outer = capture.current()
     if outer is not None:
+        _native.before_any_write()
         outer.add_graph(graph, "graph")
     return outer is not None
 
@@ -315,6 +323,13 @@ def _check_condition(condition: Any) -> None:
         raise TypeError(f"condition: expected an array of int32, {found}")
     if condition.size == 0:
         raise ValueError("condition: the array has no elements")
+    if capture.innermost() is None:
+        return
+    if recording.tape() is not None:
+        raise RuntimeError(
+            "a tape cannot tell which way a condition in a graph will go: capture it outside of the tape"
+        )
+    _native.before_any_write()  # what a tape keeps must be copied before the condition, and not only if it holds
 
 
 def _holds(condition: Any) -> bool:

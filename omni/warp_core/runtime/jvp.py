@@ -18,7 +18,7 @@ from ..lang.registry import Builtin
 from ..lang.structs import spell
 from ..lang.types import Array, Type
 from ..passes import pipeline
-from . import scope
+from . import capture, scope
 from .array import array
 from .forward import Forward
 from .shadows import arrays_in, pairs
@@ -78,6 +78,7 @@ def jvp(function: Any, *args: Any, **kwargs: Any) -> Any:
     >>> wp.jvp(wp.dot, (wp.vec2(1.0, 2.0), wp.vec2(3.0, 4.0)), (wp.vec2(1.0, 0.0), None))
     (11.0, 3.0)
     """
+    capture.refuse("wp.jvp")
     if isinstance(function, Kernel):
         return kernel_jvp(function, *args, **kwargs)
     if isinstance(function, (Function, Builtin)):

@@ -6,6 +6,9 @@ version of the memory, of which the tape keeps the old ones that it needs, as fa
 can write unseen (see `memory.share`) is copied at once. Start with `Kept`.
 
 Memory of a GPU is copied there, in the order of the stream that is current when it is about to be overwritten.
+
+While a graph is captured, nothing is written yet. What is kept for a tape inside is copied by the graph, before the
+work that overwrites it; what tapes outside keep is copied when the graph runs, which tells of its writes itself.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Any
 from weakref import WeakSet, ref
 
 from .. import _native
-from . import memory, places, recording
+from . import capture, memory, places, recording
 from .array import array
 from .device import CPU, Device
 from .memory import Span
@@ -75,7 +78,7 @@ class Held(_native.WatchedSpan):
     who needs it.
     """
 
-    __slots__ = ("_copy", "_device", "_keeper", "_owners", "lost", "size", "user")
+    __slots__ = ("_copy", "_device", "_graph", "_keeper", "_owners", "lost", "size", "user")
     user: Callable[[], Kept | None]
 
     def __init__(self, span: Span, device: Device, owners: Sequence[Any], keeper: Keeper):
@@ -83,6 +86,7 @@ class Held(_native.WatchedSpan):
         self._copy: Any = None
         self.size, self.lost = span[1] - span[0], ""
         self._device, self._owners, self._keeper = (device if device.is_cuda else None), owners, keeper
+        self._graph = capture.innermost()
 
     def __del__(self) -> None:
         if self._copy is not None:
@@ -99,13 +103,19 @@ class Held(_native.WatchedSpan):
         return self._copy is not None
 
     def is_current(self) -> bool:
-        """Whether the memory still is as it was."""
+        """Whether the memory still is as it was. In a graph that is captured, only where nobody writes."""
+        if capture.innermost() is not None or self._graph is not None:
+            return self.inside and self._graph is capture.innermost()
         if self.inside or self._copy is None:
             return self.inside
         return memory.same_bytes(self._copy.ptr, self.low, self.size, self._device or CPU)
 
     def save(self, why: str = "") -> None:
         """Copy the memory before it changes, if there is budget for it; else note `why` it is lost."""
+        if self._graph is not capture.innermost():
+            if self._graph is not None:  # it was captured, and only its graph uses it
+                self.leave()
+            return
         keeper = self._keeper
         if keeper.budget is not None and keeper.used + self.size > keeper.budget:
             self.lost = why or f"was overwritten at {places.here()}"
@@ -119,9 +129,9 @@ class Held(_native.WatchedSpan):
 
     def duplicate(self) -> Any:
         """A buffer with the memory as it was."""
-        if self._device is None:
+        if self._device is None and self._graph is None:
             return _native.copy_of(self.low if self._copy is None else self._copy.ptr, self.size)
-        return memory.copy_of((self.address, self.address + self.size), self._device)
+        return memory.copy_of((self.address, self.address + self.size), self._device or CPU)
 
 
 def _save(about_to_change: list[Held]) -> None:

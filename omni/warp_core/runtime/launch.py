@@ -209,12 +209,11 @@ def variant_of(args: Sequence[Any]) -> int:
 
 def _exactly(step: backward.Recorded, args: Sequence[Any], interpret: bool) -> None:
     """Run a launch on a tape whose gradient needs what it leaves in arrays."""
-    capture.refuse(f"kernel `{step.kernel.name}` cannot be recorded on a tape")
     given = [*args, *step.args[len(args) :]]
     if (interpret or config.mode == "interpret") and step.kernel.primal is None and step.device.is_cpu:
-        InterpretedLaunch(step.kernel, step.dim, given).launch()
+        _interpret(InterpretedLaunch(step.kernel, step.dim, given), record_cmd=False)
     else:
-        _plan(step.kernel, step.forward_options(), given).launch(step.dim, given)
+        capture.run(step.kernel, _plan(step.kernel, step.forward_options(), given), step.dim, given)
     step.launched()
 
 

@@ -270,6 +270,11 @@ def _add_product(gradient: array, x: array, y: array, alpha: float) -> None:
     if gradient.device.is_cuda:
         gpu_products.multiply(x, y, gradient, gradient, alpha, 1.0)
         return
+    what = f"add product of {x.shape} and {y.shape}"
+    capture.call(_compute_sum, gradient, x, y, alpha, label=what, writes=[gradient])
+
+
+def _compute_sum(gradient: array, x: array, y: array, alpha: float) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         _add_numbers(gradient, _times(x, y, alpha))
 
@@ -278,6 +283,10 @@ def _add_scaled(gradient: array, x: array, factor: float) -> None:
     if gradient.device.is_cuda:
         gpu_products.add_scaled(gradient, x, factor)
         return
+    capture.call(_compute_scaled, gradient, x, factor, label=f"add {x.size}", writes=[gradient])
+
+
+def _compute_scaled(gradient: array, x: array, factor: float) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         _add_numbers(gradient, factor * _wide(x))
 

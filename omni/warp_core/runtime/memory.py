@@ -309,6 +309,7 @@ def groups(arrays: Sequence[Any]) -> list[tuple[Span, list[Any]]]:
 
 def any_set(a: Any) -> bool:
     """Whether any byte of the memory from an array's first to its last element is not 0."""
+    capture.refuse("looking at memory", a.device)
     here = a if a.device.is_cpu else a.to("cpu", requires_grad=False)
     low, high = span_of(here)
     return _native.any_set(low, high - low)
@@ -329,21 +330,24 @@ def copy_of(span: Span, device: Any) -> Any:
     """A buffer on the same device with the bytes of a span."""
     low, high = span
     made = gpu_memory.Allocation(device, high - low) if device.is_cuda else _native.Buffer(high - low)
-    copy_bytes(made.ptr, low, high - low, device)
+    copy_bytes(made.ptr, low, high - low, device, made)
     return made
 
 
-def copy_bytes(to: int, from_: int, nbytes: int, device: Any) -> None:
-    """Copy bytes within a device; on a GPU in the order of its stream."""
+def copy_bytes(to: int, from_: int, nbytes: int, device: Any, keep: Any = None) -> None:
+    """Copy bytes within a device; on a GPU in the order of its stream. A graph that is captured keeps `keep`."""
     if device.is_cuda:
+        _keep(keep)
         _native.before_write(to, to + nbytes)
         gpu_memory.copy(to, device, from_, device, nbytes)
     else:
-        _native.copy(to, from_, nbytes)
+        _native.before_write(to, to + nbytes)
+        capture.call(_native.copy, to, from_, nbytes, label=f"copy {nbytes} bytes", writes=(), keep=keep)
 
 
 def same_bytes(a: int, b: int, nbytes: int, device: Any) -> bool:
     """Whether two places of a device hold the same bytes. Waits for a GPU."""
+    capture.refuse("comparing memory", device)
     return _kernels().same(a, b, nbytes, device) if device.is_cuda else _native.same_bytes(a, b, nbytes)
 
 

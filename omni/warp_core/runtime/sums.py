@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..lang.types import BF16, Struct, Type, element
+from . import capture
 from .dtypes import bfloat16_bits, bfloat16_numbers
 
 
@@ -19,14 +20,22 @@ def add(sums: Any, more: Any) -> None:
     if sums.device.is_cuda:
         _kernels().add(sums, more)
     else:
-        accumulate(sums._to_write(), sums._require_element().type, more._numbers(), more._require_element().type)
+        capture.call(_add, sums, more, label=f"add {sums.size}", writes=[sums])
+
+
+def _add(sums: Any, more: Any) -> None:
+    accumulate(sums._to_write(), sums._require_element().type, more._numbers(), more._require_element().type)
 
 
 def add_product(sums: Any, factors: Any, more: Any) -> None:
     """Add the elements of an array, times those of an array of numbers, to those of another; all on one device."""
     if sums.device.is_cuda:
         _kernels().add_product(sums, factors, more)
-        return
+    else:
+        capture.call(_add_product, sums, factors, more, label=f"add products {sums.size}", writes=[sums])
+
+
+def _add_product(sums: Any, factors: Any, more: Any) -> None:
     numbers, inner = factors._numbers(), sums._require_element().inner
     target = sums._to_write()
     target += numbers.reshape(numbers.shape + (1,) * len(inner)) * more._numbers()

@@ -21,6 +21,12 @@ from .progress import Bar
 from .scopes import Scopes
 from .sums import add
 
+_ALL = "record and go backwards in one capture, or both outside of captures, and use a new tape or reset() for each"
+
+
+def _where(graph: Any) -> str:
+    return "outside of this capture" if graph is None else "while a graph was captured"
+
 
 class Step(NamedTuple):
     """A step that is no launch. `known` are those of its `arrays` that it writes, or None if nobody said."""
@@ -75,11 +81,17 @@ class Tape(Scopes):
         self.keeper = Keeper()
         self.seals = _native.Seals()
         self.cuts = Cuts()
+        self._graph: Any = None  # what it records goes into that, or is done
         self._ending: Cut | None = None  # a gradient that ends at the step that is about to be recorded
         self.memory_budget = memory_budget
 
     def __enter__(self) -> Tape:
-        capture.refuse("a tape cannot record")
+        graph = capture.innermost()
+        if self.launches and graph is not self._graph:
+            raise RuntimeError(
+                f"the tape has recorded {_where(self._graph)}, and what is done now is not done there: {_ALL}"
+            )
+        self._graph = graph
         recording.begin(self)
         return self
 
@@ -212,7 +224,10 @@ class Tape(Scopes):
         if not self.launches:
             raise ValueError("nothing is recorded on this tape: launch inside `with tape:`")
         recording.refuse_following("running a tape backwards")
-        capture.refuse("a tape cannot go backwards")
+        if self._graph is not capture.innermost():
+            raise RuntimeError(
+                f"the tape has recorded {_where(self._graph)}, and cannot go backwards elsewhere: {_ALL}"
+            )
         seeds = self._seeds(loss, grads or {})
         self._check()
         self.keeper.join()
@@ -240,8 +255,15 @@ class Tape(Scopes):
             yield lambda step: None
             return
 
+        if capture.innermost() is not None:  # whether the gradients that end are 0 is not known yet
+            for step in self.launches:
+                if step.cut is not None:
+                    step.cut.tell()
+            yield lambda step: None
+            return
+
         def look(step: Any) -> None:
-            if step.cut is not None and (capture.active() or step.cut.matters()):  # a graph has computed nothing yet
+            if step.cut is not None and step.cut.matters():
                 step.cut.tell()
 
         saved = [(g, g._copied()) for g in {views.identity(g): g for g in self.gradients.values()}.values()]
@@ -381,10 +403,10 @@ def _start(written: Sequence[array], seeds: Sequence[tuple[array, array]]) -> li
 
 
 def _set_aside(gradients: Iterable[array]) -> list[tuple[array, array]]:
-    """Clear gradients; what they were, where they were not zero. On a GPU, where that takes waiting, all of them."""
+    """Clear gradients; what they were, where they were not zero. Where that takes waiting, all of them."""
     aside = []
     for gradient in gradients:
-        if gradient.device.is_cuda or memory.any_set(gradient):
+        if gradient.device.is_cuda or capture.innermost() is not None or memory.any_set(gradient):
             aside.append((gradient, gradient._copied()))
             gradient.zero_()
     return aside
