@@ -323,7 +323,7 @@ def _gpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:
         raise CompileError(request.kernel.subject, wrong)
     text = ptx.ptx(unit.text, request.target, size, [name for name, _ in unit.needs])
     made = ptx.assemble(text, request.target) if request.gpu.assemble else None
-    grid = Grid(request.gpu.block_dim, unit.strided, size, unit.stashes)
+    grid = Grid(fn.block_dim or request.gpu.block_dim, unit.strided, size, unit.stashes)
     return {"code": text.encode(), "machine_code": made[0] if made else b"", "grid": grid}
 
 
