@@ -484,6 +484,25 @@ def test_arrays_that_threads_choose_end_at_barriers():
     np.testing.assert_array_equal(out.numpy(), np.tile(x[:, 0] + 10.0 * x[:, 1], 2))
 
 
+def test_values_kept_behind_barriers_fit_the_stack():
+    @wp.kernel
+    def hoard(x: wp.array2d(dtype=wp.mat44d), out: wp.array(dtype=wp.mat44d)):
+        t = wp.thread_index()
+        kept = wp.zeros(shape=24, dtype=wp.mat44d)
+        for k in range(24):
+            kept[k] = x[k, t]
+        wp.syncthreads()
+        for k in range(24):
+            out[wp.tid()] += kept[k]
+
+    x = np.random.default_rng(5).integers(0, 9, (24, 1024, 4, 4)).astype(float)
+    given, out = wp.array(x, dtype=wp.mat44d), wp.zeros(1024, dtype=wp.mat44d)
+    wp.launch(hoard, 256, [given, out], block_dim=256)
+    np.testing.assert_array_equal(out.numpy()[:256], x[:, :256].sum(0))
+    with pytest.raises(wp.CompileError, match="2097152 is the most on a CPU"):
+        wp.launch(hoard, 1024, [given, out], block_dim=1024)
+
+
 def test_gradients_are_refused():
     x = wp.zeros(32, dtype=float, requires_grad=True)
     with pytest.raises(wp.CompileError, match="blocks of threads"), wp.Tape():

@@ -19,9 +19,10 @@ from ..ir.nodes import Function, Loc, Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS, result_type
 from ..lang.errors import Refusal
 from ..lang.types import BOOL, MAX_NDIM, VOID, Array, FixedArray, Type, leaves
-from .blocks import uniform_facts
+from .blocks import shared_bytes, uniform_facts
 from .dce import dce, has_effects
 
+MEMORY = 1 << 21  # bytes on the stack for a block: shared arrays, and slots
 _SLOW = frozenset(("libm", "sqrt", "div", "rem", "floordiv"))  # not computed again for integers' sake either
 
 
@@ -30,6 +31,11 @@ def split(kernel: Function) -> Function:
     new = copy_function(kernel)
     _Splitter(new).run()
     dce(new)
+    total = shared_bytes(new)
+    if total > MEMORY:
+        reason = f"what a block keeps from one barrier to the next takes {total} bytes; {MEMORY} is the most on a CPU"
+        last = max((op for op in new.body.ops if op.code == "shared"), key=lambda op: op.attr.bytes)
+        raise Refusal("too-large", reason, last, help="launch with a smaller block_dim")
     return new
 
 
