@@ -1,5 +1,5 @@
-// The contract between generated code and the native runtime. Every struct here is mirrored by the code generator
-// (omni/warp_core/codegen/abi.py); tests compare the two.
+// The contract between generated code and the native runtime. omni/warp_core/codegen lays out these structs by itself;
+// every kernel that tests launch shows whether both agree.
 #pragma once
 #include <cstdint>
 
