@@ -7,7 +7,7 @@ DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
 CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE))
 
-.PHONY: build demo test gpu-test fuzz bench lint format docs clean
+.PHONY: build demo test gpu-test gpu-bench fuzz bench lint format docs clean
 .DELETE_ON_ERROR:
 
 build: .venv/built
@@ -41,6 +41,11 @@ GPU_SUITES ?= $(addprefix tests/,lang lib runtime algo autodiff autograd)
 gpu-test: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)
 	OMNI_WARP_GPU_TESTS=real $(GPU_PYTHON) -m pytest tests/gpu
 	OMNI_WARP_GPU_TESTS=real $(GPU_PYTHON) -m pytest $(if $(GPU_JOBS),-n $(GPU_JOBS)) $(GPU_SUITES)
+
+# GPU_PEER_PYTHON: a Python that has warp-lang to compare with.
+GPU_PEER_PYTHON ?= $(GPU_PYTHON)
+gpu-bench: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)
+	$(GPU_PYTHON) benchmarks/gpu.py --peer-python $(GPU_PEER_PYTHON)
 
 # Compiles mutated kernels of the test-suite for ten minutes; failures are written to build/fuzz.
 fuzz: build

@@ -7,6 +7,7 @@
 # ruff: noqa: UP018, RUF046  (warp-lang wants float(0.0) and int(0) for variables that a loop changes)
 
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import programs
 
 PACKAGE = sys.argv[1]
+DEVICE = os.environ.get("BENCHMARK_DEVICE", "cpu")
 wp: Any = importlib.import_module(PACKAGE)
 
 
@@ -190,8 +192,10 @@ def dtype_of(key: str, a: np.ndarray) -> Any:
 def loaded(name: str, inputs: dict[str, np.ndarray]) -> tuple[Any, Any, list[Any], dict[str, Any]]:
     """Kernel, launch dimensions and arguments of a program, and the arrays that hold what comes out."""
     kernel, dim, arguments = CALLS[name]
-    arrays = {key: wp.array(a, dtype=dtype_of(key, a), device="cpu") for key, a in inputs.items()}
-    outputs = {key: wp.zeros(shape, dtype=dtype, device="cpu") for key, (shape, dtype) in OUTPUTS.get(name, {}).items()}
+    arrays = {key: wp.array(a, dtype=dtype_of(key, a), device=DEVICE) for key, a in inputs.items()}
+    outputs = {
+        key: wp.zeros(shape, dtype=dtype, device=DEVICE) for key, (shape, dtype) in OUTPUTS.get(name, {}).items()
+    }
     return kernel, dim(arrays), arguments(arrays, outputs), outputs or arrays
 
 
@@ -199,7 +203,7 @@ def prepare(name: str, inputs: dict[str, np.ndarray]):
     kernel, size, args, results = loaded(name, inputs)
 
     def run() -> None:
-        wp.launch(kernel, dim=size, inputs=args, device="cpu")
+        wp.launch(kernel, dim=size, inputs=args, device=DEVICE)
 
     return run, results
 
