@@ -101,8 +101,9 @@ def test_plain_copies_take_gradients_along():
 
 def test_copy_of_structs():
     x, y = (wp.zeros(2, dtype=Sample, requires_grad=True) for _ in range(2))
-    seed = wp.zeros(2, dtype=Sample)
-    seed.numpy()["a"], seed.numpy()["v"], seed.numpy()["n"] = 2.0, 3.0, 4
+    numbers = np.zeros(2, wp.dtype_to_numpy(Sample))
+    numbers["a"], numbers["v"], numbers["n"] = 2.0, 3.0, 4
+    seed = wp.array(numbers, dtype=Sample)
     tape = wp.Tape()
     with tape:
         wp.copy(y, x)

@@ -196,7 +196,7 @@ def gather(u: F, bins: F):
     u[i] = u[i] + 0.1 * bins[i % 64] * u[i]
 
 
-@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize("deterministic", [pytest.param(True, marks=pytest.mark.cpu), False])
 def test_sums_of_several_threads(monkeypatch, deterministic):
     monkeypatch.setattr(wp.config, "deterministic", deterministic)
     n = 200_000
@@ -358,6 +358,7 @@ def refused(step, state, match, n=12, loss=None):
         tape.backward(grads={a: ones(a) for a in state})
 
 
+@pytest.mark.cpu
 def test_forgotten_state():
     wave = Wave()
     refused(wave.step, [wave.u], r"not in `state`(.|\n)*parameter `v` of kernel `push` \(test_checkpointed.py:\d+\)")
@@ -401,6 +402,7 @@ def test_scratch_that_a_later_step_reads():
     refused(step, [x], "not in `state`")
 
 
+@pytest.mark.cpu
 def test_changes_that_nothing_tells_of():
     x, y = active([1.0, 2.0]), active([1.0, 2.0])
 
@@ -452,6 +454,7 @@ def test_random_numbers_that_reach_no_state():
     refused(step, [x], "steps that ran again launched")
 
 
+@pytest.mark.cpu
 def test_random_numbers_that_nothing_tells_of():
     rng = np.random.default_rng(0)
     x, noise = active([1.0, 2.0]), active([0.0, 0.0])

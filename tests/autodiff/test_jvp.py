@@ -112,6 +112,7 @@ def test_tangents_of_outputs_are_updated():
     assert dx.list() == [1.0, 1.0]
 
 
+@pytest.mark.cpu
 def test_numpy_arrays():
     x, dx, dy = np.float32([2.0, 3.0]), np.float32([1.0, 2.0]), np.zeros(2, np.float32)
     wp.jvp(square, 2, [x, np.zeros(2, np.float32)], tangents=[dx, dy])

@@ -84,6 +84,7 @@ def test_gradients_accumulate_until_zeroed():
     assert not x.grad.numpy().any()
 
 
+@pytest.mark.cpu
 def test_steps_of_ones_own():
     x, y, z = active([2.0]), active([0.0]), active([0.0])
     tape = wp.Tape()

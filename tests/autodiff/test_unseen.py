@@ -12,6 +12,8 @@ import pytest
 import omni.warp_core as wp
 from omni.warp_core import _native
 
+pytestmark = pytest.mark.cpu  # memory that NumPy sees
+
 F = wp.array(dtype=float)
 CHANGED = "used this memory, and since then NumPy or another library has changed it"
 OVERWRITTEN = "used this memory, and since then it was overwritten at"

@@ -135,10 +135,15 @@ WRITES = {
     "DLPack": lambda x: np.from_dlpack(x).__setitem__(0, 9.0),
     "address": lambda x: ctypes.memset(x.ptr, 0, 8),
 }
+IN_PLACE = ("NumPy", "array interface", "DLPack", "address")  # by way of the processor
 VALUES = [4.0, 3.0, 2.0, 1.0]
 
 
-@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def writes():
+    return [pytest.param(w, id=k, marks=[pytest.mark.cpu] * (k in IN_PLACE)) for k, w in WRITES.items()]
+
+
+@pytest.mark.parametrize("write", writes())
 @pytest.mark.parametrize("view", [False, True])
 def test_writes_after_recording(write, view):
     x = active([*VALUES, 0.0])[:4] if view else active(VALUES)
@@ -153,6 +158,7 @@ def test_writes_after_recording(write, view):
     assert x.grad.list() == [8.0, 6.0, 4.0, 2.0] or write is WRITES["adjoint"]
 
 
+@pytest.mark.cpu
 def test_a_numpy_view_from_before():
     x = active(VALUES)
     shown = x.numpy()
@@ -181,6 +187,7 @@ def test_memory_of_others(foreign):
     assert x.grad.list() == VALUES
 
 
+@pytest.mark.cpu
 def test_what_is_printed_costs_nothing():
     x, loss = active(VALUES), active([0.0])
     tape, y = squared(x)
@@ -210,6 +217,7 @@ def test_versions_are_shared():
     assert x.grad.list() == [3 * 2 * v + 3 * 2 * 2 * v * 2 for v in VALUES]
 
 
+@pytest.mark.cpu
 def test_shared_memory_that_did_not_change_is_kept_once():
     @wp.kernel
     def product(a: F, b: F, c: F):
@@ -250,6 +258,7 @@ def line():
     return inspect.currentframe().f_back.f_lineno
 
 
+@pytest.mark.cpu
 def test_budget_names_both_places():
     x = active(VALUES)
     tape, y, recorded = *squared(x, memory_budget=15), squared.__code__.co_firstlineno + 5
@@ -266,6 +275,7 @@ def test_budget_names_both_places():
     assert y.grad.list() == [0.0] * 4
 
 
+@pytest.mark.cpu
 def test_budget_of_memory_that_others_see():
     x = active(VALUES)
     x.numpy()
@@ -353,6 +363,8 @@ def test_loops_of_tapes_do_not_grow():
             tape.backward(loss)
             tape.zero()
             x.fill_(1.0)
+            if i % 100 == 0:
+                wp.synchronize()
             if i == 500:
                 before = resident()
         assert resident() - before < 4 << 20

@@ -54,7 +54,6 @@ def made(data, indices):
     return wp.indexedarray(data, [None if i is None else wp.array(i, dtype=int) for i in indices])
 
 
-@pytest.mark.cpu
 @pytest.mark.parametrize("indices", INDICES)
 def test_elements_from_python(indices):
     a = grid(3, 4)
@@ -70,7 +69,6 @@ def test_elements_from_python(indices):
     assert np.array_equal(other.numpy(), judge)
 
 
-@pytest.mark.cpu
 @pytest.mark.parametrize("indices", INDICES)
 def test_writing_from_python(indices):
     judge = DATA.copy()
@@ -90,7 +88,6 @@ def test_writing_from_python(indices):
         assert np.array_equal(a.numpy(), judge)
 
 
-@pytest.mark.cpu
 def test_arrays_are_indexed_by_arrays():
     a, rows, columns = grid(3, 4), ints(*ROWS), ints(*COLUMNS)
     for key, judge in (
@@ -121,7 +118,6 @@ def test_arrays_are_indexed_by_arrays():
     assert a[0, 3] == 8.0 and a[2].list() == [5.0, 2.0, 5.0, 1.0]
 
 
-@pytest.mark.cpu
 def test_vectors_and_structs():
     points = wp.array(np.arange(9).reshape(3, 3), dtype=wp.vec3)
     x = points[ints(2, 0)]
@@ -275,7 +271,6 @@ def test_debug_mode_checks_indices(monkeypatch):
     assert caught.value.thread == (1,)
 
 
-@pytest.mark.cpu
 def test_wrong_arguments():
     a = grid(3, 4)
     with pytest.raises(ValueError, match="3 index arrays for an array of 2 dimensions"):

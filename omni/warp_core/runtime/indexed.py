@@ -151,7 +151,7 @@ class indexedarray(Arithmetic):
 
     def _dense(self) -> Any:
         data = self._data()
-        made = type(data)._empty(data._require_element(), self.shape)
+        made = type(data)._empty(data._require_element(), self.shape, data.device)
         self._copy_to(made)
         return made
 
@@ -161,8 +161,11 @@ class indexedarray(Arithmetic):
 
     def to(self, device: Device | str, requires_grad: bool | None = None) -> indexedarray:
         """The array on `device`: itself if it is there already."""
-        get_device(device)
-        return self
+        where = get_device(device)
+        if where is self.device:
+            return self
+        indices = [None if i is None else i.to(where, requires_grad=False) for i in self.indices[: self.ndim]]
+        return indexedarray(self._data().to(where, requires_grad), indices)
 
     def fill_(self, value: Any) -> None:
         """Set every element to `value`; one number fills all components."""
@@ -194,7 +197,7 @@ class indexedarray(Arithmetic):
         if tuple(dest.shape) != self.shape:
             raise ValueError(f"src: shape {self.shape} does not match shape {tuple(dest.shape)} of dest")
         places = self._places()
-        memory.assign(dest._to_write(), self.data._numbers()[places])
+        memory.put(dest, self.data._numbers()[places])
         if dest._refs is not None:
             each = [self.data._refs.get(a, ()) for a in self._addresses(places)]
             memory.references.replace(dest, dest._layout(), each)
@@ -208,8 +211,11 @@ class indexedarray(Arithmetic):
         recording.refuse("writing to an indexed array", dest=data)
         data._check_writable()
         places = self._places()
+        target = data._to_write() if data.device.is_cpu else data._numbers().copy()
         with np.errstate(over="ignore", invalid="ignore"):
-            data._to_write()[places] = numbers
+            target[places] = numbers
+        if data.device.is_cuda:  # by way of the host
+            memory.put(data, target)
         if data._refs is not None:
             each = self._addresses(places)
             for address, arrays in zip(each, list(refs) * len(each) if len(refs) == 1 else refs):
