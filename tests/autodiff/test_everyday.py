@@ -198,6 +198,23 @@ def test_options_that_change():
         square(x)
 
 
+def test_kernels_that_lose_their_gradient(quick):
+    @wp.kernel
+    def doubled(x: F, y: F):
+        i = wp.tid()
+        y[i] = 2.0 * x[i]
+
+    x = active([1.0, 2.0])
+    with wp.Tape() as tape:
+        for _ in range(2):
+            wp.launch(doubled, dim=2, inputs=[x], outputs=[active([0.0, 0.0])])
+        assert quick
+        doubled.enable_backward = False
+        with pytest.raises(RuntimeError, match=r"made with enable_backward=False"):
+            wp.launch(doubled, dim=2, inputs=[x], outputs=[active([0.0, 0.0])])
+    assert len(tape.launches) == 2
+
+
 def test_functions_that_are_defined_anew(quick):
     @wp.func
     def f(x: float):

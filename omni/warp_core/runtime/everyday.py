@@ -32,6 +32,7 @@ class Recipe(NamedTuple):
     facts: Facts
     block_dim: int
     epoch: int
+    enable_backward: bool | None  # what the kernel said
     arrays: tuple[int, ...]
     values: tuple[int, ...]
     written: tuple[int, ...]
@@ -66,6 +67,7 @@ def remember(step: Recorded) -> None:
         step.facts,
         step.block_dim,
         _epoch[0],
+        kernel.enable_backward,
         arrays,
         tuple(i for i in range(len(params)) if i not in arrays),
         written,
@@ -79,7 +81,11 @@ def remember(step: Recorded) -> None:
 def taping(recipe: Recipe, dim: Any, args: list[Any]) -> Recorded | None:
     """Record a launch that is about to run; None if it is not like the one that the recipe is from."""
     tape = recording.tape()
-    if tape is None or recipe.epoch != _epoch[0] or len(args) != len(recipe.arrays) + len(recipe.values) or tape.cuts:
+    if tape is None or tape.cuts or recipe.epoch != _epoch[0]:
+        return None
+    if recipe.enable_backward is not recipe.kernel.enable_backward:
+        return None
+    if len(args) != len(recipe.arrays) + len(recipe.values):
         return None
     arrays = [args[i] for i in recipe.arrays]
     for a in arrays:
