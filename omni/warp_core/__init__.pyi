@@ -2086,7 +2086,7 @@ def clone(src: _A, device: Device | str | None = None, requires_grad: builtins.b
     Args:
         src: An array, or anything `wp.array` takes as data.
         device: Where to allocate; the device of `src` if left out.
-        requires_grad: Whether to have a gradient; like `src` if left out.
+        requires_grad: Whether to have a gradient; like `src` if left out. With False, nothing flows through the copy.
         pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
 

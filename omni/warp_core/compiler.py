@@ -349,14 +349,13 @@ def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple
     return roomy(find, request.kernel.subject)
 
 
-def flows(kernel: Kernel) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-    """`autodiff.adjoint.flows` of the adjoint of a kernel. Raises as `compile`."""
+def flows(kernel: Kernel) -> tuple[frozenset[int], ...]:
+    """`autodiff.flows.flows` of a kernel. Raises as `compile`."""
 
-    def find() -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-        fn, adjoints = _lowered(kernel), _stage("autodiff.adjoint")
-        given = _stage("front.gradients").library_gradient
+    def find() -> tuple[frozenset[int], ...]:
+        fn = _lowered(kernel)
         try:
-            return adjoints.flows(adjoints.adjoint_kernel(fn, given, True).function)
+            return _stage("autodiff.flows").flows(fn, _stage("front.gradients").library_gradient)
         except NotDifferentiable as why:
             raise _refusal(f"the gradient of {kernel.subject}", why, fn) from None
 

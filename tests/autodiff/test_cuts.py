@@ -303,3 +303,93 @@ def test_adding_and_removing_spans():
                 found[a:b] = True
             assert (found == cells).all()
             assert bool(spans) == cells.any()
+
+
+@wp.kernel
+def in_steps(x: F, y: F):
+    i = wp.tid()
+    y[i] = wp.floor(2.0 * x[i]) + wp.round(x[i] * x[i]) + wp.sign(x[i]) + wp.float32(int(x[i]))
+
+
+@wp.kernel
+def scaled(x: F, scale: F, y: F, scale_out: F):
+    i = wp.tid()
+    y[i] = scale[i] * x[i]
+    scale_out[i] = scale[i]
+
+
+@wp.kernel
+def weighted(x: F, weight: F, loss: F):
+    i = wp.tid()
+    wp.atomic_add(loss, 0, weight[i] * x[i])
+
+
+@wp.func
+def stepped(x: float):
+    return wp.floor(x)
+
+
+@wp.func_grad(stepped)
+def stepped_gradient(x: float, dy: float):
+    wp.adjoint[x] += dy
+
+
+@wp.kernel
+def passed_through(x: F, y: F):
+    i = wp.tid()
+    y[i] = stepped(x[i])
+
+
+@wp.kernel
+def carried(x: F, w: F, y: F, z: F):
+    i = wp.tid()
+    a, b = 0.0, 0.0
+    for k in range(2):
+        a += w[k]
+        b += x[k] * a
+    y[i] = b
+    z[i] = y[i]
+
+
+def test_functions_that_have_no_slope_cut_nothing():
+    x, steps, loss = active([1.5, 2.5]), plain([0.0, 0.0]), active([0.0])
+    with wp.Tape() as tape:
+        wp.launch(in_steps, 2, inputs=[x, steps])
+        wp.launch(weighted, 2, inputs=[x, steps, loss])
+    tape.backward(loss)
+    assert x.grad.list() == [3 + 2 + 1 + 1, 5 + 6 + 1 + 2]
+
+
+def test_results_that_are_made_of_other_arrays_of_the_kernel():
+    x, scale, y, copied, loss = active([1.0, 2.0]), plain([3.0, 4.0]), active([0, 0]), plain([0, 0]), active([0.0])
+    with wp.Tape() as tape:
+        wp.launch(scaled, 2, inputs=[x, scale, y, copied])
+        wp.launch(weighted, 2, inputs=[y, copied, loss])
+    tape.backward(loss)
+    assert x.grad.list() == [9.0, 16.0]
+    with wp.Tape() as tape:
+        wp.launch(square, 2, inputs=[x, scale])
+        wp.launch(scaled, 2, inputs=[x, scale, y, copied])
+        wp.launch(weighted, 2, inputs=[x, copied, loss])
+    with pytest.raises(RuntimeError, match=f"kernel `weighted`: argument `weight`.*{ENDS}, which kernel `scaled`"):
+        tape.backward(loss)
+
+
+@pytest.mark.parametrize("kernel", [passed_through, carried], ids=lambda k: k.name)
+def test_what_does_flow(kernel):
+    x, made, loss = active([1.0, 2.0]), plain([0.0, 0.0]), active([0.0])
+    with wp.Tape() as tape:
+        rest = [plain([1.0, 1.0]), plain([0.0, 0.0])] if kernel is carried else []
+        wp.launch(kernel, 2, inputs=[x, *rest, made])
+        wp.launch(weighted, 2, inputs=[x, made, loss])
+    with pytest.raises(RuntimeError, match=f"{ENDS}, which kernel `{kernel.name}`"):
+        tape.backward(loss)
+
+
+def test_a_copy_that_is_asked_for_without_gradient():
+    x, loss = active([1.0, 2.0]), active([0.0])
+    with wp.Tape() as tape:
+        held = wp.clone(x, requires_grad=False)
+        wp.launch(weighted, 2, inputs=[x, held, loss])
+    tape.backward(loss)
+    assert x.grad.list() == [1.0, 2.0]

@@ -263,35 +263,6 @@ def _is_private(op: Operation) -> bool:
     return source is not None and source.code in ("grad", "stash", "alloca")
 
 
-def flows(adjoint: Function) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-    """For each parameter, whether an adjoint adds to the gradients of its arrays, and whether it reads them."""
-    added: list[Value] = []
-    read: list[Value] = []
-    for op in adjoint.body.walk():
-        for number, arg in enumerate(op.args):
-            array = _of_gradient(arg)
-            if array is None or op.code in ("slice", "is_null"):
-                continue
-            if number or op.code not in ("load", "store") or (op.code == "store" and not _is_constant(op.args[-1])):
-                added.append(array)
-            if op.code not in ("store", "atomic") or number:
-                read.append(array)
-    to, of = _touched(adjoint, added), _touched(adjoint, read)
-    return tuple(p in to for p in adjoint.params), tuple(p in of for p in adjoint.params)
-
-
-def _is_constant(value: Value) -> bool:
-    """Whether a value that a gradient is set to is a constant: zero, where the gradient has been taken over."""
-    return value.is_const or (value.op is not None and value.op.code == "zero")
-
-
-def _of_gradient(value: Value) -> Value | None:
-    """The array whose gradient, or a view of it, a value is."""
-    while value.op is not None and value.op.code == "slice":
-        value = value.op.args[0]
-    return value.op.args[0] if value.op is not None and value.op.code == "grad" else None
-
-
 _adjoints: WeakKeyDictionary[Function, dict[bool, Function]] = WeakKeyDictionary()
 
 

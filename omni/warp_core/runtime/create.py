@@ -334,7 +334,7 @@ def clone(
     Args:
         src: An array, or anything `wp.array` takes as data.
         device: Where to allocate; the device of `src` if left out.
-        requires_grad: Whether to have a gradient; like `src` if left out.
+        requires_grad: Whether to have a gradient; like `src` if left out. With False, nothing flows through the copy.
         pinned: On the CPU, whether the memory is pinned, for fast copies from and to GPUs.
         retain_grad: As for `array`.
 
@@ -347,6 +347,8 @@ def clone(
     src = src if isinstance(src, array) else array(src, copy=False)
     wanted = _wanted(src, requires_grad)
     made = empty_like(src, device, wanted and recording.has_gradient(src), pinned, retain_grad)
+    if requires_grad is False:
+        made.requires_grad = False  # said outright, so that the copy cuts no gradient by mistake
     made.assign(src)
     return _with_gradient(made, wanted)
 

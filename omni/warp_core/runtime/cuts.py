@@ -16,12 +16,12 @@ from ..autodiff.leaves import is_active
 from ..compiler import effects, flows
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel, on_redefinition
-from . import memory
+from . import memory, views
 from .array import array
 from .intervals import Intervals
 from .places import Place
 
-_flows: WeakKeyDictionary[Kernel, tuple[tuple[bool, ...], tuple[bool, ...]]] = WeakKeyDictionary()
+_flows: WeakKeyDictionary[Kernel, tuple[frozenset[int], ...]] = WeakKeyDictionary()
 on_redefinition.append(_flows.clear)
 
 
@@ -74,21 +74,24 @@ class Cuts:
         """Note a launch: for each parameter the arrays that it shows, and whether the kernel may write to them."""
         if not self._concerns(args, writes):
             return None
-        takes, hands = _of(kernel)
-        sources = [(a, i) for i, arrays in enumerate(args) if takes[i] for a in arrays]
-        results = [a for i, arrays in enumerate(args) if hands[i] and writes[i] for a in arrays]
-        found = [(i, made) for a, i in sources if (made := self._found(a)) is not None]
-        if not found and not any(a.grad is not None for a, _ in sources):
-            self._forget_covered(kernel, dim, args)
-            return None
-        names = [name for name, _ in kernel.params]
-        for a in results:
+        flow = _of(kernel)
+        taken = frozenset[int]().union(*flow)
+        found = {i: made for i in taken for a in args[i] if (made := self._found(a)) is not None}
+        sources = {i for i in taken if i in found or any(a.grad is not None for a in args[i])}
+        made_of = [flow[i] & sources if written else frozenset() for i, written in enumerate(writes)]
+        self._forget_covered(kernel, dim, [() if parts else arrays for arrays, parts in zip(args, made_of)])
+        active: dict[int, list[array]] = {}  # by where they would end
+        for a, parts in [(a, parts) for arrays, parts in zip(args, made_of) if parts for a in arrays]:
             self._add(a, Made(f"kernel `{kernel.name}`", place, a))
-        active = tuple(a.grad for a in results if a.grad is not None)
-        if not found or not active:
+            if a.grad is not None:
+                for end in parts & found.keys():
+                    active.setdefault(end, []).append(a.grad)
+        if not active:
             return None
-        number, made = found[0]
-        return Cut(f"kernel `{kernel.name}`: argument `{names[number]}`", place, made, active)
+        number = min(active)
+        what = f"kernel `{kernel.name}`: argument `{kernel.params[number][0]}`"
+        gradients = {views.identity(g): g for end in active.values() for g in end}
+        return Cut(what, place, found[number], tuple(gradients.values()))
 
     def _concerns(self, args: Sequence[list[array]], writes: Sequence[bool]) -> bool:
         """Whether there is an array without a gradient that could take over what has one, or has done so."""
@@ -98,8 +101,8 @@ class Cuts:
                     return True
         return False
 
-    def _forget_covered(self, kernel: Kernel, dim: Any, args: Sequence[list[array]]) -> None:
-        """Forget what a launch overwrites as a whole with what depends on nothing."""
+    def _forget_covered(self, kernel: Kernel, dim: Any, args: Sequence[Sequence[array]]) -> None:
+        """Forget what a launch overwrites as a whole with what depends on no array with a gradient."""
         grid = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
         for arrays, access in zip(args, effects(kernel).params):
             for a in arrays:
@@ -148,12 +151,13 @@ def _is_float(a: array) -> bool:
     return is_active(a._require_element().type)
 
 
-def _of(kernel: Kernel) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-    """For each parameter, whether the adjoint of a kernel adds to gradients there, and whether it reads them."""
+def _of(kernel: Kernel) -> tuple[frozenset[int], ...]:
+    """For each parameter of a kernel, those that gradients go to from there."""
     if kernel not in _flows:
         try:
             _flows[kernel] = flows(kernel)
         except CompileError:  # never differentiated itself, but what it does still depends on what it reads
-            found = effects(kernel).params
-            _flows[kernel] = tuple(p.reads for p in found), tuple(p.writes for p in found)
+            params = effects(kernel).params
+            read = frozenset(i for i, p in enumerate(params) if p.reads)
+            _flows[kernel] = tuple(read if p.writes else frozenset() for p in params)
     return _flows[kernel]
