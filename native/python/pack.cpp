@@ -30,7 +30,15 @@ std::string array_words(const std::string& element, int ndim) {
     return "an array of " + element + " with " + std::to_string(ndim) + (ndim == 1 ? " dimension" : " dimensions");
 }
 
-std::string device_words(int id) { return id == 0 ? "the CPU" : "device " + std::to_string(id); }
+std::string device_words(int id) { return id == 0 ? "the CPU" : "cuda:" + std::to_string(id - 1); }
+
+// What an argument on one device and a launch on another are, and what to do.
+std::string apart_words(int argument, int launch) {
+    std::string out = "is on " + device_words(argument) + " but the launch is on " + device_words(launch);
+    if (launch == 0)
+        return out + ": launch with device=\"" + device_words(argument) + "\", or pass a copy, .to(\"cpu\")";
+    return out + ": pass a copy, as .to(\"" + device_words(launch) + "\") of an array makes it";
+}
 
 std::string scalar_words(const Scalar& s) {
     const char* kinds[] = {"bool", "int", "uint", "float", "bfloat", "?"};
@@ -138,9 +146,7 @@ void Plan::pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, 
     if (!a) return pack_buffer(index, value, to, pins, strided);
     if (a->dtype != p.dtype_id || a->ndim != p.ndim)
         refuse(PyExc_TypeError, index, "expects " + array_words(p.dtype->display, p.ndim) + ", got " + describe(value));
-    if (a->device != device_id)
-        refuse(PyExc_ValueError, index,
-               "is on " + device_words(a->device) + " but the launch is on " + device_words(device_id));
+    if (a->device != device_id) refuse(PyExc_ValueError, index, apart_words(a->device, device_id));
     if (p.writable && a->flags & kReadOnly)
         refuse(PyExc_ValueError, index, "is read-only but the kernel writes it; pass a copy");
     std::memcpy(to, &a->view, sizeof(wc_array));
@@ -160,8 +166,7 @@ void Plan::pack_buffer(size_t index, PyObject* value, std::byte* to, Pins& pins,
     }
     if (buffer_scalar(view.format, view.itemsize) != p.dtype->scalar || !holds_packed(view, *p.dtype, p.ndim))
         refuse(PyExc_TypeError, index, expects + ", got " + buffer_words(view));
-    if (device_id != 0)
-        refuse(PyExc_ValueError, index, "is on the CPU but the launch is on " + device_words(device_id));
+    if (device_id != 0) refuse(PyExc_ValueError, index, apart_words(0, device_id));
     if (p.writable && view.readonly)
         refuse(PyExc_ValueError, index, "is read-only but the kernel writes it; pass a copy");
     if (!is_aligned(view, p.dtype->scalar.size)) refuse(PyExc_ValueError, index, "is not aligned; pass a copy");

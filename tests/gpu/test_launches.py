@@ -125,11 +125,11 @@ def test_two_devices_take_turns():
 
 def test_arrays_elsewhere_are_refused(gpu):
     here, there = wp.zeros(4, dtype=float), wp.zeros(4, dtype=float, device="cpu")
-    with pytest.raises(ValueError, match="`x` is on the CPU but the launch is on"):
+    with pytest.raises(ValueError, match=f"`x` is on the CPU but the launch is on {here.device}: pass a copy"):
         wp.launch(double, dim=4, inputs=[there])
     with pytest.raises((ValueError, TypeError), match="`x`"):
         wp.launch(double, dim=4, inputs=[np.zeros(4, np.float32)])
-    with pytest.raises(ValueError, match="but the launch is on the CPU"):
+    with pytest.raises(ValueError, match=f'but the launch is on the CPU: launch with device="{here.device}"'):
         wp.launch(double, dim=4, inputs=[here], device="cpu")
 
 

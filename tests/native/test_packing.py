@@ -267,7 +267,7 @@ def test_wrong_native_arrays():
         TypeError, match="expects an array of float32 with 1 dimension, got an array of float64 with 2 dimensions"
     ):
         packed({"a": Array(F32)}, array(data, F64))
-    with pytest.raises(ValueError, match="argument `a` is on device 1 but the launch is on the CPU"):
+    with pytest.raises(ValueError, match='`a` is on cuda:0 but the launch is on the CPU: launch with device="cuda:0"'):
         packed({"a": Array(F32)}, array(np.zeros(3, np.float32), device_id=1))
 
 
