@@ -332,7 +332,7 @@ API cuStreamQuery(void* p) {
     if (s->queue.empty()) return kSuccess;
     if (Clock::now() < stalled) return kNotReady;
     Open open;
-    s->advance(s->finished + 1);
+    s->advance(s->submitted);  // for the next one who asks
     return kNotReady;
 }
 API cuStreamWaitEvent(void* p, void* e, unsigned) {
@@ -394,7 +394,7 @@ API cuEventQuery(void* e) {
     if (!mark.stream || mark.stream->finished >= mark.at) return kSuccess;
     if (Clock::now() < stalled) return kNotReady;
     Open open;
-    mark.stream->advance(mark.stream->finished + 1);
+    mark.stream->advance(mark.at);
     return kNotReady;
 }
 API cuEventElapsedTime(float* out, void* a, void* b) {
