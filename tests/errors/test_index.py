@@ -46,7 +46,7 @@ def k(x: wp.array(dtype=float), n: int):
     a = x[i, 0]
 """,
         "0",
-        ["array[float32] takes 1 indices, not 2"],
+        ["array[float32] takes 1 index, not 2"],
     ),
     "tuple": (
         """\
@@ -85,7 +85,7 @@ def k(x: wp.array(dtype=float), n: int):
     a = x[1:, n]
 """,
         "n",
-        ["array[float32] takes 1 indices, not 2"],
+        ["array[float32] takes 1 index, not 2"],
     ),
     "tuple_run_time": (
         """\

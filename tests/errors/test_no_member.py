@@ -62,6 +62,16 @@ def k(x: wp.array(dtype=float), n: int):
         "n.real",
         ["int32 has no member `real`"],
     ),
+    "list": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    found = [x[0]]
+    found.append(x[1])
+""",
+        "found.append",
+        ["(float32,) has no member `append`", "wp.zeros(shape, dtype) makes a local array"],
+    ),
     "stored_field": (
         """\
 @wp.struct

@@ -61,7 +61,9 @@ def _attribute(cx: Context, node: ast.Attribute) -> Front:
     if isinstance(base, Member):
         return member(cx, base.member, node.attr, node)
     if isinstance(base, (Lit, Tup)) or not isinstance(base, (Value, Ref)):
-        raise cx.error("no-member", f"{spell_front(base)} has no member `{node.attr}`", node)
+        help = "lists and tuples keep their length in a kernel; wp.zeros(shape, dtype) makes a local array"
+        help = help if isinstance(base, Tup) else ""
+        raise cx.error("no-member", f"{spell_front(base)} has no member `{node.attr}`", node, help=help)
     if array_type(base.type):
         return _array_member(cx, cx.materialise(base, node.value), node)
     told = _told_by_type(base.type, node.attr)
@@ -317,8 +319,8 @@ def element(cx: Context, base: Value | Ref, node: ast.Subscript) -> Value | Ref:
     assert t is not None
     nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if len(nodes) > t.ndim:
-        extra = nodes[t.ndim]
-        raise cx.error("index", f"{spell(t)} takes {t.ndim} indices, not {len(nodes)}", extra, help=_too_many(t))
+        extra, takes = nodes[t.ndim], f"{t.ndim} {'index' if t.ndim == 1 else 'indices'}"
+        raise cx.error("index", f"{spell(t)} takes {takes}, not {len(nodes)}", extra, help=_too_many(t))
     slices = [n for n in nodes if isinstance(n, ast.Slice)]
     if slices and array.type is not t:
         help = "slice it before the launch, or use indices"
