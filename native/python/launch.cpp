@@ -45,6 +45,7 @@ struct Module {
     nb::object taping, taped,
         failed;                       // told of a launch before and after it runs, while a tape records and nobody else
     nb::object capture = nb::none();  // asked whether a recorded launch goes into a graph instead of running
+    nb::object on_stream = nb::none();  // makes a recorded launch on a stream that is not the current one
     int default_device = 0;
 
     Module() {
@@ -402,12 +403,16 @@ void bind_launch(nb::module_& m) {
         .def("set_dim", &Launch::set_dim, nb::arg("dim"), "Replace the launch dimensions.")
         .def(
             "launch",
-            [](nb::handle_t<Launch> self, nb::handle) {
+            [](nb::handle_t<Launch> self, nb::handle stream) {
                 nb::inst_ptr<Launch>(self)->refuse_recording();
+                if (!stream.is_none()) {
+                    module().on_stream(self, stream);
+                    return;
+                }
                 const nb::object& capture = module().capture;
                 if (capture.is_none() || !nb::cast<bool>(capture(self))) run_launch(self);
             },
-            nb::arg("stream").none() = nb::none(), "Run it.")
+            nb::arg("stream").none() = nb::none(), "Run it, on a GPU on that stream or else on the current one.")
         .def_ro("kernel", &Launch::kernel, "The kernel.")
         .def_ro("dim", &Launch::dim, "The launch dimensions.")
         .def_prop_ro("threads", &Launch::threads, "How many threads it has.")
@@ -437,6 +442,7 @@ void bind_launch(nb::module_& m) {
         },
         nb::arg("taping").none(), nb::arg("taped").none(), nb::arg("failed").none());
     m.def("set_capture", [](nb::object hook) { module().capture = std::move(hook); }, nb::arg("hook").none());
+    m.def("set_launch_on_stream", [](nb::object f) { module().on_stream = std::move(f); }, nb::arg("function"));
     m.def("set_fast_launch", [](bool enabled) { module().fast = enabled; }, nb::arg("enabled"));
     m.def("set_default_device", [](int id) { module().default_device = id; }, nb::arg("device_id"));
     m.attr("launch") = nb::steal(PyCFunction_NewEx(&launch_def, nullptr, nb::str("omni.warp_core._native").ptr()));

@@ -29,5 +29,6 @@ void bind_choices(nb::module_& m);
 void bind_launch(nb::module_& m);
 void bind_graphs(nb::module_& m);
 void bind_cuda(nb::module_& m);
+void bind_dlpack(nb::module_& m);
 
 }  // namespace wc

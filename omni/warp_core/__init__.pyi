@@ -676,8 +676,8 @@ class array(_Array[_D]):
     """An array of scalars, vectors, matrices, quaternions, transforms or structs.
 
     Args:
-        data: Nested sequences of numbers or values, a NumPy array, or an object with an array interface. For elements
-            with components the trailing dimensions hold the components.
+        data: Nested sequences of numbers or values, a NumPy array, or an object with an array interface, which may be
+            of memory on a GPU. For elements with components the trailing dimensions hold the components.
         dtype: The element type; taken from `data` if left out.
         shape: One extent or up to four. With `data`, the shape to give it.
         strides: With `ptr` or `shape`, the bytes from one element to the next, per dimension; C order if left out.
@@ -843,15 +843,18 @@ def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), o
         dim: number of threads, or up to four of them; the last dimension runs fastest.
         inputs: arguments in the order of the kernel's parameters. Arrays may be NumPy arrays, used in place.
         outputs: the remaining arguments.
-        device: where to run; by default the current device.
-        stream: accepted; CPU launches have finished when this returns.
-        record_cmd: return a `Launch` that repeats this launch quickly, instead of running it.
+        device: where to run; by default the device of the stream, or else the current one.
+        stream: on a GPU, the stream that the launch goes to; by default the current one. CPU launches have finished
+            when this returns.
+        record_cmd: return a `Launch` that repeats this launch quickly, instead of running it. Its method `launch` takes
+            a stream.
         record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; of no effect on the CPU.
         block_dim: how many threads a block has, 1 to 1024. On the CPU it makes a difference only to kernels that work
             in blocks (`wp.thread_index`, `wp.syncthreads`, …). Where threads of a block share memory or wait for each
             other, the number of threads must be a multiple of it.
-        interpret: run the kernel as plain Python, thread by thread, for a debugger.
+        interpret: run the kernel as plain Python, thread by thread, for a debugger; on a GPU, on copies of its arrays
+            on the host, from which what has changed is copied back.
         adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
         adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
         adj_outputs: the same for `outputs`.
@@ -2156,8 +2159,11 @@ def empty_like(src: Any, device: Device | str | None = None, requires_grad: buil
 def from_dlpack(source: Any, dtype: type[_DType]) -> array[_DType]:
     """An array that shares the memory of an object with the DLPack protocol.
 
+    The current stream of a GPU waits for what the object's library still does there; with a capsule, whoever has made
+    it has seen to that.
+
     Args:
-        source: The object, or a capsule of `to_dlpack`; its memory must be on the CPU.
+        source: The object, or a capsule, as `to_dlpack` makes them; its memory is on the CPU or a GPU.
         dtype: The element type; trailing dimensions become components.
 
     Returns:
@@ -2329,7 +2335,8 @@ def to_dlpack(wp_array: _Array[Any]) -> Any:
     """A DLPack capsule of an array's memory, for libraries that do not take the array itself.
 
     Args:
-        wp_array: The array; it is kept alive by the capsule.
+        wp_array: The array; it is kept alive by the capsule. Of one on a GPU the capsule is for the legacy default
+            stream; for another, call `wp_array.__dlpack__(stream=handle)`.
 
     Returns:
         The capsule, to be used once.

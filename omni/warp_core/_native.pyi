@@ -472,6 +472,9 @@ def run_launch(launch: Launch) -> None:
 cuda: Any
 """The CUDA driver: functions of native/python/py_cuda.cpp and gpu_graph.cpp, which need `cuda.load` first."""
 
+dlpack: Any
+"""Capsules of DLPack: functions of native/python/py_dlpack.cpp."""
+
 class Graph:
     """What was captured: launches, copies and fills, done again by `wp.capture_launch`."""
 
@@ -536,6 +539,9 @@ def set_launch_doc(doc: str) -> None:
 
 def set_recording(enabled: bool) -> None:
     """Whether a tape records, which recorded launches refuse."""
+
+def set_launch_on_stream(function: Callable[[Launch, Any], None]) -> None:
+    """Set what makes a recorded launch on a stream that is given."""
 
 def set_fast_launch(enabled: bool) -> None:
     """False sends every launch to the slow path (tapes, interpret mode, printing of launches)."""

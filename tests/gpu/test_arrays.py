@@ -160,8 +160,6 @@ def test_protocols(gpu):
     assert not hasattr(a, "__array_interface__")
     assert not hasattr(wp.zeros(1, device="cpu"), "__cuda_array_interface__")
     assert np.asarray(a).tolist() == [[1.0, 2.0, 3.0]]
-    with pytest.raises(BufferError, match="on cuda"):
-        a.__dlpack__()
 
 
 def test_functions_called_from_python_do_not_read_a_gpus_memory(gpu):

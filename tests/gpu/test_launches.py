@@ -113,6 +113,112 @@ def test_streams_keep_order(gpu):
     assert y.list() == [2.0] * 100
 
 
+def test_a_launch_goes_to_its_stream(gpu, simulated):
+    x, other = wp.ones(100, dtype=float), wp.Stream(gpu)
+    for run in (
+        lambda: wp.launch(double, dim=100, inputs=[x], stream=other),
+        lambda: wp.launch(double, dim=100, inputs=[x], stream=other, device=gpu),
+        lambda: wp.launch(double, dim=100, inputs=[x], record_cmd=True).launch(other),
+        lambda: wp.launch(double, dim=100, inputs=[x], record_cmd=True).launch(stream=other),
+    ):
+        x.fill_(1.0)
+        wp.synchronize()
+        with wp.ScopedStream(wp.Stream(gpu), sync_enter=False) as current:
+            run()
+            assert wp.get_stream() is current
+            assert current.is_complete
+            assert not other.is_complete
+        wp.synchronize_stream(other)
+        assert x.list() == [2.0] * 100
+
+
+def test_streams_of_launches(gpu):
+    x, other = wp.ones(100, dtype=float), wp.Stream(gpu)
+    wp.synchronize()
+    with wp.ScopedDevice("cpu"):
+        wp.launch(double, dim=100, inputs=[x], stream=other)  # the device is that of the stream
+    wp.synchronize_stream(other)
+    assert x.list() == [2.0] * 100
+    with wp.ScopedCapture(stream=other) as captured, wp.ScopedStream(wp.Stream(gpu), sync_enter=False):
+        wp.launch(double, dim=100, inputs=[x], stream=other)
+    wp.capture_launch(captured.graph)
+    assert x.list() == [4.0] * 100
+    with wp.Tape() as tape:
+        y = wp.ones(2, dtype=float, requires_grad=True)
+        z = wp.zeros(2, dtype=float, requires_grad=True)
+        wp.synchronize()
+        wp.launch(saxpy, dim=2, inputs=[y, z, 3.0], stream=other)
+    wp.wait_stream(other)
+    tape.backward(grads={z: wp.ones(2, dtype=float)})
+    assert y.grad.list() == [3.0] * 2
+    with pytest.raises(TypeError, match=r"`double`: stream: expected a wp.Stream, got int"):
+        wp.launch(double, dim=1, inputs=[x], stream=other.cuda_stream)
+    with pytest.raises(ValueError, match=r"`double`: a recorded launch gets its stream when it is launched"):
+        wp.launch(double, dim=1, inputs=[x], stream=other, record_cmd=True)
+    if wp.get_cuda_device_count() > 1:
+        elsewhere = next(d for d in wp.get_cuda_devices() if d is not gpu)
+        for run in (wp.launch(double, dim=1, inputs=[x], record_cmd=True).launch,):
+            with pytest.raises(ValueError, match=f"stream is one of {elsewhere} but the launch is on {gpu}"):
+                run(wp.Stream(elsewhere))
+        with pytest.raises(ValueError, match=f"stream is one of {elsewhere} but the launch is on {gpu}"):
+            wp.launch(double, dim=1, inputs=[x], device=gpu, stream=wp.Stream(elsewhere))
+
+
+@wp.struct
+class Pair:
+    a: wp.array(dtype=float)
+    by: float
+
+
+@wp.kernel
+def spread(p: Pair, x: wp.indexedarray(dtype=float), same: wp.array(dtype=float), untouched: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    p.a[i] = p.by * x[i] + same[0]
+    if i == 0:
+        same[1] = untouched[1][2]
+
+
+@pytest.mark.parametrize("mode", ["release", "interpret"])
+def test_interpreted_launches(gpu, mode, monkeypatch):
+    monkeypatch.setattr(wp.config, "mode", mode)
+    base = wp.array(np.arange(8), dtype=float)
+    x, out = base[::-2], wp.zeros(2, dtype=float)
+    points = wp.array([[1, 2, 3], [4, 5, 6]], dtype=wp.vec3)
+    pair = Pair(a=out, by=10.0)
+    picked = x[wp.array([3, 0], dtype=int)]
+    wp.launch(spread, dim=2, inputs=[pair, picked, base, points], interpret=True)
+    assert out.list() == [10.0, 70.0]
+    assert base.list() == [0.0, 6.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]  # seen through x too
+    command = wp.launch(double, dim=2, inputs=[out], record_cmd=True, interpret=True)
+    command.launch()
+    wp.synchronize()
+    command.launch(stream=wp.Stream(gpu))
+    wp.synchronize()
+    assert out.list() == [40.0, 280.0]
+    wp.launch(double, dim=2, inputs=[points.view(float)[0]], interpret=True, stream=wp.Stream(gpu))
+    wp.synchronize()
+    assert points.numpy()[0].tolist() == [2.0, 4.0, 3.0]
+
+
+def test_what_is_not_interpreted_on_a_gpu(gpu):
+    x = wp.ones(3, dtype=float)
+    pairs = wp.array([Pair(a=x)], dtype=Pair)
+
+    @wp.kernel
+    def first(pairs: wp.array(dtype=Pair)):
+        pairs[0].a[0] = 1.0
+
+    with pytest.raises(RuntimeError, match="`pairs`: its elements point to arrays on cuda"):
+        wp.launch(first, dim=1, inputs=[pairs], interpret=True)
+    with pytest.raises(ValueError, match="`x` is on the CPU but the launch is on cuda"):
+        wp.launch(double, dim=3, inputs=[x.to("cpu")], interpret=True)
+    with (
+        pytest.raises(RuntimeError, match="interpreting kernel `double` while a graph is captured"),
+        wp.ScopedCapture(),
+    ):
+        wp.launch(double, dim=3, inputs=[x], interpret=True)
+
+
 def test_two_devices_take_turns():
     if wp.get_cuda_device_count() < 2:
         pytest.skip("needs two GPUs")

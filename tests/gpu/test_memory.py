@@ -68,6 +68,24 @@ def test_pinned_memory_lives_as_long_as_its_copies(gpu, simulated):
     assert simulated.simulator_pinned() <= before + 1
 
 
+def test_reading_waits_for_graphs(gpu, simulated):
+    host, there = wp.ones(10, dtype=float, device="cpu", pinned=True), wp.zeros(10, dtype=float)
+    with wp.ScopedCapture() as inner:
+        wp.copy(there, host)
+        wp.launch(double, dim=10, inputs=[there])
+        wp.copy(host, there)
+    with wp.ScopedCapture() as outer:
+        wp.capture_launch(inner.graph)
+    for i, graph in enumerate((inner.graph, inner.graph, outer.graph)):
+        wp.capture_launch(graph)
+        assert host.list() == [2.0 ** (i + 1)] * 10
+    wp.capture_launch(inner.graph, stream=wp.Stream(gpu))
+    assert host[3] == 16.0
+    wp.capture_launch(inner.graph)
+    host.fill_(1.0)  # writing waits too
+    assert (there.list(), host.list()) == ([32.0] * 10, [1.0] * 10)
+
+
 def test_copies_on_a_stream(gpu, simulated):
     host, there, other = wp.ones(10, dtype=float, device="cpu", pinned=True), wp.zeros(10, dtype=float), wp.Stream(gpu)
     wp.synchronize()

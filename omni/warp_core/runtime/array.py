@@ -18,7 +18,7 @@ from ..lang.annotations import open_type
 from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
 from ..lang.generics import Pattern, spell_pattern
 from ..lang.types import Array, Type
-from . import capture, claims, elements, gpu_memory, ingest, memory, recording, references, views
+from . import capture, claims, elements, foreign, gpu_memory, ingest, memory, recording, references, views
 from .arithmetic import Arithmetic
 from .device import CPU, Device, device_of, get_device
 from .dtypes import Element, element_of
@@ -73,8 +73,8 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
     """An array of scalars, vectors, matrices, quaternions, transforms or structs.
 
     Args:
-        data: Nested sequences of numbers or values, a NumPy array, or an object with an array interface. For elements
-            with components the trailing dimensions hold the components.
+        data: Nested sequences of numbers or values, a NumPy array, or an object with an array interface, which may be
+            of memory on a GPU. For elements with components the trailing dimensions hold the components.
         dtype: The element type; taken from `data` if left out.
         shape: One extent or up to four. With `data`, the shape to give it.
         strides: With `ptr` or `shape`, the bytes from one element to the next, per dimension; C order if left out.
@@ -136,6 +136,8 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         if data is not None and ptr is not None:
             raise TypeError("data: give either data or ptr, not both")
         copied = False
+        if data is not None and not isinstance(data, (array, np.ndarray, list)) and foreign.offers(data):
+            data = foreign.over(array, data, None if wanted is None else wanted.dtype, where)
         if data is not None:
             there = where if device is not None or not isinstance(data, array) else data.device
             from_data = self._from_data if there.is_cpu and _on_cpu(data) else self._onto_gpu
@@ -390,9 +392,14 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         if layout.shape:
             return self._view_of(layout)
         capture.refuse("reading an element", self.device)
-        raw = self._numbers()[views.expand(key, self.ndim)]
+        raw = self._number_at(layout) if self.device.is_cuda else self._numbers()[views.expand(key, self.ndim)]
         owner = self._refs.get(self._address + layout.offset) if self._refs else None
         return elements.get(raw, self._require_element(), self._member, owner)
+
+    def _number_at(self, layout: Layout) -> Any:
+        """The element that a layout without dimensions shows, copied from a GPU."""
+        raw = memory.from_gpu(self._view_of(layout._replace(shape=(1,), strides=(self._require_element().type.size,))))
+        return raw[0]
 
     def _indexed(self, key: Any) -> indexedarray:
         keys = views.expand(key, self.ndim)

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..lang.classes import python_type
 from ..lang.registry import Intrinsic
 from ..lang.scalars import SCALAR_CLASSES, plain_number, scalar_type_of
 from ..lang.types import BOOL, F32, I32, Mat, Type, Vec
-from . import recording, views
+from . import foreign, recording, views
 from .array import array
 from .device import Device, get_device
 from .dtypes import dtype_from_numpy, element_of, scalar_of_numpy
@@ -421,7 +422,7 @@ def from_ptr(ptr: int, length: int, dtype: Any = None, shape: Any = None, device
 
 
 class _Capsule:
-    """A bare DLPack capsule as the object that offers it."""
+    """A bare DLPack capsule of memory on the CPU as the object that offers it."""
 
     def __init__(self, capsule: Any):
         self.capsule = capsule
@@ -436,8 +437,11 @@ class _Capsule:
 def from_dlpack(source: Any, dtype: Any = None) -> array:
     """An array that shares the memory of an object with the DLPack protocol.
 
+    The current stream of a GPU waits for what the object's library still does there; with a capsule, whoever has made
+    it has seen to that.
+
     Args:
-        source: The object, or a capsule of `to_dlpack`; its memory must be on the CPU.
+        source: The object, or a capsule, as `to_dlpack` makes them; its memory is on the CPU or a GPU.
         dtype: The element type; trailing dimensions become components.
 
     Returns:
@@ -449,13 +453,17 @@ def from_dlpack(source: Any, dtype: Any = None) -> array:
     >>> wp.from_dlpack(np.arange(3.0)).list()
     [0.0, 1.0, 2.0]
     """
-    if type(source).__name__ == "PyCapsule":
-        source = _Capsule(source)
-    if not hasattr(source, "__dlpack__"):
+    is_capsule = type(source).__name__ == "PyCapsule"
+    if not is_capsule and not hasattr(source, "__dlpack__"):
         raise TypeError(f"source: expected an object with __dlpack__ or a capsule, got {type(source).__name__}")
     if isinstance(source, array):
         return source if dtype is None else source.view(dtype)
-    made = array(np.from_dlpack(source), dtype=dtype, copy=False)
+    where, number = _native.dlpack.device(source) if is_capsule else source.__dlpack_device__()
+    if where in (foreign.CUDA, foreign.MANAGED):
+        return foreign.borrow(array, source, dtype, number)
+    if is_capsule:
+        source = _Capsule(source)
+    made = array(np.from_dlpack(source), dtype=dtype, device="cpu", copy=False)
     writable = not isinstance(source, np.ndarray) or source.flags.writeable
     if made.readonly and writable:  # older NumPy marks all DLPack memory read-only
         shared = array.__new__(array)
@@ -468,7 +476,8 @@ def to_dlpack(wp_array: array) -> Any:
     """A DLPack capsule of an array's memory, for libraries that do not take the array itself.
 
     Args:
-        wp_array: The array; it is kept alive by the capsule.
+        wp_array: The array; it is kept alive by the capsule. Of one on a GPU the capsule is for the legacy default
+            stream; for another, call `wp_array.__dlpack__(stream=handle)`.
 
     Returns:
         The capsule, to be used once.

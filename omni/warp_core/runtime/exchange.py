@@ -1,4 +1,4 @@
-"""The methods of `wp.array` that hand its elements to others: NumPy, Python lists and DLPack."""
+"""The methods of `wp.array` that hand its elements to others: NumPy, Python lists, DLPack, GPUs' libraries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _native
 from ..lang.types import MAX_NDIM, Array, Struct
-from . import capture, dtypes, elements, memory, references
+from . import capture, dtypes, elements, foreign, memory, references
 from .device import CPU
 
 if TYPE_CHECKING:
@@ -50,10 +50,11 @@ class Exchange:
 
     @property
     def __cuda_array_interface__(self: Any) -> dict[str, Any]:
+        # `stream` is the current one: whoever takes the memory lets its own stream wait for that.
         if not self.device.is_cuda or isinstance(self._require_element().type, Struct):
             raise AttributeError("only arrays of numbers on a GPU offer __cuda_array_interface__")
         memory.share(self)
-        return self._interface() | {"stream": self.device.stream.cuda_stream or 1}
+        return self._interface() | {"stream": foreign.handle_of(self.device)}
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         view = self._numbers() if copy else self.numpy()
@@ -126,10 +127,13 @@ class Exchange:
             made._set_grad(cls._member(t, (grad, 0, *extents), owner))
         return made
 
-    def __dlpack__(self: Any, **options: Any) -> Any:
-        if self.device.is_cuda:
-            raise BufferError(f"the array is on {self.device}: share it by __cuda_array_interface__, or use .to('cpu')")
-        return self.numpy().__dlpack__(**{k: v for k, v in options.items() if k != "stream"})
+    def __dlpack__(
+        self: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        if self.device.is_cuda or self.pinned:
+            return foreign.lend(self, stream, max_version, dl_device, copy)
+        options = {"max_version": max_version, "dl_device": dl_device, "copy": copy}  # old versions of NumPy have none
+        return self.numpy().__dlpack__(**{k: v for k, v in options.items() if v is not None})
 
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0  # kDLCPU
+    def __dlpack_device__(self: Any) -> tuple[int, int]:
+        return foreign.dlpack_device(self)

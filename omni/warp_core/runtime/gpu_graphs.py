@@ -116,6 +116,7 @@ class GpuCapture:
         self.device, self.stream, self.mode, self.external = device, stream, mode, external
         self.place = places.here()
         self.checks: list[Callable[[], None]] = []  # what to do after each launch of the graph
+        self.pinned: list[Any] = []  # memory of the host that the graph copies from or to
         self.scope = object()  # stands for the graph, or for the body of the condition that is captured
         self._keep: list[Any] = []
         self._followed: list[tuple[int, Any]] = []
@@ -162,6 +163,7 @@ class GpuCapture:
         if len(graph.work):
             driver.add_graph(self.device.context, self.device.stream.cuda_stream, graph.work)
         self.checks.extend(graph.checks)
+        self.pinned.extend(graph.pinned)
         self._followed.extend((0, launch) for launch in graph.work.launches)
 
     # -- conditions ---------------------------------------------------------------------------------------------------
@@ -252,6 +254,7 @@ class GpuCapture:
     def _graph(self, work: Any) -> Any:
         graph: Any = _native.Graph()
         graph.device, graph.work, graph.conditional, graph.checks = self.device, work, self._conditional, self.checks
+        graph.pinned = list({id(p): p for p in self.pinned}.values())
         if work is None:  # somebody else ends it, and has the graph
             return graph
         for node, launch in self._followed:
@@ -276,6 +279,10 @@ def launch(graph: Any, stream: Stream | None) -> None:
     _require_own(graph)
     _native.before_any_write()  # the driver does not tell what its graph writes
     graph.run(stream.cuda_stream)
+    if graph.pinned:
+        event = stream.record_event()
+        for used in graph.pinned:
+            used.noted(stream, event)
     for check in graph.checks:
         with on(stream):
             check()

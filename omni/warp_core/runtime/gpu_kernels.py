@@ -9,7 +9,7 @@ from ..lang.kernel import Kernel, kernel
 from ..lang.scalars import uint8, uint32
 from ..lang.types import Struct, Type, element
 from . import capture, dtypes, recording
-from .array import array, array1d, array2d, array3d, array4d
+from .array import array, array1d, array2d
 from .device import Device
 from .generic import instance_for
 from .gpu_memory import Allocation, fill, read
@@ -20,25 +20,25 @@ from .views import Layout
 
 
 @kernel(enable_backward=False)
-def _copy1(dest: array1d(dtype=Any), src: array1d(dtype=Any)):  # type: ignore[valid-type]
+def _copy1(dest: Any, src: Any):
     i = tid()
     dest[i] = src[i]
 
 
 @kernel(enable_backward=False)
-def _copy2(dest: array2d(dtype=Any), src: array2d(dtype=Any)):  # type: ignore[valid-type]
+def _copy2(dest: Any, src: Any):
     i, j = tid()
     dest[i, j] = src[i, j]
 
 
 @kernel(enable_backward=False)
-def _copy3(dest: array3d(dtype=Any), src: array3d(dtype=Any)):  # type: ignore[valid-type]
+def _copy3(dest: Any, src: Any):
     i, j, k = tid()
     dest[i, j, k] = src[i, j, k]
 
 
 @kernel(enable_backward=False)
-def _copy4(dest: array4d(dtype=Any), src: array4d(dtype=Any)):  # type: ignore[valid-type]
+def _copy4(dest: Any, src: Any):
     i, j, k, m = tid()
     dest[i, j, k, m] = src[i, j, k, m]
 
@@ -47,8 +47,8 @@ _COPY = (_copy1, _copy2, _copy3, _copy4)
 
 
 def copy(dest: Any, src: Any) -> None:
-    """Copy the elements of an array to one of the same shape on the same GPU."""
-    if src._require_element().type is not dest._require_element().type:
+    """Copy the elements of an array to one of the same shape on the same GPU; either may be an indexed one."""
+    if src.dtype is not dest.dtype:
         src = src.view(dest.dtype)
     _run(_COPY[dest.ndim - 1], dest.shape, dest, src)
 

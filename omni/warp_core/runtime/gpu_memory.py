@@ -106,9 +106,16 @@ class Pinned:
         weakref.finalize(self, _part, context, self.ptr, self._uses).atexit = False
 
     def used(self, stream: Any) -> None:
-        """Note that work of a stream copies from or to the memory. A graph keeps the memory that it uses."""
-        if capture.gpu() is None:
-            self._uses[stream] = stream.record_event()
+        """Note that work of a stream copies from or to the memory, now or whenever the graph that captures is run."""
+        captured = capture.gpu()
+        if captured is None:
+            self.noted(stream, stream.record_event())
+        else:
+            captured.pinned.append(self)
+
+    def noted(self, stream: Any, event: Any) -> None:
+        """Note that work of a stream up to an event uses the memory."""
+        self._uses[stream] = event
 
     def wait(self) -> None:
         """Wait until all copies have ended."""

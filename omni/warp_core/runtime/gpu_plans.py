@@ -18,10 +18,9 @@ from .. import _native
 from ..compiler import Artifact
 from ..lang.types import Array
 from ..lang.values import python_type
-from . import capture, gpu_graphs, gpu_memory, views
+from . import capture, foreign, gpu_graphs, gpu_memory
 from .array import array
 from .device import CPU
-from .dtypes import element_of
 
 driver = _native.cuda
 
@@ -180,32 +179,17 @@ class GpuCode:
 
 def shared_array(value: Any, t: Any, device: Any) -> Any:
     """An array of another library on `device` as one of type `t` over the same memory, or NotImplemented."""
-    interface = getattr(value, "__cuda_array_interface__", None)
-    if interface is None or not isinstance(t, Array):
+    if not isinstance(t, Array):
         return NotImplemented
-    return over_interface(value, interface, python_type(t.dtype), device)
-
-
-def over_interface(owner: Any, interface: dict[str, Any], dtype: Any, device: Any) -> array:
-    """An array over the memory that the CUDA array interface tells of; `owner` is kept alive.
-
-    Raises:
-        TypeError: the memory does not hold elements of the type.
-    """
-    element = element_of(dtype)
-    shape, inner = tuple(interface["shape"]), len(element.inner)
-    split = len(shape) - inner
-    found = np.dtype(interface["typestr"])
-    if found != element.numpy or shape[split:] != element.inner:
-        raise TypeError(f"expected elements of {element.name}, got {found} of shape {shape}")
-    strides = tuple(interface.get("strides") or views.c_strides(shape, found.itemsize))
-    if strides[split:] != element.inner_strides:
-        raise ValueError("the components of elements must lie side by side")
-    pointer, read_only = interface["data"]
-    made = array.__new__(array)
-    flags = _native.READONLY if read_only else 0
-    made._init(element, pointer, shape[:split], strides[:split], owner, flags, device)
-    return made
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is not None:
+        return foreign.over_interface(array, value, interface, python_type(t.dtype), device)
+    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
+        return NotImplemented
+    kind, number = value.__dlpack_device__()
+    if kind not in (foreign.CUDA, foreign.MANAGED):
+        return NotImplemented
+    return foreign.borrow(array, value, python_type(t.dtype), number)
 
 
 def adjoint_spans(block: bytes, arrays: list[tuple[int, int, int, bool]]) -> list[tuple[int, int]]:

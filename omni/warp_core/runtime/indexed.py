@@ -139,6 +139,8 @@ class indexedarray(Arithmetic):
         Raises:
             IndexError: If an index is out of range.
         """
+        if self.device.is_cuda:
+            return self._dense().numpy()
         return self._data()._numbers()[self._places()]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
@@ -197,10 +199,21 @@ class indexedarray(Arithmetic):
         if tuple(dest.shape) != self.shape:
             raise ValueError(f"src: shape {self.shape} does not match shape {tuple(dest.shape)} of dest")
         places = self._places()
-        memory.put(dest, self.data._numbers()[places])
+        if self.device.is_cuda:
+            self._gather(dest)
+        else:
+            memory.put(dest, self.data._numbers()[places])
         if dest._refs is not None:
             each = [self.data._refs.get(a, ()) for a in self._addresses(places)]
             memory.references.replace(dest, dest._layout(), each)
+
+    def _gather(self, dest: Any) -> None:
+        """Copy the elements, on a GPU, into an array of the same shape, wherever that is."""
+        if dest.device is self.device:
+            memory.copy_picked(dest, self)
+            return
+        with recording.Paused():
+            memory.copy(dest, self._dense())
 
     def _addresses(self, places: tuple[np.ndarray, ...]) -> Sequence[int]:
         steps = [p * s for p, s in zip(places, self.data.strides)]
@@ -211,11 +224,13 @@ class indexedarray(Arithmetic):
         recording.refuse("writing to an indexed array", dest=data)
         data._check_writable()
         places = self._places()
-        target = data._to_write() if data.device.is_cpu else data._numbers().copy()
-        with np.errstate(over="ignore", invalid="ignore"):
-            target[places] = numbers
-        if data.device.is_cuda:  # by way of the host
-            memory.put(data, target)
+        if data.device.is_cuda:
+            dense = type(data)._empty(data._require_element(), self.shape, data.device)
+            memory.put(dense, numbers)
+            memory.copy_picked(self, dense)
+        else:
+            with np.errstate(over="ignore", invalid="ignore"):
+                data._to_write()[places] = numbers
         if data._refs is not None:
             each = self._addresses(places)
             for address, arrays in zip(each, list(refs) * len(each) if len(refs) == 1 else refs):

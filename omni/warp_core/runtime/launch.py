@@ -16,9 +16,12 @@ from ..lang.errors import CompileError
 from ..lang.kernel import Kernel
 from ..lang.types import Array, indexed_array
 from . import backward, capture, everyday, recording
-from .device import CPU, Device, get_device
+from .device import CPU, Device, device_of, get_device
 from .generic import instance_for, remember
+from .gpu_plans import shared_array as shared_on_gpu
+from .host_copies import HostCopies
 from .plans import STRIDED, USUAL_BLOCK, Options, as_indexed, options_for, plan_for, shared_array, works_in_blocks
+from .stream import ScopedStream, Stream
 
 __all__ = ["Launch", "init", "launch", "launch_tiled"]
 
@@ -56,15 +59,18 @@ def _launch(
         dim: number of threads, or up to four of them; the last dimension runs fastest.
         inputs: arguments in the order of the kernel's parameters. Arrays may be NumPy arrays, used in place.
         outputs: the remaining arguments.
-        device: where to run; by default the current device.
-        stream: accepted; CPU launches have finished when this returns.
-        record_cmd: return a `Launch` that repeats this launch quickly, instead of running it.
+        device: where to run; by default the device of the stream, or else the current one.
+        stream: on a GPU, the stream that the launch goes to; by default the current one. CPU launches have finished
+            when this returns.
+        record_cmd: return a `Launch` that repeats this launch quickly, instead of running it. Its method `launch` takes
+            a stream.
         record_tape: whether a tape that records takes note of this launch.
         max_blocks: accepted; of no effect on the CPU.
         block_dim: how many threads a block has, 1 to 1024. On the CPU it makes a difference only to kernels that work
             in blocks (`wp.thread_index`, `wp.syncthreads`, …). Where threads of a block share memory or wait for each
             other, the number of threads must be a multiple of it.
-        interpret: run the kernel as plain Python, thread by thread, for a debugger.
+        interpret: run the kernel as plain Python, thread by thread, for a debugger; on a GPU, on copies of its arrays
+            on the host, from which what has changed is copied back.
         adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
         adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
         adj_outputs: the same for `outputs`.
@@ -87,7 +93,11 @@ def _launch(
     [0.0, 2.0, 4.0, 6.0]
     """
     _check_kernel(kernel)
-    where = get_device(device)
+    where = _where(kernel, device, stream, record_cmd)
+    if stream is not None and where.is_cuda:
+        rest = adjoint, record_tape, record_cmd, max_blocks, block_dim, interpret
+        with ScopedStream(stream, sync_enter=False):
+            return _launch(kernel, dim, inputs, outputs, adj_inputs, adj_outputs, where, None, *rest)
     args = [*_sequence(kernel, "inputs", inputs), *_sequence(kernel, "outputs", outputs)]
     if config.print_launches:
         print(f"kernel: {kernel.key} dim: {dim} device: {where}")
@@ -104,6 +114,38 @@ def _launch(
         return _run_watched(kernel, instance, dim, args, how)
     except CompileError as why:  # the report says where; the compiler's own lines would stand above it
         raise why.with_traceback(None) from None
+
+
+def _where(kernel: Kernel, device: Device | str | None, stream: Any, record_cmd: bool) -> Device:
+    """The device of a launch."""
+    if stream is None:
+        return get_device(device)
+    if not isinstance(stream, Stream):
+        raise TypeError(f"kernel `{kernel.name}`: stream: expected a wp.Stream, got {type(stream).__name__}")
+    where = stream.device if device is None else get_device(device)
+    if where.is_cuda:
+        _check_stream(kernel, stream, where)
+        if record_cmd:
+            raise ValueError(
+                f"kernel `{kernel.name}`: a recorded launch gets its stream when it is launched: command.launch(stream)"
+            )
+    return where
+
+
+def _check_stream(kernel: Kernel, stream: Stream, device: Device) -> None:
+    if stream.device is not device:
+        raise ValueError(f"kernel `{kernel.name}`: stream is one of {stream.device} but the launch is on {device}")
+
+
+def _launch_on(command: Any, stream: Any) -> None:
+    """Run a recorded launch on a stream."""
+    device = device_of(command.plan.device_id)
+    if device.is_cpu:
+        command.launch()
+        return
+    _where(command.kernel, device, stream, False)
+    with ScopedStream(stream, sync_enter=False):
+        command.launch()
 
 
 class _How(NamedTuple):
@@ -150,10 +192,10 @@ def _run_watched(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any]
 
 def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
     """Run a kernel, or record the launch. `instance` is the kernel for the types of the arguments."""
+    if (how.interpret or config.mode == "interpret") and instance.primal is None:
+        return _interpret(InterpretedLaunch(instance, dim, args, how.block_dim, how.device), how.record_cmd)
     if how.device.is_cuda:
         return _run_on_gpu(kernel, instance, dim, args, how)
-    if (how.interpret or config.mode == "interpret") and instance.primal is None:
-        return _interpret(InterpretedLaunch(instance, dim, args, how.block_dim), how.record_cmd)
     options = options_for(instance, block_dim=_block_dim(instance, how.block_dim, how.device))
     plan = _ready(kernel, instance, options, args)
     return Launch(instance, plan, dim, args) if how.record_cmd else capture.run(instance, plan, dim, args)
@@ -210,8 +252,8 @@ def variant_of(args: Sequence[Any]) -> int:
 def _exactly(step: backward.Recorded, args: Sequence[Any], interpret: bool) -> None:
     """Run a launch on a tape whose gradient needs what it leaves in arrays."""
     given = [*args, *step.args[len(args) :]]
-    if (interpret or config.mode == "interpret") and step.kernel.primal is None and step.device.is_cpu:
-        _interpret(InterpretedLaunch(step.kernel, step.dim, given), record_cmd=False)
+    if (interpret or config.mode == "interpret") and step.kernel.primal is None:
+        _interpret(InterpretedLaunch(step.kernel, step.dim, given, device=step.device), record_cmd=False)
     else:
         capture.run(step.kernel, _plan(step.kernel, step.forward_options(), given), step.dim, given)
     step.launched()
@@ -290,8 +332,8 @@ def launch_tiled(
 class InterpretedLaunch:
     """What `record_cmd` gives for an interpreted launch: a `Launch` that interprets."""
 
-    def __init__(self, kernel: Kernel, dim: Any, args: Sequence[Any], block_dim: Any = None):
-        self.kernel = kernel
+    def __init__(self, kernel: Kernel, dim: Any, args: Sequence[Any], block_dim: Any = None, device: Device = CPU):
+        self.kernel, self.device = kernel, device
         self.block_dim = _block_dim(kernel, block_dim, CPU) if works_in_blocks(kernel) else 0
         self.set_dim(dim)
         self.set_params(args)
@@ -306,14 +348,14 @@ class InterpretedLaunch:
         if len(params) != len(names):
             given = f"takes {len(names)} arguments ({', '.join(names)}), but inputs and outputs give {len(params)}"
             raise TypeError(f"kernel `{self.kernel.name}` {given}")
-        self._args = [_shared(self.kernel, name, t, x) for (name, t), x in zip(self.kernel.params, params)]
+        self._args = [self._shared(name, t, x) for (name, t), x in zip(self.kernel.params, params)]
 
     def set_param_at_index(self, index: int, value: Any) -> None:
         """Set the argument of that index."""
         if not 0 <= index < len(self._args):
             count = len(self._args)
             raise IndexError(f"kernel `{self.kernel.name}` has {count} parameters, there is no index {index}")
-        self._args[index] = _shared(self.kernel, *self.kernel.params[index], value)
+        self._args[index] = self._shared(*self.kernel.params[index], value)
 
     def set_param_by_name(self, name: str, value: Any) -> None:
         """Set the argument of that name."""
@@ -323,21 +365,35 @@ class InterpretedLaunch:
         self.set_param_at_index(names.index(name), value)
 
     def launch(self, stream: Any = None) -> None:
-        """Run it."""
+        """Run it, on a GPU on that stream or else on the current one."""
         _native.before_any_write()
+        if self.device.is_cpu:
+            self._interpret(self._args)
+            return
+        if stream is not None:
+            _where(self.kernel, self.device, stream, False)
+        with ScopedStream(stream, sync_enter=False):
+            there = HostCopies(self.kernel.name, self._args, [name for name, _ in self.kernel.params], self.device)
+            self._interpret(there.args)
+            there.write_back()
+
+    def _interpret(self, args: list[Any]) -> None:
         # The interpreter is for debugging; programs that never use it do not pay for loading it.
-        importlib.import_module(f"{__package__}.interpret").run(self.kernel, self._dims, self._args, self.block_dim)
+        importlib.import_module(f"{__package__}.interpret").run(self.kernel, self._dims, args, self.block_dim)
 
-
-def _shared(kernel: Kernel, name: str, t: Any, value: Any) -> Any:
-    is_indexed = indexed_array(t) is not None
-    if not is_indexed and (not isinstance(t, Array) or value is None or isinstance(value, _native.ArrayBase)):
-        return value
-    try:
-        made = as_indexed(value, t) if is_indexed else shared_array(value, t)
-    except (TypeError, ValueError) as why:
-        raise type(why)(f"kernel `{kernel.name}`: argument `{name}`: {why}") from None
-    return value if made is NotImplemented else made
+    def _shared(self, name: str, t: Any, value: Any) -> Any:
+        """An argument; data of other libraries as an array over the same memory."""
+        is_indexed = indexed_array(t) is not None
+        if not is_indexed and (not isinstance(t, Array) or value is None or isinstance(value, _native.ArrayBase)):
+            return value
+        try:
+            if is_indexed:
+                made = as_indexed(value, t)
+            else:
+                made = shared_array(value, t) if self.device.is_cpu else shared_on_gpu(value, t, self.device)
+        except (TypeError, ValueError) as why:
+            raise type(why)(f"kernel `{self.kernel.name}`: argument `{name}`: {why}") from None
+        return value if made is NotImplemented else made
 
 
 def dimensions(kernel: Kernel, dim: Any) -> tuple[int, ...]:
@@ -382,6 +438,7 @@ def _set_threads(count: int) -> None:
 
 _launch.__qualname__ = "wp.launch"  # what Python's own messages about arguments name
 _native.set_slow_launch(_launch)
+_native.set_launch_on_stream(_launch_on)
 _native.set_launch_doc(f"{_signature()}\n--\n\n{inspect.cleandoc(_launch.__doc__ or '')}")
 for _name in ("mode", "print_launches"):
     config.watch(_name, _attach)

@@ -250,6 +250,13 @@ def _strided_on_gpu(dest: Any, src: Any) -> None:
         _kernels().copy(dest, src)
 
 
+def copy_picked(dest: Any, src: Any) -> None:
+    """Copy between an indexed array and an array of its shape, both on one GPU, by a kernel."""
+    written = dest if isinstance(dest, _native.ArrayBase) else dest.data
+    _native.before_write(*span_of(written))
+    _strided_on_gpu(dest, src)
+
+
 def _kernels() -> Any:
     return importlib.import_module(f"{__package__}.gpu_kernels")
 
@@ -321,6 +328,11 @@ def memory_at(span: Span, device: Any = CPU) -> bytes:
     if device.is_cuda:
         return gpu_memory.read(device, low, high - low)
     return ctypes.string_at(low, high - low)
+
+
+def write_host(at: int, data: bytes) -> None:
+    """Put bytes at an address of the host that nobody else knows."""
+    ctypes.memmove(at, data, len(data))
 
 
 # -- spans of memory as they were -------------------------------------------------------------------------------------

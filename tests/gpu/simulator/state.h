@@ -215,8 +215,8 @@ struct Device {
     char* arena = nullptr;
     std::map<size_t, size_t> taken;  // offset -> size
     std::set<Device*> peers;
-    Stream null{this};
-    std::set<Stream*> streams{&null};
+    Stream null{this}, per_thread{this};  // of the threads' own default streams only one, for all
+    std::set<Stream*> streams{&null, &per_thread};
     int retained = 0;
     uint64_t threshold = 0, pool_used = 0, pool_high = 0;
     std::set<Device*> pool_peers;
@@ -299,7 +299,12 @@ int fails(const char* call) {
     return code;
 }
 
-Stream* stream_of(void* s) { return s ? static_cast<Stream*>(s) : current.empty() ? nullptr : &current.back()->null; }
+// Of a handle: 0 and 1 are the null stream of the current context, 2 is that of the thread.
+Stream* stream_of(void* s) {
+    if (reinterpret_cast<uintptr_t>(s) > 2) return static_cast<Stream*>(s);
+    if (current.empty()) return nullptr;
+    return reinterpret_cast<uintptr_t>(s) == 2 ? &current.back()->per_thread : &current.back()->null;
+}
 
 int invalidate(Capture* capture, int code) {
     capture->broken = true;
