@@ -328,34 +328,57 @@ def test_a_constant_that_changes_between_the_first_launch_and_the_first_gradient
         wp.jvp(kernel, dim=2, inputs=[v], outputs=[loss], tangents=[wp.ones_like(v)])
 
 
-def test_code_for_other_arrays_keeps_constants_or_is_refused():
-    factor = 1.0
+SHIFT = 1.0
+
+
+@wp.func
+def shifted(x: float):
+    return x + SHIFT
+
+
+class Settings:
+    scale = 1.0
+
+
+def test_code_for_other_arrays_keeps_constants(monkeypatch):
+    factor, direction = 2.0, wp.vec2(1.0, 3.0)
 
     @wp.kernel
     def kernel(v: F, out: F):
         i = wp.tid()
-        out[i] = factor * v[i]
+        out[i] = factor * direction[1] * shifted(v[i])
 
     v, out = active([1.0, 2.0]), active([0.0, 0.0])
     wp.launch(kernel, dim=2, inputs=[v, out])
     pairs, written = wp.ones((2, 2), dtype=float, requires_grad=True), wp.zeros((2, 2), dtype=float, requires_grad=True)
-    factor = 2.0
-    with pytest.raises(
-        RuntimeError, match=r"`factor` has changed since .* this one needs code of its own \(for strided"
-    ):
-        wp.launch(kernel, dim=2, inputs=[pairs[:, 0], written[:, 0]])
-    factor = 1.0
+    factor, direction = 7.0, wp.vec2(7.0, 7.0)
+    monkeypatch.setitem(globals(), "SHIFT", 7.0)
+    wp.launch(kernel, dim=2, inputs=[pairs[:, 0], written[:, 0]])
+    assert (factor, SHIFT) == (7.0, 7.0)
     with wp.Tape() as tape:
-        wp.launch(kernel, dim=2, inputs=[pairs[:, 0], written[:, 0]])
-    factor = 2.0
-    tape2 = wp.Tape()
-    with tape2:
         wp.launch(kernel, dim=2, inputs=[pairs[:, 1], written[:, 1]])
-    assert written.numpy().tolist() == [[1, 1], [1, 1]]
-    factor = 1.0
-    for t in (tape, tape2):
-        t.backward(grads={written: wp.ones((2, 2), dtype=float)})
-    assert pairs.grad.numpy().tolist() == [[1, 1], [1, 1]]
+    assert (out.list(), written.numpy().tolist()) == ([12, 18], [[12, 12], [12, 12]])
+    with pytest.raises(RuntimeError, match=r"`SHIFT` and `direction` and `factor` has changed since .* a derivative"):
+        tape.backward(grads={written: wp.ones((2, 2), dtype=float)})
+    factor, direction = 2.0, wp.vec2(1.0, 3.0)
+    monkeypatch.setitem(globals(), "SHIFT", 1.0)
+    tape.backward(grads={written: wp.ones((2, 2), dtype=float)})
+    assert pairs.grad.numpy().tolist() == [[0, 6], [0, 6]]
+
+
+def test_code_for_other_arrays_is_refused_where_attributes_have_changed(monkeypatch):
+    @wp.kernel
+    def kernel(v: F, out: F):
+        i = wp.tid()
+        out[i] = Settings.scale * v[i]
+
+    pairs, out = wp.ones((2, 2), dtype=float), wp.zeros((2, 2), dtype=float)
+    wp.launch(kernel, dim=2, inputs=[pairs[0], out[0]])
+    monkeypatch.setattr(Settings, "scale", 2.0)
+    wp.launch(kernel, dim=2, inputs=[pairs[1], out[1]])
+    assert out.numpy().tolist() == [[1, 1], [1, 1]]
+    with pytest.raises(RuntimeError, match=r"`Settings.scale` has changed since .* code of its own \(for strided"):
+        wp.launch(kernel, dim=2, inputs=[pairs[:, 0], out[:, 0]])
 
 
 def test_a_constant_that_changes_after_the_first_gradient_changes_none():

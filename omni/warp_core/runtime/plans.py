@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
@@ -27,6 +28,7 @@ from ..lang.types import Array, Type, indexed_array, leaves
 from ..lang.values import python_type
 from . import cache, capture, debug, gpu_plans
 from .array import array
+from .constants import Constants
 from .device import CPU, Device, device_of
 from .indexed import indexedarray
 
@@ -69,10 +71,17 @@ class Loaded:
         return self._on[device]
 
 
+class Meaning(NamedTuple):
+    """What a kernel means, as `digest.meaning` has it, and the constants that it means this with."""
+
+    parts: list[str]
+    constants: Constants
+
+
 _planned: WeakSet[Kernel] = WeakSet()
 _loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
 _in_blocks: WeakKeyDictionary[Kernel, bool] = WeakKeyDictionary()
-_meanings: WeakKeyDictionary[Kernel, list[str]] = WeakKeyDictionary()  # when code for the kernel was wanted first
+_meanings: WeakKeyDictionary[Kernel, Meaning] = WeakKeyDictionary()  # when code for the kernel was wanted first
 lock = threading.RLock()  # held while kernels are made
 # A child of fork has one thread: a compilation that another one was at would never end, nor give its locks back.
 os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
@@ -167,8 +176,7 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
 def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
     """The code of one variant of `kernel`: in memory already, from the cache, or compiled now."""
     wanted = request(kernel, options, variant)
-    with lock:
-        _check_meaning(kernel, options)
+    with lock, _as_at_first(kernel, options):
         key = wanted.key()
         found = _known(wanted, key)
         if found is None:
@@ -182,24 +190,35 @@ _DERIVED = "so a derivative would be that of another kernel"
 _OTHER_CODE = "but this one needs code of its own (for strided arrays, short rows, other options or another device)"
 
 
-def _check_meaning(kernel: Kernel, options: Options) -> None:
-    """Raise RuntimeError if code would be of another kernel than launches run already, which keep constants: all code
-    of a kernel must mean the same, or a derivative could be that of another one than the launch ran.
+@contextmanager
+def _as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
+    """A `with` block in which a kernel means what it did when it was launched first: all code of a kernel must mean
+    the same, or a derivative could be that of another one than the launch ran.
+
+    Raises:
+        RuntimeError: constants have changed since, and a derivative is wanted, or what they are part of has changed.
     """
     is_derived = options.adjoint or options.exact or kernel.primal is not None
     while kernel.primal is not None:
         kernel = kernel.primal
     now = digest.meaning(kernel)
-    first = _meanings.setdefault(kernel, now)
-    if first == now:
+    first = _meanings.get(kernel)
+    if first is None:
+        first = _meanings[kernel] = Meaning(now, Constants(digest.definitions(kernel)))
+    names = digest.changed_names(kernel, first.parts, now) if first.parts != now else []
+    if not names:
+        yield
         return
-    names = digest.changed_names(kernel, first, now)
-    if names:
-        raise RuntimeError(
-            f"kernel `{kernel.name}`: {' and '.join(f'`{name}`' for name in names)} has changed since the kernel was "
-            f"launched first. Launches keep the value from then, {_DERIVED if is_derived else _OTHER_CODE}: "
-            "define the kernel anew, or pass the value as an argument"
-        )
+    if not is_derived:
+        with first.constants.in_place():
+            if digest.meaning(kernel) == first.parts:
+                yield
+                return
+    raise RuntimeError(
+        f"kernel `{kernel.name}`: {' and '.join(f'`{name}`' for name in names)} has changed since the kernel was "
+        f"launched first. Launches keep the value from then, {_DERIVED if is_derived else _OTHER_CODE}: "
+        "define the kernel anew, or pass the value as an argument"
+    )
 
 
 def cached(kernel: Kernel, options: Options) -> Loaded | None:
