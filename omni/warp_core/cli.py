@@ -224,9 +224,11 @@ def main(arguments: list[str] | None = None) -> int:
     """
     _open_closed_streams()
     options = _parser().parse_args(arguments)
-    if arguments is None and options.run is _play and hasattr(os, "fork"):
-        return _guarded(options)
-    return _run(options)
+    guarded = arguments is None and options.run is _play and hasattr(os, "fork")
+    code = _guarded(options) if guarded else _run(options)
+    if code == INTERRUPTED:  # said here, as a child may be killed after it has said so
+        print(EXIT_CODES[INTERRUPTED], file=sys.stderr)
+    return code
 
 
 def _guarded(options: argparse.Namespace) -> int:
@@ -237,7 +239,6 @@ def _guarded(options: argparse.Namespace) -> int:
     with contextlib.suppress(OSError):
         os.remove(unfinished(options.output, ending.process))
     if ending.interrupted:
-        print("interrupted; no result was written", file=sys.stderr)
         return INTERRUPTED
     name = signal.Signals(ending.signal).name
     if ending.signal == signal.SIGKILL:
@@ -261,7 +262,6 @@ def _run(options: argparse.Namespace) -> int:
         print(f"error: {error}", file=sys.stderr)
         return INTERNAL
     except KeyboardInterrupt:
-        print("interrupted; no result was written", file=sys.stderr)
         return INTERRUPTED
     except OSError as error:  # results tell their own errors: this is what we print, in a pipe or on a full disk
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
