@@ -164,9 +164,9 @@ def test_nothing_waits_unless_a_number_is_asked_for(gpu, monkeypatch):
     bounds = wp.array([0, n // 2, n], dtype=wp.int32)
     copy = gpu_memory.copy
 
-    def watched(to, to_device, from_, from_device, nbytes):
+    def watched(to, to_device, from_, from_device, nbytes, pinned=None):
         assert to_device.is_cuda and from_device.is_cuda
-        copy(to, to_device, from_, from_device, nbytes)
+        copy(to, to_device, from_, from_device, nbytes, pinned)
 
     def refused(*_):
         raise AssertionError("waits")
