@@ -97,7 +97,7 @@ class Gpu(Machine):
             "shfl_sync_idx_i32": (lambda m, x, i, c: self._fetch(x, i % WARP), [_I32] * 4),
             "shfl_sync_up_i32": (lambda m, x, d, c: self._fetch(x, self._lane() - d % WARP), [_I32] * 4),
             "shfl_sync_down_i32": (lambda m, x, d, c: self._fetch(x, self._lane() + d % WARP), [_I32] * 4),
-            "barrier_cta_sync_aligned_all": (self._wait, [_I32]),
+            "barrier0": (self._wait, []),
         }
         for name, combine in _REDUX.items():
             known[f"redux_sync_{name}"] = (lambda x, m, c=combine: self._together(x, c), [_I32] * 2)
@@ -125,8 +125,7 @@ class Gpu(Machine):
         found = self.warps[self.local.warp].exchange(self._lane(), value)
         return found[lane] if 0 <= lane < WARP else value
 
-    def _wait(self, barrier: int) -> int:
-        assert barrier == 0
+    def _wait(self) -> int:
         assert self.in_blocks
         self.together.exchange(self.local.thread, 0)
         return 0

@@ -7,6 +7,8 @@ import random
 
 import pytest
 
+from omni.warp_core.codegen.emit import EmitOptions, emit_cpu
+from omni.warp_core.codegen.target import x86
 from omni.warp_core.ir import interp
 from omni.warp_core.ir.builder import Builder
 from omni.warp_core.ir.memory import MemArray, unflatten
@@ -129,6 +131,15 @@ def test_element_types(t, lanes):
     for form in ("linear", "gathered"):
         fn = _copy_kernel(t, _INDICES[form], form == "linear")
         _compare(fn, [_array(t, (_N,), 1), _array(t, (_N,), 2)], _N, lanes)
+
+
+@pytest.mark.parametrize("form", ["linear", "gathered"])
+def test_masked_accesses_are_spelled_as_llvm_20_knows_them(form):
+    """Later ones, for which the alignment is an attribute of the address, take that too."""
+    text = emit_cpu(_copy_kernel(F32, _INDICES[form], True), x86("avx2"), EmitOptions(8)).text
+    calls = [line for line in text.splitlines() if "call" in line and "@llvm.masked." in line]
+    assert calls
+    assert all(", i32 4, <8 x i1>" in call for call in calls), calls
 
 
 @pytest.mark.parametrize("inner_contiguous", [True, False])

@@ -43,9 +43,8 @@ class CudaBlocks(FunctionEmitter):
         self.one(op, self.locals.descriptor(t, there, False))
 
     def op_barrier(self, op: Operation) -> None:
-        name = "llvm.nvvm.barrier.cta.sync.aligned.all"
-        self.shared.declare(f"declare void @{name}(i32)")
-        self.w.do(f"call void @{name}(i32 0)")
+        self.shared.declare("declare void @llvm.nvvm.barrier0()")
+        self.w.do("call void @llvm.nvvm.barrier0()")
 
     def op_shuffle(self, op: Operation) -> None:
         assert isinstance(self.lanes, CudaLanes)

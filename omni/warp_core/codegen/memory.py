@@ -299,10 +299,10 @@ class Memory:
         n = self.lanes.lanes
         ty = f"<{n} x {memory_type(leaf)}>"
         name = f"llvm.masked.gather.v{n}{suffix(memory_type(leaf))}.v{n}p0"
-        self.lanes.declare(f"declare {ty} @{name}(<{n} x ptr>, <{n} x i1>, {ty})")
+        self.lanes.declare(f"declare {ty} @{name}(<{n} x ptr>, i32, <{n} x i1>, {ty})")
         pointers = self.lanes.vector(address)
         raw = self.w.inst(
-            f"call {ty} @{name}(<{n} x ptr> align {leaf.align} {pointers}, <{n} x i1> {self._mask(mask)}, "
+            f"call {ty} @{name}(<{n} x ptr> {pointers}, i32 {leaf.align}, <{n} x i1> {self._mask(mask)}, "
             f"{ty} zeroinitializer)"
         )
         return V(leaf, self._from_memory(raw, leaf, n), None)
@@ -379,9 +379,9 @@ class Memory:
         n = self.lanes.lanes
         ty = f"<{n} x {memory_type(leaf)}>"
         name = f"llvm.masked.scatter.v{n}{suffix(memory_type(leaf))}.v{n}p0"
-        self.lanes.declare(f"declare void @{name}({ty}, <{n} x ptr>, <{n} x i1>)")
+        self.lanes.declare(f"declare void @{name}({ty}, <{n} x ptr>, i32, <{n} x i1>)")
         text = self._to_memory(self.lanes.vector(value), leaf, n)
         pointers = self.lanes.vector(address)
         self.w.do(
-            f"call void @{name}({ty} {text}, <{n} x ptr> align {leaf.align} {pointers}, <{n} x i1> {self._mask(mask)})"
+            f"call void @{name}({ty} {text}, <{n} x ptr> {pointers}, i32 {leaf.align}, <{n} x i1> {self._mask(mask)})"
         )

@@ -61,10 +61,10 @@ def emit_cuda(fn: Function, target: Target, options: EmitOptions, gpu: GpuOption
     shared.emit_callee = emit_call
     kernel = _CudaKernel(shared, fn, gpu)
     kernel.emit()
-    bounds = [f'"nvvm.maxntid"="{fn.block_dim or gpu.block_dim}"']
-    bounds += [f'"nvvm.maxnreg"="{gpu.max_registers}"'] if gpu.max_registers else []
-    attributes = ["attributes #0 = { nounwind }", f"attributes #1 = {{ {' '.join(bounds)} }}"]
-    named = shared.lines.named() if shared.lines else []
+    bounds = {"maxntidx": fn.block_dim or gpu.block_dim, "maxnreg": gpu.max_registers}
+    notes = [metadata.node(f'!{{ptr @{kernel.symbol}, !"{name}", i32 {n}}}') for name, n in bounds.items() if n]
+    attributes = ["attributes #0 = { nounwind }"]
+    named = [f"!nvvm.annotations = !{{{', '.join(notes)}}}", *(shared.lines.named() if shared.lines else [])]
     header = f'target triple = "{target.triple}"'
     text = "\n".join([header, *shared.functions, *shared.declarations, *attributes, *named, *metadata.lines(), ""])
     return Unit(
@@ -149,7 +149,7 @@ class _CudaKernel(CudaBlocks, KernelEmitter):
     def finish(self) -> None:
         self.w.do("ret void")
         args = f"ptr byval([{max(8, argument_bytes(self.fn))} x i8]) align 16 %args"
-        self.define(f"ptx_kernel void @{self.symbol}({args}, ptr byval([{_LAUNCH_BYTES} x i8]) align 8 %launch) #1")
+        self.define(f"ptx_kernel void @{self.symbol}({args}, ptr byval([{_LAUNCH_BYTES} x i8]) align 8 %launch)")
 
     def load_parameters(self) -> None:
         """Arrays lie in global memory, which is told to LLVM once for each."""

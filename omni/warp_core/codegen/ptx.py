@@ -33,7 +33,7 @@ _OLD_ARGUMENT_BYTES = 4_352 - 80 - 16
 # LLVM ends the process on an instruction that it cannot select: these it can. Those of the hardware are named in full.
 _COMMON = "abs ceil ctlz ctpop fabs floor fma fptosi fptoui rint sqrt trunc"
 _HARDWARE = """
-activemask isspacep.local f2i.rz f2ui.rz vote.ballot.sync barrier.cta.sync.aligned.all
+activemask isspacep.local f2i.rz f2ui.rz vote.ballot.sync barrier0
 shfl.sync.bfly.i32 shfl.sync.idx.i32 shfl.sync.up.i32 shfl.sync.down.i32
 read.ptx.sreg.tid.x read.ptx.sreg.ntid.x read.ptx.sreg.ctaid.x read.ptx.sreg.nctaid.x
 read.ptx.sreg.lanemask.lt

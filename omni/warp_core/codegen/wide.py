@@ -58,8 +58,8 @@ class Wide:
         if mask is None:
             return self.w.inst(f"load {self.type}, ptr {address}, align {self.align}")
         name = f"llvm.masked.load.v{self.width}{suffix(self.element)}.p0"
-        self.lanes.declare(f"declare {self.type} @{name}(ptr, <{self.width} x i1>, {self.type})")
-        given = f"ptr align {self.align} {address}, <{self.width} x i1> {self._spread(mask, lanes)}"
+        self.lanes.declare(f"declare {self.type} @{name}(ptr, i32, <{self.width} x i1>, {self.type})")
+        given = f"ptr {address}, i32 {self.align}, <{self.width} x i1> {self._spread(mask, lanes)}"
         return self.w.inst(f"call {self.type} @{name}({given}, {self.type} zeroinitializer)")
 
     def _store(self, address: str, lanes: list[int], register: str, mask: str | None) -> None:
@@ -67,8 +67,8 @@ class Wide:
             self.w.do(f"store {self.type} {register}, ptr {address}, align {self.align}")
             return
         name = f"llvm.masked.store.v{self.width}{suffix(self.element)}.p0"
-        self.lanes.declare(f"declare void @{name}({self.type}, ptr, <{self.width} x i1>)")
-        given = f"ptr align {self.align} {address}, <{self.width} x i1> {self._spread(mask, lanes)}"
+        self.lanes.declare(f"declare void @{name}({self.type}, ptr, i32, <{self.width} x i1>)")
+        given = f"ptr {address}, i32 {self.align}, <{self.width} x i1> {self._spread(mask, lanes)}"
         self.w.do(f"call void @{name}({self.type} {register}, {given})")
 
     def _spread(self, mask: str, lanes: list[int]) -> str:
