@@ -25,6 +25,8 @@ T pointer(Handle h) {
 
 #define CALL(name, ...) check(driver().name(__VA_ARGS__), #name)
 
+constexpr int kRelaxed = 2;  // the mode of capture that lets unsafe calls pass
+
 // What was captured, ready to be launched. The graph it was made from stays, as its nodes name those of this one.
 class GpuGraph {
   public:
@@ -33,9 +35,13 @@ class GpuGraph {
         CALL(cuGraphInstantiateWithFlags, &exec_, graph, 0);
     }
     ~GpuGraph() {
-        // What is under way when this is called ends as if it were not.
+        // What is under way when this is called ends as if it were not. The driver takes the call for an unsafe one,
+        // which would end a capture of this thread in vain: a graph may be dropped at any time, by a collection too.
+        int mode = kRelaxed;
+        driver().cuThreadExchangeStreamCaptureMode(&mode);
         if (exec_) driver().cuGraphExecDestroy(exec_);
         driver().cuGraphDestroy(graph_);
+        driver().cuThreadExchangeStreamCaptureMode(&mode);
     }
     GpuGraph(const GpuGraph&) = delete;
     GpuGraph& operator=(const GpuGraph&) = delete;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -122,6 +123,10 @@ void set_peer_access(Handle context, Handle peer, bool enable) {
         check(result, enable ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess");
 }
 
+// What kernels print, the driver writes to the C library's output when it is waited for; it belongs before what the
+// program writes next.
+void show_output() { std::fflush(stdout); }
+
 // All work of the context. What streams that keep in order have is waited for in slices, by an event behind it.
 void synchronize(Handle context) {
     constexpr unsigned kNoTiming = 2;
@@ -147,6 +152,7 @@ void synchronize(Handle context) {
     without_gil([&] {
         Current current(pointer<Context>(context));
         CALL(cuCtxSynchronize);
+        show_output();
     });
 }
 
@@ -287,6 +293,7 @@ void wait_for_stream(Handle context, Handle stream) {
     without_gil([&] {
         Current current(pointer<Context>(context));
         CALL(cuStreamSynchronize, pointer<Stream>(stream));
+        show_output();
     });
 }
 
@@ -382,7 +389,7 @@ void bind_streams(nb::module_& m) {
 
 // A module from a cubin or from PTX, which the driver then compiles; what its compiler says is in the error.
 Handle load_module(Handle context, nb::bytes image) {
-    constexpr int kErrorLog = 5, kErrorLogSize = 6, kLineInfo = 12;
+    constexpr int kErrorLog = 5, kErrorLogSize = 6, kLineInfo = 13;
     std::vector<char> log(16384);
     int options[] = {kErrorLog, kErrorLogSize, kLineInfo};
     void* values[] = {log.data(), pointer<void*>(log.size()), pointer<void*>(1)};

@@ -133,6 +133,30 @@ def test_arrays_that_are_dropped_during_a_capture_are_freed_after_it(gpu):
     assert x.list() == [1.0, 1.0]
 
 
+def test_graphs_that_are_dropped_during_a_capture(gpu):
+    """The driver takes that for unsafe."""
+    x = wp.zeros(2, dtype=float)
+    with wp.ScopedCapture() as old:
+        wp.launch(add, dim=2, inputs=[x, 1.0])
+    with wp.ScopedCapture() as capture:
+        del old
+        gc.collect()
+        wp.launch(add, dim=2, inputs=[x, 2.0])
+    wp.capture_launch(capture.graph)
+    assert x.list() == [2.0, 2.0]
+
+
+def test_pinned_memory_is_read_during_a_capture(gpu):
+    """What was copied to it before has arrived: the driver takes the question for unsafe."""
+    x, there = wp.ones(2, dtype=float), wp.zeros(2, dtype=float, device="cpu", pinned=True)
+    wp.copy(there, x)
+    with wp.ScopedCapture() as capture:
+        assert there.list() == [1.0, 1.0]
+        wp.launch(add, dim=2, inputs=[x, 2.0])
+    wp.capture_launch(capture.graph)
+    assert x.list() == [3.0, 3.0]
+
+
 def test_data_is_that_of_the_moment_of_the_capture(gpu):
     values = np.array([1.0, 2.0], np.float32)
     x = wp.zeros(2, dtype=float)
@@ -360,6 +384,8 @@ def test_pictures(gpu, tmp_path):
         lambda x: wp.synchronize_stream(),
         lambda x: wp.get_stream().is_complete,
         lambda x: wp.synchronize_event(wp.record_event()),
+        lambda x: wp.record_event().is_complete,
+        lambda x: x.device.null_stream.is_complete,
     ],
 )
 def test_what_waits_is_refused_and_the_capture_goes_on(gpu, wait):

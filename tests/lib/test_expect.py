@@ -38,8 +38,10 @@ def test_near(t, a, b, text, mode, capfd, monkeypatch):
     kernel = near_kernel(t)
     wp.launch(kernel, dim=1, inputs=[t(a), t(a), 0.0])
     wp.launch(kernel, dim=1, inputs=[t(a), t(b), 10.0])
+    wp.synchronize()
     assert capfd.readouterr().out == ""
     wp.launch(kernel, dim=2, inputs=[t(a), t(b), 0.25])
+    wp.synchronize()
     assert capfd.readouterr().out == f"expect_near failed: {text}\n" * 2
 
 
@@ -47,13 +49,16 @@ def test_near(t, a, b, text, mode, capfd, monkeypatch):
 def test_equal(t, capfd):
     kernel = equal_kernel(t)
     wp.launch(kernel, dim=1, inputs=[t(), t()])
+    wp.synchronize()
     assert capfd.readouterr().out == ""
     wp.launch(kernel, dim=1, inputs=[t(), t(*[1] * (7 if t is wp.transform else 1))])
+    wp.synchronize()
     assert capfd.readouterr().out.startswith("expect_eq failed: ")
 
 
 def test_nothing_is_near_nan(capfd):
     wp.launch(near_kernel(float), dim=1, inputs=[wp.NAN, wp.NAN, 1.0])
+    wp.synchronize()
     assert capfd.readouterr().out == "expect_near failed: nan and nan differ by more than 1\n"
 
 
@@ -72,6 +77,7 @@ def test_threads_are_told_apart(capfd):
         wp.expect_eq(i % 2, 0)
 
     wp.launch(check, dim=4)
+    wp.synchronize()
     lines = sorted(capfd.readouterr().out.splitlines())
     assert lines == [
         "expect_eq failed: 1 is not 0",

@@ -317,7 +317,8 @@ def _fault(why: Exception) -> str:
 
 def apart(device: Any) -> Stream:
     """A new stream that does not keep in order with the null stream."""
-    stream = Stream(device, cuda_stream=driver.create_stream(device.context, 0, in_order=False))
+    with relaxed():
+        stream = Stream(device, cuda_stream=driver.create_stream(device.context, 0, in_order=False))
     weakref.finalize(stream, driver.destroy_stream, device.context, stream.cuda_stream).atexit = False
     return stream
 

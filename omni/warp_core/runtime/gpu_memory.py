@@ -119,8 +119,10 @@ class Pinned:
 
     def wait(self) -> None:
         """Wait until all copies have ended."""
-        while self._uses:
-            driver.synchronize_event(*_place(self._uses.popitem()[1]))
+        if self._uses:
+            with gpu_graphs.relaxed():
+                while self._uses:
+                    driver.synchronize_event(*_place(self._uses.popitem()[1]))
 
 
 _parted: list[tuple[int, int, dict[Any, Any]]] = []  # pinned memory that nobody has, but copies

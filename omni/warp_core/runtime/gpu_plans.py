@@ -39,10 +39,13 @@ class Failure(Exception):
         self.thread, self.site, self.values = thread, site, values
 
 
-def _load(artifact: Artifact, device: Any) -> int:
+def _load(artifact: Artifact, device: Any) -> tuple[int, int]:
+    """The module and its kernel: a driver that loads lazily does a part of it when it is asked for the kernel."""
+    context = device.context
     try:
         with gpu_graphs.relaxed():
-            return driver.load_module(device.context, (artifact.machine_code or artifact.code) + b"\0")
+            module = driver.load_module(context, (artifact.machine_code or artifact.code) + b"\0")
+            return module, driver.function(context, module, artifact.symbol)
     except driver.Error as why:
         if capture.gpu() is None or "CAPTURE" not in str(why):
             raise
@@ -62,10 +65,8 @@ class GpuCode:
     def __init__(self, artifact: Artifact, device: Any):
         assert artifact.grid is not None
         self.artifact, self.device, self.grid = artifact, device, artifact.grid
-        context = device.context
-        module = _load(artifact, device)
+        module, self.function = _load(artifact, device)
         weakref.finalize(self, _unload, device, module).atexit = False
-        self.function = driver.function(context, module, artifact.symbol)
         self.blocks = self._filling() if self.grid.strided else 0
         self.cells = FIRST_CELLS
 

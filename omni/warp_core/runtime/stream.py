@@ -71,6 +71,7 @@ class Stream:
     @property
     def is_complete(self) -> bool:
         """Whether all work has been done."""
+        capture.refuse("wp.Stream.is_complete")
         if self.is_capturing:
             raise RuntimeError(f"{self} is captured: its work is done when the graph is launched")
         return driver.stream_done(self.device.context, self.cuda_stream)
@@ -129,6 +130,7 @@ class Event:
     @property
     def is_complete(self) -> bool:
         """Whether it has happened."""
+        capture.refuse("wp.Event.is_complete")
         return driver.event_done(self.device.context, self.cuda_event)
 
 

@@ -5,7 +5,9 @@
 // - Work on streams is put off until something waits for it, so that a missing synchronisation shows as stale data.
 // - Pinned memory is read and written when the work is done, pageable memory when the driver would have.
 // - Capture follows streams through events; what synchronises meanwhile, is unsafe by the thread's mode, or uses the
-//   null stream while a stream that keeps in order with it captures, is refused and ends the capture in vain. Graphs
+//   null stream while a stream that keeps in order with it captures, is refused and ends the capture in vain. Unsafe
+//   are, beside what the driver's documentation names, questions about events and streams and the end of graphs, as
+//   users of real drivers have found. Graphs
 //   run their nodes in the order of dependencies alone, the latest first, so that a missing one shows.
 // - Copies and fills of memory that was freed fail as kernels do that use an illegal address.
 //
@@ -319,6 +321,7 @@ API cuStreamSynchronize(void* p) {
     Stream* s = stream_of(p);
     USABLE(s);
     if (s->capture) return invalidate(s->capture, kCaptureUnsupported);
+    SAFE;
     order(s);
     Open open;
     s->advance(s->submitted);
@@ -329,6 +332,7 @@ API cuStreamQuery(void* p) {
     Stream* s = stream_of(p);
     USABLE(s);
     if (s->capture) return invalidate(s->capture, kCaptureUnsupported);
+    SAFE;
     if (s->queue.empty()) return kSuccess;
     if (Clock::now() < stalled) return kNotReady;
     Open open;
@@ -382,6 +386,7 @@ API cuEventSynchronize(void* e) {
     ENTER(cuEventSynchronize);
     Mark& mark = static_cast<Event*>(e)->mark;
     if (mark.capture) return mark.capture->ended ? kCapturedEvent : invalidate(mark.capture, kCapturedEvent);
+    SAFE;
     if (!mark.stream) return kSuccess;
     Open open;
     mark.stream->advance(mark.at);
@@ -391,6 +396,7 @@ API cuEventQuery(void* e) {
     ENTER(cuEventQuery);
     Mark& mark = static_cast<Event*>(e)->mark;
     if (mark.capture) return mark.capture->ended ? kCapturedEvent : invalidate(mark.capture, kCapturedEvent);
+    SAFE;
     if (!mark.stream || mark.stream->finished >= mark.at) return kSuccess;
     if (Clock::now() < stalled) return kNotReady;
     Open open;
@@ -411,10 +417,12 @@ API cuEventDestroy_v2(void*) { return kSuccess; }  // kept: marks in queues may 
 
 // -- code -------------------------------------------------------------------------------------------------------------
 
-API cuModuleLoadDataEx(void** out, const void* image, unsigned, int* options, void** values) {
+API cuModuleLoadDataEx(void** out, const void* image, unsigned count, int* options, void** values) {
     ENTER(cuModuleLoadDataEx);
     SAFE;
     NEEDS_CONTEXT;
+    // A log for errors, its size, and line tables.
+    if (count != 3 || options[0] != 5 || options[1] != 6 || options[2] != 13) return kInvalidValue;
     std::istringstream text(static_cast<const char*>(image));
     std::string line;
     auto* made = new Module;
@@ -443,6 +451,7 @@ API cuModuleUnload(void* m) {
 }
 API cuModuleGetFunction(void** out, void* m, const char* name) {
     ENTER(cuModuleGetFunction);
+    SAFE;  // a driver that loads lazily may load now
     auto& kernels = static_cast<Module*>(m)->kernels;
     auto it = kernels.find(name);
     if (it == kernels.end()) return kNotFound;

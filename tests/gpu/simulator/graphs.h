@@ -70,6 +70,9 @@ API cuStreamEndCapture(void* p, void** out) {
 API cuStreamIsCapturing(void* p, int* out) {
     Stream* s = stream_of(p);
     *out = s && s->capture ? s->capture->broken ? 2 : 1 : 0;
+    if (s && s == &s->device->null)  // refused, but the capture goes on
+        for (Stream* other : s->device->streams)
+            if (other->capture && !other->apart) return kCaptureImplicit;
     return kSuccess;
 }
 API cuStreamGetCaptureInfo_v2(void* p, int* status, uint64_t* id, void** graph, void*** nodes, size_t* count) {
@@ -180,10 +183,12 @@ API cuGraphExecKernelNodeSetParams_v2(void* g, void* n, const KernelParams* para
 }
 API cuGraphExecDestroy(void* g) {
     ENTER(cuGraphExecDestroy);
+    SAFE;
     return execs.erase(static_cast<Exec*>(g)) ? kSuccess : kInvalidHandle;
 }
 API cuGraphDestroy(void* g) {
     ENTER(cuGraphDestroy);
+    SAFE;
     return graphs.erase(static_cast<Graph*>(g)) ? kSuccess : kInvalidHandle;
 }
 API cuGraphDebugDotPrint(void* g, const char* path, unsigned) {
