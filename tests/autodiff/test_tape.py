@@ -366,6 +366,28 @@ def test_code_for_other_arrays_keeps_constants(monkeypatch):
     assert pairs.grad.numpy().tolist() == [[0, 6], [0, 6]]
 
 
+def test_what_a_tape_keeps_is_what_the_launch_reads_whatever_constants_are_then():
+    squares = True
+
+    @wp.kernel
+    def kernel(v: F, out: F):
+        i = wp.tid()
+        if squares:
+            out[i] = v[i] * v[i]
+        else:
+            out[i] = v[i]
+
+    v, out = active([3.0]), active([0.0])
+    wp.launch(kernel, dim=1, inputs=[v, out])
+    squares = False
+    with wp.Tape() as tape:
+        wp.launch(kernel, dim=1, inputs=[v, out])
+    v.fill_(100.0)
+    squares = True
+    tape.backward(out)
+    assert (out.list(), v.grad.list()) == ([9.0], [6.0])
+
+
 def test_code_for_other_arrays_is_refused_where_attributes_have_changed(monkeypatch):
     @wp.kernel
     def kernel(v: F, out: F):

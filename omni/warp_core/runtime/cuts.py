@@ -16,13 +16,23 @@ from ..autodiff.leaves import is_active
 from ..compiler import effects, flows
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel, on_redefinition
-from . import memory, views
+from . import memory, plans, views
 from .array import array
 from .intervals import Intervals
 from .places import Place
 
-_flows: WeakKeyDictionary[Kernel, tuple[frozenset[int], ...]] = WeakKeyDictionary()
-on_redefinition.append(_flows.clear)
+
+class _Uses(NamedTuple):
+    """What a kernel does to the arrays of each parameter: which parameters have a part in what it writes there, and
+    whether a grid of their shape overwrites all of their elements.
+    """
+
+    flow: tuple[frozenset[int], ...]
+    covers: tuple[bool, ...]
+
+
+_uses: WeakKeyDictionary[Kernel, _Uses] = WeakKeyDictionary()
+on_redefinition.append(_uses.clear)
 
 
 class CutGradientWarning(UserWarning):
@@ -74,12 +84,12 @@ class Cuts:
         """Note a launch: for each parameter the arrays that it shows, and whether the kernel may write to them."""
         if not self._concerns(args, writes):
             return None
-        flow = _of(kernel)
+        flow, covers = _of(kernel)
         taken = frozenset[int]().union(*flow)
         found = {i: made for i in taken for a in args[i] if (made := self._found(a)) is not None}
         sources = {i for i in taken if i in found or any(a.grad is not None for a in args[i])}
         made_of = [flow[i] & sources if written else frozenset() for i, written in enumerate(writes)]
-        self._forget_covered(kernel, dim, [() if parts else arrays for arrays, parts in zip(args, made_of)])
+        self._forget(dim, [a for a, parts, all_of in zip(args, made_of, covers) if all_of and not parts])
         active: dict[int, list[array]] = {}  # by where they would end
         for a, parts in [(a, parts) for arrays, parts in zip(args, made_of) if parts for a in arrays]:
             self._add(a, Made(f"kernel `{kernel.name}`", place, a))
@@ -101,13 +111,11 @@ class Cuts:
                     return True
         return False
 
-    def _forget_covered(self, kernel: Kernel, dim: Any, args: Sequence[Sequence[array]]) -> None:
+    def _forget(self, dim: Any, covered: Iterable[list[array]]) -> None:
         """Forget what a launch overwrites as a whole with what depends on no array with a gradient."""
         grid = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
-        for arrays, access in zip(args, effects(kernel).params):
-            for a in arrays:
-                if access.covers and a.shape == grid:
-                    self.overwritten(a)
+        for a in (a for arrays in covered for a in arrays if a.shape == grid):
+            self.overwritten(a)
 
     def step(self, what: str, inputs: Iterable[array], out: array, covers: bool, place: Place) -> Cut | None:
         """Note a step that is no launch: it makes `out` of its inputs, be it that it overwrites all of `out`."""
@@ -151,13 +159,14 @@ def _is_float(a: array) -> bool:
     return is_active(a._require_element().type)
 
 
-def _of(kernel: Kernel) -> tuple[frozenset[int], ...]:
-    """For each parameter of a kernel, those that gradients go to from there."""
-    if kernel not in _flows:
-        try:
-            _flows[kernel] = flows(kernel)
-        except CompileError:  # never differentiated itself, but what it does still depends on what it reads
+def _of(kernel: Kernel) -> _Uses:
+    if kernel not in _uses:
+        with plans.as_at_first(kernel, plans.options_for(kernel)):
             params = effects(kernel).params
-            read = frozenset(i for i, p in enumerate(params) if p.reads)
-            _flows[kernel] = tuple(read if p.writes else frozenset() for p in params)
-    return _flows[kernel]
+            try:
+                flow = flows(kernel)
+            except CompileError:  # never differentiated itself, but what it does still depends on what it reads
+                read = frozenset(i for i, p in enumerate(params) if p.reads)
+                flow = tuple(read if p.writes else frozenset() for p in params)
+        _uses[kernel] = _Uses(flow, tuple(p.covers for p in params))
+    return _uses[kernel]

@@ -176,7 +176,7 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
 def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
     """The code of one variant of `kernel`: in memory already, from the cache, or compiled now."""
     wanted = request(kernel, options, variant)
-    with lock, _as_at_first(kernel, options):
+    with as_at_first(kernel, options):
         key = wanted.key()
         found = _known(wanted, key)
         if found is None:
@@ -191,13 +191,18 @@ _OTHER_CODE = "but this one needs code of its own (for strided arrays, short row
 
 
 @contextmanager
-def _as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
-    """A `with` block in which a kernel means what it did when it was launched first: all code of a kernel must mean
-    the same, or a derivative could be that of another one than the launch ran.
+def as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
+    """A `with` block, held by one thread, in which a kernel means what it did when it was launched first: all code of a
+    kernel must mean the same, or a derivative could be that of another one than the launch ran.
 
     Raises:
         RuntimeError: constants have changed since, and a derivative is wanted, or what they are part of has changed.
     """
+    with lock:
+        yield from _as_at_first(kernel, options)
+
+
+def _as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
     is_derived = options.adjoint or options.exact or kernel.primal is not None
     while kernel.primal is not None:
         kernel = kernel.primal
