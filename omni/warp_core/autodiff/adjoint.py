@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from ..ir.builder import Builder
 from ..ir.clone import Rewriter
+from ..ir.locals import is_made_by
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.errors import NotDifferentiable, Unrepeatable
 from ..lang.types import Array, Type
@@ -257,10 +258,7 @@ def _touched(adjoint: Function, arrays: list[Value]) -> set[Value]:
 
 def _is_private(op: Operation) -> bool:
     """Whether an access goes to a gradient or to the stash."""
-    source = op.args[0].op
-    while source is not None and source.code == "slice":
-        source = source.args[0].op
-    return source is not None and source.code in ("grad", "stash", "alloca")
+    return is_made_by(op.args[0], "grad", "stash", "alloca")
 
 
 _adjoints: WeakKeyDictionary[Function, dict[bool, Function]] = WeakKeyDictionary()

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..ir.clone import Rewriter, copy_region
+from ..ir.locals import base
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.errors import NotDifferentiable
 from .leaves import assemble, is_active, leaf_types
@@ -229,6 +230,5 @@ class _Spliced(Rewriter):
 
 def _is_gradient(array: Value) -> bool:
     """Whether an array is that of a gradient, or part of it."""
-    while array.op is not None and array.op.code in ("slice", "extract", "make"):
-        array = array.op.args[0]
-    return array.op is not None and array.op.code == "grad"
+    op = base(array, ("slice", "extract", "make")).op
+    return op is not None and op.code == "grad"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..ir.locals import base, is_made_by
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import OPS
 from ..lang.errors import NotDifferentiable
@@ -73,9 +74,7 @@ def is_local(array: Value) -> bool:
 
 def is_absent(array: Value) -> bool:
     """Whether an array surely is none, or a view of none."""
-    while array.op is not None and array.op.code == "slice":
-        array = array.op.args[0]
-    return array.op is not None and array.op.code == "zero"
+    return is_made_by(array, "zero")
 
 
 def may_alias(a: Value, b: Value, shared: bool) -> bool:
@@ -87,9 +86,7 @@ def may_alias(a: Value, b: Value, shared: bool) -> bool:
 
 def _check_source(op: Operation) -> None:
     """Refuse memory that the adjoint could not find again."""
-    array = op.args[0]
-    while array.op is not None and array.op.code in ("slice", "extract"):
-        array = array.op.args[0]
+    array = base(op.args[0], ("slice", "extract"))
     if array.op is not None and array.op.code == "load":
         raise NotDifferentiable("arrays found in elements of arrays have no gradient: pass them as arguments", op)
 

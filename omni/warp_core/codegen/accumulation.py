@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..ir.locals import local_arrays
+from ..ir.locals import base, is_made_by, local_arrays
 from ..ir.nodes import Function, Operation, Value
 from ..lang.types import Array, Scalar, Struct, Type, element, leaves
 
@@ -88,9 +88,7 @@ class _Finder:
         return op.code == "atomic" and op.attr[0] in ("add", "sub") and _is_float(op) and op.result not in self.used
 
     def _is_own(self, array: Value) -> bool:
-        while array.op is not None and array.op.code == "slice":
-            array = array.op.args[0]
-        return array in self.own or (array.op is not None and array.op.code in _OWN)
+        return base(array) in self.own or is_made_by(array, *_OWN)
 
     def _touch(self, op: Operation, at: ArrayAt | None) -> None:
         """Take note of an access that is none through the log."""

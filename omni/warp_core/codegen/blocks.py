@@ -188,13 +188,6 @@ def shared_array(memory: Memory, t: FixedArray) -> list[V]:
     return [V(PTR, address), V(PTR, "null"), *(V(I64, str(x)) for x in (*t.shape, *rows))]
 
 
-def is_shared(array: Value) -> bool:
-    """Whether an array is memory that the block shares."""
-    while array.op is not None and array.op.code == "slice":
-        array = array.op.args[0]
-    return array.op is not None and array.op.code == "shared"
-
-
 class BlockAtomics(Atomics):
     """Updates of shared memory: the thread of the machine that runs the block is alone with it."""
 

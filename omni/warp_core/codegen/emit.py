@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..ir.locals import is_made_by
 from ..ir.nodes import Function, Loc, Operation, Value
 from ..ir.ops import WARP
 from ..ir.uniformity import analyze
 from ..lang.types import I32, I64, Array, Scalar, Type
 from .accumulation import Accumulation, accumulation
-from .blocks import BlockAtomics, Blocks, is_shared, whole_warps
+from .blocks import BlockAtomics, Blocks, whole_warps
 from .exits import Accumulator, Join
 from .following import Follower, following
 from .function import EmitOptions, FunctionEmitter, Shared
@@ -117,7 +118,7 @@ class KernelEmitter(FunctionEmitter):
 
     def op_atomic(self, op: Operation) -> None:
         usual = self.atomics
-        if self.blocks and is_shared(op.args[0]):
+        if self.blocks and is_made_by(op.args[0], "shared"):
             self.atomics = BlockAtomics(self.lanes, self.memory)
         super().op_atomic(op)
         self.atomics = usual

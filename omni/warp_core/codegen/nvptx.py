@@ -32,6 +32,7 @@ import re
 from collections.abc import Iterator
 
 from ..ir.blocks import takes_whole_blocks
+from ..ir.locals import is_made_by
 from ..ir.nodes import Function, Loc, Operation, Value
 from ..ir.ops import index_count
 from ..ir.printer import reachable
@@ -232,9 +233,7 @@ class _CudaKernel(CudaBlocks, KernelEmitter):
 
 def _is_own(array: Value) -> bool:
     """Whether an array is memory of the thread's own, or of its block."""
-    while array.op is not None and array.op.code == "slice":
-        array = array.op.args[0]
-    return array.op is not None and array.op.code in ("alloca", "stash", "shared")
+    return is_made_by(array, "alloca", "stash", "shared")
 
 
 def _writes(fn: Function) -> bool:

@@ -1,4 +1,4 @@
-"""Which array values are surely memory of the thread's own, seen through slices."""
+"""Where array values come from: what they are views of, and which are surely memory of the thread's own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,19 @@ from collections.abc import Collection
 from .nodes import Function, Value
 
 _LOOKS = frozenset(("shape", "is_null"))
+
+
+def base(array: Value, through: Collection[str] = ("slice",)) -> Value:
+    """What an array is a view of, behind all operations `through`; itself if it comes from another one."""
+    while array.op is not None and array.op.code in through:
+        array = array.op.args[0]
+    return array
+
+
+def is_made_by(array: Value, *codes: str) -> bool:
+    """Whether an array is, or is a view of, what one of these operations makes."""
+    op = base(array).op
+    return op is not None and op.code in codes
 
 
 def local_arrays(function: Function, accesses: Collection[str] = ("load", "store", "atomic")) -> dict[Value, Value]:

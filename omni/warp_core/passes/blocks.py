@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..ir.locals import base
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import COLLECTIVES, WARP
 from ..ir.uniformity import Facts, analyze
@@ -25,6 +26,7 @@ MOST_THREADS = 1024  # of a block
 ALIGN = 16  # of each shared array
 
 _NAMES = {"barrier": "wp.syncthreads()", "shuffle": "a shuffle", "ballot": "wp.ballot()"}
+_VIEWS = ("slice", "extract")
 _OF_THREADS = frozenset(("tid", "thread_index", "atomic", "alloca", "stash", "shuffle", "ballot"))
 
 
@@ -67,14 +69,18 @@ def _analyze(kernel: Function, visit: Visitor | None = None) -> Facts:
 
 def shared_bytes(kernel: Function) -> int:
     """The shared memory that a block takes."""
-    return sum(-(-op.attr.bytes // ALIGN) * ALIGN for op in kernel.body.walk() if op.code == "shared")
+    return sum(_bytes(op) for op in kernel.body.walk() if op.code == "shared")
+
+
+def _bytes(op: Operation) -> int:
+    return -(-op.attr.bytes // ALIGN) * ALIGN
 
 
 def _check_memory(kernel: Function) -> None:
     total = 0
     for op in kernel.body.ops:
         if op.code == "shared":
-            total += -(-op.attr.bytes // ALIGN) * ALIGN
+            total += _bytes(op)
             if total > SHARED_BYTES:
                 reason = f"with this, the shared arrays of a block take {total} bytes; {SHARED_BYTES} is the most"
                 raise Refusal("too-large", reason, op)
@@ -88,23 +94,17 @@ def _differing(kernel: Function) -> Callable[[Operation], bool]:
         if op.code not in ("store", "atomic", "call"):
             continue
         targets = op.args[:1] if op.code != "call" else op.args if has_effects(op.attr) else []
-        for array in map(_root, targets):
+        for array in (base(a, _VIEWS) for a in targets):
             written.add(array)
             anything |= array not in kernel.params and not _is_own(array)
 
     def differs(op: Operation) -> bool:
         if op.code == "load":
-            array = _root(op.args[0])
+            array = base(op.args[0], _VIEWS)
             return anything or array not in kernel.params or array in written
         return op.code in _OF_THREADS
 
     return differs
-
-
-def _root(array: Value) -> Value:
-    while array.op is not None and array.op.code in ("slice", "extract"):
-        array = array.op.args[0]
-    return array
 
 
 def _is_own(value: Value) -> bool:

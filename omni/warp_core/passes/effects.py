@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..ir.locals import base
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.types import Array, FixedArray, Struct, Type, element, leaves
 from .inline import inline_calls
@@ -50,16 +51,10 @@ def _targets(body: Region, known: dict[Function, tuple[bool, ...]]) -> list[Valu
     found = []
     for op in body.walk():
         if op.code in ("store", "atomic"):
-            found.append(_origin(op.args[0]))
+            found.append(base(op.args[0]))
         elif op.code == "call":
-            found += [_origin(a) for a, w in zip(op.args, _written(op.attr, known)) if w]
+            found += [base(a) for a, w in zip(op.args, _written(op.attr, known)) if w]
     return found
-
-
-def _origin(v: Value) -> Value:
-    while v.op is not None and v.op.code == "slice":
-        v = v.op.args[0]
-    return v
 
 
 class Access(NamedTuple):
