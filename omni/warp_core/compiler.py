@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 from . import config
 from .codegen.target import GpuOptions, Target
 from .ir.nodes import Loc, user_loc
+from .ir.ops import USUAL_BLOCK
 from .lang.errors import (
     CompileError,
     Diagnostic,
@@ -150,7 +151,7 @@ class CompileRequest(NamedTuple):
     adjoint: str = ""
     additions: str = "logged"
     gpu: GpuOptions = GpuOptions()
-    block_dim: int = 256
+    block_dim: int = USUAL_BLOCK
 
     def key(self) -> str:
         """Hash of everything that the artifact depends on, in hexadecimal."""
@@ -393,7 +394,7 @@ def tangent_facts(kernel: Kernel) -> TangentFacts:
     return roomy(find, kernel.subject)
 
 
-def _lowered(kernel: Kernel, debug: bool = False, block_dim: int = 256) -> Any:
+def _lowered(kernel: Kernel, debug: bool = False, block_dim: int = USUAL_BLOCK) -> Any:
     """The IR of a kernel; of a tangent or noting kernel, made from its primal's. Tangents come with all checks."""
     primal = kernel.primal
     if primal is None:
@@ -428,7 +429,8 @@ def _adjoint(request: CompileRequest, fn: Any) -> Any:
 def _refuse_blocks(subject: str, fn: Any) -> None:
     if fn.block_dim:
         reason = "kernels that work in blocks of threads (wp.shared_array, wp.syncthreads, …) have no gradient yet"
-        raise CompileError(subject, [Diagnostic("gradient", reason, _place(fn.loc))])
+        way_out = "launch it with record_tape=False if nothing has to flow through it"
+        raise CompileError(subject, [Diagnostic("gradient", reason, _place(fn.loc), help=way_out)])
 
 
 def report_refusal(subject: str, why: Refusal) -> CompileError:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from ..ir.ops import USUAL_BLOCK
+
 
 @dataclass(frozen=True)
 class Target:
@@ -60,7 +62,7 @@ class GpuOptions(NamedTuple):
             when it loads the kernel.
     """
 
-    block_dim: int = 256
+    block_dim: int = USUAL_BLOCK
     max_registers: int = 0
     aligned: bool = False
     disjoint: bool = False

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..ir.nodes import Function as IrFunction
 from ..ir.nodes import Loc, Value
+from ..ir.ops import USUAL_BLOCK
 from ..lang.annotations import evaluate_for, type_or_none
 from ..lang.errors import Diagnostic
 from ..lang.generics import is_generic, spell, substitute
@@ -45,7 +46,6 @@ class Instance:
     customised: bool = False  # whether what the user gave for differentiating it has been lowered
 
 
-DEFAULT_BLOCK = 256  # threads in a block where a launch does not say
 MAX_DEPTH = 64  # functions that call each other with ever new argument types would never end
 
 NOTHING = flatten(Static(None))[0]
@@ -54,7 +54,7 @@ NOTHING = flatten(Static(None))[0]
 class Session:
     """Everything shared while one kernel, or one library function, is lowered."""
 
-    def __init__(self, instantiate: Callable[..., Instance], quiet: bool = False, block_dim: int = DEFAULT_BLOCK):
+    def __init__(self, instantiate: Callable[..., Instance], quiet: bool = False, block_dim: int = USUAL_BLOCK):
         self._instantiate = instantiate
         self.diagnostics: list[Diagnostic] = []
         self.warnings: dict[tuple[str, int, str], str] = {}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.nodes import Function as IrFunction
+from ..ir.ops import USUAL_BLOCK
 from ..lang.errors import CompileError, InternalError, compile_error
 from ..lang.generics import Reference, is_generic, plain, unify
 from ..lang.kernel import Function, Kernel
@@ -29,13 +30,13 @@ from . import (  # noqa: F401 - they fill the tables
     statements,
 )
 from .context import Refused
-from .instances import DEFAULT_BLOCK, Instance, Session
+from .instances import Instance, Session
 from .library import instantiate
 from .notices import tell
 from .overloads import Match
 
 
-def lower_kernel(kernel: Kernel, block_dim: int = DEFAULT_BLOCK) -> IrFunction:
+def lower_kernel(kernel: Kernel, block_dim: int = USUAL_BLOCK) -> IrFunction:
     """The IR of a kernel. `block_dim` is how many threads a block has, for kernels that work in blocks.
 
     Raises:
@@ -56,7 +57,7 @@ def local_types(definition: Kernel | Function, types: tuple[Type, ...] | None = 
 
 
 def _lower(
-    definition: Kernel | Function, types: tuple[Type, ...] | None, is_kernel: bool, block_dim: int = DEFAULT_BLOCK
+    definition: Kernel | Function, types: tuple[Type, ...] | None, is_kernel: bool, block_dim: int = USUAL_BLOCK
 ) -> Instance:
     session = Session(instantiate, block_dim=block_dim)
     subject = definition.subject

@@ -78,6 +78,7 @@ ATOMIC_KINDS = ("add", "sub", "min", "max", "and", "or", "xor", "exch", "cas")
 # there is no such lane, a thread gets its own value.
 SHUFFLE_KINDS = ("lane", "up", "down", "xor")
 WARP = 32  # threads
+USUAL_BLOCK = 256  # threads of a block, if a launch does not say; native/python/launch.cpp has it too
 # What all threads of a block do together.
 COLLECTIVES = frozenset(("barrier", "shuffle", "ballot"))
 # What only kernels that are launched in blocks can do.

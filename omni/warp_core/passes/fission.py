@@ -12,15 +12,14 @@ segments hand on, if it differs between threads, lies in slots too. Start with `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from ..ir.clone import copy_function
 from ..ir.nodes import Function, Loc, Operation, Region, Value
-from ..ir.ops import BREAKABLE, OPS, result_type
+from ..ir.ops import BREAKABLE, OPS
 from ..lang.errors import Refusal
 from ..lang.types import BOOL, MAX_NDIM, VOID, Array, FixedArray, Type, leaves
 from .blocks import shared_bytes, uniform_facts
 from .dce import dce, has_effects
+from .segments import Segment, ended, exits, holding_segments, last_segment, make, region_of, to_breaks, truth
 
 MEMORY = 1 << 21  # bytes on the stack for a block: shared arrays, and slots
 _SLOW = frozenset(("libm", "sqrt", "div", "rem", "floordiv"))  # not computed again for integers' sake either
@@ -39,52 +38,12 @@ def split(kernel: Function) -> Function:
     return new
 
 
-def make(code: str, args: Sequence[Value] = (), attr: object = None, loc: Loc | None = None) -> Operation:
-    """An operation with one result, or none."""
-    op = Operation(code, list(args), attr, loc)
-    op.results = (Value(result_type(code, [a.type for a in args], attr), op),)
-    return op
-
-
-class Segment:
-    """Code between two barriers. `seen` is what values of other segments are called here."""
-
-    def __init__(self, ops: list[Operation], repeats: bool):
-        self.ops, self.repeats = ops, repeats
-        self.head: list[Operation] = []
-        self.behind: dict[Operation, list[Operation]] = {}
-        self.seen: dict[Value, Value] = {}
-        self._index: Value | None = None
-        self.op = Operation("threads", [], None, ops[0].loc)
-
-    @property
-    def index(self) -> Value:
-        """The index of the thread."""
-        if self._index is None:
-            self._index = self.first(make("thread_index"))
-        return self._index
-
-    def first(self, op: Operation) -> Value:
-        """Put `op` before all others."""
-        self.head.append(op)
-        return op.result
-
-    def walk(self) -> Iterator[Operation]:
-        return Region.walk(_region(self.ops))
-
-
-def _region(ops: list[Operation]) -> Region:
-    region = Region()
-    region.ops = ops
-    return region
-
-
 class _Splitter:
     def __init__(self, kernel: Function):
         self.kernel, self.size = kernel, kernel.block_dim
         facts = uniform_facts(kernel)
         self.varying, self.divergent = facts.varying, facts.divergent
-        self.around = _holding_segments(kernel.body, facts.divergent)
+        self.around = holding_segments(kernel.body, facts.divergent)
         self.segments: list[Segment] = []
         self.slots: dict[Value, Value] = {}  # of values that differ between threads
         self.given: dict[Operation, list[Value]] = {}  # the operands that operations had at first
@@ -94,7 +53,7 @@ class _Splitter:
     def run(self) -> None:
         body = self.kernel.body
         returns = [op for op in body.walk() if op.code == "return" and op in self.divergent]
-        if not _last_segment(body, self.around).issuperset(returns):
+        if not last_segment(body, self.around).issuperset(returns):
             self.gone = self.slot(BOOL)
         body.ops = self.region(body, None, [], False)
         owners = {v: s for s in self.segments for op in s.ops for v in op.results}
@@ -152,17 +111,17 @@ class _Splitter:
         thread leaves for itself.
         """
         first = next((i for i, op in enumerate(region.ops) if self.some_leave(op)), None)
-        if first is None or any(op.code == "barrier" for op in _region(region.ops[first:]).walk()):
+        if first is None or any(op.code == "barrier" for op in region_of(region.ops[first:]).walk()):
             return
         inner = Operation("block", [], None, region.ops[first].loc)
-        inner.regions = (_region(region.ops[first:]),)
+        inner.regions = (region_of(region.ops[first:]),)
         inner.results = tuple(Value(r.type, inner, i) for i, r in enumerate(owner.results))
         region.ops[first:] = [inner, Operation("yield", list(inner.results), None, inner.loc)]
 
     def some_leave(self, op: Operation) -> bool:
         """Whether some threads leave what is directly around `op` inside it."""
-        exits = (e for region in op.regions for e in _exits(region, int(op.code in BREAKABLE)))
-        return any(inner in self.divergent and (inner.attr or 0) == depth for inner, depth in exits)
+        found = (exit for region in op.regions for exit in exits(region, int(op.code in BREAKABLE)))
+        return any(inner in self.divergent and (inner.attr or 0) == depth for inner, depth in found)
 
     def is_done_once(self, op: Operation) -> bool:
         """Whether a block does `op` once for all of its threads."""
@@ -217,7 +176,8 @@ class _Splitter:
 
     def slot_for(self, value: Value, op: Operation) -> Value:
         if any(isinstance(leaf, Array) for _, leaf in leaves(value.type)):
-            raise Refusal("unsupported", "an array that threads of a block choose is used behind a barrier", op)
+            reason = "an array that threads of a block choose is used behind a barrier"
+            raise Refusal("unsupported", reason, op, help="choose it again behind the barrier")
         return self.slot(value.type, op.loc)
 
     def leave(self, end: Operation, owner: Operation | None, frames: list[Operation]) -> list[Operation]:
@@ -274,7 +234,8 @@ class _Splitter:
                 args = [self.seen(a, segment, owners) for a in self.given[op]]
                 return segment.first(make(op.code, args, op.attr, op.loc))
         if has_arrays:
-            raise Refusal("unsupported", "an array that a thread has read from memory is used behind a barrier", op)
+            reason = "an array that a thread has read from memory is used behind a barrier"
+            raise Refusal("unsupported", reason, op, help="read it again behind the barrier")
         if value not in self.slots:
             assert op is not None
             self.slots[value] = self.slot(value.type, op.loc)
@@ -301,16 +262,15 @@ class _Splitter:
     def _share(self, op: Operation, users: list[Segment]) -> None:
         t: FixedArray = op.attr
         if t.ndim == MAX_NDIM:
-            raise Refusal(
-                "unsupported", f"a local array of {MAX_NDIM} dimensions is used on both sides of a barrier", op
-            )
+            reason = f"a local array of {MAX_NDIM} dimensions is used on both sides of a barrier"
+            raise Refusal("unsupported", reason, op, help="give it fewer dimensions")
         whole = make("shared", attr=FixedArray(t.dtype, (*t.shape, self.size)), loc=op.loc)
         self.made.append(whole)
         for segment in users:
             operations = [*segment.head, *segment.walk()]
             if any(o.code == "call" and op.result in o.args for o in operations):
-                what = "a local array that is passed to a function is used on both sides of a barrier"
-                raise Refusal("unsupported", what, op)
+                reason = "a local array that is passed to a function is used on both sides of a barrier"
+                raise Refusal("unsupported", reason, op, help="make one for each side")
             index = segment.index
             view = make("slice", (whole.result, index), ":" * t.ndim + "i", op.loc)
             for o in operations:
@@ -330,13 +290,13 @@ class _Splitter:
         ops = [*segment.head, *ops]
         if self.gone is not None:
             ops = self.staying(ops)
-        segment.op.regions = (_ended(ops),)
+        segment.op.regions = (ended(ops),)
 
     def leaving(self, segment: Segment, ops: list[Operation]) -> list[Operation]:
         """`return` leaves the segment."""
-        _to_breaks(_region(ops), 0, self.gone, segment)
+        to_breaks(region_of(ops), 0, self.gone, segment)
         block = Operation("block", [], None, segment.op.loc)
-        block.regions = (_ended(ops),)
+        block.regions = (ended(ops),)
         return [block]
 
     def staying(self, ops: list[Operation]) -> list[Operation]:
@@ -345,83 +305,22 @@ class _Splitter:
         index = make("thread_index")
         gone = make("load", (self.gone, index.result), ())
         branch = Operation("if", [gone.result])
-        branch.regions = (_ended([]), _ended(ops))
+        branch.regions = (ended([]), ended(ops))
         return [index, gone, branch]
 
     def all_here(self) -> Operation:
         """At first no thread has returned."""
         assert self.gone is not None
-        no = Operation("const", [], False)
-        no.results = (Value(BOOL, no),)
-        index = make("thread_index")
+        no, index = truth(False), make("thread_index")
         start = Operation("threads", [])
-        start.regions = (_ended([no, index, make("store", (self.gone, index.result, no.result), ())]),)
+        start.regions = (ended([no, index, make("store", (self.gone, index.result, no.result), ())]),)
         return start
 
 
 def _refuse_exits(op: Operation) -> None:
     """Some threads cannot leave what the block does once."""
     for region in op.regions:
-        for inner, depth in _exits(region, int(op.code in BREAKABLE)):
+        for inner, depth in exits(region, int(op.code in BREAKABLE)):
             if (inner.attr or 0) >= depth:
                 reason = "only some threads of a block may leave here what has a barrier in it"
                 raise Refusal("divergence", reason, inner, help="put what follows into an `else`")
-
-
-def _exits(region: Region, depth: int) -> Iterator[tuple[Operation, int]]:
-    for op in region.ops:
-        if op.code in ("break", "continue"):
-            yield op, depth
-        for inner in op.regions:
-            yield from _exits(inner, depth + (op.code in BREAKABLE))
-
-
-def _ended(ops: list[Operation]) -> Region:
-    """A region that ends with nothing to hand on, unless it has an end."""
-    if ops and OPS[ops[-1].code].terminator:
-        return _region(ops)
-    return _region([*ops, Operation("yield", [])])
-
-
-def _to_breaks(region: Region, depth: int, gone: Value | None, segment: Segment) -> None:
-    """Turn each `return` into a `break` out of `depth` breakable operations and the one around them all."""
-    ops: list[Operation] = []
-    for op in region.ops:
-        for inner in op.regions:
-            _to_breaks(inner, depth + (op.code in BREAKABLE), gone, segment)
-        if op.code == "return":
-            if gone is not None:
-                yes = Operation("const", [], True)
-                yes.results = (Value(BOOL, yes),)
-                ops += [yes, make("store", (gone, segment.index, yes.result), (), op.loc)]
-            op.code, op.attr = "break", depth
-        ops.append(op)
-    region.ops[:] = ops
-
-
-def _holding_segments(body: Region, divergent: set[Operation]) -> set[Operation]:
-    """The operations with barriers inside, and those in which all threads leave such an operation, or the kernel."""
-    found = {op for op in body.walk() if any(o.code == "barrier" for r in op.regions for o in r.walk())}
-
-    def visit(region: Region, around: list[Operation], frames: list[Operation]) -> bool:
-        more = False
-        for op in region.ops:
-            if op.code in ("break", "continue", "return") and op not in divergent:
-                target = None if op.code == "return" else frames[-1 - (op.attr or 0)]
-                if target is None or target in found:
-                    crossed = around if target is None else around[around.index(target) + 1 :]
-                    more |= not found.issuperset(crossed)
-                    found.update(crossed)
-            for inner in op.regions:
-                more |= visit(inner, [*around, op], [*frames, op] if op.code in BREAKABLE else frames)
-        return more
-
-    while visit(body, [], []):
-        pass
-    return found
-
-
-def _last_segment(body: Region, around: set[Operation]) -> set[Operation]:
-    """All operations that nothing but one segment of the kernel's own body follows."""
-    last = max((i for i, op in enumerate(body.ops) if op.code == "barrier" or op in around), default=-1)
-    return {inner for op in body.ops[last + 1 :] for inner in _region([op]).walk()}

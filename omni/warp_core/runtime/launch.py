@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .. import _native, config
+from ..ir.ops import USUAL_BLOCK
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel
 from ..lang.types import Array, indexed_array
@@ -20,7 +21,7 @@ from .device import CPU, Device, device_of, get_device
 from .generic import instance_for, remember
 from .gpu_plans import shared_array as shared_on_gpu
 from .host_copies import HostCopies
-from .plans import STRIDED, USUAL_BLOCK, Options, as_indexed, options_for, plan_for, shared_array, works_in_blocks
+from .plans import STRIDED, Options, as_indexed, options_for, plan_for, shared_array, works_in_blocks
 from .stream import ScopedStream, Stream
 
 __all__ = ["Launch", "init", "launch", "launch_tiled"]
@@ -65,7 +66,7 @@ def _launch(
         record_cmd: return a `Launch` that repeats this launch quickly, instead of running it. Its method `launch` takes
             a stream.
         record_tape: whether a tape that records takes note of this launch.
-        max_blocks: accepted; of no effect on the CPU.
+        max_blocks: accepted; has no effect.
         block_dim: how many threads a block has, 1 to 1024. On the CPU it makes a difference only to kernels that work
             in blocks (`wp.thread_index`, `wp.syncthreads`, …). Where threads of a block share memory or wait for each
             other, the number of threads must be a multiple of it.

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..front.digest import PACKAGE, digest, names_of
 from ..front.lower import lower_function
+from ..ir.ops import USUAL_BLOCK
 from ..lang.errors import CompileError
 from ..lang.inference import type_of_value
 from ..lang.kernel import Function, Kernel, kernel_from_source
@@ -32,7 +33,7 @@ from .dtypes import Element
 from .dtypes import element as element_of_type
 from .indexed import indexedarray
 from .launch import launch
-from .plans import USUAL_BLOCK, lock
+from .plans import lock
 
 __all__ = ["map"]
 

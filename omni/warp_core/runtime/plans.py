@@ -22,6 +22,7 @@ from .. import _native, config
 from ..codegen.target import GpuOptions, cuda, host
 from ..compiler import Artifact, CompileRequest, compile
 from ..front import digest, notices
+from ..ir.ops import USUAL_BLOCK
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.structs import spell
 from ..lang.types import Array, Type, indexed_array, leaves
@@ -34,7 +35,6 @@ from .indexed import indexedarray
 
 MODULE_OPTIONS = "__warp_core_options__"  # the global name under which a module keeps its options
 STRIDED, FLAT, ATOMIC = 1, 2, 4  # bits of a variant, as native/python/plan.h has them
-USUAL_BLOCK = 256  # threads of a block, if a launch does not say, as in native/python/launch.cpp
 
 
 class Options(NamedTuple):

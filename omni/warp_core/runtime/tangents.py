@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 from ..autodiff.tangent_values import carries
 from ..compiler import TangentFacts, tangent_facts
+from ..ir.ops import USUAL_BLOCK
 from ..lang.kernel import Kernel, on_redefinition
 from . import backward
 from .array import array
@@ -21,7 +22,6 @@ from .device import Device, get_device
 from .generic import instance_for
 from .launch import _check_kernel, _sequence, launch
 from .memory import copy, merged, overlap, span_of
-from .plans import USUAL_BLOCK
 from .shadows import Shadows, arrays_in, pairs, tangent_value
 from .views import identity
 

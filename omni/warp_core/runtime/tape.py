@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import _native, config
 from ..autodiff.leaves import is_active
+from ..ir.ops import USUAL_BLOCK
 from ..lang.types import Scalar
 from . import capture, everyday, memory, places, recording, seals, views
 from .array import array
@@ -16,7 +17,6 @@ from .cuts import Cut, Cuts
 from .device import Device, get_device
 from .kept import Keeper
 from .places import Place
-from .plans import USUAL_BLOCK
 from .progress import Bar
 from .scopes import Scopes
 from .sums import add
