@@ -849,7 +849,7 @@ def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), o
         record_cmd: return a `Launch` that repeats this launch quickly, instead of running it. Its method `launch` takes
             a stream.
         record_tape: whether a tape that records takes note of this launch.
-        max_blocks: accepted; of no effect on the CPU.
+        max_blocks: accepted; has no effect.
         block_dim: how many threads a block has, 1 to 1024. On the CPU it makes a difference only to kernels that work
             in blocks (`wp.thread_index`, `wp.syncthreads`, …). Where threads of a block share memory or wait for each
             other, the number of threads must be a multiple of it.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..ir.locals import base
 from ..ir.nodes import Function, Operation, Value
 from ..lang.types import Array
 from ..passes.dce import dce
@@ -98,11 +99,10 @@ class _Search:
 
     def _gradient(self, value: Value) -> _Params | None:
         """The parameters whose gradient, or a view of it, a value may be; None if it is no gradient."""
-        while value.op is not None and value.op.code == "slice":
-            value = value.op.args[0]
-        if value.op is None or value.op.code != "grad":
+        op = base(value).op
+        if op is None or op.code != "grad":
             return None
-        array = value.op.args[0]
+        array = op.args[0]
         source = origin(array)
         if source is not None:
             return frozenset(i for i, p in enumerate(self._params) if p is source)

@@ -63,8 +63,8 @@ def gradcheck(
         raise_exception: Raise if an entry does not pass, instead of returning False.
         input_output_mask: As for `jacobian`.
         device: As for `jacobian`.
-        max_blocks: Accepted; of use with a GPU only.
-        block_dim: Accepted; of use with a GPU only.
+        max_blocks: Accepted; has no effect.
+        block_dim: For a kernel, how many threads a block has, as for `wp.launch`.
         max_inputs_per_var: How many components of each input to check, all if not positive.
         max_outputs_per_var: How many components of each output to check, all if not positive.
         plot_relative_error: Draw the relative errors, see `jacobian_plot`.

@@ -39,8 +39,8 @@ def jacobian_fd(
         outputs: As for `jacobian`.
         input_output_mask: As for `jacobian`.
         device: As for `jacobian`.
-        max_blocks: Accepted; of use with a GPU only.
-        block_dim: Accepted; of use with a GPU only.
+        max_blocks: Accepted; has no effect.
+        block_dim: For a kernel, how many threads a block has, as for `wp.launch`.
         max_inputs_per_var: How many components of each input to change, all if not positive; the columns of the others
             are NaN.
         eps: The step to both sides. If left out, for a component x the cube root of the precision of its type (0.005

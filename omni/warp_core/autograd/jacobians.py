@@ -53,8 +53,8 @@ def jacobian(
         input_output_mask: Pairs (input, output) to differentiate, by position or by the name of the parameter; the
             outputs of a Python function are called output_0, output_1, … All pairs if left out.
         device: Where to run; by default the current device.
-        max_blocks: Accepted; of use with a GPU only.
-        block_dim: Accepted; of use with a GPU only.
+        max_blocks: Accepted; has no effect.
+        block_dim: For a kernel, how many threads a block has, as for `wp.launch`.
         max_outputs_per_var: How many components of each output to differentiate, all if not positive; the rows of the
             others are NaN.
         plot_jacobians: Draw them, see `jacobian_plot`.

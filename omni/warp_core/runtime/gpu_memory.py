@@ -18,6 +18,8 @@ from .device import CPU, get_cuda_devices, why_no_gpu
 
 driver = _native.cuda
 
+RESERVED = 5  # attribute of a pool: the bytes that it holds
+
 live: Counter[Any] = Counter()  # bytes of allocations in use, by device
 
 
@@ -62,15 +64,12 @@ def _allocate_apart(device: Any, nbytes: int, pooled: bool) -> int:
 
 def _no_room(device: Any, nbytes: int) -> str:
     free, total = driver.memory_info(device.context)
-    held = driver.pool_attribute(device.ordinal, _RESERVED) if device.is_mempool_supported else 0
+    held = driver.pool_attribute(device.ordinal, RESERVED) if device.is_mempool_supported else 0
     return (
         f"{device} has no room for {nbytes} bytes: {free} of its {total} bytes are free, arrays take {live[device]}, "
         f"its memory pool holds {held}. Let go of arrays, or of graphs and tapes that keep some; the rest belongs to "
         "other libraries and processes. The device can be used as before"
     )
-
-
-_RESERVED = 5  # attribute of a pool: the bytes that it holds
 
 
 def _release(device: Any, ptr: int, nbytes: int, pooled: bool) -> None:

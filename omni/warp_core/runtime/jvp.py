@@ -33,11 +33,11 @@ def jvp(function: Any, *args: Any, **kwargs: Any) -> Any:
     It is computed in forward mode, beside the values, at about twice to three times the cost of these and whatever the
     number of outputs; nothing is recorded. There are three forms.
 
-    `jvp(kernel, dim, inputs, outputs=(), tangents=None, device=None)` launches a kernel. `tangents` is a list beside
-    `inputs` and `outputs`, with None for what does not change, or a dict from arguments, their names or indices to
-    tangents. The tangent of an array is an array of the same shape, dtype and device; that of a number, vector or
-    struct is a value like it.
-    Tangents given for arrays that the kernel writes are updated in place, others begin at zero.
+    `jvp(kernel, dim, inputs, outputs=(), tangents=None, device=None, block_dim=256)` launches a kernel, as `wp.launch`
+    does. `tangents` is a list beside `inputs` and `outputs`, with None for what does not change, or a dict from
+    arguments, their names or indices to tangents. The tangent of an array is an array of the same shape, dtype and
+    device; that of a number, vector or struct is a value like it. Tangents given for arrays that the kernel writes are
+    updated in place, others begin at zero.
 
     `jvp(function, primals, tangents)` calls a function of Python with `primals`, arrays or structs of arrays, and
     follows the launches, copies and fills that it makes. Nothing that it computes otherwise, as by NumPy, is followed.

@@ -35,7 +35,7 @@ __all__ = [
 driver = _native.cuda
 DeviceLike = Device | str | None
 
-_THRESHOLD, _RESERVED, _RESERVED_HIGH, _USED, _USED_HIGH = 4, 5, 6, 7, 8  # attributes of pools
+_THRESHOLD, _RESERVED_HIGH, _USED, _USED_HIGH = 4, 6, 7, 8  # attributes of pools
 
 
 class MemoryReport(NamedTuple):
@@ -65,6 +65,9 @@ def get_memory_report(device: DeviceLike = None) -> MemoryReport:
     Args:
         device: the GPU; by default the current device.
 
+    Returns:
+        The numbers of bytes, with names; as a string, a line to print.
+
     Raises:
         RuntimeError: the device is no GPU.
 
@@ -74,7 +77,7 @@ def get_memory_report(device: DeviceLike = None) -> MemoryReport:
     found: Any = get_device(device)
     if not found.is_cuda:
         raise RuntimeError(f"memory reports are of GPUs, and {found} is none")
-    numbers = (_USED, _USED_HIGH, _RESERVED, _RESERVED_HIGH)
+    numbers = (_USED, _USED_HIGH, gpu_memory.RESERVED, _RESERVED_HIGH)
     pool = [driver.pool_attribute(found.ordinal, n) if found.is_mempool_supported else 0 for n in numbers]
     return MemoryReport(gpu_memory.live[found], *pool, *driver.memory_info(found.context))
 
