@@ -128,16 +128,13 @@ def runlength_encode(
         source = source._copied()
     if run_count is None:
         capture.refuse("a number of runs (give run_count=)")
-    if source.device.is_cuda:
-        counted = temporary(source, 1, I32) if run_count is None else run_count.flatten()[:1]
-        gpu_runs.runlength_encode(source, count, run_values, run_lengths, counted)
-        return int(counted.numpy()[0]) if run_count is None else run_count
-    if run_count is None:
-        return _native.runlength_encode(source, count, run_values, run_lengths)
-    counted = run_count.flatten()[:1]
+    counted = temporary(source, 1, I32) if run_count is None else run_count.flatten()[:1]
     written = [run_values, run_lengths, counted]
-    capture.call(_encode, source, count, *written, label=f"run lengths of {count}", writes=written)
-    return run_count
+    if source.device.is_cuda:
+        gpu_runs.runlength_encode(source, count, *written)
+    else:
+        capture.call(_encode, source, count, *written, label=f"run lengths of {count}", writes=written)
+    return int(counted.numpy()[0]) if run_count is None else run_count
 
 
 def _encode(source: array, count: int, run_values: array, run_lengths: array, run_count: array) -> None:
