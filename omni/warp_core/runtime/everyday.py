@@ -81,24 +81,9 @@ def remember(step: Recorded) -> None:
 def taping(recipe: Recipe, dim: Any, args: list[Any]) -> Recorded | None:
     """Record a launch that is about to run; None if it is not like the one that the recipe is from."""
     tape = recording.tape()
-    if tape is None or tape.cuts or recipe.epoch != _epoch[0]:
-        return None
-    if recipe.enable_backward is not recipe.kernel.enable_backward:
-        return None
-    if len(args) != len(recipe.arrays) + len(recipe.values):
+    if tape is None or tape.cuts or not _fits(recipe, args):
         return None
     arrays = [args[i] for i in recipe.arrays]
-    for a in arrays:
-        if type(a) is not array:
-            return None
-    for i in recipe.values:
-        if type(args[i]) not in _PLAIN:
-            if not hasattr(type(args[i]), "__wc_type__"):
-                return None
-            args[i] = copy.copy(args[i])  # it may change until backward
-    for i in recipe.results:
-        if args[i]._grad is None:
-            return None
     if not _native.everyday(arrays):
         return None
     active = [a for a in arrays if a._grad is not None]
@@ -121,6 +106,23 @@ def taping(recipe: Recipe, dim: Any, args: list[Any]) -> Recorded | None:
     tape.launches.append(step)
     tape.notes.append(place)
     return step
+
+
+def _fits(recipe: Recipe, args: list[Any]) -> bool:
+    """Whether arguments are like those that the recipe is from. Values that may change until backward are copied."""
+    if recipe.epoch != _epoch[0] or recipe.enable_backward is not recipe.kernel.enable_backward:
+        return False
+    if len(args) != len(recipe.arrays) + len(recipe.values):
+        return False
+    for i in recipe.arrays:
+        if type(args[i]) is not array:
+            return False
+    for i in recipe.values:
+        if type(args[i]) not in _PLAIN:
+            if not hasattr(type(args[i]), "__wc_type__"):
+                return False
+            args[i] = copy.copy(args[i])
+    return all(args[i]._grad is not None for i in recipe.results)
 
 
 def taped(step: Recorded) -> None:
