@@ -7,8 +7,6 @@ import pytest
 
 import omni.warp_core as wp
 
-pytestmark = pytest.mark.cpu
-
 
 @pytest.fixture(params=["release", "interpret"])
 def mode(request, monkeypatch):
@@ -50,6 +48,7 @@ def test_random_streams_advance(mode):
     assert len({*out[0].tolist(), *out[2].tolist()}) == 8
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("x, n, u, truth, big", [(1.25, -3, 200, True, -(2**40)), (math.inf, 3, 1, False, 2**40)])
 def test_printf_formats_as_c_does(mode, capsys, x, n, u, truth, big):
     wp.launch(show, 1, [x, n, u, truth, big, 122])
@@ -58,6 +57,7 @@ def test_printf_formats_as_c_does(mode, capsys, x, n, u, truth, big):
     assert capsys.readouterr().out == integers + FLOATS % (x, x, x, x, x, truth)
 
 
+@pytest.mark.cpu
 def test_recorded_launches(mode):
     x, y = wp.zeros((2, 3)), np.zeros((2, 3), np.float32)
     command = wp.launch(fill, (2, 3), [x, 1.0, (1, 0, 0)], record_cmd=True)
@@ -101,6 +101,7 @@ def test_arguments_that_do_not_fit_are_named(mode, args, error, name):
         wp.launch(fill, (1, 1), args)
 
 
+@pytest.mark.cpu
 def test_read_only_memory_is_not_written(mode):
     with pytest.raises(ValueError, match="read-only"):
         wp.launch(fill, (1, 1), [READ_ONLY, 1.0, (0, 0, 0)])
