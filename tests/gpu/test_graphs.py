@@ -378,6 +378,7 @@ def test_pictures(gpu, tmp_path):
         lambda x: x.numpy(),
         lambda x: x.list(),
         lambda x: x[0],
+        lambda x: str(x),
         lambda x: x.to("cpu"),
         lambda x: wp.synchronize(),
         lambda x: wp.synchronize_device(),

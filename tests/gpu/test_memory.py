@@ -54,6 +54,52 @@ def test_copies_go_on_while_the_program_does(gpu, simulated):
     assert simulated.simulator_pending(gpu.ordinal) == 0
 
 
+def pinned_and_its_graph():
+    host, there, back = (wp.zeros(4, dtype=float, device=d, pinned=d == "cpu") for d in ("cpu", None, "cpu"))
+    with wp.ScopedCapture() as inner:
+        wp.copy(there, host)
+    with wp.ScopedCapture() as capture:
+        wp.capture_launch(inner.graph)
+        wp.launch(double, dim=4, inputs=[there])
+        wp.copy(back, there)
+    return host, back, capture.graph
+
+
+def test_graphs_copy_from_and_to_pinned_memory(gpu):
+    host, back, graph = pinned_and_its_graph()
+    assert back.list() == [0.0] * 4
+    for i in range(1, 5):
+        if i % 2:
+            host.fill_(10.0 * i)
+        else:
+            host.assign([10.0 * i] * 4)
+        wp.capture_launch(graph)
+        assert (back.numpy().tolist() if i < 3 else back.list()) == [20.0 * i] * 4
+    wide, there = wp.zeros(8, dtype=float, device="cpu", pinned=True), wp.zeros(4, dtype=float)
+    with wp.ScopedCapture():
+        with pytest.raises(RuntimeError, match=r"src: an array on the CPU .* must be contiguous"):
+            wp.copy(there, wide[::2])
+        with pytest.raises(RuntimeError, match=r"dest: an array on the CPU .* must be contiguous"):
+            wp.copy(wide[::2], there)
+
+
+def test_pinned_memory_outlives_a_graph_that_runs(gpu, simulated):
+    wp.zeros(1, device="cpu", pinned=True)
+    before = simulated.simulator_pinned()
+    host, back, graph = pinned_and_its_graph()
+    simulated.simulator_stall(20_000)  # nothing is done unless somebody waits
+    try:
+        wp.capture_launch(graph)
+        del host, back, graph
+        gc.collect()
+        assert simulated.simulator_pinned() >= before + 2
+    finally:
+        simulated.simulator_stall(0)
+    wp.synchronize()
+    wp.zeros(1, device="cpu", pinned=True)
+    assert simulated.simulator_pinned() <= before + 1
+
+
 def test_pinned_memory_lives_as_long_as_its_copies(gpu, simulated):
     gc.collect()
     wp.synchronize()

@@ -171,6 +171,7 @@ def test_a_graph_is_part_of_another():
     assert x.list() == [3.0] * 3
 
 
+@pytest.mark.cpu
 def test_other_threads_are_not_captured():
     x, done = wp.zeros(1, dtype=float), []
 
@@ -186,6 +187,7 @@ def test_other_threads_are_not_captured():
     assert done == [[1.0]]
 
 
+@pytest.mark.cpu
 def test_a_failing_kernel_stops_the_graph_and_the_graph_lives_on():
     x = wp.zeros(2, dtype=float)
     wp.config.mode = "debug"
@@ -214,6 +216,7 @@ def test_an_error_in_the_block_ends_the_capture():
     assert x.list() == [1.0, 1.0]
 
 
+@pytest.mark.cpu
 def test_interpreted_launches_are_captured():
     x = wp.zeros(2, dtype=float)
     with wp.ScopedCapture() as capture:
@@ -223,6 +226,7 @@ def test_interpreted_launches_are_captured():
     assert x.list() == [1.0, 1.0]
 
 
+@pytest.mark.cpu
 def test_drawing(tmp_path):
     x, more = wp.zeros(2, dtype=float), wp.zeros(1, dtype=int)
     with wp.ScopedCapture() as capture:
@@ -247,12 +251,22 @@ def test_drawing(tmp_path):
         (lambda: wp.capture_while(wp.zeros(0, dtype=int), print), ValueError, "no elements"),
         (lambda: wp.capture_while(wp.zeros(1, dtype=int), None), TypeError, "while_body"),
         (lambda: wp.capture_debug_dot_print(1, "x"), TypeError, "expected a graph"),
-        (lambda: wp.capture_begin(device="cuda"), (RuntimeError, ValueError), "cuda"),
+        pytest.param(
+            lambda: wp.capture_begin(device="cuda"), (RuntimeError, ValueError), "cuda", marks=pytest.mark.cpu
+        ),
     ],
 )
 def test_mistakes(call, kind, message):
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_a_capture_does_not_end_within_a_condition():
+    x, yes = wp.zeros(1, dtype=float), wp.ones(1, dtype=int)
+    with pytest.raises(RuntimeError, match="a part of a condition is captured here"), wp.ScopedCapture():
+        wp.capture_if(yes, wp.capture_end)
+    x.fill_(3.0)
+    assert x.list() == [3.0]
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ def test_winners_of_an_atomic():
     same(step, x)
 
 
-def test_algorithms_and_products(on_the_cpu):
+def test_algorithms_and_products():
     x = leaf(np.linspace(-1.0, 1.0, 9))
 
     def step():

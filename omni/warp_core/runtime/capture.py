@@ -42,6 +42,11 @@ def innermost() -> Any:
     return current() if current() is not None else getattr(gpu(), "scope", None)
 
 
+def in_part() -> bool:
+    """Whether what this thread captures now is done on a condition."""
+    return len(_mine.graphs) > 1 or bool(getattr(gpu(), "depth", 0))
+
+
 def active() -> bool:
     """Whether any thread captures."""
     return bool(_capturing)

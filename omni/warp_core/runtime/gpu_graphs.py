@@ -120,7 +120,7 @@ class GpuCapture:
         self.scope = object()  # stands for the graph, or for the body of the condition that is captured
         self._keep: list[Any] = []
         self._followed: list[tuple[int, Any]] = []
-        self._depth = 0
+        self.depth = 0  # of conditions
         self._conditional = False
         self._broken = ""
 
@@ -146,7 +146,7 @@ class GpuCapture:
         _native.run_launch(launch)
         self.keep(launch)
         if follow:
-            fixed = self._depth or not launch.threads
+            fixed = self.depth or not launch.threads
             node = 0 if fixed else driver.last_node(device.context, device.stream.cuda_stream)
             self._followed.append((node, launch))
 
@@ -214,7 +214,7 @@ class GpuCapture:
         driver.begin_body(device.context, stream.cuda_stream, body, self.mode)
         self.keep(stream)
         self._conditional = True
-        self._depth += 1
+        self.depth += 1
         scope, self.scope = self.scope, object()
         try:
             with on(stream):
@@ -224,7 +224,7 @@ class GpuCapture:
             raise
         finally:
             self.scope = scope
-            self._depth -= 1
+            self.depth -= 1
             try:
                 driver.end_body(device.context, stream.cuda_stream)
             except driver.Error as why:

@@ -163,6 +163,7 @@ def copy(to: int, to_device: Any, from_: int, from_device: Any, nbytes: int, pin
         return
     stream = device.stream
     if to_device.is_cpu and pinned is None:  # the driver would wait too, but not let Ctrl-C in
+        capture.refuse("reading memory of a GPU", device)
         driver.synchronize_stream(device.context, stream.cuda_stream)
     driver.copy(device.context, to, from_, nbytes, stream.cuda_stream)
     if pinned is not None:

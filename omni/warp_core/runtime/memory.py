@@ -201,11 +201,11 @@ def _copy_with_gpus(dest: Any, src: Any, dest_offset: int, src_offset: int, n: i
     if dest.device is src.device and not (dest.is_contiguous and src.is_contiguous):
         _strided_on_gpu(dest, src._copied() if overlap(dest, src) else src)
         return
+    _check_pinned(dest, src)
     if not src.is_contiguous or overlap(dest, src):
         src = src._copied()
     to = dest if dest.is_contiguous else type(dest)._empty(dest._require_element(), dest.shape, dest.device)
     _keep(to, src)
-    _check_pinned(to, src)
     host = next((a.owner for a in (to, src) if isinstance(a.owner, gpu_memory.Pinned)), None)
     gpu_memory.copy(to._address, to.device, src._address, src.device, n * size, host)
     if to is not dest:
@@ -233,14 +233,18 @@ def _keep(*arrays: Any) -> None:
 
 
 def _check_pinned(dest: Any, src: Any) -> None:
-    """Refuse copies of pageable memory while a GPU captures: when the graph runs, nobody would wait for them."""
+    """Refuse copies of pageable memory while a GPU captures: when the graph runs, nobody would wait for them.
+
+    Nor would anybody close or open gaps on the CPU then.
+    """
     if capture.gpu() is None:
         return
     for name, a in (("dest", dest), ("src", src)):
-        if a.device.is_cpu and not a.pinned:
+        if a.device.is_cpu and not (a.pinned and a.is_contiguous):
+            wrong, mend = ("contiguous", "copy all of it") if a.pinned else ("pinned", "make it with pinned=True")
             raise RuntimeError(
-                f"{name}: an array on the CPU that takes part in a graph of a GPU must be pinned, as it is copied when "
-                "the graph runs: make it with pinned=True"
+                f"{name}: an array on the CPU that takes part in a graph of a GPU must be {wrong}, as it is copied "
+                f"when the graph runs: {mend}"
             )
 
 
