@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "gil.h"
+#include "promises.h"
 #include "py_spans.h"
 #include "warp_core/pool.h"
 
@@ -301,9 +302,16 @@ Grid Plan::grid(PyObject* dim) const {
 
 void Plan::set_entry(int variant, uintptr_t address, nb::object owner) {
     if (variant < 0 || variant >= kVariants)
-        throw nb::value_error("variant is a sum of 1 (strided), 2 (flat) and 4 (atomic)");
+        throw nb::value_error("variant is a sum of 1 (strided), 2 (flat), 4 (atomic) and 8 (promised)");
     entries_[variant] = reinterpret_cast<wc_kernel>(address);
     owners[variant] = std::move(owner);
+}
+
+nb::tuple Plan::variants() const {
+    nb::list found;
+    for (int v = 0; v < kVariants; ++v)
+        if (entries_[v] || gpu_entries_[v].function) found.append(v);
+    return nb::tuple(found);
 }
 
 void Plan::set_accumulation(nb::tuple facts) {
@@ -396,10 +404,27 @@ void Plan::announce_writes(const std::byte* block) const {
 }
 
 void Plan::set_gpu_entry(int variant, const cuda::Entry& entry, nb::object owner, nb::object checked) {
-    if (device_id == 0 || (variant != kInner && variant != kStrided)) throw nb::value_error("no such variant on a GPU");
+    if (device_id == 0 || variant < 0 || (variant & ~(kStrided | kPromised)) != 0)
+        throw nb::value_error("no such variant on a GPU");
     gpu_entries_[variant] = entry;
     owners[variant] = std::move(owner);
     on_checked = std::move(checked);
+}
+
+int Plan::gpu_variant(const std::byte* block, bool strided) const {
+    int plain = strided ? kStrided : kInner;
+    if (!promised) return plain;
+    Promises promises;
+    auto add = [&](const std::byte* at, int ndim, int64_t itemsize, bool written) {
+        wc_array array;
+        std::memcpy(&array, at, sizeof array);
+        promises.add(array, ndim, itemsize, written);
+    };
+    for (const ParamSpec& p : params) {
+        if (p.kind == ArgKind::Array) add(block + p.offset, p.ndim, p.dtype->itemsize, p.writable);
+        for (const ArrayField& f : p.arrays) add(block + p.offset + f.offset, f.ndim, f.itemsize, p.writable);
+    }
+    return promises.kept() ? plain | kPromised : plain;
 }
 
 std::string Plan::launched_as(const Grid& g) const {
@@ -419,7 +444,7 @@ void Plan::run_on_gpu(const std::byte* block, const Grid& g, bool strided) {
 }
 
 void Plan::launch_on_gpu(const std::byte* block, const Grid& g, bool strided) {
-    int chosen = strided ? kStrided : kInner;
+    int chosen = gpu_variant(block, strided);
     const cuda::Entry& entry = gpu_entries_[chosen];
     if (!entry.function) on_missing(chosen);
     if (g.threads == 0) return;
@@ -438,7 +463,7 @@ void Plan::launch_on_gpu(const std::byte* block, const Grid& g, bool strided) {
 
 void Plan::update_node(cuda::GraphExec exec, cuda::GraphNode node, const std::byte* block, const Grid& g,
                        bool strided) {
-    int chosen = strided ? kStrided : kInner;
+    int chosen = gpu_variant(block, strided);
     if (!gpu_entries_[chosen].function) on_missing(chosen);
     if (!node || checked() || g.threads == 0)
         raise(PyExc_RuntimeError,
@@ -530,6 +555,14 @@ nb::tuple layout(const Plan& plan) {
     return nb::tuple(out);
 }
 
+// Whether the arrays among the arguments of a launch, if it may write all of them, share no memory and are aligned.
+bool promised(nb::handle values) {
+    Promises promises;
+    for (nb::handle value : values)
+        if (PyArray* a = as_array(value.ptr())) promises.add(a->view, a->ndim, dtype(a->dtype).itemsize, true);
+    return promises.kept();
+}
+
 nb::tuple written(const Plan& plan) {
     nb::list out;
     for (const ParamSpec& p : plan.params) out.append(p.writable);
@@ -619,13 +652,16 @@ void bind_plans(nb::module_& m) {
         .def_ro("device_id", &Plan::device_id)
         .def_ro("block_dim", &Plan::block_dim)
         .def_rw("whole_blocks", &Plan::whole_blocks)
+        .def_rw("promised", &Plan::promised)
         .def_ro("block_size", &Plan::block_size)
         .def_prop_ro("layout", &layout)
+        .def_prop_ro("variants", &Plan::variants)
         .def_prop_ro("written", &written)
         .def_rw("on_missing", &Plan::on_missing, nb::for_setter(nb::arg("value").none()))
         .def_rw("on_failure", &Plan::on_failure, nb::for_setter(nb::arg("value").none()))
         .def_rw("convert", &Plan::convert, nb::for_setter(nb::arg("value").none()));
     plan_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
+    m.def("promised", &promised, nb::arg("args"));
 }
 
 }  // namespace wc

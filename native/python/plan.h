@@ -53,8 +53,9 @@ struct Grid {
 
 // The compilations of one kernel, a sum of bits. Without kStrided every array has a contiguous inner dimension. With
 // kFlat lanes run over the flattened grid instead of its last dimension. With kAtomic additions are atomic instructions
-// instead of records in a log, for launches that see the memory they add to in another way, too.
-enum Variant : int { kInner = 0, kStrided = 1, kFlat = 2, kAtomic = 4, kVariants = 8 };
+// instead of records in a log, for launches that see the memory they add to in another way, too. With kPromised, on a
+// GPU, arrays are aligned and share no memory (promises.h).
+enum Variant : int { kInner = 0, kStrided = 1, kFlat = 2, kAtomic = 4, kPromised = 8, kVariants = 16 };
 
 // An array among the parameters, or its gradient.
 struct ArrayAt {
@@ -135,6 +136,7 @@ class Plan {
     void check_count(size_t count) const;
     void set_entry(int variant, uintptr_t address, nb::object owner);
     void set_accumulation(nb::tuple facts);
+    nb::tuple variants() const;  // that there is code for
     // The same for a GPU. With `on_checked` launches go there, as (variant, argument block, dimensions, threads).
     void set_gpu_entry(int variant, const cuda::Entry& entry, nb::object owner, nb::object on_checked);
 
@@ -147,6 +149,7 @@ class Plan {
     int device_id;
     int block_dim;              // launches with other blocks have another plan; 0 if blocks make no difference
     bool whole_blocks = false;  // the kernel works in blocks: launches consist of whole ones
+    bool promised = false;      // on a GPU there is code for launches whose arrays are as promised
     int flat_below;  // last dimensions shorter than this waste lanes: long launches with one use the flat variant
     nb::object on_missing, on_failure, convert, on_checked;
     nb::object recipe;  // how Python records everyday launches on a tape
@@ -154,6 +157,7 @@ class Plan {
 
   private:
     int variant(const Grid& grid, bool strided) const;
+    int gpu_variant(const std::byte* block, bool strided) const;
     wc_kernel entry(int variant);
     void run_on_gpu(const std::byte* block, const Grid& grid, bool strided);
     bool checked() const { return on_checked.is_valid() && !on_checked.is_none(); }

@@ -365,7 +365,8 @@ class Plan:
         device_id: 0 is the CPU.
         on_missing: called with a variant that is needed for the first time; must `set_entry` it or raise. Variants are
             sums: 1 for arrays of any strides (else inner dimensions are contiguous), 2 for code whose lanes run over
-            the flattened grid (else over its last dimension), 4 for code that adds atomically (else through a log).
+            the flattened grid (else over its last dimension), 4 for code that adds atomically (else through a log), 8
+            on a GPU for code that relies on what `promised` says.
         on_failure: called with (thread, site, values: list of 64-bit ints, launch dimensions as the kernel indexes
             them) after a launch reported a failure; raises.
         convert: called with (index, value) for array and struct arguments of unknown kind; returns an ArrayBase or a
@@ -416,6 +417,11 @@ class Plan:
     @property
     def block_dim(self) -> int: ...
     whole_blocks: bool  # launches consist of whole blocks
+    promised: bool  # whether there is code for a GPU that relies on what `promised` says
+    @property
+    def variants(self) -> tuple[int, ...]:
+        """Those that there is code for."""
+
     @property
     def block_size(self) -> int: ...
     @property
@@ -462,6 +468,11 @@ class Launch:
     def threads(self) -> int: ...
     @property
     def plan(self) -> Plan: ...
+
+def promised(args: Sequence[Any]) -> bool:
+    """Whether the arrays among the arguments of a launch, if it may write all of them, share no memory, and addresses
+    and strides are multiples of the largest power of two, up to 16, that divides the size of elements.
+    """
 
 def announce_writes(launch: Launch) -> None:
     """Tell who watches memory that a recorded launch may write there."""

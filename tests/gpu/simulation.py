@@ -50,7 +50,7 @@ def install() -> None:
     def simulated(kernel, options, variant=0):
         loaded = load(kernel, options, variant)
         if options.device and not isinstance(loaded, _Twin):
-            cpu = load(kernel, options._replace(device=0), variant | plans.ATOMIC)
+            cpu = load(kernel, options._replace(device=0), variant & plans.STRIDED | plans.ATOMIC)
             return _Twin(loaded.artifact, cpu)
         return loaded
 

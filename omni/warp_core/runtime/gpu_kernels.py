@@ -13,7 +13,6 @@ from .array import array, array1d, array2d
 from .device import Device
 from .generic import instance_for
 from .gpu_memory import Allocation, fill, read
-from .launch import variant_of
 from .plans import options_for, plan_for
 from .sums import is_sum
 from .views import Layout
@@ -56,7 +55,7 @@ def copy(dest: Any, src: Any) -> None:
 def _run(kernel: Kernel, dim: tuple[int, ...], *args: array) -> None:
     """Launch where the arrays are, beside all that records launches; who writes to arrays so tells of it."""
     instance = instance_for(kernel, args)
-    plan = plan_for(instance, options_for(instance, args[0].device), variant_of(args))
+    plan = plan_for(instance, options_for(instance, args[0].device), args)
     capture.run(instance, plan, dim, args)
 
 

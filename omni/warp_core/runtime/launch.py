@@ -21,7 +21,7 @@ from .device import CPU, Device, device_of, get_device
 from .generic import instance_for, remember
 from .gpu_plans import shared_array as shared_on_gpu
 from .host_copies import HostCopies
-from .plans import STRIDED, Options, as_indexed, options_for, plan_for, shared_array, works_in_blocks
+from .plans import Options, as_indexed, options_for, plan_for, shared_array, works_in_blocks
 from .stream import ScopedStream, Stream
 
 __all__ = ["Launch", "init", "launch", "launch_tiled"]
@@ -204,7 +204,7 @@ def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _
 
 def _ready(kernel: Kernel, instance: Kernel, options: Options, args: Sequence[Any]) -> Any:
     """The plan of a launch, which native code then finds by itself."""
-    plan = _plan(instance, options, args)
+    plan = plan_for(instance, options, args)
     if instance is kernel:
         kernel._plan = plan
     else:
@@ -241,22 +241,13 @@ def _check_plain(kernel: Kernel, record_cmd: bool) -> None:
         raise RuntimeError(f"kernel `{kernel.name}`: a tape does not see recorded launches; launch it plainly")
 
 
-def _plan(kernel: Kernel, options: Options, args: Sequence[Any]) -> Any:
-    return plan_for(kernel, options, variant_of(args))
-
-
-def variant_of(args: Sequence[Any]) -> int:
-    """The variant of code that a launch on these arguments needs, as far as these tell."""
-    return STRIDED if any(map(_is_strided, args)) else 0
-
-
 def _exactly(step: backward.Recorded, args: Sequence[Any], interpret: bool) -> None:
     """Run a launch on a tape whose gradient needs what it leaves in arrays."""
     given = [*args, *step.args[len(args) :]]
     if (interpret or config.mode == "interpret") and step.kernel.primal is None:
         _interpret(InterpretedLaunch(step.kernel, step.dim, given, device=step.device), record_cmd=False)
     else:
-        capture.run(step.kernel, _plan(step.kernel, step.forward_options(), given), step.dim, given)
+        capture.run(step.kernel, plan_for(step.kernel, step.forward_options(), given), step.dim, given)
     step.launched()
 
 
@@ -275,12 +266,6 @@ def _sequence(kernel: Kernel, name: str, values: Any) -> Sequence[Any]:
         return ()
     hint = f"; write {name}=[x] for a single argument"
     raise TypeError(f"kernel `{kernel.name}`: {name} must be a list or tuple, got {type(values).__name__}{hint}")
-
-
-def _is_strided(value: Any) -> bool:
-    if isinstance(value, _native.ArrayBase):
-        return not value.inner_contiguous
-    return False
 
 
 def launch_tiled(

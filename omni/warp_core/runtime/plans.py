@@ -1,9 +1,9 @@
 """Kernels ready to run: compiled or taken from the cache, loaded, and held by a native plan.
 
-`plan_for` gives the plan of a kernel under the current options. A plan has code for up to eight variants, each compiled
-when a launch first needs it: STRIDED for arrays whose inner dimension is not contiguous, FLAT for grids whose last
-dimension is shorter than a group of lanes, ATOMIC where what the kernel adds to overlaps with other arrays, and their
-combinations.
+`plan_for` gives the plan of a kernel under the current options. A plan has code for some variants, each compiled when a
+launch first needs it: STRIDED for arrays whose inner dimension is not contiguous; on a CPU FLAT for grids whose last
+dimension is shorter than a group of lanes, ATOMIC where what the kernel adds to overlaps with other arrays; on a GPU
+PROMISED where arrays are aligned and share no memory; and their combinations.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
@@ -34,7 +34,7 @@ from .device import CPU, Device, device_of
 from .indexed import indexedarray
 
 MODULE_OPTIONS = "__warp_core_options__"  # the global name under which a module keeps its options
-STRIDED, FLAT, ATOMIC = 1, 2, 4  # bits of a variant, as native/python/plan.h has them
+STRIDED, FLAT, ATOMIC, PROMISED = 1, 2, 4, 8  # bits of a variant, as native/python/plan.h has them
 
 
 class Options(NamedTuple):
@@ -128,8 +128,13 @@ def forget_definitions() -> None:
         _in_blocks.clear()
 
 
-def plan_for(kernel: Kernel, options: Options, variant: int = 0) -> Any:
-    """The native plan of `kernel`, made on the first call. `variant` is the one that is needed first.
+def may_promise(options: Options) -> bool:
+    """Whether there is code that relies on arrays being aligned and apart: on GPUs, but for adjoints and debug mode."""
+    return bool(options.device) and not options.adjoint and not options.debug
+
+
+def plan_for(kernel: Kernel, options: Options, args: Sequence[Any] = ()) -> Any:
+    """The native plan of `kernel`, made on the first call with code for these arguments.
 
     Raises:
         CompileError: the kernel has mistakes.
@@ -140,9 +145,16 @@ def plan_for(kernel: Kernel, options: Options, variant: int = 0) -> Any:
     with lock:
         if options not in kernel._plans:
             maker = _GpuMaker if options.device else _Maker
-            kernel._plans[options] = maker(kernel, options).make(variant)
+            kernel._plans[options] = maker(kernel, options).make(_variant_of(args, options))
             _planned.add(kernel)
         return kernel._plans[options]
+
+
+def _variant_of(args: Sequence[Any], options: Options) -> int:
+    """The variant of code that a launch on these arguments needs, as far as these tell; native code knows exactly."""
+    strided = any(isinstance(value, _native.ArrayBase) and not value.inner_contiguous for value in args)
+    promised = may_promise(options) and _native.promised(args)
+    return (STRIDED if strided else 0) | (PROMISED if promised else 0)
 
 
 def choices_of(kernel: Kernel, open_params: list[int]) -> Any:
@@ -168,7 +180,11 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
         contract=target.fma and not options.exact,
         adjoint=options.adjoint,
         additions="atomic" if variant & ATOMIC else "ordered" if options.deterministic else "logged",
-        gpu=GpuOptions(block_dim=options.block_dim or USUAL_BLOCK),
+        gpu=GpuOptions(
+            block_dim=options.block_dim or USUAL_BLOCK,
+            aligned=bool(variant & PROMISED),
+            disjoint=bool(variant & PROMISED),
+        ),
         block_dim=options.block_dim or USUAL_BLOCK,
     )
 
@@ -270,6 +286,7 @@ def _tell(request: CompileRequest, what: str) -> None:
                 ("debug", request.debug),
                 ("strided", not request.inner_contiguous),
                 ("flat", request.flat),
+                ("promised", request.gpu.disjoint),
             )
             if applies
         )
@@ -352,7 +369,7 @@ class _GpuMaker(_Maker):
                 "is not fixed on a GPU: with wp.config.deterministic it runs on the CPU only"
             )
         self.codes: dict[int, gpu_plans.GpuCode] = {}
-        return _native.Plan(
+        plan = _native.Plan(
             self.kernel.name,
             params,
             self.artifact.arity,
@@ -362,6 +379,8 @@ class _GpuMaker(_Maker):
             on_failure=self.on_failure,
             convert=self.convert,
         )
+        plan.promised = may_promise(self.options)
+        return plan
 
     def on_missing(self, variant: int) -> None:
         """Load the code of a variant into the device."""
