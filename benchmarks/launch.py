@@ -2,13 +2,17 @@
 
     python benchmarks/launch.py
 
-Prints the median and the best of many rounds, in nanoseconds for one launch.
+Prints the median and the best of many rounds, in nanoseconds for one launch. Launches on a GPU are those of the
+simulated driver (tests/gpu/simulator), told to forget them: what is measured is the cost before the driver's own.
 """
 
 import itertools
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -83,6 +87,36 @@ def main() -> None:
     print(f"{f'launch in a graph of {GRAPH}':<45} median {median:7.0f} ns   best {best:7.0f} ns")
     on_a_tape(16, TAPE)
     on_a_tape(1_000_000, 20)
+    on_a_gpu()
+
+
+def on_a_gpu() -> None:
+    """Measure launches on a driver that does nothing. This process runs nothing on GPUs afterwards."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    from tests.gpu import simulation
+
+    try:
+        simulation.install()
+    except (OSError, subprocess.CalledProcessError) as why:
+        print(f"launches on a GPU are left out: the simulated driver cannot be built ({why})")
+        return
+    with wp.ScopedDevice("cuda:0"):
+        arrays = [wp.zeros(8, dtype=float), wp.zeros(8, dtype=wp.vec3), wp.zeros(8, dtype=int)]
+        inputs = [*arrays, 1.0, 100, wp.vec3(1.0, 2.0, 3.0)]
+        recorded = wp.launch(nothing, dim=8, inputs=inputs, record_cmd=True)
+        recorded.launch()
+        with wp.ScopedCapture() as captured:
+            recorded.launch()
+        simulation.library().simulator_idle(1)
+        cases: dict[str, Callable[[], object]] = {
+            "launch on a GPU, 6 arguments": lambda: wp.launch(nothing, dim=8, inputs=inputs),
+            "recorded launch on a GPU": lambda: recorded.launch(),
+            "graph on a GPU": lambda: wp.capture_launch(captured.graph),
+        }
+        for name, run in cases.items():
+            median, best = measure(run)
+            print(f"{name:<45} median {median:7.0f} ns   best {best:7.0f} ns")
+        simulation.library().simulator_idle(0)
 
 
 def on_a_tape(size: int, count: int, rounds: int = 10) -> None:
