@@ -13,7 +13,7 @@ import numpy as np
 from .. import _native
 from ..lang.types import BF16, Packed, Struct
 from . import capture, memory, recording, views
-from .device import get_device
+from .device import get_cuda_devices, get_device, why_no_gpu
 from .dtypes import Element, element, element_of, scalar_of_numpy
 from .stream import Stream
 
@@ -172,7 +172,14 @@ def offers(data: Any) -> bool:
 
 
 def over(kind: Any, data: Any, dtype: Any, device: Any) -> Any:
-    """An array over memory of a GPU that `data` offers by either protocol; `device` if it does not say which GPU."""
+    """An array over memory of a GPU that `data` offers by either protocol; `device` if it does not say which GPU.
+
+    Raises:
+        RuntimeError: no GPU can be used here.
+    """
+    if not get_cuda_devices():
+        what = f"the {type(data).__name__} is on a CUDA GPU"
+        raise RuntimeError(f"data: {what}, which cannot be used here: {why_no_gpu()}")
     where = tuple(data.__dlpack_device__()) if hasattr(data, "__dlpack_device__") else (CUDA, -1)
     if where[0] in (CUDA, MANAGED) and where[1] >= 0:
         device = get_device(f"cuda:{where[1]}")
