@@ -169,6 +169,10 @@ class Seals {
             at->second.place = place;
             return;
         }
+        if (seals_.empty()) {
+            all_seals().push_back(this);
+            ++sealed_tapes;
+        }
         Seal seal{range, {a.owner}, place, nb::none(), a.device == 0, a.device == 0 && !is_private(a)};
         while (reaches(at, range)) {  // several that overlap become one
             Seal& other = at->second;
@@ -178,10 +182,6 @@ class Seals {
             at = seals_.erase(at);
         }
         seal.look();
-        if (seals_.empty()) {
-            all_seals().push_back(this);
-            ++sealed_tapes;
-        }
         seals_.emplace(seal.range.low, std::move(seal));
     }
 

@@ -348,6 +348,11 @@ def test_tapes_that_die_watch_nothing():
     tape, _ = squared(x)
     tape.reset()
     assert not _native.watching()
+    tape = wp.Tape()
+    with tape:
+        x[1:] = x[:-1]  # two spans that become one
+    del tape
+    assert not _native.watching()
 
 
 def test_loops_of_tapes_do_not_grow():
