@@ -180,6 +180,8 @@ def compiler_version() -> str:
     """
     h = blake2b(config.version.encode(), digest_size=16)
     here = os.path.dirname(__file__)
+    own = os.stat(__file__)
+    h.update(f"{own.st_size} {own.st_mtime_ns}\n".encode())
     for folder in _COMPILER:
         for entry in sorted(os.scandir(os.path.join(here, folder)), key=lambda e: e.name):
             if entry.is_file():
