@@ -11,19 +11,12 @@
 
 #include "gil.h"
 #include "plan.h"
+#include "py_cuda.h"
 
 namespace wc {
 namespace {
 
 using namespace cuda;
-using Handle = uintptr_t;
-
-template <class T>
-T pointer(Handle h) {
-    return reinterpret_cast<T>(h);
-}
-
-#define CALL(name, ...) check(driver().name(__VA_ARGS__), #name)
 
 constexpr int kRelaxed = 2;  // the mode of capture that lets unsafe calls pass
 
@@ -31,8 +24,8 @@ constexpr int kRelaxed = 2;  // the mode of capture that lets unsafe calls pass
 class GpuGraph {
   public:
     GpuGraph(Context context, Graph graph) : context_(context), graph_(graph) {
-        CALL(cuGraphGetNodes, graph, nullptr, &size_);
-        CALL(cuGraphInstantiateWithFlags, &exec_, graph, 0);
+        CUDA_CALL(cuGraphGetNodes, graph, nullptr, &size_);
+        CUDA_CALL(cuGraphInstantiateWithFlags, &exec_, graph, 0);
     }
     ~GpuGraph() {
         // What is under way when this is called ends as if it were not. The driver takes the call for an unsafe one,
@@ -60,13 +53,13 @@ class GpuGraph {
             update_node(f.launch, exec_, f.node);
             f.version = version;
         }
-        CALL(cuGraphLaunch, exec_, stream);
+        CUDA_CALL(cuGraphLaunch, exec_, stream);
     }
 
     void print(const std::string& path, bool verbose) {
         constexpr unsigned kVerbose = 1;
         Current current(context_);
-        CALL(cuGraphDebugDotPrint, graph_, path.c_str(), verbose ? kVerbose : 0);
+        CUDA_CALL(cuGraphDebugDotPrint, graph_, path.c_str(), verbose ? kVerbose : 0);
     }
 
     // The launches that it follows.
@@ -102,19 +95,19 @@ class GpuGraph {
 
 void begin(Handle context, Handle stream, int mode) {
     Current current(pointer<Context>(context));
-    CALL(cuStreamBeginCapture_v2, pointer<Stream>(stream), mode);
+    CUDA_CALL(cuStreamBeginCapture_v2, pointer<Stream>(stream), mode);
 }
 
 // Captures what follows on the stream in the body of a conditional node.
 void begin_body(Handle context, Handle stream, Handle body, int mode) {
     Current current(pointer<Context>(context));
-    CALL(cuStreamBeginCaptureToGraph, pointer<Stream>(stream), pointer<Graph>(body), nullptr, nullptr, 0, mode);
+    CUDA_CALL(cuStreamBeginCaptureToGraph, pointer<Stream>(stream), pointer<Graph>(body), nullptr, nullptr, 0, mode);
 }
 
 void end_body(Handle context, Handle stream) {
     Current current(pointer<Context>(context));
     Graph body = nullptr;  // belongs to the conditional node
-    CALL(cuStreamEndCapture, pointer<Stream>(stream), &body);
+    CUDA_CALL(cuStreamEndCapture, pointer<Stream>(stream), &body);
 }
 
 // None if the graph is dropped.
@@ -129,7 +122,7 @@ nb::object end(Handle context, Handle stream, bool drop) {
 }
 
 int exchange_mode(int mode) {
-    CALL(cuThreadExchangeStreamCaptureMode, &mode);
+    CUDA_CALL(cuThreadExchangeStreamCaptureMode, &mode);
     return mode;
 }
 
@@ -142,13 +135,13 @@ struct Front {
     explicit Front(Stream stream) {
         int status = 0;
         uint64_t id = 0;
-        CALL(cuStreamGetCaptureInfo_v2, stream, &status, &id, &graph, &nodes, &count);
+        CUDA_CALL(cuStreamGetCaptureInfo_v2, stream, &status, &id, &graph, &nodes, &count);
         if (status != 1) throw std::runtime_error("the stream captures nothing");
     }
     // Puts a node at the end of the stream.
     static void advance(Stream stream, GraphNode node) {
         constexpr unsigned kReplace = 1;
-        CALL(cuStreamUpdateCaptureDependencies, stream, &node, 1, kReplace);
+        CUDA_CALL(cuStreamUpdateCaptureDependencies, stream, &node, 1, kReplace);
     }
 };
 
@@ -156,14 +149,14 @@ struct Front {
 Handle last_node(Handle context, Handle stream) {
     Current current(pointer<Context>(context));
     Front front(pointer<Stream>(stream));
-    return front.count == 1 ? reinterpret_cast<Handle>(front.nodes[0]) : 0;
+    return front.count == 1 ? handle(front.nodes[0]) : 0;
 }
 
 void add_graph(Handle context, Handle stream, const GpuGraph& part) {
     Current current(pointer<Context>(context));
     Front front(pointer<Stream>(stream));
     GraphNode node = nullptr;
-    CALL(cuGraphAddChildGraphNode, &node, front.graph, front.nodes, front.count, part.graph());
+    CUDA_CALL(cuGraphAddChildGraphNode, &node, front.graph, front.nodes, front.count, part.graph());
     Front::advance(pointer<Stream>(stream), node);
 }
 
@@ -179,7 +172,7 @@ uint64_t create_condition(Handle context, Handle stream) {
     Front front(pointer<Stream>(stream));
     uint64_t handle = 0;
     constexpr unsigned kAssignAtLaunch = 1;
-    CALL(cuGraphConditionalHandleCreate, &handle, front.graph, pointer<Context>(context), 0, kAssignAtLaunch);
+    CUDA_CALL(cuGraphConditionalHandleCreate, &handle, front.graph, pointer<Context>(context), 0, kAssignAtLaunch);
     return handle;
 }
 
@@ -188,8 +181,8 @@ void set_condition(Handle context, Handle function, Handle stream, uint64_t cond
                    unsigned wanted) {
     Current current(pointer<Context>(context));
     void* parameters[] = {&condition, &number, &wanted};
-    CALL(cuLaunchKernel, pointer<Function>(function), 1, 1, 1, 1, 1, 1, 0, pointer<Stream>(stream), parameters,
-         nullptr);
+    CUDA_CALL(cuLaunchKernel, pointer<Function>(function), 1, 1, 1, 1, 1, 1, 0, pointer<Stream>(stream), parameters,
+              nullptr);
 }
 
 // Adds a node that depends on a condition. Returns the graph of its body, which is empty.
@@ -201,9 +194,9 @@ Handle add_conditional(Handle context, Handle stream, uint64_t condition, bool r
     params.kind = repeat ? 1 : 0;
     params.context = pointer<Context>(context);
     GraphNode node = nullptr;
-    CALL(cuGraphAddNode, &node, front.graph, front.nodes, front.count, &params);
+    CUDA_CALL(cuGraphAddNode, &node, front.graph, front.nodes, front.count, &params);
     Front::advance(pointer<Stream>(stream), node);
-    return reinterpret_cast<Handle>(params.bodies[0]);
+    return handle(params.bodies[0]);
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {

@@ -14,25 +14,12 @@
 #include "gil.h"
 #include "gpu_graph.h"
 #include "py_array.h"
-#include "warp_core/cuda.h"
+#include "py_cuda.h"
 
 namespace wc {
 namespace {
 
 using namespace cuda;
-using Handle = uintptr_t;
-
-template <class T>
-T pointer(Handle h) {
-    return reinterpret_cast<T>(h);
-}
-template <class T>
-Handle handle(T p) {
-    return reinterpret_cast<Handle>(p);
-}
-
-// Calls a function of the driver by its name and checks the result.
-#define CALL(name, ...) check(driver().name(__VA_ARGS__), #name)
 
 // Whether something the driver tells by its result has happened.
 bool done(Result result, const char* call) {
@@ -67,50 +54,50 @@ bool stream_done(Handle stream) { return done(driver().cuStreamQuery(pointer<Str
 
 int device_count() {
     int n = 0;
-    CALL(cuDeviceGetCount, &n);
+    CUDA_CALL(cuDeviceGetCount, &n);
     return n;
 }
 
 // Name, PCI address, UUID and memory in bytes.
 std::tuple<std::string, std::string, nb::bytes, size_t> device_facts(int ordinal) {
     Device device;
-    CALL(cuDeviceGet, &device, ordinal);
+    CUDA_CALL(cuDeviceGet, &device, ordinal);
     char name[256] = "", bus[32] = "";
     Uuid uuid;
     size_t memory = 0;
-    CALL(cuDeviceGetName, name, sizeof name, device);
-    CALL(cuDeviceGetPCIBusId, bus, sizeof bus, device);
-    CALL(cuDeviceGetUuid_v2, &uuid, device);
-    CALL(cuDeviceTotalMem_v2, &memory, device);
+    CUDA_CALL(cuDeviceGetName, name, sizeof name, device);
+    CUDA_CALL(cuDeviceGetPCIBusId, bus, sizeof bus, device);
+    CUDA_CALL(cuDeviceGetUuid_v2, &uuid, device);
+    CUDA_CALL(cuDeviceTotalMem_v2, &memory, device);
     return {name, bus, nb::bytes(reinterpret_cast<const char*>(uuid.bytes), sizeof uuid.bytes), memory};
 }
 
 int device_attribute(int ordinal, int attribute) {
     Device device;
     int value = 0;
-    CALL(cuDeviceGet, &device, ordinal);
-    CALL(cuDeviceGetAttribute, &value, attribute, device);
+    CUDA_CALL(cuDeviceGet, &device, ordinal);
+    CUDA_CALL(cuDeviceGetAttribute, &value, attribute, device);
     return value;
 }
 
 Handle retain(int ordinal) {
     Device device;
     Context context = nullptr;
-    CALL(cuDeviceGet, &device, ordinal);
-    without_gil([&] { CALL(cuDevicePrimaryCtxRetain, &context, device); });
+    CUDA_CALL(cuDeviceGet, &device, ordinal);
+    without_gil([&] { CUDA_CALL(cuDevicePrimaryCtxRetain, &context, device); });
     return handle(context);
 }
 
 bool has_context(int ordinal) {
     unsigned flags;
     int active = 0;
-    CALL(cuDevicePrimaryCtxGetState, ordinal, &flags, &active);
+    CUDA_CALL(cuDevicePrimaryCtxGetState, ordinal, &flags, &active);
     return active != 0;
 }
 
 bool can_access_peer(int from, int to) {
     int can = 0;
-    CALL(cuDeviceCanAccessPeer, &can, from, to);
+    CUDA_CALL(cuDeviceCanAccessPeer, &can, from, to);
     return can != 0;
 }
 
@@ -133,7 +120,7 @@ void synchronize(Handle context) {
     Event event = nullptr;
     {
         Current current(pointer<Context>(context));
-        CALL(cuEventCreate, &event, kNoTiming);
+        CUDA_CALL(cuEventCreate, &event, kNoTiming);
     }
     struct Destroy {
         Handle context;
@@ -151,7 +138,7 @@ void synchronize(Handle context) {
     if (recorded) wait_until(context, [&] { return done(driver().cuEventQuery(event), "cuEventQuery"); });
     without_gil([&] {
         Current current(pointer<Context>(context));
-        CALL(cuCtxSynchronize);
+        CUDA_CALL(cuCtxSynchronize);
         show_output();
     });
 }
@@ -176,9 +163,9 @@ Pointer allocate(Handle context, size_t nbytes, Handle stream, bool pooled) {
     without_gil([&] {
         Current current(pointer<Context>(context));
         if (pooled)
-            CALL(cuMemAllocAsync, &out, nbytes, pointer<Stream>(stream));
+            CUDA_CALL(cuMemAllocAsync, &out, nbytes, pointer<Stream>(stream));
         else
-            CALL(cuMemAlloc_v2, &out, nbytes);
+            CUDA_CALL(cuMemAlloc_v2, &out, nbytes);
     });
     return out;
 }
@@ -197,7 +184,7 @@ Handle allocate_pinned(Handle context, size_t nbytes) {
     void* out = nullptr;
     without_gil([&] {
         Current current(pointer<Context>(context));
-        CALL(cuMemHostAlloc, &out, nbytes, kPortable);
+        CUDA_CALL(cuMemHostAlloc, &out, nbytes, kPortable);
     });
     return handle(out);
 }
@@ -213,7 +200,7 @@ void copy(Handle context, Pointer to, Pointer from, size_t nbytes, Handle stream
     // From pageable memory the driver copies before it returns, which may take long.
     without_gil([&] {
         Current current(pointer<Context>(context));
-        CALL(cuMemcpyAsync, to, from, nbytes, pointer<Stream>(stream));
+        CUDA_CALL(cuMemcpyAsync, to, from, nbytes, pointer<Stream>(stream));
     });
 }
 
@@ -227,19 +214,19 @@ void fill_memory(Handle context, Pointer to, size_t nbytes, nb::bytes pattern, H
 std::tuple<size_t, size_t> memory_info(Handle context) {
     Current current(pointer<Context>(context));
     size_t free = 0, total = 0;
-    CALL(cuMemGetInfo_v2, &free, &total);
+    CUDA_CALL(cuMemGetInfo_v2, &free, &total);
     return {free, total};
 }
 
 Pool pool_of(int ordinal) {
     Pool pool = nullptr;
-    CALL(cuDeviceGetDefaultMemPool, &pool, ordinal);
+    CUDA_CALL(cuDeviceGetDefaultMemPool, &pool, ordinal);
     return pool;
 }
 
 uint64_t pool_attribute(int ordinal, int attribute) {
     uint64_t value = 0;
-    CALL(cuMemPoolGetAttribute, pool_of(ordinal), attribute, &value);
+    CUDA_CALL(cuMemPoolGetAttribute, pool_of(ordinal), attribute, &value);
     return value;
 }
 
@@ -247,13 +234,13 @@ constexpr int kOnDevice = 1, kReadWrite = 3;
 
 void set_pool_access(int owner, int peer, bool enable) {
     MemAccess access{{kOnDevice, peer}, enable ? kReadWrite : 0};
-    CALL(cuMemPoolSetAccess, pool_of(owner), &access, 1);
+    CUDA_CALL(cuMemPoolSetAccess, pool_of(owner), &access, 1);
 }
 
 bool pool_access(int owner, int peer) {
     MemLocation where{kOnDevice, peer};
     int flags = 0;
-    CALL(cuMemPoolGetAccess, &flags, pool_of(owner), &where);
+    CUDA_CALL(cuMemPoolGetAccess, &flags, pool_of(owner), &where);
     return flags == kReadWrite;
 }
 
@@ -270,7 +257,7 @@ void bind_device_memory(nb::module_& m) {
     m.def(
         "set_pool_attribute",
         [](int ordinal, int attribute, uint64_t value) {
-            CALL(cuMemPoolSetAttribute, pool_of(ordinal), attribute, &value);
+            CUDA_CALL(cuMemPoolSetAttribute, pool_of(ordinal), attribute, &value);
         },
         nb::arg("ordinal"), nb::arg("attribute"), nb::arg("value"));
     m.def("set_pool_access", &set_pool_access, nb::arg("owner"), nb::arg("peer"), nb::arg("enable"));
@@ -284,7 +271,7 @@ Handle create_stream(Handle context, int priority, bool in_order) {
     constexpr unsigned kInOrder = 0, kApart = 1;
     Current current(pointer<Context>(context));
     Stream stream = nullptr;
-    CALL(cuStreamCreateWithPriority, &stream, in_order ? kInOrder : kApart, priority);
+    CUDA_CALL(cuStreamCreateWithPriority, &stream, in_order ? kInOrder : kApart, priority);
     return handle(stream);
 }
 
@@ -292,7 +279,7 @@ void wait_for_stream(Handle context, Handle stream) {
     wait_until(context, [&] { return stream_done(stream); });
     without_gil([&] {
         Current current(pointer<Context>(context));
-        CALL(cuStreamSynchronize, pointer<Stream>(stream));
+        CUDA_CALL(cuStreamSynchronize, pointer<Stream>(stream));
         show_output();
     });
 }
@@ -301,14 +288,14 @@ Handle create_event(Handle context, bool timing) {
     constexpr unsigned kNoTiming = 2;
     Current current(pointer<Context>(context));
     Event event = nullptr;
-    CALL(cuEventCreate, &event, timing ? 0 : kNoTiming);
+    CUDA_CALL(cuEventCreate, &event, timing ? 0 : kNoTiming);
     return handle(event);
 }
 
 float elapsed(Handle context, Handle start, Handle end) {
     Current current(pointer<Context>(context));
     float milliseconds = 0;
-    CALL(cuEventElapsedTime, &milliseconds, pointer<Event>(start), pointer<Event>(end));
+    CUDA_CALL(cuEventElapsedTime, &milliseconds, pointer<Event>(start), pointer<Event>(end));
     return milliseconds;
 }
 
@@ -316,7 +303,7 @@ float elapsed(Handle context, Handle start, Handle end) {
 int capturing(Handle context, Handle stream) {
     Current current(pointer<Context>(context));
     int status = 0;
-    CALL(cuStreamIsCapturing, pointer<Stream>(stream), &status);
+    CUDA_CALL(cuStreamIsCapturing, pointer<Stream>(stream), &status);
     return status;
 }
 
@@ -342,7 +329,7 @@ void bind_streams(nb::module_& m) {
         "stream_wait",
         [](Handle context, Handle stream, Handle event) {
             Current current(pointer<Context>(context));
-            CALL(cuStreamWaitEvent, pointer<Stream>(stream), pointer<Event>(event), 0);
+            CUDA_CALL(cuStreamWaitEvent, pointer<Stream>(stream), pointer<Event>(event), 0);
         },
         nb::arg("context"), nb::arg("stream"), nb::arg("event"));
     m.def(
@@ -350,7 +337,7 @@ void bind_streams(nb::module_& m) {
         [](Handle context, Handle stream) {
             Current current(pointer<Context>(context));
             int priority = 0;
-            CALL(cuStreamGetPriority, pointer<Stream>(stream), &priority);
+            CUDA_CALL(cuStreamGetPriority, pointer<Stream>(stream), &priority);
             return priority;
         },
         nb::arg("context"), nb::arg("stream"));
@@ -366,7 +353,7 @@ void bind_streams(nb::module_& m) {
         "record_event",
         [](Handle context, Handle event, Handle stream) {
             Current current(pointer<Context>(context));
-            CALL(cuEventRecord, pointer<Event>(event), pointer<Stream>(stream));
+            CUDA_CALL(cuEventRecord, pointer<Event>(event), pointer<Stream>(stream));
         },
         nb::arg("context"), nb::arg("event"), nb::arg("stream"));
     m.def(
@@ -409,14 +396,14 @@ Handle load_module(Handle context, nb::bytes image) {
 Handle function(Handle context, Handle module, const std::string& name) {
     Current current(pointer<Context>(context));
     Function out = nullptr;
-    CALL(cuModuleGetFunction, &out, pointer<Module>(module), name.c_str());
+    CUDA_CALL(cuModuleGetFunction, &out, pointer<Module>(module), name.c_str());
     return handle(out);
 }
 
 int blocks_per_multiprocessor(Handle context, Handle function, int block_dim) {
     Current current(pointer<Context>(context));
     int blocks = 0;
-    CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, pointer<Function>(function), block_dim, 0);
+    CUDA_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, pointer<Function>(function), block_dim, 0);
     return blocks;
 }
 
