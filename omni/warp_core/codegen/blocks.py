@@ -45,24 +45,15 @@ class Blocks:
     def run(self) -> None:
         """Run the blocks of [begin, end), which are whole."""
         k, w = self.kernel, self.w
-        head, inside, done = w.label("blocks"), w.label("block"), w.label("endblocks")
-        entry, self.first, following = w.block, w.name(), w.name()
-        w.br(head)
-        w.start(head)
-        at = len(w.lines)
-        w.cond_br(w.inst(f"icmp slt i64 {self.first}, %end"), inside, done)
-        w.start(inside)
-        number = w.inst(f"udiv i64 {self.first}, {self.size}")
-        k.block_index = V(I32, w.inst(f"trunc i64 {number} to i32"))
-        self.find_row()
-        k.run_threads, k.thread, k.values, k.mask = self.threads, self.first, dict(k.params), None
-        k.returns = Join(k, "endblock", [])
-        k.region(k.fn.body, k.returns)
-        k.returns.finish()
-        w.lines.insert(at, f"  {self.first} = phi i64 [ %begin, %{entry} ], [ {following}, %{w.block} ]")
-        w.do(f"{following} = add i64 {self.first}, {self.size}")
-        w.br(head)
-        w.start(done)
+        with w.loop("%begin", "%end", ("blocks", "block", "endblocks")) as (self.first, following):
+            number = w.inst(f"udiv i64 {self.first}, {self.size}")
+            k.block_index = V(I32, w.inst(f"trunc i64 {number} to i32"))
+            self.find_row()
+            k.run_threads, k.thread, k.values, k.mask = self.threads, self.first, dict(k.params), None
+            k.returns = Join(k, "endblock", [])
+            k.region(k.fn.body, k.returns)
+            k.returns.finish()
+            w.do(f"{following} = add i64 {self.first}, {self.size}")
 
     def find_row(self) -> None:
         """Where the block lies in a launch of several dimensions, if rows of the last one consist of whole blocks."""
@@ -112,19 +103,10 @@ class Blocks:
         w, n, known = self.w, self.kernel.lanes.lanes, self.kernel.values
         count = w.inst(f"sub i64 %end, {self.first}")
         count = w.inst(f"select i1 {w.inst(f'icmp slt i64 {count}, {self.size}')}, i64 {count}, i64 {self.size}")
-        head, inside, done = w.label("group"), w.label("present"), w.label("endgroups")
-        entry, column, following = w.block, w.name(), w.name()
-        w.br(head)
-        w.start(head)
-        at = len(w.lines)
-        w.cond_br(w.inst(f"icmp slt i64 {column}, {count}"), inside, done)
-        w.start(inside)
-        left = w.inst(f"sub i64 {count}, {column}")
-        self.group(op, column, self.kernel.lanes.splat(left, I64) if n > 1 else None, known)
-        w.lines.insert(at, f"  {column} = phi i64 [ 0, %{entry} ], [ {following}, %{w.block} ]")
-        w.do(f"{following} = add i64 {column}, {n}")
-        w.br(head)
-        w.start(done)
+        with w.loop("0", count, ("group", "present", "endgroups")) as (column, following):
+            left = w.inst(f"sub i64 {count}, {column}")
+            self.group(op, column, self.kernel.lanes.splat(left, I64) if n > 1 else None, known)
+            w.do(f"{following} = add i64 {column}, {n}")
         self.after(known)
 
     def group(self, op: Operation, column: str, left: str | None, known: dict[Value, list[V]]) -> None:

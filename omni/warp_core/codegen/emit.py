@@ -171,30 +171,21 @@ class KernelEmitter(FunctionEmitter):
         """Cut [begin, end) into rows of the last dimension."""
         w = self.w
         dims = [self.dim(k) for k in range(self.arity)]
-        head, inside, done = w.label("row"), w.label("inrow"), w.label("endrows")
-        entry, flat, following = w.block, w.name(), w.name()
-        w.br(head)
-        w.start(head)
-        at = len(w.lines)
-        w.cond_br(w.inst(f"icmp slt i64 {flat}, %end"), inside, done)
-        w.start(inside)
-        column = w.inst(f"urem i64 {flat}, {dims[-1]}")
-        index = w.inst(f"udiv i64 {flat}, {dims[-1]}")
-        outer: list[str] = []
-        for k in range(self.arity - 2, 0, -1):
-            outer.insert(0, w.inst(f"urem i64 {index}, {dims[k]}"))
-            index = w.inst(f"udiv i64 {index}, {dims[k]}")
-        outer.insert(0, index)
-        start = w.inst(f"sub i64 {flat}, {column}")
-        row_end = w.inst(f"add i64 {start}, {dims[-1]}")
-        cut = w.inst(f"icmp slt i64 {row_end}, %end")
-        stop = w.inst(f"select i1 {cut}, i64 {row_end}, i64 %end")
-        stop_column = w.inst(f"sub i64 {stop}, {start}")
-        self.row(column, stop_column, flat, [w.inst(f"trunc i64 {i} to i32") for i in outer])
-        w.lines.insert(at, f"  {flat} = phi i64 [ %begin, %{entry} ], [ {following}, %{w.block} ]")
-        w.do(f"{following} = add i64 {stop}, 0")
-        w.br(head)
-        w.start(done)
+        with w.loop("%begin", "%end", ("row", "inrow", "endrows")) as (flat, following):
+            column = w.inst(f"urem i64 {flat}, {dims[-1]}")
+            index = w.inst(f"udiv i64 {flat}, {dims[-1]}")
+            outer: list[str] = []
+            for k in range(self.arity - 2, 0, -1):
+                outer.insert(0, w.inst(f"urem i64 {index}, {dims[k]}"))
+                index = w.inst(f"udiv i64 {index}, {dims[k]}")
+            outer.insert(0, index)
+            start = w.inst(f"sub i64 {flat}, {column}")
+            row_end = w.inst(f"add i64 {start}, {dims[-1]}")
+            cut = w.inst(f"icmp slt i64 {row_end}, %end")
+            stop = w.inst(f"select i1 {cut}, i64 {row_end}, i64 %end")
+            stop_column = w.inst(f"sub i64 {stop}, {start}")
+            self.row(column, stop_column, flat, [w.inst(f"trunc i64 {i} to i32") for i in outer])
+            w.do(f"{following} = add i64 {stop}, 0")
 
     def dim(self, k: int) -> str:
         place = self.w.inst(f"getelementptr i64, ptr %dims, i64 {k}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..lang.semantics import bits_of
@@ -127,6 +129,21 @@ class Writer:
 
     def cond_br(self, cond: str, yes: str, no: str) -> None:
         self.do(f"br i1 {cond}, label %{yes}, label %{no}")
+
+    @contextmanager
+    def loop(self, start: str, stop: str, hints: tuple[str, str, str]) -> Iterator[tuple[str, str]]:
+        """Code that runs while a counter is below `stop`. Gives the counter, and the name its next value is to get."""
+        head, inside, done = map(self.label, hints)
+        entry, counter, following = self.block, self.name(), self.name()
+        self.br(head)
+        self.start(head)
+        at = len(self.lines)
+        self.cond_br(self.inst(f"icmp slt i64 {counter}, {stop}"), inside, done)
+        self.start(inside)
+        yield counter, following
+        self.lines.insert(at, f"  {counter} = phi i64 [ {start}, %{entry} ], [ {following}, %{self.block} ]")
+        self.br(head)
+        self.start(done)
 
     def phi(self, llvm: str, edges: list[tuple[str, str]]) -> str:
         """A phi of (operand, block) edges."""
