@@ -360,7 +360,7 @@ def test_small_launches_beside_long_ones(threads: int) -> None:
 def slowly(out: wp.array(dtype=float), to: wp.array(dtype=int)):
     i = wp.tid()
     s = 0.0
-    for k in range(20_000):
+    for k in range(100_000):  # long enough for an alarm to go off meanwhile
         s += wp.sin(float(k + i))
     wp.atomic_add(out, to[i], 1.0 + 0.0 * s)
 
@@ -387,10 +387,10 @@ def test_a_signal_handler_that_launches(same: bool, alarm: list, threads: int) -
         wp.launch(scatter, n, [np.ones(n, np.float32), to, out if same else other])
         done.append(1)
         if same:  # that was before the launch began
-            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            signal.setitimer(signal.ITIMER_REAL, 0.005)
 
     alarm.append(act)
-    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    signal.setitimer(signal.ITIMER_REAL, 0.005)
     if same:
         with pytest.raises(RuntimeError, match="signal handler launched a kernel that adds"):
             wp.launch(slowly, n, [out, to])
