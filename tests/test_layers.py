@@ -55,7 +55,7 @@ THIRD_PARTY = {
     "cuda": ("runtime",),
 }
 # What a function may import: frameworks that may be missing, and parts that most processes never need.
-LATE = {"pxr", "PIL", "rich", "matplotlib", "torch", "jax", "paddle", "cuda"}
+LATE = {"difflib", "pxr", "PIL", "rich", "matplotlib", "torch", "jax", "paddle", "cuda"}
 LATE_HOSTS = ("omni.graph.", "omni.kit.")  # there inside a Kit application only
 # Files that load modules by computed names, and why.
 DYNAMIC = {
@@ -64,7 +64,7 @@ DYNAMIC = {
     "lang/kernel.py": "the hash of a kernel is the front end's, which launches from the cache do without",
     "front/grads.py": "differentiation stands above the front end, which asks it for wp.grad alone",
     "compiler.py": "a kernel that is in the cache needs neither the front end nor LLVM",
-    "runtime/launch.py": "only interpreted launches need the interpreter",
+    "runtime/launch.py": "plain launches need neither the interpreter nor gradients",
     "runtime/arithmetic.py": "operators of arrays are kernels, and few processes use them",
     "runtime/device.py": "GPUs are looked for when one is asked for",
     "runtime/memory.py": "arrays with gaps on a GPU are copied by kernels, which stand above arrays",

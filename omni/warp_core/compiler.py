@@ -22,14 +22,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from hashlib import blake2b
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from . import config
 from .codegen.target import GpuOptions, Target
 from .ir.nodes import Loc, user_loc
-from .ir.ops import USUAL_BLOCK
 from .lang.errors import (
     CompileError,
     Diagnostic,
@@ -41,8 +39,10 @@ from .lang.errors import (
     Unrepeatable,
     compile_error,
 )
+from .lang.hashes import blake2b
 from .lang.kernel import Kernel
 from .lang.stack import roomy
+from .lang.threads import USUAL_BLOCK
 from .lang.types import Type
 
 

@@ -8,7 +8,6 @@ name that is no option raises AttributeError with the nearest ones. `watch` lets
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Callable
@@ -209,6 +208,8 @@ def log(level: int, message: str) -> None:
 def _checked(name: str, value: Any) -> Any:
     option = OPTIONS.get(name)
     if option is None:
+        import difflib
+
         near = difflib.get_close_matches(name, OPTIONS)
         hint = f"; did you mean {' or '.join(near)}?" if near else f"; options are {', '.join(OPTIONS)}"
         raise AttributeError(f"wp.config has no option {name!r}{hint}")

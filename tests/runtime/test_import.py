@@ -12,9 +12,9 @@ import omni.warp_core as wp
 HEAVY = ("llvmlite", "pxr", "torch", "jax", "paddle", "cuda", "scipy", "PIL", "rich")
 
 
-def modules_after(code: str) -> set[str]:
+def modules_after(code: str, *args: str) -> set[str]:
     program = f"import sys, json\n{code}\nprint(json.dumps(sorted(sys.modules)))"
-    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([sys.executable, "-c", program, *args], capture_output=True, text=True, check=True).stdout
     return set(json.loads(out.splitlines()[-1]))
 
 
@@ -36,6 +36,53 @@ def test_declaring_a_kernel_loads_no_compiler():
 def test_calling_a_builtin_loads_no_compiler_and_no_numpy():
     loaded = modules_after("import omni.warp_core as wp\nassert wp.dot(wp.vec3(1.0), wp.vec3(2.0)) == 6.0\n")
     assert not {m.partition(".")[0] for m in loaded} & {*HEAVY, "numpy"}
+
+
+KERNEL = """import omni.warp_core as wp
+@wp.kernel
+def k(x: wp.array(dtype=float)):
+    x[wp.tid()] = wp.sqrt(4.0)
+"""
+LAUNCH = """
+import numpy, sys
+import omni.warp_core as wp
+wp.config.kernel_cache_dir = sys.argv[1]
+sys.path.insert(0, sys.argv[1])
+import kernels
+x = wp.zeros(3, dtype=float)
+wp.launch(kernels.k, 3, [x])
+assert x.list() == [2.0] * 3
+"""
+# What a launch of a kernel that is in the cache takes: names and data types, hashes of kernels, arrays and devices.
+LAUNCHES = {
+    "lang": """annotations arrays classes components custom errors generics hashes indexed inference kernel prim
+        registry scalars semantics source stack structs texts threads types values""",
+    "lib": "index scalars",
+    "ir": "nodes",
+    "front": "digest notices",
+    "codegen": "target",
+    "runtime": """arithmetic array artifact cache capture claims constants create debug device dtypes elements exchange
+        foreign generic gpu_graphs gpu_memory gpu_plans host_copies indexed ingest launch memory places plans recording
+        references reshaping stream sums views""",
+}
+
+
+def test_a_cached_launch_loads_neither_compiler_nor_gradients(tmp_path):
+    (tmp_path / "kernels.py").write_text(KERNEL)
+    modules_after(LAUNCH, str(tmp_path))  # fills the cache
+    loaded = modules_after(LAUNCH, str(tmp_path)) - modules_after("import numpy")
+    own = {name.removeprefix("omni.warp_core.") for name in loaded if name.startswith("omni.warp_core.")}
+    allowed = {f"{part}.{name}" for part, names in LAUNCHES.items() for name in names.split()}
+    extra = {name for name in own - allowed - LAUNCHES.keys() if not name.startswith("_native")}
+    extra -= {"compiler", "config"}
+    assert not extra, f"launching also loads {sorted(extra)}"
+    assert not {name.partition(".")[0] for name in loaded} & {*HEAVY, "difflib", "fractions", "tempfile"}
+
+
+def test_modules_are_not_asked_for_what_they_lack_when_a_kernel_is_launched(tmp_path):
+    """The package, which kernels mention as `wp`, looks for the nearest name when it lacks one: that takes long."""
+    (tmp_path / "kernels.py").write_text(KERNEL)
+    modules_after(LAUNCH.replace("import kernels\n", "import kernels\nwp._unknown = None\n"), str(tmp_path))
 
 
 def test_every_listed_name_resolves():

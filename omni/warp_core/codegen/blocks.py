@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from ..ir.blocks import source_lane, takes_whole_blocks
 from ..ir.nodes import Function, Operation, Value
-from ..ir.ops import WARP
 from ..ir.uniformity import brought_together
+from ..lang.threads import WARP
 from ..lang.types import I32, I64, U32, FixedArray, Scalar
 from .atomics import Atomics
 from .exits import Join

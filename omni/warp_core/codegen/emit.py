@@ -12,8 +12,8 @@ from typing import Any
 
 from ..ir.locals import is_made_by
 from ..ir.nodes import Function, Loc, Operation, Value
-from ..ir.ops import WARP
 from ..ir.uniformity import analyze
+from ..lang.threads import WARP
 from ..lang.types import I32, I64, Array, Scalar, Type
 from .accumulation import Accumulation, accumulation
 from .blocks import BlockAtomics, Blocks, whole_warps

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-
+from ..lang.hashes import blake2s
 from .atomics import each_lane
 from .lanes import Lanes, V
 
@@ -45,7 +44,7 @@ class Reports:
 
     def _string(self, text: str) -> str:
         data = text.encode() + b"\0"
-        name = "@text_" + hashlib.blake2s(data, digest_size=8).hexdigest()
+        name = "@text_" + blake2s(data, digest_size=8).hexdigest()
         escaped = "".join(chr(c) if 32 <= c < 127 and c not in (34, 92) else f"\\{c:02X}" for c in data)
         self.declare(f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{escaped}"')
         return name

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..ir.ops import USUAL_BLOCK
+from ..lang.threads import USUAL_BLOCK
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 
 from ..ir.nodes import Operation, Value
-from ..ir.ops import WARP, OpError
+from ..ir.ops import OpError
 from ..lang.generics import spell
+from ..lang.threads import WARP
 from ..lang.types import I32
 from .calls import Call, count_arguments, handles
 from .context import Context

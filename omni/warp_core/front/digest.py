@@ -13,12 +13,12 @@ import dis
 import enum
 import re
 from collections.abc import Iterable
-from hashlib import blake2b
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ..lang.annotations import evaluate_for, type_or_none
 from ..lang.custom import GradientOf
+from ..lang.hashes import blake2b
 from ..lang.kernel import Definition, Function
 from ..lang.prim import Prim
 from ..lang.registry import BLOCK_BUILTINS, Builtin, Intrinsic

@@ -14,13 +14,13 @@ from typing import Any
 
 from ..ir.nodes import Function as IrFunction
 from ..ir.nodes import Loc, Value
-from ..ir.ops import USUAL_BLOCK
 from ..lang.annotations import evaluate_for, type_or_none
 from ..lang.errors import Diagnostic
 from ..lang.generics import is_generic, spell, substitute
 from ..lang.kernel import Definition, Function
 from ..lang.registry import Builtin, is_builtin
 from ..lang.source import Source
+from ..lang.threads import USUAL_BLOCK
 from ..lang.types import FixedArray, Type
 from . import custom
 from .adjoints import carries, first_adjoint

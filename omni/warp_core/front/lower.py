@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.nodes import Function as IrFunction
-from ..ir.ops import USUAL_BLOCK
 from ..lang.errors import CompileError, InternalError, compile_error
 from ..lang.generics import Reference, is_generic, plain, unify
 from ..lang.kernel import Function, Kernel
+from ..lang.threads import USUAL_BLOCK
 from ..lang.types import FixedArray, Type
 from . import (  # noqa: F401 - they fill the tables
     blocks,

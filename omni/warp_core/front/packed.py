@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
-from hashlib import blake2b
 
 from ..ir.nodes import Function
 from ..ir.pack import Pack, PackError
+from ..lang.hashes import blake2b
 
 # Names as strings: pathlib would take a tenth of the time that the first call of a builtin does.
 PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))

@@ -77,8 +77,6 @@ ATOMIC_KINDS = ("add", "sub", "min", "max", "and", "or", "xor", "exch", "cas")
 # With l the thread's own lane and n the operand, of which the low five bits count: lane n, l - n, l + n, l ^ n. Where
 # there is no such lane, a thread gets its own value.
 SHUFFLE_KINDS = ("lane", "up", "down", "xor")
-WARP = 32  # threads
-USUAL_BLOCK = 256  # threads of a block, if a launch does not say; native/python/launch.cpp has it too
 # What all threads of a block do together.
 COLLECTIVES = frozenset(("barrier", "shuffle", "ballot"))
 # What only kernels that are launched in blocks can do.

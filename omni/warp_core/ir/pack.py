@@ -11,7 +11,6 @@ Types, operation codes and names are strings. Of source positions the line in th
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import struct
 import zlib
@@ -22,6 +21,7 @@ from os import PathLike
 from typing import Any
 
 from ..lang import semantics
+from ..lang.hashes import blake2s
 from ..lang.types import Packed, Scalar, Type, element, parse_type
 from .attrs import decode, encode
 from .nodes import Function, Loc, Operation, Region, Value
@@ -43,7 +43,7 @@ class PackError(Exception):
 
 
 def _hash(name: str) -> int:
-    return int.from_bytes(hashlib.blake2s(name.encode(), digest_size=8).digest(), "little")
+    return int.from_bytes(blake2s(name.encode(), digest_size=8).digest(), "little")
 
 
 # -- writing ----------------------------------------------------------------------------------------------------

@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ..lang.threads import WARP
 from .locals import local_arrays
 from .nodes import Function, Operation, Region, Value
-from .ops import BREAKABLE, WARP
+from .ops import BREAKABLE
 
 
 @dataclass

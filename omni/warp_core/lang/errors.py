@@ -7,7 +7,6 @@ the smallest guilty span, what is wrong in the words of the source, the nearest 
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -202,6 +201,8 @@ class KernelWarning(UserWarning):
 
 def nearest(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
     """The names most like `name`, best first; a difference of case alone always counts."""
+    import difflib
+
     pool = sorted(set(names))
     same = [n for n in pool if n.lower() == name.lower()]
     close = difflib.get_close_matches(name, pool, count, 0.7)

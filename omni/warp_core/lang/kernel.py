@@ -26,7 +26,6 @@ from .texts import split_lines
 from .types import Type
 
 _PACKAGE = __name__.rpartition(".lang")[0]
-_NO_WORD = re.compile(r"\W")
 
 
 class Definition:
@@ -211,7 +210,8 @@ class Kernel(Definition):
         found = kernel_hash or self.hash
         if found is None:
             raise ValueError(f"kernel `{self.name}` is generic: its overloads have hashes and mangled names")
-        return f"{re.sub(_NO_WORD, '_', self.key)}_{found.hex()[:8]}"
+        word = re.sub(r"\W", "_", self.key)
+        return f"{word}_{found.hex()[:8]}"
 
     def __call__(self, *args, **kwargs):
         """Refuse, and say how a kernel is run."""

@@ -12,7 +12,6 @@ import math
 import struct
 from collections.abc import Callable
 from ctypes import c_float
-from fractions import Fraction
 
 from .. import _native
 from .types import BF16, BOOL, F16, F32, F64, Scalar
@@ -178,10 +177,11 @@ def _fma(t, a, b, c):
         return convert(a * b + c, t)
     if t is not F64:
         return convert(_product_sum_to_odd(a * b, c), t)
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    (na, da), (nb, db), (nc, dc) = (float(x).as_integer_ratio() for x in (a, b, c))
+    exact = na * nb * dc + nc * da * db
     if exact == 0:
         return a * b + c  # keeps the sign that the hardware gives a zero
-    return _round_fraction(exact)
+    return _quotient(exact, da * db * dc)
 
 
 def _product_sum_to_odd(product: float, c: float) -> float:
@@ -197,12 +197,12 @@ def _product_sum_to_odd(product: float, c: float) -> float:
     return struct.unpack("d", struct.pack("q", bits))[0]
 
 
-def _round_fraction(x: Fraction) -> float:
-    """The double nearest to `x`, ties to even."""
+def _quotient(a: int, b: int) -> float:
+    """The double nearest to `a / b`, ties to even."""
     try:
-        return x.numerator / x.denominator
+        return a / b
     except OverflowError:
-        return math.inf if x > 0 else -math.inf
+        return math.inf if a > 0 else -math.inf
 
 
 def _bitwise(f: Callable[[int, int], int]):

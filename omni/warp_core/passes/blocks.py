@@ -13,9 +13,10 @@ from collections.abc import Callable
 
 from ..ir.locals import base
 from ..ir.nodes import Function, Operation, Value
-from ..ir.ops import COLLECTIVES, WARP
+from ..ir.ops import COLLECTIVES
 from ..ir.uniformity import Facts, analyze
 from ..lang.errors import Refusal
+from ..lang.threads import WARP
 from ..lang.types import Array, FixedArray, leaves
 from .dce import has_effects
 

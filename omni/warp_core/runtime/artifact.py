@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import struct
-from hashlib import blake2b
 
 from ..compiler import Accumulation, Artifact, Grid, Site
+from ..lang.hashes import blake2b
 
 MAGIC = b"OmWarpK\n"
 FORMAT = 6

@@ -50,8 +50,9 @@ def _constants(func: Any) -> dict[str, Any]:
 
 def _is_number(x: Any) -> bool:
     """Whether this is a vector, a matrix, or a number of NumPy's."""
-    return (hasattr(type(x), "__wc_type__") and not hasattr(x, "ndim")) or (
-        getattr(x, "shape", None) == () and hasattr(x, "item")
+    kind = type(x)  # asked rather than `x`: modules look far and wide for what they do not have
+    return (hasattr(kind, "__wc_type__") and not hasattr(x, "ndim")) or (
+        hasattr(kind, "item") and getattr(x, "shape", None) == ()
     )
 
 

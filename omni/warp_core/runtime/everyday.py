@@ -15,7 +15,7 @@ from ..autodiff.leaves import is_active
 from ..autodiff.times import BEFORE
 from ..lang.kernel import Kernel
 from ..lang.types import Array, Struct, indexed_array
-from . import places, plans, recording
+from . import capture, places, plans, recording
 from .array import array
 from .backward import Facts, Recorded
 from .kept import Kept
@@ -135,3 +135,19 @@ def failed(step: Recorded) -> None:
     tape = recording.tape()
     if tape.launches and tape.launches[-1] is step:
         tape.cut(len(tape.launches) - 1)
+
+
+def _attach(_: object = None) -> None:
+    """Let native code ask here where all that records launches is a tape."""
+    usual = not config.print_launches and config.mode != "interpret"
+    if usual and recording.only_a_tape() and not capture.active():
+        _native.set_taping(taping, taped, failed)
+    else:
+        _native.set_taping(None, None, None)
+
+
+for _name in ("mode", "print_launches"):
+    config.watch(_name, _attach)
+recording.watch(_attach)
+capture.watch(_attach)
+_attach()

@@ -16,9 +16,9 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from ..ir.blocks import Block, run_blocks
-from ..ir.ops import WARP
 from ..lang.annotations import type_of
 from ..lang.scalars import int32, uint32
+from ..lang.threads import WARP
 from ..lang.types import FixedArray
 from .cells import ArrayCells, LocalCells
 from .intrinsics import TABLE, Grid, grid, typed

@@ -9,14 +9,15 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from .. import _native, config
-from ..ir.ops import USUAL_BLOCK
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel
+from ..lang.threads import USUAL_BLOCK
 from ..lang.types import Array, indexed_array
-from . import backward, capture, everyday, recording
+from . import capture, recording
 from .device import CPU, Device, device_of, get_device
 from .generic import instance_for, remember
 from .gpu_plans import shared_array as shared_on_gpu
@@ -106,7 +107,7 @@ def _launch(
     if adjoint:
         recording.refuse_following("an adjoint launch")
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
-        backward.launch_adjoint(instance, dim, args, given, where, _block_dim(instance, block_dim, where))
+        _part("backward").launch_adjoint(instance, dim, args, given, where, _block_dim(instance, block_dim, where))
         return None
     try:
         how = _How(where, block_dim, record_tape, record_cmd, interpret)
@@ -115,6 +116,11 @@ def _launch(
         return _run_watched(kernel, instance, dim, args, how)
     except CompileError as why:  # the report says where; the compiler's own lines would stand above it
         raise why.with_traceback(None) from None
+
+
+def _part(name: str) -> ModuleType:
+    """A module that few processes need: programs that never differentiate or interpret do not pay for loading it."""
+    return importlib.import_module(f"{__package__}.{name}")
 
 
 def _where(kernel: Kernel, device: Device | str | None, stream: Any, record_cmd: bool) -> Device:
@@ -241,7 +247,7 @@ def _check_plain(kernel: Kernel, record_cmd: bool) -> None:
         raise RuntimeError(f"kernel `{kernel.name}`: a tape does not see recorded launches; launch it plainly")
 
 
-def _exactly(step: backward.Recorded, args: Sequence[Any], interpret: bool) -> None:
+def _exactly(step: Any, args: Sequence[Any], interpret: bool) -> None:
     """Run a launch on a tape whose gradient needs what it leaves in arrays."""
     given = [*args, *step.args[len(args) :]]
     if (interpret or config.mode == "interpret") and step.kernel.primal is None:
@@ -364,8 +370,7 @@ class InterpretedLaunch:
             there.write_back()
 
     def _interpret(self, args: list[Any]) -> None:
-        # The interpreter is for debugging; programs that never use it do not pay for loading it.
-        importlib.import_module(f"{__package__}.interpret").run(self.kernel, self._dims, args, self.block_dim)
+        _part("interpret").run(self.kernel, self._dims, args, self.block_dim)
 
     def _shared(self, name: str, t: Any, value: Any) -> Any:
         """An argument; data of other libraries as an array over the same memory."""
@@ -409,10 +414,6 @@ def _attach(_: object = None) -> None:
     _native.set_recording(recording.active())
     usual = not config.print_launches and config.mode != "interpret"
     _native.set_fast_launch(usual and not recording.active() and not capture.active())
-    if usual and recording.only_a_tape() and not capture.active():
-        _native.set_taping(everyday.taping, everyday.taped, everyday.failed)
-    else:
-        _native.set_taping(None, None, None)
 
 
 _ALL_CORES = _native.get_num_threads()

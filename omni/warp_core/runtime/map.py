@@ -19,12 +19,12 @@ import numpy as np
 
 from ..front.digest import PACKAGE, digest, names_of
 from ..front.lower import lower_function
-from ..ir.ops import USUAL_BLOCK
 from ..lang.errors import CompileError
 from ..lang.inference import type_of_value
 from ..lang.kernel import Function, Kernel, kernel_from_source
 from ..lang.plain import PlainFunction
 from ..lang.registry import Builtin, Intrinsic
+from ..lang.threads import USUAL_BLOCK
 from ..lang.types import BOOL, F32, I32, Array, Scalar, Type, element, indexed, indexed_array
 from . import memory
 from .array import array

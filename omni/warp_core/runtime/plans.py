@@ -22,9 +22,9 @@ from .. import _native, config
 from ..codegen.target import GpuOptions, cuda, host
 from ..compiler import Artifact, CompileRequest, compile
 from ..front import digest, notices
-from ..ir.ops import USUAL_BLOCK
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.structs import spell
+from ..lang.threads import USUAL_BLOCK
 from ..lang.types import Array, Type, indexed_array, leaves
 from ..lang.values import python_type
 from . import cache, capture, debug, gpu_plans
@@ -323,7 +323,7 @@ class _Maker:
         ]
         self.plan = self.empty_plan(params)
         self.plan.whole_blocks = artifact.whole_blocks
-        self.on_missing(variant)
+        self.add(variant, loaded)
         return self.plan
 
     def empty_plan(self, params: list[Any]) -> Any:
@@ -342,7 +342,10 @@ class _Maker:
         return plan
 
     def on_missing(self, variant: int) -> None:
-        loaded = load(self.kernel, self.options, variant)
+        self.add(variant, load(self.kernel, self.options, variant))
+
+    def add(self, variant: int, loaded: Loaded) -> None:
+        """Give the plan the code of a variant."""
         self.plan.set_entry(variant, loaded.address, loaded)
 
     def on_failure(self, thread: int, site: int, values: list[int], dims: tuple[int, ...]) -> None:
@@ -382,9 +385,9 @@ class _GpuMaker(_Maker):
         plan.promised = may_promise(self.options)
         return plan
 
-    def on_missing(self, variant: int) -> None:
+    def add(self, variant: int, loaded: Loaded) -> None:
         """Load the code of a variant into the device."""
-        code = load(self.kernel, self.options, variant).on(device_of(self.options.device))
+        code = loaded.on(device_of(self.options.device))
         self.codes[variant] = code
         self.plan.set_gpu_entry(
             variant,

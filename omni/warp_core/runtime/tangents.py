@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 
 from ..autodiff.tangent_values import carries
 from ..compiler import TangentFacts, tangent_facts
-from ..ir.ops import USUAL_BLOCK
 from ..lang.kernel import Kernel, on_redefinition
+from ..lang.threads import USUAL_BLOCK
 from . import backward
 from .array import array
 from .device import Device, get_device

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import _native, config
 from ..autodiff.leaves import is_active
-from ..ir.ops import USUAL_BLOCK
+from ..lang.threads import USUAL_BLOCK
 from ..lang.types import Scalar
 from . import capture, everyday, memory, places, recording, seals, views
 from .array import array
