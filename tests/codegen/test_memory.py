@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 
 import pytest
 
+from omni.warp_core.codegen import emit
 from omni.warp_core.codegen.emit import EmitOptions, emit_cpu
 from omni.warp_core.codegen.target import x86
 from omni.warp_core.ir import interp
@@ -131,6 +133,19 @@ def test_element_types(t, lanes):
     for form in ("linear", "gathered"):
         fn = _copy_kernel(t, _INDICES[form], form == "linear")
         _compare(fn, [_array(t, (_N,), 1), _array(t, (_N,), 2)], _N, lanes)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("t", [BOOL, F32, Vec(3, F32), Mat(3, 3, F32), _EVEN], ids=lambda t: t.key.split("{")[0])
+def test_large_kernels(t, masked, monkeypatch):
+    """They have one body, under a mask; full groups of lanes go to memory without, and the rest to its own elements."""
+    monkeypatch.setattr(emit, "_TWO_BODIES_LIMIT", 0)
+    fn = _copy_kernel(t, _INDICES["linear"], masked)
+    for threads in (0, 5, 32, _N):
+        _compare(fn, [_array(t, (_N,), 1), _array(t, (_N + 3,), 2)], threads, 0)
+    text = emit_cpu(fn, x86("avx512"), EmitOptions(16)).text
+    access = rf"= load <16 x {'i8' if t is BOOL else 'i32' if t is _EVEN else 'float'}>"
+    assert re.search(access, text)
 
 
 @pytest.mark.parametrize("form", ["linear", "gathered"])

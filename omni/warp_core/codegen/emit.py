@@ -242,6 +242,8 @@ class KernelEmitter(FunctionEmitter):
             left = w.inst(f"sub i64 {stop}, {column}")
             lanes_left = self.lanes.splat(left, I64)
             self.mask = w.inst(f"icmp slt <{n} x i64> {sequence(0, 1, n)}, {lanes_left}")
+            if not self.memory.rarely:
+                self.memory.often_full = self.mask, w.inst(f"icmp sge i64 {left}, {n}")
         self.locals.whole = self.mask
         first = V(I32, w.inst(f"trunc i64 {column} to i32"), 1 if n > 1 else 0)
         offset = w.inst(f"sub i64 {column}, {start}")

@@ -83,6 +83,7 @@ class Memory:
     def __init__(self, lanes: Lanes):
         self.lanes, self.w = lanes, lanes.w
         self.rarely = False  # what is emitted seldom runs: short code before fast code
+        self.often_full: tuple[str, str] | None = None  # a mask, and whether all lanes are on, as they mostly are
         self.aligned = 1  # a power of two that addresses of elements are multiples of
         self.note = ""  # metadata of scalar loads
 
@@ -162,18 +163,13 @@ class Memory:
 
     def either(self, condition: str, sides: Sequence[Callable[[], Any]], leaves: Sequence[Leaf] = ()) -> list[V]:
         """Branch on a scalar; what the side taken gives, `leaves`."""
-        labels = self.w.label("wide"), self.w.label("wrapped")
-        end, given = self.w.label("accessed"), []
-        self.w.cond_br(condition, *labels)
-        for label, side in zip(labels, sides):
-            self.w.start(label)
-            values = side()
-            given.append(([self.lanes.vector(v) for v in values or ()], self.w.block))
-            self.w.br(end)
-        self.w.start(end)
-        n = self.lanes.lanes
-        edges = zip(leaves, *([(text, block) for text in texts] for texts, block in given))
-        return [V(leaf, self.w.phi(llvm_type(leaf, n), list(pair)), None) for leaf, *pair in edges]
+
+        def vectors(side: Callable[[], Any]) -> list[str]:
+            return [self.lanes.vector(v) for v in side() or ()]
+
+        types = [llvm_type(leaf, self.lanes.lanes) for leaf in leaves]
+        texts = self.w.either(condition, [partial(vectors, side) for side in sides], types)
+        return [V(leaf, text, None) for leaf, text in zip(leaves, texts)]
 
     # -- loads --------------------------------------------------------------------------------------------------
 
@@ -275,10 +271,14 @@ class Memory:
         """Whether the target has instructions for gathers and scatters under a mask; else they are long code."""
         return self.lanes.target.vector_bits == 512
 
+    def _when_full(self, mask: str | None) -> str | None:
+        """The condition for doing without `mask`, where that is worth a branch."""
+        return self.often_full[1] if self.often_full and self.often_full[0] == mask else None
+
     def _load_wide(self, address: V, t: Type, wanted: range, mask: str | None) -> list[V]:
         parts = memory_leaves(t)
         access = Wide(self.lanes, [leaf for _, leaf in parts], address.text)
-        columns = access.load(wanted, mask)
+        columns = access.load(wanted, mask, self._when_full(mask))
         return [self._leaf(column, access.element, parts[i][1]) for column, i in zip(columns, wanted)]
 
     def _leaf(self, raw: str, raw_type: str, leaf: Leaf) -> V:
@@ -357,7 +357,8 @@ class Memory:
     def _store_wide(self, address: V, t: Type, values: list[V], mask: str | None) -> None:
         parts = memory_leaves(t)
         access = Wide(self.lanes, [leaf for _, leaf in parts], address.text)
-        access.store([self._raw(v, leaf, access.element) for v, (_, leaf) in zip(values, parts)], mask)
+        columns = [self._raw(v, leaf, access.element) for v, (_, leaf) in zip(values, parts)]
+        access.store(columns, mask, self._when_full(mask))
 
     def _raw(self, value: V, leaf: Leaf, raw_type: str) -> str:
         n = self.lanes.lanes

@@ -8,6 +8,7 @@ more instructions where it is left to cut wider vectors.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from ..lang.types import BOOL
 from .interleave import Interleaver
@@ -31,17 +32,30 @@ class Wide:
         self.type = f"<{self.width} x {self.element}>"
         self.interleaver = Interleaver(self.w, self.width, self.element)
 
-    def load(self, wanted: range, mask: str | None) -> list[str]:
-        """The leaves `wanted`, each a vector of all lanes."""
-        registers = [self._load(address, lanes, mask) for address, lanes in self._pieces()]
+    def load(self, wanted: range, mask: str | None, full: str | None = None) -> list[str]:
+        """The leaves `wanted`, each a vector of all lanes. If `full`, a condition, holds, the mask is not looked at."""
+        if full is None:
+            registers = self._registers(mask)
+        else:
+            sides = [partial(self._registers, m) for m in (None, mask)]
+            registers = self.w.either(full, sides, [self.type] * (self.lanes.lanes * self.count // self.width))
         groups = [
             self.interleaver.split(registers[i : i + self.count], wanted) for i in range(0, len(registers), self.count)
         ]
         return [self._concatenate(list(column)) for column in zip(*groups)]
 
-    def store(self, columns: Sequence[str], mask: str | None) -> None:
-        """Write all leaves, each given as a vector of all lanes."""
+    def store(self, columns: Sequence[str], mask: str | None, full: str | None = None) -> None:
+        """Write all leaves, each given as a vector of all lanes; `full` as for `load`."""
         registers = [r for start in range(0, self.lanes.lanes, self.width) for r in self._part(columns, start)]
+        if full is None:
+            self._write(registers, mask)
+        else:
+            self.w.either(full, [partial(self._write, registers, m) for m in (None, mask)])
+
+    def _registers(self, mask: str | None) -> list[str]:
+        return [self._load(address, lanes, mask) for address, lanes in self._pieces()]
+
+    def _write(self, registers: Sequence[str], mask: str | None) -> None:
         for (address, lanes), register in zip(self._pieces(), registers):
             self._store(address, lanes, register, mask)
 

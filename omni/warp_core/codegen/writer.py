@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -144,6 +144,20 @@ class Writer:
         self.lines.insert(at, f"  {counter} = phi i64 [ {start}, %{entry} ], [ {following}, %{self.block} ]")
         self.br(head)
         self.start(done)
+
+    def either(
+        self, condition: str, sides: Sequence[Callable[[], Sequence[str] | None]], types: Sequence[str] = ()
+    ) -> list[str]:
+        """Branch on a scalar. Gives what the side taken gives: operands of LLVM types `types`."""
+        labels = self.label("wide"), self.label("wrapped")
+        end, edges = self.label("accessed"), []
+        self.cond_br(condition, *labels)
+        for label, side in zip(labels, sides):
+            self.start(label)
+            edges.append([(text, self.block) for text in side() or ()])
+            self.br(end)
+        self.start(end)
+        return [self.phi(t, list(pair)) for t, *pair in zip(types, *edges)]
 
     def phi(self, llvm: str, edges: list[tuple[str, str]]) -> str:
         """A phi of (operand, block) edges."""
