@@ -138,6 +138,16 @@ def picked_gradient(h: Holder, i: int, dy: wp.float64):
 
 
 @wp.func
+def rescaled(h: Holder, b: wp.float64):
+    if h.scale * b > 0.3:
+        return h
+    g = h
+    while g.scale < 0.8:
+        g.scale += 0.3 + 0.1 * wp.sin(b) + 0.05 * g.table[1]
+    return g
+
+
+@wp.func
 def curve(a: wp.float64, b: wp.float64):
     if a > b:
         return wp.sin(a * b) * a
@@ -361,6 +371,13 @@ class _Wide(_Program):
             f"wp.grad(curve)({a}, {b})[{self.pick(0, 1)}]",
             f"wp.grad(wp.atan2)({a}, 1.5 + {b} * {b})[0]",
         )
+
+    def member(self, indent: str) -> None:
+        if self.r.random() < 0.75:
+            super().member(indent)
+            return
+        choices = "h.scale = {0}", "h.scale *= wp.cos({0})", "h = rescaled(h, {0})", "nudge(h.scale, {0})"
+        self.put(indent, self.pick(*choices).format(self.damped()))
 
     def memory(self, indent: str) -> None:
         if self.r.random() < 0.5:

@@ -23,6 +23,7 @@ from .atomics import plain_local_atomics
 from .custom import expand_customs, is_custom
 from .forward import Forward
 from .given import Given, calls_stand_in
+from .held import part_structs
 from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types
 from .reverse import Reverse
 from .scope import is_local, may_alias, members_to, origin, place_of
@@ -76,7 +77,7 @@ def _flat(function: Function, inlined: Callable[[Function], bool], shared: bool 
     """
     flat = inline_calls(function, inlined)
     drop_asserts(flat)
-    flat = simplify(plain_local_atomics(flat))
+    flat = part_structs(simplify(plain_local_atomics(flat)))
     merge_loads(flat, place_of if not shared else lambda array: None)
     return single_exit(flat)
 

@@ -149,9 +149,8 @@ class Scopes:
         """Refuse memory that one iteration hands to the next: what it shares with other arrays cannot be seen."""
         found = origin(op.args[0])
         if found is not None and found.op is None and found not in self.function.params:
-            why = "an array that one iteration of a loop hands to the next cannot be differentiated"
-            helps = ": take it out of the struct before the loop" if isinstance(found.type, Struct) else ""
-            raise NotDifferentiable(why + helps, op)
+            why = "this array is another one in each iteration of a loop, so that it has no gradient"
+            raise NotDifferentiable(f"{why}: use one array with one more dimension, and change its index instead", op)
 
     def count_of(self, loop: Operation) -> Value:
         """The number of iterations that a `loop` had."""
