@@ -3,7 +3,10 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <exception>
+
+#include "warp_core/pool.h"
 
 namespace wc {
 
@@ -31,5 +34,30 @@ void without_gil(Work&& work) {
     take_gil([&] { PyEval_RestoreThread(state); });
     if (error) std::rethrow_exception(error);
 }
+
+// For calls that hardly ever wait, such as a launch on a GPU, which does while the driver's queue is full. Letting the
+// GIL go for each of them would cost more than it gives. So the clock is read now and then, and after a call that has
+// waited the next are made without the GIL until one does not wait.
+class MayWait {
+  public:
+    template <class Work>
+    void run(Work&& work) {
+        if (!waits_ && ++calls_ % kLookEvery != 0) return work();
+        auto timed = [&] {
+            int64_t start = now_ns();
+            work();
+            waits_ = now_ns() - start > kWaitNs;
+        };
+        if (waits_) return without_gil(timed);
+        timed();
+    }
+
+  private:
+    static constexpr uint32_t kLookEvery = 16;
+    static constexpr int64_t kWaitNs = 100'000;
+
+    uint32_t calls_ = 0;
+    bool waits_ = false;
+};
 
 }  // namespace wc

@@ -18,23 +18,18 @@ namespace {
 
 using namespace cuda;
 
-constexpr int kRelaxed = 2;  // the mode of capture that lets unsafe calls pass
-
 // What was captured, ready to be launched. The graph it was made from stays, as its nodes name those of this one.
 class GpuGraph {
   public:
-    GpuGraph(Context context, Graph graph) : context_(context), graph_(graph) {
+    // Takes the graph over, and destroys it if it cannot be made ready.
+    GpuGraph(Context context, Graph graph) : GpuGraph(Taken{context, graph}) {
         CUDA_CALL(cuGraphGetNodes, graph, nullptr, &size_);
         CUDA_CALL(cuGraphInstantiateWithFlags, &exec_, graph, 0);
     }
     ~GpuGraph() {
-        // What is under way when this is called ends as if it were not. The driver takes the call for an unsafe one,
-        // which would end a capture of this thread in vain: a graph may be dropped at any time, by a collection too.
-        int mode = kRelaxed;
-        driver().cuThreadExchangeStreamCaptureMode(&mode);
+        Relaxed relaxed;  // what is under way when this is called ends as if it were not
         if (exec_) driver().cuGraphExecDestroy(exec_);
         driver().cuGraphDestroy(graph_);
-        driver().cuThreadExchangeStreamCaptureMode(&mode);
     }
     GpuGraph(const GpuGraph&) = delete;
     GpuGraph& operator=(const GpuGraph&) = delete;
@@ -53,7 +48,7 @@ class GpuGraph {
             update_node(f.launch, exec_, f.node);
             f.version = version;
         }
-        CUDA_CALL(cuGraphLaunch, exec_, stream);
+        launching_.run([&] { CUDA_CALL(cuGraphLaunch, exec_, stream); });
     }
 
     void print(const std::string& path, bool verbose) {
@@ -75,9 +70,17 @@ class GpuGraph {
     }
 
     Graph graph() const { return graph_; }
+    GraphExec exec() const { return exec_; }
     size_t size() const { return size_; }
 
   private:
+    // Delegated to, so that the destructor is called though the other constructor throws.
+    struct Taken {
+        Context context;
+        Graph graph;
+    };
+    explicit GpuGraph(Taken taken) : context_(taken.context), graph_(taken.graph) {}
+
     struct Followed {
         GraphNode node;
         nb::object launch;
@@ -89,6 +92,7 @@ class GpuGraph {
     GraphExec exec_ = nullptr;
     size_t size_ = 0;
     std::vector<Followed> followed_;
+    MayWait launching_;
 };
 
 // -- capturing --------------------------------------------------------------------------------------------------------
@@ -222,6 +226,7 @@ void bind_gpu_graphs(nb::module_& m) {
             nb::arg("node"), nb::arg("launch"))
         .def("print", &GpuGraph::print, nb::arg("path"), nb::arg("verbose"))
         .def_prop_ro("launches", &GpuGraph::launches)
+        .def_prop_ro("exec", [](const GpuGraph& g) { return handle(g.exec()); })
         .def("__len__", &GpuGraph::size);
     m.def("begin_capture", &begin, nb::arg("context"), nb::arg("stream"), nb::arg("mode"));
     m.def("end_capture", &end, nb::arg("context"), nb::arg("stream"), nb::arg("drop"));

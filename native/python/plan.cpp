@@ -33,6 +33,8 @@ constexpr size_t kStackBlock = 2048;
 constexpr double kLogBytes = 262144;  // of a chunk: logs that wait for their turn stay in the cache
 constexpr int64_t kParts = 128;       // of launches whose results must not depend on the number of cores
 
+MayWait launching;  // on GPUs
+
 nb::object attribute(const nb::object& type, const char* name) { return nb::object(type.attr(name)); }
 
 // The part of a launch that worker threads see.
@@ -457,7 +459,7 @@ void Plan::launch_on_gpu(const std::byte* block, const Grid& g, bool strided) {
     }
     cuda::Launch launch{g.threads, {g.dims[0], g.dims[1], g.dims[2], g.dims[3]}, nullptr, {}, {}};
     cuda::Stream stream = cuda::stream_of(device_id);
-    cuda::launch(entry, block, launch, stream);
+    launching.run([&] { cuda::launch(entry, block, launch, stream); });
     if (cuda::verify()) without_gil([&] { cuda::finish(entry.context, stream); });
 }
 

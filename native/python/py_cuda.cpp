@@ -175,7 +175,10 @@ void release(Handle context, Pointer memory, Handle stream, bool pooled) {
     if (pooled)
         check_release(driver().cuMemFreeAsync(memory, pointer<Stream>(stream)), "cuMemFreeAsync");
     else
-        without_gil([&] { check_release(driver().cuMemFree_v2(memory), "cuMemFree"); });
+        without_gil([&] {
+            Relaxed relaxed;
+            check_release(driver().cuMemFree_v2(memory), "cuMemFree");
+        });
 }
 
 // Memory of the host that no device has to wait for: the same for all contexts.
@@ -192,6 +195,7 @@ Handle allocate_pinned(Handle context, size_t nbytes) {
 void release_pinned(Handle context, Handle memory) {
     without_gil([&] {
         Current current(pointer<Context>(context));
+        Relaxed relaxed;
         check_release(driver().cuMemFreeHost(pointer<void*>(memory)), "cuMemFreeHost");
     });
 }
@@ -427,6 +431,7 @@ void bind_code(nb::module_& m) {
         "unload_module",
         [](Handle context, Handle module) {
             Current current(pointer<Context>(context));
+            Relaxed relaxed;
             check_release(driver().cuModuleUnload(pointer<Module>(module)), "cuModuleUnload");
         },
         nb::arg("context"), nb::arg("module"));

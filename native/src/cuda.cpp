@@ -134,7 +134,10 @@ Stream stream_of(int device_id) { return streams.at(device_id).load(); }
 unsigned blocks_of(const Entry& entry, int64_t threads) {
     int64_t blocks = (threads + entry.block_dim - 1) / entry.block_dim;
     if (entry.blocks) return static_cast<unsigned>(std::min<int64_t>(blocks, entry.blocks));
-    if (blocks >= int64_t{1} << 31) throw std::length_error("a grid has less than 2**31 blocks");
+    if (blocks > INT32_MAX)
+        throw std::length_error("a grid has at most 2147483647 blocks, and this would be " + std::to_string(blocks) +
+                                " of " + std::to_string(entry.block_dim) +
+                                " threads: launch it in parts, or in larger blocks (block_dim)");
     return static_cast<unsigned>(blocks);
 }
 

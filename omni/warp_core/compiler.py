@@ -431,7 +431,10 @@ def _adjoint(request: CompileRequest, fn: Any) -> Any:
 def _refuse_blocks(subject: str, fn: Any) -> None:
     if fn.block_dim:
         reason = "kernels that work in blocks of threads (wp.shared_array, wp.syncthreads, …) have no gradient yet"
-        way_out = "launch it with record_tape=False if nothing has to flow through it"
+        way_out = (
+            "launch it with record_tape=False; if something has to flow through it, add a step that computes the "
+            "gradients: tape.record_func(backward, arrays)"
+        )
         raise CompileError(subject, [Diagnostic("gradient", reason, _place(fn.loc), help=way_out)])
 
 

@@ -38,7 +38,7 @@ def built() -> Path:
 
 @lru_cache(maxsize=1)
 def library() -> ctypes.CDLL:
-    """The simulator with its functions for tests: simulator_fail, simulator_pending, simulator_allocations."""
+    """The simulator with its functions for tests: simulator_fail, simulator_pending and so on."""
     return ctypes.CDLL(str(built()))
 
 

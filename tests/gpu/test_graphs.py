@@ -121,6 +121,27 @@ def test_memory_is_given_back_with_the_graph(gpu, simulated):
     assert simulated.simulator_allocations(gpu.ordinal) == before
 
 
+def test_kernels_of_another_gpu_are_dropped_during_a_capture(gpu):
+    others = [d for d in wp.get_cuda_devices() if d is not gpu]
+    if not others:
+        pytest.skip("needs two GPUs")
+
+    def use():
+        @wp.kernel
+        def dropped(x: wp.array(dtype=float)):
+            x[0] += 2.0
+
+        wp.launch(dropped, dim=1, inputs=[there], device=others[0])
+
+    there, x = wp.zeros(1, dtype=float, device=others[0]), wp.zeros(2, dtype=float)
+    use()
+    with wp.ScopedCapture() as capture:
+        gc.collect()
+        wp.launch(add, dim=2, inputs=[x, 1.0])
+    wp.capture_launch(capture.graph)
+    assert (x.list(), there.list()) == ([1.0, 1.0], [2.0])
+
+
 def test_arrays_that_are_dropped_during_a_capture_are_freed_after_it(gpu):
     """Memory goes back on the null stream, which the driver refuses while a stream in order with it captures."""
     x = wp.zeros(2, dtype=float)
@@ -506,11 +527,14 @@ def test_a_capture_that_the_driver_gives_up(gpu, simulated):
 @pytest.mark.parametrize("call", [b"cuGraphInstantiateWithFlags", b"cuStreamEndCapture", b"cuStreamBeginCapture_v2"])
 def test_the_driver_fails(gpu, simulated, call):
     x = wp.zeros(2, dtype=float)
+    gc.collect()
+    before = simulated.simulator_graphs()
     simulated.simulator_fail(call, 2, 0)
     with pytest.raises(RuntimeError, match="CUDA_ERROR_OUT_OF_MEMORY"), wp.ScopedCapture():
         wp.launch(add, dim=2, inputs=[x, 1.0])
     if call == b"cuStreamEndCapture":  # the simulator's stream captures still
         wp._native.cuda.end_capture(gpu.context, gpu.stream.cuda_stream, drop=True)
+    assert simulated.simulator_graphs() == before
 
 
 def test_kernels_cannot_be_loaded_while_an_old_driver_captures(gpu, simulated):

@@ -280,6 +280,29 @@ def test_other_libraries_share_memory(gpu):
     assert x.list() == [2.0] * 3
 
 
+@wp.kernel
+def reverse_blocks(x: wp.array(dtype=float)):
+    s = wp.shared_array(shape=wp.block_dim(), dtype=float)
+    s[wp.thread_index()] = x[0]
+    wp.syncthreads()
+    x[0] = s[wp.block_dim() - 1 - wp.thread_index()]
+
+
+@pytest.mark.parametrize("mode", ["release", "debug"])
+@pytest.mark.parametrize("kernel", [double, reverse_blocks], ids=str)
+def test_grids_that_are_too_large(gpu, kernel, mode, monkeypatch):
+    monkeypatch.setattr(wp.config, "mode", mode)
+    x = wp.zeros(1, dtype=float)
+    why = "at most 2147483647 blocks, and this would be 2147483648 of 32 threads: launch it in parts, or in larger"
+    with pytest.raises(ValueError, match=why):
+        wp.launch(kernel, dim=(1 << 18, 1 << 18), inputs=[x], block_dim=32)
+    command = wp.launch(kernel, dim=(2, 32), inputs=[x], block_dim=32, record_cmd=True)
+    command.set_dim((1 << 18, 1 << 18))
+    with pytest.raises(ValueError, match=why):
+        command.launch()
+    assert x.list() == [0.0]
+
+
 def test_blocks_of_other_sizes(gpu):
     x = wp.zeros(1000, dtype=float)
     for block_dim in (32, 100, 1, gpu.max_block_dim, 256, None, np.int64(64)):

@@ -505,8 +505,28 @@ def test_values_kept_behind_barriers_fit_the_stack():
 
 def test_gradients_are_refused():
     x = wp.zeros(32, dtype=float, requires_grad=True)
-    with pytest.raises(wp.CompileError, match="blocks of threads"), wp.Tape():
+    with pytest.raises(wp.CompileError, match=r"blocks of threads(?s:.*)record_tape=False;.*record_func"), wp.Tape():
         wp.launch(tree, 32, [x, x], block_dim=32)
+
+
+def test_gradients_of_their_own():
+    """What the message says works: sums of blocks, whose gradients go back to all threads."""
+    x, y = (wp.array(np.arange(n), dtype=float, requires_grad=True) for n in (64, 2))
+
+    def backward():
+        x.grad.assign(x.grad.numpy() + np.repeat(y.grad.numpy(), 32))
+
+    @wp.kernel
+    def totals(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        total = block_sum(x[wp.tid()])
+        if wp.thread_index() == 0:
+            y[wp.block_index()] = total
+
+    with wp.Tape() as tape:
+        wp.launch(totals, 64, [x, y], block_dim=32, record_tape=False)
+        tape.record_func(backward, [x, y])
+    tape.backward(grads={y: wp.array([2.0, 3.0], dtype=float)})
+    assert x.grad.list() == [2.0] * 32 + [3.0] * 32
 
 
 # -- interpreted launches ---------------------------------------------------------------------------------------------

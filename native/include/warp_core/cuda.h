@@ -179,6 +179,19 @@ class Current {
     bool pushed_ = false;
 };
 
+// Lets this thread make calls that the driver takes for unsafe while anybody captures, on whatever GPU: things are
+// given back at any time, by a collection too, and what is under way then must go on.
+class Relaxed {
+  public:
+    Relaxed() { driver().cuThreadExchangeStreamCaptureMode(&mode_); }
+    ~Relaxed() { driver().cuThreadExchangeStreamCaptureMode(&mode_); }
+    Relaxed(const Relaxed&) = delete;
+    Relaxed& operator=(const Relaxed&) = delete;
+
+  private:
+    int mode_ = 2;
+};
+
 // A kernel and how it is launched. With `blocks` any number of blocks up to that will do; 0 asks for a thread of the
 // device for each of the launch.
 struct Entry {

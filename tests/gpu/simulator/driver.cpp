@@ -20,7 +20,16 @@
 
 namespace {
 std::atomic<bool> idle = false;  // launches are forgotten
+std::atomic<int> held_ms = 0;    // how long launches of kernels wait,
+std::atomic<int> waiting = 0;    // and how many do
+
+void wait_as_if_full() {
+    if (held_ms == 0) return;
+    ++waiting;
+    for (int ms = 0; ms < held_ms; ++ms) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    --waiting;
 }
+}  // namespace
 
 #define API extern "C" __attribute__((visibility("default"))) int
 #define ENTER(name)                           \
@@ -47,6 +56,13 @@ API simulator_idle(int enabled) {
     idle = enabled;
     return kSuccess;
 }
+// Lets launches of kernels wait for so many milliseconds, or until this is called with 0, as if the queue were full.
+API simulator_hold(int milliseconds) {
+    held_ms = milliseconds;
+    return kSuccess;
+}
+// How many launches wait so.
+API simulator_waiting() { return waiting; }
 // How many blocks of pinned memory there are.
 API simulator_pinned() {
     std::lock_guard guard(lock);
@@ -477,6 +493,7 @@ API cuFuncSetAttribute(void*, int, int) { return kSuccess; }
 API cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned,
                    void* s, void** params, void**) {
     if (idle) return kSuccess;
+    wait_as_if_full();
     ENTER(cuLaunchKernel);
     Stream* stream = stream_of(s);
     USABLE(stream);

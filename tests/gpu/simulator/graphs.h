@@ -36,6 +36,11 @@ std::set<Exec*> execs;
 
 }  // namespace
 
+// How many graphs there are.
+API simulator_graphs() {
+    std::lock_guard guard(lock);
+    return static_cast<int>(graphs.size());
+}
 API cuStreamBeginCapture_v2(void* p, int mode) {
     ENTER(cuStreamBeginCapture_v2);
     auto graph = std::make_shared<Graph>();
