@@ -122,6 +122,13 @@ int64_t extent(PyObject* item) {
     return n;
 }
 
+// Where a chunk's ends take longer than what lies between: two chunks for each core, and longer ones while there are
+// eight.
+int64_t long_chunk(int64_t roomy, int64_t threads) {
+    int64_t share = threads / num_threads();
+    return std::max(std::min(roomy, share / 2), std::min(8 * roomy, share / 8));
+}
+
 }  // namespace
 
 void raise(PyObject* exception, const std::string& message) {
@@ -518,9 +525,8 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
     std::optional<Turns> turns;
     if (!overlap && !accumulation_.logged.empty()) {
         task.turns = &turns.emplace(g.dims, g.threads, accumulation_.followers(block));
-        int64_t share = g.threads / (2 * num_threads());
         if (!accumulation_.in_order || !accumulation_.parts)
-            task.chunk = std::max(task.chunk, whole_grains(std::min(turns->roomy_chunk(), share)));
+            task.chunk = std::max(task.chunk, whole_grains(long_chunk(turns->roomy_chunk(), g.threads)));
     }
     bool finished = true;
     if (small) {
