@@ -11,6 +11,7 @@ NB_MODULE(_native, m) {
     wc::bind_memory(m);
     wc::bind_spans(m);
     wc::bind_seals(m);
+    wc::bind_gradients(m);
     wc::bind_algorithms(m);
     wc::bind_loader(m);
     wc::bind_plans(m);

@@ -22,6 +22,7 @@ inline PyArray* as_array(PyObject* object) {
 
 void bind_arrays(nb::module_& m);
 void bind_memory(nb::module_& m);
+void bind_gradients(nb::module_& m);
 void bind_algorithms(nb::module_& m);
 void bind_loader(nb::module_& m);
 void bind_plans(nb::module_& m);

@@ -5,19 +5,12 @@
 #include <stdexcept>
 #include <vector>
 
-#include "gil.h"
 #include "py_memory.h"
 #include "py_spans.h"
 #include "warp_core/pool.h"
 
 namespace wc {
 namespace {
-
-template <class F>
-void without_gil_if_large(int64_t nbytes, F&& f) {
-    if (nbytes < kParallelBytes) return f();
-    without_gil(f);
-}
 
 void* pointer(uintptr_t p) { return reinterpret_cast<void*>(p); }
 
@@ -33,6 +26,12 @@ void fill(uintptr_t to, int64_t nbytes, nb::bytes pattern) {
         throw std::invalid_argument("nbytes must be a multiple of the length of the pattern");
     before_write(Range{to, to + static_cast<uintptr_t>(nbytes)});
     without_gil_if_large(nbytes, [&] { fill_bytes(pointer(to), nbytes, pattern.c_str(), size); });
+}
+
+bool any_set_at(uintptr_t at, int64_t nbytes) {
+    bool found = false;
+    without_gil_if_large(nbytes, [&] { found = any_set(pointer(at), nbytes); });
+    return found;
 }
 
 // The integers of `values`, of which there must be `count`.
@@ -99,6 +98,7 @@ void bind_memory(nb::module_& m) {
             return made.release();
         },
         nb::arg("from_"), nb::arg("nbytes"), nb::rv_policy::take_ownership);
+    m.def("any_set", &any_set_at, nb::arg("ptr"), nb::arg("nbytes"));
     m.def("fill", &fill, nb::arg("ptr"), nb::arg("nbytes"), nb::arg("pattern"));
     m.def("copy_strided", &copy_nd, nb::arg("to"), nb::arg("to_strides"), nb::arg("from_"), nb::arg("from_strides"),
           nb::arg("shape"), nb::arg("itemsize"));

@@ -1,7 +1,6 @@
 #include "py_spans.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -95,19 +94,17 @@ bool same_bytes(uintptr_t a, uintptr_t b, int64_t nbytes) {
                        static_cast<size_t>(nbytes)) == 0;
 }
 
-// Whether any byte is not 0.
-bool any_set(uintptr_t at, int64_t nbytes) {
-    constexpr int64_t kBlock = 4096;
-    static const std::array<char, kBlock> zeros{};
-    auto* bytes = reinterpret_cast<const char*>(at);
-    for (int64_t i = 0; i < nbytes; i += kBlock)
-        if (std::memcmp(bytes + i, zeros.data(), static_cast<size_t>(std::min(kBlock, nbytes - i))) != 0) return true;
-    return false;
-}
-
 }  // namespace
 
 namespace {
+
+void before_writes(const nb::list& arrays) {
+    for (nb::handle object : arrays) {
+        const PyArray* a = as_array(object.ptr());
+        if (!a) throw nb::type_error("expected arrays");
+        before_write(*a);
+    }
+}
 
 void tell_watchers(Range range) {
     if (watched.empty() || told().is_none()) return;
@@ -144,6 +141,7 @@ void bind_spans(nb::module_& m) {
     m.def(
         "before_write", [](uintptr_t low, uintptr_t high) { before_write(Range{low, high}); }, nb::arg("low"),
         nb::arg("high"));
+    m.def("before_writes", &before_writes, nb::arg("arrays"));
     m.def("before_any_write", &before_any_write);
     m.def(
         "before_sharing",
@@ -158,7 +156,6 @@ void bind_spans(nb::module_& m) {
         nb::arg("low"), nb::arg("high"));
     m.def("everyday", &everyday, nb::arg("arrays"));
     m.def("watching", &watching);
-    m.def("any_set", &any_set, nb::arg("ptr"), nb::arg("nbytes"));
     m.def("same_bytes", &same_bytes, nb::arg("a"), nb::arg("b"), nb::arg("nbytes"));
 }
 

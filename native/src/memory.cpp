@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -49,6 +51,20 @@ void fill_part(void* data, int64_t begin, int64_t end) {
 void set_part(void* data, int64_t begin, int64_t end) {
     auto& b = *static_cast<Bytes*>(data);
     std::memset(b.to + begin, b.from[0], static_cast<size_t>(end - begin));
+}
+
+struct Search {
+    const char* bytes;
+    std::atomic<bool> found{false};
+};
+
+void search_part(void* data, int64_t begin, int64_t end) {
+    constexpr int64_t kBlock = 4096;
+    static const std::array<char, kBlock> zeros{};
+    auto& search = *static_cast<Search*>(data);
+    for (int64_t i = begin; i < end && !search.found.load(std::memory_order_relaxed); i += kBlock)
+        if (std::memcmp(search.bytes + i, zeros.data(), static_cast<size_t>(std::min(kBlock, end - i))) != 0)
+            search.found = true;
 }
 
 // A strided walk, contiguous dimensions merged. Dimension 0 is split between threads. A fill reads
@@ -154,6 +170,12 @@ void fill_bytes(void* to, int64_t nbytes, const void* pattern, int64_t pattern_s
     int64_t chunk = nbytes < kParallelBytes ? nbytes : share(nbytes);
     chunk = (chunk + pattern_size - 1) / pattern_size * pattern_size;
     parallel_for(nbytes, chunk, uniform ? set_part : fill_part, &bytes);
+}
+
+bool any_set(const void* data, int64_t nbytes) {
+    Search search{static_cast<const char*>(data)};
+    parallel_for(nbytes, nbytes < kParallelBytes ? nbytes : share(nbytes), search_part, &search);
+    return search.found;
 }
 
 void copy_strided(void* to, const int64_t* to_strides, const void* from, const int64_t* from_strides,

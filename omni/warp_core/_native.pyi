@@ -216,6 +216,9 @@ def watching() -> bool:
 def before_write(low: int, high: int) -> None:
     """Tell of a write that Python is about to do."""
 
+def before_writes(arrays: list[Any]) -> None:
+    """Tell of writes to arrays that Python is about to do."""
+
 def before_sharing(low: int, high: int) -> None:
     """Tell that others may write to a range from now on, and nobody will tell of that."""
 
@@ -261,6 +264,13 @@ def fingerprint(ptr: int, nbytes: int) -> int:
 
 def any_set(ptr: int, nbytes: int) -> bool:
     """Whether any byte is not 0."""
+
+def begin_gradients(others: Sequence[Any], seeds: Sequence[tuple[Any, Any]]) -> list[Any] | None:
+    """Give gradients on the CPU their seeds: an array like it, or the bytes of one element.
+
+    Returns those of the others that have no seed and are not zero; None, with nothing done, where gradients overlap or
+    are no plain memory of this package.
+    """
 
 def same_bytes(a: int, b: int, nbytes: int) -> bool:
     """Whether memory at two places holds the same."""

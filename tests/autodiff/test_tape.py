@@ -122,9 +122,53 @@ def test_seeds_that_share_memory():
     tape.backward(grads={y[:2]: seed, y[1:]: seed})  # the middle one gets both
     assert x.grad.list() == [2.0, 44.0, 60.0]
     assert seed.list() == [1.0, 10.0]
+    tape.zero()
+    tape.backward(grads={y: wp.full(3, 1.0, dtype=float), y[:]: wp.full(3, 2.0, dtype=float)})
+    assert x.grad.list() == [6.0, 12.0, 18.0]
     x.grad.assign([3.0, 5.0, 7.0])
     tape.backward(grads={y: x.grad})
     assert x.grad.list() == [9.0, 25.0, 49.0]
+
+
+def test_a_loss_that_others_show_too():
+    x, y = active([3.0]), active([0.0, 0.0])
+    tape = wp.Tape()
+    with tape:
+        wp.launch(square, 1, inputs=[x, y])
+    y.grad.assign([7.0, 5.0])  # belongs to no loss
+    tape.backward(y[:1], grads={y: wp.array([10.0, 100.0], dtype=float)})
+    assert x.grad.list() == [66.0]
+
+
+@pytest.mark.parametrize("dtype", [wp.float16, wp.bfloat16, wp.float32, wp.float64])
+def test_losses_of_every_precision(dtype):
+    @wp.kernel
+    def triple(x: wp.array(dtype=dtype), loss: wp.array(dtype=dtype)):
+        wp.atomic_add(loss, 0, dtype(3.0) * x[wp.tid()])
+
+    x, loss = (wp.zeros(n, dtype=dtype, requires_grad=True) for n in (4, 1))
+    tape = wp.Tape()
+    with tape:
+        wp.launch(triple, 4, inputs=[x, loss])
+    for turn in (1, 2):
+        tape.backward(loss)
+        assert [float(g) for g in x.grad.list()] == [3.0 * turn] * 4
+        assert float(loss.grad.list()[0]) == 1.0
+
+
+@pytest.mark.parametrize("at", [0, 70_000, 999_999])
+def test_what_a_large_gradient_held_comes_back(at):
+    n = 1_000_000
+    x, y, z = (wp.zeros(n, dtype=float, requires_grad=True) for _ in range(3))
+    x.fill_(2.0)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(square, n, inputs=[x, y])
+        wp.launch(square, n, inputs=[y, z])
+    y.grad[at : at + 1].fill_(0.5)
+    tape.backward(grads={z: wp.ones(n, dtype=float)})
+    assert (x.grad.numpy() == 32.0).all()  # of x⁴ at 2
+    assert np.flatnonzero(y.grad.numpy()).tolist() == [at] and y.grad.numpy()[at] == 0.5
 
 
 def test_many_threads_add_to_one_gradient():

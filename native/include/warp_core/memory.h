@@ -16,6 +16,9 @@ void release(void* memory);
 void copy_bytes(void* to, const void* from, int64_t nbytes);
 void fill_bytes(void* to, int64_t nbytes, const void* pattern, int64_t pattern_size);
 
+// Whether any byte is not 0.
+bool any_set(const void* data, int64_t nbytes);
+
 // Element by element; `to` and `from` have the same shape. Overlap is not handled.
 void copy_strided(void* to, const int64_t* to_strides, const void* from, const int64_t* from_strides,
                   const int64_t* shape, int ndim, int64_t itemsize);

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .. import _native, config
-from ..autodiff.leaves import is_active
 from ..lang.threads import USUAL_BLOCK
-from ..lang.types import Scalar
-from . import capture, everyday, memory, places, recording, seals, views
+from . import capture, everyday, memory, places, recording, seals, seeds, views
 from .array import array
 from .backward import Inactive, Recorded, record
 from .cuts import Cut, Cuts
@@ -19,6 +17,7 @@ from .kept import Keeper
 from .places import Place
 from .progress import Bar
 from .scopes import Scopes
+from .seeds import Seed
 from .sums import add
 
 _ALL = "record and go backwards in one capture, or both outside of captures, and use a new tape or reset() for each"
@@ -228,33 +227,36 @@ class Tape(Scopes):
             raise RuntimeError(
                 f"the tape has recorded {_where(self._graph)}, and cannot go backwards elsewhere: {_ALL}"
             )
-        seeds = self._seeds(loss, grads or {})
+        given = seeds.given(loss, grads or {})
         self._check()
         self.keeper.join()
+        written = [a for step in self.launches for a in step.written()]
+        if loss is not None and not any(memory.overlap(loss, a) for a in written):
+            raise ValueError(
+                "loss: nothing that is recorded on this tape writes it; compute it inside `with tape:`, and pass the "
+                "array that the launch wrote"
+            )
         with recording.Paused():
-            written = [a for step in self.launches for a in step.written()]
-            if loss is not None and not any(memory.overlap(loss, a) for a in written):
-                raise ValueError(
-                    "loss: nothing that is recorded on this tape writes it; compute it inside `with tape:`, and pass "
-                    "the array that the launch wrote"
-                )
-            with self._looking_for_cuts() as look:
-                before = _start([a.grad for a in written if a.grad is not None], seeds)
-                try:
-                    retained = _Retained()
-                    self._run_backwards(retained.note, look)
-                    retained.give_back()
-                finally:
-                    for gradient, was in before:
-                        add(gradient, was)
+            if config.cut_gradients == "ignore" or all(step.cut is None for step in self.launches):
+                self._propagate(written, given)
+            else:
+                with self._looking_for_cuts() as look:
+                    self._propagate(written, given, look)
+
+    def _propagate(self, written: Sequence[array], given: Sequence[Seed], *before: Callable[[Any], None]) -> None:
+        """Go backwards from gradients that are given; `before` are called before the turn of each step."""
+        aside = seeds.begin([a.grad for a in written if a.grad is not None], given)
+        try:
+            retained = _Retained()
+            self._run_backwards(retained.note, *before)
+            retained.give_back()
+        finally:
+            for gradient, was in aside:
+                add(gradient, was)
 
     @contextmanager
     def _looking_for_cuts(self) -> Iterator[Callable[[Any], None]]:
         """Gives what tells if a gradient would end at a step. Where that raises, gradients are left as they were."""
-        if config.cut_gradients == "ignore" or all(step.cut is None for step in self.launches):
-            yield lambda step: None
-            return
-
         if capture.innermost() is not None:  # whether the gradients that end are 0 is not known yet
             for step in self.launches:
                 if step.cut is not None:
@@ -277,8 +279,8 @@ class Tape(Scopes):
     def _check(self) -> None:
         for step in self.launches:
             step.check()
-        for gradient in self.gradients.values():  # steps may read what others write when their turn comes
-            _native.before_write(*memory.span_of(gradient))
+        # Steps may read what others write when their turn comes.
+        _native.before_writes([a.grad for step in self.launches for a in step.arrays if a.grad is not None])
         self.keeper.check()
 
     def _run_backwards(self, *before: Callable[[Any], None]) -> None:
@@ -289,31 +291,6 @@ class Tape(Scopes):
                     look(step)
                 step.backward()
                 bar.advance()
-
-    def _seeds(self, loss: array | None, grads: dict[array, array]) -> list[tuple[array, array]]:
-        """The gradients that are given, with arrays like them that hold what is given."""
-        if loss is None and not grads:
-            raise ValueError("loss: give the array of the loss, or gradients to start with (grads={array: gradient})")
-        given: list[tuple[str, array, Any]] = [("grads", a, g) for a, g in grads.items()]
-        if loss is not None:
-            _check_loss(loss)
-            given.append(("loss", loss, 1))
-        seeds = []
-        for name, a, g in given:
-            if not isinstance(a, array):
-                raise TypeError(f"{name}: expected arrays, got {type(a).__name__}")
-            if a.grad is None:
-                raise RuntimeError(f"{name}: the array has no gradient; make it with requires_grad=True")
-            if not is_active(a._require_element().type):
-                raise ValueError(
-                    f"{name}: {a._require_element().name} arrays have no gradient, only floating point numbers do; "
-                    "compute it in an array with dtype=float"
-                )
-            try:
-                seeds.append((a.grad, _like(a.grad, g)))
-            except (TypeError, ValueError) as why:
-                raise type(why)(f"grads: the gradient of an array of shape {a.shape}: {why}") from None
-        return seeds
 
     @property
     def gradients(self) -> dict[array, array]:
@@ -358,55 +335,3 @@ class _Retained:
         """Give arrays what was noted."""
         for gradient, noted in reversed(self._found.values()):
             memory.copy(gradient, noted)
-
-
-def _check_loss(loss: Any) -> None:
-    if not isinstance(loss, array):
-        kind = type(loss).__name__
-        raise TypeError(f"loss: expected the array of one element that a recorded launch wrote, got {kind}")
-    if loss.size != 1:
-        raise ValueError(f"loss: expected an array of one element, got {loss.shape}; sum it up, or use grads=")
-    if not isinstance(loss._require_element().type, Scalar):
-        raise ValueError(f"loss: expected one number, got a {loss._require_element().name}; sum it up, or use grads=")
-
-
-def _like(gradient: array, given: Any) -> array:
-    """What is given for a gradient as an array like it; the given array itself if that will do."""
-    if isinstance(given, array) and given.dtype is gradient.dtype and given.shape == gradient.shape:
-        return given
-    with recording.Paused():
-        made = array._empty(gradient._require_element(), gradient.shape, gradient.device)
-        made[...] = given
-    return made
-
-
-def _start(written: Sequence[array], seeds: Sequence[tuple[array, array]]) -> list[tuple[array, array]]:
-    """Set gradients to their seeds, and those of arrays that are written to zero otherwise.
-
-    Returns what these were, where they were not zero. A seed whose memory nothing else shows is copied, once.
-    """
-    gradients = {views.identity(g): g for g in [*written, *(g for g, _ in seeds)]}
-    shown = memory.groups([*gradients.values(), *(given for _, given in seeds)])
-    alone = {views.identity(group[0]) for _, group in shown if len(group) == 1}
-    plain = [seed for seed in seeds if all(views.identity(a) in alone for a in seed)]
-    others = [(g, given._copied()) for g, given in seeds if not all(views.identity(a) in alone for a in (g, given))]
-    for gradient, _ in plain:
-        del gradients[views.identity(gradient)]
-    for gradient, _ in others:
-        gradient.zero_()
-    before = _set_aside(gradients.values())
-    for gradient, given in plain:
-        memory.copy(gradient, given)
-    for gradient, given in others:
-        add(gradient, given)
-    return before
-
-
-def _set_aside(gradients: Iterable[array]) -> list[tuple[array, array]]:
-    """Clear gradients; what they were, where they were not zero. Where that takes waiting, all of them."""
-    aside = []
-    for gradient in gradients:
-        if gradient.device.is_cuda or capture.innermost() is not None or memory.any_set(gradient):
-            aside.append((gradient, gradient._copied()))
-            gradient.zero_()
-    return aside

@@ -1,0 +1,107 @@
+// How a tape begins to go backwards, where its gradients lie apart in memory of the CPU; see runtime/seeds.py.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "py_memory.h"
+#include "py_spans.h"
+#include "warp_core/dtypes.h"
+
+namespace wc {
+namespace {
+
+// A gradient, and what it is to begin with: an array like it, or the bytes of one element. Nothing is set aside.
+struct Beginning {
+    const PyArray* gradient;
+    nb::handle object, given;
+    Range range;
+};
+
+Range span_of(const PyArray& a) { return range_of(a.view, a.view.data, a.ndim, dtype(a.dtype).itemsize); }
+
+// Whether memory may be written as one piece, by nobody but this package, and has numbers in it only.
+bool is_plain(const PyArray* a) {
+    return a && a->device == 0 && a->contiguous && a->size > 0 && !(a->flags & kReadOnly) &&
+           dtype(a->dtype).scalar.kind != Kind::None && nb::isinstance<Buffer>(a->owner);
+}
+
+bool same(const PyArray& a, const PyArray& b) {
+    return a.view.data == b.view.data && a.dtype == b.dtype && a.ndim == b.ndim &&
+           std::equal(a.view.shape, a.view.shape + a.ndim, b.view.shape);
+}
+
+// Sorts by address and drops what is there twice; a gradient that is given something stays. False if some overlap.
+bool apart(std::vector<Beginning>& all) {
+    std::sort(all.begin(), all.end(), [](const Beginning& a, const Beginning& b) {
+        return a.range.low != b.range.low ? a.range.low < b.range.low : a.given.is_valid() && !b.given.is_valid();
+    });
+    auto end = std::unique(all.begin(), all.end(), [](const Beginning& a, const Beginning& b) {
+        return !b.given.is_valid() && same(*a.gradient, *b.gradient);
+    });
+    all.erase(end, all.end());
+    return std::adjacent_find(all.begin(), all.end(), [](const Beginning& a, const Beginning& b) {
+               return b.range.low < a.range.high;
+           }) == all.end();
+}
+
+bool meets_any(const std::vector<Beginning>& all, Range range) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Beginning& b) { return range.low < b.range.high && b.range.low < range.high; });
+}
+
+void give(const Beginning& b) {
+    auto nbytes = static_cast<int64_t>(b.range.high - b.range.low);
+    auto* to = reinterpret_cast<void*>(b.range.low);
+    before_write(b.range);
+    if (const PyArray* from = as_array(b.given.ptr())) {
+        without_gil_if_large(nbytes, [&] { copy_bytes(to, from->view.data, nbytes); });
+    } else {
+        nb::bytes element = nb::borrow<nb::bytes>(b.given);
+        without_gil_if_large(nbytes,
+                             [&] { fill_bytes(to, nbytes, element.c_str(), static_cast<int64_t>(element.size())); });
+    }
+}
+
+bool is_set(Range range) {
+    auto nbytes = static_cast<int64_t>(range.high - range.low);
+    bool found = false;
+    without_gil_if_large(nbytes, [&] { found = any_set(reinterpret_cast<const void*>(range.low), nbytes); });
+    return found;
+}
+
+// Gives gradients their seeds, pairs as in Beginning. Returns those of the `others` that have no seed and are not zero;
+// or None, with nothing done, where it takes more than that.
+nb::object begin_gradients(const nb::list& others, const nb::list& seeds) {
+    std::vector<Beginning> all;
+    auto add = [&](nb::handle object, nb::handle given) {
+        const PyArray* gradient = as_array(object.ptr());
+        if (!is_plain(gradient)) return false;
+        all.push_back({gradient, object, given, span_of(*gradient)});
+        return true;
+    };
+    for (nb::handle seed : seeds)
+        if (!add(seed[0].ptr(), seed[1].ptr())) return nb::none();
+    for (nb::handle gradient : others)
+        if (!add(gradient, {})) return nb::none();
+    if (!apart(all)) return nb::none();
+    for (nb::handle seed : seeds) {
+        nb::object given = seed[1];
+        if (nb::isinstance<nb::bytes>(given)) continue;
+        const PyArray* from = as_array(given.ptr());
+        if (!is_plain(from) || meets_any(all, span_of(*from))) return nb::none();
+    }
+    nb::list set;
+    for (const Beginning& b : all) {
+        if (b.given.is_valid())
+            give(b);
+        else if (is_set(b.range))
+            set.append(b.object);
+    }
+    return set;
+}
+
+}  // namespace
+
+void bind_gradients(nb::module_& m) { m.def("begin_gradients", &begin_gradients, nb::arg("others"), nb::arg("seeds")); }
+
+}  // namespace wc
