@@ -238,7 +238,8 @@ class _Run:
             fingerprint.end()
         tape._check()
         tape.keeper.join()
-        tape._run_backwards()
+        with recording.Paused():
+            tape._run_backwards()
 
     def _check_rounding(self, i: int, end: Snapshots) -> None:
         """Raise unless the state after step `i` differs no more from that of the first run than atomics explain."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakSet, ref
+from weakref import ref
 
 from .. import _native
 from . import capture, memory, places, recording
@@ -35,14 +35,15 @@ class Keeper:
         self.budget, self.used = budget, 0
         self.streams: dict[Any, None] = {}
         self._latest: dict[Span, ref[Held]] = {}
-        self.lost: WeakSet[Held] = WeakSet()
+        self._lost: list[ref[Held]] = []
 
     def hold(self, span: Span, arrays: Sequence[array]) -> Held:
         """The memory of a span, which these arrays show, as it is now."""
         known = self._latest.get(span)
         held = None if known is None else known()
         if held is None or not held.is_current():
-            held = Held(span, arrays[0].device, [a.owner for a in arrays], self)
+            first = arrays[0]
+            held = Held(span, first.device if first.device_id else None, [a.owner for a in arrays], self)
             self._latest[span] = ref(held)
             if not all(map(memory.is_private, arrays)):
                 held.save("lies in memory that NumPy or another library sees, so that it may change at any time")
@@ -63,29 +64,34 @@ class Keeper:
             if stream is not stream.device.stream:
                 stream.device.stream.wait_stream(stream)
 
+    def lose(self, held: Held) -> None:
+        """Note that there is no copy of something that was to be kept."""
+        self._lost.append(ref(held))
+
     def check(self) -> None:
         """Raise RuntimeError if something that was to be kept is lost."""
-        for held in self.lost:
-            kept = held.user()
-            if kept is not None:
+        for found in self._lost:
+            held = found()
+            kept = None if held is None else held.user()
+            if held is not None and kept is not None:
                 raise RuntimeError(kept.loss(held))
 
 
 class Held(_native.WatchedSpan):
     """A span of memory as it is when this is made: in place until somebody is about to write there, then in a copy.
 
-    `lost` says what happened where there was no budget for the copy; `owners` keep the memory alive; `user` refers to
-    who needs it.
+    `device` is that of memory of a GPU. `lost` says what happened where there was no budget for the copy; `owners` keep
+    the memory alive; `user` refers to who needs it.
     """
 
     __slots__ = ("_copy", "_device", "_graph", "_keeper", "_owners", "lost", "size", "user")
     user: Callable[[], Kept | None]
 
-    def __init__(self, span: Span, device: Device, owners: Sequence[Any], keeper: Keeper):
+    def __init__(self, span: Span, device: Device | None, owners: Sequence[Any], keeper: Keeper):
         super().__init__(*span)
         self._copy: Any = None
         self.size, self.lost = span[1] - span[0], ""
-        self._device, self._owners, self._keeper = (device if device.is_cuda else None), owners, keeper
+        self._device, self._owners, self._keeper = device, owners, keeper
         self._graph = capture.innermost()
 
     def __del__(self) -> None:
@@ -119,7 +125,7 @@ class Held(_native.WatchedSpan):
         keeper = self._keeper
         if keeper.budget is not None and keeper.used + self.size > keeper.budget:
             self.lost = why or f"was overwritten at {places.here()}"
-            keeper.lost.add(self)
+            keeper.lose(self)
         else:
             self._copy = self.duplicate()
             keeper.used += self.size

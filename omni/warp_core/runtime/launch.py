@@ -411,9 +411,10 @@ def _signature() -> str:
 
 def _attach(_: object = None) -> None:
     """Let native code run launches by itself, unless every launch must come here."""
-    _native.set_recording(recording.active())
-    usual = not config.print_launches and config.mode != "interpret"
-    _native.set_fast_launch(usual and not recording.active() and not capture.active())
+    watched = recording.active()
+    usual = not config.print_launches and config.mode != "interpret" and not capture.active()
+    _native.set_recording(watched)
+    _native.set_fast_launch(usual and not watched)
 
 
 _ALL_CORES = _native.get_num_threads()

@@ -47,12 +47,12 @@ def follower() -> Any:
 
 def active() -> bool:
     """Whether anything must know of launches."""
-    return bool(_witnesses or _followers) or any(t.records for t in _active)
+    return bool(_witnesses or _followers or (_active and _active[0].records))
 
 
 def only_a_tape() -> bool:
     """Whether a tape records, and nothing else must know of launches."""
-    return not (_witnesses or _followers) and any(t.records for t in _active)
+    return not (_witnesses or _followers) and bool(_active and _active[0].records)
 
 
 def begin(recording: Any) -> None:
@@ -165,11 +165,11 @@ class Paused(Unseen):
     """A `with` block in which nothing that this thread does is recorded."""
 
     def __enter__(self) -> None:
-        super().__enter__()
+        self._before = _native.set_unseen(1)
         _pauses.count += 1
 
     def __exit__(self, *exception: object) -> None:
-        super().__exit__()
+        _native.set_unseen(self._before)
         _pauses.count -= 1
 
 

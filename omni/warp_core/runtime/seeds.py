@@ -26,13 +26,30 @@ class Seed(NamedTuple):
 
 def given(loss: array | None, grads: dict[array, array]) -> list[Seed]:
     """What `Tape.backward` is given, whose errors this raises."""
-    if loss is None:
-        if not grads:
-            raise ValueError("loss: give the array of the loss, or gradients to start with (grads={array: gradient})")
-        return [_seed(a, g) for a, g in grads.items()]
-    _check_loss(loss)
-    one = Seed(_gradient("loss", loss), _one(loss))
-    return [*(_seed(a, g) for a, g in grads.items()), one]
+    if loss is None and not grads:
+        raise ValueError("loss: give the array of the loss, or gradients to start with (grads={array: gradient})")
+    seeds = [] if loss is None else [_loss(loss)]
+    return [*(_seed(a, g) for a, g in grads.items()), *seeds] if grads else seeds
+
+
+def _loss(loss: Any) -> Seed:
+    if not isinstance(loss, array):
+        kind = type(loss).__name__
+        raise TypeError(f"loss: expected the array of one element that a recorded launch wrote, got {kind}")
+    if loss.size != 1:
+        raise ValueError(f"loss: expected an array of one element, got {loss.shape}; sum it up, or use grads=")
+    gradient, one = loss.grad, _ones.get(loss.dtype_id)
+    if gradient is None or one is None:
+        if not isinstance(loss._require_element().type, Scalar):
+            raise ValueError(
+                f"loss: expected one number, got a {loss._require_element().name}; sum it up, or use grads="
+            )
+        gradient = _gradient("loss", loss)
+        one = _ones[loss.dtype_id] = elements.item(1, loss._require_element()).tobytes()
+    return Seed(gradient, one)
+
+
+_ones: dict[int, bytes] = {}  # of the types that a loss can have, by their numbers
 
 
 def _seed(a: Any, wanted: Any) -> Seed:
@@ -54,26 +71,6 @@ def _gradient(name: str, a: Any) -> array:
             "compute it in an array with dtype=float"
         )
     return a.grad
-
-
-def _check_loss(loss: Any) -> None:
-    if not isinstance(loss, array):
-        kind = type(loss).__name__
-        raise TypeError(f"loss: expected the array of one element that a recorded launch wrote, got {kind}")
-    if loss.size != 1:
-        raise ValueError(f"loss: expected an array of one element, got {loss.shape}; sum it up, or use grads=")
-    if not isinstance(loss._require_element().type, Scalar):
-        raise ValueError(f"loss: expected one number, got a {loss._require_element().name}; sum it up, or use grads=")
-
-
-_ones: dict[int, bytes] = {}  # by the number of the element type
-
-
-def _one(loss: array) -> bytes:
-    found = _ones.get(loss.dtype_id)
-    if found is None:
-        found = _ones[loss.dtype_id] = elements.item(1, loss._require_element()).tobytes()
-    return found
 
 
 def _like(gradient: array, wanted: Any) -> array:

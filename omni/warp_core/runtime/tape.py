@@ -285,7 +285,7 @@ class Tape(Scopes):
 
     def _run_backwards(self, *before: Callable[[Any], None]) -> None:
         """Propagate the gradients that arrays have; `before` are called before the turn of each step."""
-        with recording.Paused(), Bar("backward", len(self.launches)) as bar:
+        with Bar("backward", len(self.launches)) as bar:
             for step in reversed(self.launches):
                 for look in before:
                     look(step)
