@@ -4,8 +4,9 @@
 
 The gradients of both are compared before any time is taken; then they take turns, and the fastest round of each is
 reported: the launch alone, the launch on a tape with what the tape keeps, and `backward`. warp-lang runs CPU kernels on
-one thread; `--threads` sets ours. Then come ours alone: what `config.deterministic` costs, backward over forward for
-the kernels of programs.py, and how long an adjoint compiles in a process that has compiled before.
+one thread; `--threads` sets ours. Then come ours alone: how far `backward` is from what the machine allows (`LIMITS`),
+what `config.deterministic` costs, backward over forward for the kernels of programs.py, how long an adjoint compiles in
+a process that has compiled before, and what a launch of 16 threads takes.
 """
 
 from __future__ import annotations
@@ -29,20 +30,31 @@ HERE = Path(__file__).resolve().parent
 IN_ORDER = "deterministic"
 EXAMPLE_SEED, EXAMPLE_ROUNDS = 20, 5
 COMPILED = 15  # times that an adjoint is compiled
+UPDATED = 36  # bytes per element that `g += c * x` of vec3 moves
+
+
+SMALL, SMALL_ROUNDS = 16, 300  # threads of a launch whose cost does not depend on them, and how often it is timed
 
 
 class Program(NamedTuple):
-    """A program, what its ratio should be, and of which part."""
+    """A program, what its ratio should be, and the bytes per thread that `backward` must move: what it reads and writes
+    of arrays, each once, a gradient that is added to twice. 0 where arithmetic is what takes the time.
+    """
 
     name: str
     title: str
     goal: float
+    moved: int
 
 
 PROGRAMS = (
-    Program("loss", "scalar loss over 1 M vec3", 8),
-    Program("springs", "spring forces, 1 M springs", 3),
-    Program("nbody", "n-body, 2048 bodies, all pairs", 8),
+    Program("loss", "scalar loss over 1 M vec3", 8, 36),  # x; the gradient of x
+    Program("springs", "spring forces, 1 M springs", 3, 72),  # x, both ends, rest; the seed and its copy; as above
+    Program("nbody", "n-body, 2048 bodies, all pairs", 8, 0),
+)
+LIMITS = (
+    "The limit is the time of `g += c * x` on the same threads after the same launch, for as many bytes as backward must "
+    "move;\nof n-body, which moves next to nothing, the time of the launch, whose numbers backward needs again."
 )
 
 
@@ -86,7 +98,12 @@ def kernels(wp: Any) -> dict[str, Any]:
             total = total + d * (r * r * r)
         force[i] = total
 
-    return {"loss": loss, "springs": springs, "nbody": nbody}
+    @wp.kernel
+    def update(x: wp.array(dtype=wp.vec3), c: float, g: wp.array(dtype=wp.vec3)):
+        i = wp.tid()
+        g[i] = g[i] + c * x[i]
+
+    return {"loss": loss, "springs": springs, "nbody": nbody, "update": update}
 
 
 class Case:
@@ -95,7 +112,8 @@ class Case:
     def __init__(self, wp: Any, name: str):
         r = np.random.default_rng(20)
         n = 2048 if name == "nbody" else 1_000_000
-        self.wp, self.n, self.kernel = wp, n, kernels(wp)[name]
+        known = kernels(wp)
+        self.wp, self.n, self.kernel, self.update = wp, n, known[name], known["update"]
         self.x = self._points(r, n)
         if name == "loss":
             self.out = wp.zeros(1, dtype=float, requires_grad=True)
@@ -113,6 +131,13 @@ class Case:
 
     def _points(self, r: Any, n: int) -> Any:
         return self.wp.array(r.random((n, 3), dtype=np.float32), dtype=self.wp.vec3, requires_grad=True)
+
+    def update_time(self) -> float:
+        """Seconds that it takes to add to the gradient of x, after a launch."""
+        self.launch()
+        start = time.perf_counter()
+        self.wp.launch(self.update, dim=self.n, inputs=[self.x, 0.0, self.x.grad])
+        return time.perf_counter() - start
 
     def launch(self) -> None:
         self.wp.launch(self.kernel, dim=self.n, inputs=self.args)
@@ -160,6 +185,15 @@ class Worker:
     def times(self, name: str) -> list[float]:
         return self._case(name).times()
 
+    def update_time(self, name: str) -> float:
+        return self._case(name).update_time()
+
+    def small(self, name: str) -> list[float]:
+        """Microseconds of a launch of few threads, of one on a tape, and of its backward."""
+        case = Case(self.wp, name)
+        case.n = SMALL
+        return [1e6 * t for t in np.array([case.times() for _ in range(SMALL_ROUNDS)]).min(axis=0)]
+
     def compile_time(self, name: str) -> float:
         """Milliseconds that the adjoint of a kernel takes to compile, warm."""
         plans, compiler = (importlib.import_module(f"omni.warp_core.{m}") for m in ("runtime.plans", "compiler"))
@@ -181,23 +215,31 @@ def fastest(call: Callable[[], object], rounds: int) -> float:
 # -- in the benchmark's ----------------------------------------------------------------------------------------------
 
 
-def side_by_side(program: Program, contenders: dict[str, Contender], rounds: int) -> tuple[list[str], list[str]]:
-    """The rows of a program: beside warp-lang, and in order of threads."""
+def side_by_side(program: Program, contenders: dict[str, Contender], rounds: int) -> tuple[list[str], ...]:
+    """The rows of a program: beside warp-lang, against the limit of the machine, and in order of threads."""
     found = {label: np.array(contender.ask("gradient", program.name)) for label, contender in contenders.items()}
     scale = np.abs(found[WARP]).max()
     for label in contenders:
         np.testing.assert_allclose(found[label], found[WARP], rtol=1e-3, atol=1e-4 * scale, err_msg=program.title)
     samples: dict[str, list] = {label: [] for label in contenders}
+    updates = []
     for _ in range(rounds):
         for label, contender in contenders.items():
             samples[label].append(contender.ask("times", program.name))
+        updates.append(1e3 * contenders[OURS].ask("update_time", program.name))
     best = {label: 1e3 * np.array(times).min(axis=0) for label, times in samples.items()}
     warp, ours, ordered = best[WARP], best[OURS], best[IN_ORDER]
     both = (warp[1] + warp[2]) / (ours[1] + ours[2])
     times = {label: " / ".join(f"{t:.2f}" for t in best[label]) for label in best}
     beside = [f"{warp[2] / ours[2]:.1f}", f"{both:.1f}", f"{program.goal:g}", f"{ours[2] / ours[0]:.1f}"]
     cost = [f"{ordered[0] / ours[0]:.2f}", f"{ordered[2] / ours[2]:.2f}", "1.5"]
-    return [program.title, times[WARP], times[OURS], *beside], [program.title, times[IN_ORDER], *cost]
+    limit = min(updates) * program.moved / UPDATED if program.moved else ours[0]
+    far = [f"{limit:.2f}", f"{ours[2] / limit:.2f}", f"{warp[2] / limit:.1f}", f"{program.goal:g}"]
+    return (
+        [program.title, times[WARP], times[OURS], *beside],
+        [program.title, *far],
+        [program.title, times[IN_ORDER], *cost],
+    )
 
 
 def main() -> None:
@@ -229,8 +271,11 @@ def main() -> None:
         "Milliseconds of launch / recorded launch / backward; ratios of backward, and of recorded launch and backward."
     )
     head = ["program", WARP, OURS, "warp ÷ ours, backward", "both", "goal", "our backward ÷ launch"]
-    print("\n" + table(head, [row for row, _ in rows]))
-    print("\n" + table(["config.deterministic", "ms", "÷ ours, launch", "backward", "goal"], [row for _, row in rows]))
+    beside, limits, in_order = ([row[k] for row in rows] for k in range(3))
+    print("\n" + table(head, beside))
+    print("\n" + table(["limit of the machine", "ms", "our backward ÷ it", "warp's ÷ it", "goal"], limits))
+    print(LIMITS)
+    print("\n" + table(["config.deterministic", "ms", "÷ ours, launch", "backward", "goal"], in_order))
     print(
         "\n"
         + table(
@@ -238,6 +283,8 @@ def main() -> None:
             [[p.title, f"{contenders[OURS].ask('compile_time', p.name):.0f}", "60"] for p in chosen],
         )
     )
+    small = [[p.title, *(f"{t:.1f}" for t in contenders[OURS].ask("small", p.name))] for p in chosen]
+    print("\n" + table([f"{SMALL} threads, µs", "launch", "recorded launch", "backward"], small))
     if not options.only:
         report_examples(Contender(sys.executable, str(HERE / "worker.py"), "omni.warp_core", options.threads))
     for contender in contenders.values():
