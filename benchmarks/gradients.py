@@ -53,8 +53,8 @@ PROGRAMS = (
     Program("nbody", "n-body, 2048 bodies, all pairs", 8, 0),
 )
 LIMITS = (
-    "The limit is the time of `g += c * x` on the same threads after the same launch, for as many bytes as backward must "
-    "move;\nof n-body, which moves next to nothing, the time of the launch, whose numbers backward needs again."
+    "The limit is the time of `g += c * x` on the same threads after the same launch, for what backward must move;\n"
+    "of n-body, which moves next to nothing, the time of the launch, whose numbers backward needs again."
 )
 
 
