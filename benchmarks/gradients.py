@@ -33,7 +33,7 @@ COMPILED = 15  # times that an adjoint is compiled
 UPDATED = 36  # bytes per element that `g += c * x` of vec3 moves
 
 
-SMALL, SMALL_ROUNDS = 16, 300  # threads of a launch whose cost does not depend on them, and how often it is timed
+SMALL, SMALL_ROUNDS = 16, 300  # threads of launches that cost what all do, and how often these are timed
 
 
 class Program(NamedTuple):
@@ -107,11 +107,11 @@ def kernels(wp: Any) -> dict[str, Any]:
 
 
 class Case:
-    """One program with its arrays."""
+    """One program with its arrays, of as many threads as its title says or of `n`."""
 
-    def __init__(self, wp: Any, name: str):
+    def __init__(self, wp: Any, name: str, n: int = 0):
         r = np.random.default_rng(20)
-        n = 2048 if name == "nbody" else 1_000_000
+        n = n or (2048 if name == "nbody" else 1_000_000)
         known = kernels(wp)
         self.wp, self.n, self.kernel, self.update = wp, n, known[name], known["update"]
         self.x = self._points(r, n)
@@ -190,8 +190,7 @@ class Worker:
 
     def small(self, name: str) -> list[float]:
         """Microseconds of a launch of few threads, of one on a tape, and of its backward."""
-        case = Case(self.wp, name)
-        case.n = SMALL
+        case = Case(self.wp, name, SMALL)
         return [1e6 * t for t in np.array([case.times() for _ in range(SMALL_ROUNDS)]).min(axis=0)]
 
     def compile_time(self, name: str) -> float:

@@ -123,6 +123,22 @@ void reduce(const PyArray& out, const PyArray& a, const PyArray* b, int64_t oute
     });
 }
 
+// False, with nothing done, unless the arrays lie apart, without gaps, and hold as many numbers of the same 4- or
+// 8-byte floating point type.
+bool add_array(const PyArray& to, const PyArray& from) {
+    Scalar type = type_of(to).scalar;
+    int64_t n = to.size * components(to);
+    if (type.kind != Kind::Float || type.size < 4 || type != type_of(from).scalar || n != from.size * components(from))
+        return false;
+    for (const PyArray* a : {&to, &from})
+        if (!a->contiguous || a->device != 0 || (to.flags & kReadOnly)) return false;
+    auto *sums = static_cast<std::byte*>(to.view.data), *more = static_cast<std::byte*>(from.view.data);
+    if (sums < more + bytes(from) && more < sums + bytes(to)) return false;
+    before_write(to);
+    run(bytes(to), [&] { add(type, sums, more, n); });
+    return true;
+}
+
 void cast_array(const PyArray& in, const PyArray& out, int64_t count) {
     for (const PyArray* a : {&in, &out}) {
         require_room(*a, a->size);
@@ -145,6 +161,7 @@ void bind_algorithms(nb::module_& m) {
           nb::arg("run_lengths"));
     m.def("reduce", &reduce, nb::arg("out"), nb::arg("a"), nb::arg("b").none(), nb::arg("outer"), nb::arg("length"),
           nb::arg("inner"));
+    m.def("add", &add_array, nb::arg("to"), nb::arg("more"));
     m.def("cast", &cast_array, nb::arg("input"), nb::arg("output"), nb::arg("count"));
 }
 

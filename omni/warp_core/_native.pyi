@@ -322,6 +322,9 @@ def runlength_encode(values: ArrayBase, count: int, run_values: ArrayBase, run_l
 def reduce(out: ArrayBase, a: ArrayBase, b: ArrayBase | None, outer: int, length: int, inner: int) -> None:
     """Sum `a`, seen as outer x length x inner elements, over `length`; with `b` the products, over components too."""
 
+def add(to: ArrayBase, more: ArrayBase) -> bool:
+    """Add the numbers of an array to those of another, if these are 4- or 8-byte floats without gaps that lie apart."""
+
 def cast(input: ArrayBase, output: ArrayBase, count: int) -> None:
     """Convert the first `count` numbers, components counted one by one."""
 

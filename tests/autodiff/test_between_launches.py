@@ -122,6 +122,23 @@ def test_copy_of_bfloat16():
     assert x.grad.list() == [3.5, 3.5]
 
 
+@pytest.mark.parametrize("dtype", [wp.float16, wp.float32, wp.float64, wp.vec3, wp.mat22d])
+@pytest.mark.parametrize("step", [1, 2, -1])
+def test_copies_of_every_kind_hand_gradients_on(dtype, step):
+    n = 50_000  # more than one thread adds
+    x, y = (wp.zeros(n, dtype=dtype, requires_grad=True) for _ in range(2))
+    given = np.random.default_rng(3).integers(1, 9, y.numpy().shape).astype(y.numpy().dtype)
+    tape = wp.Tape()
+    with tape:
+        wp.copy(y[::step], x[::step])
+    for turn in (1, 2):
+        tape.backward(grads={y: wp.array(given, dtype=dtype)})
+        handed = np.zeros_like(given)
+        handed[::step] = given[::step]
+        np.testing.assert_array_equal(x.grad.numpy(), turn * handed)
+        np.testing.assert_array_equal(y.grad.numpy(), given - handed)
+
+
 def test_contiguous_copy():
     x, y = active([[1.0, 2.0], [3.0, 4.0]]), active([0.0, 0.0])
     tape = wp.Tape()

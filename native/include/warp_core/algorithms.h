@@ -44,6 +44,9 @@ void sum(Scalar type, void* out, const void* in, const Extents& extents);
 // Sums products over `length` and over the components: outer x inner numbers.
 void inner_product(Scalar type, void* out, const void* a, const void* b, const Extents& extents);
 
+// Adds n 4- or 8-byte numbers to others that lie apart from them.
+void add(Scalar type, void* to, const void* from, int64_t n);
+
 // Converts n numbers: floats to integers towards zero, saturating, NaN to 0; integers wrap; to bool, whether not 0.
 void cast(Scalar to, void* out, Scalar from, const void* in, int64_t n);
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import _native
 from . import claims, places
-from .sums import add
+from .sums import hand_on
 
 _active: list[Any] = []  # the tape that records, if there is one
 _witnesses: list[Any] = []  # what is told of all that happens to memory, recorded or not
@@ -281,13 +281,7 @@ def copied(dest: Any, src: Any) -> None:
     if not follows(dest, src, covers=True) or not tape().records:
         return
 
-    def backward() -> None:
-        given = dest.grad._copied()
-        dest.grad.zero_()  # first, as the two may overlap
-        if src.grad is not None:
-            add(src.grad, given)
-
-    tape().record_step(backward, [dest, src], [dest], covers=True)
+    tape().record_step(lambda: hand_on(dest.grad, src.grad), [dest, src], [dest], covers=True)
 
 
 def refuse_following(what: str) -> None:

@@ -1,6 +1,6 @@
 """Gradients of steps that are no launches: they are `taken` over from results, and `add`ed to those of inputs.
 
-NumPy adds on the CPU, a kernel on a GPU.
+On the CPU native code adds what is simple, NumPy the rest; a kernel adds on a GPU.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..lang.types import BF16, Struct, Type, element
 from . import capture
 from .dtypes import bfloat16_bits, bfloat16_numbers
@@ -23,7 +24,30 @@ def add(sums: Any, more: Any) -> None:
         capture.call(_add, sums, more, label=f"add {sums.size}", writes=[sums])
 
 
+def hand_on(gradient: Any, to: Any) -> None:
+    """Clear a gradient, and add what it was to another, if there is one; the two may overlap."""
+    if to is None:
+        gradient.zero_()
+    elif gradient.device is not to.device or _meet(gradient, to):
+        given = gradient._copied()
+        gradient.zero_()
+        add(to, given)
+    else:
+        add(to, gradient)
+        gradient.zero_()
+
+
+def _meet(a: Any, b: Any) -> bool:
+    (low, high), (other_low, other_high) = a._span, b._span
+    return bool(low < other_high and other_low < high)
+
+
 def _add(sums: Any, more: Any) -> None:
+    if not _native.add(sums, more):
+        _add_with_numpy(sums, more)
+
+
+def _add_with_numpy(sums: Any, more: Any) -> None:
     accumulate(sums._to_write(), sums._require_element().type, more._numbers(), more._require_element().type)
 
 
