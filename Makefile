@@ -42,7 +42,7 @@ gpu-test: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)
 	OMNI_WARP_GPU_TESTS=real $(GPU_PYTHON) -m pytest tests/gpu
 	OMNI_WARP_GPU_TESTS=real $(GPU_PYTHON) -m pytest $(if $(GPU_JOBS),-n $(GPU_JOBS)) $(GPU_SUITES)
 
-# GPU_PEER_PYTHON: a Python that has warp-lang to compare with.
+# GPU_PEER_PYTHON: a Python that has what to compare with (benchmarks/requirements-gpu.txt), or a part of it.
 GPU_PEER_PYTHON ?= $(GPU_PYTHON)
 gpu-bench: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)
 	$(GPU_PYTHON) benchmarks/gpu.py --peer-python $(GPU_PEER_PYTHON)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 import traceback
@@ -32,8 +33,8 @@ class Contender:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables
         )
 
-    def ask(self, method: str, *arguments: Any, **named: Any) -> Any:
-        """What a method of the worker returns.
+    def ask(self, method: str, *arguments: Any, within: float | None = None, **named: Any) -> Any:
+        """What a method of the worker returns. `within` so many seconds, or the process is ended.
 
         Raises:
             WorkerError: it raised, or the process has ended.
@@ -41,6 +42,10 @@ class Contender:
         assert self.process.stdin and self.process.stdout
         try:
             print(json.dumps([method, arguments, named]), file=self.process.stdin, flush=True)
+            if within is not None and not select.select([self.process.stdout], [], [], within)[0]:
+                self.process.kill()
+                self.close()
+                raise WorkerError(f"no answer within {within:.0f} s")
             answer = json.loads(self.process.stdout.readline() or '{"error": "the process ended"}')
         except BrokenPipeError:
             raise WorkerError("the process ended") from None
@@ -50,7 +55,8 @@ class Contender:
 
     def close(self) -> None:
         self.process.terminate()
-        self.process.wait()
+        with self.process:  # closes the pipes and waits
+            pass
 
 
 def serve(make: Callable[..., Any], *arguments: Any) -> None:

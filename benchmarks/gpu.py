@@ -1,251 +1,192 @@
-"""Programs on a GPU side by side with warp-lang's, each package in its own process; times by events of the GPU.
+"""Programs on a GPU side by side with warp-lang's, CuPy's and numba's, each package in its own process; times by events
+of the GPU.
 
-    make gpu-bench    or    python benchmarks/gpu.py [--only saxpy] [--peer-python PYTHON] [--simulated] [--small]
+    make gpu-bench    or    python benchmarks/gpu.py [--only saxpy] [--peer-python PYTHON] [--seconds 600]
+                                                     [--simulated] [--small]
 
-Every output is compared with a float64 NumPy computation before any time is taken; medians are reported. Then come the
-bandwidth of copies and the rate of multiply-adds on the device, of which programs reach a share, sums, scans and sorts,
-the gradients of springs, the replay of a graph of 100 small launches, the launch alone, and the time from a new source
-file to its result. A peer that is not installed, or cannot use the GPU, is left out and named. `--simulated` tries all
-this out without a GPU, `--small` on little data: their numbers mean nothing.
+Every output is compared with a float64 NumPy computation before any time is taken; medians are reported. Beside the
+programs are the bandwidth of copies and the rate of multiply-adds on the device, of which programs reach a share; sums,
+scans and sorts; the gradients of springs; a graph of 100 small launches, through this package and by the driver alone;
+the launch alone; and the time from a new source file to its result. A peer that is not installed, or cannot use the
+GPU, is left out and named; requirements-gpu.txt has what to install for all. What takes too long is cut short or left
+out, and its row says so. `--simulated` tries all this out without a GPU, `--small` on little data: their numbers mean
+nothing. The workers are gpu_wp.py, gpu_cupy.py and gpu_numba.py.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import programs
 from contenders import ROOT, Contender, WorkerError, serve
+from gpu_worker import SAMPLES
 from programs import PROGRAMS
-from report import OURS, WARP, machine, table
+from report import NUMBA, OURS, WARP, machine, table
 
+CUPY, DRIVER = "CuPy", "the driver"
+WORKERS = {"omni.warp_core": "gpu_wp", "warp": "gpu_wp", "cupy": "gpu_cupy", "numba": "gpu_numba"}
+PEERS = {WARP: "warp", CUPY: "cupy", NUMBA: "numba"}
 DEVICE = "cuda:0"
-SEED, SAMPLES, REPLAYS, SMALL, COPIED, EDITS = 20, 21, 200, 100, 64 << 20, 7
-ELEMENTS, FUSED_THREADS, FUSED_ROUNDS, FUSED_EACH = 1 << 24, 1 << 20, 64, 128  # of sums and sorts; of multiply-adds
-TINY = {"BODIES": 64, "IMAGE": 32, "SAMPLES": 1024, "CELLS": 32, "FRAMES": 256, "POINTS": 256, "STREAM": 1000}
 ALGORITHMS = {"sum": "sum of 16 M floats", "scan": "scan of 16 M ints", "sort": "sort of 16 M pairs of ints"}
-PAIR = 20  # operations on floats that are counted for a pair of bodies
-EDITED = """import {package} as wp
-@wp.kernel
-def edited(x: wp.array(dtype=float)):
-    i = wp.tid()
-    x[i] = x[i] * 2.0 + {number}.0
-"""
+COUNTED = ("nbody", "mandelbrot", "svd3", "noise2", "noise3", "pnoise", "curlnoise")  # programs bound by arithmetic
+OF_COPY = 0.92  # goals: what streams reach of the bandwidth of copies,
+OF_DRIVER = 1.05  # and the time of a graph over that of the driver alone
+SECONDS = 600
+ROW_SECONDS = 40  # for an answer,
+SAMPLE_SECONDS = 5  # and for the samples in it
 
 
-# -- in each package's process ----------------------------------------------------------------------------------------
+class Peer:
+    """A package in its process, which is started again after it has been ended."""
+
+    def __init__(self, label: str, python: str, options: argparse.Namespace) -> None:
+        self.label, self.python, self.options = label, python, options
+        self.worker: Contender | None = None
+
+    def ask(self, *question: Any, within: float = ROW_SECONDS) -> Any:
+        """What the worker answers.
+
+        Raises:
+            WorkerError: it cannot, or not in time.
+        """
+        left = self.options.deadline - time.monotonic()
+        if left <= 0:
+            raise WorkerError(f"no time left of {self.options.seconds:.0f} s")
+        if self.worker is None or self.worker.process.poll() is not None:
+            flags = [f"--{name}" for name in ("simulated", "small") if getattr(self.options, name)]
+            package = PEERS.get(self.label, "omni.warp_core")
+            self.worker = Contender(self.python, __file__, package, "--serve", *flags, BENCHMARK_DEVICE=DEVICE)
+        return self.worker.ask(*question, within=min(within, left))
+
+    def close(self) -> None:
+        if self.worker is not None:
+            self.worker.close()
 
 
-class Worker:
-    """Times programs of kernels_wp.py; the package is the first argument of the process."""
+class Bench:
+    """All who can use the GPU, ours first, and the rows so far."""
 
-    def __init__(self, package: str, simulated: bool, small: bool) -> None:
-        if small:
-            for name, size in TINY.items():
-                setattr(programs, name, size)
-        self.elements = ELEMENTS >> 12 if small else ELEMENTS
-        self.threads = FUSED_THREADS >> 12 if small else FUSED_THREADS
-        if simulated:
-            importlib.import_module("tests.gpu.simulation").install()
-        self.kernels: Any = importlib.import_module("kernels_wp")
-        self.wp: Any = self.kernels.wp
-        self.package = package
-        self.copied = COPIED >> 12 if small else COPIED >> 4 if simulated else COPIED
-        self.device = self.wp.get_device(DEVICE)
+    def __init__(self, peers: list[Peer]) -> None:
+        self.peers, self.rows = peers, []
+        self.ours = peers[0]
 
-    def facts(self) -> dict[str, str]:
-        """The device and the version of the package."""
-        return {"device": self.device.name, "version": self.wp.__version__}
+    def asked(self, peer: Peer, *question: Any, notes: list[str]) -> Any:
+        """What a worker answers, or None; what is amiss goes into the notes."""
+        try:
+            return peer.ask(*question)
+        except WorkerError as why:
+            notes.append(f"{peer.label}: {why}")
+            return None
 
-    def program(self, name: str) -> float:
-        """Seconds of a program; raises if its result is wrong."""
-        program = next(p for p in PROGRAMS if p.name == name)
-        inputs = program.inputs(np.random.default_rng(SEED))
-        expected = program.reference(inputs)
-        run, outputs = self.kernels.prepare(name, inputs)
-        run()
-        for key, correct in expected.items():
-            problem = program.tolerance.problem(outputs[key].numpy(), correct)
-            if problem:
-                raise ValueError(f"{key}: {problem}")
-        return self.timed(run)
+    def row(self, title: str, *question: Any, who: tuple[str, ...] = (OURS, *PEERS), note: Note | None = None) -> Any:
+        """Ask all of `who`, and add a row. Returns our answer: seconds, samples, and what else there is."""
+        notes: list[str] = []
+        found: dict[str, float] = {}
+        mine = None
+        for peer in self.peers:
+            answer = self.asked(peer, *question, notes=notes) if peer.label in who else None
+            if answer is None:
+                continue
+            found[peer.label] = answer[0]
+            mine = answer if peer is self.ours else mine
+            if answer[1] < SAMPLES and question[0] != "edit":
+                notes.append(f"{peer.label}: {answer[1]} samples in {SAMPLE_SECONDS} s")
+        if mine and note:
+            notes.insert(0, note(mine))
+        self.add(title, found, notes)
+        return mine
 
-    def copy(self) -> float:
-        """Seconds of a copy from one place of the device to another."""
-        a, b = (self.wp.zeros(self.copied, dtype=float, device=DEVICE) for _ in range(2))
-        return self.timed(lambda: self.wp.copy(a, b))
-
-    def fused(self) -> float:
-        """Seconds of FUSED_THREADS * FUSED_ROUNDS * FUSED_EACH multiply-adds, which need no memory."""
-        wp = self.wp
-        out = wp.zeros(self.threads, dtype=float, device=DEVICE)
-        kernel, args = _multiply_adds(wp), [FUSED_ROUNDS, 0.999, out]
-        self.wp.launch(kernel, dim=self.threads, inputs=args, device=DEVICE)
-        return self.timed(lambda: wp.launch(kernel, dim=self.threads, inputs=args, device=DEVICE))
-
-    def algorithm(self, name: str) -> float:
-        """Seconds of a sum, a scan or a sort; raises if its result is wrong."""
-        wp, n = self.wp, self.elements
-        numbers = np.random.default_rng(SEED).integers(0, 100, 2 * n).astype(np.int32)
-        with wp.ScopedDevice(DEVICE):
-            if name == "sum":
-                a, out = wp.array(numbers[:n], dtype=float), wp.zeros(1, dtype=float)
-                return self._checked(lambda: wp.utils.array_sum(a, out=out), out, [numbers[:n].sum()], 1e-6)
-            keys = wp.array(numbers, dtype=int)
-            if name == "scan":
-                out = wp.zeros(n, dtype=int)
-                return self._checked(lambda: wp.utils.array_scan(keys[:n], out), out, np.cumsum(numbers[:n]))
-            values = wp.array(np.arange(2 * n), dtype=int)
-            return self._checked(
-                lambda: wp.utils.radix_sort_pairs(keys, values, n), keys[:n], np.sort(numbers[:n], kind="stable")
-            )
-
-    def _checked(self, run: Callable[[], Any], out: Any, expected: Any, tolerance: float = 0.0) -> float:
-        run()
-        np.testing.assert_allclose(out.numpy(), expected, rtol=tolerance)
-        return self.timed(run)
-
-    def gradient(self, name: str) -> list[float]:
-        """Some of the gradient of a program of gradients.py, to be compared."""
-        case = self._case(name)
-        with self.wp.ScopedDevice(DEVICE):
-            return case.gradient()
-
-    def backward(self, name: str) -> float:
-        """Seconds of going back through a program of gradients.py."""
-        case = self._case(name)
-        with self.wp.ScopedDevice(DEVICE):
-            tape = case.record()
-            tape.backward(**case.seed)
-            return self.timed(lambda: tape.backward(**case.seed))
-
-    def _case(self, name: str) -> Any:
-        with self.wp.ScopedDevice(DEVICE):
-            return importlib.import_module("gradients").Case(self.wp, name)
-
-    def graph(self) -> float:
-        """Seconds that the device takes for a launch of a graph of small kernels."""
-        with self.wp.ScopedDevice(DEVICE):
-            run = self.small()
-            run()
-            with self.wp.ScopedCapture() as capture:
-                for _ in range(SMALL):
-                    run()
-            return self.timed(lambda: self.wp.capture_launch(capture.graph))
-
-    def launch(self) -> float:
-        """Seconds of the program's own time for a launch."""
-        run, times = self.small(), []
-        run()
-        for _ in range(SAMPLES):
-            self.wp.synchronize_device(DEVICE)
-            start = time.perf_counter()
-            for _ in range(REPLAYS):
-                run()
-            times.append((time.perf_counter() - start) / REPLAYS)
-        return statistics.median(times)
-
-    def edit(self) -> float:
-        """Seconds from a new source file to its result, in a process that has compiled before."""
-        times = []
-        x = self.wp.zeros(64, dtype=float, device=DEVICE)
-        with tempfile.TemporaryDirectory() as folder:
-            sys.path.insert(0, folder)
-            for number in range(EDITS):
-                unique = time.time_ns() % 1_000_000
-                name = f"edited_{unique}_{number}"
-                (Path(folder) / f"{name}.py").write_text(EDITED.format(package=self.package, number=unique))
-                start = time.perf_counter()
-                self.wp.launch(importlib.import_module(name).edited, dim=64, inputs=[x], device=DEVICE)
-                x.numpy()
-                times.append(time.perf_counter() - start)
-        return statistics.median(times[1:])
-
-    def small(self) -> Callable[[], None]:
-        """A launch that takes the device next to no time."""
-        x, y = (np.ones(1024, np.float32) for _ in range(2))
-        return self.kernels.prepare("saxpy", {"x": x, "y": y})[0]
-
-    def timed(self, run: Callable[[], Any]) -> float:
-        """The median of single runs, between two events."""
-        wp, times = self.wp, []
-        with wp.ScopedDevice(DEVICE):
-            for _ in range(SAMPLES):
-                start, end = (wp.Event(DEVICE, enable_timing=True) for _ in range(2))
-                wp.record_event(start)
-                run()
-                wp.record_event(end)
-                times.append(wp.get_event_elapsed_time(start, end) * 1e-3)
-        return statistics.median(times)
+    def add(self, title: str, found: dict[str, float], notes: list[str]) -> None:
+        """A row of microseconds, and what others take in units of ours."""
+        labels = [OURS, *PEERS]
+        shown = [f"{found[label] * 1e6:.4g}" if label in found else "-" for label in labels]
+        ours = found.get(OURS)
+        ratios = [f"{found[label] / ours:.2f}" if ours and label in found else "-" for label in PEERS]
+        self.rows.append([title, *shown, *ratios, "; ".join(n for n in notes if n)])
+        print(" | ".join(self.rows[-1]), flush=True)
 
 
-def _multiply_adds(wp: Any) -> Any:
-    """A kernel of four chains of multiply-adds in each thread, FUSED_EACH of them in a round."""
-
-    @wp.kernel
-    def chains(rounds: int, by: float, out: wp.array(dtype=float)):
-        i = wp.tid()
-        start = float(i)
-        a = start
-        b = start + 1.0
-        c = start + 2.0
-        d = start + 3.0
-        for _round in range(rounds):
-            for _each in range(32):
-                a = a * by + 1.0
-                b = b * by + 1.0
-                c = c * by + 1.0
-                d = d * by + 1.0
-        out[i] = a + b + c + d
-
-    return chains
+Note = Callable[[list], str]  # what a row says of our answer
 
 
-# -- all of them ------------------------------------------------------------------------------------------------------
+def share_of_copy(moved: int, bandwidth: float) -> Note:
+    return lambda mine: f"{moved / mine[0] / bandwidth:.0%} of the copy, goal {OF_COPY:.0%}"
 
 
-def started(python: str, package: str, simulated: bool, small: bool) -> Contender | None:
-    """A worker that can use the GPU; None, after a line that says why, if there is none."""
-    options = ["--serve", *["--simulated"] * simulated, *["--small"] * small]
-    try:
-        worker = Contender(python, __file__, package, *options, BENCHMARK_DEVICE=DEVICE)
-        facts = worker.ask("facts")
-    except (OSError, WorkerError) as why:
-        print(f"{package} is left out: {why}")
-        return None
-    print(f"{package} {facts['version']} on {facts['device']}")
-    return worker
+def share_of_rate(operations: float | None, rate: float) -> Note:
+    return lambda mine: f"{operations / mine[0] / rate:.0%} of the multiply-adds" if operations else ""
 
 
-def asked(worker: Contender | None, *question: str) -> Any:
-    """What a worker answers, seconds for the most part, or None where there are none."""
-    try:
-        return worker.ask(*question) if worker else None
-    except WorkerError as why:
-        print(f"{' '.join(question)}: {why}", file=sys.stderr)
-        return None
+class Limits(NamedTuple):
+    """What the device can do, by this run: bytes and operations in a second."""
+
+    bandwidth: float
+    rate: float
 
 
-def compared(name: str, title: str, ours: Contender, theirs: Contender | None) -> list[str]:
-    """The row of a gradient, which both must agree on."""
-    gradients = [asked(worker, "gradient", name) for worker in (ours, theirs)]
-    if all(gradients) and not np.allclose(*gradients, rtol=1e-3, atol=1e-3 * np.abs(gradients[0]).max()):
-        return [title, "-", "-", "-", "gradients differ"]
-    return row(title, asked(ours, "backward", name), asked(theirs, "backward", name))
+def limits(bench: Bench) -> Limits:
+    copied = bench.row("copy, 256 MiB", "copy", SAMPLE_SECONDS, who=(OURS, WARP),
+                       note=lambda mine: f"{mine[2] / mine[0] / 1e9:.0f} GB/s")  # fmt: skip
+    fused = bench.row("multiply-adds", "fused", SAMPLE_SECONDS, who=(OURS, WARP),
+                      note=lambda mine: f"{mine[2] / mine[0] / 1e12:.1f} TFLOP/s")  # fmt: skip
+    return Limits(*(mine[2] / mine[0] if mine else 0.0 for mine in (copied, fused)))
 
 
-def row(title: str, ours: float | None, theirs: float | None, note: str = "") -> list[str]:
-    """Microseconds of both, and the ratio."""
-    shown = [f"{t * 1e6:.4g}" if t else "-" for t in (ours, theirs)]
-    return [title, *shown, f"{theirs / ours:.2f}" if ours and theirs else "-", note]
+def programs(bench: Bench, only: list[str], limit: Limits) -> None:
+    for program in PROGRAMS:
+        if program.name not in only:
+            continue
+        note: Note | None = None
+        if program.moved and limit.bandwidth:
+            note = share_of_copy(program.moved, limit.bandwidth)
+        elif program.name in COUNTED and limit.rate:
+            note = share_of_rate(bench.asked(bench.ours, "operations", program.name, notes=[]), limit.rate)
+        bench.row(program.title, "program", program.name, SAMPLE_SECONDS, note=note)
+
+
+def gradients(bench: Bench) -> None:
+    """Those that we and warp-lang agree on."""
+    title, notes, both = "gradients of 1 M springs", [], (OURS, WARP)
+    found = [bench.asked(p, "gradient", "springs", notes=notes) for p in bench.peers if p.label in both]
+    if len(found) == 2 and all(found) and not np.allclose(*found, rtol=1e-3, atol=1e-3 * np.abs(found[0]).max()):
+        bench.add(title, {}, ["gradients differ"])
+        return
+    bench.row(title, "backward", "springs", SAMPLE_SECONDS, who=both)
+
+
+def launches(bench: Bench) -> None:
+    both = OURS, WARP
+    bench.row("graph of 100 small launches", "graph", SAMPLE_SECONDS, who=both)
+    notes: list[str] = []
+    replays = bench.asked(bench.ours, "replays", notes=notes) or {}
+    for what, (mine, alone) in replays.items():
+        ratio = f"{alone * 1e6:.4g} by {DRIVER} alone: {mine / alone:.3f} of that, goal {OF_DRIVER}"
+        bench.add(f"that graph, time of the {what}", {OURS: mine}, [ratio])
+    if notes:
+        bench.add("that graph by the driver alone", {}, notes)
+    bench.row("launch, without waiting", "launch", SAMPLE_SECONDS, who=both)
+    bench.row("new source file to result", "edit", SAMPLE_SECONDS, who=both)
+
+
+def started(options: argparse.Namespace) -> list[Peer]:
+    """Who can use the GPU, after a line for each."""
+    found = []
+    labels = [OURS] if options.simulated else [OURS, *PEERS]
+    for label in labels:
+        peer = Peer(label, sys.executable if label == OURS else options.peer_python, options)
+        try:
+            facts = peer.ask("facts")
+        except (OSError, WorkerError) as why:
+            print(f"{label} is left out: {why}")
+            continue
+        print(f"{label} {facts['version']} on {facts['device']}")
+        found.append(peer)
+    return found
 
 
 def main() -> None:
@@ -254,49 +195,32 @@ def main() -> None:
     parser.add_argument("package", nargs="?", help=argparse.SUPPRESS)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--only", nargs="*", default=[p.name for p in PROGRAMS])
-    parser.add_argument("--peer-python", default=sys.executable, help="where warp-lang is installed")
+    parser.add_argument("--peer-python", default=sys.executable, help="where the peers are installed")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for all of it; what comes later is left out")
     parser.add_argument("--simulated", action="store_true")
     parser.add_argument("--small", action="store_true", help="little data: to see that all of it works")
     options = parser.parse_args()
     if options.serve:
-        serve(Worker, options.package, options.simulated, options.small)
+        worker = importlib.import_module(WORKERS[options.package]).Worker
+        serve(worker, options.package, options.small, options.simulated)
         return
-    ours = started(sys.executable, "omni.warp_core", options.simulated, options.small)
-    if ours is None:
+    options.deadline = time.monotonic() + options.seconds
+    peers = started(options)
+    if not peers or peers[0].label != OURS:
         sys.exit("there is nothing to measure without a GPU")
-    theirs = None if options.simulated else started(options.peer_python, "warp", False, options.small)
-    copied = asked(ours, "copy")
-    fused = asked(ours, "fused")
-    rate = 2 * FUSED_THREADS * FUSED_ROUNDS * FUSED_EACH / fused if fused else 0
-    rows = [
-        row("copy, 256 MiB", copied, asked(theirs, "copy"), f"{8 * COPIED / copied / 1e9:.0f} GB/s" if copied else ""),
-        row("multiply-adds", fused, asked(theirs, "fused"), f"{rate / 1e12:.1f} TFLOP/s"),
-    ]
-    for program in PROGRAMS:
-        if program.name in options.only:
-            mine = asked(ours, "program", program.name)
-            share = program.moved / mine / (8 * COPIED / copied) if mine and copied else 0
-            note = f"{share:.0%} of the copy" if program.moved and share else ""
-            if program.name == "nbody" and mine and rate:
-                share = PAIR * programs.BODIES**2 / mine / rate
-                note = f"{share:.0%} of the multiply-adds, {PAIR} operations a pair"
-            rows.append(row(program.title, mine, asked(theirs, "program", program.name), note))
+    bench = Bench(peers)
+    programs(bench, options.only, limits(bench))
     for name, title in ALGORITHMS.items():
-        rows.append(row(title, asked(ours, "algorithm", name), asked(theirs, "algorithm", name)))
-    rows.append(compared("springs", "gradients of 1 M springs", ours, theirs))
-    for title, method in (
-        (f"graph of {SMALL} small launches", "graph"),
-        ("launch, without waiting", "launch"),
-        ("new source file to result", "edit"),
-    ):
-        rows.append(row(title, asked(ours, method), asked(theirs, method)))
+        bench.row(title, "algorithm", name, SAMPLE_SECONDS)
+    gradients(bench)
+    launches(bench)
     if options.simulated or options.small:
         print("These numbers mean nothing: there is no GPU, or next to no data.")
     print(machine())
-    print(table(("", f"{OURS}, us", f"{WARP}, us", "warp-lang ÷ ours", ""), rows))
-    for worker in (ours, theirs):
-        if worker:
-            worker.close()
+    header = ["", *(f"{label}, us" for label in (OURS, *PEERS)), *(f"{label} ÷ ours" for label in PEERS), ""]
+    print(table(header, bench.rows))
+    for peer in peers:
+        peer.close()
 
 
 if __name__ == "__main__":
