@@ -59,18 +59,19 @@ std::vector<Segment> segments_of(const Array& begins, const Array& ends, int64_t
     return segments;
 }
 
+// Without ends each segment ends where the next begins.
+std::vector<Segment> segments_of(const PyArray& begins, const PyArray* ends) {
+    if (ends) return segments_of(begins, *ends, begins.size);
+    if (begins.size < 2) return {};
+    Array next = begins;
+    next.view.data = static_cast<int32_t*>(begins.view.data) + 1;
+    return segments_of(static_cast<const Array&>(begins), next, begins.size - 1);
+}
+
 void sort_segments(const PyArray& keys, const PyArray& values, int64_t count, const PyArray& begins,
                    const PyArray* ends) {
     require_pairs(keys, values, count);
-    std::vector<Segment> segments;
-    if (ends) {
-        segments = segments_of(begins, *ends, begins.size);
-    } else if (begins.size > 1) {  // each ends where the next begins
-        PyArray next;
-        static_cast<Array&>(next) = begins;
-        next.view.data = static_cast<int32_t*>(begins.view.data) + 1;
-        segments = segments_of(begins, next, begins.size - 1);
-    }
+    std::vector<Segment> segments = segments_of(begins, ends);
     for (const PyArray* a : {&keys, &values}) before_write(*a);
     run(bytes(keys), [&] {
         segmented_sort_pairs(type_of(keys).scalar, keys.view.data, type_of(values).itemsize, values.view.data, count,
@@ -156,6 +157,12 @@ void bind_algorithms(nb::module_& m) {
           nb::arg("end_bit"));
     m.def("segmented_sort_pairs", &sort_segments, nb::arg("keys"), nb::arg("values"), nb::arg("count"),
           nb::arg("begins"), nb::arg("ends").none());
+    m.def(
+        "check_segments",
+        [](int64_t count, const PyArray& begins, const PyArray& ends) {
+            check_segments(count, segments_of(begins, &ends));
+        },
+        nb::arg("count"), nb::arg("begins"), nb::arg("ends"));
     m.def("scan", &scan_array, nb::arg("input"), nb::arg("output"), nb::arg("inclusive"));
     m.def("runlength_encode", &encode, nb::arg("values"), nb::arg("count"), nb::arg("run_values"),
           nb::arg("run_lengths"));

@@ -290,6 +290,8 @@ void radix_sort_pairs(Scalar key, void* keys, int64_t value_size, void* values, 
     });
 }
 
+void check_segments(int64_t count, const std::vector<Segment>& segments) { checked(segments, count); }
+
 void segmented_sort_pairs(Scalar key, void* keys, int64_t value_size, void* values, int64_t count,
                           const std::vector<Segment>& segments) {
     std::vector<Segment> kept = checked(segments, count);

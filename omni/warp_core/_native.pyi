@@ -313,6 +313,9 @@ def segmented_sort_pairs(
 ) -> None:
     """Sort each segment. Raises ValueError, with nothing sorted, if one is not within `count` or two overlap."""
 
+def check_segments(count: int, begins: ArrayBase, ends: ArrayBase) -> None:
+    """Raise ValueError if a segment is not within `count` or two overlap."""
+
 def scan(input: ArrayBase, output: ArrayBase, inclusive: bool) -> None:
     """Write the running sums of `input`; `output` may be the same memory."""
 

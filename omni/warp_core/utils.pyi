@@ -180,9 +180,11 @@ def segmented_sort_pairs(keys: _Array[Any], values: _Array[Any], count: int, seg
     Raises:
         TypeError: If an element type is none of those.
         ValueError: As for `radix_sort_pairs`; or if a segment does not lie within `count`, two of them overlap, or
-            there are more starts than ends or the reverse. Nothing has been sorted then. On a GPU, where nobody waits
-            to look at the segments, those that do not lie within `count` are left as they are, and the order of pairs
-            in more than one segment is not defined.
+            there are more starts than ends or the reverse. Nothing has been sorted then.
+
+    On a GPU this waits for the segments to be looked at, before anything is sorted. A graph that captures it does not:
+    when that is launched, segments that do not lie within `count` are left as they are, and the order of pairs in more
+    than one segment is not defined. If it was captured in debug mode, its launches wait and raise.
 
     >>> keys = wp.array([3, 1, 4, 2, 0, 0, 0, 0], dtype=wp.int32)
     >>> values = wp.array([30, 10, 40, 20, 0, 0, 0, 0], dtype=wp.int32)

@@ -2,6 +2,8 @@
 there.
 """
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -181,30 +183,73 @@ def test_nothing_waits_unless_a_number_is_asked_for(gpu, monkeypatch):
         wp.utils.array_sum(a.reshape((200, 100)), axis=0)
         wp.utils.array_cast(a, out.view(wp.float32))
         wp.utils.radix_sort_pairs(*pairs, n)
-        wp.utils.segmented_sort_pairs(*pairs, n, bounds)
         wp.utils.runlength_encode(a, out, lengths, run_count=one)
         with pytest.raises(AssertionError):
             wp.utils.array_sum(a)
     assert one.list() == [1]
 
 
-def test_segments_that_are_wrong_are_left_alone(gpu):
+def sorted_or_refused(device, keys, count, starts, ends):
+    """The keys after they are sorted in segments, or what the error says and that nothing was sorted."""
+    k, v = (wp.array(np.concatenate([x, x]), device=device) for x in (keys, np.arange(len(keys), dtype=np.int32)))
+    starts = wp.array(starts, dtype=wp.int32, device=device)
+    ends = ends if ends is None else wp.array(ends, dtype=wp.int32, device=device)
+    try:
+        wp.utils.segmented_sort_pairs(k, v, count, starts, ends)
+    except ValueError as why:
+        np.testing.assert_array_equal(k.numpy()[: len(keys)], keys)
+        return str(why)
+    return k.list()[:count], v.list()[:count]
+
+
+def test_segments_that_are_wrong_raise_as_on_the_cpu(gpu):
+    rng, outcomes = np.random.default_rng(5), set()
+    for case in range(60):
+        count, n = int(rng.integers(0, 12)), int(rng.integers(0, 5))
+        keys = rng.integers(0, 9, 12).astype(np.int32)
+        bounds = np.sort(rng.integers(0, count + 1, 2 * n)).astype(np.int32)
+        starts, ends = bounds[::2].copy(), bounds[1::2].copy()
+        if n and case % 3:
+            wrong = starts if rng.random() < 0.5 else ends
+            wrong[rng.integers(n)] += rng.integers(-2, 3)
+        order = rng.permutation(n)
+        given = (starts[order], ends[order]) if case % 5 else (bounds, None)
+        correct = sorted_or_refused("cpu", keys, count, *given)
+        assert sorted_or_refused(gpu, keys, count, *given) == correct
+        outcomes.add(next((w for w in ("no range", "overlap") if w in correct), "sorted"))
+    assert outcomes == {"no range", "overlap", "sorted"}
+
+
+@pytest.mark.parametrize("mode", ["release", "debug"])
+def test_segments_that_are_wrong_in_a_graph(gpu, mode, monkeypatch):
+    """Nothing waits when a graph is launched, unless it was captured in debug mode."""
     n, rng = 1000, np.random.default_rng(5)
     keys = rng.integers(0, 100, n).astype(np.int32)
     k, v = (wp.array(np.concatenate([x, x])) for x in (keys, np.arange(n, dtype=np.int32)))
-    starts, ends = (
-        wp.array([-5, 100, 900, 300, 700], dtype=wp.int32),
-        wp.array([50, 200, 1001, 290, 700], dtype=wp.int32),
-    )
-    wp.utils.segmented_sort_pairs(k, v, n, starts, ends)
+    starts, ends = (wp.array(x, dtype=wp.int32) for x in ([0, 100, 900, 300, 700], [50, 200, 1000, 300, 700]))
+    monkeypatch.setattr(wp.config, "mode", mode)
+    with wp.ScopedCapture() as capture:
+        wp.utils.segmented_sort_pairs(k, v, n, starts, ends)
+    wp.capture_launch(capture.graph)
+    starts.assign(np.array([-5, 100, 900, 300, 700], np.int32))
+    ends.assign(np.array([50, 200, 1001, 290, 700], np.int32))
+    k.assign(np.concatenate([keys, keys]))
+    v.assign(np.concatenate([np.arange(n, dtype=np.int32)] * 2))
+    if mode == "debug":
+        with pytest.raises(ValueError, match=r"segment 0 is \[-5, 50\), which is no range within the 1000 pairs"):
+            wp.capture_launch(capture.graph)
+    else:
+        wp.capture_launch(capture.graph)
     order = np.arange(n)
     order[100:200] = 100 + np.argsort(keys[100:200], kind="stable")
     np.testing.assert_array_equal(v.numpy()[:n], order)
     np.testing.assert_array_equal(k.numpy()[:n], keys[order])
-    wp.utils.segmented_sort_pairs(k, v, n, wp.array([0, 50, 300], dtype=wp.int32), wp.array([400, 600, 350], dtype=int))
+    starts.assign(np.array([0, 50, 300, 0, 0], np.int32))
+    ends.assign(np.array([400, 600, 350, 0, 0], np.int32))
+    with pytest.raises(ValueError, match="overlap") if mode == "debug" else nullcontext():
+        wp.capture_launch(capture.graph)
     np.testing.assert_array_equal(np.sort(v.numpy()[:n]), np.arange(n))
     np.testing.assert_array_equal(k.numpy()[:n], keys[v.numpy()[:n]])
-    wp.utils.segmented_sort_pairs(k, v, n, wp.zeros(0, dtype=wp.int32))
 
 
 @pytest.mark.parametrize(

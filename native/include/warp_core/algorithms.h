@@ -22,7 +22,9 @@ struct Segment {
     int64_t begin, end;
 };
 
-// Sorts each segment on its own. Throws if one does not lie in [0, count) or two overlap; then nothing is sorted.
+// Throws if a segment does not lie in [0, count) or two overlap.
+void check_segments(int64_t count, const std::vector<Segment>& segments);
+// Sorts each segment on its own. Throws as `check_segments` does; then nothing is sorted.
 void segmented_sort_pairs(Scalar key, void* keys, int64_t value_size, void* values, int64_t count,
                           const std::vector<Segment>& segments);
 

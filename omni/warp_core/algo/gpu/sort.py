@@ -18,11 +18,14 @@ from functools import cache
 from typing import Any
 
 from ... import (
+    _native,
     atomic_add,
+    atomic_exch,
     ballot,
     bit_count,
     block_dim,
     block_index,
+    config,
     int64,
     lane,
     shared_array,
@@ -37,6 +40,7 @@ from ...lang.kernel import func, kernel
 from ...lang.scalars import int32
 from ...lang.types import I32, I64, U32, U64, Scalar, Type
 from ...lang.values import python_type, vector
+from ...runtime import capture
 from ...runtime.array import array
 from ...runtime.memory import copy
 from ..arguments import element_type
@@ -58,17 +62,25 @@ def radix_sort_pairs(keys: array, values: array, count: int, begin: int, end: in
 
 
 def segmented_sort_pairs(keys: array, values: array, count: int, starts: array, ends: array) -> None:
-    """Sort the pairs of each segment by key. Segments that do not lie within the pairs are left alone."""
-    if count == 0 or starts.size == 0:
+    """Sort the pairs of each segment by key.
+
+    Raises:
+        ValueError: as on the CPU, unless a graph captures this: there segments that do not lie within the pairs are
+            left alone. In debug mode launches of the graph raise.
+    """
+    if starts.size == 0:
         return
     own = _unsigned(keys)
+    index = I32 if count < 1 << 31 else I64
+    kernels = _segment_kernels(element_type(own), _moved(element_type(values)), index)
+    place = _segment_of(starts, ends, count, kernels, index)
+    if count == 0:
+        return
     k = temporary(keys, 2 * count, element_type(own))
-    order = temporary(keys, 2 * count, I32 if count < 1 << 31 else I64)
+    order = temporary(keys, 2 * count, index)
     copy(k, own, count=count)
-    kernels = _segment_kernels(element_type(own), _moved(element_type(values)), element_type(order))
     each(kernels["number"], count, [order], keys)
     _sort(k, order, count, 0, 8 * element_type(own).size, _order(element_type(keys)))
-    place = _segment_of(starts, ends, count, kernels, order)
     tags = temporary(keys, 2 * count, element_type(order))
     each(kernels["tag"], count, [place, order, tags], keys)
     _sort(_unsigned(tags), order, count, 0, max(1, (count - 1).bit_length()), "")
@@ -79,16 +91,34 @@ def segmented_sort_pairs(keys: array, values: array, count: int, starts: array, 
     each(kernels["permute"], count, [order, k, own, kept, v], keys)
 
 
-def _segment_of(starts: array, ends: array, count: int, kernels: dict[str, Any], order: array) -> array:
+def _segment_of(starts: array, ends: array, count: int, kernels: dict[str, Any], index: Scalar) -> array:
     """For each of `count` places: where the segment that it lies in begins, or the place itself."""
-    t = element_type(order)
-    begun, end, first, place = (temporary(order, count, t) for _ in range(4))
+    begun, end, first, place = (temporary(starts, count, index) for _ in range(4))
+    wrong = temporary(starts, 1, I32)
     begun.zero_()
-    each(kernels["mark"], starts.size, [starts, ends, begun, end], order)
-    scan_numbers(begun, place, count, 1, True)
-    each(kernels["collect"], count, [begun, place, first], order)
-    each(kernels["place"], count, [first, end, place], order)
+    wrong.zero_()
+    each(kernels["mark"], starts.size, [starts, ends, begun, end, wrong], starts)
+    if count:
+        scan_numbers(begun, place, count, 1, True)
+    each(kernels["check"], starts.size, [starts, ends, place, wrong], starts)
+    _refuse(wrong, starts, ends, count)
+    each(kernels["collect"], count, [begun, place, first], starts)
+    each(kernels["place"], count, [first, end, place], starts)
     return place
+
+
+def _refuse(wrong: array, starts: array, ends: array, count: int) -> None:
+    """Raise if segments are wrong: now, or where that cannot be known yet after launches of the graph in debug mode."""
+
+    def check() -> None:
+        if wrong.list() != [0]:
+            _native.check_segments(count, starts.to("cpu"), ends.to("cpu"))
+
+    captured = capture.gpu()
+    if captured is None:
+        check()
+    elif config.mode == "debug":
+        captured.checks.append(check)
 
 
 def _sort(keys: array, values: array, count: int, begin: int, end: int, order: str) -> None:
@@ -234,11 +264,30 @@ def _segment_kernels(key: Scalar, value: Type, index: Scalar) -> dict[str, Any]:
         order[tid()] = N(tid())
 
     @kernel(**OPTIONS)
-    def segments_mark(starts: array(dtype=int32), ends: array(dtype=int32), begun: array(dtype=N), end: array(dtype=N)):
+    def segments_mark(
+        starts: array(dtype=int32),
+        ends: array(dtype=int32),
+        begun: array(dtype=N),
+        end: array(dtype=N),
+        wrong: array(dtype=int32),
+    ):
+        """Note where segments of several pairs begin, and whether some are no ranges or begin at one place."""
         a, b = N(starts[tid()]), N(ends[tid()])
-        if a >= N(0) and a < b and b <= N(begun.shape[0]):
-            begun[a] = N(1)
+        if a < N(0) or a > b or b > N(begun.shape[0]):
+            wrong[0] = 1
+        elif b - a > N(1):
+            if atomic_exch(begun, a, N(1)) == N(1):
+                wrong[0] = 1
             end[a] = b
+
+    @kernel(**OPTIONS)
+    def segments_check(
+        starts: array(dtype=int32), ends: array(dtype=int32), number: array(dtype=N), wrong: array(dtype=int32)
+    ):
+        """Note whether another segment begins within one. `number` is how many have begun up to each place."""
+        a, b = N(starts[tid()]), N(ends[tid()])
+        if a >= N(0) and b <= N(number.shape[0]) and b - a > N(1) and number[b - N(1)] != number[a]:
+            wrong[0] = 1
 
     @kernel(**OPTIONS)
     def segments_collect(begun: array(dtype=N), number: array(dtype=N), first: array(dtype=N)):
@@ -266,5 +315,13 @@ def _segment_kernels(key: Scalar, value: Type, index: Scalar) -> dict[str, Any]:
         keys[tid()] = k[order[tid()]]
         values[tid()] = v[order[tid()]]
 
-    made = segments_number, segments_mark, segments_collect, segments_place, segments_tag, segments_permute
+    made = (
+        segments_number,
+        segments_mark,
+        segments_check,
+        segments_collect,
+        segments_place,
+        segments_tag,
+        segments_permute,
+    )
     return {k.name.removeprefix("segments_"): k for k in made}
