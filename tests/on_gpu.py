@@ -1,6 +1,7 @@
 """The suites that are not about a device, run with a GPU as the default one: `install`, which tests/conftest.py calls.
 
-`OMNI_WARP_GPU_TESTS` says on which: "real", or "simulated" (tests/gpu/simulator). Tests marked `cpu` are about the CPU
+`OMNI_WARP_GPU_TESTS` says on which: "real", "simulated" (tests/gpu/simulator), or "emulated": simulated ones that run
+the very PTX (tests/ptx). Tests marked `cpu` are about the CPU
 alone and left out: they read memory in place, look at what is compiled for a CPU, or fork.
 """
 
@@ -28,6 +29,10 @@ def install() -> None:
         from tests.gpu import simulation
 
         simulation.install()
+    elif MODE == "emulated":
+        from tests.ptx import driver
+
+        driver.install()
     wp.set_device("cuda:0")
     hypothesis.settings.register_profile("gpu", deadline=None)  # the first launch of each kernel compiles it
     hypothesis.settings.load_profile("gpu")

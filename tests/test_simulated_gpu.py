@@ -1,4 +1,6 @@
-"""The suite for GPUs, and a part of the suites that are about no device, on simulated ones: see tests/on_gpu.py."""
+"""The suite for GPUs, and a part of the suites that are about no device, on simulated ones: see tests/on_gpu.py. A part
+of it runs on simulated GPUs that execute the PTX itself (tests/ptx).
+"""
 
 import os
 import subprocess
@@ -19,12 +21,25 @@ SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest 
         *(f"tests/autodiff/test_{name}.py" for name in ("tape", "between_launches")),
     ],
 }
+EMULATED = {
+    "gpu": [f"tests/gpu/test_{name}.py" for name in ("launches", "promises")],
+}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the simulated driver is a Linux library")
 @pytest.mark.parametrize("suites", SUITES.values(), ids=SUITES)
 def test_on_simulated_gpus(suites):
-    env = os.environ | {"OMNI_WARP_GPU_TESTS": "simulated"}
+    _run("simulated", suites)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the simulated driver is a Linux library")
+@pytest.mark.parametrize("suites", EMULATED.values(), ids=EMULATED)
+def test_ptx_on_emulated_gpus(suites):
+    _run("emulated", suites)
+
+
+def _run(mode, suites):
+    env = os.environ | {"OMNI_WARP_GPU_TESTS": mode}
     command = [sys.executable, "-m", "pytest", "-p", "no:xdist", *suites]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-5000:]

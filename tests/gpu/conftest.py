@@ -15,7 +15,7 @@ from tests.on_gpu import MODE
 collect_ignore_glob = [] if MODE else ["*"]
 
 
-@pytest.fixture(params=["cuda:0", "cuda:1"] if MODE == "simulated" else ["cuda:0"])
+@pytest.fixture(params=["cuda:0", "cuda:1"] if MODE in ("simulated", "emulated") else ["cuda:0"])
 def gpu(request):
     """A GPU, which is the default device meanwhile."""
     with wp.ScopedDevice(request.param) as device:
@@ -25,6 +25,6 @@ def gpu(request):
 @pytest.fixture
 def simulated():
     """The simulator's own functions, for tests of what a real driver cannot be made to do."""
-    if MODE != "simulated":
+    if MODE == "real":
         pytest.skip("needs the simulated driver")
     return simulation.library()

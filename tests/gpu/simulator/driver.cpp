@@ -12,8 +12,8 @@
 // - Copies and fills of memory that was freed fail as kernels do that use an illegal address.
 //
 // "Images" are lines of text: a kernel's name, the address of its code for the CPU (`wc_kernel` of abi.h), the size of
-// its argument block, whether any grid will do. Parameters are those of codegen/nvptx.py. `simulator_fail` makes a
-// later call fail, `simulator_stall` keeps a device busy.
+// its argument block, whether any grid will do. Parameters are those of codegen/nvptx.py. With `simulator_machine` they
+// are PTX, which tests/ptx runs. `simulator_fail` makes a later call fail, `simulator_stall` keeps a device busy.
 #include "state.h"
 
 #include <atomic>
@@ -84,6 +84,34 @@ API simulator_allocations(int ordinal) {
 API simulator_heal(int ordinal) {
     std::lock_guard guard(lock);
     devices.at(ordinal)->failure = 0;
+    return kSuccess;
+}
+// Lets a machine for PTX run kernels: images are texts from now on.
+API simulator_machine(decltype(machine.load) load, decltype(machine.run) run) {
+    std::lock_guard guard(lock);
+    machine = {load, run};
+    return kSuccess;
+}
+// The memory that kernels of a device can use: (address, size) of its arena and those of its peers, then a pair of
+// zeros, then (address, size) of each allocation. Returns how many pairs there are.
+API simulator_memory(int ordinal, uint64_t* out, int capacity) {
+    std::lock_guard guard(lock);
+    Device* own = devices.at(ordinal);
+    std::vector<uint64_t> arenas, allocations;
+    for (Device* d : devices) {
+        if (d != own && !own->peers.count(d) && !d->pool_peers.count(own)) continue;
+        arenas.insert(arenas.end(), {reinterpret_cast<uint64_t>(d->arena), kArena});
+        for (auto [at, n] : d->taken)
+            allocations.insert(allocations.end(), {reinterpret_cast<uint64_t>(d->arena) + at, n});
+    }
+    arenas.insert(arenas.end(), {0, 0});
+    arenas.insert(arenas.end(), allocations.begin(), allocations.end());
+    int pairs = static_cast<int>(arenas.size() / 2);
+    std::memcpy(out, arenas.data(), 16 * std::min(pairs, capacity));
+    return pairs;
+}
+API simulator_set_condition(uint64_t handle, unsigned value) {
+    reinterpret_cast<Condition*>(handle)->value = value;
     return kSuccess;
 }
 
@@ -453,6 +481,27 @@ API cuModuleLoadDataEx(void** out, const void* image, unsigned count, int* optio
     std::istringstream text(static_cast<const char*>(image));
     std::string line;
     auto* made = new Module;
+    if (machine.load) {
+        std::string kernels(1 << 16, '\0');
+        int module = machine.load(static_cast<const char*>(image), kernels.data(), kernels.size());
+        if (module <= 0) {
+            std::snprintf(static_cast<char*>(values[0]), reinterpret_cast<size_t>(values[1]), "%s", kernels.data());
+            delete made;
+            return kInvalidImage;
+        }
+        std::istringstream lines(kernels.c_str());
+        while (std::getline(lines, line)) {
+            std::istringstream words(line);
+            Kernel kernel;
+            words >> kernel.name >> kernel.most_threads;
+            for (size_t size; words >> size;) kernel.sizes.push_back(size);
+            kernel.module = module;
+            kernel.device = current.back();
+            made->kernels[kernel.name] = kernel;
+        }
+        *out = made;
+        return kSuccess;
+    }
     while (std::getline(text, line)) {
         std::istringstream words(line);
         Kernel kernel;
@@ -498,7 +547,7 @@ API cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
     Stream* stream = stream_of(s);
     USABLE(stream);
     if (gx == 0 || gy != 1 || gz != 1 || bx == 0 || bx > 1024 || by != 1 || bz != 1) return kInvalidValue;
-    Work work = call_of(static_cast<Kernel*>(f), params, int64_t{gx} * bx);
+    Work work = call_of(static_cast<Kernel*>(f), params, gx, bx);
     if (!work) return kInvalidValue;
     order(stream);
     stream->submit(std::move(work), true);

@@ -182,8 +182,7 @@ API cuGraphExecKernelNodeSetParams_v2(void* g, void* n, const KernelParams* para
     if (!execs.count(exec)) return kInvalidHandle;
     Node* node = exec->graph->twin_of(static_cast<Node*>(n));
     if (!node || !node->is_kernel || params->grid[0] == 0) return kInvalidValue;
-    node->work = call_of(static_cast<Kernel*>(params->function), params->parameters,
-                         int64_t{params->grid[0]} * params->block[0]);
+    node->work = call_of(static_cast<Kernel*>(params->function), params->parameters, params->grid[0], params->block[0]);
     if (!node->work) return kInvalidValue;
     return kSuccess;
 }

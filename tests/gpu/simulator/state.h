@@ -253,6 +253,11 @@ struct Kernel {
     wc_kernel entry = nullptr;
     size_t bytes = 0;
     bool strided = false;
+    // Of a kernel that a machine for PTX runs: its module there, and what is declared of it.
+    int module = 0;
+    Device* device = nullptr;
+    unsigned most_threads = 0;
+    std::vector<size_t> sizes{};
 };
 struct Launch {  // the second parameter of kernels
     int64_t threads, dims[4];
@@ -264,6 +269,15 @@ static_assert(sizeof(Launch) == 80);
 struct Module {
     std::map<std::string, Kernel> kernels;
 };
+
+// A machine for PTX (tests/ptx/driver.py). It is given the text of a module, and writes a line about each kernel: its
+// name, the most threads of a block, the sizes of its parameters. Then it is given launches.
+struct Machine {
+    int (*load)(const char* text, char* kernels, size_t capacity) = nullptr;
+    int (*run)(int module, const char* kernel, unsigned grid, unsigned block, const char* params,
+               int ordinal) = nullptr;
+};
+Machine machine;
 
 // Lets the memory of devices be touched while it lives.
 struct Open {
@@ -428,8 +442,22 @@ Work condition_of(void** params) {
     };
 }
 
+// What a launch of PTX does: the machine gets as many bytes of each parameter as the text declares.
+Work machine_call_of(const Kernel* kernel, void** params, unsigned grid, unsigned block) {
+    if (block > kernel->most_threads) return {};
+    std::string given;
+    for (size_t i = 0; i < kernel->sizes.size(); ++i) given.append(static_cast<char*>(params[i]), kernel->sizes[i]);
+    return [=] {
+        Device* d = kernel->device;
+        if (!d->failure)
+            d->failure = machine.run(kernel->module, kernel->name.c_str(), grid, block, given.data(), d->ordinal);
+    };
+}
+
 // What a launch does, with the parameters as they are now; null if the grid has too few threads.
-Work call_of(const Kernel* kernel, void** params, int64_t threads) {
+Work call_of(const Kernel* kernel, void** params, unsigned grid, unsigned of_threads) {
+    if (kernel->module) return machine_call_of(kernel, params, grid, of_threads);
+    int64_t threads = int64_t{grid} * of_threads;
     if (kernel->name == "wc_set_condition") return condition_of(params);
     std::vector<std::max_align_t> block(kernel->bytes / sizeof(std::max_align_t) + 1);
     std::memcpy(block.data(), params[0], kernel->bytes);
