@@ -9,15 +9,13 @@ code portable between machines of a level.
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from ..lang.threads import USUAL_BLOCK
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """A machine to generate code for.
 
     `lanes` is the width of a 32-bit SIMD register, `fma` says whether multiply-add rounds once in hardware, `half`

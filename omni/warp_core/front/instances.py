@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -118,7 +118,7 @@ class Session:
             note = ("called from here", cx.place(node))
             for i in range(known, len(self.diagnostics)):
                 d = self.diagnostics[i]
-                self.diagnostics[i] = replace(d, notes=(*d.notes, note))
+                self.diagnostics[i] = d._replace(notes=(*d.notes, note))
         found = self._instances[key]
         if found is None:
             raise Refused

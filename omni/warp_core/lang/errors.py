@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 WIDTH = 160  # characters of a source line that a report shows
@@ -25,8 +24,7 @@ class Span(NamedTuple):
     end_col: int = 0
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A span together with the text of its first line, kept so that later edits of the file cannot mislead."""
 
     span: Span
@@ -65,15 +63,14 @@ def _window(line: str, first: int, width: int) -> tuple[str, int, int]:
     return f"{head}{line[start : start + WIDTH]}{tail}", first, min(width, len(head) + WIDTH - first)
 
 
-@dataclass(frozen=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """One mistake of the user's: `code` names its kind (docs/errors.md has a page for each)."""
 
     code: str
     message: str
     place: Place | None = None
-    notes: tuple[tuple[str, Place], ...] = field(default=())
-    candidates: tuple[str, ...] = field(default=())
+    notes: tuple[tuple[str, Place], ...] = ()
+    candidates: tuple[str, ...] = ()
     help: str = ""
 
     def render(self) -> str:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -31,7 +30,6 @@ _DESCRIPTIONS = tuple(f"omni.warp_core.lang.{name}" for name in ("intrinsics", "
 _builtins: dict[str, Builtin] = {}
 
 
-@dataclass
 class Hooks:
     """What higher layers provide: `call(callee, args, kwargs)` runs a builtin at Python scope; `compile(callee, args,
     calls)` may give it code for such arguments, see `_native.Dispatcher`.
