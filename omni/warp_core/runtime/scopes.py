@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import shutil
-import subprocess
 from collections.abc import Sequence
 from typing import Any
 
@@ -127,7 +125,7 @@ class Scopes:
             if ending == ".svg":
                 _write(path, load(f"{__package__}.visual.svg").svg(graph, graph_direction))
             elif ending in _BY_GRAPHVIZ:
-                _run_dot(path, ending, text)
+                load(f"{__package__}.visual.graphviz").draw(path, ending, text)
             elif ending in ("", ".dot", ".gv"):
                 _write(path, text)
             else:
@@ -138,10 +136,3 @@ class Scopes:
 def _write(path: str, text: str) -> None:
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-
-
-def _run_dot(path: str, ending: str, text: str) -> None:
-    program = shutil.which("dot")
-    if program is None:
-        raise RuntimeError(f"filename: {ending} is drawn by Graphviz, which is not installed; .svg needs nothing else")
-    subprocess.run([program, f"-T{ending[1:]}", "-o", path], input=text.encode(), check=True)
