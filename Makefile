@@ -31,7 +31,7 @@ demo: build
 	@echo "The result is $(DEMO)/wave.usdc; a picture of it is $(DEMO)/wave.png"
 
 test: build
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # The suite about GPUs, and those that are about no device, on the first GPU of the machine. Where nothing can be
 # installed, `make gpu-test GPU_PYTHON=python3 GPU_JOBS=` does it with the Python that is there.

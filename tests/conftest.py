@@ -21,6 +21,7 @@ else:
 
 def pytest_collection_modifyitems(config, items):
     if not on_gpu.MODE:
+        items.sort(key=lambda item: item.path.name != "test_simulated_gpu.py")  # what takes minutes comes first
         return
     left_out = [item for item in items if item.get_closest_marker("cpu") or _suite(item) in on_gpu.CPU_SUITES]
     config.hook.pytest_deselected(items=left_out)

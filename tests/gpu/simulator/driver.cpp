@@ -257,7 +257,7 @@ API cuMemFree_v2(void* p) {
     Device* d = device_of(p);
     if (!d) return kInvalidValue;
     drain(d);
-    return d->taken.erase(static_cast<char*>(p) - d->arena) ? kSuccess : kInvalidValue;
+    return d->give(p) ? kSuccess : kInvalidValue;
 }
 API cuMemAllocAsync(void** out, size_t n, void* s) {
     ENTER(cuMemAllocAsync);
@@ -283,7 +283,7 @@ API cuMemFreeAsync(void* p, void* s) {
     Device* d = device_of(p);
     if (!d || !d->taken.count(static_cast<char*>(p) - d->arena)) return kInvalidValue;
     order(stream);
-    stream->submit([=] { d->taken.erase(static_cast<char*>(p) - d->arena); });
+    stream->submit([=] { d->give(p); });
     return kSuccess;
 }
 API cuMemHostAlloc(void** out, size_t n, unsigned) {

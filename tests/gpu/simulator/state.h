@@ -80,6 +80,7 @@ const std::map<int, const char*> kNames = {
 };
 
 constexpr size_t kArena = size_t{1} << 28, kAlign = 512;
+constexpr size_t kPage = size_t{1} << 16;  // a multiple of what any processor has
 using Work = std::function<void()>;
 
 struct Condition {
@@ -237,6 +238,15 @@ struct Device {
         if (at + n > kArena) return nullptr;
         taken[at] = n;
         return arena + at;
+    }
+    bool give(const void* p) {
+        auto it = taken.find(static_cast<const char*>(p) - arena);
+        if (it == taken.end()) return false;
+        // Protecting memory takes as long as it has pages.
+        size_t begin = (it->first + kPage - 1) / kPage * kPage, end = (it->first + it->second) / kPage * kPage;
+        if (begin < end) madvise(arena + begin, end - begin, MADV_DONTNEED);
+        taken.erase(it);
+        return true;
     }
 };
 
