@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.autodiff.adjoint import adjoint_kernel
+from omni.warp_core.front.gradients import library_gradient
+from omni.warp_core.front.lower import lower_kernel
+from omni.warp_core.ir.printer import reachable
 from omni.warp_core.lib.noise import PRIMES, SECOND_FIELD, THIRD_FIELD
+from omni.warp_core.passes import pipeline
 
 STATE = 2032329983
 PERIODS = (3, 5, 2, 7)
@@ -109,6 +114,20 @@ def test_noise(function, n):
     for p, v, g in zip(x.astype(float), value, found):
         assert abs(v[0] - noise(STATE, p.astype(complex), periods).real) <= 8 * UNIT
         np.testing.assert_allclose(g[0], slopes(STATE, p.astype(complex), periods), rtol=0, atol=32 * UNIT)
+
+
+def test_values_are_not_computed_again():
+    """The gradient makes the slope alone."""
+
+    @wp.kernel
+    def apply(x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float)):
+        i = wp.tid()
+        y[i] = wp.pnoise(wp.uint32(7), x[i], 3, 4, 5)
+
+    adjoint = pipeline.run(adjoint_kernel(lower_kernel(apply), library_gradient).function)
+    called = {function.name.partition("#")[0] for function in reachable([adjoint])}
+    assert "_plane_slope" in called
+    assert "_plane" not in called
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])

@@ -210,10 +210,19 @@ class Reverse:
         flat = [g for leaves in given if leaves for g in leaves if g is not None]
         if op in self._escaping:
             report_if_moved(self.b, self.scopes.primal(op.results[-2]), flat)
-        args = [self.scopes.primal(a) for a in (*op.args, *(op.results if written else ()))]
-        found = self.b.emit("call", [*args, *seeds], adjoint, results=adjoint.results)
+        args = [self.scopes.primal(a) for a in op.args]
+        results = self._looked_at(written, op) if written else []
+        found = self.b.emit("call", [*args, *results, *seeds], adjoint, results=adjoint.results)
         for a, x in zip((a for a in op.args if is_active(a.type)), found):
             self.add_chosen(a, x, flat)
+
+    def _looked_at(self, gradient: Function, op: Operation) -> list[Value]:
+        """The results of a call for its gradient, which takes them after the arguments: zero for those that it does not
+        look at, so that nobody computes them again.
+        """
+        used = {a for inner in gradient.body.walk() for a in inner.args}
+        taken = zip(op.results, gradient.params[len(op.args) :])
+        return [self.scopes.primal(r) if p in used else self.b.zero(r.type) for r, p in taken]
 
     def add_chosen(self, value: Value, adjoint: Value, seeds: Sequence[Value]) -> None:
         """Add all leaves of `adjoint` to the adjoint of `value`, nothing where all seeds are zero."""

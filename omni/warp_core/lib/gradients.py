@@ -9,9 +9,11 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import F, Mat, N, Quat, Vec
 from ..lang.registry import builtin, gradient
+from ..lang.scalars import float32, int32, uint32
 from . import decomposition_gradients  # noqa: F401 - further gradients
 from .exponentials import cosh, exp, log, pow, sinh
 from .matrices import transpose
+from .noise import _cell_periodic, _cube_slope, _slope, _square_slope
 from .scalars import copysign
 from .trigonometry import cos, sin
 from .vectors import dot, length
@@ -179,3 +181,40 @@ def inverse_gradient(a: Mat[N, N, F], b: Mat[N, N, F], g: Mat[N, N, F]) -> Mat[N
     """Zero where the determinant is zero, as the result is."""
     t = transpose(b)
     return prim.neg(t * g * t)
+
+
+@gradient
+def noise_gradient(state: uint32, xy: Vec[2, float32], y: float32, g: float32) -> Vec[2, float32]:
+    return _slope(state, xy) * g
+
+
+@gradient
+def noise_gradient_vec3(state: uint32, xyz: Vec[3, float32], y: float32, g: float32) -> Vec[3, float32]:
+    return _slope(state, xyz) * g
+
+
+@gradient
+def pnoise_gradient(
+    state: uint32, xy: Vec[2, float32], px: int32, py: int32, y: float32, g: float32
+) -> Vec[2, float32]:
+    x0, x1, tx = _cell_periodic(xy[0], px)
+    y0, y1, ty = _cell_periodic(xy[1], py)
+    return _square_slope(state, x0, x1, y0, y1, Vec[2, float32](tx, ty)) * g
+
+
+@gradient
+def pnoise_gradient_vec3(
+    state: uint32, xyz: Vec[3, float32], px: int32, py: int32, pz: int32, y: float32, g: float32
+) -> Vec[3, float32]:
+    x0, x1, tx = _cell_periodic(xyz[0], px)
+    y0, y1, ty = _cell_periodic(xyz[1], py)
+    z0, z1, tz = _cell_periodic(xyz[2], pz)
+    return _cube_slope(state, x0, x1, y0, y1, z0, z1, Vec[3, float32](tx, ty, tz)) * g
+
+
+@gradient
+def _corner_slope_gradient(
+    h: uint32, offset: Vec[N, float32], total: float32, v: Vec[N, float32], g: float32, unused: Vec[N, float32]
+) -> Vec[N, float32]:
+    """The vector of a corner is the same wherever the sample is."""
+    return v * g

@@ -291,12 +291,27 @@ def _plane_slope(
 
 
 @builtin
+def _square_slope(state: uint32, x0: int32, x1: int32, y0: int32, y1: int32, t: Vec[2, float32]) -> Vec[2, float32]:
+    px, py = uint32(PRIMES[0]), uint32(PRIMES[1])
+    return _plane_slope(_key(x0, px), _key(x1, px), _key(y0, py) + state, _key(y1, py) + state, uint32(0), t)[1]
+
+
+@builtin
+def _cube_slope(
+    state: uint32, x0: int32, x1: int32, y0: int32, y1: int32, z0: int32, z1: int32, t: Vec[3, float32]
+) -> Vec[3, float32]:
+    px, py, pz = uint32(PRIMES[0]), uint32(PRIMES[1]), uint32(PRIMES[2])
+    keys = _key(x0, px), _key(x1, px), _key(y0, py), _key(y1, py)
+    a, da = _plane_slope(*keys, _key(z0, pz) + state, t)
+    b, db = _plane_slope(*keys, _key(z1, pz) + state, Vec[3, float32](t[0], t[1], t[2] - 1.0))
+    return _blend_slope(a, da, b, db, t[2], 2)[1]
+
+
+@builtin
 def _slope(state: uint32, xy: Vec[2, float32]) -> Vec[2, float32]:
     x0, x1, tx = _cell(xy[0])
     y0, y1, ty = _cell(xy[1])
-    px, py = uint32(PRIMES[0]), uint32(PRIMES[1])
-    keys = _key(x0, px), _key(x1, px), _key(y0, py) + state, _key(y1, py) + state
-    return _plane_slope(*keys, uint32(0), Vec[2, float32](tx, ty))[1]
+    return _square_slope(state, x0, x1, y0, y1, Vec[2, float32](tx, ty))
 
 
 @builtin(name="_slope")
@@ -304,11 +319,7 @@ def _slope3(state: uint32, xyz: Vec[3, float32]) -> Vec[3, float32]:
     x0, x1, tx = _cell(xyz[0])
     y0, y1, ty = _cell(xyz[1])
     z0, z1, tz = _cell(xyz[2])
-    px, py, pz = uint32(PRIMES[0]), uint32(PRIMES[1]), uint32(PRIMES[2])
-    keys = _key(x0, px), _key(x1, px), _key(y0, py), _key(y1, py)
-    a, da = _plane_slope(*keys, _key(z0, pz) + state, Vec[3, float32](tx, ty, tz))
-    b, db = _plane_slope(*keys, _key(z1, pz) + state, Vec[3, float32](tx, ty, tz - 1.0))
-    return _blend_slope(a, da, b, db, tz, 2)[1]
+    return _cube_slope(state, x0, x1, y0, y1, z0, z1, Vec[3, float32](tx, ty, tz))
 
 
 @builtin(name="_slope")
