@@ -541,6 +541,90 @@ def test_interpreted_launches(kernel, block_dim):
     np.testing.assert_allclose(plain.numpy(), compiled.numpy(), rtol=1e-6)
 
 
+@wp.struct
+class Pair:
+    first: float
+    second: wp.vec2
+
+
+@wp.kernel
+def reads_what_others_write(x: wp.array(dtype=float)):
+    seen = wp.shared_array(shape=wp.block_dim(), dtype=float)
+    t = wp.thread_index()
+    seen[t] = x[wp.tid()]
+    x[wp.tid()] = seen[3 - t]
+
+
+@wp.kernel
+def writes_after_reading(x: wp.array(dtype=float)):
+    rows = wp.shared_array(shape=(2, 2), dtype=float)
+    t = wp.thread_index()
+    rows[t // 2, t % 2] = 1.0
+    wp.syncthreads()
+    x[wp.tid()] = rows[1][t % 2]
+    rows[1][1] *= 2.0
+
+
+@wp.kernel
+def mixes_atomics_with_stores(x: wp.array(dtype=float)):
+    sums = wp.shared_array(shape=2, dtype=float)
+    sums[1] += x[wp.tid()]
+    if wp.thread_index() == 2:
+        sums[1] = 0.0
+
+
+@wp.kernel
+def shares_a_member(x: wp.array(dtype=float)):
+    pairs = wp.shared_array(shape=1, dtype=Pair)
+    pairs[0].second[wp.thread_index() % 3 // 2] = x[wp.tid()]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "why"),
+    [
+        (reads_what_others_write, r"threads 1 and 2 of a block meet at seen\[2\] .*: read, then write"),
+        (writes_after_reading, r"meet at rows\[1, 1\] without a barrier in between: "),
+        (mixes_atomics_with_stores, r"meet at sums\[1\] .*: atomic, then write"),
+        (shares_a_member, r"threads 0 and 1 of a block meet at pairs\[0\] .*: write, then write"),
+    ],
+    ids=str,
+)
+def test_races_are_told_by_interpreted_launches(kernel, why):
+    with pytest.raises(RuntimeError, match=why) as caught:
+        wp.launch(kernel, 8, [wp.zeros(8, dtype=float)], block_dim=4, interpret=True)
+    assert f"kernel `{kernel.name}`" in caught.value.__notes__[0]
+
+
+def test_what_is_no_race():
+    @wp.kernel
+    def apart(x: wp.array(dtype=float)):
+        count = wp.shared_array(shape=2, dtype=int)
+        pairs = wp.shared_array(shape=1, dtype=Pair)
+        marks = wp.shared_array(shape=4, dtype=float)
+        t = wp.thread_index()
+        if t == 0:
+            count[0] = 0
+            count[1] = 0
+        nothing = wp.isnan(marks[t])
+        wp.syncthreads()
+        count[0] += 1
+        wp.atomic_max(count, 1, t)
+        if t < 2:
+            pairs[0].second[t] = float(t)  # parts of an element
+        if t == 2:
+            pairs[0].first = 5.0
+        marks[t] = 1.0
+        marks[t] *= 2.0
+        wp.syncthreads()
+        total = float(count[0] + count[1]) + pairs[0].first + pairs[0].second[1] + marks[3 - t]
+        if nothing:
+            x[wp.tid()] = total
+
+    x = wp.zeros(8, dtype=float)
+    wp.launch(apart, 8, [x], block_dim=4, interpret=True)
+    assert x.list() == [15.0] * 8
+
+
 def test_failures_of_interpreted_launches_name_the_thread():
     @wp.kernel
     def beyond(x: wp.array(dtype=float)):

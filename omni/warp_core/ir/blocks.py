@@ -46,7 +46,7 @@ class Block:
         self.number, self.thread = number, 0
         self.memory: dict[tuple[Operation, ...], MemArray] = {}
         self._calls: dict[int, list[Operation]] = {}
-        self._seen: dict[tuple[int, int], list[tuple[str, tuple[int, ...], int]]] = {}  # since the last barrier
+        self._seen: dict[Any, list[tuple[str, tuple, int]]] = {}  # accesses of each element since the last barrier
 
     def enter(self, call: Operation) -> None:
         """The running thread calls a function. Shared arrays of functions belong to the place of the call."""
@@ -66,15 +66,25 @@ class Block:
         return self.memory[place]
 
     def _watch(self, array: MemArray, at: int, path: Sequence[int], kind: str) -> None:
-        """Note an access and compare it with those of other threads since the last barrier."""
+        self.note((id(array.data), at), f"element {at} of a shared array", path, kind)
+
+    def note(self, element: Any, what: str, path: Sequence[Any], kind: str) -> None:
+        """Note an access and compare it with those of other threads since the last barrier.
+
+        Args:
+            element: tells elements apart.
+            what: the element in words.
+            path: members and indices that lead to the part of it that is accessed.
+            kind: "read", "write" or "atomic".
+        """
         mine = (kind, tuple(path), self.thread)
-        seen = self._seen.setdefault((id(array.data), at), [])
+        seen = self._seen.setdefault(element, [])
         for other, way, thread in seen:
             same = all(a == b for a, b in zip(way, mine[1]))
             if thread != self.thread and same and (kind, other) not in (("read", "read"), ("atomic", "atomic")):
                 raise Race(
-                    f"threads {thread} and {self.thread} of a block meet at element {at} of a shared array without a "
-                    f"barrier in between: {other}, then {kind}"
+                    f"threads {thread} and {self.thread} of a block meet at {what} without a barrier in between: "
+                    f"{other}, then {kind}"
                 )
         if mine not in seen:
             seen.append(mine)

@@ -10,6 +10,7 @@ import ctypes
 import math
 import struct
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..lang import semantics
@@ -105,6 +106,10 @@ class ArrayCells:
             raise ValueError("the array is read-only, but the kernel writes it; pass a copy")
         write(self.__wc_type__.dtype, self.address(indices), value)
 
+    def accessed(self, kind: str, path: tuple = ()) -> AbstractContextManager:
+        """Reads and writes of an element in here are one access: "atomic", or a "write" to the part at `path`."""
+        return nullcontext()
+
     def descriptor(self) -> bytes:
         """The array as a struct in memory holds it."""
         rest = MAX_NDIM - len(self._shape)
@@ -132,8 +137,7 @@ class ArrayCells:
         n = len(indices)
         at = self.address(indices)
         t = Array(self.__wc_type__.dtype, len(self._shape) - n)
-        grad = self.grad_address and self.grad_address + at - self.ptr
-        return ArrayCells(t, at, self._shape[n:], self._strides[n:], self.owner, grad)
+        return self._view(t, at, self._shape[n:], self._strides[n:])
 
     def _section(self, key: tuple) -> ArrayCells:
         """The view that slices, and indices between them, name."""
@@ -147,9 +151,11 @@ class ArrayCells:
                 strides.append(stride * step)
         n = len(key)
         shape, strides = [*shape, *self._shape[n:]], [*strides, *self._strides[n:]]
+        return self._view(Array(self.__wc_type__.dtype, len(shape)), at, tuple(shape), tuple(strides))
+
+    def _view(self, t: Array, at: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> ArrayCells:
         grad = self.grad_address and self.grad_address + at - self.ptr
-        t = Array(self.__wc_type__.dtype, len(shape))
-        return ArrayCells(t, at, tuple(shape), tuple(strides), self.owner, grad)
+        return ArrayCells(t, at, shape, strides, self.owner, grad)
 
     def __repr__(self) -> str:
         return f"<{spell(self.__wc_type__)}, shape {self._shape}>"

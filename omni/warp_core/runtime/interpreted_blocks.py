@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import contextvars
 import copy
+import ctypes
+import linecache
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NamedTuple
 
-from ..ir.blocks import Block, run_blocks
+from ..ir.blocks import Block, Race, run_blocks
 from ..lang.annotations import type_of
 from ..lang.scalars import int32, uint32
 from ..lang.threads import WARP
-from ..lang.types import FixedArray
+from ..lang.types import Array, FixedArray, Scalar
 from .cells import ArrayCells, LocalCells
 from .intrinsics import TABLE, Grid, grid, typed
 
@@ -33,6 +37,71 @@ class Site(NamedTuple):
 
 class _Left(BaseException):
     """Ends a thread whose launch has failed."""
+
+
+class SharedMemory:
+    """The memory of a shared array, which tells its block of each access. All bits are set at first: floats are NaN."""
+
+    def __init__(self, block: Block, name: str, t: FixedArray):
+        self.block, self.name, self.local = block, name, LocalCells(t)
+        self.is_scalar = isinstance(t.dtype, Scalar)
+        self.as_one: tuple[str, tuple] | None = None  # what the accesses of this thread are part of
+        ctypes.memset(self.local.ptr, 0xFF, t.bytes)
+
+    def view(self) -> SharedCells:
+        """The whole of it as an array."""
+        whole = self.local.view()
+        return SharedCells(whole.__wc_type__, whole.ptr, whole._shape, whole._strides, self)
+
+    def note(self, address: int, kind: str) -> None:
+        """Note an access to an element. Which part of a vector or struct is read is not known here."""
+        kind, path = self.as_one or (kind, () if kind == "write" or self.is_scalar else (None,))
+        at, places = address - self.local.ptr, []
+        for stride in self.local._strides:
+            places.append(at // stride)
+            at %= stride
+        what = f"{self.name}[{', '.join(map(str, places))}]"
+        try:
+            self.block.note((self.local.ptr, address), what, path, kind)
+        except Race as why:
+            raise RuntimeError(str(why)) from None
+
+
+class SharedCells(ArrayCells):
+    """A view of shared memory."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        self._note(key, "read")
+        return super().__getitem__(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._note(key, "write")
+        super().__setitem__(key, value)
+
+    def _note(self, key: Any, kind: str) -> None:
+        indices = key if isinstance(key, tuple) else (key,)
+        if len(indices) == len(self._shape) and not any(isinstance(i, slice) for i in indices):
+            self.owner.note(self.address(indices), kind)
+
+    def _view(self, t: Array, at: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> ArrayCells:
+        return SharedCells(t, at, shape, strides, self.owner)
+
+    @contextmanager
+    def accessed(self, kind: str, path: tuple = ()) -> Iterator[None]:
+        """Let the accesses in here count as one."""
+        before = self.owner.as_one
+        self.owner.as_one = kind, tuple(map(_step, path))
+        try:
+            yield
+        finally:
+            self.owner.as_one = before
+
+
+def _step(step: Any) -> Any:
+    """A member or an index, so that equal ones are equal."""
+    return tuple(map(int, step)) if isinstance(step, tuple) else step if isinstance(step, str) else int(step)
 
 
 class Worker:
@@ -49,7 +118,7 @@ class Worker:
         body: Callable[[], None],
         here: Grid,
     ):
-        self.block, self.index, self.shared, self.body, self.here = block.number, thread, shared, body, here
+        self.block, self.index, self.shared, self.body, self.here = block, thread, shared, body, here
         self.size, self.threads = sizes
         self.mine, self.others = threading.Semaphore(0), threading.Semaphore(0)
         self.given: Any = None
@@ -149,7 +218,7 @@ def thread_index() -> int32:
 
 def block_index() -> int32:
     """Index of the block."""
-    return int32(_worker("block_index").block)
+    return int32(_worker("block_index").block.number)
 
 
 def lane() -> int32:
@@ -161,11 +230,19 @@ def shared_array(shape: Any, dtype: Any) -> ArrayCells:
     """The array of the block that belongs to the place of the call."""
     worker = _worker("shared_array")
     worker.check_whole()
-    place = _calls(sys._getframe(1))
+    frame = sys._getframe(1)
+    place = _calls(frame)
     if place not in worker.shared:
         extents = shape if isinstance(shape, tuple) else (shape,)
-        worker.shared[place] = LocalCells(FixedArray(type_of(dtype), tuple(int(n) for n in extents))).view()
+        t = FixedArray(type_of(dtype), tuple(int(n) for n in extents))
+        worker.shared[place] = SharedMemory(worker.block, _name(frame), t).view()
     return worker.shared[place]
+
+
+def _name(frame: FrameType) -> str:
+    """What the line that makes an array calls it."""
+    found = re.match(r"\s*(\w+)\s*=", linecache.getline(frame.f_code.co_filename, frame.f_lineno))
+    return found[1] if found else "shared_array"
 
 
 def _calls(frame: FrameType | None) -> tuple[Any, ...]:

@@ -72,11 +72,12 @@ def _atomic(kind: str) -> Callable:
     def run(array: Any, *args: Any) -> Any:
         cells, indices = _place(f"atomic_{kind}", array, args[:-1])
         t = cells.__wc_type__.dtype
-        old = cells[indices]
         s = element(t)
         assert isinstance(s, Scalar)
-        new = [rule(s, a, b) if rule else b for a, b in zip(to_leaves(old, t), to_leaves(args[-1], t))]
-        cells[indices] = from_leaves(t, new)
+        with cells.accessed("atomic"):
+            old = cells[indices]
+            new = [rule(s, a, b) if rule else b for a, b in zip(to_leaves(old, t), to_leaves(args[-1], t))]
+            cells[indices] = from_leaves(t, new)
         return old
 
     run.__name__ = f"atomic_{kind}"
@@ -88,9 +89,10 @@ def _atomic_cas(array: Any, *args: Any) -> Any:
         raise TypeError("wp.atomic_cas takes an array, its indices, the value to compare with and the new value")
     *at, expected, value = args
     cells, indices = _place("atomic_cas", array, tuple(at))
-    old = cells[indices]
-    if old == expected:
-        cells[indices] = value
+    with cells.accessed("atomic"):
+        old = cells[indices]
+        if old == expected:
+            cells[indices] = value
     return old
 
 

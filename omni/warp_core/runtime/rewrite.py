@@ -27,6 +27,7 @@ from ..lang.references import changed, changes_arguments
 from ..lang.registry import Builtin
 from ..lang.types import F32, I32, Packed, Scalar, Type
 from ..lang.values import python_type
+from .cells import ArrayCells
 
 _MISSING = object()
 _TOLD_BY_TYPE = ("dtype", "length", "shape")
@@ -47,6 +48,7 @@ _AUGMENTED = {
     ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
 }
+_ATOMIC = (operator.add, operator.sub, operator.and_, operator.or_, operator.xor)  # on elements of arrays
 
 
 def _told_by_type(x: Any, name: str) -> Any:
@@ -436,7 +438,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         value = self.visit(node.value)
-        if isinstance(node.target, ast.Name) or _is_shallow(node.target):
+        if isinstance(node.target, ast.Name) or (_is_shallow(node.target) and isinstance(node.target, ast.Attribute)):
             node.target, node.value = self.generic_visit(node.target), value  # type: ignore[assignment]
             return node
         root, kinds, steps = self._path(node.target)
@@ -553,6 +555,14 @@ def _slice_call(node: ast.expr) -> ast.expr:
 
 def _store(root: Any, kinds: str, steps: tuple, value: Any, operation: Callable | None = None) -> None:
     """Assign to a place inside `root`, or combine with what is there, and write every copy on the way back."""
+    if isinstance(root, ArrayCells) and (len(steps) > 1 or operation):
+        with root.accessed("atomic" if operation in _ATOMIC else "write", steps[1:]):
+            _change(root, kinds, steps, value, operation)
+    else:
+        _change(root, kinds, steps, value, operation)
+
+
+def _change(root: Any, kinds: str, steps: tuple, value: Any, operation: Callable | None) -> None:
     get = getattr if kinds[0] == "a" else operator.getitem
     put = setattr if kinds[0] == "a" else operator.setitem
     old = get(root, steps[0]) if len(steps) > 1 or operation else None
