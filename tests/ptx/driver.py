@@ -5,7 +5,6 @@ text, grids and bytes of parameters, is what runs. See `install`.
 from __future__ import annotations
 
 import ctypes
-import re
 import sys
 import traceback
 from typing import Any
@@ -15,8 +14,9 @@ import numpy as np
 import omni.warp_core as wp
 from tests.gpu import simulation
 from tests.ptx import parse
-from tests.ptx.machine import Program, load
+from tests.ptx.machine import Program
 from tests.ptx.memory import Global
+from tests.ptx.output import printed
 
 LAUNCH_FAILED = 719
 _CHARS = ctypes.POINTER(ctypes.c_char)
@@ -85,39 +85,7 @@ def _set_condition(m: Any, who: Any, handle: np.ndarray, value: np.ndarray) -> N
         simulation.library().simulator_set_condition(ctypes.c_uint64(h), v)
 
 
-# -- output ------------------------------------------------------------------------------------------------------------
-
-_FORM = re.compile(r"%([-+ 0#]*\d*(?:\.\d+)?)(ll|l|)([diuoxXcfeEgGsp%])")
-
-
 def _vprintf(m: Any, who: Any, form: np.ndarray, slots: np.ndarray) -> np.ndarray:
-    """The driver's: values lie one after the other, each aligned to its size."""
-    for thread, text, at in zip(m.ids[who].tolist(), form.tolist(), slots.tolist()):
-        pattern, values = _text(m, text), []
-        for _flags, length, kind in _FORM.findall(pattern):
-            if kind == "%":
-                continue
-            size = 8 if length or kind in "feEgGsp" else 4
-            at = -(-at // size) * size
-            (bits,) = load(m, np.array([thread]), "", np.array([at], np.uint64), size, 1, False)
-            at += size
-            if kind in "feEgG":
-                values.append(float(bits.view(np.float64)[0]))
-            elif kind == "s":
-                values.append(_text(m, int(bits[0])))
-            elif kind in "di":
-                values.append(int(bits.view(f"i{size}")[0]))
-            else:
-                values.append(int(bits[0]))
-        line = _FORM.sub(lambda found: f"%{found[1]}{found[3]}", pattern) % tuple(values)
-        _libc.fputs(ctypes.c_char_p(line.encode()), ctypes.c_void_p.in_dll(_libc, "stdout"))
-    return np.zeros(m.count(who), np.uint32)
-
-
-def _text(m: Any, at: int) -> str:
-    found = b""
-    while not found.endswith(b"\0"):
-        for _, content, offset in m.memory.find(np.array([at], np.uint64), 1):
-            found += bytes(content[offset])
-        at += 1
-    return found[:-1].decode()
+    for text in printed(m, who, form, slots):
+        _libc.fputs(ctypes.c_char_p(text.encode()), ctypes.c_void_p.in_dll(_libc, "stdout"))
+    return np.zeros(len(form), np.uint32)

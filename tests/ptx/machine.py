@@ -73,8 +73,13 @@ class Program:
         self.end = len(self.blocks)
         self.meetings = np.array([b.meeting is not None for b in self.blocks] + [False])
 
-    def launch(self, name: str, grid: int, block: int, params: list[bytes], memory: Global) -> None:
-        """Run a kernel over `grid` blocks of `block` threads. `params` has the bytes of each parameter."""
+    def launch(
+        self, name: str, grid: int, block: int, params: list[bytes], memory: Global, only: range | None = None
+    ) -> None:
+        """Run a kernel over `grid` blocks of `block` threads. `params` has the bytes of each parameter; `only` says
+        which blocks run, where that are not all.
+        """
+        blocks = only or range(grid)
         entry = self.module.functions[name]
         if (
             not entry.is_entry
@@ -88,8 +93,8 @@ class Program:
         size = self.spaces["param"].size + self.spaces["local"].size
         each = max(1, min(AT_ONCE, SPACE_AT_ONCE // size) // block)
         with np.errstate(all="ignore"):
-            for first in range(0, grid, each):
-                Machine(self, entry, range(first, min(first + each, grid)), grid, block, params, memory).run()
+            for first in range(0, len(blocks), each):
+                Machine(self, entry, blocks[first : first + each], grid, block, params, memory).run()
         memory.finish()
 
 
