@@ -172,3 +172,27 @@ def test_arrays_that_iterations_exchange():
     with pytest.raises(wp.CompileError, match="change its index instead") as caught, wp.Tape():
         wp.launch(k, 3, inputs=arrays(float, float, float))
     assert "a[i]" in caught.value.diagnostics[0].place.text
+
+
+@wp.kernel
+def picked(index: wp.array(dtype=int), x: F, y: F):
+    i = wp.tid()
+    wp.atomic_add(y, 0, x[index[i]] * float(index[i] + 1))
+
+
+def test_integers_that_require_gradients():
+    """They are taken for what they are: nothing flows through them, whoever writes to them."""
+    index = wp.array([0, 1, 2, 0, 0, 0], dtype=int, requires_grad=True)
+    order = wp.array([2, 0, 1, 0, 0, 0], dtype=int, requires_grad=True)
+    x, y = wp.array([1.0, 2.0, 3.0], dtype=float, requires_grad=True), wp.zeros(1, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(picked, 3, inputs=[index, x, y])
+        index.numpy()[:] = 1
+        wp.launch(picked, 2, inputs=[index[:2], x, y])
+        wp.utils.radix_sort_pairs(index, order, 3)
+        wp.launch(picked, 3, inputs=[order, x, y])
+    tape.backward(y)
+    assert x.grad.list() == [1 + 1, 2 + 4 + 2, 3 + 3]
+    assert index.grad.list() == order.grad.list() == [0] * 6
+    with pytest.raises(ValueError, match="only floating point numbers do"):
+        tape.backward(index[:1])

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from .. import config
-from ..autodiff.leaves import is_active
 from ..compiler import effects, flows
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel, on_redefinition
@@ -156,7 +155,7 @@ def _can_carry(a: array) -> bool:
 
 
 def _is_float(a: array) -> bool:
-    return is_active(a._require_element().type)
+    return a._require_element().is_active
 
 
 def _of(kernel: Kernel) -> _Uses:

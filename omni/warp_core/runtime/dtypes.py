@@ -25,6 +25,7 @@ class Element(NamedTuple):
     inner: tuple[int, ...]
     id: int  # the native number of the type
     holds_arrays: bool  # whether it is a struct with array fields
+    is_active: bool  # whether it has floating point numbers, through which gradients flow
 
     @property
     def name(self) -> str:
@@ -49,9 +50,11 @@ def element(t: Type) -> Element:
         inner: tuple[int, ...] = ()
         if isinstance(t, Packed):
             inner = (t.rows, t.cols) if isinstance(t, Mat) else (t.count,)
-        holds_arrays = any(isinstance(leaf, Array) for _, leaf in leaves(t))
+        parts = {leaf for _, leaf in leaves(t)}
+        holds_arrays = any(isinstance(leaf, Array) for leaf in parts)
+        is_active = any(isinstance(leaf, Scalar) and leaf.is_float for leaf in parts)
         number = _native.type_id(t.key, t.size)
-        made = Element(t, python_type(t), np.dtype(numpy_spec(scalar)), inner, number, holds_arrays)
+        made = Element(t, python_type(t), np.dtype(numpy_spec(scalar)), inner, number, holds_arrays, is_active)
         found = _elements.setdefault(t, made)
     return found
 

@@ -306,7 +306,7 @@ def refuse(what: str, **arrays: Any) -> None:
     for name, a in arrays.items():
         if isinstance(a, _native.ArrayBase):
             claims.settle(a, name)
-        if getattr(a, "grad", None) is not None:
+        if getattr(a, "grad", None) is not None and a._require_element().is_active:
             raise RuntimeError(
                 f"{what} has no gradient, and {name} requires one while a tape records; "
                 "call it outside of the tape, or on arrays without requires_grad"

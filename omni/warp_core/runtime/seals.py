@@ -29,7 +29,7 @@ def use(
 
     Args:
         seals: of the tape.
-        arrays: what the step reads or writes.
+        arrays: what the step reads or writes; those of integers hand on no gradient and may change.
         place: where the step is recorded.
         name: what messages call an array, by its number.
         covers: whether the step overwrites all of an array, so that it does not matter what was there.
@@ -37,9 +37,12 @@ def use(
     Raises:
         RuntimeError: the memory of an array was changed since the tape used it, by something that is not recorded.
     """
-    while (found := seals.use(arrays, place)) is not None:
-        number, how, before, writer = found
-        if not (covers(number) and seals.renew(arrays[number])):
+    numbers = [number for number, a in enumerate(arrays) if a._require_element().is_active]
+    active = [arrays[number] for number in numbers]
+    while (found := seals.use(active, place)) is not None:
+        at, how, before, writer = found
+        number = numbers[at]
+        if not (covers(number) and seals.renew(active[at])):
             raise RuntimeError(f"{name(number)}: {_reason(how, before, writer)}")
 
 

@@ -97,7 +97,7 @@ def _memory(owner: Any) -> tuple[int, int]:
 
 def arrays_in(value: Any) -> list[array]:
     """The arrays of floating point numbers that an argument is or has."""
-    return [a for a in backward.arrays_in(value) if is_active(a._require_element().type)]
+    return [a for a in backward.arrays_in(value) if a._require_element().is_active]
 
 
 def pairs(name: str, value: Any, tangent: Any) -> list[tuple[array, array]]:
@@ -123,7 +123,7 @@ def pairs(name: str, value: Any, tangent: Any) -> list[tuple[array, array]]:
 
 def _like(name: str, a: array, tangent: Any) -> array:
     """A tangent as an array; NumPy arrays of the right type are used in place."""
-    if not is_active(a._require_element().type):
+    if not a._require_element().is_active:
         raise TypeError(f"tangent of `{name}`: {a._require_element().name} arrays have none, only floating point ones")
     if not isinstance(tangent, array):
         tangent = array(tangent, dtype=a.dtype, copy=False, device=a.device)
@@ -139,7 +139,7 @@ def tangent_value(t: Any, value: Any, given: Any, shadows: Shadows) -> Any:
     if isinstance(value, indexedarray):
         return indexedarray(shadows.ensure(value.data), value.indices[: value.ndim])
     if isinstance(value, array):
-        return shadows.ensure(value) if is_active(value._require_element().type) else value
+        return shadows.ensure(value) if value._require_element().is_active else value
     if not isinstance(t, Struct) or value is None:
         return given
     made = type(value)()
