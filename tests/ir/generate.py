@@ -427,7 +427,7 @@ class _Writer:
         kind = {"acc0": "add", "acc1": "max"}.get(array.name, kind)
         operands = [self.value(array.type.dtype)]
         if array.name.startswith("loc") and self.rng.random() < 0.4:
-            kind = self.rng.choice(("exch", "cas"))
+            kind = self.rng.choice(("exch", "take", "cas"))
             operands *= 2 if kind == "cas" else 1
         old = self.b.op("atomic", array, *self.place(array), *operands, attr=(kind, ()))
         if array.name.startswith("loc"):

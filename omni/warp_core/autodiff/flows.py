@@ -83,6 +83,8 @@ class _Search:
         if touched and op.code != "load":
             for i in given:
                 self._grow(i, touched)
+        if op.code == "atomic":  # what it found
+            given |= touched if gradients[0] is not None else self._kept
         self._give(op, given)
 
     def _give(self, op: Operation, given: _Params) -> None:

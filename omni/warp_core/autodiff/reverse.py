@@ -25,6 +25,7 @@ from .custom import reverse_custom
 from .escapes import escaping, report_if_moved
 from .given import Given
 from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types, member_span, takes_bits
+from .owners import owned_stores
 from .scope import Scope, Scopes, is_absent, is_local, origin
 from .shadows import shadow
 from .stash import CELLS, Frame
@@ -52,6 +53,7 @@ class Reverse:
             op.code in ("select", "min", "max", "insert_dyn", "extract_dyn") for op in function.body.walk()
         )
         self._takes_bits = takes_bits(function)
+        self._owned = owned_stores(function, shared)
         self._escaping = escaping(function, lambda callee: given.tangent(callee) is not None)
         self.start = tuple(Value(I32, name="top") for _ in CELLS)  # of the stash, when the forward code is through
         self.top: Sequence[Value] = self.start
@@ -315,19 +317,22 @@ class Reverse:
     def _store(self, op: Operation) -> None:
         value = op.args[-1]
         if is_active(value.type):
-            self.add(value, self._withdraw(self.place(op, 1), op.attr, value.type))
+            self.add(value, self._withdraw(self.place(op, 1), op.attr, value.type, op in self._owned))
 
-    def _withdraw(self, place: Sequence[Value], path: tuple[int, ...], t: Type) -> Leaves:
+    def _withdraw(self, place: Sequence[Value], path: tuple[int, ...], t: Type, owned: bool) -> Leaves:
         """Take the gradient of what lies along `path` over, leaving zero."""
         if isinstance(t, Struct):
-            parts = [self._withdraw(place, (*path, i), m) for i, m in enumerate(members(t))]
+            parts = [self._withdraw(place, (*path, i), m, owned) for i, m in enumerate(members(t))]
             return [x for part in parts for x in part]
         if not is_float(element(t)):
             return [None] * len(leaf_types(t))
 
         def move() -> list[Value]:
+            zero = self.b.const(0, t)
+            if not owned and not is_local(place[0]):
+                return [self.b.op("atomic", *place, zero, attr=("take", path))]
             found = self.b.op("load", *place, attr=path)
-            self.b.op("store", *place, self.b.const(0, t), attr=path)
+            self.b.op("store", *place, zero, attr=path)
             return [found]
 
         (found,) = self.where_present(place, move, [t])

@@ -94,7 +94,8 @@ class _Finder:
         """Take note of an access that is none through the log."""
         if op.code == "atomic":
             kind = op.attr[0]
-            self.found.ordered |= op.result in self.used or kind in _IN_ORDER or self._is_sum(op)
+            used = op.result in self.used and kind != "take"
+            self.found.ordered |= used or kind in _IN_ORDER or self._is_sum(op)
         if at is None:
             self.everywhere = True
             self.found.anywhere |= op.code == "atomic" and _is_float(op)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..ir.ops import EXCHANGES
 from ..lang.semantics import int_range
 from ..lang.types import Scalar
 from .lanes import Lanes, V
@@ -69,7 +70,7 @@ class Atomics:
         self.w.start(loop)
         old, seen = self.w.name(), self.w.name()
         self.w.do(f"{old} = phi {bits} [ {first}, %{entry} ], [ {seen}, %{loop} ]")
-        new = value if kind == "exch" else self.lanes.binary(kind, V(t, old), V(t, value)).text
+        new = value if kind in EXCHANGES else self.lanes.binary(kind, V(t, old), V(t, value)).text
         pair = self.w.inst(f"cmpxchg ptr {address}, {bits} {old}, {bits} {new}{self.scope} monotonic monotonic")
         self.w.do(f"{seen} = extractvalue {{ {bits}, i1 }} {pair}, 0")
         self.w.cond_br(self.w.inst(f"extractvalue {{ {bits}, i1 }} {pair}, 1"), done, loop)
@@ -174,7 +175,7 @@ def each_lane(lanes: Lanes, mask: str | None, body) -> None:
 
 
 def _instruction(kind: str, t: Scalar) -> str:
-    if kind == "exch":
+    if kind in EXCHANGES:
         return "xchg"
     if t.is_float:
         return "f" + kind

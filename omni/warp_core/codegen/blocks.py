@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..ir.blocks import source_lane, takes_whole_blocks
 from ..ir.nodes import Function, Operation, Value
+from ..ir.ops import EXCHANGES
 from ..ir.uniformity import brought_together
 from ..lang.threads import WARP
 from ..lang.types import I32, I64, U32, FixedArray, Scalar
@@ -191,7 +192,7 @@ class BlockAtomics(Atomics):
 
     def _in_a_row(self, kind: str, address: V, leaf: Leaf, value: V, mask: str | None) -> V:
         (old,) = self.memory.load(address, leaf, 0, 1, mask)  # type: ignore[arg-type]
-        new = value if kind == "exch" else self.lanes.binary(kind, old, value)
+        new = value if kind in EXCHANGES else self.lanes.binary(kind, old, value)
         self.memory.store(address, leaf, 0, [new], mask)  # type: ignore[arg-type]
         return old
 
@@ -200,7 +201,7 @@ class BlockAtomics(Atomics):
             return super()._one(kind, address, t, value, compare)
         at = V(PTR, address)
         old = self.memory.load_side_by_side(at, t)
-        new = V(t, value) if kind == "exch" else self.lanes.binary(kind, old, V(t, value))
+        new = V(t, value) if kind in EXCHANGES else self.lanes.binary(kind, old, V(t, value))
         self.memory.store_side_by_side(at, t, new)
         return old.text
 

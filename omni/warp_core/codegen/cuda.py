@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from ..ir.ops import EXCHANGES
 from ..lang.types import BOOL, F16, F32, F64, I32, I64, U32, Scalar
 from .atomics import REDUCIBLE, Atomics, combining
 from .function import Parts
@@ -183,7 +184,7 @@ class CudaAtomics(Atomics):
             bits = f"i{8 * t.size}"
             a, b = (self._bitcast(ty, bits, x) if ty != bits else x for x in (old, compare))
             new = self.w.inst(f"select i1 {self.w.inst(f'icmp eq {bits} {a}, {b}')}, {ty} {value}, {ty} {old}")
-        elif kind != "exch":
+        elif kind not in EXCHANGES:
             new = self.lanes.binary(kind, V(t, old), V(t, value)).text
         self.w.do(f"store {ty} {new}, ptr {address}, align {t.align}")
         return old

@@ -73,7 +73,9 @@ class Op:
     regions: int = 0
 
 
-ATOMIC_KINDS = ("add", "sub", "min", "max", "and", "or", "xor", "exch", "cas")
+ATOMIC_KINDS = ("add", "sub", "min", "max", "and", "or", "xor", "exch", "take", "cas")
+# Those that leave their operand in memory. "take" says that it is the same to the results which thread comes first.
+EXCHANGES = frozenset(("exch", "take"))
 # With l the thread's own lane and n the operand, of which the low five bits count: lane n, l - n, l + n, l ^ n. Where
 # there is no such lane, a thread gets its own value.
 SHUFFLE_KINDS = ("lane", "up", "down", "xor")

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..ir.locals import local_arrays
 from ..ir.nodes import Function, Operation, Region, Value
-from ..ir.ops import index_count, result_type
+from ..ir.ops import EXCHANGES, index_count, result_type
 from ..lang.types import VOID, Packed, Type
 from .dce import has_effects
 
@@ -45,7 +45,7 @@ def _private_types(function: Function, local: dict[Value, Value]) -> set[Type]:
             continue
         array = op.args[0].type
         indices = tuple(op.args[1 : 1 + array.ndim])
-        covered = {_thread_dimension(i, function) for i in indices}
+        covered = {thread_dimension(i, function) for i in indices}
         if seen.setdefault(array.dtype, indices) != indices or not covered >= set(range(*dimensions)):
             shared.add(array.dtype)
         if not _is_whole(op.args[0], function):
@@ -59,7 +59,7 @@ def _is_whole(array: Value, function: Function) -> bool:
     return array in function.params or (op is not None and op.code == "grad" and op.args[0] in function.params)
 
 
-def _thread_dimension(index: Value, function: Function) -> int | None:
+def thread_dimension(index: Value, function: Function) -> int | None:
     """The launch dimension whose thread index `index` is, up to a sum with something the same for all threads."""
     op = index.op
     if op is None:
@@ -67,13 +67,13 @@ def _thread_dimension(index: Value, function: Function) -> int | None:
     if op.code == "tid":
         return op.attr[0]
     if op.code == "cast":
-        return _thread_dimension(op.args[0], function) if op.attr.bits >= 32 else None
+        return thread_dimension(op.args[0], function) if op.attr.bits >= 32 else None
     if op.code in ("add", "sub"):
         a, b = op.args
         if _is_fixed(b, function):
-            return _thread_dimension(a, function)
+            return thread_dimension(a, function)
         if _is_fixed(a, function):
-            return _thread_dimension(b, function)
+            return thread_dimension(b, function)
     return None
 
 
@@ -111,7 +111,7 @@ def _plain(atomic: Operation) -> list[Operation]:
     def swap(old: Value, compare: Value, value: Value) -> Value:
         return combine("select", combine("eq", old, compare), value, old)
 
-    if kind == "exch":
+    if kind in EXCHANGES:
         new = operands[0]
     elif kind != "cas":
         new = combine(kind, old, operands[0])
