@@ -503,7 +503,7 @@ class _Rich(_Wide):
             f"squared(0.5 * {a})",
             f"wp.dot(squared(body.frame) * v, wp.vec3d({a}, {b}, 0.1)) * 0.3",
             f"moved(body, {a}).pair.v[2]",
-            f"wp.quat_rotate(body.spin, v * {a})[{self.index(3)}]",
+            f"wp.quat_rotate(body.spin, v * ({a}))[{self.index(3)}]",
             f"wp.determinant(body.frame + wp.diag(wp.vec3d({a}, 1.5, {b})))",
             f"wp.inverse(wp.mat33d(4.0, {a} * 0.1, 0.0, 0.3, 5.0, wp.sin({b}), 0.0, 0.2, 3.0))[{self.index(3)}, 1]",
             f"swept(grid, wp.sin({a}))",

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .. import _native
-from ..autodiff.leaves import is_active
 from ..lang.types import Scalar
 from . import capture, elements, memory, recording, views
 from .array import array
@@ -65,7 +64,7 @@ def _gradient(name: str, a: Any) -> array:
         raise TypeError(f"{name}: expected arrays, got {type(a).__name__}")
     if a.grad is None:
         raise RuntimeError(f"{name}: the array has no gradient; make it with requires_grad=True")
-    if not is_active(a._require_element().type):
+    if not a._require_element().is_active:
         raise ValueError(
             f"{name}: {a._require_element().name} arrays have no gradient, only floating point numbers do; "
             "compute it in an array with dtype=float"
