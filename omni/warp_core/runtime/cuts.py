@@ -63,7 +63,8 @@ class Cut(NamedTuple):
         text = (
             f"{self.what} ({self.place}) reads an array without a gradient, which {self.made.what} ({self.made.place}) "
             "made of arrays with one: the gradient would end there. Make the array with requires_grad=True; or, if "
-            "nothing is to flow through it, say so before the launches: `a.requires_grad = False`"
+            "nothing is to flow through it, say so before the launches: `a.requires_grad = False`. What is overwritten "
+            "in between outside of `with tape:`, or by NumPy, counts as what it was"
         )
         if config.cut_gradients == "error":
             raise RuntimeError(text)
