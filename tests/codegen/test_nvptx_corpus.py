@@ -5,6 +5,7 @@ is a ptxas. That LLVM can select all of it is part of the test: it ends the proc
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import warnings
 from collections.abc import Iterator
@@ -30,6 +31,17 @@ _PARTS = 8
 # Everything for one architecture, a part of it for each of the others.
 _RUNS = [*((part, 90) for part in range(_PARTS)), (1, 75), (3, 100), (5, 120)]
 _FORBIDDEN = (".sys", "fence", "membar")
+
+
+# What the parts have in common is made once in a process.
+@functools.cache
+def _modules() -> list[str]:
+    return sorted(modules())
+
+
+@functools.cache
+def _functions() -> list:
+    return sorted(costs.functions(), key=lambda row: row[0])
 
 
 def _part(things: list, part: int) -> list:
@@ -70,7 +82,7 @@ def _compiled(texts: list[str], capability: int) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("part", "capability"), _RUNS)
 def test_kernels_of_the_test_suite(part, capability):
-    texts = _part(sorted(modules()), part)
+    texts = _part(_modules(), part)
     found = in_child(lambda: _compiled(texts, capability))
     assert len(found) > 100
     _check(found, capability)
@@ -91,7 +103,7 @@ def _library(functions: list, capability: int) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("part", "capability"), _RUNS)
 def test_library_functions(part, capability):
-    functions = _part(sorted(costs.functions(), key=lambda row: row[0]), part)
+    functions = _part(_functions(), part)
     found = in_child(lambda: _library(functions, capability))
     assert len(found) > len(functions) / 2
     _check(found, capability)
