@@ -218,3 +218,18 @@ def test_twice_forward_and_within_a_budget(first, seed):
             assert "as it was then" in str(why)
             continue
         np.testing.assert_allclose(found, once, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [wp.float16, wp.float32, wp.float64])
+def test_what_all_threads_store_has_one_gradient(first, dtype):
+    @wp.kernel
+    def told(p: wp.array(dtype=dtype), y: wp.array(dtype=dtype)):
+        i = wp.tid()
+        y[i % 2] = p[i % 2] * p[i % 2]
+
+    p = wp.array([1.0, 3.0], dtype=dtype, requires_grad=True)
+    y = wp.zeros(2, dtype=dtype, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch(told, 200, inputs=[p, y])
+    tape.backward(grads={y: wp.ones(2, dtype=dtype)})
+    assert p.grad.numpy().tolist() == [2.0, 6.0]
