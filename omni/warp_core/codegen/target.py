@@ -85,8 +85,9 @@ def x86(name: str) -> Target:
     raise ValueError(f"no x86-64 level {name!r}; there are {[row[0] for row in _X86_LEVELS]}")
 
 
-# GPU architectures that are compiled for, by compute capability (10 times it). PTX made for one runs on all later ones.
-CUDA_ARCHITECTURES = (75, 80, 86, 89, 90, 100, 103, 120)
+# GPU architectures that are compiled for, by compute capability (10 times it). PTX made for one runs on all later ones,
+# such as that for sm_100 on sm_103, which only newer versions of LLVM and drivers know.
+CUDA_ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
 
 
 def cuda(capability: int) -> Target:
