@@ -22,7 +22,17 @@ SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest 
     ],
 }
 EMULATED = {
-    "gpu": [f"tests/gpu/test_{name}.py" for name in ("launches", "promises")],
+    "gpu": [
+        *(f"tests/gpu/test_{name}.py" for name in ("launches", "promises", "samples")),
+        *(
+            f"tests/gpu/test_graphs.py::test_{name}"
+            for name in ("conditions_are_read_when_the_graph_runs", "nested_conditions", "loops_in_graphs_and_outside")
+        ),
+        *(
+            f"tests/gpu/test_gradients.py::test_{name}"
+            for name in ("atomics", "structs", "programs_that_are_easily_differentiated_wrong")
+        ),
+    ],
 }
 
 
