@@ -481,3 +481,29 @@ def test_kernels_and_their_code_are_freed():
     gc.collect()
     assert gone() is None
     assert set(plans._loaded) <= before
+
+
+def test_kernels_in_functions_die_with_what_surrounds_them():
+    class Big:
+        """Stands for data of the function that the kernel is in."""
+
+    def run():
+        big = Big()
+
+        @wp.func
+        def square(x: "float"):  # a string is looked up among the names around it
+            return x * x
+
+        @wp.kernel
+        def apply(x: wp.array(dtype=float)):
+            i = wp.tid()
+            x[i] = square(x[i])
+
+        x = wp.array([3.0], dtype=float)
+        wp.launch(apply, 1, inputs=[x])
+        assert x.list() == [9.0]
+        return weakref.ref(big)
+
+    big = run()
+    gc.collect()
+    assert big() is None
