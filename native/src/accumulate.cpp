@@ -11,9 +11,9 @@
 namespace wc {
 namespace {
 
-constexpr size_t kNear = 16384;  // bytes that a log whose turn it is collects before they are applied
-constexpr int kMostKept = 512;   // blocks in logs that wait: 32 MiB
-constexpr int64_t kRoom = 16;    // chunks of arrays that follow the threads are so many times as long as their ends
+constexpr size_t kNear = 4096;  // bytes that a log whose turn it is collects before they are applied
+constexpr int kMostKept = 512;  // blocks in logs that wait: 32 MiB
+constexpr int64_t kRoom = 16;   // chunks of arrays that follow the threads are so many times as long as their ends
 
 thread_local Log current;  // keeps a block from one chunk to the next
 
@@ -60,6 +60,30 @@ void add_all(T* const* to, const T* values, int lanes) {
         for (int i = 0; i < N; ++i) to[l][i] += values[i * lanes + l];
 }
 
+// Two numbers side by side at a time: adding takes as long as storing the sums does.
+template <int N, class T>
+void add_pairs(T* const* to, const T* values, int lanes) {
+    using Pair [[gnu::vector_size(2 * sizeof(T))]] = T;
+    for (int l = 0; l < lanes; ++l) {
+        T* element = to[l];
+        for (int i = 0; i + 1 < N; i += 2) {
+            Pair sum;
+            std::memcpy(&sum, element + i, sizeof sum);
+            sum += Pair{values[i * lanes + l], values[(i + 1) * lanes + l]};
+            std::memcpy(element + i, &sum, sizeof sum);
+        }
+        if (N % 2 == 1) element[N - 1] += values[(N - 1) * lanes + l];
+    }
+}
+
+template <int N, class T>
+void add_elements(T* const* to, const T* values, int lanes) {
+    if constexpr (std::is_floating_point_v<T>)
+        add_pairs<N>(to, values, lanes);
+    else
+        add_all<N>(to, values, lanes);
+}
+
 template <class T>
 void add_many(T* __restrict to, const T* values, int count) {
     for (int i = 0; i < count; ++i) to[i] += values[i];
@@ -72,13 +96,13 @@ void add(const Header& h, const std::byte* addresses, const std::byte* given) {
     if (h.full() && h.count <= 4) {
         switch (h.count) {
             case 1:
-                return add_all<1>(to, values, h.lanes);
+                return add_elements<1>(to, values, h.lanes);
             case 2:
-                return add_all<2>(to, values, h.lanes);
+                return add_elements<2>(to, values, h.lanes);
             case 3:
-                return add_all<3>(to, values, h.lanes);
+                return add_elements<3>(to, values, h.lanes);
             default:
-                return add_all<4>(to, values, h.lanes);
+                return add_elements<4>(to, values, h.lanes);
         }
     }
     if (h.lanes == 1) return add_many(to[0], values, h.count);

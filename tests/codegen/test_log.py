@@ -34,7 +34,11 @@ def _kernel(t: Type, kind: str, where: str, target: str) -> Function:
     fn = Function("added", params, is_kernel=True)
     b = Builder(fn)
     i = b.op("tid", attr=(0, 1))
-    index = {"scattered": lambda: b.op("load", to, i, attr=()), "beside": lambda: b.op("add", i, b.i32(1))}
+    index = {
+        "scattered": lambda: b.op("load", to, i, attr=()),
+        "rows": lambda: b.op("from_end", b.op("load", to, i, attr=()), b.op("shape", out, attr=0)),
+        "beside": lambda: b.op("add", i, b.i32(1)),
+    }
     at = index[target]() if target in index else first
     value = b.op("load", x, i, attr=())
     if where == "top":
@@ -50,6 +54,18 @@ def _kernel(t: Type, kind: str, where: str, target: str) -> Function:
         b.emit("if", [above], None, (taken, b.pop()))
     b.terminate("return")
     return fn
+
+
+def _places(target: str, rng: random.Random) -> list[int]:
+    """Where threads add: anywhere, or in rows of neighbours, from the end of the array on as well."""
+    if target != "rows":
+        return [rng.randrange(_N) for _ in range(_N)]
+    found: list[int] = []
+    while len(found) < _N:
+        length = rng.randrange(1, _N)
+        start = rng.randrange(-_N - 1, _N + 1 - length)
+        found += range(start, start + length)
+    return found[:_N]
 
 
 def _number(t: Type, rng: random.Random) -> Any:
@@ -90,7 +106,7 @@ def test_in_place(t: Type, where: str) -> None:
                 assert logged == {k for k in added if not own[0] <= k < own[1]}, (level.name, lanes, own)
 
 
-@pytest.mark.parametrize("target", ["scattered", "beside", "one"])
+@pytest.mark.parametrize("target", ["scattered", "rows", "beside", "one"])
 @pytest.mark.parametrize("where", ["top", "if"])
 @pytest.mark.parametrize("t", _TYPES, ids=str)
 def test_against_the_interpreter(t: Type, where: str, target: str) -> None:
@@ -103,7 +119,7 @@ def test_against_the_interpreter(t: Type, where: str, target: str) -> None:
                 assert "atomicrmw" not in machine.unit.text
                 for first in (0, 5):
                     numbers = [_number(t, rng) for _ in range(2 * _N + 1)]
-                    places = [rng.randrange(_N) for _ in range(_N)]
+                    places = _places(target, rng)
                     made, expected = (
                         [
                             MemArray(t, [_N], numbers[:_N]),

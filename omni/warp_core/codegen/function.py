@@ -187,7 +187,15 @@ class FunctionEmitter(Control):
 
     def op_from_end(self, op: Operation) -> None:
         (index,), (extent,) = (self.get(a) for a in op.args)
-        self.one(op, [self.lanes.from_end(index, extent)])
+        self.one(op, [self.lanes.from_end(index, extent, self._read_side_by_side(op.args[0]))])
+
+    def _read_side_by_side(self, index: Value) -> bool:
+        """Whether lanes read this index from neighbouring elements of an array of integers: it may be a row of them."""
+        load = index.op
+        if load is None or load.code != "load" or load.attr or self.memory.rarely or self.in_planes(load.args[0]):
+            return False
+        (inner,) = self.get(load.args[-1])
+        return (inner if inner.mostly is None else inner.mostly.value).stride == 1
 
     def op_libm(self, op: Operation) -> None:
         t = element(op.result.type)

@@ -55,18 +55,32 @@ class Lanes(Conversions):
             return None
         return V(t, self._inst(_INT_OPS[code], t, 1, a.text, b.text), stride)
 
-    def from_end(self, index: V, extent: V) -> V:
-        """An index that counts from the end when negative. Linear ones rarely are, but their first lanes may be."""
+    def from_end(self, index: V, extent: V, beside: bool = False) -> V:
+        """An index that counts from the end when negative. Linear ones rarely are, but their first lanes may be. With
+        `beside`, a varying one may well turn out to be linear.
+        """
         t = index.type
         if not t.is_signed:
             return index
         negative = self.binary("lt", index, V(t, "0"))
         found = self.select(negative, self.binary("add", index, extent), index)
-        if not index.stride or not extent.uniform:
+        if not extent.uniform or index.uniform:
             return found
+        if index.stride is None:
+            return V(t, found.text, None, self._side_by_side(index)) if beside and t.bits >= 32 else found
         last = self.lanes - 1 if index.stride < 0 else 0
         lowest = self._inst("add", t, 1, index.text, str(last * index.stride))
         return V(t, found.text, None, Mostly(self._inst("icmp sge", t, 1, lowest, "0"), index))
+
+    def _side_by_side(self, index: V) -> Mostly:
+        """Whether a varying index counts up from a number that is not negative; it does for identities, and wherever
+        neighbours were numbered in a row.
+        """
+        t, n = index.type, self.lanes
+        linear = V(t, self.extract(index, "0"), 1)
+        steps = self._inst("icmp eq", t, n, index.text, self.vector(linear))
+        ordinary = self._inst("icmp ult", t, 1, linear.text, str((1 << t.bits - 1) - n))
+        return Mostly(self.w.inst(f"and i1 {self.all(steps)}, {ordinary}"), linear)
 
     def _min(self, t: Scalar, n: int, a: V, b: V) -> str:
         return self._extremum("lt", t, n, a, b)

@@ -10,6 +10,7 @@ ends of those, the runtime takes the record apart at once: adds what is the rang
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from ..ir.nodes import Operation
@@ -123,15 +124,28 @@ class Log:
     # -- records ----------------------------------------------------------------------------------------------------
 
     def _write(self, address: V, t: Type, first: int, given: list[V], mask: str | None, follower: int | None) -> None:
+        whole = follower is None and len(given) == (t.count if isinstance(t, Packed) else 1)
+        if whole and mask is None and address.stride == t.size:
+            self._side_by_side(address, t, given)
+        elif whole and address.mostly is not None and address.mostly.value.stride == t.size:
+            condition, linear = address.mostly
+            if mask is not None:
+                condition = self.w.inst(f"and i1 {condition}, {self.lanes.all(mask)}")
+            row = partial(self._side_by_side, linear, t, given)
+            self.memory.either(condition, (row, partial(self._spread, address, t, first, given, mask, None)))
+        else:
+            self._spread(address, t, first, given, mask, follower)
+
+    def _side_by_side(self, address: V, t: Type, given: list[V]) -> None:
+        s, count = element(t), self.lanes.lanes * len(given)
+        assert isinstance(s, Scalar)
+        place = self._begin(s, 1, count, "1", address.text)
+        Wide(self.lanes, [s] * len(given), place).store([self.lanes.vector(v) for v in given], None)
+        self._end(place, s, count, None)
+
+    def _spread(self, address: V, t: Type, first: int, given: list[V], mask: str | None, follower: int | None) -> None:
         s = element(t)
         assert isinstance(s, Scalar)
-        side_by_side = address.stride == t.size and len(given) == (t.count if isinstance(t, Packed) else 1)
-        if side_by_side and mask is None and follower is None:
-            n = self.lanes.lanes
-            place = self._begin(s, 1, n * len(given), "1", address.text)
-            Wide(self.lanes, [s] * len(given), place).store([self.lanes.vector(v) for v in given], None)
-            self._end(place, s, n * len(given), None)
-            return
         for at in range(0, len(given), _NUMBERS):
             columns = given[at : at + _NUMBERS]
             self._scattered(self.memory.displace(address, (first + at) * s.size), s, columns, mask, follower)
