@@ -67,7 +67,8 @@ def thread_dimension(index: Value, function: Function) -> int | None:
     if op.code == "tid":
         return op.attr[0]
     if op.code == "cast":
-        return thread_dimension(op.args[0], function) if op.attr.bits >= 32 else None
+        exact = op.attr.is_int and op.attr.bits >= 32  # a float may be that of two threads
+        return thread_dimension(op.args[0], function) if exact else None
     if op.code in ("add", "sub"):
         a, b = op.args
         if _is_fixed(b, function):

@@ -249,6 +249,9 @@ def launch_adjoint(
             held[i] = held[i][...]
             held[i]._attach(g, None)
     arrays = [a for value in held for a in arrays_in(value)]
+    for a in arrays:
+        if a.grad is not None:
+            seals.check_apart(a, f"kernel `{kernel.name}`")
     options = _options(kernel, arrays, device, block_dim)
     known = facts(kernel, options)
     if known.replays or known.notes or AFTER in known.reads:

@@ -15,7 +15,7 @@ from ..autodiff.leaves import is_active
 from ..autodiff.times import BEFORE
 from ..lang.kernel import Kernel
 from ..lang.types import Array, Struct, indexed_array
-from . import capture, places, plans, recording
+from . import capture, places, plans, recording, views
 from .array import array
 from .backward import Facts, Recorded
 from .kept import Kept
@@ -88,7 +88,7 @@ def taping(recipe: Recipe, dim: Any, args: list[Any]) -> Recorded | None:
         return None
     active = [a for a in arrays if a._grad is not None]
     place = places.here("launch")
-    if not active or tape.seals.use(active, place) is not None:
+    if not active or any(map(views.meets_itself, active)) or tape.seals.use(active, place) is not None:
         return None
     kept = Kept([args[i] for i in recipe.read], recipe.names, recipe.needs, place, tape.keeper)
     step = Recorded(

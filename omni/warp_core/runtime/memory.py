@@ -26,6 +26,9 @@ def assign(target: np.ndarray, numbers: Any) -> None:
     if same and target.flags.c_contiguous and numbers.flags.c_contiguous and not np.may_share_memory(target, numbers):
         _native.copy(target.ctypes.data, numbers.ctypes.data, numbers.nbytes)
         return
+    strides = numbers.strides if isinstance(numbers, np.ndarray) else ()
+    if target.ndim == 1 and strides not in ((), target.strides) and np.may_share_memory(target, numbers):
+        numbers = numbers.copy()  # NumPy would overwrite elements before it reads them
     low, high = views.span(target.shape, target.strides, target.itemsize)
     _native.before_write(target.ctypes.data + low, target.ctypes.data + high)
     with np.errstate(over="ignore", invalid="ignore"):

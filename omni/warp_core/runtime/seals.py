@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .. import _native
-from . import places
+from . import places, views
 from .array import array
 from .places import Place
 
@@ -36,14 +36,27 @@ def use(
 
     Raises:
         RuntimeError: the memory of an array was changed since the tape used it, by something that is not recorded.
+        ValueError: elements of an array share memory with each other.
     """
     numbers = [number for number, a in enumerate(arrays) if a._require_element().is_active]
     active = [arrays[number] for number in numbers]
+    for number, a in zip(numbers, active):
+        check_apart(a, name(number))
     while (found := seals.use(active, place)) is not None:
         at, how, before, writer = found
         number = numbers[at]
         if not (covers(number) and seals.renew(active[at])):
             raise RuntimeError(f"{name(number)}: {_reason(how, before, writer)}")
+
+
+def check_apart(a: array, name: str) -> None:
+    """Refuse an array whose elements share memory: reversed code takes the gradient of each for that of one thread."""
+    if views.meets_itself(a):
+        raise ValueError(
+            f"{name}: elements of this array share memory (shape {a.shape}, strides {a.strides}), so that they have no "
+            "gradients of their own. Pass the array that it was made of, and find the elements by their indices in the "
+            "kernel; if nothing is to flow through it, pass a copy: wp.clone(a, requires_grad=False)"
+        )
 
 
 def _reason(how: int, before: Place, writer: Place | None) -> str:

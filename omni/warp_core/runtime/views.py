@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 from ..lang.types import MAX_NDIM
@@ -54,6 +56,27 @@ def span(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[i
         return 0, 0
     reach = [(n - 1) * s for n, s in zip(shape, strides)]
     return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + itemsize
+
+
+def meets_itself(a: Any) -> bool:
+    """Whether elements of an array share memory with each other, as those of a stride 0 or of sliding windows do."""
+    if a.is_contiguous or a.size < 2:
+        return False
+    reach = itemsize = a._require_element().type.size
+    for stride, n in sorted((abs(s), n) for s, n in zip(a.strides, a.shape) if n > 1):
+        if stride < reach:
+            return _meet(a.shape, a.strides, itemsize)
+        reach = stride * (n - 1) + reach
+    return False
+
+
+def _meet(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
+    """`meets_itself` for dimensions that interlace, element by element."""
+    low, high = span(shape, strides, itemsize)
+    if math.prod(shape) * itemsize > high - low:
+        return True
+    offsets = sorted(sum(map(operator.mul, at, strides)) for at in product(*map(range, shape)))
+    return any(b - a < itemsize for a, b in pairwise(offsets))
 
 
 def index(layout: Layout, key: Any) -> Layout:
