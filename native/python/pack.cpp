@@ -58,6 +58,11 @@ std::string buffer_words(const Py_buffer& view) {
     return "data of " + element + " with shape " + shape_words(view);
 }
 
+// How to make what a parameter takes out of numbers that have another type, or are in a list.
+std::string conversion_words(const Dtype& wanted) {
+    return wanted.scalar.kind == Kind::None ? "" : "; convert it: wp.array(..., dtype=wp." + wanted.display + ")";
+}
+
 // Whether the last dimensions of `view` are one packed value without gaps.
 bool holds_packed(const Py_buffer& view, const Dtype& d, int ndim) {
     if (view.ndim != ndim + d.rank) return false;
@@ -144,8 +149,14 @@ void Plan::pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, 
         return;
     }
     if (!a) return pack_buffer(index, value, to, pins, strided);
-    if (a->dtype != p.dtype_id || a->ndim != p.ndim)
-        refuse(PyExc_TypeError, index, "expects " + array_words(p.dtype->display, p.ndim) + ", got " + describe(value));
+    if (a->dtype != p.dtype_id || a->ndim != p.ndim) {
+        const Dtype& given = dtype(a->dtype);
+        bool convertible = a->ndim == p.ndim && given.scalar.kind != Kind::None && given.scalar != p.dtype->scalar &&
+                           given.rank == p.dtype->rank && std::equal(given.shape, given.shape + 2, p.dtype->shape);
+        refuse(PyExc_TypeError, index,
+               "expects " + array_words(p.dtype->display, p.ndim) + ", got " + describe(value) +
+                   (convertible ? conversion_words(*p.dtype) : ""));
+    }
     if (a->device != device_id) refuse(PyExc_ValueError, index, apart_words(a->device, device_id));
     if (p.writable && a->flags & kReadOnly)
         refuse(PyExc_ValueError, index, "is read-only but the kernel writes it; pass a copy");
@@ -162,10 +173,16 @@ void Plan::pack_buffer(size_t index, PyObject* value, std::byte* to, Pins& pins,
     if (!view.held) {
         PyErr_Clear();
         if (pack_converted(index, value, to - p.offset, pins, strided)) return;
-        refuse(PyExc_TypeError, index, expects + ", got " + describe(value));
+        bool list = PyList_Check(value) || PyTuple_Check(value);
+        refuse(PyExc_TypeError, index, expects + ", got " + describe(value) + (list ? conversion_words(*p.dtype) : ""));
     }
-    if (buffer_scalar(view.format, view.itemsize) != p.dtype->scalar || !holds_packed(view, *p.dtype, p.ndim))
-        refuse(PyExc_TypeError, index, expects + ", got " + buffer_words(view));
+    Scalar scalar = buffer_scalar(view.format, view.itemsize);
+    if (scalar != p.dtype->scalar || !holds_packed(view, *p.dtype, p.ndim)) {
+        bool convertible =
+            scalar.kind != Kind::None && scalar != p.dtype->scalar && view.ndim == p.ndim + p.dtype->rank;
+        refuse(PyExc_TypeError, index,
+               expects + ", got " + buffer_words(view) + (convertible ? conversion_words(*p.dtype) : ""));
+    }
     if (device_id != 0) refuse(PyExc_ValueError, index, apart_words(0, device_id));
     if (p.writable && view.readonly)
         refuse(PyExc_ValueError, index, "is read-only but the kernel writes it; pass a copy");

@@ -344,6 +344,22 @@ void Plan::set_accumulation(nb::tuple facts) {
         accumulation_.following.push_back({array(given), dimensions, offsets});
 }
 
+void Plan::set_needed(const std::vector<std::tuple<size_t, uint32_t, std::string>>& arrays) {
+    for (const auto& [index, offset, words] : arrays) needed_.push_back({params.at(index).offset + offset, words});
+}
+
+void Plan::check_needed(const std::byte* block) const {
+    for (const Needed& array : needed_) {
+        void* data;
+        std::memcpy(&data, block + array.offset, sizeof data);
+        if (data) continue;
+        raise(PyExc_ValueError, "kernel `" + name + "`: `" + array.name +
+                                    "` is None or empty, but every thread uses elements of it: pass an array, or let "
+                                    "the kernel ask `if " +
+                                    array.name + ":` before");
+    }
+}
+
 int Plan::variant(const Grid& g, bool strided) const {
     if (block_dim != 0)  // not flat where every block lies in one row
         return (strided ? kStrided : kInner) | (arity > 1 && g.dims[arity - 1] % block_dim != 0 ? kFlat : kInner);
@@ -486,6 +502,7 @@ void Plan::update_node(cuda::GraphExec exec, cuda::GraphNode node, const std::by
 }
 
 void Plan::run(const std::byte* block, const Grid& g, bool strided) {
+    if (g.threads > 0) check_needed(block);
     if (device_id != 0) return run_on_gpu(block, g, strided);
     int chosen = variant(g, strided) | (accumulation_.overlap(block) ? kAtomic : 0);
     wc_kernel kernel = entry(chosen);
@@ -619,6 +636,7 @@ void bind_plans(nb::module_& m) {
             nb::arg("on_missing").none() = nb::none(), nb::arg("on_failure").none() = nb::none(),
             nb::arg("convert").none() = nb::none(), nb::arg("flat_below") = 0, nb::arg("block_dim") = 0)
         .def("set_accumulation", &Plan::set_accumulation, nb::arg("facts"))
+        .def("set_needed", &Plan::set_needed, nb::arg("arrays"))
         .def("set_entry", &Plan::set_entry, nb::arg("variant"), nb::arg("address"), nb::arg("owner").none())
         .def(
             "set_gpu_entry",

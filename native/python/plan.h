@@ -136,6 +136,7 @@ class Plan {
     void check_count(size_t count) const;
     void set_entry(int variant, uintptr_t address, nb::object owner);
     void set_accumulation(nb::tuple facts);
+    void set_needed(const std::vector<std::tuple<size_t, uint32_t, std::string>>& arrays);
     nb::tuple variants() const;  // that there is code for
     // The same for a GPU. With `on_checked` launches go there, as (variant, argument block, dimensions, threads).
     void set_gpu_entry(int variant, const cuda::Entry& entry, nb::object owner, nb::object on_checked);
@@ -156,6 +157,13 @@ class Plan {
     nb::object owners[kVariants];
 
   private:
+    // An array that every thread uses elements of: where it is in the argument block, and its name.
+    struct Needed {
+        uint32_t offset;
+        std::string name;
+    };
+
+    void check_needed(const std::byte* block) const;
     int variant(const Grid& grid, bool strided) const;
     int gpu_variant(const std::byte* block, bool strided) const;
     wc_kernel entry(int variant);
@@ -177,6 +185,7 @@ class Plan {
     wc_kernel entries_[kVariants] = {};
     cuda::Entry gpu_entries_[kVariants];
     Accumulation accumulation_;
+    std::vector<Needed> needed_;
     std::atomic<double> ns_per_thread_{0};      // 0: not known yet
     std::atomic<double> logged_per_thread_{0};  // bytes
     uint32_t launches_ = 0;

@@ -405,6 +405,10 @@ class Plan:
     ) -> None: ...
     def set_accumulation(self, facts: tuple[object, ...]) -> None:
         """Say how the kernel adds to arrays: the fields of `compiler.Accumulation`."""
+    def set_needed(self, arrays: Sequence[tuple[int, int, str]]) -> None:
+        """Say which arrays every thread uses: their parameters, offsets in these, and names. Launches that have threads
+        raise where one of them has no memory.
+        """
     def set_entry(self, variant: int, address: int, owner: object) -> None:
         """Set the code of a variant: a `wc_kernel` of abi.h, and what keeps it loaded."""
 

@@ -98,7 +98,8 @@ class Artifact(NamedTuple):
     `accumulation` how it adds to arrays, `warnings` what was told about the kernel (`front.notices`), `milliseconds`
     how long each stage of compiling took. For a GPU `code` is PTX, `machine_code` what ptxas made of it if that was
     asked for, and `grid` says how to launch. `block_dim` is how many threads a block has, 0 unless the kernel works in
-    blocks, and `whole_blocks` whether launches must consist of whole ones.
+    blocks, and `whole_blocks` whether launches must consist of whole ones. `needed` are the arrays that no thread can
+    do without (`passes.effects.Need`); debug code tells by itself, and adjoints run after their kernels.
     """
 
     kernel: str
@@ -118,6 +119,7 @@ class Artifact(NamedTuple):
     grid: Grid | None = None
     block_dim: int = 0
     whole_blocks: bool = False
+    needed: tuple[tuple[int, int, str], ...] = ()
 
 
 class CompileRequest(NamedTuple):
@@ -255,6 +257,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     debug = request.debug and request.kernel.primal is None  # tangents may be what no check lets pass
     made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug=debug, contract=request.contract), primal)
     written = _stage("passes.effects").written_params(fn)
+    needed = () if request.debug or primal else _stage("passes.effects").needed_arrays(fn)
     whole_blocks = fn.block_dim > 0 and _stage("ir.blocks").takes_whole_blocks(fn)
     watch.lap("passes")
     if fn.block_dim and not request.target.is_gpu:
@@ -274,6 +277,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         symbol=unit.symbol,
         params=tuple(t.key for t in request.types),
         written=written,
+        needed=tuple(map(tuple, needed)),
         arity=unit.arity,
         lanes=unit.lanes,
         **machine,

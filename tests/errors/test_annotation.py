@@ -32,6 +32,15 @@ def k(x, n: int):
         "x",
         ["parameter `x` has no type annotation", "x: float"],
     ),
+    "method": (
+        """\
+@wp.kernel
+def k(self, n: int):
+    pass
+""",
+        "self",
+        ["kernels are not methods"],
+    ),
     "unknown_string": (
         """\
 @wp.kernel

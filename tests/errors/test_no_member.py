@@ -105,6 +105,16 @@ def k(x: wp.array(dtype=float), n: int, s: S):
     ),
 }
 
+CASES["method"] = (
+    """\
+@wp.kernel
+def k(x: wp.array(dtype=wp.vec3), n: int):
+    x[0] = x[1].normalize()
+""",
+    "x[1].normalize",
+    ["vec3 has no member `normalize`", "values have no methods: write `wp.normalize(x[1])`"],
+)
+
 REPAIRED = """\
 @wp.kernel
 def k(x: wp.array(dtype=float), n: int):

@@ -15,6 +15,16 @@ def k(x: wp.array(dtype=float), n: int):
         "wp.array",
         ["outside of kernels only"],
     ),
+    "method": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    v = wp.vec3(1.0, 2.0, 3.0)
+    x[0] = v.length()
+""",
+        "v.length",
+        ["values have no methods: write `wp.length(v)`"],
+    ),
     "plain_function": (
         """\
 def f(a):

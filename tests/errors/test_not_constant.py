@@ -12,7 +12,7 @@ def k(x: wp.array(dtype=float), n: int):
     a = wp.zeros(shape=(2, n), dtype=float)
 """,
         "(2, n)",
-        ["the shape of a local array must be known when the kernel compiles"],
+        ["the shape of a local array must be known when the kernel compiles", "`wp.static(...)`"],
     ),
     "vector_length": (
         """\

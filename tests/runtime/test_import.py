@@ -105,6 +105,13 @@ def test_an_unknown_name_suggests_the_nearest():
     assert not hasattr(wp, "__no_such_dunder__")
 
 
+def test_names_of_warp_lang_that_are_missing_say_where_that_is_told():
+    told = (Path(__file__).parents[2] / "docs" / "migration.md").read_text().split('MISSING = """')[1].split('"""')[0]
+    for name in told.split():
+        with pytest.raises(AttributeError, match=rf"has no '{name}' yet; docs/migration\.md says"):
+            getattr(wp, name)
+
+
 def test_init_may_be_called_again():
     wp.init()
     wp.init()

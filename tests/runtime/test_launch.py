@@ -221,6 +221,87 @@ def test_wrong_arguments(args, error, message):
 
 
 @pytest.mark.cpu
+@pytest.mark.parametrize("given", [np.zeros(2), [1.0, 2.0], (1.0, 2.0), wp.zeros(2, dtype=wp.float64)])
+def test_what_can_be_converted_is_told(given):
+    with pytest.raises(TypeError, match=r"`x` expects .*; convert it: wp.array\(..., dtype=wp.float32\)"):
+        wp.launch(saxpy, 2, [given, given, 1.0])
+    converted = wp.array(given, dtype=wp.float32)
+    wp.launch(saxpy, 2, [converted, converted, 1.0])
+
+
+@pytest.mark.cpu
+def test_no_conversion_is_told_that_would_not_help():
+    for given in (np.zeros((2, 2), np.float32), np.zeros((2, 2)), wp.zeros(2, dtype=wp.vec3), "text", 3):
+        with pytest.raises(TypeError, match="`x` expects") as caught:
+            wp.launch(saxpy, 2, [given, given, 1.0])
+        assert "convert" not in str(caught.value)
+
+
+@wp.struct
+class Body:
+    mass: float
+    places: wp.array2d(dtype=wp.vec3)
+
+
+@wp.struct
+class Scene:
+    name: int
+    body: Body
+
+
+@wp.func
+def first_of_row(places: wp.array2d(dtype=wp.vec3), i: int):
+    row = places[i]
+    return row[0]
+
+
+@wp.kernel
+def gather(scene: Scene, out: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    out[i] = first_of_row(scene.body.places, i)
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_missing_arrays_that_every_thread_uses_are_refused(record):
+    def launch(kernel, dim, args):
+        command = wp.launch(kernel, dim, args, record_cmd=record)
+        if record:
+            command.launch()
+
+    x, points = wp.ones(4, dtype=float), wp.zeros(4, dtype=wp.vec3)
+    with pytest.raises(ValueError, match="kernel `saxpy`: `y` is None or empty, but every thread uses elements of it"):
+        launch(saxpy, 4, [x, None, 1.0])
+    with pytest.raises(ValueError, match=r"kernel `gather`: `scene.body.places` is None"):
+        launch(gather, 4, [Scene(), points])
+    launch(saxpy, 0, [None, None, 1.0])
+    scene = Scene()
+    scene.body.places = wp.ones((4, 1), dtype=wp.vec3)
+    launch(gather, 4, [scene, points])
+    assert points.list()[3] == wp.vec3(1.0)
+
+
+@wp.kernel
+def maybe(x: wp.array(dtype=float), y: wp.array(dtype=float), z: wp.array(dtype=float), use: bool):
+    i = wp.tid()
+    if y:
+        x[i] = y[i]
+    if use and z[i] > 0.0:
+        x[i] += z[i]
+    x[i] += y[i] if use else 1.0
+    for j in range(y.shape[0]):
+        x[i] += y[j]
+    if not use:
+        return
+    x[i] = z[i]
+
+
+def test_missing_arrays_that_threads_may_do_without():
+    x = wp.zeros(4, dtype=float)
+    wp.launch(maybe, 4, [x, None, None, False])
+    assert x.list() == [1.0] * 4
+
+
+@pytest.mark.cpu
 def test_read_only_memory_is_refused_where_the_kernel_writes():
     x, y = np.arange(5, dtype=np.float32), np.ones(5, np.float32)
     x.flags.writeable = False

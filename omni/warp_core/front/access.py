@@ -22,6 +22,7 @@ from .resolve import captured, member
 from .sections import section
 from .signs import not_negative
 from .values import Front, Lit, Member, Poison, Ref, Static, Tup, spell_front
+from .wording import method_help
 
 _LETTERS = {"x": 0, "y": 1, "z": 2, "w": 3}
 
@@ -168,10 +169,9 @@ def field_step(cx: Context, t: Type, node: ast.Attribute) -> Step:
         return Step(Vec(3, t.scalar), 0, 3) if name == "p" else Step(Quat(t.scalar), 3, 4)
     if isinstance(t, (Vec, Quat)):
         letters = "`, `".join(list("xyzw")[: t.count])
-        raise cx.error(
-            "no-member", f"{spell(t)} has no member `{name}`", node, help=f"components are `{letters}`, or [i]"
-        )
-    raise cx.error("no-member", f"{spell(t)} has no member `{name}`", node)
+        helps = method_help(node) or f"components are `{letters}`, or [i]"
+        raise cx.error("no-member", f"{spell(t)} has no member `{name}`", node, help=helps)
+    raise cx.error("no-member", f"{spell(t)} has no member `{name}`", node, help=method_help(node))
 
 
 def index_steps(cx: Context, t: Type, node: ast.Subscript) -> list[Step]:

@@ -31,6 +31,7 @@ from .places import argument, in_memory
 from .resolve import PACKAGE
 from .updates import update, write_back
 from .values import Closure, Front, Lit, Ref, Static, Tup, shape_types, spell_front, unflatten
+from .wording import method_help
 
 if TYPE_CHECKING:
     from .instances import Instance
@@ -86,7 +87,7 @@ def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
     if isinstance(f, Closure):
         return _inline(cx, f, c)
     if not isinstance(f, Static):
-        raise cx.error("not-callable", f"{spell_front(f)} is not a function", func_node)
+        raise cx.error("not-callable", f"{spell_front(f)} is not a function", func_node, help=method_help(func_node))
     obj = getattr(f.obj, "__wc_intrinsic__", f.obj)
     if isinstance(obj, Intrinsic):
         return HANDLERS[obj.name](cx, c)
@@ -127,7 +128,8 @@ def _not_callable(cx: Context, obj: Any, node: ast.AST) -> Refused:
         return cx.error(
             "not-callable", f"`{name}` is a plain Python {kind}, which kernels cannot call", node, help=helps
         )
-    helps = f"use `wp.{name}`" if cx.session.has_builtin(name) else ""
+    known = cx.session.has_builtin(name)
+    helps = f"use `wp.{name}`" if known else "kernels call functions of this package, @wp.func functions and lambdas"
     return cx.error("not-callable", f"`{name}` cannot be called in a kernel", node, help=helps)
 
 

@@ -279,7 +279,8 @@ class Context:
             return tuple(self.constant(i, node, what) for i in x.items)
         if isinstance(x, Value) and x.is_const:
             return x.const
-        raise self.error("not-constant", f"{what} must be known when the kernel compiles", node)
+        known = "known are literals, constants from outside of the kernel, and `wp.static(...)`"
+        raise self.error("not-constant", f"{what} must be known when the kernel compiles", node, help=known)
 
     def truth(self, x: Front, node: ast.AST) -> Value | bool:
         """A condition: an IR bool, or a Python bool where it is known."""

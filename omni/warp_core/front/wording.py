@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from ..lang.generics import spell
+from ..lang.registry import is_builtin
 from ..lang.types import Scalar, Type
 from .values import Lit, spell_brief, spell_front
 
@@ -39,6 +40,7 @@ ADVICE: dict[type, str] = {
     ast.ImportFrom: "import outside the kernel",
     ast.Raise: "use `assert` (checked in debug mode), or write an error code to an array",
     ast.Try: "kernels have no exceptions: test for the condition instead",
+    ast.With: "kernels have no contexts; timers and devices belong around the launch",
     ast.Dict: "use a @wp.struct, or an array",
     ast.Set: "use bit operations or an array",
     ast.Global: "kernels only read globals, as compile-time constants",
@@ -59,4 +61,11 @@ def cast_help(x: Any, t: Type, node: ast.AST) -> str:
         short = {"int32": "int", "float32": "float", "bool": "bool"}.get(spell(t), f"wp.{spell(t)}")
         text = ast.unparse(node) if isinstance(node, ast.expr) else ""
         return f"convert it: `{short}({text})`" if 0 < len(text) <= 60 else f"use `{short}(...)`"
+    return ""
+
+
+def method_help(node: ast.AST) -> str:
+    """What to write in place of `v.normalize()`, or of `v.length()`, which calls the number of components."""
+    if isinstance(node, ast.Attribute) and is_builtin(node.attr):
+        return f"values have no methods: write `wp.{node.attr}({ast.unparse(node.value)})`"
     return ""

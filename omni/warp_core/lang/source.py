@@ -119,7 +119,10 @@ class Source:
         at = arg.annotation or arg
         lines = at.lineno + self.offset, (at.end_lineno or at.lineno) + self.offset
         place = self.place(Span(self.filename, lines[0], at.col_offset, lines[1], at.end_col_offset or 0))
-        return Diagnostic("annotation", message, place, help=f"write `{name}: float` or another type")
+        helps = f"write `{name}: float` or another type; arrays are `{name}: wp.array(dtype=float)`"
+        if name == "self" and arg.annotation is None:
+            helps = "kernels are not methods: define it outside of the class, and pass what it needs as arguments"
+        return Diagnostic("annotation", message, place, help=helps)
 
     def _missing(self) -> CompileError:
         why = f"the source of `{self._code.co_name}` is not available"

@@ -1,7 +1,8 @@
 """What a function does to the memory of its array parameters.
 
 `written_params` says through which it may write: launches refuse read-only memory for those arrays and for no others,
-and tapes copy what they need of it beforehand. `effects` says more of a kernel, for what runs launches again.
+and tapes copy what they need of it beforehand. `needed_arrays` says which it cannot do without: launches refuse None
+there. `effects` says more of a kernel, for what runs launches again.
 """
 
 from __future__ import annotations
@@ -55,6 +56,34 @@ def _targets(body: Region, known: dict[Function, tuple[bool, ...]]) -> list[Valu
         elif op.code == "call":
             found += [base(a) for a, w in zip(op.args, _written(op.attr, known)) if w]
     return found
+
+
+class Need(NamedTuple):
+    """An array that every thread uses elements of: its parameter, where in that it is in bytes, and what to call it."""
+
+    param: int
+    offset: int
+    name: str
+
+
+def needed_arrays(kernel: Function) -> tuple[Need, ...]:
+    """The arrays without which no thread of a kernel can run."""
+    numbers = {id(p): number for number, p in enumerate(kernel.params)}
+    found: dict[Need, None] = {}
+    for op in _always(kernel.body):
+        if op.code in ("load", "store", "atomic"):
+            source, path, _ = _source(op.args[0])
+            if id(source) in numbers:
+                found[_need(numbers[id(source)], source, path)] = None
+    return tuple(found)
+
+
+def _need(number: int, param: Value, path: tuple[int, ...]) -> Need:
+    t, offset, name = param.type, 0, param.name
+    for member in path:
+        field, inner = t.fields[member]
+        t, offset, name = inner, offset + t.offsets[member], f"{name}.{field}"
+    return Need(number, offset, name)
 
 
 class Access(NamedTuple):
@@ -160,10 +189,16 @@ def _meets(place: tuple[Value, tuple], array: Array, accessed: list[Source]) -> 
 
 def _covered(body: Region) -> Iterator[Value]:
     """The arrays that every thread stores a whole element of, at its own index."""
-    for op in body.ops:
-        if any(inner.code in ("return", "unreachable") for region in op.regions for inner in region.walk()):
-            return
+    for op in _always(body):
         if op.code == "store" and not op.attr:
             indices = [i.op.attr if i.op is not None and i.op.code == "tid" else None for i in op.args[1:-1]]
             if indices == [(d, len(indices)) for d in range(len(indices))]:
                 yield op.args[0]
+
+
+def _always(body: Region) -> Iterator[Operation]:
+    """The operations that every thread comes to, as no branch, loop or early return is on the way."""
+    for op in body.ops:
+        if any(inner.code in ("return", "unreachable") for region in op.regions for inner in region.walk()):
+            return
+        yield op

@@ -15,7 +15,7 @@ from ..compiler import Accumulation, Artifact, Grid, Site
 from ..lang.hashes import blake2b
 
 MAGIC = b"OmWarpK\n"
-FORMAT = 6
+FORMAT = 7
 _HEADER = struct.Struct("<8sI32sII")  # magic, format, checksum, length of the facts, length of the object
 _CHECKED_FROM = 8 + 4 + 32
 MAX_BYTES = 1 << 30
@@ -51,6 +51,7 @@ def from_bytes(data: bytes) -> Artifact:
     try:
         facts = json.loads(data[_HEADER.size : body])
         facts["sites"] = tuple(Site(*s)._replace(operands=tuple(s[-1])) for s in facts["sites"])
+        facts["needed"] = tuple((int(i), int(at), str(name)) for i, at, name in facts["needed"])
         facts["warnings"] = tuple((int(i), int(k), str(message)) for i, k, message in facts["warnings"])
         *places, anywhere, in_order, alone, parts, following = facts["accumulation"]
         logged, touched, atomic = (tuple(map(tuple, group)) for group in places)

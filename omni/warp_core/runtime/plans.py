@@ -323,6 +323,7 @@ class _Maker:
         ]
         self.plan = self.empty_plan(params)
         self.plan.whole_blocks = artifact.whole_blocks
+        self.plan.set_needed(artifact.needed)
         self.add(variant, loaded)
         return self.plan
 
