@@ -4,6 +4,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <variant>
@@ -17,6 +19,7 @@
 namespace wc {
 namespace {
 
+constexpr int kMaxDepth = 1000;         // of graphs within graphs: each runs on the stack of the one around it
 constexpr int kNodesPerLook = 256;      // after so many nodes the clock is read,
 constexpr int64_t kTurnNs = 5'000'000;  // and after so long signals are served and other threads get their turn
 
@@ -82,6 +85,13 @@ class Graph {
     void add(Work work, std::string label, nb::object keep = nb::none()) {
         nodes_.push_back({std::move(work), std::move(label), std::move(keep)});
     }
+    // Lets graphs run in this one, None being none.
+    void hold(std::initializer_list<nb::handle> graphs) {
+        for (nb::handle inner : graphs)
+            if (!inner.is_none()) depth_ = std::max(depth_, nb::inst_ptr<Graph>(inner)->depth_ + 1);
+        if (depth_ > kMaxDepth)
+            throw nb::value_error("graphs can be parts of graphs to a depth of 1000; capture the work itself again");
+    }
     void run(cuda::Stream stream) {
         Turn turn{stream};
         run(turn);
@@ -119,6 +129,7 @@ class Graph {
     }
 
     std::vector<Node> nodes_;
+    int depth_ = 0;  // how many graphs lie in each other here
 };
 
 // The Python objects that a node holds.
@@ -201,6 +212,7 @@ void bind_graphs(nb::module_& m) {
             [](Graph& g, nb::object child, std::string label) {
                 if (child.is_none()) throw nb::type_error("expected a graph");
                 require_graph(child);
+                g.hold({child});
                 g.add(ChildNode{std::move(child)}, std::move(label));
             },
             nb::arg("graph"), nb::arg("label"))
@@ -209,6 +221,7 @@ void bind_graphs(nb::module_& m) {
             [](Graph& g, nb::object array, nb::object on_true, nb::object on_false) {
                 require_graph(on_true);
                 require_graph(on_false);
+                g.hold({on_true, on_false});
                 auto* condition = condition_in(array);
                 g.add(IfNode{std::move(array), std::move(on_true), std::move(on_false), condition}, "if");
             },
@@ -218,6 +231,7 @@ void bind_graphs(nb::module_& m) {
             [](Graph& g, nb::object array, nb::object body) {
                 if (body.is_none()) throw nb::type_error("expected a graph");
                 require_graph(body);
+                g.hold({body});
                 auto* condition = condition_in(array);
                 g.add(WhileNode{std::move(array), std::move(body), condition}, "while");
             },

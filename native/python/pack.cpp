@@ -12,6 +12,7 @@ namespace {
 struct Names {
     PyObject* type = PyUnicode_InternFromString("__wc_type__");
     PyObject* pack = PyUnicode_InternFromString("_wc_pack");
+    PyObject* pack_arrays = PyUnicode_InternFromString("_wc_pack_arrays");
 };
 
 const Names& names() {
@@ -229,12 +230,18 @@ void Plan::pack_struct(size_t index, PyObject* value, std::byte* to, Pins& pins,
         if (pack_converted(index, value, to - p.offset, pins, strided)) return;
         refuse(PyExc_TypeError, index, "expects struct " + p.dtype->display + ", got " + describe(value));
     }
-    nb::object bytes = nb::borrow(value).attr(names().pack)();
+    nb::object bytes;
+    if (p.arrays.empty()) {
+        bytes = nb::borrow(value).attr(names().pack)();
+    } else {  // what is pinned are the arrays of now, as the program may put others into the struct at any time
+        auto packed = nb::cast<nb::tuple>(nb::borrow(value).attr(names().pack_arrays)());
+        bytes = packed[0];
+        pins.add(nb::object(packed[1]));
+    }
     if (!PyBytes_Check(bytes.ptr()) || PyBytes_GET_SIZE(bytes.ptr()) != p.size)
         refuse(PyExc_TypeError, index, "has a _wc_pack() that does not give " + std::to_string(p.size) + " bytes");
     std::memcpy(to, PyBytes_AS_STRING(bytes.ptr()), p.size);
     for (const ArrayField& field : p.arrays) strided |= !field.inner_contiguous(to);
-    pins.add(nb::borrow(value));
 }
 
 // Lets Python turn the value into something this file understands; false if it does not want to.

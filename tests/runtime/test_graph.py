@@ -73,6 +73,36 @@ def test_memory_of_a_graph_lives_as_long_as_the_graph():
     assert alive() is None
 
 
+@wp.struct
+class Source:
+    values: wp.array(dtype=float)
+    by: float
+
+
+@wp.kernel
+def gather(source: Source, where: wp.indexedarray(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = source.by * source.values[i] + where[i]
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_structs_are_those_of_the_moment_of_the_capture(interpret):
+    """What is put into a struct later takes no memory away that the graph reads; nor that a recorded launch reads."""
+    n = 20 if interpret else 200_000  # so large that what is freed is unmapped
+    source = Source(values=wp.full(n, 3.0, dtype=float), by=2.0)
+    where = wp.indexedarray(wp.full(n, 1.0, dtype=float), [wp.array(np.arange(n), dtype=int)])
+    out = wp.zeros(n, dtype=float)
+    command = wp.launch(gather, dim=n, inputs=[source, where, out], record_cmd=True, interpret=interpret)
+    with wp.ScopedCapture() as capture:
+        wp.launch(gather, dim=n, inputs=[source, where, out], interpret=interpret)
+    source.values, source.by = None, 100.0
+    gc.collect()
+    for run in (command.launch, lambda: wp.capture_launch(capture.graph)):
+        out.zero_()
+        run()
+        assert set(out.list()) == {7.0}
+
+
 def test_data_is_that_of_the_moment_of_the_capture():
     values = np.array([1.0, 2.0], np.float32)
     x = wp.zeros(2, dtype=float)
@@ -378,6 +408,20 @@ def test_what_needs_results_at_once_is_refused(work):
     with pytest.raises(RuntimeError, match="while a graph is captured"), wp.ScopedCapture():
         work(x)
     assert x.list() == [0.0] * 4
+
+
+@pytest.mark.cpu
+def test_graphs_lie_in_each_other_to_a_depth():
+    x = wp.zeros(1, dtype=float)
+    with wp.ScopedCapture() as capture:
+        wp.launch(add, dim=1, inputs=[x, 1.0])
+    with pytest.raises(ValueError, match="to a depth of 1000"):
+        for _ in range(1001):
+            graph = capture.graph
+            with wp.ScopedCapture() as capture:
+                wp.capture_launch(graph)
+    wp.capture_launch(graph)
+    assert x.list() == [1.0]
 
 
 def test_two_captures_of_one_thread():

@@ -69,10 +69,14 @@ class StructValue:
 
     def _wc_pack(self) -> bytes:
         """The struct's memory as kernels see it."""
-        flat = self._leaves()
+        return self._wc_pack_arrays()[0]
+
+    def _wc_pack_arrays(self) -> tuple[bytes, tuple[Any, ...]]:
+        """The same, and what it points to: all leaves, arrays among them."""
+        leaves = flat = self._leaves()
         if self._encoded:
             flat = tuple(x for value, encode in zip(flat, self._encoded) for x in encode(value))
-        return self._packer.pack(*flat)
+        return self._packer.pack(*flat), leaves
 
     @classmethod
     def numpy_dtype(cls) -> dict[str, Any]:

@@ -91,8 +91,9 @@ class indexedarray(Arithmetic):
     def _leaves(self) -> tuple[Any, ...]:
         return (self._data(), *self.indices[: self.ndim])
 
-    def _wc_pack(self) -> bytes:
-        return b"".join(map(descriptor_bytes, self._leaves()))
+    def _wc_pack_arrays(self) -> tuple[bytes, tuple[Any, ...]]:
+        leaves = self._leaves()
+        return b"".join(map(descriptor_bytes, leaves)), leaves
 
     # -- attributes -------------------------------------------------------------------------------------------------
 

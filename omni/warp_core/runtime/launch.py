@@ -6,6 +6,7 @@ which native code calls with its own arguments. Importing this module attaches i
 
 from __future__ import annotations
 
+import copy
 import importlib
 import inspect
 from collections.abc import Sequence
@@ -373,10 +374,12 @@ class InterpretedLaunch:
         _part("interpret").run(self.kernel, self._dims, args, self.block_dim)
 
     def _shared(self, name: str, t: Any, value: Any) -> Any:
-        """An argument; data of other libraries as an array over the same memory."""
+        """An argument: data of other libraries as an array over the same memory, values as they are now."""
         is_indexed = indexed_array(t) is not None
-        if not is_indexed and (not isinstance(t, Array) or value is None or isinstance(value, _native.ArrayBase)):
+        if not is_indexed and (value is None or isinstance(value, _native.ArrayBase)):
             return value
+        if not is_indexed and not isinstance(t, Array):
+            return copy.copy(value)
         try:
             if is_indexed:
                 made = as_indexed(value, t)
