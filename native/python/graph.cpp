@@ -104,7 +104,11 @@ class Graph {
         }
     }
     const std::vector<Node>& nodes() const { return nodes_; }
-    void clear() { nodes_.clear(); }
+    void keep(nb::object what) { kept_.push_back(std::move(what)); }
+    void clear() {
+        nodes_.clear();
+        kept_.clear();
+    }
     int traverse(visitproc visit, void* arg) const;
 
   private:
@@ -129,6 +133,7 @@ class Graph {
     }
 
     std::vector<Node> nodes_;
+    std::vector<nb::object> kept_;
     int depth_ = 0;  // how many graphs lie in each other here
 };
 
@@ -150,6 +155,7 @@ std::vector<nb::handle> objects(const Node& node) {
 int Graph::traverse(visitproc visit, void* arg) const {
     for (const Node& node : nodes_)
         for (nb::handle object : objects(node)) Py_VISIT(object.ptr());
+    for (const nb::object& object : kept_) Py_VISIT(object.ptr());
     return 0;
 }
 
@@ -243,6 +249,7 @@ void bind_graphs(nb::module_& m) {
                 g.add(GpuNode{std::move(graph)}, std::move(label), std::move(keep));
             },
             nb::arg("graph"), nb::arg("label"), nb::arg("keep"))
+        .def("keep", &Graph::keep, nb::arg("what").none())
         .def(
             "run", [](Graph& g, uintptr_t stream) { g.run(reinterpret_cast<cuda::Stream>(stream)); },
             nb::arg("stream") = 0)

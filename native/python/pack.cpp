@@ -236,7 +236,11 @@ void Plan::pack_struct(size_t index, PyObject* value, std::byte* to, Pins& pins,
     } else {  // what is pinned are the arrays of now, as the program may put others into the struct at any time
         auto packed = nb::cast<nb::tuple>(nb::borrow(value).attr(names().pack_arrays)());
         bytes = packed[0];
-        pins.add(nb::object(packed[1]));
+        nb::object leaves = packed[1];
+        for (nb::handle leaf : leaves)
+            if (PyArray* a = as_array(leaf.ptr()); a && a->device != device_id)
+                refuse(PyExc_ValueError, index, "has an array that " + apart_words(a->device, device_id));
+        pins.add(std::move(leaves));
     }
     if (!PyBytes_Check(bytes.ptr()) || PyBytes_GET_SIZE(bytes.ptr()) != p.size)
         refuse(PyExc_TypeError, index, "has a _wc_pack() that does not give " + std::to_string(p.size) + " bytes");

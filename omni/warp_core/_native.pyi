@@ -523,6 +523,9 @@ class Graph:
     def add_gpu_graph(self, graph: Any, label: str, keep: Any) -> None:
         """Add a graph of the driver, a `cuda.GpuGraph`. `keep` is what its nodes point to."""
 
+    def keep(self, what: Any) -> None:
+        """Keep something for as long as the graph."""
+
     def run(self, stream: int = 0) -> None:
         """Do it all, what is a GPU's on that stream."""
 

@@ -82,6 +82,38 @@ def test_arrays_of_another_gpu_are_refused():
         wp.launch(double, dim=3, inputs=[x], device="cuda:0")
 
 
+@wp.struct
+class Holder:
+    values: wp.array(dtype=float)
+
+
+@wp.kernel
+def add_there(h: Holder):
+    i = wp.tid()
+    h.values[i] += 1.0
+
+
+def test_arrays_of_another_device_in_structs_are_refused(gpu):
+    here, there = Holder(wp.zeros(4, dtype=float)), Holder(wp.zeros(4, dtype=float, device="cpu"))
+    with pytest.raises(ValueError, match=f"`h` has an array that is on the CPU but the launch is on {gpu}"):
+        wp.launch(add_there, 4, [there])
+    with pytest.raises(ValueError, match=f"`h` has an array that is on {gpu} but the launch is on the CPU"):
+        wp.launch(add_there, 4, [here], device="cpu")
+    rows = wp.zeros(2, dtype=Holder)
+    for write in (
+        lambda: rows.fill_(there),
+        lambda: rows.__setitem__(0, there),
+        lambda: rows.assign([there, there]),
+        lambda: wp.copy(rows, wp.array([there, there], dtype=Holder, device="cpu")),
+        lambda: wp.array([there], dtype=Holder),
+    ):
+        with pytest.raises(ValueError, match=f"an array in a struct is on cpu but the struct would be on {gpu}"):
+            write()
+    rows.fill_(there.to(gpu))
+    wp.launch(add_there, 4, [here])
+    assert here.values.list() == [1.0] * 4 and rows.to("cpu").list()[1].values.device is gpu
+
+
 def test_many_threads_launch_at_once(gpu):
     x = wp.zeros(8, dtype=float)
     arrays = [wp.full(1000, 1.0 + k) for k in range(8)]

@@ -85,7 +85,7 @@ def gather(source: Source, where: wp.indexedarray(dtype=float), out: wp.array(dt
     out[i] = source.by * source.values[i] + where[i]
 
 
-@pytest.mark.parametrize("interpret", [False, True])
+@pytest.mark.parametrize("interpret", [False, pytest.param(True, marks=pytest.mark.cpu)])
 def test_structs_are_those_of_the_moment_of_the_capture(interpret):
     """What is put into a struct later takes no memory away that the graph reads; nor that a recorded launch reads."""
     n = 20 if interpret else 200_000  # so large that what is freed is unmapped
@@ -101,6 +101,36 @@ def test_structs_are_those_of_the_moment_of_the_capture(interpret):
         out.zero_()
         run()
         assert set(out.list()) == {7.0}
+
+
+@wp.kernel
+def gather_from(sources: wp.array(dtype=Source), out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = sources[0].by * sources[0].values[i]
+
+
+WRITES = {
+    "fill": lambda sources, s: sources.fill_(s),
+    "element": lambda sources, s: sources.__setitem__(0, s),
+    "slice": lambda sources, s: sources.__setitem__(slice(1), [s]),
+    "assign": lambda sources, s: sources.assign([s]),
+}
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_what_captured_structs_point_to_lives_as_long_as_the_graph(write):
+    n = 200_000  # so large that what is freed is unmapped
+    source, other = (Source(values=wp.full(n, v, dtype=float), by=2.0) for v in (3.0, 4.0))
+    sources, out = wp.zeros(1, dtype=Source), wp.zeros(n, dtype=float)
+    with wp.ScopedCapture() as capture:
+        write(sources, source)
+        wp.launch(gather_from, dim=n, inputs=[sources, out])
+    source.values = None
+    sources.assign([other])
+    gc.collect()
+    wp.capture_launch(capture.graph)
+    assert set(out.list()) == {6.0}
 
 
 def test_data_is_that_of_the_moment_of_the_capture():

@@ -414,6 +414,7 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         layout = views.index(self._layout(), key)
         refs, numbers = self._assigned(layout, value)
         self._check_writable()
+        references.check(self, refs)
         if self.device.is_cuda:
             self._set_on_gpu(layout, value, numbers)
         else:
@@ -485,8 +486,10 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
             pattern = elements.item(value, self._require_element()).tobytes()
         except (TypeError, ValueError) as e:
             raise type(e)(f"value: {e}") from None
+        refs = (elements.references(value),)
+        references.check(self, refs)
         memory.fill(self, pattern)
-        references.replace(self, self._layout(), (elements.references(value),))
+        references.replace(self, self._layout(), refs)
         recording.overwritten(self)
 
     def zero_(self) -> None:

@@ -135,6 +135,13 @@ def call(function: Callable[..., Any], *args: Any, label: str, writes: Sequence[
     graph.add_call(function, args, label, (writes, keep))
 
 
+def keep(what: Any) -> None:
+    """Let the graph that this thread captures, if it does, hold something for as long as it lives."""
+    graph = current() if current() is not None else gpu()
+    if graph is not None:
+        graph.keep(what)
+
+
 def refuse(what: str, device: Any = None) -> None:
     """Raise if this thread captures a graph: `what` needs results, and nothing that is captured has run.
 

@@ -272,7 +272,9 @@ def _copy_references(dest: Any, src: Any, dest_offset: int, src_offset: int, n: 
     if dest.shape != src.shape or n != src.size:
         dest = dest.flatten()[dest_offset : dest_offset + n]
         src = src.flatten()[src_offset : src_offset + n]
-    references.replace(dest, dest._layout(), references.of(src))
+    refs = references.of(src)
+    references.check(dest, refs)
+    references.replace(dest, dest._layout(), refs)
 
 
 # -- where arrays lie -------------------------------------------------------------------------------------------------

@@ -6,12 +6,13 @@ points to. Every write from Python replaces the entries of the elements it write
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 
+from . import capture
 from .views import Layout
 
 Refs = Sequence[tuple[Any, ...]]  # per element in C order, or one for all
@@ -27,15 +28,28 @@ def addresses(base: int, layout: Layout) -> list[int]:
 
 
 def replace(target: Any, layout: Layout, refs: Refs) -> None:
-    """Note that the elements of `target` in `layout` now point to `refs`."""
+    """Note that the elements of `target` in `layout` now point to `refs`, or will whenever a captured graph runs."""
     if target._refs is None:
         return
-    each = repeat(refs[0]) if len(refs) == 1 else refs
+    capture.keep(refs)
+    each = itertools.repeat(refs[0]) if len(refs) == 1 else refs
     for address, arrays in zip(addresses(target._address, layout), each):
         if arrays:
             target._refs[address] = arrays
         else:
             target._refs.pop(address, None)
+
+
+def check(target: Any, refs: Refs) -> None:
+    """Raise ValueError if elements of `target` on a GPU would point to memory elsewhere, which kernels cannot read."""
+    if target._refs is None or target.device.is_cpu:
+        return
+    for a in itertools.chain.from_iterable(refs):
+        if a.device is not target.device:
+            raise ValueError(
+                f"an array in a struct is on {a.device} but the struct would be on {target.device}: "
+                f'give the struct a copy, .to("{target.device}")'
+            )
 
 
 def of(source: Any) -> Refs:
