@@ -255,7 +255,9 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         watch.lap("adjoint")
     pipeline = _stage("passes.pipeline")
     debug = request.debug and request.kernel.primal is None  # tangents may be what no check lets pass
-    made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug=debug, contract=request.contract), primal)
+    made["ir"] = fn = pipeline.run(
+        fn, pipeline.PassOptions(debug, request.contract, shared=_may_share(request)), primal
+    )
     written = _stage("passes.effects").written_params(fn)
     needed = () if request.debug or primal else _stage("passes.effects").needed_arrays(fn)
     whole_blocks = fn.block_dim > 0 and _stage("ir.blocks").takes_whole_blocks(fn)
@@ -290,6 +292,13 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         block_dim=fn.block_dim,
         whole_blocks=whole_blocks,
     )
+
+
+def _may_share(request: CompileRequest) -> bool:
+    """Whether arrays of different parameters may share memory, as far as the request tells."""
+    if request.adjoint:
+        return request.adjoint == "shared"
+    return request.target.is_gpu and not request.gpu.disjoint
 
 
 def _accumulation(unit: Any, additions: str) -> Accumulation:

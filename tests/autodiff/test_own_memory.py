@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.autodiff.adjoint import _prepare
+from omni.warp_core.autodiff.adjoint import _prepare, adjoint_kernel
 from omni.warp_core.autodiff.owners import owned_stores
 from omni.warp_core.front.gradients import library_gradient
 from omni.warp_core.front.lower import lower_kernel
+from omni.warp_core.passes import pipeline
 from omni.warp_core.runtime.views import meets_itself
 
 D = wp.array(dtype=wp.float64)
@@ -132,3 +133,30 @@ def test_a_float_may_be_that_of_two_threads():
     owned = owned_stores(function, shared=False)
     stores = [op for op in function.body.walk() if op.code == "store"]
     assert [op in owned for op in stores] == [False, True]
+
+
+@wp.kernel
+def neighbours(left: D, right: D, y: D):
+    i = wp.tid()
+    y[i] = left[i] + right[i]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_equal_indices_of_views_are_other_elements(shared):
+    """Where arrays may overlap, threads meet in the gradients of two of them though each has indices of its own."""
+    adjoint = adjoint_kernel(lower_kernel(neighbours), library_gradient, shared).function
+    done = pipeline.run(adjoint, pipeline.PassOptions(shared=shared))
+    assert sum(op.code == "atomic" for op in done.body.walk()) == (2 if shared else 0)
+
+
+def test_threads_that_meet_in_overlapping_views():
+    n = 200_001
+    x, y = (wp.zeros(k, dtype=wp.float64, requires_grad=True) for k in (n, n - 1))
+    ones = wp.ones(n - 1, dtype=wp.float64)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(neighbours, n - 1, inputs=[x[:-1], x[1:], y])
+    for _ in range(100):
+        x.grad.zero_()
+        tape.backward(grads={y: ones})
+        assert (x.grad.numpy()[1:-1] == 2.0).all()

@@ -6,8 +6,9 @@ In place. In: a kernel after inlining. Out: an `atomic` became load, operation, 
 An access is private if for every launch dimension one of its indices is that thread index plus something the same for
 all threads: then different threads name different elements. That holds only against accesses with the very same
 indices, so it is given up for an array, and for all arrays of its element type since two parameters may be one array,
-as soon as one of them is written with other indices, or somewhere this pass cannot see. Local arrays that do not escape
-are private whatever the index.
+as soon as one of them is written with other indices, or somewhere this pass cannot see. Where parameters may be arrays
+that overlap, such as `x[1:]` and `x[:-1]`, equal indices are other elements, so only one array may be written. Local
+arrays that do not escape are private whatever the index.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ from .dce import has_effects
 _PLAIN = ("add", "sub", "min", "max", "and", "or", "xor")
 
 
-def privatise(function: Function) -> None:
-    """Demote the private atomics of `function`."""
+def privatise(function: Function, shared: bool = False) -> None:
+    """Demote the private atomics of `function`. `shared`: arrays of different parameters may share memory, shifted."""
     local = local_arrays(function)
-    private = _private_types(function, local) if function.is_kernel else set()
+    private = _private_types(function, local, shared) if function.is_kernel else set()
     if private or local:
         _visit(function.body, private, local)
 
 
-def _private_types(function: Function, local: dict[Value, Value]) -> set[Type]:
-    """Element types all of whose writes use the same indices, and those are private."""
+def _private_types(function: Function, local: dict[Value, Value], shared: bool) -> set[Type]:
+    """Element types whose writes all use the same private indices, of one array if arrays may be shared."""
     dimensions = {op.attr[1] for op in function.body.walk() if op.code == "tid"}
     if len(dimensions) != 1:
         return set()
-    seen: dict[Type, tuple[Value, ...]] = {}
-    shared: set[Type] = set()
+    seen: dict[Type, tuple[Any, ...]] = {}
+    public: set[Type] = set()
     for op in function.body.walk():
         if op.code == "call" and has_effects(op.attr):
             return set()  # it may write anything
@@ -46,17 +47,21 @@ def _private_types(function: Function, local: dict[Value, Value]) -> set[Type]:
         array = op.args[0].type
         indices = tuple(op.args[1 : 1 + array.ndim])
         covered = {thread_dimension(i, function) for i in indices}
-        if seen.setdefault(array.dtype, indices) != indices or not covered >= set(range(*dimensions)):
-            shared.add(array.dtype)
-        if not _is_whole(op.args[0], function):
-            shared.add(array.dtype)  # a slice, or one of several arrays
-    return set(seen) - shared
+        whole = _whole(op.args[0], function)
+        place = (whole, indices) if shared else indices
+        if seen.setdefault(array.dtype, place) != place or not covered >= set(range(*dimensions)):
+            public.add(array.dtype)
+        if whole is None:
+            public.add(array.dtype)  # a slice, or one of several arrays
+    return set(seen) - public
 
 
-def _is_whole(array: Value, function: Function) -> bool:
-    """Whether it is an array parameter, or its gradient."""
+def _whole(array: Value, function: Function) -> tuple[Value, bool] | None:
+    """The array parameter that it is, and whether it is the gradient of that."""
     op = array.op
-    return array in function.params or (op is not None and op.code == "grad" and op.args[0] in function.params)
+    if op is not None and op.code == "grad" and op.args[0] in function.params:
+        return op.args[0], True
+    return (array, False) if array in function.params else None
 
 
 def thread_dimension(index: Value, function: Function) -> int | None:
