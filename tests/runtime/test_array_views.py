@@ -200,7 +200,7 @@ def test_gradients_can_be_given_and_dropped():
     assert a.grad is None and a.grad_ptr == 0
     for wrong, words in [
         (wp.ones(4), r"grad: expected shape \(3,\), got \(4,\)"),
-        (wp.ones(3, dtype=int), "grad: expected dtype"),
+        (wp.ones(3, dtype=int), "grad: expected dtype float32, got int32; `a.grad.assign"),
         (wp.ones(6)[::2], r"grad: expected strides \(4,\), got \(8,\)"),
         (np.ones(3), "grad: expected dtype"),
     ]:

@@ -65,6 +65,23 @@ def test_the_same_as_in_a_kernel():
         assert mine == pytest.approx(compiled, rel=3e-7)
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: wp.dot([1.0, 2.0], [3.0, 4.0]),
+            r"no form for .*\n(.*\n)*a list was passed; .* such as wp.vec3\(\*a\)",
+        ),
+        (lambda: wp.length((3.0, 4.0)), "a tuple was passed; it is no vector"),
+        (lambda: wp.normalize(np.ones(3)), r"^wp\.normalize takes values, got ndarray; it is no vector"),
+        (lambda: wp.sin(wp.ones(3)), r"wp\.map\(wp\.sin, a\) applies it to the elements of an array"),
+    ],
+)
+def test_what_is_no_value_is_told_apart(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
 def test_wrong_arguments_name_the_overloads():
     with pytest.raises(TypeError, match=r"wp\.dot") as caught:
         wp.dot(wp.vec3(), wp.vec2())

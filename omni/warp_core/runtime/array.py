@@ -351,7 +351,8 @@ class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
         for what in ("shape", "dtype", "strides", "device"):
             mine, theirs = getattr(self, what), getattr(value, what, None)
             if mine != theirs:
-                raise ValueError(f"grad: expected {what} {mine}, got {theirs}")
+                mine, theirs = (getattr(x, "__name__", x) for x in (mine, theirs))
+                raise ValueError(f"grad: expected {what} {mine}, got {theirs}; `a.grad.assign(...)` converts numbers")
         if memory.overlap(self, value):
             raise ValueError("grad: shares memory with the array itself; give another array, such as wp.zeros_like(a)")
 

@@ -263,7 +263,8 @@ class Mapping:
         if first.place is None or first.place.span.file != _WRAPPER:
             return why
         forms = "".join(f"\n    {c}" for c in first.candidates)
-        return TypeError(f"wp.map of `{self.name}`: {first.message}{forms}")
+        helps = f"; {first.help}" if first.help else ""
+        return TypeError(f"wp.map of `{self.name}`: {first.message}{helps}{forms}")
 
 
 class _Wrapper(PlainFunction):

@@ -154,7 +154,21 @@ def _lower(callee: Callee, names: tuple[str | None, ...], given: list[Given]) ->
         if isinstance(fn, IrFunction):
             return fn, reading
         refusals.append(fn)
-    raise TypeError(refusals[-1])
+    raise TypeError(_with_advice(callee.function.name, given, refusals[-1]))
+
+
+def _with_advice(name: str, given: list[Given], refusal: str) -> str:
+    """A refusal, with what to do about arguments that are no values of the kernel language."""
+    for value in (g.value for g in given if g.type is None):
+        vector = "it is no vector: make one, such as wp.vec3(*a)"
+        if isinstance(value, (list, tuple)):
+            return f"{refusal}\na {type(value).__name__} was passed; {vector}"
+        if getattr(value, "shape", ()):
+            return f"wp.{name} takes values, got {type(value).__name__}; {vector}"
+    forms = refusal.partition("\n")[2]
+    if any(isinstance(g.type, Array) for g in given) and "array" not in forms:
+        return f"{refusal}\nwp.map(wp.{name}, a) applies it to the elements of an array"
+    return refusal
 
 
 def _readings(given: list[Given]) -> Iterator[list[Given]]:
