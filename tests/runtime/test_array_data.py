@@ -14,6 +14,8 @@ import pytest
 
 import omni.warp_core as wp
 
+DATA = [[1.0, 2.0], [3.0, 4.0]]
+
 SCALARS = {
     "bool": np.bool_, "int8": np.int8, "int16": np.int16, "int32": np.int32, "int64": np.int64, "uint8": np.uint8,
     "uint16": np.uint16, "uint32": np.uint32, "uint64": np.uint64, "float16": np.float16, "float32": np.float32,
@@ -383,3 +385,40 @@ def test_brain_floats_are_rounded_once_to_nearest_even():
     assert wp.array(a).dtype is wp.bfloat16
     assert wp.full(2, 1.1, dtype=wp.bfloat16).list() == [1.1015625] * 2
     assert wp.array(numbers, dtype=wp.bfloat16)[1].value == 1.1015625
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("T", [[1.0, 3.0], [2.0, 4.0]]),
+        ("astype", DATA),
+        ("copy", DATA),
+        ("clone", DATA),
+        ("detach", DATA),
+        ("cpu", DATA),
+        ("sum", 10.0),
+        ("mean", 2.5),
+        ("dot", 30.0),
+        ("item", 1.0),
+        ("tolist", DATA),
+    ],
+)
+def test_what_other_libraries_call_a_thing_says_what_to_write(name, expected):
+    a = wp.array(DATA, dtype=float)
+    assert not hasattr(a, name)
+    with pytest.raises(AttributeError, match=rf"arrays have no `{name}`: write `") as caught:
+        getattr(a, name)
+    code = str(caught.value).split("write `")[1].split("`")[0]
+    flat = a.flatten()
+    found = eval(code, {"wp": wp, "a": flat if name == "dot" else a, "b": flat})
+    assert (found.numpy().tolist() if isinstance(found, wp.array) else found) == expected
+
+
+@pytest.mark.cpu
+def test_other_names_are_unknown_as_ever():
+    a = wp.array([wp.vec2(1.0, 2.0)], dtype=wp.vec2)
+    with pytest.raises(AttributeError, match="'array' object has no attribute 'nump'"):
+        a.nump
+    with pytest.raises(AttributeError, match="on a GPU"):
+        a.__cuda_array_interface__

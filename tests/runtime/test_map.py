@@ -329,6 +329,7 @@ def helper(x):
         ((lambda x: None, A), TypeError, "it must return values"),
         ((lambda x: helper(x), A), wp.CompileError, "`helper` is a plain Python function"),
         ((lambda *x: x[0], A), wp.CompileError, "`x` stands for any number of arguments"),
+        ((wp.add, A, A.astype(np.float64)), TypeError, r"float32 and float64; .* wp\.map\(wp\.float32, a\)$"),
         ((np.sin, A), TypeError, r"`sin` cannot be called in a kernel; use `wp\.sin`"),
         (("sin", A), TypeError, "wp.map takes a function, got str"),
         ((functools.partial(both, 1.0), A), TypeError, "got an object of partial: write a lambda that calls it"),

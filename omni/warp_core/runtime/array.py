@@ -23,6 +23,7 @@ from .arithmetic import Arithmetic
 from .device import CPU, Device, device_of, get_device
 from .dtypes import Element, element_of
 from .exchange import Exchange, Memory
+from .foreign_names import ForeignNames
 from .indexed import indexedarray
 from .reshaping import Reshaping
 from .views import Layout
@@ -69,7 +70,7 @@ def _lasting(numbers: Any, value: Any) -> Any:
     return numbers
 
 
-class array(Arithmetic, Exchange, Reshaping, _native.ArrayBase):
+class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
     """An array of scalars, vectors, matrices, quaternions, transforms or structs.
 
     Args:

@@ -264,6 +264,8 @@ class Mapping:
             return why
         forms = "".join(f"\n    {c}" for c in first.candidates)
         helps = f"; {first.help}" if first.help else ""
+        if first.code == "type-mismatch":  # the help is about values in kernels
+            helps = "; convert an array by a type, such as wp.map(wp.float32, a)"
         return TypeError(f"wp.map of `{self.name}`: {first.message}{helps}{forms}")
 
 

@@ -1,0 +1,33 @@
+"""What arrays answer to names that arrays of other libraries have: what to write here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_HERE = {
+    "T": "write `a.transpose()`",
+    "sum": "write `wp.utils.array_sum(a)`",
+    "mean": "write `wp.utils.array_sum(a) / a.size`, or `a.numpy().mean()`",
+    "dot": "write `wp.utils.array_inner(a, b)`, or `a @ b` for matrices",
+    "matmul": "write `a @ b`, or `wp.matmul`",
+    "astype": "write `wp.map(wp.float64, a)`, or `wp.array(a, dtype=wp.float64)`",
+    "copy": "write `wp.clone(a)`",
+    "clone": "write `wp.clone(a)`",
+    "detach": "write `wp.clone(a, requires_grad=False)`",
+    "item": "write `a.list()[0]`",
+    "tolist": "write `a.numpy().tolist()`",
+    "cpu": 'write `a.to("cpu")`',
+    "cuda": 'write `a.to("cuda:0")`',
+    "backward": "write `tape.backward(a)`, with the `wp.Tape()` that recorded the launches",
+}
+
+
+class ForeignNames:
+    """Mixin of arrays."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:  # where the usual look-up has failed
+        if name in _HERE:
+            raise AttributeError(f"arrays have no `{name}`: {_HERE[name]}")
+        return object.__getattribute__(self, name)  # raises again what the look-up did
