@@ -74,6 +74,7 @@ class Accumulation(NamedTuple):
     alone: bool = False
     parts: bool = False
     following: tuple[tuple[ArrayAt, tuple[int, ...], tuple[tuple[int, ...], ...]], ...] = ()
+    private: tuple[ArrayAt, ...] = ()
 
 
 class Grid(NamedTuple):
@@ -255,9 +256,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         watch.lap("adjoint")
     pipeline = _stage("passes.pipeline")
     debug = request.debug and request.kernel.primal is None  # tangents may be what no check lets pass
-    made["ir"] = fn = pipeline.run(
-        fn, pipeline.PassOptions(debug, request.contract, shared=_may_share(request)), primal
-    )
+    made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug, request.contract, private=_private(request)), primal)
     written = _stage("passes.effects").written_params(fn)
     needed = () if request.debug or primal else _stage("passes.effects").needed_arrays(fn)
     whole_blocks = fn.block_dim > 0 and _stage("ir.blocks").takes_whole_blocks(fn)
@@ -294,21 +293,25 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     )
 
 
-def _may_share(request: CompileRequest) -> bool:
-    """Whether arrays of different parameters may share memory, as far as the request tells."""
-    if request.adjoint:
-        return request.adjoint == "shared"
-    return request.target.is_gpu and not request.gpu.disjoint
+def _private(request: CompileRequest) -> str:
+    """Among which arrays to look for those of one thread (passes/private.py): a CPU launch checks what it is told."""
+    if request.additions == "atomic":
+        return "none"
+    shared = request.adjoint == "shared" or (request.target.is_gpu and not request.adjoint and not request.gpu.disjoint)
+    return "one" if shared else "all"
 
 
 def _accumulation(unit: Any, additions: str) -> Accumulation:
     arrays = unit.accumulation
-    if not (arrays.logged or arrays.atomic or arrays.anywhere or arrays.ordered):
+    if not (arrays.logged or arrays.atomic or arrays.anywhere or arrays.ordered or arrays.private):
         return Accumulation()
-    logged, touched, atomic = (tuple(map(tuple, group)) for group in (arrays.logged, arrays.touched, arrays.atomic))
+    groups = (arrays.logged, arrays.touched, arrays.atomic, arrays.private)
+    logged, touched, atomic, private = (tuple(map(tuple, group)) for group in groups)
     in_order = additions == "ordered"
     following = tuple((tuple(f.array), f.dimensions, f.offsets) for f in unit.following)
-    return Accumulation(logged, touched, atomic, arrays.anywhere, in_order, arrays.ordered, unit.gathers, following)
+    return Accumulation(
+        logged, touched, atomic, arrays.anywhere, in_order, arrays.ordered, unit.gathers, following, private
+    )
 
 
 def _emit_cpu(request: CompileRequest, fn: Any, options: Any) -> Any:

@@ -145,7 +145,7 @@ def neighbours(left: D, right: D, y: D):
 def test_equal_indices_of_views_are_other_elements(shared):
     """Where arrays may overlap, threads meet in the gradients of two of them though each has indices of its own."""
     adjoint = adjoint_kernel(lower_kernel(neighbours), library_gradient, shared).function
-    done = pipeline.run(adjoint, pipeline.PassOptions(shared=shared))
+    done = pipeline.run(adjoint, pipeline.PassOptions(private="one" if shared else "all"))
     assert sum(op.code == "atomic" for op in done.body.walk()) == (2 if shared else 0)
 
 
@@ -160,3 +160,45 @@ def test_threads_that_meet_in_overlapping_views():
         x.grad.zero_()
         tape.backward(grads={y: ones})
         assert (x.grad.numpy()[1:-1] == 2.0).all()
+
+
+@wp.kernel
+def counted(a: D, b: D):
+    i = wp.tid()
+    a[i] += wp.float64(1.0)
+    b[i] += wp.float64(1.0)
+
+
+@wp.kernel
+def counted_once(a: D):
+    i = wp.tid()
+    a[i] += wp.float64(1.0)
+
+
+@wp.kernel
+def counted_in_rows(a: wp.array2d(dtype=wp.float64)):
+    i, j = wp.tid()
+    a[i, j] += wp.float64(1.0)
+
+
+def test_additions_of_threads_that_meet_in_overlapping_views():
+    x = wp.zeros(200_001, dtype=wp.float64)
+    for _ in range(100):
+        x.zero_()
+        wp.launch(counted, x.size - 1, inputs=[x[:-1], x[1:]])
+        assert (x.numpy()[1:-1] == 2.0).all()
+    wp.launch(counted, x.size, inputs=[x, x])
+    assert x.numpy()[5] == 4.0
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("n", [1, 7, 33, 1000])
+def test_additions_to_an_element_seen_many_times(n, deterministic, monkeypatch):
+    monkeypatch.setattr(wp.config, "deterministic", deterministic)
+    x = wp.zeros(n + 2, dtype=wp.float64)
+    wp.launch(counted_once, n, inputs=[x[:n]])
+    wp.launch(counted_once, n, inputs=[seen(x, (n,), (0,))])
+    assert x.list() == [n + 1.0, *[1.0] * (n - 1), 0.0, 0.0]
+    x.zero_()
+    wp.launch(counted_in_rows, (n, 3), inputs=[seen(x, (n, 3), (1, 1))])
+    assert (x.numpy() == np.convolve(np.ones(n), np.ones(3))).all()

@@ -41,6 +41,7 @@ class Accumulation:
     operations: additions through the log, with their arrays. logged: those arrays, which are only added to. touched:
     all others. atomic: those of them that floats are changed atomically in. anywhere: floats are changed atomically in
     arrays not known. ordered: whether its results depend on the order of threads, its additions through the log aside.
+    private: arrays whose atomics became plain, as each element is that of one thread.
     """
 
     operations: dict[Operation, ArrayAt] = field(default_factory=dict)
@@ -49,6 +50,7 @@ class Accumulation:
     atomic: dict[ArrayAt, None] = field(default_factory=dict)
     anywhere: bool = False
     ordered: bool = False
+    private: dict[ArrayAt, None] = field(default_factory=dict)
 
 
 def accumulation(function: Function, log: bool = True) -> Accumulation:
@@ -82,6 +84,7 @@ class _Finder:
                 self._touch(op, at)
         self.found.operations = apart
         self.found.logged = dict.fromkeys(apart.values())
+        self.found.private = {_at(self.position[p], 0, p.type, grad): None for p, grad in self.function.private}
         return self.found
 
     def _is_sum(self, op: Operation) -> bool:

@@ -28,15 +28,15 @@ class PassOptions:
     """What may differ between two compilations of the same function.
 
     debug: check bounds, NaN, asserts and integer division. contract: form fused multiply-adds. inline_limit: callees of
-    at least so many operations stay calls. calls: functions that stay calls whatever their size, by name. shared:
-    arrays of different parameters may share memory.
+    at least so many operations stay calls. calls: functions that stay calls whatever their size, by name. private:
+    among which arrays `privatise` may look for those of one thread.
     """
 
     debug: bool = False
     contract: bool = True
     inline_limit: int = 80
     calls: frozenset[str] = frozenset()
-    shared: bool = False
+    private: str = "all"
 
 
 def _may_fail(callee: Function) -> bool:
@@ -68,7 +68,7 @@ def _optimise(function: Function, options: PassOptions, like: Sums | None = None
         check_blocks(new)
     drop_from_end(new)
     merge_loads(new)
-    privatise(new, options.shared)
+    privatise(new, options.private)
     licm(new)
     if options.contract:
         contract(new, like)

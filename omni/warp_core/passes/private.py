@@ -24,16 +24,22 @@ from .dce import has_effects
 _PLAIN = ("add", "sub", "min", "max", "and", "or", "xor")
 
 
-def privatise(function: Function, shared: bool = False) -> None:
-    """Demote the private atomics of `function`. `shared`: arrays of different parameters may share memory, shifted."""
+def privatise(function: Function, among: str = "all") -> None:
+    """Demote the private atomics of `function`, and note on which arrays.
+
+    Args:
+        function: a kernel after inlining, or a function.
+        among: "all" parameters, each of which has memory of its own; "one" array of an element type, where parameters
+            may overlap; "none" of them, only local arrays, where an array may overlap itself.
+    """
     local = local_arrays(function)
-    private = _private_types(function, local, shared) if function.is_kernel else set()
+    private = _private_types(function, local, among) if function.is_kernel and among != "none" else set()
     if private or local:
-        _visit(function.body, private, local)
+        _visit(function.body, private, local, function)
 
 
-def _private_types(function: Function, local: dict[Value, Value], shared: bool) -> set[Type]:
-    """Element types whose writes all use the same private indices, of one array if arrays may be shared."""
+def _private_types(function: Function, local: dict[Value, Value], among: str) -> set[Type]:
+    """Element types whose writes all use the same private indices."""
     dimensions = {op.attr[1] for op in function.body.walk() if op.code == "tid"}
     if len(dimensions) != 1:
         return set()
@@ -48,7 +54,7 @@ def _private_types(function: Function, local: dict[Value, Value], shared: bool) 
         indices = tuple(op.args[1 : 1 + array.ndim])
         covered = {thread_dimension(i, function) for i in indices}
         whole = _whole(op.args[0], function)
-        place = (whole, indices) if shared else indices
+        place = (whole, indices) if among == "one" else indices
         if seen.setdefault(array.dtype, place) != place or not covered >= set(range(*dimensions)):
             public.add(array.dtype)
         if whole is None:
@@ -87,12 +93,14 @@ def _is_fixed(value: Value, function: Function) -> bool:
     return value.is_const or value in function.params
 
 
-def _visit(region: Region, private: set[Type], local: dict[Value, Value]) -> None:
+def _visit(region: Region, private: set[Type], local: dict[Value, Value], function: Function) -> None:
     ops: list[Operation] = []
     for op in region.ops:
         for inner in op.regions:
-            _visit(inner, private, local)
+            _visit(inner, private, local, function)
         plain = op.code == "atomic" and op.attr[0] in _PLAIN and op.args[0].type.dtype in private
+        if plain and (whole := _whole(op.args[0], function)) is not None:
+            function.private[whole] = None
         ops += _plain(op) if plain or (op.code == "atomic" and op.args[0] in local) else [op]
     region.ops = ops
 

@@ -15,7 +15,7 @@ from ..compiler import Accumulation, Artifact, Grid, Site
 from ..lang.hashes import blake2b
 
 MAGIC = b"OmWarpK\n"
-FORMAT = 7
+FORMAT = 8
 _HEADER = struct.Struct("<8sI32sII")  # magic, format, checksum, length of the facts, length of the object
 _CHECKED_FROM = 8 + 4 + 32
 MAX_BYTES = 1 << 30
@@ -53,10 +53,12 @@ def from_bytes(data: bytes) -> Artifact:
         facts["sites"] = tuple(Site(*s)._replace(operands=tuple(s[-1])) for s in facts["sites"])
         facts["needed"] = tuple((int(i), int(at), str(name)) for i, at, name in facts["needed"])
         facts["warnings"] = tuple((int(i), int(k), str(message)) for i, k, message in facts["warnings"])
-        *places, anywhere, in_order, alone, parts, following = facts["accumulation"]
+        *places, anywhere, in_order, alone, parts, following, private = facts["accumulation"]
         logged, touched, atomic = (tuple(map(tuple, group)) for group in places)
         follow = tuple((tuple(at), tuple(index), tuple(map(tuple, offsets))) for at, index, offsets in following)
-        facts["accumulation"] = Accumulation(logged, touched, atomic, anywhere, in_order, alone, parts, follow)
+        facts["accumulation"] = Accumulation(
+            *(logged, touched, atomic, anywhere, in_order, alone, parts, follow), tuple(map(tuple, private))
+        )
         facts |= {name: tuple(facts[name]) for name in ("params", "written", "reads")}
         if facts["grid"] is not None:
             facts["grid"] = Grid(*facts["grid"])
