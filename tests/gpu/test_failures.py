@@ -82,6 +82,14 @@ def test_arrays_of_another_gpu_are_refused():
         wp.launch(double, dim=3, inputs=[x], device="cuda:0")
 
 
+def test_interpreted_launches_refuse_them_too():
+    if wp.get_cuda_device_count() < 2:
+        pytest.skip("needs two GPUs")
+    x = wp.ones(3, dtype=float, device="cuda:1")
+    with pytest.raises(ValueError, match="argument `x` is on cuda:1 but the launch is on cuda:0"):
+        wp.launch(double, dim=3, inputs=[x], device="cuda:0", interpret=True)
+
+
 @wp.struct
 class Holder:
     values: wp.array(dtype=float)

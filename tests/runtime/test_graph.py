@@ -311,6 +311,10 @@ def test_drawing(tmp_path):
         (lambda: wp.capture_while(wp.zeros(0, dtype=int), print), ValueError, "no elements"),
         (lambda: wp.capture_while(wp.zeros(1, dtype=int), None), TypeError, "while_body"),
         (lambda: wp.capture_debug_dot_print(1, "x"), TypeError, "expected a graph"),
+        (lambda: wp.capture_begin(stream=5), TypeError, "stream: expected a wp.Stream, got int"),
+        (lambda: wp.ScopedCapture(stream="x"), TypeError, "stream: expected a wp.Stream, got str"),
+        (lambda: wp.capture_launch(wp.Graph(), stream=5), TypeError, "stream: expected a wp.Stream, got int"),
+        (lambda: wp.ScopedStream(5), TypeError, "stream: expected a wp.Stream, got int"),
         pytest.param(
             lambda: wp.capture_begin(device="cuda"), (RuntimeError, ValueError), "cuda", marks=pytest.mark.cpu
         ),

@@ -14,6 +14,7 @@ from .. import _native
 from ..lang.types import I32
 from . import capture, gpu_graphs, recording
 from .device import CPU, Device, get_cuda_devices, get_device
+from .stream import require_stream
 
 __all__ = [
     "CaptureMode",
@@ -82,7 +83,7 @@ def capture_begin(
     >>> x.list()
     [6.0, 6.0]
     """
-    where = stream.device if device is None and stream is not None else get_device(device)
+    where = _where(device, stream)
     if recording.tape() is not None:
         raise RuntimeError("a tape records, which would take what is captured for done: capture outside of the tape")
     if capture.current() is not None or capture.gpu() is not None:
@@ -92,6 +93,13 @@ def capture_begin(
         gpu_graphs.begin(where, stream, mode, external)
     else:
         capture.begin()
+
+
+def _where(device: DeviceLike, stream: Any) -> Device:
+    """The device of a capture."""
+    if stream is not None:
+        require_stream("stream", stream)
+    return stream.device if device is None and stream is not None else get_device(device)
 
 
 def capture_end(device: DeviceLike = None, stream: Any = None) -> Graph:
@@ -168,6 +176,8 @@ def capture_launch(graph: Graph, stream: Any = None) -> None:
     [11.0]
     """
     _require_graph("graph", graph)
+    if stream is not None:
+        require_stream("stream", stream)
     where = device_of_graph(graph)
     if recording.tape() is not None:
         raise RuntimeError("a tape does not see what a graph launches: launch it outside of the tape")
@@ -223,7 +233,7 @@ class ScopedCapture:
         external: bool = False,
         capture_mode: Any = None,
     ):
-        self.device = stream.device if device is None and stream is not None else get_device(device)
+        self.device = _where(device, stream)
         self.graph: Graph | None = None
         self._how = stream, force_module_load, external, capture_mode
 

@@ -19,7 +19,7 @@ class HostCopies:
 
     Raises:
         RuntimeError: elements point to arrays, or a graph is captured.
-        ValueError: an array is on the CPU.
+        ValueError: an array is on another device.
     """
 
     def __init__(self, name: str, args: Sequence[Any], params: Sequence[str], device: Any):
@@ -73,9 +73,10 @@ def _arrays(x: Any) -> list[Any]:
 
 
 def _check(a: Any, where: str, device: Any) -> None:
-    if a.device.is_cpu:
+    if a.device is not device:
+        there = "the CPU" if a.device.is_cpu else a.device
         raise ValueError(
-            f'{where} is on the CPU but the launch is on {device}: pass a copy, as .to("{device}") of an array makes it'
+            f'{where} is on {there} but the launch is on {device}: pass a copy, as .to("{device}") of an array makes it'
         )
     if a._refs:
         raise RuntimeError(

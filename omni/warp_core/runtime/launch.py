@@ -24,7 +24,7 @@ from .generic import instance_for, remember
 from .gpu_plans import shared_array as shared_on_gpu
 from .host_copies import HostCopies
 from .plans import Options, as_indexed, options_for, plan_for, shared_array, works_in_blocks
-from .stream import ScopedStream, Stream
+from .stream import ScopedStream, Stream, require_stream
 
 __all__ = ["Launch", "init", "launch", "launch_tiled"]
 
@@ -128,8 +128,7 @@ def _where(kernel: Kernel, device: Device | str | None, stream: Any, record_cmd:
     """The device of a launch."""
     if stream is None:
         return get_device(device)
-    if not isinstance(stream, Stream):
-        raise TypeError(f"kernel `{kernel.name}`: stream: expected a wp.Stream, got {type(stream).__name__}")
+    require_stream(f"kernel `{kernel.name}`: stream", stream)
     where = stream.device if device is None else get_device(device)
     if where.is_cuda:
         _check_stream(kernel, stream, where)

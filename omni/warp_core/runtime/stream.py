@@ -105,6 +105,12 @@ class Stream:
         return f"Stream({self.device}, {self.cuda_stream:#x})"
 
 
+def require_stream(name: str, value: Any) -> None:
+    """Raise TypeError if an argument is no stream."""
+    if not isinstance(value, Stream):
+        raise TypeError(f"{name}: expected a wp.Stream, got {type(value).__name__}")
+
+
 class Event:
     """A point in the work of a stream.
 
@@ -163,6 +169,7 @@ def set_stream(stream: Stream, device: DeviceLike = None, sync: bool = False) ->
     >>> for gpu in wp.get_cuda_devices():
     ...     wp.set_stream(wp.Stream(gpu), sync=True)
     """
+    require_stream("stream", stream)
     _gpu(stream.device if device is None else device, "streams").set_stream(stream, sync)
 
 
@@ -176,6 +183,8 @@ class ScopedStream:
     """
 
     def __init__(self, stream: Stream | None, sync_enter: bool = True, sync_exit: bool = False):
+        if stream is not None:
+            require_stream("stream", stream)
         self.stream, self.sync_enter, self.sync_exit = stream, sync_enter, sync_exit
 
     def __enter__(self) -> Stream | None:
