@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.runtime import capture
 
 
 @wp.kernel
@@ -442,6 +443,16 @@ def test_what_needs_results_at_once_is_refused(work):
     with pytest.raises(RuntimeError, match="while a graph is captured"), wp.ScopedCapture():
         work(x)
     assert x.list() == [0.0] * 4
+
+
+@pytest.mark.cpu
+def test_a_thread_that_ends_captures_no_longer():
+    worker = threading.Thread(target=wp.capture_begin)
+    worker.start()
+    worker.join()
+    del worker
+    gc.collect()
+    assert not capture.active()
 
 
 @pytest.mark.cpu

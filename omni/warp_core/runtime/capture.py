@@ -7,6 +7,7 @@ in `graph`.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,9 +16,18 @@ from .. import _native
 from .device import device_of
 
 
+class _Graphs(list[_native.Graph]):
+    """The graphs of the CPU that a thread captures; the last is the innermost."""
+
+    def __del__(self) -> None:
+        """The thread has ended: while some thread captures, the launches of all take longer."""
+        if self and not sys.is_finalizing():
+            _count(-len(self))
+
+
 class _Captures(threading.local):
     def __init__(self) -> None:
-        self.graphs: list[_native.Graph] = []  # the last is the innermost
+        self.graphs = _Graphs()
         self.gpu: Any = None  # a GpuCapture
 
 
