@@ -62,8 +62,8 @@ LAUNCHES = {
     "front": "digest notices",
     "codegen": "target",
     "runtime": """arithmetic array artifact cache capture claims constants create debug device dtypes elements exchange
-        foreign generic gpu_graphs gpu_memory gpu_plans host_copies indexed ingest launch memory places plans recording
-        references reshaping stream sums views""",
+        foreign foreign_names generic gpu_graphs gpu_memory gpu_plans host_copies indexed ingest launch memory places
+        plans recording references reshaping stream sums views""",
 }
 
 
