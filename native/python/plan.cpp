@@ -164,22 +164,6 @@ wc_array array_at(const ArrayAt& at, const std::byte* block) {
     return array;
 }
 
-// Whether elements of an array may share memory with each other.
-bool meets_itself(const ArrayAt& at, const std::byte* block) {
-    wc_array array = array_at(at, block);
-    for (int k = 0; k < at.ndim; ++k) {
-        if (array.shape[k] <= 1) continue;
-        int64_t stride = std::abs(array.strides[k]), reach = at.itemsize;  // of the dimensions of smaller steps
-        for (int other = 0; other < at.ndim; ++other) {
-            int64_t step = std::abs(array.strides[other]);
-            if (step < stride || (step == stride && other < k))
-                reach += step * std::max<int64_t>(0, array.shape[other] - 1);
-        }
-        if (stride < reach) return true;
-    }
-    return false;
-}
-
 // Whether equal indices of two arrays are the same elements.
 bool same_places(const ArrayAt& a, const ArrayAt& b, const std::byte* block) {
     wc_array x = array_at(a, block), y = array_at(b, block);
@@ -194,7 +178,7 @@ bool Accumulation::overlap(const std::byte* block) const {
         for (const ArrayAt& b : touched)
             if (a.bytes(block).meets(b.bytes(block))) return true;
     for (size_t i = 0; i < own.size(); ++i) {
-        if (meets_itself(own[i], block)) return true;
+        if (meets_itself(array_at(own[i], block), own[i].ndim, own[i].itemsize)) return true;
         for (size_t k = 0; k < i; ++k)
             if (own[i].bytes(block).meets(own[k].bytes(block)) && !same_places(own[i], own[k], block)) return true;
     }

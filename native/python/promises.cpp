@@ -11,6 +11,7 @@ void Promises::add(const wc_array& array, int ndim, int64_t itemsize, bool writt
     auto size = static_cast<uintptr_t>(itemsize);
     uintptr_t unit = std::min<uintptr_t>(16, size & -size);  // the power of two that divides elements
     if (bits & (unit - 1) && !(data.empty() && grad.empty())) kept_ = false;
+    if ((written || !grad.empty()) && meets_itself(array, ndim, itemsize)) kept_ = false;
     add(data, written);
     add(grad, true);
 }

@@ -1,6 +1,8 @@
 #include "warp_core/spans.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 namespace wc {
 
@@ -14,6 +16,20 @@ Range range_of(const wc_array& array, const void* data, int ndim, int64_t itemsi
     }
     auto base = reinterpret_cast<uintptr_t>(data);
     return {base + static_cast<uintptr_t>(low), base + static_cast<uintptr_t>(high)};
+}
+
+bool meets_itself(const wc_array& array, int ndim, int64_t itemsize) {
+    for (int k = 0; k < ndim; ++k) {
+        if (array.shape[k] <= 1) continue;
+        int64_t stride = std::abs(array.strides[k]), reach = itemsize;  // of the dimensions of smaller steps
+        for (int other = 0; other < ndim; ++other) {
+            int64_t step = std::abs(array.strides[other]);
+            if (step < stride || (step == stride && other < k))
+                reach += step * std::max<int64_t>(0, array.shape[other] - 1);
+        }
+        if (stride < reach) return true;
+    }
+    return false;
 }
 
 void SpanSet::add(Range range, void* item) {

@@ -295,10 +295,10 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
 
 def _private(request: CompileRequest) -> str:
     """Among which arrays to look for those of one thread (passes/private.py): a CPU launch checks what it is told."""
-    if request.additions == "atomic":
+    told = request.adjoint or not request.target.is_gpu or request.gpu.disjoint
+    if request.additions == "atomic" or not told:
         return "none"
-    shared = request.adjoint == "shared" or (request.target.is_gpu and not request.adjoint and not request.gpu.disjoint)
-    return "one" if shared else "all"
+    return "one" if request.adjoint == "shared" else "all"
 
 
 def _accumulation(unit: Any, additions: str) -> Accumulation:

@@ -20,6 +20,9 @@ struct Range {
 // The bytes that an array of `ndim` dimensions covers, beginning at `data`, which is that of `array` or its gradient.
 Range range_of(const wc_array& array, const void* data, int ndim, int64_t itemsize);
 
+// Whether elements of an array may share memory with each other, as those of stride 0.
+bool meets_itself(const wc_array& array, int ndim, int64_t itemsize);
+
 class SpanSet {
   public:
     void add(Range range, void* item);
