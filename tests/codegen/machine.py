@@ -41,12 +41,12 @@ class _Log:
     types = (F32, F64, F16, BF16)
 
     def __init__(self) -> None:
-        self.bytes = ctypes.create_string_buffer(1 << 14)
+        self.bytes = ctypes.create_string_buffer(1 << 16)
         self.start = ctypes.addressof(self.bytes)
         self.own = (ctypes.c_uint64 * 16)()  # eight spans
         # Short, so that it is full soon.
         self.head = (ctypes.c_uint64 * 3)(self.start, self.start + 512, ctypes.addressof(self.own))
-        self.records = 0
+        self.records = self.longest = 0
         self.places: set[int] = set()  # addresses that were in logs
 
     def _read(self, at: int, count: int) -> int:
@@ -55,7 +55,8 @@ class _Log:
     def apply(self) -> None:
         at = self.start
         while at < self.head[0]:
-            at = self._apply(at, lambda first, last: self.places.add(first) is None)
+            end = self._apply(at, lambda first, last: self.places.add(first) is None)
+            self.longest, at = max(self.longest, end - at), end
             self.records += 1
         assert at == self.head[0]
         self.head[0] = self.start

@@ -135,6 +135,20 @@ def test_against_the_interpreter(t: Type, where: str, target: str) -> None:
                     assert machine.log.records
 
 
+@pytest.mark.parametrize("target", ["rows", "beside"])
+def test_no_record_is_longer_than_a_log_has_room_for(target: str) -> None:
+    t = Vec(200, F64)
+    for level in targets():
+        for lanes in (1, 16, 0):
+            machine = Machine(_kernel(t, "add", "top", target), level, lanes, additions="ordered")
+            numbers = [tuple(float(i + k) for k in range(t.count)) for i in range(_N)]
+            out = MemArray(t, [_N + 1], [(0.0,) * t.count] * (_N + 1))
+            machine.run([MemArray(t, [_N], numbers), MemArray(I32, [_N], list(range(_N))), out, 0], _N)
+            first = target == "beside"
+            assert list(out.data)[first : _N + first] == numbers
+            assert 0 < machine.log.longest <= 8192  # kLogRecord in native/include/warp_core/accumulate.h
+
+
 def _facts(kernel: Any) -> Any:
     return accumulation(pipeline.run(lower_kernel(kernel)))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,11 @@ def loops(a: wp.array(dtype=int), out: wp.array(dtype=int)):
     for j in range(2, -3, -1):
         total += a[j - i] - a[i - j]
     out[i] = total
+
+
+def narrow(a: wp.array(dtype=float), at: wp.array(dtype=Any), out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = a[at[i]]
 
 
 LANES = pytest.mark.parametrize("lanes", [None, 1, 4])
@@ -122,6 +129,16 @@ def test_loops(lanes):
         total = sum(int(a[k]) * (i + 1) for k in range(3, -8, -1))
         total += sum(int(a[j - i]) - int(a[i - j]) for j in range(2, -3, -1))
         assert out[i] == total
+
+
+@LANES
+@pytest.mark.parametrize("number, length", [(np.int8, 200), (np.int8, 70_000), (np.int16, 70_000)])
+def test_arrays_longer_than_their_indices_count(lanes, number, length):
+    a, at = np.arange(length, dtype=np.float32), np.arange(-N, N, 2).astype(number)
+    at[0], at[1] = np.iinfo(number).min, np.iinfo(number).max
+    out = np.zeros(N, np.float32)
+    launch(narrow, lanes, N, a, at, out)
+    np.testing.assert_array_equal(out, a[at])
 
 
 @pytest.mark.cpu

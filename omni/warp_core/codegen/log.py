@@ -23,6 +23,7 @@ from .writer import PTR, llvm_type
 
 _TYPES = {F32: 0, F64: 1, F16: 2, BF16: 3}
 _NUMBERS = 16  # of each lane, in one record
+_MOST_BYTES = 8192 - 16  # in the values of a record with one address: kLogRecord (accumulate.h) without its head
 
 
 class Logged(NamedTuple):
@@ -125,6 +126,7 @@ class Log:
 
     def _write(self, address: V, t: Type, first: int, given: list[V], mask: str | None, follower: int | None) -> None:
         whole = follower is None and len(given) == (t.count if isinstance(t, Packed) else 1)
+        whole = whole and self.lanes.lanes * t.size <= _MOST_BYTES
         if whole and mask is None and address.stride == t.size:
             self._side_by_side(address, t, given)
         elif whole and address.mostly is not None and address.mostly.value.stride == t.size:

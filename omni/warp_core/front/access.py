@@ -253,6 +253,8 @@ def _component(cx: Context, node: ast.expr, count: int, what: str) -> int | Valu
 def _from_end(cx: Context, index: Value, count: Value, node: ast.AST) -> Value:
     """An index that counts from the end of `count` elements when it is negative."""
     b = cx.at(node)
+    if isinstance(index.type, Scalar) and index.type.bits < 32:  # there may be more elements than it counts to
+        index = b.op("cast", index, attr=I32)
     return b.op("from_end", index, b.op("cast", count, attr=index.type))
 
 
