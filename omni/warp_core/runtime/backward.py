@@ -95,6 +95,7 @@ class Recorded:
                     f"kernel `{self.kernel.name}`: an array of a recorded launch had a gradient, which was taken away "
                     "since; leave requires_grad and grad as they are until backward"
                 )
+        _refuse_late(self.kernel, self.arrays, len(self.active))
 
     def _is_other(self) -> bool:
         return facts(self.kernel, self.options).key != self.facts.key
@@ -138,13 +139,18 @@ class Inactive:
 
     def check(self) -> None:
         """Raise RuntimeError if gradients were asked for too late."""
-        if any(a.grad is not None for a in self.arrays):
-            raise RuntimeError(
-                f"kernel `{self.kernel.name}`: an array got requires_grad after the launch was recorded; set it before"
-            )
+        _refuse_late(self.kernel, self.arrays, 0)
 
     def backward(self) -> None:
         """Nothing flows through."""
+
+
+def _refuse_late(kernel: Kernel, arrays: Sequence[array], active: int) -> None:
+    """Refuse a launch of which more than that many arrays have gradients by now."""
+    if sum(a.grad is not None for a in arrays) > active:
+        raise RuntimeError(
+            f"kernel `{kernel.name}`: an array got requires_grad after the launch was recorded; set it before"
+        )
 
 
 def record(

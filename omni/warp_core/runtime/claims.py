@@ -1,15 +1,18 @@
 """Which gradient belongs to which memory.
 
 Arrays that show the same memory have one gradient. A view has that of its array; others find it by their address, as
-each array that gets a gradient lays claim to its memory. Start with `settle`, which a tape calls for what it records.
+each array that gets a gradient lays claim to its memory. Start with `settle`, which a tape calls for what it records,
+and `check`, which it calls before it goes backwards, as gradients may have been replaced meanwhile.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
 from .. import _native
+from . import memory
 from .views import Layout
 
 _order = count()
@@ -57,3 +60,30 @@ def settle(a: Any, name: str) -> None:
             f"{name}: another array that shows the same memory was given a gradient of its own later, so gradients of "
             "the two would not meet. Take views after the gradient was set"
         )
+
+
+def check(arrays: Iterable[Any]) -> None:
+    """Check that arrays of a tape share gradients where they share memory, and nowhere else.
+
+    Raises:
+        ValueError: the gradient of an array was replaced, but not that of another one that shows the same memory; or
+            arrays that do not have gradients that do.
+    """
+    active = list({id(a): a for a in arrays if a.grad is not None and a.size}.values())
+    for a in active:
+        settle(a, f"a recorded array of shape {a.shape}")
+    high, last = 0, None
+    for a in sorted(active, key=lambda a: a.grad._span[0]):
+        low, end = a.grad._span
+        if last is not None and low < high and _offset(a) != _offset(last) and memory.overlap(a.grad, last.grad):
+            raise ValueError(
+                f"recorded arrays of shapes {last.shape} and {a.shape} share a gradient, but not their elements, so "
+                "the gradients of the two would be mixed up: give each a gradient array of its own"
+            )
+        if last is None or end > high:
+            high, last = end, a
+
+
+def _offset(a: Any) -> int:
+    """How far the gradient of an array is from it."""
+    return a.grad._address - a._address

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import _native, config
 from ..lang.threads import USUAL_BLOCK
-from . import capture, everyday, memory, places, recording, seals, seeds, views
+from . import capture, claims, everyday, memory, places, recording, seals, seeds, views
 from .array import array
 from .backward import Inactive, Recorded, record
 from .cuts import Cut, Cuts
@@ -216,7 +216,8 @@ class Tape(Scopes):
             grads: gradients to set and start with, by array; instead of a loss, or besides it.
 
         Raises:
-            ValueError: `loss` is not one number, was not computed on the tape, or nothing was recorded.
+            ValueError: `loss` is not one number, was not computed on the tape, or nothing was recorded; or the
+                gradients of recorded arrays do not belong to the memory that these show.
             RuntimeError: the loss or an array of `grads` has no gradient; something recorded has no gradient any more,
                 as arrays or functions were changed in a way that the tape could not keep up with.
         """
@@ -277,6 +278,7 @@ class Tape(Scopes):
             raise
 
     def _check(self) -> None:
+        claims.check(a for step in self.launches for a in step.arrays)
         for step in self.launches:
             step.check()
         # Steps may read what others write when their turn comes.

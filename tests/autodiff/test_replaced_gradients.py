@@ -1,0 +1,95 @@
+"""Gradients that are replaced, shared or asked for late: the right numbers, or an error."""
+
+import pytest
+
+import omni.warp_core as wp
+
+
+@wp.kernel
+def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
+
+
+@wp.kernel
+def product(x: wp.array(dtype=float), m: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * m[i]
+
+
+def made(*numbers, requires_grad=True):
+    return wp.array(numbers, dtype=float, requires_grad=requires_grad)
+
+
+def replace(a):
+    a.grad = wp.zeros_like(a)
+
+
+@pytest.mark.parametrize("between", [True, False])
+@pytest.mark.parametrize("view", [lambda a: a[:], lambda a: a.reshape((2, 1)).flatten()])
+def test_a_gradient_that_is_replaced_is_not_that_of_views(between, view):
+    x, m, y = made(2.0, 3.0), made(0.0, 0.0), made(0.0, 0.0)
+    seen, tape = view(m), wp.Tape()
+    with tape:
+        wp.launch(square, dim=2, inputs=[x, seen])
+        if between:
+            replace(m)
+        wp.launch(square, dim=2, inputs=[m, y])
+    if not between:
+        replace(m)
+    with pytest.raises(ValueError, match="was given a gradient of its own later"):
+        tape.backward(grads={y: wp.ones_like(y)})
+    assert x.grad.list() == [0.0, 0.0]
+
+
+def test_a_gradient_that_is_replaced_of_an_array_that_only_views_of_were_recorded():
+    x, y = made(2.0), made(0.0)
+    with wp.Tape() as tape:
+        wp.launch(square, dim=1, inputs=[x[:], y])
+    replace(x)
+    with pytest.raises(ValueError, match="was given a gradient of its own later"):
+        tape.backward(y)
+
+
+def test_a_gradient_that_is_replaced_without_views_is_the_one_that_is_added_to():
+    x, y = made(2.0), made(0.0)
+    with wp.Tape() as tape:
+        wp.launch(square, dim=1, inputs=[x, y])
+    before = x.grad
+    replace(x)
+    tape.backward(y)
+    assert (before.list(), x.grad.list()) == ([0.0], [4.0])
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_arrays_that_share_a_gradient_are_refused(before):
+    x, m, y = made(2.0, 3.0), made(0.0, 0.0), made(0.0, 0.0)
+    if before:
+        x.grad = m.grad
+    with wp.Tape() as tape:
+        wp.launch(square, dim=2, inputs=[x, m])
+        wp.launch(product, dim=2, inputs=[x, m, y])
+    x.grad = m.grad
+    with pytest.raises(ValueError, match="share a gradient, but not their elements"):
+        tape.backward(grads={y: wp.ones_like(y)})
+
+
+def test_parts_of_one_gradient_for_arrays_of_their_own_are_fine():
+    x, m, y = made(2.0), made(5.0), made(0.0)
+    parts = wp.zeros(2, dtype=float)
+    x.grad, m.grad = parts[:1], parts[1:]
+    with wp.Tape() as tape:
+        wp.launch(product, dim=1, inputs=[x, m, y])
+    tape.backward(y)
+    assert parts.list() == [5.0, 2.0]
+
+
+def test_nothing_flows_through_what_had_no_gradient_when_it_was_recorded():
+    x, m, y = made(2.0), made(0.0), made(0.0)
+    with wp.Tape() as tape:
+        wp.launch(square, dim=1, inputs=[x, m])
+        m.requires_grad = False
+        wp.launch(product, dim=1, inputs=[x, m, y])
+    m.requires_grad = True
+    with pytest.raises(RuntimeError, match="`product`: an array got requires_grad after the launch"):
+        tape.backward(y)
