@@ -402,7 +402,7 @@ def test_code_for_other_arrays_keeps_constants(monkeypatch):
     with wp.Tape() as tape:
         wp.launch(kernel, dim=2, inputs=[pairs[:, 1], written[:, 1]])
     assert (out.list(), written.numpy().tolist()) == ([12, 18], [[12, 12], [12, 12]])
-    with pytest.raises(RuntimeError, match=r"`SHIFT` and `direction` and `factor` has changed since .* a derivative"):
+    with pytest.raises(RuntimeError, match=r"`SHIFT` and `direction` and `factor` have changed since .* a derivative"):
         tape.backward(grads={written: wp.ones((2, 2), dtype=float)})
     factor, direction = 2.0, wp.vec2(1.0, 3.0)
     monkeypatch.setitem(globals(), "SHIFT", 1.0)

@@ -27,7 +27,9 @@ from ..lang.values import to_leaves
 
 PACKAGE = __name__.rpartition(".front")[0]  # resolve has it too, but needs all of the front end
 _MISSING = object()
+_STATIC = "static"  # the name of what `wp.static` gives
 _LOCAL_TYPE = re.compile(r"^\s+[A-Za-z_]\w*\s*:\s*([^=\n]+)=", re.MULTILINE)
+_FUNCTION = re.compile(r" = function \w+$")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -48,7 +50,7 @@ def digest(kernel: Definition, positions: bool = False) -> str:
 
 def meaning(kernel: Definition) -> list[str]:
     """All that `digest` hashes, to compare with what it is later: see `changed_names`."""
-    writer = _Writer()
+    writer = _Writer(functions=True)
     writer.definition(kernel)
     return writer.parts
 
@@ -58,14 +60,16 @@ def changed_names(kernel: Definition, before: list[str], after: list[str]) -> li
 
     A meaning also has values of names that are the attributes of something else; these do not count.
     """
-    loaded = {
+    loaded = {_STATIC} | {
         i.argval
         for d in definitions(kernel)
         for i in dis.get_instructions(d.func)
         if i.opname.startswith(("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME"))
     }
-    changed = (line.partition(" = ")[0] for line in set(before) ^ set(after) if " = " in line)
-    return sorted({name for name in changed if name.partition(".")[0] in loaded})
+    changed = {line for line in set(before) ^ set(after) if line.partition(" = ")[0].partition(".")[0] in loaded}
+    values = {line for line in changed if not _FUNCTION.search(line)}  # a function has changed with what it uses
+    names = {line.partition(" = ")[0] for line in values or changed}
+    return sorted("wp.static(...)" if name == _STATIC else name for name in names)
 
 
 def definitions(kernel: Definition) -> list[Definition]:
@@ -113,10 +117,11 @@ def is_code(line: str) -> bool:
 class _Writer:
     """Collects the parts of the hash; each function and namespace once."""
 
-    def __init__(self, positions: bool = False) -> None:
+    def __init__(self, positions: bool = False, functions: bool = False) -> None:
         self.parts: list[str] = []
         self.definitions: list[Definition] = []
         self._positions = positions
+        self._functions = functions  # whether names are noted with the digests of the functions that they stand for
         self._seen: set[Any] = set()
 
     def definition(self, d: Definition) -> None:
@@ -176,7 +181,7 @@ class _Writer:
             for item in x:
                 self.value(name, item, names)
         elif isinstance(x, Function):
-            self.parts.append(f"{name} = function")
+            self.parts.append(f"{name} = function {digest(x)}" if self._functions else f"{name} = function")
             for f in x.overloads:
                 self.definition(f)
             for custom in x.customs:
@@ -251,7 +256,7 @@ class _Writer:
             except Exception as e:
                 self.parts.append(f"static {type(e).__name__}")
                 continue
-            self.value("static", found, ())
+            self.value(_STATIC, found, ())
 
 
 def _filled(cell: Any) -> bool:

@@ -13,13 +13,13 @@ from typing import Any
 from weakref import ref
 
 from ..front.digest import names_of
-from ..lang.kernel import Definition
+from ..lang.kernel import Definition, Function
 
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None))
 
 
 class Constants:
-    """The numbers, strings, vectors and the like that outer names of definitions have when this is made."""
+    """The numbers, strings, vectors, functions and the like that outer names of definitions have when this is made."""
 
     def __init__(self, definitions: Sequence[Definition]):
         self._held = [(ref(d), _constants(d.func)) for d in definitions]
@@ -27,7 +27,7 @@ class Constants:
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """A `with` block in which the definitions see these values again. The names themselves keep theirs."""
-        alive = [(d, values) for found, values in self._held if (d := found()) is not None]
+        alive = [(d, _alive(values)) for found, values in self._held if (d := found()) is not None]
         before = [(d, d.func) for d, _ in alive]
         try:
             for d, values in alive:
@@ -45,7 +45,14 @@ def _constants(func: Any) -> dict[str, Any]:
             found[name] = cell.cell_contents
         except ValueError:  # nothing yet
             continue
-    return {name: x for name, x in found.items() if isinstance(x, _PLAIN) or _is_number(x)}
+    functions = {name: ref(x) for name, x in found.items() if isinstance(x, Function)}  # which may hold the kernel
+    return functions | {name: x for name, x in found.items() if isinstance(x, _PLAIN) or _is_number(x)}
+
+
+def _alive(values: dict[str, Any]) -> dict[str, Any]:
+    """The values, without the functions that are gone."""
+    held = {name: x() if isinstance(x, ref) else x for name, x in values.items()}
+    return {name: x for name, x in held.items() if x is not None or values[name] is None}
 
 
 def _is_number(x: Any) -> bool:

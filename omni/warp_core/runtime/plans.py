@@ -212,7 +212,7 @@ def as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
     kernel must mean the same, or a derivative could be that of another one than the launch ran.
 
     Raises:
-        RuntimeError: constants have changed since, and a derivative is wanted, or what they are part of has changed.
+        RuntimeError: constants or functions have changed since, and a derivative is wanted or they cannot be put back.
     """
     with lock:
         yield from _as_at_first(kernel, options)
@@ -235,10 +235,10 @@ def _as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
             if digest.meaning(kernel) == first.parts:
                 yield
                 return
+    changed = " and ".join(f"`{name}`" for name in names) + (" has" if len(names) == 1 else " have")
     raise RuntimeError(
-        f"kernel `{kernel.name}`: {' and '.join(f'`{name}`' for name in names)} has changed since the kernel was "
-        f"launched first. Launches keep the value from then, {_DERIVED if is_derived else _OTHER_CODE}: "
-        "define the kernel anew, or pass the value as an argument"
+        f"kernel `{kernel.name}`: {changed} changed since the kernel was launched first. Launches keep the value from "
+        f"then, {_DERIVED if is_derived else _OTHER_CODE}: define the kernel anew, or pass the value as an argument"
     )
 
 
