@@ -611,3 +611,25 @@ def test_progress_is_shown_on_request(capfd):
     tape.backward(x)
     assert x.grad.list() == [0.5**8]
     assert capfd.readouterr().err
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_no_gradient_flows_through_steps_before_one_that_raised(anew):
+    def step(i):
+        wp.launch(scale, dim=1, inputs=[x, 2.0])
+        if i == 2:
+            raise KeyError(i)
+
+    x, y = active([1.0]), active([3.0])
+    with wp.Tape() as tape:
+        with contextlib.suppress(KeyError):
+            wp.checkpointed(step, 5, state=[x])
+        if anew:
+            wp.copy(x, y)
+        wp.launch(scale, dim=1, inputs=[x, 2.0])
+    if anew:
+        tape.backward(x)
+        assert (x.list(), y.grad.list()) == ([6.0], [2.0])
+    else:
+        with pytest.raises(RuntimeError, match="when one of its steps raised"):
+            tape.backward(x)

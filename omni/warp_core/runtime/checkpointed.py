@@ -18,7 +18,7 @@ from .array import array
 from .backward import as_array, follow
 from .cuts import Cut
 from .intervals import Intervals
-from .memory import span_of
+from .memory import any_set, span_of
 from .progress import Bar
 from .revolve import Action, advances, schedule
 from .snapshots import Piece, Snapshots
@@ -86,7 +86,12 @@ def checkpointed(
         return
     budget = next(b for b in (memory_budget, tape.memory_budget, DEFAULT_BUDGET) if b is not None)
     run = _Run(step, n, state, budget, progress)
-    ends = run.forward(tape)
+    try:
+        ends = run.forward(tape)
+    except BaseException:
+        if run.witness.outputs or not run.snapshots.same():  # as at the start, which is in the first slot
+            _end_gradients(tape, [*state, *run.witness.outputs])
+        raise
 
     def backward() -> None:
         tape.seals.suspended = True  # what steps overwrite again is restored
@@ -100,6 +105,19 @@ def checkpointed(
     if ends is not None:
         ends = ends._replace(gradients=tuple(a.grad for a in outputs if a.grad is not None))
     tape.record_step(backward, [*outputs, *run.witness.inputs], outputs, cut=ends)
+
+
+def _end_gradients(tape: Tape, written: Sequence[array]) -> None:
+    """Note that some steps have run and written to arrays, and that no gradient can flow back through these."""
+
+    def backward() -> None:
+        if any(a.grad is not None and any_set(a.grad) for a in written):
+            raise RuntimeError(
+                "the loss depends on what wp.checkpointed left when one of its steps raised: no gradient flows through "
+                "the steps before that. Set these arrays anew before you go on, or record on a new tape"
+            )
+
+    tape.record_step(backward, written, written)
 
 
 def _check(step: Any, n: Any, state: Any) -> None:
