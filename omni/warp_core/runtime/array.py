@@ -357,8 +357,8 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         if memory.overlap(self, value):
             raise ValueError("grad: shares memory with the array itself; give another array, such as wp.zeros_like(a)")
 
-    def _set_grad(self, value: array | None) -> None:
-        self._attach(value, None if value is None else claims.claim(self, value))
+    def _set_grad(self, value: array | None, fresh: bool = False) -> None:
+        self._attach(value, None if value is None else claims.claim(self, value, fresh))
 
     def _attach(self, value: array | None, claim: claims.Claim | None) -> None:
         """Set the gradient under a claim that there is already, or none."""
@@ -378,7 +378,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         elif self._grad is None and self._element is not None:
             grad = array(dtype=self.dtype, shape=self.shape, strides=self.strides, device=self.device)
             grad.zero_()
-            self._set_grad(grad)
+            self._set_grad(grad, fresh=True)
             recording.made_gradient(grad)
 
     # -- access -----------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from . import memory
 from .views import Layout
 
 _order = count()
+_usual = True  # whether no gradient was ever assigned or replaced, so that there is nothing to `check`
 
 
 class Claim(_native.GradientSpan):
@@ -27,8 +28,16 @@ class Claim(_native.GradientSpan):
         self.offset = gradient._address - a._address
 
 
-def claim(a: Any, gradient: Any) -> Claim | None:
-    """The claim of an array that gets a gradient. Nobody knows how long memory without an owner is there: no claim."""
+def claim(a: Any, gradient: Any, fresh: bool) -> Claim | None:
+    """The claim of an array that gets a gradient. Nobody knows how long memory without an owner is there: no claim.
+
+    Args:
+        a: the array.
+        gradient: its gradient.
+        fresh: whether this was made for it, so that no other array has it.
+    """
+    global _usual
+    _usual = _usual and fresh and not _native.gradients_in(*a._span)
     return Claim(a, gradient) if a.size and a.owner is not None else None
 
 
@@ -69,6 +78,8 @@ def check(arrays: Iterable[Any]) -> None:
         ValueError: the gradient of an array was replaced, but not that of another one that shows the same memory; or
             arrays that do not have gradients that do.
     """
+    if _usual:
+        return
     active = list({id(a): a for a in arrays if a.grad is not None and a.size}.values())
     for a in active:
         settle(a, f"a recorded array of shape {a.shape}")
