@@ -8,6 +8,7 @@ import pytest
 import omni.warp_core as wp
 from omni.warp_core.autodiff.adjoint import _prepare, adjoint_kernel
 from omni.warp_core.autodiff.owners import owned_stores
+from omni.warp_core.codegen.accumulation import accumulation
 from omni.warp_core.front.gradients import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.passes import pipeline
@@ -202,3 +203,33 @@ def test_additions_to_an_element_seen_many_times(n, deterministic, monkeypatch):
     x.zero_()
     wp.launch(counted_in_rows, (n, 3), inputs=[seen(x, (n, 3), (1, 1))])
     assert (x.numpy() == np.convolve(np.ones(n), np.ones(3))).all()
+
+
+@wp.kernel
+def counted_by_two(a: wp.array(dtype=wp.vec2), b: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    for j in range(500):
+        a[i] += wp.vec2(1.0)
+        out[i] = wp.atomic_add(b, (2 * j + i) % 64, 1.0)
+
+
+@wp.kernel
+def counted_in_integers(a: wp.array(dtype=wp.vec2i), b: wp.array(dtype=int)):
+    i = wp.tid()
+    a[i] += wp.vec2i(1)
+    wp.atomic_add(b, i % 64, 1)
+
+
+@pytest.mark.parametrize("kernel", [counted_by_two, counted_in_integers])
+def test_launches_compare_what_is_added_to_plainly_and_atomically(kernel):
+    facts = accumulation(pipeline.run(lower_kernel(kernel), pipeline.PassOptions(private="all")))
+    assert {at.param for at in facts.private} == {0, 1}
+
+
+def test_additions_to_vectors_and_to_their_numbers():
+    """The same memory as two arrays: an element of one is a thread's own, numbers of the other are added to by all."""
+    n = 3000
+    a, out = wp.zeros(n, dtype=wp.vec2), wp.zeros(n, dtype=float)
+    numbers = wp.array(ptr=a.ptr, shape=2 * n, dtype=float, device="cpu")
+    wp.launch(counted_by_two, n, inputs=[a, numbers, out])
+    assert numbers.numpy().sum(dtype=np.float64) == 3 * 500 * n

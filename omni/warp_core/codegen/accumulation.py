@@ -41,7 +41,8 @@ class Accumulation:
     operations: additions through the log, with their arrays. logged: those arrays, which are only added to. touched:
     all others. atomic: those of them that floats are changed atomically in. anywhere: floats are changed atomically in
     arrays not known. ordered: whether its results depend on the order of threads, its additions through the log aside.
-    private: arrays whose atomics became plain, as each element is that of one thread.
+    private: arrays whose atomics became plain, as each element is that of one thread, and, where there are any, those
+    that numbers of any type are still changed atomically in: a launch compares them all.
     """
 
     operations: dict[Operation, ArrayAt] = field(default_factory=dict)
@@ -65,6 +66,7 @@ class _Finder:
         self.own = local_arrays(function)
         self.used = {a for op in function.body.walk() for a in op.args}
         self.found = Accumulation()
+        self.changed: dict[ArrayAt, None] = {}  # arrays that are touched atomically
         self.everywhere = False  # an array of which is not known where it comes from
 
     def find(self, log: bool) -> Accumulation:
@@ -84,7 +86,9 @@ class _Finder:
                 self._touch(op, at)
         self.found.operations = apart
         self.found.logged = dict.fromkeys(apart.values())
-        self.found.private = {_at(self.position[p], 0, p.type, grad): None for p, grad in self.function.private}
+        if private := self.function.private:
+            own = {_at(self.position[p], 0, p.type, grad): None for p, grad in private}
+            self.found.private = own | self.changed
         return self.found
 
     def _is_sum(self, op: Operation) -> bool:
@@ -104,8 +108,10 @@ class _Finder:
             self.found.anywhere |= op.code == "atomic" and _is_float(op)
             return
         self.found.touched[at] = None
-        if op.code == "atomic" and _is_float(op):
-            self.found.atomic[at] = None
+        if op.code == "atomic":
+            self.changed[at] = None
+            if _is_float(op):
+                self.found.atomic[at] = None
 
     def _call(self, op: Operation) -> None:
         """A callee may do anything to the arrays it is given."""
