@@ -98,7 +98,7 @@ void bind_arrays(nb::module_& m) {
         .def_prop_ro(
             "_span",
             [](const PyArray& a) {
-                Range range = range_of(a.view, a.view.data, a.ndim, dtype(a.dtype).itemsize);
+                Range range = range_of(a);
                 return nb::make_tuple(range.low, range.high);
             },
             "The addresses that the elements cover, from the first to one past the last.")

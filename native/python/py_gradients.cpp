@@ -17,8 +17,6 @@ struct Beginning {
     Range range;
 };
 
-Range span_of(const PyArray& a) { return range_of(a.view, a.view.data, a.ndim, dtype(a.dtype).itemsize); }
-
 // Whether memory may be written as one piece, by nobody but this package, and has numbers in it only.
 bool is_plain(const PyArray* a) {
     return a && a->device == 0 && a->contiguous && a->size > 0 && !(a->flags & kReadOnly) &&
@@ -45,8 +43,7 @@ bool apart(std::vector<Beginning>& all) {
 }
 
 bool meets_any(const std::vector<Beginning>& all, Range range) {
-    return std::any_of(all.begin(), all.end(),
-                       [&](const Beginning& b) { return range.low < b.range.high && b.range.low < range.high; });
+    return std::any_of(all.begin(), all.end(), [&](const Beginning& b) { return b.range.meets(range); });
 }
 
 void give(const Beginning& b) {
@@ -78,7 +75,7 @@ nb::object begin_gradients(const nb::list& others, const nb::list& seeds) {
     auto add = [&](nb::handle object, nb::handle given) {
         const PyArray* gradient = as_array(object.ptr());
         if (!is_plain(gradient)) return false;
-        all.push_back({gradient, object, given, span_of(*gradient)});
+        all.push_back({gradient, object, given, range_of(*gradient)});
         return true;
     };
     for (nb::handle seed : seeds)
@@ -91,7 +88,7 @@ nb::object begin_gradients(const nb::list& others, const nb::list& seeds) {
         if (nb::isinstance<nb::bytes>(given)) continue;
         const PyArray* from = as_array(given.ptr());
         if (from && same(*from, *as_array(nb::object(seed[0]).ptr()))) continue;  // it is there already
-        if (!is_plain(from) || meets_any(all, span_of(*from))) return nb::none();
+        if (!is_plain(from) || meets_any(all, range_of(*from))) return nb::none();
     }
     nb::list set;
     for (const Beginning& b : all) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "py_memory.h"
-#include "warp_core/dtypes.h"
 #include "warp_core/fingerprint.h"
 
 namespace wc {
@@ -30,8 +29,6 @@ nb::object& where() {
     static nb::object& callback = *new nb::object(nb::none());
     return callback;
 }
-
-Range span_of(const PyArray& a) { return range_of(a.view, a.view.data, a.ndim, dtype(a.dtype).itemsize); }
 
 // Memory that a recorded step has used.
 struct Seal {
@@ -88,7 +85,7 @@ class Seals {
     nb::object use(const nb::list& arrays, const nb::object& place) {
         size_t number = 0;
         for (nb::handle object : arrays) {
-            for (auto at = first(span_of(array(object))); reaches(at, span_of(array(object))); ++at) {
+            for (auto at = first(range_of(array(object))); reaches(at, range_of(array(object))); ++at) {
                 Seal& seal = at->second;
                 seal.verify();
                 if (seal.state != Seal::kIntact)
@@ -103,7 +100,7 @@ class Seals {
     // The tape has recorded a write to arrays, be it that they are `changed` or that native code has told of it.
     void wrote(const nb::list& arrays, bool changed) {
         for (nb::handle object : arrays) {
-            Range range = span_of(array(object));
+            Range range = range_of(array(object));
             for (auto at = first(range); reaches(at, range); ++at) {
                 Seal& seal = at->second;
                 if (seal.state == Seal::kWritten || (changed && seal.state == Seal::kIntact && seal.open))
@@ -115,7 +112,7 @@ class Seals {
     // What was there does not matter any more: an array is overwritten as a whole. False if others show some of it,
     // too.
     bool renew(nb::handle object) {
-        Range range = span_of(array(object));
+        Range range = range_of(array(object));
         for (auto at = first(range); reaches(at, range); ++at)
             if (at->second.range.low < range.low || range.high < at->second.range.high) return false;
         for (auto at = first(range); reaches(at, range); ++at) at->second.settle();
@@ -162,7 +159,7 @@ class Seals {
     }
 
     void note(const PyArray& a, const nb::object& place) {
-        Range range = span_of(a);
+        Range range = range_of(a);
         if (range.empty()) return;
         auto at = first(range);
         if (reaches(at, range) && at->second.range.low <= range.low && range.high <= at->second.range.high) {

@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "warp_core/dtypes.h"
-
 namespace wc {
 
 SpanSet watched;
@@ -74,10 +72,10 @@ bool everyday(const nb::list& arrays) {
     for (nb::handle object : arrays) {
         PyArray* a = as_array(object.ptr());
         if (!a) throw nb::type_error("expected arrays");
-        Range range = range_of(a->view, a->view.data, a->ndim, dtype(a->dtype).itemsize);
+        Range range = range_of(*a);
         if (range.empty()) return false;
         for (Range other : ranges)
-            if (range.low < other.high && other.low < range.high) return false;
+            if (range.meets(other)) return false;
         ranges.push_back(range);
         std::vector<void*> found = gradients.find(range);
         if (found.empty()) continue;
@@ -120,7 +118,7 @@ void before_write(Range range) {
 }
 
 void before_write(const Array& array) {
-    if (watching()) before_write(range_of(array.view, array.view.data, array.ndim, dtype(array.dtype).itemsize));
+    if (watching()) before_write(range_of(array));
 }
 
 void before_any_write() {

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdlib>
 
+#include "warp_core/dtypes.h"
+
 namespace wc {
 
 Range range_of(const wc_array& array, const void* data, int ndim, int64_t itemsize) {
@@ -16,6 +18,10 @@ Range range_of(const wc_array& array, const void* data, int ndim, int64_t itemsi
     }
     auto base = reinterpret_cast<uintptr_t>(data);
     return {base + static_cast<uintptr_t>(low), base + static_cast<uintptr_t>(high)};
+}
+
+Range range_of(const Array& array) {
+    return range_of(array.view, array.view.data, array.ndim, dtype(array.dtype).itemsize);
 }
 
 bool meets_itself(const wc_array& array, int ndim, int64_t itemsize) {

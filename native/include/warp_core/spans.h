@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "warp_core/abi.h"
+#include "warp_core/array.h"
 
 namespace wc {
 
@@ -15,10 +16,12 @@ namespace wc {
 struct Range {
     uintptr_t low = 0, high = 0;
     bool empty() const { return low >= high; }
+    bool meets(const Range& other) const { return low < other.high && other.low < high; }
 };
 
 // The bytes that an array of `ndim` dimensions covers, beginning at `data`, which is that of `array` or its gradient.
 Range range_of(const wc_array& array, const void* data, int ndim, int64_t itemsize);
+Range range_of(const Array& array);
 
 // Whether elements of an array may share memory with each other, as those of stride 0.
 bool meets_itself(const wc_array& array, int ndim, int64_t itemsize);
