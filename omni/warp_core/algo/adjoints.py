@@ -14,9 +14,8 @@ from ..runtime import recording
 from ..runtime.array import array
 from ..runtime.dtypes import element
 from ..runtime.kept import Kept
-from ..runtime.memory import overlap
 from ..runtime.sums import add, add_product, taken
-from ..runtime.views import Layout
+from ..runtime.views import Layout, overlap
 from .arguments import element_type, scalar_of
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ..lang.structs import spell
 from ..lang.types import F32, F64, I32, I64, U32, U64, Packed, Scalar, Type
 from ..runtime.array import array
-from ..runtime.memory import overlap
+from ..runtime.views import overlap
 
 INTEGERS = (I32, U32, I64, U64)
 NUMBERS = (*INTEGERS, F32, F64)

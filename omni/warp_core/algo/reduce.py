@@ -11,7 +11,7 @@ from .. import _native
 from ..runtime import capture, recording
 from ..runtime.array import array
 from ..runtime.dtypes import Element, element
-from ..runtime.memory import overlap
+from ..runtime.views import overlap
 from . import adjoints
 from .arguments import (
     NUMBERS,

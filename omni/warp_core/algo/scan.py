@@ -11,7 +11,8 @@ from ..lang.types import I32
 from ..runtime import capture, recording
 from ..runtime.array import array
 from ..runtime.create import empty_like
-from ..runtime.memory import copy, overlap
+from ..runtime.memory import copy
+from ..runtime.views import overlap
 from . import adjoints
 from .arguments import (
     INTEGERS,

@@ -9,8 +9,7 @@ from ..runtime.array import array
 from ..runtime.backward import Recorded, arrays_in
 from ..runtime.create import clone
 from ..runtime.launch import launch
-from ..runtime.memory import overlap
-from ..runtime.views import identity
+from ..runtime.views import identity, overlap
 from .components import is_differentiable
 from .targets import Pair, Target
 

@@ -22,7 +22,7 @@ from ..lang.indexed import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.scalars import uint64
 from ..lang.types import Array, Struct, Type, indexed_array
-from . import capture, claims, gpu_plans, memory, plans, seals
+from . import capture, claims, gpu_plans, plans, seals, views
 from .array import array
 from .create import zeros
 from .cuts import Cut, Cuts
@@ -351,7 +351,7 @@ def _as_kept(value: Any, kept: Kept) -> Any:
 
 def _share(kernel: Kernel, arrays: Sequence[array]) -> bool:
     """Whether some of the arrays share memory."""
-    pairs = [(a, b) for a, b in combinations(arrays, 2) if memory.overlap(a, b)]
+    pairs = [(a, b) for a, b in combinations(arrays, 2) if views.overlap(a, b)]
     if any(a.dtype is not b.dtype for a, b in pairs):
         raise ValueError(
             f"kernel `{kernel.name}`: arrays of different element types share memory, so a tape cannot follow the "

@@ -18,11 +18,12 @@ from .array import array
 from .backward import as_array, follow
 from .cuts import Cut
 from .intervals import Intervals
-from .memory import any_set, span_of
+from .memory import any_set
 from .progress import Bar
 from .revolve import Action, advances, schedule
 from .snapshots import Piece, Snapshots
 from .tape import Tape
+from .views import span_of
 from .witness import Fingerprint, Use, Witness
 
 __all__ = ["checkpointed"]

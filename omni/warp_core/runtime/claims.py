@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 from .. import _native
-from . import memory
+from . import views
 from .views import Layout
 
 _order = count()
@@ -86,7 +86,7 @@ def check(arrays: Iterable[Any]) -> None:
     high, last = 0, None
     for a in sorted(active, key=lambda a: a.grad._span[0]):
         low, end = a.grad._span
-        if last is not None and low < high and _offset(a) != _offset(last) and memory.overlap(a.grad, last.grad):
+        if last is not None and low < high and _offset(a) != _offset(last) and views.overlap(a.grad, last.grad):
             raise ValueError(
                 f"recorded arrays of shapes {last.shape} and {a.shape} share a gradient, but not their elements, so "
                 "the gradients of the two would be mixed up: give each a gradient array of its own"

@@ -131,7 +131,7 @@ class Cuts:
     def overwritten(self, a: array) -> None:
         """Note that the elements of an array have got values that depend on nothing."""
         if self._made and a.is_contiguous:
-            self._made.remove(memory.span_of(a))
+            self._made.remove(views.span_of(a))
 
     def __bool__(self) -> bool:
         """Whether there is an array without a gradient that hands on what was made of arrays with one."""
@@ -144,11 +144,11 @@ class Cuts:
     def _found(self, a: array) -> Made | None:
         if not self._made or a.grad is not None or a._constant:
             return None
-        return self._made.meeting(memory.span_of(a))
+        return self._made.meeting(views.span_of(a))
 
     def _add(self, a: array, made: Made) -> None:
         if a.grad is None and _can_carry(a):
-            self._made.add(memory.span_of(a), made)
+            self._made.add(views.span_of(a), made)
 
 
 def _can_carry(a: array) -> bool:

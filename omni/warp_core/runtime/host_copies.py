@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from .. import _native
 from ..lang.structs import StructValue
-from . import capture, gpu_memory, memory
+from . import capture, gpu_memory, memory, views
 from .device import CPU
 from .indexed import indexedarray
 
@@ -29,9 +29,9 @@ class HostCopies:
             for a in _arrays(x):
                 _check(a, f"kernel `{name}`: argument `{param}`", device)
                 found.append(a)
-        self._copies: list[tuple[memory.Span, Any, bytes, Any]] = []
+        self._copies: list[tuple[views.Span, Any, bytes, Any]] = []
         for where in {a.device for a in found}:
-            for (low, high), _ in memory.groups([a for a in found if a.device is where]):
+            for (low, high), _ in views.groups([a for a in found if a.device is where]):
                 kept = gpu_memory.read(where, low, high - low)
                 buffer = _native.Buffer(high - low)
                 memory.write_host(buffer.ptr, kept)

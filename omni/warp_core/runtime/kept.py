@@ -18,11 +18,11 @@ from typing import Any
 from weakref import ref
 
 from .. import _native
-from . import capture, memory, places, recording
+from . import capture, memory, places, recording, views
 from .array import array
 from .device import CPU, Device
-from .memory import Span
 from .places import Place
+from .views import Span
 
 
 class Keeper:
@@ -175,7 +175,7 @@ class Kept:
             self._held = [keeper.hold(a._span, (a,)) for a in arrays]
         else:
             keeper = getattr(recording.tape(), "keeper", None) or Keeper()
-            self._held = [keeper.hold(span, group) for span, group in memory.groups(arrays)]
+            self._held = [keeper.hold(span, group) for span, group in views.groups(arrays)]
         self._copies: Sequence[Any] = ()
         self._keeper = keeper
         user = ref(self)
@@ -189,7 +189,7 @@ class Kept:
 
     def loss(self, held: Held) -> str:
         """What to tell of memory that has been overwritten where there was no budget for a copy."""
-        inside = [n for a, n in zip(self._arrays, self._names) if memory.meet(memory.span_of(a), (held.low, held.high))]
+        inside = [n for a, n in zip(self._arrays, self._names) if views.meet(views.span_of(a), (held.low, held.high))]
         what = " and ".join(dict.fromkeys(f"`{name}`" for name in inside)) or "an array that it reads"
         keeper = self._keeper
         return (
@@ -219,7 +219,7 @@ class Kept:
 
     def view(self, a: array) -> array:
         """`a` as it was, with the gradient that it has now. It may be `a` itself, so it is not to be written."""
-        low, _ = memory.span_of(a)
+        low, _ = views.span_of(a)
         for i, held in enumerate(self._held):
             if held.low <= low < held.high:
                 if held.lost:

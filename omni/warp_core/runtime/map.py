@@ -26,7 +26,7 @@ from ..lang.plain import PlainFunction
 from ..lang.registry import Builtin, Intrinsic
 from ..lang.threads import USUAL_BLOCK
 from ..lang.types import BOOL, F32, I32, Array, Scalar, Type, element, indexed, indexed_array
-from . import memory
+from . import views
 from .array import array
 from .device import Device, get_device
 from .dtypes import Element
@@ -318,7 +318,7 @@ def _broadcast(shapes: tuple[Shape, ...]) -> tuple[Shape, tuple[tuple[bool, ...]
 def _apart(x: Any, outputs: Sequence[Any]) -> Any:
     """An input, or a copy of it where a thread could write an element of it before another one reads it."""
     for out in outputs:
-        if x is out or not memory.overlap(_plain(x), _plain(out)):
+        if x is out or not views.overlap(_plain(x), _plain(out)):
             continue
         if isinstance(x, indexedarray):
             return indexedarray(_plain(x)._copied(), x.indices[: x.ndim])

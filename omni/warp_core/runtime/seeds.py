@@ -111,7 +111,7 @@ def _begin(written: Sequence[array], seeds: Sequence[Seed]) -> list[tuple[array,
 def _apart(gradients: Sequence[array], seeds: Sequence[Seed]) -> tuple[list[Seed], list[Seed]]:
     """Seeds that share memory with something, and those that do not."""
     count = Counter(views.identity(seed.gradient) for seed in seeds)
-    shown = memory.groups([*gradients, *(seed.given for seed in seeds if isinstance(seed.given, array))])
+    shown = views.groups([*gradients, *(seed.given for seed in seeds if isinstance(seed.given, array))])
     alone = {views.identity(group[0]) for _, group in shown if len(group) == 1}
     found: tuple[list[Seed], list[Seed]] = [], []
     for seed in seeds:

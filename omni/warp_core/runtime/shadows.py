@@ -15,7 +15,7 @@ from ..lang.types import Array, Struct
 from . import backward, recording, views
 from .array import array
 from .indexed import indexedarray
-from .memory import meet, span_of
+from .views import meet, span_of
 
 
 class _Block(NamedTuple):

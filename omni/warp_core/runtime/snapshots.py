@@ -11,7 +11,8 @@ import numpy as np
 
 from .device import Device
 from .gpu_memory import Allocation
-from .memory import Span, copy_bytes, merged, same_bytes
+from .memory import copy_bytes, same_bytes
+from .views import Span, merged
 
 Piece = tuple[Span, Device]  # a span of memory, and where it is
 

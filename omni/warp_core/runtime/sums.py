@@ -14,6 +14,7 @@ from .. import _native
 from ..lang.types import BF16, Struct, Type, element
 from . import capture
 from .dtypes import bfloat16_bits, bfloat16_numbers
+from .views import overlap
 
 
 def add(sums: Any, more: Any) -> None:
@@ -28,18 +29,13 @@ def hand_on(gradient: Any, to: Any) -> None:
     """Clear a gradient, and add what it was to another, if there is one; the two may overlap."""
     if to is None:
         gradient.zero_()
-    elif gradient.device is not to.device or _meet(gradient, to):
+    elif gradient.device is not to.device or overlap(gradient, to):
         given = gradient._copied()
         gradient.zero_()
         add(to, given)
     else:
         add(to, gradient)
         gradient.zero_()
-
-
-def _meet(a: Any, b: Any) -> bool:
-    (low, high), (other_low, other_high) = a._span, b._span
-    return bool(low < other_high and other_low < high)
 
 
 def _add(sums: Any, more: Any) -> None:

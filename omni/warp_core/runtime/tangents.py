@@ -21,9 +21,9 @@ from .array import array
 from .device import Device, get_device
 from .generic import instance_for
 from .launch import _check_kernel, _sequence, launch
-from .memory import copy, merged, overlap, span_of
+from .memory import copy
 from .shadows import Shadows, arrays_in, pairs, tangent_value
-from .views import identity
+from .views import identity, merged, overlap, span_of
 
 _facts: WeakKeyDictionary[Kernel, TangentFacts] = WeakKeyDictionary()
 on_redefinition.append(_facts.clear)

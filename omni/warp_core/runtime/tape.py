@@ -232,7 +232,7 @@ class Tape(Scopes):
         self._check()
         self.keeper.join()
         written = [a for step in self.launches for a in step.written()]
-        if loss is not None and not any(memory.overlap(loss, a) for a in written):
+        if loss is not None and not any(views.overlap(loss, a) for a in written):
             raise ValueError(
                 "loss: nothing that is recorded on this tape writes it; compute it inside `with tape:`, and pass the "
                 "array that the launch wrote"

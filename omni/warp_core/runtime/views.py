@@ -1,4 +1,7 @@
-"""The arithmetic of views: which shape, strides and byte offset an index, reshape or transpose gives."""
+"""The arithmetic of views: which shape, strides and byte offset an index, reshape or transpose gives.
+
+And where arrays lie: the addresses from their first to their last elements, and which of them meet.
+"""
 
 from __future__ import annotations
 
@@ -142,3 +145,49 @@ def transpose(layout: Layout, axes: Any = None) -> Layout:
     if sorted(order) != list(range(ndim)):
         raise ValueError(f"axes: expected a permutation of {tuple(range(ndim))}, got {order}")
     return Layout(tuple(layout.shape[i] for i in order), tuple(layout.strides[i] for i in order), layout.offset)
+
+
+# -- where arrays lie -------------------------------------------------------------------------------------------------
+
+Span = tuple[int, int]
+
+
+def span_of(a: Any) -> Span:
+    """The addresses that the elements of an array cover, from the first to one past the last; (0, 0) without any."""
+    found: Span = a._span
+    return found
+
+
+def meet(a: Span, b: Span) -> bool:
+    """Whether two spans have addresses in common."""
+    return a[0] < b[1] and b[0] < a[1]
+
+
+def overlap(a: Any, b: Any) -> bool:
+    """Whether the memory from the first to the last element of the two meets."""
+    return meet(span_of(a), span_of(b))
+
+
+def merged(spans: Sequence[Span]) -> list[Span]:
+    """Spans with those that overlap made one."""
+    out: list[Span] = []
+    for low, high in sorted(s for s in spans if s[0] < s[1]):
+        if out and low < out[-1][1]:
+            out[-1] = out[-1][0], max(high, out[-1][1])
+        else:
+            out.append((low, high))
+    return out
+
+
+def groups(arrays: Sequence[Any]) -> list[tuple[Span, list[Any]]]:
+    """Arrays that share memory together, with the span of each group; without those that have no elements."""
+    if len(arrays) == 1 and arrays[0].size:
+        return [(span_of(arrays[0]), list(arrays))]
+    out: list[tuple[Span, list[Any]]] = []
+    for span, a in sorted(((span_of(a), a) for a in arrays if a.size), key=lambda pair: pair[0]):
+        if out and meet(out[-1][0], span):
+            (low, high), group = out[-1]
+            out[-1] = (low, max(high, span[1])), [*group, a]
+        else:
+            out.append((span, [a]))
+    return out

@@ -20,7 +20,8 @@ from .array import array
 from .backward import arrays_in, as_array
 from .device import Device
 from .intervals import Intervals, Span
-from .memory import memory_at, span_of
+from .memory import memory_at
+from .views import span_of
 
 PLAIN = 4096  # so many launches are remembered at most
 _known: weakref.WeakKeyDictionary[Kernel, Any] = weakref.WeakKeyDictionary()

@@ -9,7 +9,8 @@ from ...lang.values import python_type
 from ...runtime.array import array
 from ...runtime.create import empty_like
 from ...runtime.map import Mapping
-from ...runtime.memory import copy, overlap
+from ...runtime.memory import copy
+from ...runtime.views import overlap
 from ..arguments import scalar_of
 from .arrays import numbers
 

@@ -15,8 +15,7 @@ from ...compiler import effects
 from ...lang.kernel import Kernel
 from ..array import array
 from ..backward import Inactive, Recorded, arrays_in
-from ..memory import meet, span_of
-from ..views import identity
+from ..views import identity, meet, span_of
 from .repeats import Group, Loop, loops, tree
 
 
