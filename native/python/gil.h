@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 
@@ -57,7 +58,7 @@ class MayWait {
     static constexpr int64_t kWaitNs = 100'000;
 
     uint32_t calls_ = 0;
-    bool waits_ = false;
+    std::atomic<bool> waits_ = false;  // written without the GIL
 };
 
 }  // namespace wc
