@@ -40,9 +40,11 @@ class Facts(NamedTuple):
     notes: tuple[Type, ...]
     key: str
     moved: list[bool]  # for each parameter, whether the adjoint reads its arrays
+    epoch: int  # when this was found
 
 
 _facts: WeakKeyDictionary[Kernel, dict[plans.Options, Facts]] = WeakKeyDictionary()
+_epoch = 0  # counts definitions that may have changed functions which kernels call
 
 
 @dataclass(slots=True)
@@ -57,7 +59,7 @@ class Recorded:
     facts: Facts
     active: list[array]  # those with gradients
     arrays: list[array]  # all of them
-    outputs: list[array]  # those that the launch may have written
+    written: list[array]  # those that the launch may have written
     block_dim: int
     device: Device = CPU
     cut: Cut | None = None  # a gradient that ends here
@@ -72,9 +74,10 @@ class Recorded:
         """Keep what the adjoint reads of what the launch, which has just run, left."""
         self.left = _keep(self.kernel, self.args, self.facts, AFTER, self.kept.place)
 
-    def written(self) -> list[array]:
-        """The arrays that the launch may have written."""
-        return self.outputs
+    @property
+    def outputs(self) -> list[array]:
+        """The arrays that the step has written."""
+        return self.written
 
     def forward_options(self) -> plans.Options:
         """The options that the launch itself runs with."""
@@ -82,15 +85,15 @@ class Recorded:
 
     def check(self) -> None:
         """Raise RuntimeError if the launch has no right gradient any more."""
-        if facts(self.kernel, self.options) is not self.facts and self._is_other():
+        if self.facts.epoch != _epoch and self._is_other():
             raise RuntimeError(
                 f"kernel `{self.kernel.name}`: a function that it calls has been defined anew since the launch was "
                 "recorded, so its gradient would be that of another function; record the launch again"
             )
-        if self.device.is_cuda and self.options.deterministic:
+        if self.options.deterministic and self.device.is_cuda:
             plans.plan_for(self.kernel, self.options)  # raises where the order of threads matters
         for a in self.active:
-            if a.grad is None:
+            if a._grad is None:
                 raise RuntimeError(
                     f"kernel `{self.kernel.name}`: an array of a recorded launch had a gradient, which was taken away "
                     "since; leave requires_grad and grad as they are until backward"
@@ -131,10 +134,7 @@ class Inactive:
     active: tuple[array, ...] = ()
     cut = None
 
-    def written(self) -> list[array]:
-        """None that matters."""
-        return []
-
+    written: tuple[array, ...] = ()  # none that matters
     outputs: tuple[array, ...] = ()
 
     def check(self) -> None:
@@ -147,7 +147,7 @@ class Inactive:
 
 def _refuse_late(kernel: Kernel, arrays: Sequence[array], active: int) -> None:
     """Refuse a launch of which more than that many arrays have gradients by now."""
-    if sum(a.grad is not None for a in arrays) > active:
+    if len([a for a in arrays if a._grad is not None]) > active:
         raise RuntimeError(
             f"kernel `{kernel.name}`: an array got requires_grad after the launch was recorded; set it before"
         )
@@ -194,7 +194,7 @@ def record(
     cut = follow(tape.cuts, kernel, dim, held, place, device, block_dim)
     step = Recorded(kernel, dim, held, options, kept, known, active, arrays, [], block_dim, device, cut)
     written = plans.plan_for(kernel, step.forward_options()).written
-    step.outputs = [a for value, may in zip(held, written) if may for a in arrays_in(value)]
+    step.written = [a for value, may in zip(held, written) if may for a in arrays_in(value)]
     return step
 
 
@@ -368,8 +368,14 @@ def facts(kernel: Kernel, options: plans.Options) -> Facts:
             request = plans.request(kernel, options, 0)
             ready = plans.cached(kernel, options)
             found = (ready.artifact.reads, ready.artifact.replays, ()) if ready is not None else adjoint_facts(request)
-            known[options] = Facts(*found, request.key(), [bool(read) for read in found[0]])
+            known[options] = Facts(*found, request.key(), [bool(read) for read in found[0]], _epoch)
     return known[options]
 
 
-on_redefinition.append(_facts.clear)
+def _forget() -> None:
+    global _epoch
+    _epoch += 1
+    _facts.clear()
+
+
+on_redefinition.append(_forget)

@@ -49,6 +49,8 @@ def gpu() -> Any:
 
 def innermost() -> Any:
     """What work of this thread goes into: a graph, or a part of one that is done on a condition; None if it is done."""
+    if not _capturing:
+        return None
     return current() if current() is not None else getattr(gpu(), "scope", None)
 
 

@@ -23,7 +23,7 @@ class Seed(NamedTuple):
     given: array | bytes
 
 
-def given(loss: array | None, grads: dict[array, array]) -> list[Seed]:
+def given(loss: array | None, grads: dict[array, array] | None) -> list[Seed]:
     """What `Tape.backward` is given, whose errors this raises."""
     if loss is None and not grads:
         raise ValueError("loss: give the array of the loss, or gradients to start with (grads={array: gradient})")
@@ -37,7 +37,7 @@ def _loss(loss: Any) -> Seed:
         raise TypeError(f"loss: expected the array of one element that a recorded launch wrote, got {kind}")
     if loss.size != 1:
         raise ValueError(f"loss: expected an array of one element, got {loss.shape}; sum it up, or use grads=")
-    gradient, one = loss.grad, _ones.get(loss.dtype_id)
+    gradient, one = loss._grad, _ones.get(loss.dtype_id)
     if gradient is None or one is None:
         if not isinstance(loss._require_element().type, Scalar):
             raise ValueError(

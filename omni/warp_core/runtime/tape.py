@@ -35,6 +35,7 @@ class Step(NamedTuple):
     known: list[array] | None = None
     cut: Cut | None = None  # a gradient that ends here
 
+    @property
     def written(self) -> list[array]:
         """The arrays that the step may have written."""
         return self.arrays if self.known is None else self.known
@@ -194,7 +195,7 @@ class Tape(Scopes):
     def _seal(self, step: Step, place: Place, own: bool, covers: bool) -> None:
         """Note what a step that is no launch does to memory with gradients."""
         active = [a for a in step.arrays if a.grad is not None]
-        written = [a for a in step.written() if a.grad is not None]
+        written = [a for a in step.written if a.grad is not None]
         self.seals.wrote(written, own)
         seals.use(
             self.seals,
@@ -228,17 +229,17 @@ class Tape(Scopes):
             raise RuntimeError(
                 f"the tape has recorded {_where(self._graph)}, and cannot go backwards elsewhere: {_ALL}"
             )
-        given = seeds.given(loss, grads or {})
+        given = seeds.given(loss, grads)
         self._check()
         self.keeper.join()
-        written = [a for step in self.launches for a in step.written()]
-        if loss is not None and not any(views.overlap(loss, a) for a in written):
+        written = [a for step in self.launches for a in step.written]
+        if loss is not None and not [a for a in written if a is loss or views.overlap(a, loss)]:
             raise ValueError(
                 "loss: nothing that is recorded on this tape writes it; compute it inside `with tape:`, and pass the "
                 "array that the launch wrote"
             )
         with recording.Paused():
-            if config.cut_gradients == "ignore" or all(step.cut is None for step in self.launches):
+            if config.cut_gradients == "ignore" or not [step for step in self.launches if step.cut is not None]:
                 self._propagate(written, given)
             else:
                 with self._looking_for_cuts() as look:
@@ -246,11 +247,14 @@ class Tape(Scopes):
 
     def _propagate(self, written: Sequence[array], given: Sequence[Seed], *before: Callable[[Any], None]) -> None:
         """Go backwards from gradients that are given; `before` are called before the turn of each step."""
-        aside = seeds.begin([a.grad for a in written if a.grad is not None], given)
+        aside = seeds.begin([a._grad for a in written if a._grad is not None], given)
         try:
-            retained = _Retained()
-            self._run_backwards(retained.note, *before)
-            retained.give_back()
+            if [a for a in written if a.retain_grad]:
+                retained = _Retained()
+                self._run_backwards(retained.note, *before)
+                retained.give_back()
+            else:
+                self._run_backwards(*before)
         finally:
             for gradient, was in aside:
                 add(gradient, was)
@@ -282,7 +286,7 @@ class Tape(Scopes):
         for step in self.launches:
             step.check()
         # Steps may read what others write when their turn comes.
-        _native.before_writes([a.grad for step in self.launches for a in step.arrays if a.grad is not None])
+        _native.before_writes([a._grad for step in self.launches for a in step.arrays if a._grad is not None])
         self.keeper.check()
 
     def _run_backwards(self, *before: Callable[[Any], None]) -> None:
