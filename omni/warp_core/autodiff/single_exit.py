@@ -234,17 +234,18 @@ class _SingleExit(Rewriter):
     def _counted_loop(self, op: Operation) -> Outcome:
         """A `for` that can be left: a loop over the number of the iteration."""
         low, high, step, *init = self.args(op)
-        count, zero = trip_count(self.b, low, high, step), self.b.const(0, low.type)
+        count = trip_count(self.b, low, high, step)
+        zero = self.b.const(0, count.type)
         region, leave = op.regions[0], self._code(op, "break")
         carried = [v.type for v in init]
-        k, *values = self.b.push([low.type, *carried], ["k", *(p.name for p in region.params[1:])])
+        k, *values = self.b.push([count.type, *carried], ["k", *(p.name for p in region.params[1:])])
 
         def iteration() -> Outcome:
             self.values.update(zip(region.params, [index_at(self.b, low, step, k), *values]))
             return self._joined(self._region(region.ops, carried), self._code(op, "continue"))
 
         codes = {NORMAL, leave, *self._leaving(region.ops)} - {self._code(op, "continue")}
-        inside = self.b.op("lt", k, count)
+        inside = self.b.op("ne", k, count)  # of more iterations than the type of `count` has numbers, too
         outcome = self._either(inside, iteration, lambda: Outcome(leave, {leave: values}), codes, carried)
         following = self.b.op("add", k, self.b.const(1, k.type))
         gives = {**outcome.gives, NORMAL: [following, *outcome.gives[NORMAL]]}

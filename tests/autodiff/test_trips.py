@@ -1,0 +1,87 @@
+"""Gradients of loops over integers of every type, against the same loops in Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+D = wp.array(dtype=wp.float64)
+SIGNED = (wp.int8, wp.int16, wp.int32, wp.int64)
+UNSIGNED = (wp.uint8, wp.uint16, wp.uint32, wp.uint64)
+STEP = 1e-6
+SPAN = 3
+
+
+def _kernel(t, leaves: bool):
+    @wp.kernel
+    def counted(x: D, low: int, high: int, step: int, last: int, y: D):
+        i = wp.tid()
+        s = x[i]
+        for j in range(t(low), t(high), t(step)):
+            s = s * x[int(j) & 1] + wp.sin(x[i])
+            if wp.static(leaves) and int(j) == last:
+                break
+        y[i] = s
+
+    return counted
+
+
+def _judge(x, indices, last):
+    s = x.copy()
+    for j in indices:
+        s = s * x[j & 1] + np.sin(x)
+        if j == last:
+            break
+    return s
+
+
+def _differences(f, x):
+    return sum((f(x + STEP * e) - f(x - STEP * e)) / (2 * STEP) * e for e in np.eye(SPAN))
+
+
+CASES = [(t, 2, 9, 3) for t in (*SIGNED, *UNSIGNED)] + [
+    *((t, 4, -5, -2) for t in SIGNED),
+    *((t, 5, 5, 1) for t in UNSIGNED),
+    (wp.int8, -128, 127, 1),
+    (wp.int8, 127, -128, -1),
+    (wp.uint8, 0, 255, 1),
+    (wp.uint8, 3, 255, 84),
+    (wp.int32, -(2**31), 2**31 - 1, 2**30),
+]
+
+
+@pytest.mark.parametrize("last", [None, 2], ids=["whole", "left"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0].__name__}-{case[1]}-{case[2]}-{case[3]}")
+def test_ranges_of_all_integers(case, last):
+    t, low, high, step = case
+    start = np.array([0.5, 0.6, 0.4])
+    x = wp.array(start, dtype=wp.float64, requires_grad=True)
+    y = wp.zeros(SPAN, dtype=wp.float64, requires_grad=True)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(_kernel(t, last is not None), SPAN, inputs=[x, low, high, step, last or 0, y])
+    tape.backward(grads={y: wp.ones(SPAN, dtype=wp.float64)})
+    indices = range(low, high, step)
+    assert np.allclose(y.numpy(), _judge(start, indices, last))
+    expected = _differences(lambda at: _judge(at, indices, last).sum(), start)
+    assert np.allclose(x.grad.numpy(), expected, rtol=1e-7, atol=1e-8)
+
+
+def test_a_loop_over_more_numbers_than_its_type_counts_can_be_left():
+    @wp.kernel
+    def search(x: D, low: int, high: int, y: D):
+        s = wp.float64(1.0)
+        for j in range(low, high):
+            s = s * x[0]
+            if j >= low + 2:
+                break
+        y[0] = s
+
+    x, y = (wp.array([3.0], dtype=wp.float64, requires_grad=True) for _ in range(2))
+    tape = wp.Tape()
+    with tape:
+        wp.launch(search, 1, inputs=[x, -(2**31), 2**31 - 1, y])
+    tape.backward(y)
+    assert (y.list(), x.grad.list()) == ([27.0], [27.0])
