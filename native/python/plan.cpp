@@ -87,7 +87,8 @@ bool no_signal() {
     return fine;
 }
 
-int64_t whole_grains(int64_t threads) { return (threads + kGrain - 1) / kGrain * kGrain; }
+// At least one, also where a single thread logs more than a chunk is meant to.
+int64_t whole_grains(int64_t threads) { return std::max<int64_t>(1, (threads + kGrain - 1) / kGrain) * kGrain; }
 
 int64_t chunk_size(int64_t threads, double ns_per_thread) {
     bool known = ns_per_thread > 0;

@@ -116,6 +116,20 @@ def test_neighbours(threads: int) -> None:
     np.testing.assert_array_equal(out.numpy(), np.append(x, 0) - np.append(0, x))
 
 
+@wp.kernel
+def scatter_often(to: wp.array(dtype=int), n: int, out: wp.array(dtype=float)):
+    i = wp.tid()
+    for k in range(n):
+        wp.atomic_add(out, to[(i + k) % len(to)], 1.0)
+
+
+def test_a_thread_that_adds_more_than_a_chunk_should(threads: int) -> None:
+    to, out = wp.array(np.random.default_rng(5).permutation(64), dtype=int), wp.zeros(64, dtype=float)
+    for _ in range(3):  # the first launch finds out how much a thread adds
+        wp.launch(scatter_often, dim=37, inputs=[to, 64_000, out])
+    assert out.list() == [3 * 37 * 1000.0] * 64
+
+
 def test_half_precision(threads: int) -> None:
     x, to = np.ones(N, np.float16), np.arange(N, dtype=np.int32) % 1000
     out = wp.zeros(1000, dtype=wp.float16)
