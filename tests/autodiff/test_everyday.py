@@ -254,16 +254,49 @@ def test_generic_kernels(quick):
     assert [x.grad.list() for x, _ in pairs] == [[6.0, 6.0]] * 4
 
 
-def test_checkpointed_steps_go_the_long_way(quick):
-    x, k = active([0.3]), active([0.5])
+def test_checkpointed_steps_are_quick(quick):
+    x, k, y = active([0.3]), active([0.5]), active([0.0])
 
     def step(i):
         wp.launch(in_place, 1, inputs=[x, k])
 
-    with wp.Tape():
-        step(0)
+    def gradients(run):
+        wp.copy(x, wp.array([0.3], dtype=float))
+        tape = wp.Tape()
+        with tape:
+            run()
+            square(x, y=y)
+        x.grad.zero_(), k.grad.zero_()
+        tape.backward(y)
+        return k.grad.list()
+
+    wanted = gradients(lambda: [step(i) for i in range(5)])
+    known = len(quick)
+    assert gradients(lambda: wp.checkpointed(step, 5, state=[x])) == wanted
+    assert len(quick) == known + 5 + 5 + 1  # forward, on tapes of their own, and what follows
+
+
+@pytest.mark.parametrize("at", ["forward", "backward"])
+def test_quick_launches_are_watched(quick, at):
+    x, k, helper, y = active([0.3]), active([0.5]), active([0.1]), active([0.0])
+    runs = []
+
+    def step(i):
+        runs.append(i)
+        wp.launch(in_place, 1, inputs=[x, helper if at == "forward" else k])
+        wp.launch(scaled, 1, inputs=[x, 1.0 if len(runs) < 5 else 2.0], outputs=[helper])
+
+    tape = wp.Tape()
+    with tape:
+        wp.launch(in_place, 1, inputs=[x, k])
+        square(x, y=y)
         known = len(quick)
+        if at == "forward":  # a step reads what another one wrote
+            with pytest.raises(RuntimeError, match="not in `state`"):
+                wp.checkpointed(step, 4, state=[x])
+            return
         wp.checkpointed(step, 4, state=[x])
-        assert len(quick) == known
-        step(5)
-    assert len(quick) == known + 1
+        square(x, y=y)
+    assert len(quick) == known + 9
+    with pytest.raises(RuntimeError, match="must depend on nothing but its number"):
+        tape.backward(y)

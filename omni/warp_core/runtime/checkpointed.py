@@ -143,18 +143,18 @@ class _Watched(recording.Silent):
     """Records nothing of the steps, but sees whether gradients end in them."""
 
     def __init__(self, tape: Tape):
-        self.seals, self._cuts = tape.seals, tape.cuts
+        self.seals, self.cuts = tape.seals, tape.cuts
         self.ends: Cut | None = None
 
     def record_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> None:
         """Look at a launch."""
         held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
-        self.ends = follow(self._cuts, kernel, dim, held, places.here(), device, block_dim) or self.ends
+        self.ends = follow(self.cuts, kernel, dim, held, places.here(), device, block_dim) or self.ends
 
     def follow(self, out: array, inputs: Any, covers: bool) -> None:
         """Look at another step."""
         place = places.here()
-        self.ends = self._cuts.step(place.called, inputs, out, covers, place) or self.ends
+        self.ends = self.cuts.step(place.called, inputs, out, covers, place) or self.ends
 
 
 class _Run:
@@ -216,7 +216,7 @@ class _Run:
             next(actions)
             self.snapshots.restore(0)
         end, start, fingerprint = self.last, self._room(), Fingerprint()
-        with Bar("back", total, self.progress) as bar:
+        with recording.Instead(recording.SILENT), Bar("back", total, self.progress) as bar:
             for action in actions:
                 if action.kind != "reverse":
                     self._perform(action, bar)
@@ -244,9 +244,8 @@ class _Run:
                 self.step(i)
                 bar.advance()
         else:
-            with recording.Instead(recording.SILENT):
-                for i in range(action.first, action.last):
-                    self.step(i)
+            for i in range(action.first, action.last):
+                self.step(i)
             bar.advance(action.last - action.first)
 
     def _reverse(self, i: int, fingerprint: Fingerprint) -> None:

@@ -17,7 +17,7 @@ from ..lang.kernel import Kernel
 from ..lang.types import Array, Struct, indexed_array
 from . import capture, places, plans, recording, views
 from .array import array
-from .backward import Facts, Recorded
+from .backward import Facts, Inactive, Recorded
 from .kept import Kept
 
 _PLAIN = (float, int, bool, type(None))
@@ -78,7 +78,7 @@ def remember(step: Recorded) -> None:
     )
 
 
-def taping(recipe: Recipe, dim: Any, args: list[Any]) -> Recorded | None:
+def taping(recipe: Recipe, dim: Any, args: list[Any]) -> Recorded | Inactive | None:
     """Record a launch that is about to run; None if it is not like the one that the recipe is from."""
     tape = recording.tape()
     if tape is None or tape.cuts or not _fits(recipe, args):
@@ -86,6 +86,9 @@ def taping(recipe: Recipe, dim: Any, args: list[Any]) -> Recorded | None:
     arrays = [args[i] for i in recipe.arrays]
     if not _native.everyday(arrays):
         return None
+    if not tape.records:  # it looks for gradients that end, and none does here
+        recording.launched(recipe.kernel, dim, args)
+        return Inactive(recipe.kernel, arrays)
     active = [a for a in arrays if a._grad is not None]
     place = places.here("launch")
     if not active or any(map(views.meets_itself, active)) or tape.seals.use(active, place) is not None:
@@ -103,6 +106,7 @@ def taping(recipe: Recipe, dim: Any, args: list[Any]) -> Recorded | None:
         [args[i] for i in recipe.written],
         recipe.block_dim,
     )
+    recording.launched(recipe.kernel, dim, args)
     tape.launches.append(step)
     tape.notes.append(place)
     return step
@@ -125,22 +129,23 @@ def _fits(recipe: Recipe, args: list[Any]) -> bool:
     return all(args[i]._grad is not None for i in recipe.results)
 
 
-def taped(step: Recorded) -> None:
+def taped(step: Recorded | Inactive) -> None:
     """Note that a launch has run."""
-    recording.tape().seals.wrote(step.active, True)
+    if step.active:
+        recording.tape().seals.wrote(step.active, True)
 
 
-def failed(step: Recorded) -> None:
+def failed(step: Recorded | Inactive) -> None:
     """Forget a launch that did not run."""
     tape = recording.tape()
-    if tape.launches and tape.launches[-1] is step:
-        tape.cut(len(tape.launches) - 1)
+    if tape.length() and tape.launches[-1] is step:
+        tape.cut(tape.length() - 1)
 
 
 def _attach(_: object = None) -> None:
-    """Let native code ask here where all that records launches is a tape."""
+    """Let native code ask here where launches are recorded or watched."""
     usual = not config.print_launches and config.mode != "interpret"
-    if usual and recording.only_a_tape() and not capture.active():
+    if usual and recording.unfollowed() and not capture.active():
         _native.set_taping(taping, taped, failed)
     else:
         _native.set_taping(None, None, None)

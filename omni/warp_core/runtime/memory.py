@@ -318,6 +318,8 @@ def copy_bytes(to: int, from_: int, nbytes: int, device: Any, keep: Any = None) 
         _keep(keep)
         _native.before_write(to, to + nbytes)
         gpu_memory.copy(to, device, from_, device, nbytes)
+    elif capture.current() is None:
+        _native.copy(to, from_, nbytes)
     else:
         _native.before_write(to, to + nbytes)
         capture.call(_native.copy, to, from_, nbytes, label=f"copy {nbytes} bytes", writes=(), keep=keep)

@@ -50,9 +50,9 @@ def active() -> bool:
     return bool(_witnesses or _followers or (_active and _active[0].records))
 
 
-def only_a_tape() -> bool:
-    """Whether a tape records, and nothing else must know of launches."""
-    return not (_witnesses or _followers) and bool(_active and _active[0].records)
+def unfollowed() -> bool:
+    """Whether something must know of launches, and no tangents are computed."""
+    return bool(_active) and active() and not _followers
 
 
 def begin(recording: Any) -> None:
