@@ -8,7 +8,7 @@ from omni.warp_core.codegen.target import x86
 from omni.warp_core.codegen.width import preferred_lanes
 from omni.warp_core.ir.builder import Builder
 from omni.warp_core.ir.nodes import Function, Value
-from omni.warp_core.lang.types import F32, Array
+from omni.warp_core.lang.types import F32, I32, Array
 
 _TARGET = x86("avx512")
 
@@ -41,3 +41,36 @@ def _chains(count: int, length: int) -> Function:
 )
 def test_lanes(count, length, lanes):
     assert preferred_lanes(_chains(count, length), _TARGET) == lanes
+
+
+def _sums(count: int, kind: str) -> Function:
+    """`count` values that are alive together, four of which are added to an element."""
+    fn = Function("sums", [Value(Array(F32), name="x"), Value(Array(I32), name="k"), Value(Array(F32))], is_kernel=True)
+    x, k, out = fn.params
+    b = Builder(fn)
+    i = b.op("tid", attr=(0, 1))
+    values = [b.op("load", x, b.op("add", i, b.i32(k)), attr=()) for k in range(count)]
+    at = {
+        "of the launch": b.i32(0),
+        "of all lanes": b.op("load", k, b.i32(0), attr=()),
+        "of each lane": b.op("load", k, i, attr=()),
+    }[kind]
+    for v in values:
+        b.op("store", x, i, b.op("mul", v, v), attr=())
+    for v in values[:4]:
+        b.op("atomic", out, at, v, attr=("add", ()))
+    b.terminate("return")
+    return fn
+
+
+@pytest.mark.parametrize(
+    ("count", "kind", "lanes"),
+    [
+        (20, "of all lanes", 32),  # spilling costs less than bringing together twice
+        (20, "of each lane", 16),
+        (20, "of the launch", 16),  # brought together once, at the end
+        (30, "of all lanes", 16),
+    ],
+)
+def test_lanes_that_add_to_one_element(count, kind, lanes):
+    assert preferred_lanes(_sums(count, kind), _TARGET) == lanes

@@ -3,22 +3,26 @@
 One register of lanes is the rule. Kernels that compute in long dependent chains (polynomials, iterations that lanes
 leave at different times) but hold few values at a time run on two registers: two chains in flight hide each other's
 latency. What decides is how many varying values are alive at once, for past the register file the second group only
-makes spills. Kernels with local arrays run on one register, or on fewer lanes where the arrays are large.
+makes spills. Those are worth it where all lanes add to one element, which costs as much for many lanes as for few.
+Kernels with local arrays run on one register, or on fewer lanes where the arrays are large.
 """
 
 from __future__ import annotations
 
-from ..ir.nodes import Function, Region, Value
-from ..ir.ops import ELEMENTWISE
+from ..ir.nodes import Function, Operation, Region, Value
+from ..ir.ops import ELEMENTWISE, index_count
 from ..ir.printer import reachable
-from ..ir.uniformity import analyze
+from ..ir.uniformity import Facts, analyze
+from .atomics import REDUCIBLE
 from .memory import memory_leaves
 from .target import Target
+from .totals import gathered
 
 _LARGE = 300  # operations; beyond it the wider code takes too long to compile
 _SMALL = 16  # arithmetic operations; below it there is nothing to overlap
 _STACK = 1 << 18  # bytes for the local arrays of one group of lanes
 _SPARE = 6  # registers left for masks' operands, constants and addresses
+_REDUCED = 6  # values on the stack that cost less than a number that all lanes add to one element
 
 
 def affordable_lanes(fn: Function, lanes: int) -> int:
@@ -39,7 +43,8 @@ def preferred_lanes(fn: Function, target: Target) -> int:
     iterates = any(op.code in ("for", "loop") for op in facts.masked)
     if not iterates and sum(op.code in ELEMENTWISE for op in ops) < _SMALL:
         return target.lanes
-    return 2 * target.lanes if _fits_twice(fn, facts.varying, target) else target.lanes
+    spilled = _REDUCED * sum(_reduced_numbers(op, facts) for op in set(ops) - gathered(fn))
+    return 2 * target.lanes if _fits_twice(fn, facts.varying, target, spilled) else target.lanes
 
 
 def local_bytes(fn: Function) -> int:
@@ -55,11 +60,19 @@ def _fitting_lanes(memory: int, target: Target) -> int:
     return lanes if lanes * memory <= _STACK else 1
 
 
-def _fits_twice(fn: Function, varying: set[Value], target: Target) -> bool:
-    """Whether two groups of lanes find room in the registers, in `fn` and in what it often calls."""
+def _reduced_numbers(op: Operation, facts: Facts) -> int:
+    """How many numbers an operation brings together of all lanes."""
+    if op.code != "atomic" or op.attr[0] not in REDUCIBLE or op.result in facts.used:
+        return 0
+    indices = op.args[1 : 1 + index_count(op.args[0].type, op.attr[1])]
+    return 0 if facts.varying.intersection(indices) else len(memory_leaves(op.args[-1].type))
+
+
+def _fits_twice(fn: Function, varying: set[Value], target: Target, spilled: int = 0) -> bool:
+    """Whether two groups of lanes fit into the registers, but for some values, in `fn` and in what it often calls."""
     ops = list(fn.body.walk())
     registers = 32 if target.vector_bits == 512 else 16
-    if len(ops) > _LARGE or 2 * _Pressure(varying).peak(fn.body) > registers - _SPARE:
+    if len(ops) > _LARGE or 2 * _Pressure(varying).peak(fn.body) > registers - _SPARE + spilled:
         return False
     callees = {op.attr for op in ops if op.code == "call" and not op.attr.is_cold}
     for callee in callees:
