@@ -113,7 +113,7 @@ def test_assert():
     a = np.array([1, 20, 3], np.int32)
     e = fail(asserted, 3, a)
     assert isinstance(e, AssertionError)
-    assert (e.kind, e.thread, e.line) == ("assert", (1,), line_of("asserted"))
+    assert (e.kind, e.thread, e.line, e.values) == ("assert", (1,), line_of("asserted"), (20,))  # no constants
     assert a.tolist() == [2, 20, 4]  # the failing thread left at the assert
 
 

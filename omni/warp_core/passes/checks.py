@@ -6,10 +6,11 @@ function. Out: a new function in which these report by `fail` and leave:
 * bounds: an index, also of a component, that is negative or too large;
 * division: an integer division or remainder by zero;
 * nan: an operation, or the call of a library function, that gives NaN though no operand is NaN;
-* assert: an assert that does not hold.
+* assert: an assert that does not hold; what it compares is worth showing.
 
 Device functions get one more result that says whether they ran to their end; callers leave when it is false. Library
-functions are left alone and count as single operations. The message of a `fail` names its operands {0}, {1}, ….
+functions are left alone and count as single operations. The message of a `fail` names its operands {0}, {1}, …, but for
+that of an assert, which is the user's.
 
 In kernels that work in blocks of threads a `fail` ends the block: nothing runs behind it, and nobody waits for a thread
 that has left.
@@ -21,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Operation, Region, Value
-from ..ir.ops import slice_parts
+from ..ir.ops import COMPARISONS, slice_parts
 from ..lang.generics import spell
 from ..lang.types import BOOL, U32, U64, Packed, Scalar, Type, element, members
 
@@ -97,7 +98,8 @@ class _Checker(Rewriter):
 
     def visit_assert(self, op: Operation) -> None:
         (cond,) = self.args(op)
-        self._require(cond, "assert", op.attr, ())
+        compared = cond.op.args if cond.op is not None and cond.op.code in COMPARISONS else ()
+        self._require(cond, "assert", op.attr, self._shown([a for a in compared if not a.is_const]))
 
     # -- bounds -------------------------------------------------------------------------------------------------
 

@@ -33,7 +33,8 @@ class KernelError(RuntimeError):
 
     def _report(self, site: Site, text: str) -> str:
         index = self.thread[0] if len(self.thread) == 1 else self.thread
-        lines = [f"kernel `{self.kernel}`, thread {index}: {fill(site.message, self.values)}"]
+        what = site.message if site.kind == "assert" else fill(site.message, self.values)  # an assert's is the user's
+        lines = [f"kernel `{self.kernel}`, thread {index}: {what}"]
         if site.line:
             lines.append(f"  --> {shown_file(site.file)}:{site.line}")
             text = (text or linecache.getline(site.file, site.line)).rstrip("\n")
