@@ -63,8 +63,27 @@ def test_time_between_events(gpu):
     wp.record_event(start)
     wp.record_event(end)
     assert 0.0 <= wp.get_event_elapsed_time(start, end) < 1000.0
-    with pytest.raises(RuntimeError, match="cuEventElapsedTime"):
+    with pytest.raises(RuntimeError, match="end_event: the event notes no time; make it with enable_timing=True"):
         wp.get_event_elapsed_time(start, wp.record_event())
+    theirs = wp.Event(gpu, cuda_event=end.cuda_event)
+    assert 0.0 <= wp.get_event_elapsed_time(start, theirs) < 1000.0
+
+
+def test_what_is_no_stream_or_event_is_named(gpu):
+    stream = wp.Stream(gpu)
+    events = (wp.record_event, wp.wait_event, wp.synchronize_event, stream.record_event, stream.wait_event)
+    for call in events:
+        with pytest.raises(TypeError, match=r"event: expected a wp\.Event, got int"):
+            call(5)
+    for call in (wp.wait_stream, stream.wait_stream):
+        with pytest.raises(TypeError, match=r"other_stream: expected a wp\.Stream, got int"):
+            call(5)
+    with pytest.raises(TypeError, match=r"start_event: expected a wp\.Event, got int"):
+        wp.get_event_elapsed_time(5, 6)
+    with pytest.raises(TypeError, match="cuda_stream: expected the handle as an integer, got str"):
+        wp.Stream(gpu, cuda_stream="0x10")
+    with wp.ScopedDevice("cpu"), pytest.raises(RuntimeError, match=r"name a GPU by .with wp\.ScopedDevice"):
+        wp.wait_stream(stream)
 
 
 def test_the_cpu_has_no_streams():

@@ -55,7 +55,7 @@ class Stream:
     def __init__(self, device: DeviceLike = None, priority: int = 0, cuda_stream: int | None = None):
         self.device = _gpu(device, "streams")
         if cuda_stream is not None:
-            self.cuda_stream = int(cuda_stream)
+            self.cuda_stream = _handle("cuda_stream", cuda_stream)
             return
         if priority not in (0, -1):
             raise ValueError(f"priority: expected 0 or -1, got {priority!r}")
@@ -84,6 +84,7 @@ class Stream:
     def record_event(self, event: Event | None = None) -> Event:
         """Let an event happen when the work given so far has been done; makes one if none is given."""
         event = Event(self.device) if event is None else event
+        _require_event("event", event)
         if event.device is not self.device:
             raise RuntimeError(f"an event of {event.device} cannot be recorded on a stream of {self.device}")
         driver.record_event(self.device.context, event.cuda_event, self.cuda_stream)
@@ -91,10 +92,12 @@ class Stream:
 
     def wait_event(self, event: Event) -> None:
         """Let what follows on this stream wait for an event, of any device."""
+        _require_event("event", event)
         driver.stream_wait(self.device.context, self.cuda_stream, event.cuda_event)
 
     def wait_stream(self, other_stream: Stream, event: Event | None = None) -> None:
         """Let what follows on this stream wait for what was given to another so far."""
+        require_stream("other_stream", other_stream)
         self.wait_event(other_stream.record_event(event))
 
     def __cuda_stream__(self) -> tuple[int, int]:
@@ -105,10 +108,25 @@ class Stream:
         return f"Stream({self.device}, {self.cuda_stream:#x})"
 
 
+def _require(name: str, value: Any, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name}: expected a wp.{kind.__name__}, got {type(value).__name__}")
+
+
 def require_stream(name: str, value: Any) -> None:
     """Raise TypeError if an argument is no stream."""
-    if not isinstance(value, Stream):
-        raise TypeError(f"{name}: expected a wp.Stream, got {type(value).__name__}")
+    _require(name, value, Stream)
+
+
+def _require_event(name: str, value: Any) -> None:
+    _require(name, value, Event)
+
+
+def _handle(name: str, value: Any) -> int:
+    """The handle of a stream or event of another library."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name}: expected the handle as an integer, got {type(value).__name__}")
+    return value.__index__()
 
 
 class Event:
@@ -125,9 +143,9 @@ class Event:
 
     def __init__(self, device: DeviceLike = None, cuda_event: int | None = None, enable_timing: bool = False):
         self.device = _gpu(device, "events")
-        self.enable_timing = enable_timing
+        self.enable_timing = enable_timing or cuda_event is not None  # of others' events the driver knows
         if cuda_event is not None:
-            self.cuda_event = int(cuda_event)
+            self.cuda_event = _handle("cuda_event", cuda_event)
             return
         context = self.device.context
         self.cuda_event = driver.create_event(context, enable_timing)
@@ -211,7 +229,10 @@ def record_event(event: Event | None = None) -> Event:
     ...     with wp.ScopedDevice(gpu):
     ...         wp.synchronize_event(wp.record_event())
     """
-    return get_stream(None if event is None else event.device).record_event(event)
+    if event is None:
+        return get_stream().record_event()
+    _require_event("event", event)
+    return get_stream(event.device).record_event(event)
 
 
 def wait_event(event: Event) -> None:
@@ -224,7 +245,8 @@ def wait_event(event: Event) -> None:
     ...     with wp.ScopedDevice(gpu):
     ...         wp.wait_event(wp.Stream().record_event())
     """
-    get_stream().wait_event(event)
+    _require_event("event", event)
+    _waiting("wp.wait_event").wait_event(event)
 
 
 def wait_stream(other_stream: Stream, event: Event | None = None) -> None:
@@ -238,7 +260,19 @@ def wait_stream(other_stream: Stream, event: Event | None = None) -> None:
     ...     with wp.ScopedDevice(gpu):
     ...         wp.wait_stream(wp.Stream())
     """
-    get_stream().wait_stream(other_stream, event)
+    require_stream("other_stream", other_stream)
+    _waiting("wp.wait_stream").wait_stream(other_stream, event)
+
+
+def _waiting(call: str) -> Stream:
+    """The current stream of the current device, which is to wait for something."""
+    device = get_device()
+    if not device.is_cuda:
+        raise RuntimeError(
+            f"{call} lets the current stream of the current device wait, and {device} has none: name a GPU by "
+            "`with wp.ScopedDevice(...)`, or let the program wait by wp.synchronize_stream or wp.synchronize_event"
+        )
+    return device.stream
 
 
 def get_event_elapsed_time(start_event: Event, end_event: Event, synchronize: bool = True) -> float:
@@ -258,6 +292,10 @@ def get_event_elapsed_time(start_event: Event, end_event: Event, synchronize: bo
     ...     gpu.stream.record_event(end)
     ...     assert wp.get_event_elapsed_time(start, end) >= 0.0
     """
+    for name, event in (("start_event", start_event), ("end_event", end_event)):
+        _require_event(name, event)
+        if not event.enable_timing:
+            raise RuntimeError(f"{name}: the event notes no time; make it with enable_timing=True")
     if synchronize:
         synchronize_event(end_event)
     return driver.elapsed(start_event.device.context, start_event.cuda_event, end_event.cuda_event)
@@ -322,4 +360,5 @@ def synchronize_event(event: Event | None = None) -> None:
     """
     capture.refuse("wp.synchronize_event()")
     if event is not None:
+        _require_event("event", event)
         driver.synchronize_event(event.device.context, event.cuda_event)
