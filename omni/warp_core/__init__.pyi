@@ -332,15 +332,18 @@ def kernel(func: Callable[..., Any]) -> Kernel:
     Args:
         func: the function; absent when options are given.
         **options: `lanes`, the SIMD lanes to compile for, up to 32 (1 where threads diverge so much that lanes do not
-            pay); `enable_backward`, whether gradients may be asked for; `module`, `launch_bounds`, `module_options`
-            and `grid_stride` are accepted for programs that set them, without effect.
+            pay); `enable_backward`, whether gradients may be asked for; `module_options`, as for
+            `wp.set_module_options`, for this kernel alone. For GPUs: `launch_bounds`, the most threads that a block of
+            a launch has, or a pair of that and how many blocks are to fit into a multiprocessor at least;
+            `cuda_max_registers`, how many registers a thread may take, 16 to 255. `module` and `grid_stride` are
+            accepted for programs that set them, without effect.
 
     Returns:
         The `Kernel`.
 
     Raises:
-        TypeError: an option that does not exist, or `lanes` that are no integer.
-        ValueError: less than 1 lane or more than 32.
+        TypeError: an option that does not exist, or is no integer where it must be one.
+        ValueError: less than 1 lane or more than 32; bounds or registers that no GPU has.
 
     >>> @wp.kernel
     ... def double(x: wp.array(dtype=float)):

@@ -28,8 +28,8 @@ class Option(NamedTuple):
     doc: str
 
 
-def _one_of(*choices: str) -> Callable[[Any], str]:
-    def check(value: Any) -> str:
+def _one_of(*choices: str | None) -> Callable[[Any], str | None]:
+    def check(value: Any) -> str | None:
         if value not in choices:
             raise ValueError(f"one of {', '.join(map(repr, choices))}")
         return value
@@ -143,6 +143,18 @@ OPTIONS: dict[str, Option] = {
         _bool,
         "Wait for every launch on a GPU, so that an error of the device is raised by the launch that made it.",
     ),
+    "lineinfo": Option(
+        False,
+        _bool,
+        "Whether code for GPUs says which line of Python each instruction belongs to, for profilers. It is no slower.",
+    ),
+    "cuda_output": Option(
+        None,
+        _one_of(None, "ptx", "cubin"),
+        "'cubin': NVIDIA's assembler makes machine code for the GPU at hand when a kernel is compiled, if it is found; "
+        "the cache keeps it, and the driver has to be as new as the assembler. Else the driver makes it of PTX when a "
+        "process loads the kernel, or takes it from its own cache.",
+    ),
     "deterministic": Option(
         False,
         _grade,
@@ -173,11 +185,11 @@ OPTIONS: dict[str, Option] = {
 # Options of other tools in this field that choose how their compiler or CUDA driver does its work. Programs set them;
 # nothing here depends on them, so any value is taken.
 _ELSEWHERE = """
-compile_time_trace cpu_compiler_flags cuda_arch_suffix cuda_output default_grid_stride deterministic_debug
+compile_time_trace cpu_compiler_flags cuda_arch_suffix default_grid_stride deterministic_debug
 deterministic_max_records enable_cpu_blocks enable_graph_capture_module_load_by_default
 enable_mathdx_fft enable_mathdx_gemm enable_mathdx_solver enable_mempools_at_init enable_tiles_in_stack_memory
 enable_vector_component_overwrites fast_math launch_array_access_mode legacy_cpu_linker legacy_scalar_return_types
-line_directives lineinfo llvm_cuda load_module_max_workers max_unroll optimization_level ptx_target_arch track_memory
+line_directives llvm_cuda load_module_max_workers max_unroll optimization_level ptx_target_arch track_memory
 use_precompiled_headers
 """
 OPTIONS |= {name: Option(None, _anything, "Accepted; has no effect.") for name in _ELSEWHERE.split()}

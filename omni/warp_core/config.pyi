@@ -40,6 +40,10 @@ verify_fp: bool
 """Raise when a kernel makes a NaN of numbers; runs kernels in debug mode."""
 verify_cuda: Any
 """Wait for every launch on a GPU, so that an error of the device is raised by the launch that made it."""
+lineinfo: Any
+"""Whether code for GPUs says which line of Python each instruction belongs to, for profilers. It is no slower."""
+cuda_output: Any
+"""'cubin': NVIDIA's assembler makes machine code for the GPU at hand when a kernel is compiled, if it is found; the cache keeps it, and the driver has to be as new as the assembler. Else the driver makes it of PTX when a process loads the kernel, or takes it from its own cache."""
 deterministic: bool
 """Whether launches give the same bits in every run and with any number of threads, also where they add floats atomically or use what an atomic found in memory. The latter then run on one thread of the CPU; on GPUs both raise."""
 enable_backward: bool
@@ -61,8 +65,6 @@ compile_time_trace: Any
 cpu_compiler_flags: Any
 """Accepted; has no effect."""
 cuda_arch_suffix: Any
-"""Accepted; has no effect."""
-cuda_output: Any
 """Accepted; has no effect."""
 default_grid_stride: Any
 """Accepted; has no effect."""
@@ -95,8 +97,6 @@ legacy_cpu_linker: Any
 legacy_scalar_return_types: Any
 """Accepted; has no effect."""
 line_directives: Any
-"""Accepted; has no effect."""
-lineinfo: Any
 """Accepted; has no effect."""
 llvm_cuda: Any
 """Accepted; has no effect."""

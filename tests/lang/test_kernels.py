@@ -530,3 +530,19 @@ def test_threads_may_lower_at_once():
 def test_lanes_are_checked_where_they_are_given(lanes, error):
     with pytest.raises(error, match="lanes: expected"):
         wp.kernel(lanes=lanes)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"launch_bounds": 0}, ValueError, "launch_bounds: expected 1 to 1024, got 0"),
+        ({"launch_bounds": (64, 2, 1)}, TypeError, "launch_bounds: expected the threads of a block, or a pair"),
+        ({"launch_bounds": "64"}, TypeError, "launch_bounds: expected the threads of a block, or a pair"),
+        ({"launch_bounds": (64, 2.0)}, TypeError, r"launch_bounds: expected an integer, got 2\.0"),
+        ({"cuda_max_registers": 8}, ValueError, "cuda_max_registers: expected 16 to 255, got 8"),
+        ({"launch_bound": 64}, TypeError, "no option 'launch_bound'; did you mean 'launch_bounds'"),
+    ],
+)
+def test_options_for_gpus_are_checked_where_they_are_given(options, error, text):
+    with pytest.raises(error, match=text):
+        wp.kernel(**options)

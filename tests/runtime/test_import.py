@@ -55,8 +55,8 @@ assert x.list() == [2.0] * 3
 """
 # What a launch of a kernel that is in the cache takes: names and data types, hashes of kernels, arrays and devices.
 LAUNCHES = {
-    "lang": """annotations arrays classes components custom errors generics hashes indexed inference kernel prim
-        registry scalars semantics source stack structs texts threads types values""",
+    "lang": """annotations arrays classes components custom errors generics hashes indexed inference kernel
+        kernel_options prim registry scalars semantics source stack structs texts threads types values""",
     "lib": "index scalars",
     "ir": "nodes",
     "front": "digest notices",

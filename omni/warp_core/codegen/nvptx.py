@@ -62,7 +62,8 @@ def emit_cuda(fn: Function, target: Target, options: EmitOptions, gpu: GpuOption
     shared.emit_callee = emit_call
     kernel = _CudaKernel(shared, fn, gpu)
     kernel.emit()
-    bounds = {"maxntidx": fn.block_dim or gpu.block_dim, "maxnreg": gpu.max_registers}
+    block_dim = fn.block_dim or gpu.block_dim
+    bounds = {"maxntidx": block_dim, "maxnreg": gpu.max_registers, "minctasm": gpu.min_blocks}
     notes = [metadata.node(f'!{{ptr @{kernel.symbol}, !"{name}", i32 {n}}}') for name, n in bounds.items() if n]
     attributes = ["attributes #0 = { nounwind }"]
     named = [f"!nvvm.annotations = !{{{', '.join(notes)}}}", *(shared.lines.named() if shared.lines else [])]

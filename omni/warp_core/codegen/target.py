@@ -50,6 +50,7 @@ class GpuOptions(NamedTuple):
     Attributes:
         block_dim: the most threads a block of the launch may have.
         max_registers: registers that a thread may take, 0 for what suits the code.
+        min_blocks: blocks that are to fit into a multiprocessor at least, 0 for what suits the code.
         aligned: whether all array arguments, gradients and arrays in structs too, have addresses and strides that are
             multiples of the largest power of two, up to 16, that divides the size of their elements. Then vectors of 2
             or 4 numbers, quaternions and small matrices are read and written at once.
@@ -62,6 +63,7 @@ class GpuOptions(NamedTuple):
 
     block_dim: int = USUAL_BLOCK
     max_registers: int = 0
+    min_blocks: int = 0
     aligned: bool = False
     disjoint: bool = False
     lines: bool = False

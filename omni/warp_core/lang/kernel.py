@@ -17,9 +17,9 @@ from functools import cached_property
 from types import FrameType
 from typing import Any
 
-from . import inference
+from . import inference, kernel_options
 from .annotations import AnnotationError, parameters, surroundings
-from .errors import CompileError, Diagnostic, Place, Span, compile_error, nearest
+from .errors import CompileError, Diagnostic, Place, Span, compile_error
 from .generics import Constant, Reference, spell
 from .source import Source
 from .texts import split_lines
@@ -282,25 +282,24 @@ class Function(Definition):
         return f"<function {self.name}>"
 
 
-_KERNEL_OPTIONS = ("enable_backward", "module", "lanes", "launch_bounds", "module_options", "grid_stride")
-_MOST_LANES = 32  # two of the widest registers
-
-
 def kernel(func: Callable | None = None, **options: Any) -> Any:
     """Decorator that makes a kernel of a typed Python function.
 
     Args:
         func: the function; absent when options are given.
         **options: `lanes`, the SIMD lanes to compile for, up to 32 (1 where threads diverge so much that lanes do not
-            pay); `enable_backward`, whether gradients may be asked for; `module`, `launch_bounds`, `module_options`
-            and `grid_stride` are accepted for programs that set them, without effect.
+            pay); `enable_backward`, whether gradients may be asked for; `module_options`, as for
+            `wp.set_module_options`, for this kernel alone. For GPUs: `launch_bounds`, the most threads that a block of
+            a launch has, or a pair of that and how many blocks are to fit into a multiprocessor at least;
+            `cuda_max_registers`, how many registers a thread may take, 16 to 255. `module` and `grid_stride` are
+            accepted for programs that set them, without effect.
 
     Returns:
         The `Kernel`.
 
     Raises:
-        TypeError: an option that does not exist, or `lanes` that are no integer.
-        ValueError: less than 1 lane or more than 32.
+        TypeError: an option that does not exist, or is no integer where it must be one.
+        ValueError: less than 1 lane or more than 32; bounds or registers that no GPU has.
 
     >>> @wp.kernel
     ... def double(x: wp.array(dtype=float)):
@@ -311,19 +310,11 @@ def kernel(func: Callable | None = None, **options: Any) -> Any:
     >>> x.list()
     [2.0, 2.0]
     """
-    for name in options:
-        if name not in _KERNEL_OPTIONS:
-            close = nearest(name, _KERNEL_OPTIONS)
-            raise TypeError(f"wp.kernel has no option {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
-    lanes = options.get("lanes")
-    if lanes is not None and type(lanes) is not int:
-        raise TypeError(f"lanes: expected an integer, got {lanes!r}")
-    if lanes is not None and not 1 <= lanes <= _MOST_LANES:
-        raise ValueError(f"lanes: expected 1 to {_MOST_LANES}, got {lanes}; leave it out to let the compiler choose")
+    chosen = kernel_options.checked(options)
     frame = sys._getframe(1)
     if func is None:
-        return lambda f: Kernel(f, frame, **options)
-    return Kernel(func, frame, **options)
+        return lambda f: Kernel(f, frame, **chosen)
+    return Kernel(func, frame, **chosen)
 
 
 def func(f: Callable | None = None, **options: Any) -> Any:

@@ -226,13 +226,26 @@ def _run_on_gpu(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any],
 
 def _block_dim(kernel: Kernel, value: Any, device: Device) -> int:
     """The threads of a block, as the launch says, if that makes a difference."""
-    if value is None or (device.is_cpu and not works_in_blocks(kernel)):
+    if device.is_cpu and not works_in_blocks(kernel):
         return USUAL_BLOCK
+    if value is None:
+        return _bounded(kernel, USUAL_BLOCK) if device.is_cuda else USUAL_BLOCK
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"kernel `{kernel.name}`: block_dim must be an integer, got {type(value).__name__}")
     if not 1 <= value.__index__() <= device.max_block_dim:
         raise ValueError(f"kernel `{kernel.name}`: block_dim: {device} takes 1 to {device.max_block_dim}, got {value}")
-    return value.__index__()
+    return value.__index__() if device.is_cpu else _bounded(kernel, value.__index__())
+
+
+def _bounded(kernel: Kernel, block_dim: int) -> int:
+    """The threads of a block on a GPU, within what the kernel says by `launch_bounds`."""
+    most, _ = kernel.options.get("launch_bounds") or (block_dim, 0)
+    if block_dim > most and works_in_blocks(kernel):
+        raise ValueError(
+            f"kernel `{kernel.name}`: block_dim: the kernel was made for at most {most} threads by launch_bounds, "
+            f"got {block_dim}: launch with block_dim={most}"
+        )
+    return min(block_dim, most)
 
 
 def _interpret(launch: InterpretedLaunch, record_cmd: bool) -> InterpretedLaunch | None:

@@ -17,8 +17,8 @@ from .plans import MODULE_OPTIONS, forget_current, options_for, plan_for
 
 __all__ = ["force_load", "get_module_options", "load_module", "set_module_options"]
 
-# `mode` and `enable_backward` count here; the others choose how other compilers work. Programs set them, and any value
-# is taken.
+# `mode`, `enable_backward`, `lineinfo` and `cuda_output` count here; the others choose how other compilers work.
+# Programs set them, and any value is taken.
 _DEFAULTS: dict[str, Any] = {
     "mode": None,
     "enable_backward": True,
@@ -47,8 +47,9 @@ def set_module_options(options: dict[str, Any], module: ModuleType | str | None 
     """Set options for the kernels of one module, in place of those in `wp.config`.
 
     Args:
-        options: `mode` ("debug", "release", or None for that of `wp.config`) and `enable_backward`, whether gradients
-            may be asked for; options that direct other compilers are accepted and have no effect.
+        options: `mode` ("debug", "release", or None for that of `wp.config`), `enable_backward`, whether gradients may
+            be asked for, `lineinfo` and `cuda_output` as in `wp.config`; options that direct other compilers are
+            accepted and have no effect.
         module: a module or its name; the caller's module if left out.
 
     Raises:

@@ -46,6 +46,8 @@ class Options(NamedTuple):
     exact: bool = False  # without fused multiply-adds, so that an adjoint computes the bits that the launch did
     device: int = 0  # the number of the device
     block_dim: int = 0  # threads of a block, where that makes a difference; 0 for USUAL_BLOCK
+    lines: bool = False  # whether profilers are told which line of Python an instruction of a GPU belongs to
+    assemble: bool = False  # whether NVIDIA's assembler makes machine code, and not the driver
 
 
 class Loaded:
@@ -89,10 +91,18 @@ os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_
 
 def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = USUAL_BLOCK) -> Options:
     """The options that a launch of `kernel` on a device, in blocks of so many threads, runs with now."""
-    own = kernel.options.get("module_options") or {}
-    mode = own.get("mode") or module_option(kernel, "mode") or config.mode
+    is_debug = _told(kernel, "mode") == "debug" or config.verify_fp
     blocks = block_dim if block_dim != USUAL_BLOCK and (device.is_cuda or works_in_blocks(kernel)) else 0
-    return Options(mode == "debug" or config.verify_fp, config.deterministic, device=device.id, block_dim=blocks)
+    found = Options(is_debug, config.deterministic, device=device.id, block_dim=blocks)
+    if device.is_cpu:
+        return found
+    return found._replace(lines=bool(_told(kernel, "lineinfo")), assemble=_told(kernel, "cuda_output") == "cubin")
+
+
+def _told(kernel: Kernel, name: str) -> Any:
+    """An option in force for a kernel: its own, that of its module, or that of all."""
+    own = kernel.options.get("module_options") or {}
+    return own.get(name) or module_option(kernel, name) or getattr(config, name)
 
 
 def works_in_blocks(kernel: Kernel) -> bool:
@@ -168,6 +178,7 @@ def choices_of(kernel: Kernel, open_params: list[int]) -> Any:
 def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
     """What to compile for one variant of a kernel."""
     device = device_of(options.device)
+    _, min_blocks = kernel.options.get("launch_bounds") or (0, 0)
     target = cuda(device.arch) if device.is_cuda else host()
     return CompileRequest(
         kernel,
@@ -184,6 +195,10 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
             block_dim=options.block_dim or USUAL_BLOCK,
             aligned=bool(variant & PROMISED),
             disjoint=bool(variant & PROMISED),
+            max_registers=kernel.options.get("cuda_max_registers") or 0,
+            min_blocks=min_blocks,
+            lines=options.lines,
+            assemble=options.assemble,
         ),
         block_dim=options.block_dim or USUAL_BLOCK,
     )
@@ -482,6 +497,6 @@ def shared_array(value: Any, t: Array) -> Any:
     return made
 
 
-for _name in ("mode", "verify_fp", "deterministic"):
+for _name in ("mode", "verify_fp", "deterministic", "lineinfo", "cuda_output"):
     config.watch(_name, forget_current)
 on_redefinition.append(forget_definitions)
