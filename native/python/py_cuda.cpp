@@ -52,6 +52,13 @@ bool stream_done(Handle stream) { return done(driver().cuStreamQuery(pointer<Str
 
 // -- devices ----------------------------------------------------------------------------------------------------------
 
+// The driver's handle of a device, which need not be its number.
+Device device_at(int ordinal) {
+    Device device = 0;
+    CUDA_CALL(cuDeviceGet, &device, ordinal);
+    return device;
+}
+
 int device_count() {
     int n = 0;
     CUDA_CALL(cuDeviceGetCount, &n);
@@ -60,8 +67,7 @@ int device_count() {
 
 // Name, PCI address, UUID and memory in bytes.
 std::tuple<std::string, std::string, nb::bytes, size_t> device_facts(int ordinal) {
-    Device device;
-    CUDA_CALL(cuDeviceGet, &device, ordinal);
+    Device device = device_at(ordinal);
     char name[256] = "", bus[32] = "";
     Uuid uuid;
     size_t memory = 0;
@@ -73,17 +79,14 @@ std::tuple<std::string, std::string, nb::bytes, size_t> device_facts(int ordinal
 }
 
 int device_attribute(int ordinal, int attribute) {
-    Device device;
     int value = 0;
-    CUDA_CALL(cuDeviceGet, &device, ordinal);
-    CUDA_CALL(cuDeviceGetAttribute, &value, attribute, device);
+    CUDA_CALL(cuDeviceGetAttribute, &value, attribute, device_at(ordinal));
     return value;
 }
 
 Handle retain(int ordinal) {
-    Device device;
+    Device device = device_at(ordinal);
     Context context = nullptr;
-    CUDA_CALL(cuDeviceGet, &device, ordinal);
     without_gil([&] { CUDA_CALL(cuDevicePrimaryCtxRetain, &context, device); });
     return handle(context);
 }
@@ -91,13 +94,13 @@ Handle retain(int ordinal) {
 bool has_context(int ordinal) {
     unsigned flags;
     int active = 0;
-    CUDA_CALL(cuDevicePrimaryCtxGetState, ordinal, &flags, &active);
+    CUDA_CALL(cuDevicePrimaryCtxGetState, device_at(ordinal), &flags, &active);
     return active != 0;
 }
 
 bool can_access_peer(int from, int to) {
     int can = 0;
-    CUDA_CALL(cuDeviceCanAccessPeer, &can, from, to);
+    CUDA_CALL(cuDeviceCanAccessPeer, &can, device_at(from), device_at(to));
     return can != 0;
 }
 
@@ -224,7 +227,7 @@ std::tuple<size_t, size_t> memory_info(Handle context) {
 
 Pool pool_of(int ordinal) {
     Pool pool = nullptr;
-    CUDA_CALL(cuDeviceGetDefaultMemPool, &pool, ordinal);
+    CUDA_CALL(cuDeviceGetDefaultMemPool, &pool, device_at(ordinal));
     return pool;
 }
 
@@ -279,6 +282,31 @@ Handle create_stream(Handle context, int priority, bool in_order) {
     return handle(stream);
 }
 
+// Whether a stream, which may be another library's, follows the null stream.
+bool is_in_order(Handle context, Handle stream) {
+    constexpr unsigned kApart = 1;
+    Current current(pointer<Context>(context));
+    unsigned flags = 0;
+    CUDA_CALL(cuStreamGetFlags, pointer<Stream>(stream), &flags);
+    return !(flags & kApart);
+}
+
+// Lets a stream wait for what another was given so far, unless that one captures.
+void follow(Handle context, Handle stream, Handle other) {
+    constexpr unsigned kNoTiming = 2;
+    Current current(pointer<Context>(context));
+    const Driver& d = driver();
+    int capturing = 0;
+    check_release(d.cuStreamIsCapturing(pointer<Stream>(other), &capturing), "cuStreamIsCapturing");
+    if (capturing) return;
+    Event event = nullptr;
+    check_release(d.cuEventCreate(&event, kNoTiming), "cuEventCreate");
+    Result recorded = d.cuEventRecord(event, pointer<Stream>(other));
+    Result waits = recorded == kSuccess ? d.cuStreamWaitEvent(pointer<Stream>(stream), event, 0) : recorded;
+    d.cuEventDestroy_v2(event);  // which lasts until it has happened
+    check_release(waits, "cuStreamWaitEvent");
+}
+
 void wait_for_stream(Handle context, Handle stream) {
     wait_until(context, [&] { return stream_done(stream); });
     without_gil([&] {
@@ -311,8 +339,18 @@ int capturing(Handle context, Handle stream) {
     return status;
 }
 
+// The same, and the number of the capture.
+std::tuple<int, uint64_t> capture_of(Handle context, Handle stream) {
+    Current current(pointer<Context>(context));
+    int status = 0;
+    uint64_t id = 0;
+    CUDA_CALL(cuStreamGetCaptureInfo_v2, pointer<Stream>(stream), &status, &id, nullptr, nullptr, nullptr);
+    return {status, status ? id : 0};
+}
+
 void bind_streams(nb::module_& m) {
     m.def("capturing", &capturing, nb::arg("context"), nb::arg("stream"));
+    m.def("capture_of", &capture_of, nb::arg("context"), nb::arg("stream"));
     m.def("create_stream", &create_stream, nb::arg("context"), nb::arg("priority"), nb::arg("in_order") = true);
     m.def(
         "destroy_stream",
@@ -321,6 +359,8 @@ void bind_streams(nb::module_& m) {
             check_release(driver().cuStreamDestroy_v2(pointer<Stream>(stream)), "cuStreamDestroy");
         },
         nb::arg("context"), nb::arg("stream"));
+    m.def("stream_in_order", &is_in_order, nb::arg("context"), nb::arg("stream"));
+    m.def("follow", &follow, nb::arg("context"), nb::arg("stream"), nb::arg("other"));
     m.def("synchronize_stream", &wait_for_stream, nb::arg("context"), nb::arg("stream"));
     m.def(
         "stream_done",

@@ -81,8 +81,9 @@ Driver find_functions(void* library) {
 Error::Error(Result code_, const char* call) : std::runtime_error(describe(code_, call)), code(code_) {}
 
 bool is_fatal(Result code) {
-    // Errors of memory that is not corrected, of addresses, of instructions, of time, of assertions.
-    constexpr Result kFatal[] = {214, 700, 702, 710, 714, 715, 716, 717, 718, 719};
+    // Errors of memory that is not corrected, of addresses, of instructions, of time, of assertions: all of which
+    // cuda.h says that the process has to end.
+    constexpr Result kFatal[] = {214, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721};
     return std::find(std::begin(kFatal), std::end(kFatal), code) != std::end(kFatal);
 }
 

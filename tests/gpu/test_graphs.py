@@ -82,11 +82,17 @@ def test_kernels_that_were_never_launched_are_captured(gpu):
         i = wp.tid()
         x[i] = 7.0
 
-    x = wp.zeros(3, dtype=float)
+    @wp.kernel
+    def total(sum: wp.array(dtype=int)):
+        wp.atomic_add(sum, 0, wp.tid())  # its grid is chosen when it is loaded
+
+    x, sum = wp.zeros(3, dtype=float), wp.zeros(1, dtype=int)
     with wp.ScopedCapture(force_module_load=True) as capture:
         wp.launch(fresh, dim=3, inputs=[x])
+        wp.launch(total, dim=100, inputs=[sum])
     wp.capture_launch(capture.graph)
     assert x.list() == [7.0] * 3
+    assert sum.list() == [4950]
 
 
 def test_memory_of_a_graph_lives_as_long_as_graph_and_array(gpu):
@@ -456,6 +462,56 @@ def test_streams_that_are_not_joined(gpu):
     with pytest.raises(RuntimeError, match=r"test_graphs.py:\d+ gives no graph: .*end with wait_stream"):
         wp.capture_end()
     assert not other.is_capturing
+
+
+def test_streams_of_conditions_are_their_own(gpu):
+    """What the driver would give up a condition for is refused before it sees it, and the capture goes on."""
+    x, c, other, early = wp.zeros(2, dtype=float), wp.ones(1, dtype=int), wp.Stream(), wp.record_event()
+
+    def add_on(stream, **sync):
+        with wp.ScopedStream(stream, **sync):
+            wp.launch(add, dim=2, inputs=[x, 10.0])
+
+    def body():
+        with pytest.raises(RuntimeError, match="takes part in what is captured outside of this condition"):
+            add_on(other, sync_enter=False)
+        with pytest.raises(RuntimeError, match="another part of this one and cannot wait for an event of what is capt"):
+            add_on(other)
+        with pytest.raises(RuntimeError, match="what is captured here and cannot wait for an event of another capture"):
+            wp.wait_stream(other)
+        with pytest.raises(RuntimeError, match="what is captured here and cannot wait for an event of what is done at"):
+            wp.wait_event(early)
+        add_on(wp.Stream(), sync_exit=True)
+
+    with wp.ScopedCapture() as capture:
+        add_on(other, sync_exit=True)
+        wp.capture_if(c, body)
+        wp.wait_stream(other)
+    wp.capture_launch(capture.graph)
+    assert x.list() == [20.0, 20.0]
+    c.zero_()
+    wp.capture_launch(capture.graph)
+    assert x.list() == [30.0, 30.0]
+
+
+def test_streams_that_are_gone_were_not_joined(gpu):
+    x = wp.zeros(2, dtype=float)
+    with pytest.raises(RuntimeError, match="was not waited for in turn"), wp.ScopedCapture():
+        with wp.ScopedStream(wp.Stream()):
+            wp.launch(add, dim=2, inputs=[x, 1.0])
+        gc.collect()
+
+
+def test_the_null_stream_is_refused_and_the_capture_goes_on(gpu):
+    x = wp.zeros(2, dtype=float)
+    with wp.ScopedCapture() as capture:
+        with pytest.raises(RuntimeError, match="CAPTURE_IMPLICIT"):
+            gpu.null_stream.record_event()
+        with pytest.raises(RuntimeError, match="CAPTURE_IMPLICIT"):
+            gpu.null_stream.wait_stream(gpu.stream)
+        wp.launch(add, dim=2, inputs=[x, 1.0])
+    wp.capture_launch(capture.graph)
+    assert x.list() == [1.0, 1.0]
 
 
 def test_begin_and_end_do_not_match(gpu):

@@ -33,6 +33,34 @@ def test_handles_of_others(gpu):
     assert gpu.null_stream.cuda_stream == 0
 
 
+@pytest.mark.parametrize("lasting", [True, False])
+def test_memory_goes_back_behind_the_streams_of_others(gpu, lasting):
+    """Streams that do not keep in order with the null stream, as those of other libraries, are waited for."""
+    native = wp._native.cuda
+    handle = native.create_stream(gpu.context, 0, in_order=False)
+    assert native.stream_in_order(gpu.context, gpu.stream.cuda_stream)
+    assert not native.stream_in_order(gpu.context, handle)
+    back = wp.zeros(1000, dtype=float)
+    wp.synchronize()
+    theirs = wp.Stream(gpu, cuda_stream=handle)
+    with wp.ScopedStream(theirs):
+        a = wp.full(1000, 2.0)
+        wp.copy(back, a)
+    if not lasting:
+        del theirs
+    del a
+    gc.collect()
+    for _ in range(3):
+        wp.full(1000, 3.0)
+        gpu.null_stream.is_complete  # what is on the null stream is done, if it can be
+    native.synchronize_stream(gpu.context, handle)
+    assert set(back.list()) == {2.0}
+    theirs = None
+    gc.collect()
+    wp.synchronize()
+    native.destroy_stream(gpu.context, handle)
+
+
 def test_priorities(gpu):
     assert wp.Stream(gpu).priority == 0
     assert wp.Stream(gpu, priority=-1).priority < 0

@@ -93,6 +93,7 @@ static_assert(sizeof(ConditionalNodeParams) == 16 + 29 * 8 + 8);
     F(cuStreamSynchronize, (Stream))                                                                            \
     F(cuStreamQuery, (Stream))                                                                                  \
     F(cuStreamWaitEvent, (Stream, Event, unsigned))                                                             \
+    F(cuStreamGetFlags, (Stream, unsigned*))                                                                    \
     F(cuStreamGetPriority, (Stream, int*))                                                                      \
     F(cuStreamIsCapturing, (Stream, int*))                                                                      \
     F(cuEventCreate, (Event*, unsigned))                                                                        \

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import uuid
+import weakref
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -56,6 +57,8 @@ class CudaDevice(Device):
         self.is_mempool_supported = self.is_mempool_enabled = bool(self._attribute(_POOLS))
         self._process = os.getpid()
         self._stream: Stream | None = None
+        # Streams of other libraries with which the null stream does not keep in order.
+        self.streams_apart: weakref.WeakSet[Stream] = weakref.WeakSet()
 
     def _attribute(self, number: int) -> int:
         return driver.device_attribute(self.ordinal, number)

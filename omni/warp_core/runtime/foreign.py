@@ -49,14 +49,14 @@ def _let_wait(device: Any, handle: Any) -> None:
             f"{device.stream} captures a graph, for which no other stream can wait: take the array before or after, or "
             "with stream=-1"
         )
-    Stream(device, cuda_stream=handle).wait_stream(device.stream)
+    Stream._over(device, handle).wait_stream(device.stream)
 
 
 def _wait_for(device: Any, handle: Any) -> None:
     """Let the current stream wait for one of another library. What is captured runs later, and does not."""
     _check_handle(handle)
     if handle != handle_of(device) and capture.gpu() is None:
-        device.stream.wait_stream(Stream(device, cuda_stream=handle))
+        device.stream.wait_stream(Stream._over(device, handle))
 
 
 # -- DLPack -----------------------------------------------------------------------------------------------------------

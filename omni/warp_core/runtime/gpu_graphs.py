@@ -71,8 +71,8 @@ _SET_CONDITION = b"""\
 
 @contextmanager
 def relaxed() -> Iterator[None]:
-    """Let this thread call what the driver calls unsafe while it captures; what that does is not captured."""
-    if capture.gpu() is None:
+    """Let this thread call what the driver calls unsafe while it, or another one, captures; that is not captured."""
+    if not capture.active():
         yield
         return
     before = driver.exchange_capture_mode(RELAXED)
@@ -121,19 +121,47 @@ class GpuCapture:
         self._keep: list[Any] = []
         self._followed: list[tuple[int, Any]] = []
         self.depth = 0  # of conditions
+        self._numbers: list[int] = []  # the driver's, of this capture and of the bodies of conditions within
+        self._streams: set[Stream] = set()  # those that take part, which must not go before the end
+        self._enter(stream)
         self._conditional = False
         self._broken = ""
 
     def check(self, device: Any) -> None:
         """Raise RuntimeError unless what this thread gives to a GPU now will be captured."""
-        status = driver.capturing(device.context, device.stream.cuda_stream)
+        stream = device.stream
+        status, number = driver.capture_of(device.context, stream.cuda_stream)
         if status == 0:
             raise RuntimeError(
-                f"{device.stream} takes no part in the capture that began at {self.place}, so this would be done at "
+                f"{stream} takes no part in the capture that began at {self.place}, so this would be done at "
                 f"once: let it wait for a captured stream first (wait_stream), or use {self.stream} (wp.ScopedStream)"
             )
         if status == 2:
             raise RuntimeError(f"the capture that began at {self.place} has failed: {_FAULTS['INVALIDATED']}; end it")
+        if number != self._numbers[-1]:
+            raise RuntimeError(
+                f"{stream} takes part in what is captured outside of this condition, and this would be done there: use "
+                "the current stream of the condition, or one that waits for it"
+            )
+        self._streams.add(stream)
+
+    def check_wait(self, stream: Stream, own: int, other: int) -> None:
+        """Raise RuntimeError unless a stream in one capture can wait for an event in another; 0 is none.
+
+        The driver would give up both captures, and that of a condition is the end of the process with some drivers.
+        """
+        if own != other and not (own == 0 and other == self._numbers[-1]):
+            names = {0: "what is done at once", self._numbers[-1]: "what is captured here"}
+            of, what = (names.get(n, "another capture, or another part of this one") for n in (own, other))
+            raise RuntimeError(
+                f"{stream} belongs to {of} and cannot wait for an event of {what}: within a capture, or a condition of "
+                "one, streams and events are its own. Let a stream that is not captured wait for one that is"
+            )
+
+    def _enter(self, stream: Stream) -> None:
+        """Note that what is captured from now on is begun on a stream."""
+        self._streams.add(stream)
+        self._numbers.append(driver.capture_of(self.device.context, stream.cuda_stream)[1])
 
     def keep(self, *what: Any) -> None:
         """Keep something for as long as the graph."""
@@ -212,7 +240,7 @@ class GpuCapture:
         body = driver.add_conditional(device.context, outer.cuda_stream, handle, repeat)
         stream = apart(device)
         driver.begin_body(device.context, stream.cuda_stream, body, self.mode)
-        self.keep(stream)
+        self._enter(stream)
         self._conditional = True
         self.depth += 1
         scope, self.scope = self.scope, object()
@@ -225,6 +253,7 @@ class GpuCapture:
         finally:
             self.scope = scope
             self.depth -= 1
+            self._numbers.pop()
             try:
                 driver.end_body(device.context, stream.cuda_stream)
             except driver.Error as why:
@@ -316,9 +345,9 @@ def _fault(why: Exception) -> str:
 
 
 def apart(device: Any) -> Stream:
-    """A new stream that does not keep in order with the null stream."""
+    """A new stream that does not keep in order with the null stream: for work that is waited for, or captured."""
     with relaxed():
-        stream = Stream(device, cuda_stream=driver.create_stream(device.context, 0, in_order=False))
+        stream = Stream._over(device, driver.create_stream(device.context, 0, in_order=False))
     weakref.finalize(stream, driver.destroy_stream, device.context, stream.cuda_stream).atexit = False
     return stream
 

@@ -2,19 +2,25 @@
 
 What is freed goes back in the order of the null stream, which follows all others: work that was given before still has
 it. Pinned memory goes back when the copies from and to it have ended.
+
+Of copies from and to other memory of the host, pageable memory, CUDA's documentation says that they *might* wait. So
+nothing is left to that: small pieces go to a GPU by way of pinned memory (`Stage`), after all others we wait.
 """
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import threading
 import weakref
 from collections import Counter
+from functools import cache
 from typing import Any
 
 from .. import _native
 from . import capture, gpu_graphs
 from .device import CPU, get_cuda_devices, why_no_gpu
+from .stream import Event
 
 driver = _native.cuda
 
@@ -74,7 +80,14 @@ def _no_room(device: Any, nbytes: int) -> str:
 
 def _release(device: Any, ptr: int, nbytes: int, pooled: bool) -> None:
     live[device] -= nbytes
-    capture.when_free(device, lambda: driver.release_memory(device.context, ptr, 0, pooled))
+    capture.when_free(device, lambda: _give_back(device, ptr, pooled))
+
+
+def _give_back(device: Any, ptr: int, pooled: bool) -> None:
+    """Free memory in the order of the null stream, which first waits for the streams that it does not follow."""
+    for stream in list(device.streams_apart):
+        driver.follow(device.context, 0, stream.cuda_stream)
+    driver.release_memory(device.context, ptr, 0, pooled)
 
 
 class Pinned:
@@ -155,19 +168,52 @@ def copy(to: int, to_device: Any, from_: int, from_device: Any, nbytes: int, pin
         return
     device = to_device if to_device.is_cuda else from_device
     capture.check_gpu(device)
-    if to_device.is_cuda and from_device.is_cuda and to_device is not from_device:
-        capture.check_gpu(from_device)
-        to_device.stream.wait_stream(from_device.stream)
-        driver.copy(device.context, to, from_, nbytes, device.stream.cuda_stream)
-        from_device.stream.wait_stream(to_device.stream)  # else the source could be overwritten meanwhile
-        return
     stream = device.stream
-    if to_device.is_cpu and pinned is None:  # the driver would wait too, but not let Ctrl-C in
-        capture.refuse("reading memory of a GPU", device)
-        driver.synchronize_stream(device.context, stream.cuda_stream)
-    driver.copy(device.context, to, from_, nbytes, stream.cuda_stream)
-    if pinned is not None:
+    if to_device.is_cuda and from_device.is_cuda:
+        if to_device is not from_device:
+            capture.check_gpu(from_device)
+            stream.wait_stream(from_device.stream)
+        driver.copy(device.context, to, from_, nbytes, stream.cuda_stream)
+        if to_device is not from_device:
+            from_device.stream.wait_stream(stream)  # else the source could be overwritten meanwhile
+    elif pinned is not None:
+        driver.copy(device.context, to, from_, nbytes, stream.cuda_stream)
         pinned.used(stream)
+    elif to_device.is_cuda and nbytes <= Stage.PIECE:
+        stage(device).upload(to, from_, nbytes, stream)
+    else:
+        capture.refuse("copying between a GPU and memory that is not pinned", device)
+        with gpu_graphs.relaxed():
+            driver.synchronize_stream(device.context, stream.cuda_stream)  # the copy would wait, but not let Ctrl-C in
+            driver.copy(device.context, to, from_, nbytes, stream.cuda_stream)
+            driver.synchronize_stream(device.context, stream.cuda_stream)
+
+
+class Stage:
+    """Pinned memory in which small pieces of other memory of the host wait for a GPU, so that the program need not."""
+
+    PIECE, PIECES = 1 << 14, 64
+
+    def __init__(self, device: Any):
+        self.device, self.memory, self._next, self._lock = device, Pinned(self.PIECE * self.PIECES), 0, threading.Lock()
+        self._done = [Event(device) for _ in range(self.PIECES)]
+
+    def upload(self, to: int, host: int, nbytes: int, stream: Any) -> None:
+        """Copy at most `PIECE` bytes in the order of a stream."""
+        capture.refuse("copying from memory that is not pinned to a GPU", self.device)
+        with self._lock, gpu_graphs.relaxed():
+            at, done = self.memory.ptr + self._next * self.PIECE, self._done[self._next]
+            self._next = (self._next + 1) % self.PIECES
+            driver.synchronize_event(*_place(done))
+            ctypes.memmove(at, host, nbytes)
+            driver.copy(self.device.context, to, at, nbytes, stream.cuda_stream)
+            stream.record_event(done)
+
+
+@cache
+def stage(device: Any) -> Stage:
+    """The stage of a GPU, for as long as the process."""
+    return Stage(device)
 
 
 def read(device: Any, ptr: int, nbytes: int) -> bytes:

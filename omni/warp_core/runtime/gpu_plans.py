@@ -72,7 +72,8 @@ class GpuCode:
 
     def _filling(self) -> int:
         """How many blocks fill the device once."""
-        each = driver.blocks_per_multiprocessor(self.device.context, self.function, self.grid.block_dim)
+        with gpu_graphs.relaxed():  # it may load the kernel
+            each = driver.blocks_per_multiprocessor(self.device.context, self.function, self.grid.block_dim)
         return max(1, each) * self.device.sm_count
 
     @property

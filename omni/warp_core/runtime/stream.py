@@ -31,6 +31,7 @@ __all__ = [
 
 driver = _native.cuda
 DeviceLike = Device | str | None
+PER_THREAD = 2  # the handle of a thread's own default stream; 1 is that of the null stream
 
 
 def _gpu(device: DeviceLike, what: str) -> Any:
@@ -46,7 +47,8 @@ class Stream:
     Args:
         device: the GPU; by default the current device.
         priority: 0, or -1 for work that goes first where streams compete.
-        cuda_stream: the handle of a stream of another library, to use instead of making one. It must outlive this.
+        cuda_stream: the handle of a stream of another library, to use instead of making one. It must outlive this, and
+            memory that work given by this uses goes back when that has ended.
 
     Raises:
         RuntimeError: the device is no GPU.
@@ -56,12 +58,22 @@ class Stream:
         self.device = _gpu(device, "streams")
         if cuda_stream is not None:
             self.cuda_stream = _handle("cuda_stream", cuda_stream)
+            if self.cuda_stream > PER_THREAD and not driver.stream_in_order(self.device.context, self.cuda_stream):
+                self.device.streams_apart.add(self)
+                weakref.finalize(self, _leave, self.device, self.cuda_stream).atexit = False
             return
         if priority not in (0, -1):
             raise ValueError(f"priority: expected 0 or -1, got {priority!r}")
         context = self.device.context
         self.cuda_stream = driver.create_stream(context, priority)
         weakref.finalize(self, driver.destroy_stream, context, self.cuda_stream).atexit = False
+
+    @classmethod
+    def _over(cls, device: Any, handle: int) -> Stream:
+        """A stream that is there already and is given no work that nobody waits for."""
+        made = cls.__new__(cls)
+        made.device, made.cuda_stream = device, handle
+        return made
 
     @property
     def priority(self) -> int:
@@ -81,18 +93,28 @@ class Stream:
         """Whether work goes into a graph."""
         return driver.capturing(self.device.context, self.cuda_stream) != 0
 
+    @property
+    def _capture(self) -> int:
+        """The number of the capture that work goes into, or 0."""
+        return driver.capture_of(self.device.context, self.cuda_stream)[1]
+
     def record_event(self, event: Event | None = None) -> Event:
         """Let an event happen when the work given so far has been done; makes one if none is given."""
         event = Event(self.device) if event is None else event
         _require_event("event", event)
         if event.device is not self.device:
             raise RuntimeError(f"an event of {event.device} cannot be recorded on a stream of {self.device}")
+        captured = self._capture if capture.active() else 0
         driver.record_event(self.device.context, event.cuda_event, self.cuda_stream)
+        event.captured = captured
         return event
 
     def wait_event(self, event: Event) -> None:
         """Let what follows on this stream wait for an event, of any device."""
         _require_event("event", event)
+        captured = capture.gpu()
+        if captured is not None and event.captured is not None:
+            captured.check_wait(self, self._capture, event.captured)
         driver.stream_wait(self.device.context, self.cuda_stream, event.cuda_event)
 
     def wait_stream(self, other_stream: Stream, event: Event | None = None) -> None:
@@ -111,6 +133,11 @@ class Stream:
 def _require(name: str, value: Any, kind: type) -> None:
     if not isinstance(value, kind):
         raise TypeError(f"{name}: expected a wp.{kind.__name__}, got {type(value).__name__}")
+
+
+def _leave(device: Any, handle: int) -> None:
+    """Let the null stream, in whose order memory goes back, follow a stream of another library one last time."""
+    capture.when_free(device, lambda: driver.follow(device.context, 0, handle))
 
 
 def require_stream(name: str, value: Any) -> None:
@@ -144,6 +171,7 @@ class Event:
     def __init__(self, device: DeviceLike = None, cuda_event: int | None = None, enable_timing: bool = False):
         self.device = _gpu(device, "events")
         self.enable_timing = enable_timing or cuda_event is not None  # of others' events the driver knows
+        self.captured: int | None = None  # in which capture it was recorded last, 0 for none; None: nobody knows
         if cuda_event is not None:
             self.cuda_event = _handle("cuda_event", cuda_event)
             return

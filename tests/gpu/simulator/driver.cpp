@@ -3,7 +3,8 @@
 //
 // - Memory of a device cannot be touched outside of the driver's own work: code of the host that tries ends in SIGSEGV.
 // - Work on streams is put off until something waits for it, so that a missing synchronisation shows as stale data.
-// - Pinned memory is read and written when the work is done, pageable memory when the driver would have.
+// - Memory of the host is read and written when the work is done, pageable memory too: the driver's documentation says
+//   of the latter only that such copies *may* wait.
 // - Capture follows streams through events; what synchronises meanwhile, is unsafe by the thread's mode, or uses the
 //   null stream while a stream that keeps in order with it captures, is refused and ends the capture in vain. Unsafe
 //   are, beside what the driver's documentation names, questions about events and streams and the end of graphs, as
@@ -38,6 +39,10 @@ void wait_as_if_full() {
     if (!current.empty() && current.back()->failure) return current.back()->failure
 #define NEEDS_CONTEXT \
     if (current.empty()) return kInvalidContext
+
+// A device's handle is not its number, which locations of memory are.
+constexpr int kFirstDevice = 64;
+Device* device_of_handle(int handle) { return devices.at(handle - kFirstDevice); }
 
 // Makes call `name` fail with `code` after `pass` more calls of it.
 API simulator_fail(const char* name, int code, int pass) {
@@ -146,22 +151,23 @@ API cuDeviceGetCount(int* n) {
 }
 API cuDeviceGet(int* d, int i) {
     if (i < 0 || i >= static_cast<int>(devices.size())) return kInvalidDevice;
-    *d = i;
+    *d = kFirstDevice + i;
     return kSuccess;
 }
 API cuDeviceGetName(char* out, int n, int d) {
-    std::snprintf(out, n, "Simulated GPU %d", d);
+    std::snprintf(out, n, "Simulated GPU %d", d - kFirstDevice);
     return kSuccess;
 }
 API cuDeviceGetPCIBusId(char* out, int n, int d) {
-    std::snprintf(out, n, "0000:%02d:00.0", d);
+    std::snprintf(out, n, "0000:%02d:00.0", d - kFirstDevice);
     return kSuccess;
 }
 API cuDeviceGetUuid_v2(char* out, int d) {
-    std::memset(out, 0xa0 + d, 16);
+    std::memset(out, 0xa0 + d - kFirstDevice, 16);
     return kSuccess;
 }
-API cuDeviceGetAttribute(int* out, int attribute, int) {
+API cuDeviceGetAttribute(int* out, int attribute, int d) {
+    if (d < kFirstDevice) return kInvalidDevice;
     static const std::map<int, int> values = {{1, 1024}, {10, 32}, {16, 4},  {39, 2048}, {41, 1},
                                               {75, 9},   {76, 0},  {115, 1}, {19, 1}};
     auto it = values.find(attribute);
@@ -173,23 +179,24 @@ API cuDeviceTotalMem_v2(size_t* out, int) {
     return kSuccess;
 }
 API cuDeviceCanAccessPeer(int* out, int a, int b) {
+    if (a < kFirstDevice || b < kFirstDevice) return kInvalidDevice;
     *out = a != b;
     return kSuccess;
 }
 API cuDevicePrimaryCtxRetain(void** out, int d) {
     ENTER(cuDevicePrimaryCtxRetain);
-    ++devices.at(d)->retained;
-    *out = devices[d];
+    *out = device_of_handle(d);
+    ++device_of_handle(d)->retained;
     return kSuccess;
 }
 API cuDevicePrimaryCtxRelease_v2(int d) {
     ENTER(cuDevicePrimaryCtxRelease_v2);
-    --devices.at(d)->retained;
+    --device_of_handle(d)->retained;
     return kSuccess;
 }
 API cuDevicePrimaryCtxGetState(int d, unsigned* flags, int* active) {
     *flags = 0;
-    *active = devices.at(d)->retained > 0;
+    *active = device_of_handle(d)->retained > 0;
     return kSuccess;
 }
 API cuCtxGetCurrent(void** out) {
@@ -322,7 +329,7 @@ API cuMemsetD32Async(void* to, unsigned v, size_t n, void* s) {
     return set_memory(to, v, n, stream_of(s));
 }
 API cuDeviceGetDefaultMemPool(void** out, int d) {
-    *out = devices.at(d);
+    *out = device_of_handle(d);
     return kSuccess;
 }
 API cuMemPoolSetAttribute(void* pool, int attribute, void* value) {
@@ -340,13 +347,15 @@ API cuMemPoolGetAttribute(void* pool, int attribute, void* value) {
     return kSuccess;
 }
 API cuMemPoolTrimTo(void*, size_t) { return kSuccess; }
-API cuMemPoolSetAccess(void* pool, const int* access, size_t) {
+API cuMemPoolSetAccess(void* pool, const int* access, size_t count) {
     auto* d = static_cast<Device*>(pool);
+    if (count != 1 || access[0] != 1 || (access[2] != 0 && access[2] != 3)) return kInvalidValue;
     Device* peer = devices.at(access[1]);
     access[2] ? (void)d->pool_peers.insert(peer) : (void)d->pool_peers.erase(peer);
     return kSuccess;
 }
 API cuMemPoolGetAccess(int* flags, void* pool, const int* location) {
+    if (location[0] != 1) return kInvalidValue;
     *flags = static_cast<Device*>(pool)->pool_peers.count(devices.at(location[1])) ? 3 : 0;
     return kSuccess;
 }
@@ -367,6 +376,7 @@ API cuStreamDestroy_v2(void* p) {
     ENTER(cuStreamDestroy_v2);
     auto* s = static_cast<Stream*>(p);
     Open open;
+    if (s->capture) s->capture->left.insert(s->front.begin(), s->front.end());
     s->advance(s->submitted);
     s->device->streams.erase(s);
     return kSuccess;
@@ -411,6 +421,10 @@ API cuStreamWaitEvent(void* p, void* e, unsigned) {
     }
     if (s->capture) return invalidate(s->capture, kCaptureIsolation);
     s->submit([=] { mark.stream->advance(mark.at); });
+    return kSuccess;
+}
+API cuStreamGetFlags(void* p, unsigned* out) {
+    *out = stream_of(p)->apart;
     return kSuccess;
 }
 API cuStreamGetPriority(void* p, int* out) {
@@ -554,6 +568,8 @@ API cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
     return kSuccess;
 }
 API cuOccupancyMaxActiveBlocksPerMultiprocessor(int* out, void*, int block, size_t) {
+    ENTER(cuOccupancyMaxActiveBlocksPerMultiprocessor);
+    SAFE;  // likewise
     *out = 2048 / block;
     return kSuccess;
 }

@@ -21,6 +21,8 @@ void before(Node* node, std::set<Node*>& found) {
 bool joined(Capture* c) {
     std::set<Node*> found;
     for (Node* node : c->origin->front) before(node, found);
+    for (Node* node : c->left)
+        if (!found.count(node)) return false;
     for (Stream* s : c->origin->device->streams)
         if (s->capture == c)
             for (Node* node : s->front)
@@ -84,13 +86,13 @@ API cuStreamGetCaptureInfo_v2(void* p, int* status, uint64_t* id, void** graph, 
     ENTER(cuStreamGetCaptureInfo_v2);
     static thread_local std::vector<void*> found;
     Stream* s = stream_of(p);
-    cuStreamIsCapturing(p, status);
-    if (*status != 1) return kSuccess;
+    if (int code = cuStreamIsCapturing(p, status)) return code;
+    if (*status != 1) return kSuccess;  // nothing else is valid then
     found.assign(s->front.begin(), s->front.end());
-    *id = reinterpret_cast<uint64_t>(s->capture);
-    *graph = s->capture->graph;
-    *nodes = found.data();
-    *count = found.size();
+    if (id) *id = reinterpret_cast<uint64_t>(s->capture);
+    if (graph) *graph = s->capture->graph;
+    if (nodes) *nodes = found.data();
+    if (count) *count = found.size();
     return kSuccess;
 }
 API cuStreamUpdateCaptureDependencies(void* p, void** nodes, size_t count, unsigned flags) {

@@ -165,6 +165,7 @@ struct Capture {
     bool body;
     std::thread::id thread = std::this_thread::get_id();
     bool broken = false, ended = false;
+    std::set<Node*> left{};  // of streams that have been destroyed
 };
 std::vector<Capture*> captures;  // kept, as events may name those that have ended
 thread_local int thread_mode = kGlobal;
@@ -407,26 +408,9 @@ bool alive(const void* p, size_t n) {
 
 int copy(void* to, const void* from, size_t n, Stream* s) {
     USABLE(s);
-    for (const void* p : {static_cast<const void*>(to), from})
-        if (Device* d = device_of(p);
-            d && d != s->device && !s->device->peers.count(d) && !d->pool_peers.count(s->device)) {
-            // Copies between devices need no peer access: the driver goes through the host.
-        }
-    bool from_host = !device_of(from), to_host = !device_of(to);
-    if (from_host && !is_pinned(from) && !s->capture) {
-        std::vector<char> staged(static_cast<const char*>(from), static_cast<const char*>(from) + n);
-        s->submit(Work([=, staged = std::move(staged)] {
-            if (alive(to, n)) std::memcpy(to, staged.data(), n);
-        }));
-        return kSuccess;
-    }
     s->submit(Work([=] {
         if (alive(to, n) && alive(from, n)) std::memmove(to, from, n);
     }));
-    if (to_host && !is_pinned(to) && !s->capture) {
-        Open open;
-        s->advance(s->submitted);
-    }
     return kSuccess;
 }
 
