@@ -34,8 +34,8 @@ data. The other kernels of the file are not affected. Some mistakes also have a 
 
 An `InternalError` is a mistake of the compiler, not of your code. It names a file with the details; please report it.
 
-In debug mode (`wp.config.mode = "debug"`) a kernel that fails while it runs raises `wp.KernelError`; see
-[language.md](language.md#debugging).
+A kernel that fails while it runs raises `wp.KernelError`: in debug mode (`wp.config.mode = "debug"`) with line, thread
+and values; in release mode only where it uses memory that is not there. See [language.md](language.md#debugging).
 """
 
 

@@ -47,6 +47,7 @@ struct Task {
     int64_t grain = kGrain;  // chunks are multiples of this many threads
     Turns* turns = nullptr;  // where the kernel writes logs
     std::atomic<int64_t> busy_ns{0};
+    std::atomic<bool> stopped{false};  // as a chunk had to be left: no other one begins
 
     // The thread at or before `at` where chunks may be cut, so that the groups of lanes do not depend on their size.
     int64_t cut(int64_t at) const {
@@ -55,14 +56,27 @@ struct Task {
     }
 
     void run(int64_t begin, int64_t end) {
+        if (stopped.load(std::memory_order_relaxed)) return;
         int64_t first = cut(begin), last = cut(end);
         if (turns) turns->begin(begin / chunk, first, last);
-        kernel(block, dims, first, last, context);
+        if (!enter(kernel, block, dims, first, last, context)) stop(this_visitor().fault, first, last);
         if (turns) turns->end();
+        if (turns && turns->failed_chunk() >= 0) stop_at(turns->failed_chunk(), turns->fault());
     }
 
     void run_all() {
         for (int64_t at = 0; at < threads; at += chunk) run(at, std::min(at + chunk, threads));
+    }
+
+    void stop(const Fault& why, int64_t first, int64_t last) {
+        stopped = true;
+        context->left(why, first, last);
+        if (turns) turns->fail();
+    }
+
+    // The log of chunk `index` could not be applied.
+    void stop_at(int64_t index, const Fault& why) {
+        stop(why, cut(index * chunk), cut(std::min((index + 1) * chunk, threads)));
     }
 };
 
@@ -534,6 +548,7 @@ void Plan::run(const std::byte* block, const Grid& g, bool strided) {
     execute(kernel, chosen, block, g, context);
     if (!context.printed.empty()) print(context);
     if (context.failed()) report(context, g);
+    if (context.fault.signal) explain(context, block, g);
 }
 
 // Chunks of launches that gather sums, and must always come to the same, are of a fixed size.
@@ -552,7 +567,10 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
     double work_ns = known * static_cast<double>(g.threads);
     bool small = known > 0 && work_ns < kInlineNs;
     bool tiny = small && work_ns < kTinyNs && ++launches_ % kSampleEvery != 0;
-    if (tiny && !accumulation_.any()) return kernel(block, g.dims, 0, g.threads, &context);
+    if (tiny && !accumulation_.any()) {
+        if (!enter(kernel, block, g.dims, 0, g.threads, &context)) context.left(this_visitor().fault, 0, g.threads);
+        return;
+    }
     bool overlap = variant & kAtomic;
     // While this thread holds the GIL no other launch begins; it must be alone only with those under way.
     std::unique_ptr<Claim> claim;
@@ -579,6 +597,7 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
         without_gil([&] { finished = parallel_for(g.threads, task.chunk, run_part, &task, no_signal, alone); });
     }
     if (!finished) throw nb::python_error();
+    if (task.stopped) return;
     double measured = std::max(1e-3, static_cast<double>(task.busy_ns.load()) / static_cast<double>(g.threads));
     ns_per_thread_.store(known > 0 ? (known + measured) / 2 : measured, std::memory_order_relaxed);
     if (turns) logged_per_thread_ = static_cast<double>(turns->bytes()) / static_cast<double>(g.threads);
@@ -588,11 +607,45 @@ void Plan::report(const wc_context& context, const Grid& g) {
     const wc_failure& f = context.failure;
     nb::list values;
     for (int i = 0; i < f.count; ++i) values.append(f.values[i]);
-    nb::list dims;
-    for (int i = 0; i < (arity == 1 ? 1 : g.ndim); ++i) dims.append(g.dims[i]);
-    if (!on_failure.is_none()) on_failure(f.thread, f.site, values, nb::tuple(dims));
+    if (!on_failure.is_none()) on_failure(f.thread, f.site, values, dims_of(g));
     raise(PyExc_RuntimeError,
           "kernel `" + name + "` failed in thread " + std::to_string(f.thread) + " at site " + std::to_string(f.site));
+}
+
+nb::tuple Plan::dims_of(const Grid& g) const {
+    nb::list dims;
+    for (int i = 0; i < (arity == 1 ? 1 : g.ndim); ++i) dims.append(g.dims[i]);
+    return nb::tuple(dims);
+}
+
+// The arrays among the arguments, or those that the kernel may write: names, and the addresses that elements take.
+nb::list Plan::places(const std::byte* block, bool writable) const {
+    nb::list out;
+    auto place = [&](const std::string& array, const std::byte* at, int ndim, int64_t itemsize, bool data_too) {
+        wc_array a;
+        std::memcpy(&a, at, sizeof a);
+        Range data = range_of(a, a.data, ndim, itemsize), grad = range_of(a, a.grad, ndim, itemsize);
+        if (data_too) out.append(nb::make_tuple(array, reinterpret_cast<uintptr_t>(a.data), data.low, data.high));
+        if (a.grad)
+            out.append(nb::make_tuple(array + ".grad", reinterpret_cast<uintptr_t>(a.grad), grad.low, grad.high));
+    };
+    for (const ParamSpec& p : params) {
+        bool data_too = p.writable || !writable;
+        if (p.kind == ArgKind::Array) place(p.name, block + p.offset, p.ndim, p.dtype->itemsize, data_too);
+        for (const ArrayField& f : p.arrays) place(p.name, block + p.offset + f.offset, f.ndim, f.itemsize, data_too);
+    }
+    return out;
+}
+
+void Plan::explain(const wc_context& context, const std::byte* block, const Grid& g) {
+    const Fault& f = context.fault;
+    nb::object address = f.located ? nb::object(nb::int_(f.address)) : nb::object(nb::none());
+    const char* access = f.access == Access::Write ? "wrote" : f.access == Access::Read ? "read" : "used";
+    if (!on_fault.is_none())
+        on_fault(f.signal, address, access, f.refused, f.on_stack, nb::make_tuple(context.begin, context.end),
+                 dims_of(g), places(block, f.access == Access::Write));
+    raise(PyExc_RuntimeError, "kernel `" + name + "` " + access + " memory that it must not, in threads " +
+                                  std::to_string(context.begin) + " to " + std::to_string(context.end - 1));
 }
 
 namespace {
@@ -623,6 +676,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
     Plan& plan = *nb::inst_ptr<Plan>(self);
     Py_VISIT(plan.on_missing.ptr());
     Py_VISIT(plan.on_failure.ptr());
+    Py_VISIT(plan.on_fault.ptr());
     Py_VISIT(plan.convert.ptr());
     Py_VISIT(plan.on_checked.ptr());
     Py_VISIT(plan.recipe.ptr());
@@ -635,7 +689,7 @@ int clear(PyObject* self) {
     if (!nb::inst_ready(self)) return 0;
     Plan& plan = *nb::inst_ptr<Plan>(self);
     plan.recipe.reset();
-    plan.on_missing = plan.on_failure = plan.convert = plan.on_checked = nb::none();
+    plan.on_missing = plan.on_failure = plan.on_fault = plan.convert = plan.on_checked = nb::none();
     return 0;
 }
 
@@ -708,6 +762,7 @@ void bind_plans(nb::module_& m) {
         .def_prop_ro("written", &written)
         .def_rw("on_missing", &Plan::on_missing, nb::for_setter(nb::arg("value").none()))
         .def_rw("on_failure", &Plan::on_failure, nb::for_setter(nb::arg("value").none()))
+        .def_rw("on_fault", &Plan::on_fault, nb::for_setter(nb::arg("value").none()))
         .def_rw("convert", &Plan::convert, nb::for_setter(nb::arg("value").none()));
     plan_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
     m.def("promised", &promised, nb::arg("args"));

@@ -154,7 +154,8 @@ class Plan {
     bool promised = false;      // on a GPU there is code for launches whose arrays are as promised
     int flat_below;  // last dimensions shorter than this waste lanes: long launches with one use the flat variant
     nb::object on_missing, on_failure, convert, on_checked;
-    nb::object recipe;  // how Python records everyday launches on a tape
+    nb::object on_fault = nb::none();  // raises for a launch that had to be left
+    nb::object recipe;                 // how Python records everyday launches on a tape
     nb::object owners[kVariants];
 
   private:
@@ -175,6 +176,9 @@ class Plan {
     void execute(wc_kernel kernel, int variant, const std::byte* block, const Grid& grid, wc_context& context);
     int64_t chunk(const Grid& grid, double ns_per_thread, bool small) const;
     void report(const wc_context& context, const Grid& grid);
+    void explain(const wc_context& context, const std::byte* block, const Grid& grid);
+    nb::tuple dims_of(const Grid& grid) const;
+    nb::list places(const std::byte* block, bool writable) const;
     void move(std::byte* block, const std::vector<Move>& moves, const std::vector<bool>& reads) const;
 
     void pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, bool& strided) const;

@@ -162,7 +162,9 @@ struct Record {
     }
 };
 
-void apply_block(const LogBlock& block) {
+// In the form of a kernel, as it goes to addresses that kernels computed.
+void apply_block(const void* given, const int64_t*, int64_t, int64_t, wc_context*) {
+    auto& block = *static_cast<const LogBlock*>(given);
     for (const std::byte* at = block.bytes; at < block.end;) {
         Record record(at);
         record.apply();
@@ -247,30 +249,46 @@ void Turns::begin(int64_t chunk, int64_t first, int64_t end) {
     open(log);
 }
 
-void Turns::apply(LogBlocks& blocks) {
+void Turns::fail() {
+    std::lock_guard lock(mutex_);
+    failed_ = true;
+    moved_.notify_all();
+}
+
+void Turns::fail(int64_t chunk, const Fault& why) {
+    {
+        std::lock_guard lock(mutex_);
+        if (failed_chunk_ < 0) fault_ = why;
+        if (failed_chunk_ < 0) failed_chunk_ = chunk;
+    }
+    fail();
+}
+
+void Turns::apply(int64_t chunk, LogBlocks& blocks) {
     size_t sum = 0;
     for (const auto& block : blocks) {
-        apply_block(*block);
+        if (failed_) return;
+        if (!enter(apply_block, block.get(), nullptr, 0, 0, nullptr)) return fail(chunk, this_visitor().fault);
         sum += static_cast<size_t>(block->end - block->bytes);
     }
     bytes_.fetch_add(sum, std::memory_order_relaxed);
 }
 
 void Turns::apply(Log& log) {
-    apply(log.blocks);
+    apply(log.chunk, log.blocks);
     kept_.fetch_sub(static_cast<int>(log.blocks.size()) - 1, std::memory_order_relaxed);
     log.blocks.resize(1);
 }
 
 void Turns::full(Log& log) {
     log.blocks.back()->end = static_cast<std::byte*>(log.at);
-    if (!is_turn(log) && kept_.load(std::memory_order_relaxed) < kMostKept) {
+    if (!is_turn(log) && !failed_ && kept_.load(std::memory_order_relaxed) < kMostKept) {
         kept_.fetch_add(1, std::memory_order_relaxed);
         log.blocks.push_back(block());
     } else {
         if (!is_turn(log)) {
             std::unique_lock lock(mutex_);
-            moved_.wait(lock, [&] { return is_turn(log); });
+            moved_.wait(lock, [&] { return is_turn(log) || failed_; });
         }
         apply(log);
     }
@@ -292,7 +310,8 @@ void Turns::end() {
     }
     pass(lock);
     // Where logs come faster than they can be applied.
-    moved_.wait(lock, [&] { return kept_.load(std::memory_order_relaxed) < kMostKept || next_ > log.chunk; });
+    moved_.wait(lock,
+                [&] { return kept_.load(std::memory_order_relaxed) < kMostKept || next_ > log.chunk || failed_; });
 }
 
 // Apply the logs that wait for nothing but this, unless another thread is about it.
@@ -300,10 +319,11 @@ void Turns::pass(std::unique_lock<std::mutex>& lock) {
     if (passing_) return;
     passing_ = true;
     for (auto it = waiting_.begin(); it != waiting_.end() && it->first == next_; it = waiting_.begin()) {
+        int64_t chunk = it->first;
         LogBlocks blocks = std::move(it->second);
         waiting_.erase(it);
         lock.unlock();
-        apply(blocks);
+        apply(chunk, blocks);
         kept_.fetch_sub(static_cast<int>(blocks.size()), std::memory_order_relaxed);
         lock.lock();
         std::move(blocks.begin(), blocks.end(), std::back_inserter(idle_));
@@ -396,6 +416,7 @@ bool Claim::any() { return claims().count.load(std::memory_order_acquire) > 0; }
 wc_log* wc_log_of_thread() { return &wc::current; }
 
 void wc_log_full(wc_log* log) {
+    wc::Aside aside;
     auto& mine = *static_cast<wc::Log*>(log);
     mine.turns->full(mine);
 }

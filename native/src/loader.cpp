@@ -12,6 +12,8 @@
 #include <cstring>
 #include <vector>
 
+#include "warp_core/faults.h"
+
 namespace wc {
 namespace {
 
@@ -407,6 +409,7 @@ void unmap(std::byte* base, size_t size) {
 Code::Code(std::span<const std::byte> object) {
     try {
         Loader(object, *this).load();
+        watch_faults();
     } catch (...) {
         unmap(base_, size_);
         throw;

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "warp_core/abi.h"
+#include "warp_core/faults.h"
 #include "warp_core/pool.h"
 
 namespace {
@@ -44,6 +45,9 @@ thread_local Block blocks[2];
 
 }  // namespace
 
-void* wc_stash(int32_t cell) { return blocks[cell > 4].reserve(limit()); }
+void* wc_stash(int32_t cell) {
+    wc::Aside aside;
+    return blocks[cell > 4].reserve(limit());
+}
 
 int64_t wc_stash_bytes(int32_t cell) { return blocks[cell > 4].size; }

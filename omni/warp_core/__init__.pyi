@@ -868,7 +868,7 @@ def launch(kernel: Kernel, dim: int | Sequence[int], inputs: Sequence[Any]=(), o
     Raises:
         CompileError: the kernel has mistakes.
         TypeError, ValueError: an argument does not fit its parameter.
-        KernelError: a thread failed in debug mode.
+        KernelError: a thread failed in debug mode, or used memory that is not there.
 
     >>> @wp.kernel
     ... def double(x: wp.array(dtype=float)):

@@ -412,6 +412,7 @@ class Plan:
     def set_entry(self, variant: int, address: int, owner: object) -> None:
         """Set the code of a variant: a `wc_kernel` of abi.h, and what keeps it loaded."""
 
+    on_fault: Callable[..., object] | None  # told of memory that a launch must not use: the fields of `debug.Fault`
     def launch(self, dim: int | Sequence[int], args: Sequence[Any]) -> None:
         """Check and pack the arguments, run, print what the kernel printed, report failures.
 

@@ -268,6 +268,7 @@ def test_killed_plays_leave_no_result(make_scene, tmp_path):
 
 
 ENDLESS = KERNEL.replace("    y[wp.tid()] = 3.0", "    while y[0] < 1.0:\\n        y[0] = y[0] * 0.5")
+CRASH = KERNEL.replace('"@wp.kernel', '"import ctypes\\nctypes.string_at(0)\\n@wp.kernel')
 OUT_OF_BOUNDS = KERNEL.replace("y[wp.tid()]", "y[wp.tid() + 1000000000]")
 
 
@@ -283,8 +284,15 @@ def test_a_kernel_that_never_ends_can_be_interrupted(make_scene, tmp_path, numbe
     assert not (tmp_path / "out.usdc").exists() and not leftovers(tmp_path)
 
 
-def test_a_kernel_that_crashes(make_scene, tmp_path):
+def test_a_kernel_that_leaves_its_arrays_fails_alone(make_scene, tmp_path):
     arguments = command("play", make_scene(OUT_OF_BOUNDS), "-o", tmp_path / "out.usdc", "--trust")
+    made = subprocess.run(arguments, capture_output=True, text=True)
+    assert made.returncode == cli.NODES and "/kernel" in made.stderr and "bytes behind the end of" in made.stderr
+    assert not leftovers(tmp_path)
+
+
+def test_a_play_that_crashes(make_scene, tmp_path):
+    arguments = command("play", make_scene(CRASH), "-o", tmp_path / "out.usdc", "--trust")
     made = subprocess.run(arguments, capture_output=True, text=True)
     assert made.returncode == cli.CRASHED and "SIGSEGV" in made.stderr and "--debug" in made.stderr
     assert not (tmp_path / "out.usdc").exists() and not leftovers(tmp_path)

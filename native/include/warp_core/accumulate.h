@@ -3,6 +3,8 @@
 // A kernel does not add where it stands: each chunk of a launch writes what it adds into a log, and the logs are
 // applied one after the other, in the order of the chunks. So no addition needs to be atomic, and sums do not depend on
 // timing. A chunk whose turn has come applies its log whenever a small piece of it is full, while it lies in the cache.
+// Applying a log is where bad addresses are found. Once that has failed, or the code of a chunk, nobody waits for a
+// turn any more, and logs are dropped.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "warp_core/abi.h"
+#include "warp_core/faults.h"
 
 namespace wc {
 
@@ -65,6 +68,11 @@ class Turns {
     void end();
     // A size of chunks of which only a small part meets others.
     int64_t roomy_chunk() const;
+    // That the code of a chunk had to be left.
+    void fail();
+    // A chunk whose log could not be applied, and why; -1 if there is none.
+    int64_t failed_chunk() const { return failed_chunk_; }
+    const Fault& fault() const { return fault_; }
     size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  // of all logs
 
   private:
@@ -72,10 +80,11 @@ class Turns {
 
     wc_span own(const Follower& follower, int64_t first, int64_t end) const;
     bool is_turn(const Log& log) const { return next_.load(std::memory_order_acquire) == log.chunk; }
+    void fail(int64_t chunk, const Fault& why);
     std::unique_ptr<LogBlock> block();
     void open(Log& log);
     void full(Log& log);
-    void apply(LogBlocks& blocks);
+    void apply(int64_t chunk, LogBlocks& blocks);
     void apply(Log& log);
     void pass(std::unique_lock<std::mutex>& lock);
 
@@ -90,6 +99,9 @@ class Turns {
     std::map<int64_t, LogBlocks> waiting_;  // of chunks that ended before their turn
     LogBlocks idle_;
     bool passing_ = false;  // whether a thread applies them
+    std::atomic<bool> failed_{false};
+    std::atomic<int64_t> failed_chunk_{-1};
+    Fault fault_;
 };
 
 // Bytes [low, high) of memory.

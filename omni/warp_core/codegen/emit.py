@@ -69,7 +69,9 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> Unit:
     in_place = options.inner_contiguous and not options.flat
     KernelEmitter(shared, fn, totals, Logged(arrays.operations, numbers if in_place else {})).emit()
     header = [f'target triple = "{target.triple}"']
-    attributes = f'attributes #0 = {{ nounwind "min-legal-vector-width"="{target.vector_bits}" }}'
+    # Probing large frames page by page keeps a stack that is too small for them from growing over other memory.
+    words = f'nounwind "min-legal-vector-width"="{target.vector_bits}" "probe-stack"="inline-asm"'
+    attributes = f"attributes #0 = {{ {words} }}"
     text = "\n".join([*header, *shared.functions, *shared.declarations, attributes, ""])
     params = tuple((p.name, p.type) for p in fn.params)
     return Unit(text, "kernel", arity(fn), lanes, params, tuple(shared.sites.values()), arrays, bool(totals), follow)

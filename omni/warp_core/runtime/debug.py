@@ -1,10 +1,14 @@
-"""What a failed thread becomes in Python: a `KernelError` that tells where, what, which thread and which values."""
+"""What a failed thread becomes in Python: a `KernelError` that tells where, what, which thread and which values.
+
+`error` is for what code of debug mode found itself, `fault` for what the processor found: memory that is not there.
+"""
 
 from __future__ import annotations
 
 import linecache
+import signal
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..compiler import Site
 from ..lang import semantics
@@ -15,11 +19,11 @@ from ..lang.values import from_leaves
 
 
 class KernelError(RuntimeError):
-    """A thread of a kernel compiled in debug mode did what it must not.
+    """A thread of a kernel did what it must not: debug mode finds out, or there is no such memory.
 
     Attributes:
         kernel: the kernel's name.
-        kind: "bounds", "assert", "nan", "division", …
+        kind: "bounds", "assert", "nan", "division", …; "memory" for what the processor found in any mode.
         message: what went wrong.
         file, line: the place in the user's source; line 0 if unknown.
         thread: the thread's index in each launch dimension.
@@ -58,6 +62,40 @@ class KernelArithmeticError(KernelError, ArithmeticError):
     """A NaN arose from numbers, or an integer was divided by zero."""
 
 
+class KernelMemoryError(KernelError):
+    """A kernel used memory that is not there. Its launch is given up; what it has written until then stays.
+
+    Attributes:
+        address: which memory; None if the processor does not tell.
+        threads: flattened indices of the first thread of the part of the launch that came to it, and of the first one
+            behind that part. `thread` is the index of the former.
+    """
+
+    def __init__(self, kernel: Kernel, found: Fault, lines: Sequence[str]):
+        self.address, self.threads, self._lines = found.address, found.threads, lines
+        site = Site("memory", lines[0], kernel.source.filename, kernel.source.first_line)
+        super().__init__(kernel.name, site, unflatten(found.threads[0], found.dims), ())
+
+    def _report(self, site: Site, text: str) -> str:
+        first, end = self.threads
+        which = f"thread {first}" if end == first + 1 else f"threads {first} to {end - 1}"
+        place = f"  --> {shown_file(site.file)}:{site.line}"
+        return "\n".join([f"kernel `{self.kernel}`, {which}: {site.message}", place, *self._lines[1:]])
+
+
+class Fault(NamedTuple):
+    """What native code knows of memory that a kernel must not use."""
+
+    signal: int
+    address: int | None
+    access: str  # "read", "wrote" or "used"
+    refused: bool  # memory is there, but not for this
+    on_stack: bool  # it is where the thread's stack would be, if it were larger
+    threads: tuple[int, int]
+    dims: tuple[int, ...]
+    arrays: list[tuple[str, int, int, int]]  # name, address, and the addresses that elements take
+
+
 _CLASSES = {
     "bounds": KernelIndexError,
     "assert": KernelAssertionError,
@@ -78,6 +116,74 @@ def error(kernel: Kernel, site: Site, thread: int, dims: Sequence[int], slots: S
     """
     made = _CLASSES.get(site.kind, KernelError)
     return made(kernel.name, site, unflatten(thread, dims), _values(site, slots), _own_line(kernel, site))
+
+
+_STACK = "help: make them smaller, or stacks larger: `ulimit -s`, and threading.stack_size() for threads of Python"
+_INSIDE, _MOST_PLACES = "inside", 3
+_FAR = 1 << 42  # bytes; an index of 32 bits leads less far from an array
+
+
+def fault(kernel: Kernel, is_debug: bool, found: Fault) -> KernelMemoryError:
+    """The exception for memory that a kernel must not use.
+
+    Args:
+        kernel: the kernel.
+        is_debug: whether it was compiled in debug mode.
+        found: what native code knows.
+    """
+    lines = [_what(found)]
+    if found.on_stack:
+        lines += ["why: its local and shared arrays take more than the stack of the thread that runs it", _STACK]
+    elif found.signal != signal.SIGFPE:
+        lines.append(f"why: {_why(found, is_debug)}")
+    if not is_debug and not found.on_stack:
+        lines.append('help: with wp.config.mode = "debug" the launch says which line, thread and index it was')
+    return KernelMemoryError(kernel, found, lines)
+
+
+def _what(found: Fault) -> str:
+    if found.signal == signal.SIGFPE:
+        return "a number was divided as the processor cannot"
+    if found.address is None:
+        return "it used an address that no memory can have"
+    if found.on_stack:
+        return "its stack is full"
+    what = f"it {found.access} address {found.address:#x}, "
+    if found.signal == signal.SIGBUS:
+        return what + "where the file that is mapped there has ended"
+    return what + ("which it must not" if found.refused else "where there is no memory")
+
+
+def _why(found: Fault, is_debug: bool) -> str:
+    near = [] if found.address is None else _near(found.address, found.arrays)
+    if near:
+        _, side, name, data = near[0]
+        if data == 0:
+            return f"`{name}` is None or empty, so that the kernel must not use its elements"
+        if side == _INSIDE:
+            return f"that is within `{name}`, whose memory is read-only, that of a GPU, or gone"
+    places = [f"{distance} bytes {side} `{name}`" for distance, side, name, data in near if data]
+    if places:
+        return f"an index is out of range; that is {' and '.join(places[:_MOST_PLACES])}"
+    if is_debug:
+        return "debug mode checks indices; so an array that a struct holds is one of a GPU, or its memory is gone"
+    return "an index is out of range, or an array that a struct holds is one of a GPU or is gone"
+
+
+def _near(address: int, arrays: Sequence[tuple[str, int, int, int]]) -> list[tuple[int, str, str, int]]:
+    """The arrays from which an index may have led to an address, the nearest first: how far, on which side, the name,
+    and where the array is. Addresses have 64 bits, and go around.
+    """
+    out = []
+    for name, data, low, end in arrays:
+        before, behind = (low - address) % 2**64, (address - end) % 2**64
+        if low <= address < end:
+            out.append((0, _INSIDE, name, data))
+        elif before < behind:
+            out.append((before, "before", name, data))
+        else:
+            out.append((behind, "behind the end of", name, data))
+    return sorted(place for place in out if place[0] < _FAR)
 
 
 def _own_line(kernel: Kernel, site: Site) -> str:

@@ -159,7 +159,7 @@ def capture_launch(graph: Graph, stream: Any = None) -> None:
     Raises:
         TypeError: `graph` is none.
         RuntimeError: a tape records, which would not see what the graph does; or the graph is of another device.
-        KernelError: a thread failed in debug mode.
+        KernelError: a thread failed in debug mode, or used memory that is not there.
 
     >>> @wp.kernel
     ... def add(x: wp.array(dtype=float), by: float):

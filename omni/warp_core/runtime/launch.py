@@ -84,7 +84,7 @@ def _launch(
     Raises:
         CompileError: the kernel has mistakes.
         TypeError, ValueError: an argument does not fit its parameter.
-        KernelError: a thread failed in debug mode.
+        KernelError: a thread failed in debug mode, or used memory that is not there.
 
     >>> @wp.kernel
     ... def double(x: wp.array(dtype=float)):

@@ -354,6 +354,7 @@ class _Maker:
             flat_below=0 if self.artifact.block_dim else self.artifact.lanes,
             block_dim=self.artifact.block_dim,
         )
+        plan.on_fault = self.on_fault
         plan.set_accumulation(self.artifact.accumulation)
         return plan
 
@@ -367,6 +368,9 @@ class _Maker:
     def on_failure(self, thread: int, site: int, values: list[int], dims: tuple[int, ...]) -> None:
         # The IR alone decides the sites, so all variants number them alike.
         raise debug.error(self.kernel, self.artifact.sites[site], thread, dims, values)
+
+    def on_fault(self, *found: Any) -> None:
+        raise debug.fault(self.kernel, self.options.debug, debug.Fault(*found))
 
     def convert(self, index: int, value: Any) -> Any:
         """Objects of other libraries as arrays over the same memory; native code knows the buffer protocol itself."""
