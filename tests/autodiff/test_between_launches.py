@@ -139,6 +139,58 @@ def test_copies_of_every_kind_hand_gradients_on(dtype, step):
         np.testing.assert_array_equal(y.grad.numpy(), given - handed)
 
 
+@wp.struct
+class Half:
+    a: float
+    n: int
+
+
+BITS = {
+    "integers": wp.int32,
+    "two halves": wp.types.vector(2, wp.float16),
+    "a struct with less": None,
+}
+
+
+@pytest.mark.parametrize("way", [wp.copy, lambda y, x: y.__setitem__(..., x), lambda y, x: y.assign(x)])
+@pytest.mark.parametrize("dtype", BITS.values(), ids=BITS)
+def test_views_of_other_numbers_are_refused(dtype, way):
+    x, y = (active([[1.0, 2.0], [3.0, 4.0]], wp.vec2) for _ in range(2))
+    if dtype is not None:
+        x, y = x.view(float), y.view(float)
+    with wp.Tape(), pytest.raises(ValueError, match="cannot follow the bits of numbers"):
+        way(y.view(dtype or Half), x.view(dtype or Half))
+
+
+def test_views_of_the_same_numbers_have_the_gradient():
+    x, y = active([[1.0, 2.0], [3.0, 4.0]], wp.vec2), active([[1.0, 2.0]] * 2, wp.vec2)
+    tape = wp.Tape()
+    with tape:
+        wp.copy(y.view(float), x.view(wp.int32).view(wp.vec2).view(float))
+    tape.backward(grads={y: ones(y)})
+    assert x.grad.numpy().tolist() == [[1.0, 1.0]] * 2
+
+
+LISTS = {
+    "assigned": lambda x, y: y.__setitem__(..., [x, x]),
+    "a part": lambda x, y: y.__setitem__(0, [x[0:1], 1.0]),
+    "assign": lambda x, y: y.assign([x, [1.0, 2.0]]),
+    "made": lambda x, y: wp.array([x, x], dtype=float, requires_grad=True),
+    "of indices": lambda x, y: y[0].__setitem__(..., x[wp.array([1, 0], dtype=int)]),
+    "made of indices": lambda x, y: wp.array(x[wp.array([1, 0], dtype=int)], dtype=float),
+}
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("way", LISTS.values(), ids=LISTS)
+def test_arrays_made_of_arrays_without_a_step_are_refused(way):
+    x, y = active([1.0, 2.0]), active(np.zeros((2, 2)))
+    with wp.Tape(), pytest.raises(RuntimeError, match="requires one while a tape records"):
+        way(x, y)
+    with pytest.raises(RuntimeError, match="has a tangent"):
+        wp.jvp(lambda x: way(x, wp.zeros((2, 2), dtype=float)), (x,), (ones(x),))
+
+
 def test_contiguous_copy():
     x, y = active([[1.0, 2.0], [3.0, 4.0]]), active([0.0, 0.0])
     tape = wp.Tape()

@@ -355,7 +355,7 @@ def refused(step, state, match, n=12, loss=None):
     with pytest.raises(RuntimeError, match=match):
         with tape:
             wp.checkpointed(step, n, state=state, memory_budget=3 * sum(a.capacity for a in state))
-        tape.backward(grads={a: ones(a) for a in state})
+        tape.backward(grads={a: ones(a) for a in state if a.requires_grad})
 
 
 @pytest.mark.cpu
@@ -403,14 +403,66 @@ def test_scratch_that_a_later_step_reads():
 
 
 @pytest.mark.cpu
-def test_changes_that_nothing_tells_of():
-    x, y = active([1.0, 2.0]), active([1.0, 2.0])
+@pytest.mark.parametrize("flows, match", [(False, "changed while the steps ran"), (True, "since then NumPy")])
+def test_changes_that_nothing_tells_of(flows, match):
+    x, y = active([1.0, 2.0]), wp.array([1.0, 2.0], dtype=float, requires_grad=flows)
 
     def step(i):
         y.numpy()[:] *= 1.1
         wp.launch(scale_by, dim=2, inputs=[x, y])
 
-    refused(step, [x], "changed while the steps ran")
+    refused(step, [x], match)
+
+
+UNSEEN = {
+    "NumPy": lambda x: x.numpy().__imul__(0.5),
+    "an unrecorded launch": lambda x: wp.launch(scale, dim=2, inputs=[x, 0.5], record_tape=False),
+}
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("first", [False, True], ids=["last", "first"])
+@pytest.mark.parametrize("write", UNSEEN.values(), ids=UNSEEN)
+def test_changes_of_the_state_that_nothing_tells_of(write, first, n):
+    x = active([1.0, 2.0])
+
+    def step(i):
+        if first:
+            write(x)
+        wp.launch(scale, dim=2, inputs=[x, 3.0])
+        if not first:
+            write(x)
+
+    refused(step, [x], "used this memory, and since then", n)
+
+
+def test_state_that_only_unrecorded_launches_change():
+    refused(lambda i: UNSEEN["an unrecorded launch"](x), [x := active([1.0, 2.0])], "since then it was overwritten")
+
+
+@pytest.mark.cpu
+def test_a_step_of_ones_own_in_steps():
+    """The tape around takes note of it in each step, also when steps run again."""
+    x, tape = active([0.5, 0.7]), wp.Tape()
+    rate = active([1.5, 2.5])
+
+    def step(i):
+        wp.launch(scale_by, dim=2, inputs=[x, rate])
+        x.numpy()[:] **= 2
+        before = x.numpy() ** 0.5
+
+        def backward():
+            x.grad.assign(2 * before * x.grad.numpy())
+
+        tape.record_func(backward, [x])
+
+    with tape:
+        wp.checkpointed(step, 3, state=[x], memory_budget=16)
+    for times in (1, 2):  # x becomes ((x * rate)**2 * rate ...) = x**8 * rate**14
+        tape.backward(grads={x: ones(x)})
+        expected = times * 14 * np.array([0.5, 0.7]) ** 8 * np.array([1.5, 2.5]) ** 13
+        np.testing.assert_allclose(rate.grad.numpy(), expected, rtol=1e-5)
 
 
 def test_steps_that_swap_arrays():
@@ -457,7 +509,7 @@ def test_random_numbers_that_reach_no_state():
 @pytest.mark.cpu
 def test_random_numbers_that_nothing_tells_of():
     rng = np.random.default_rng(0)
-    x, noise = active([1.0, 2.0]), active([0.0, 0.0])
+    x, noise = active([1.0, 2.0]), wp.zeros(2, dtype=float)
 
     def step(i):
         noise.numpy()[:] = rng.random(2)

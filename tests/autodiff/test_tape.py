@@ -213,6 +213,42 @@ def test_adjoint_without_a_tape():
     assert gx.list() == [2.0, 40.0]
 
 
+@wp.struct
+class Factors:
+    a: F
+    by: float
+
+
+@wp.kernel
+def scale_square(f: Factors, y: F):
+    i = wp.tid()
+    y[i] = f.by * f.a[i] * f.a[i]
+
+
+def test_adjoint_with_gradients_in_a_struct():
+    f, g = Factors(), Factors()
+    f.a, f.by, g.a = wp.array([1.0, 2.0], dtype=float), 3.0, wp.zeros(2, dtype=float)
+    y, gy = wp.zeros(2, dtype=float), wp.array([1.0, 10.0], dtype=float)
+    wp.launch(scale_square, 2, inputs=[f], outputs=[y], adj_inputs=[g], adj_outputs=[gy], adjoint=True)
+    assert g.a.list() == [6.0, 120.0]
+    assert f.a.grad is None
+
+
+@pytest.mark.cpu
+def test_adjoint_with_gradients_of_numpy():
+    x, y = np.float32([1.0, 2.0]), wp.zeros(2, dtype=float)
+    gx, gy = np.zeros(2, np.float32), np.float32([1.0, 10.0])
+    wp.launch(square, 2, inputs=[x], outputs=[y], adj_inputs=[gx], adj_outputs=[gy], adjoint=True)
+    assert gx.tolist() == [2.0, 40.0]
+
+
+@pytest.mark.parametrize("given", [[0.0, 0.0], "x", Factors()], ids=["list", "text", "struct"])
+def test_adjoint_with_gradients_that_are_none(given):
+    x, y = wp.array([1.0, 2.0], dtype=float), wp.zeros(2, dtype=float)
+    with pytest.raises(TypeError, match="the gradient of `x`: expected an array"):
+        wp.launch(square, 2, inputs=[x], outputs=[y], adj_inputs=[given], adjoint=True)
+
+
 def test_arrays_chosen_on_the_way():
     @wp.kernel
     def pick(x: F, z: F, n: int, y: F):

@@ -198,6 +198,22 @@ def test_what_is_overwritten_as_a_whole_does_not_matter(rewrite):
     assert (x.grad.list(), loss.list()) == ([0.0, 0.0], [18.0])
 
 
+@wp.kernel
+def squared(z: F, x: F):
+    i = wp.tid()
+    z[i] = x[i] * x[i]
+
+
+@pytest.mark.parametrize("view", [lambda z: z, lambda z: z[:], lambda z: z[::-1]], ids=["itself", "view", "reversed"])
+def test_what_is_overwritten_by_itself_matters(view):
+    x, y, z = active([1.0, 2.0]), active([3.0, 4.0]), active([0.0, 0.0])
+    with wp.Tape():
+        wp.launch(product, 2, inputs=[x, y, z])
+        z.numpy()[:] = 5.0
+        with pytest.raises(RuntimeError, match=CHANGED):
+            wp.launch(squared, 2, inputs=[z, view(z)])
+
+
 PARTS = {
     "launch": lambda z: wp.launch(constant, 1, inputs=[z, 3.0]),
     "fill": lambda z: z[:1].fill_(3.0),

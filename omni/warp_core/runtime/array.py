@@ -289,13 +289,13 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         return Layout(self.shape, self.strides)
 
     def _view_of(self, layout: Layout, element: Element | None = None) -> array:
-        """A view of the same memory; the gradient is viewed alike."""
+        """A view of the same memory; the gradient is viewed alike, unless it would be other numbers."""
         made = array.__new__(array)
         element = element or self._require_element()
         at = self._address + layout.offset
         made._init(element, at, layout.shape, layout.strides, self.owner, self.flags, self.device)
         made._refs, made.retain_grad, made._constant = self._refs, self.retain_grad, self._constant
-        if self._grad is not None:
+        if self._grad is not None and element.shows_numbers_of(self._require_element()):
             made._attach(self._grad._view_of(layout, element), self._claim)
         return made
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -163,10 +163,7 @@ def record(
         ValueError: arrays of different element types share memory, which gradients could not follow.
         RuntimeError: an array has changed in a way that the tape has not seen.
     """
-    held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
-    named = [(a, name) for value, (name, _) in zip(held, kernel.params) for a in arrays_in(value)]
-    for a, name in named:
-        claims.settle(a, f"kernel `{kernel.name}`: argument `{name}`")
+    held, named = _named(kernel, args, device)
     arrays = [a for a, _ in named]
     if all(a.grad is None for a in arrays):
         if tape.cuts:
@@ -180,7 +177,50 @@ def record(
     if AFTER in known.reads:
         options = options._replace(exact=True)
         known = facts(kernel, options)
-    active = [a for a in arrays if a.grad is not None]
+    active = _seal(tape, kernel, dim, held, named, place)
+    kept = _keep(kernel, held, known, BEFORE, place)
+    dim = tuple(dim) if isinstance(dim, list) else dim  # a list may change until backward
+    cut = follow(tape.cuts, kernel, dim, held, place, device, block_dim)
+    step = Recorded(kernel, dim, held, options, kept, known, active, arrays, [], block_dim, device, cut)
+    written = plans.plan_for(kernel, step.forward_options()).written
+    step.written = [a for value, may in zip(held, written) if may for a in arrays_in(value)]
+    return step
+
+
+@dataclass(slots=True)
+class Passed:
+    """A launch of which only the arrays with gradients are noted, as others see to what flows through."""
+
+    active: list[array]
+    exact: ClassVar[bool] = False
+
+
+def pass_over(
+    kernel: Kernel, dim: Any, args: Sequence[Any], place: Place, tape: Any, device: Device, block_dim: int
+) -> tuple[Passed, Cut | None]:
+    """Note no more of a launch that is about to run than which memory it uses, and where gradients would end.
+
+    Raises what `record` raises for its arrays.
+    """
+    held, named = _named(kernel, args, device)
+    step = Passed(_seal(tape, kernel, dim, held, named, place))
+    return step, follow(tape.cuts, kernel, dim, held, place, device, block_dim)
+
+
+def _named(kernel: Kernel, args: Sequence[Any], device: Device) -> tuple[list[Any], list[tuple[array, str]]]:
+    """The arguments of a launch as a tape keeps them, and the arrays in them, each with the name of its parameter."""
+    held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
+    named = [(a, name) for value, (name, _) in zip(held, kernel.params) for a in arrays_in(value)]
+    for a, name in named:
+        claims.settle(a, f"kernel `{kernel.name}`: argument `{name}`")
+    return held, named
+
+
+def _seal(
+    tape: Any, kernel: Kernel, dim: Any, held: Sequence[Any], named: Sequence[tuple[array, str]], place: Place
+) -> list[array]:
+    """Note which memory with gradients a launch uses; gives the arrays that have them."""
+    active = [a for a, _ in named if a.grad is not None]
     names = [name for a, name in named if a.grad is not None]
     seals.use(
         tape.seals,
@@ -189,13 +229,7 @@ def record(
         seals.names_of(f"kernel `{kernel.name}`", names),
         lambda number: _covers(kernel, dim, held, active[number]),
     )
-    kept = _keep(kernel, held, known, BEFORE, place)
-    dim = tuple(dim) if isinstance(dim, list) else dim  # a list may change until backward
-    cut = follow(tape.cuts, kernel, dim, held, place, device, block_dim)
-    step = Recorded(kernel, dim, held, options, kept, known, active, arrays, [], block_dim, device, cut)
-    written = plans.plan_for(kernel, step.forward_options()).written
-    step.written = [a for value, may in zip(held, written) if may for a in arrays_in(value)]
-    return step
+    return active
 
 
 def follow(
@@ -209,9 +243,10 @@ def follow(
 
 
 def _covers(kernel: Kernel, dim: Any, args: Sequence[Any], a: array) -> bool:
-    """Whether a launch overwrites an array without reading it."""
+    """Whether a launch overwrites an array without reading it, be it through another that shows its memory."""
     grid = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
-    uses = [access for value, access in zip(args, effects(kernel).params) if a in arrays_in(value)]
+    shown = [any(views.overlap(a, b) for b in arrays_in(value)) for value in args]
+    uses = [access for meets, access in zip(shown, effects(kernel).params) if meets]
     return a.is_contiguous and a.shape == grid and all(access.covers for access in uses)
 
 
@@ -240,20 +275,20 @@ def launch_adjoint(
         kernel: the kernel.
         dim: as for the launch.
         args: as for the launch.
-        gradients: for each argument an array of gradients; whatever is no array leaves the argument's own.
+        gradients: for each argument an array of gradients, or a struct of them; None and numbers leave the
+            argument's own.
         device: where.
         block_dim: as for the launch.
 
     Raises:
         CompileError: the kernel cannot be differentiated.
-        ValueError: it overwrites what its gradient needs, so that only a tape can tell.
+        TypeError, ValueError: a gradient does not fit its array; or the kernel overwrites what its gradient needs, so
+            that only a tape can tell.
     """
     held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
-    for i, g in enumerate(gradients[: len(held)]):
-        if isinstance(g, array) and isinstance(held[i], array):
-            held[i]._check_grad(g)
-            held[i] = held[i][...]
-            held[i]._attach(g, None)
+    for i, (g, (name, t)) in enumerate(zip(gradients, kernel.params)):
+        if not isinstance(g, (type(None), int, float)) and arrays_in(held[i]):
+            held[i] = _with_gradient(f"kernel `{kernel.name}`: the gradient of `{name}`", t, held[i], g, device)
     arrays = [a for value in held for a in arrays_in(value)]
     for a in arrays:
         if a.grad is not None:
@@ -271,6 +306,28 @@ def launch_adjoint(
             "the launch on a wp.Tape"
         )
     capture.run(kernel, plans.plan_for(kernel, options), dim, held, keep=[a.grad for a in arrays])
+
+
+def _with_gradient(name: str, t: Any, value: Any, given: Any, device: Device) -> Any:
+    """An argument with another gradient."""
+    if isinstance(value, array):
+        gradient = as_array(given, t, device)
+        if not isinstance(gradient, array):
+            raise TypeError(f"{name}: expected an array, got {type(given).__name__}")
+        value._check_grad(gradient)
+        view = value[...]
+        view._attach(gradient, None)
+        return view
+    if indexed_array(t) is not None:
+        raise TypeError(f"{name}: expected None, as the gradient of an indexed array is that of its array")
+    if type(given) is not type(value):
+        raise TypeError(f"{name}: expected None or a {type(value).__name__} of arrays, got {type(given).__name__}")
+    made = copy.copy(value)
+    for field, of in t.fields:
+        old, new = getattr(value, field), getattr(given, field)
+        if new is not None and arrays_in(old):
+            setattr(made, field, _with_gradient(f"{name}.{field}", of, old, new, device))
+    return made
 
 
 def _options(kernel: Kernel, arrays: Sequence[array], device: Device, block_dim: int) -> plans.Options:

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from .. import _native, config
-from . import capture, places, recording
+from . import capture, places, recording, seals
 from .array import array
-from .backward import as_array, follow
+from .backward import Passed, pass_over
 from .cuts import Cut
 from .intervals import Intervals
 from .memory import any_set
+from .places import Place
 from .progress import Bar
 from .revolve import Action, advances, schedule
 from .snapshots import Piece, Snapshots
@@ -118,7 +119,7 @@ def _end_gradients(tape: Tape, written: Sequence[array]) -> None:
                 "the steps before that. Set these arrays anew before you go on, or record on a new tape"
             )
 
-    tape.record_step(backward, written, written)
+    tape.record_step(backward, written, written, covers=True)
 
 
 def _check(step: Any, n: Any, state: Any) -> None:
@@ -138,23 +139,50 @@ def _check(step: Any, n: Any, state: Any) -> None:
 class _StepTape(Tape):
     """Records one step that runs again."""
 
+    stands_in = True
+
 
 class _Watched(recording.Silent):
-    """Records nothing of the steps, but sees whether gradients end in them."""
+    """Records nothing of the steps, but sees whether gradients end in them, and what is done that no tape sees."""
 
-    def __init__(self, tape: Tape):
+    def __init__(self, tape: Tape, state: Sequence[array]):
         self.seals, self.cuts = tape.seals, tape.cuts
         self.ends: Cut | None = None
+        self._seal(state, places.here())
 
-    def record_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> None:
+    def record_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> Passed:
         """Look at a launch."""
-        held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
-        self.ends = follow(self.cuts, kernel, dim, held, places.here(), device, block_dim) or self.ends
+        step, ends = pass_over(kernel, dim, args, places.here(), self, device, block_dim)
+        self.ends = ends or self.ends
+        return step
+
+    def launched(self, step: Passed) -> None:
+        """Note that a launch has run."""
+        self.seals.wrote(step.active, True)
 
     def follow(self, out: array, inputs: Any, covers: bool) -> None:
         """Look at another step."""
         place = places.here()
         self.ends = self.cuts.step(place.called, inputs, out, covers, place) or self.ends
+        if out.grad is not None:
+            self.seals.wrote([out], False)
+            self._seal([out, *inputs], place, out if covers else None)
+
+    def record_func(self, backward: Callable[[], None], arrays: Any, outputs: Any = None) -> None:
+        """Pass over a step, which has written to its outputs."""
+        super().record_func(backward, arrays, outputs)
+        written = arrays if outputs is None else outputs
+        self.seals.wrote([a for a in written if a.grad is not None], True)
+
+    def _seal(self, arrays: Sequence[array], place: Place, covered: array | None = None) -> None:
+        active = [a for a in arrays if a.grad is not None]
+        seals.use(
+            self.seals,
+            active,
+            place,
+            lambda number: f"{place.called}: an array of shape {active[number].shape}",
+            lambda number: active[number] is covered,
+        )
 
 
 class _Run:
@@ -180,7 +208,7 @@ class _Run:
 
         Returns where a gradient would end, if it does in one of the steps.
         """
-        watched = _Watched(tape)
+        watched = _Watched(tape, self.state)
         # The last step of this schedule is the program that follows.
         self.rest = schedule(self.n + 1, self.slots)
         with recording.Instead(watched, self.witness), Bar("steps", self.n, self.progress) as bar:

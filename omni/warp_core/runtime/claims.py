@@ -49,7 +49,7 @@ def settle(a: Any, name: str) -> None:
         name: what messages call it.
 
     Raises:
-        ValueError: only a part of its memory has a gradient, or there is another one since.
+        ValueError: only a part of its memory has a gradient, or there is another one since, or one of other numbers.
     """
     span = a._span
     claims = _native.gradients_in(*span)
@@ -61,6 +61,13 @@ def settle(a: Any, name: str) -> None:
             raise ValueError(
                 f"{name} has no gradient, but part of its memory has: that of another array, which is a view of it or "
                 "overlaps it. Set requires_grad on the whole array and take the views from it afterwards"
+            )
+        if not a._require_element().shows_numbers_of(latest.gradient._require_element()):
+            raise ValueError(
+                f"{name} is of {a._require_element().name} and shows memory of "
+                f"{latest.gradient._require_element().name} "
+                "with a gradient, which cannot follow the bits of numbers. If nothing is to flow through it, take the "
+                "view of a copy: wp.clone(a, requires_grad=False)"
             )
         at = Layout(a.shape, a.strides, a._address - latest.base)
         a._attach(latest.gradient._view_of(at, a._require_element()), latest)

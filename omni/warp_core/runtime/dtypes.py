@@ -38,6 +38,15 @@ class Element(NamedTuple):
         size = self.numpy.itemsize
         return (size * self.inner[1], size) if len(self.inner) == 2 else (size,) * len(self.inner)
 
+    def shows_numbers_of(self, other: Element) -> bool:
+        """Whether memory of `other` elements, seen as elements of this type, has the same floating point numbers."""
+        if self is other or not other.is_active:
+            return True
+        mine, theirs = leaves(self.type), leaves(other.type)
+        if isinstance(self.type, Packed) or isinstance(other.type, Packed):
+            return {leaf for _, leaf in mine} == {leaf for _, leaf in theirs}
+        return mine == theirs
+
 
 _elements: dict[Type, Element] = {}
 

@@ -17,7 +17,7 @@ from ..lang.kernel import Kernel
 from ..lang.types import Array, Struct, indexed_array
 from . import capture, places, plans, recording, views
 from .array import array
-from .backward import Facts, Inactive, Recorded
+from .backward import Facts, Passed, Recorded
 from .kept import Kept
 
 _PLAIN = (float, int, bool, type(None))
@@ -78,7 +78,7 @@ def remember(step: Recorded) -> None:
     )
 
 
-def taping(recipe: Recipe, dim: Any, args: list[Any]) -> Recorded | Inactive | None:
+def taping(recipe: Recipe, dim: Any, args: list[Any]) -> Recorded | Passed | None:
     """Record a launch that is about to run; None if it is not like the one that the recipe is from."""
     tape = recording.tape()
     if tape is None or tape.cuts or not _fits(recipe, args):
@@ -86,12 +86,14 @@ def taping(recipe: Recipe, dim: Any, args: list[Any]) -> Recorded | Inactive | N
     arrays = [args[i] for i in recipe.arrays]
     if not _native.everyday(arrays):
         return None
+    active = [] if tape.seals is None else [a for a in arrays if a._grad is not None]
+    place = places.here("launch")
+    if active and (any(map(views.meets_itself, active)) or tape.seals.use(active, place) is not None):
+        return None
     if not tape.records:  # it looks for gradients that end, and none does here
         recording.launched(recipe.kernel, dim, args)
-        return Inactive(recipe.kernel, arrays)
-    active = [a for a in arrays if a._grad is not None]
-    place = places.here("launch")
-    if not active or any(map(views.meets_itself, active)) or tape.seals.use(active, place) is not None:
+        return Passed(active)
+    if not active:
         return None
     kept = Kept([args[i] for i in recipe.read], recipe.names, recipe.needs, place, tape.keeper)
     step = Recorded(
@@ -129,13 +131,13 @@ def _fits(recipe: Recipe, args: list[Any]) -> bool:
     return all(args[i]._grad is not None for i in recipe.results)
 
 
-def taped(step: Recorded | Inactive) -> None:
+def taped(step: Recorded | Passed) -> None:
     """Note that a launch has run."""
     if step.active:
         recording.tape().seals.wrote(step.active, True)
 
 
-def failed(step: Recorded | Inactive) -> None:
+def failed(step: Recorded | Passed) -> None:
     """Forget a launch that did not run."""
     tape = recording.tape()
     if tape.length() and tape.launches[-1] is step:

@@ -14,7 +14,7 @@ from .. import _native
 from ..lang.scalars import ScalarValue
 from ..lang.structs import StructValue
 from ..lang.types import BF16, MAX_NDIM, Packed, Struct
-from . import references
+from . import recording, references
 from .dtypes import Element, bfloat16_bits, element, scalar_of_numpy
 from .elements import match_records, record
 from .elements import references as pointed_to
@@ -89,9 +89,23 @@ def _typed_element(data: Any) -> Element | None:
     return element(first.__wc_type__) if isinstance(first, (ScalarValue, StructValue)) else None
 
 
+def _refuse_arrays(data: Any) -> None:
+    """Refuse lists of arrays, and indexed arrays, where somebody follows what is made of them."""
+    if isinstance(data, (list, tuple)):
+        if not {int, float, bool}.issuperset(map(type, data)):
+            for part in data:
+                _refuse_arrays(part)
+    elif _is_array(data):
+        recording.refuse("making an array of a list of arrays", data=data)
+    elif hasattr(data, "_copied_from"):
+        recording.refuse("copying an indexed array", data=data._data())
+
+
 def _to_numpy(data: Any, wanted: Element | None) -> np.ndarray:
     if _is_array(data):
         return data._numbers()
+    if recording.watched():
+        _refuse_arrays(data)
     if isinstance(data, np.ndarray) and data.dtype == object:
         data = data.tolist()
     if isinstance(data, np.ndarray):

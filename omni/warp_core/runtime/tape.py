@@ -74,6 +74,7 @@ class Tape(Scopes):
     """
 
     records = True
+    stands_in = False
 
     def __init__(self, memory_budget: int | None = None) -> None:
         super().__init__()
@@ -164,7 +165,11 @@ class Tape(Scopes):
             RuntimeError: NumPy or another library has changed an array that recorded steps use, and that the step
                 does not write.
         """
-        self.record_step(backward, arrays, outputs)
+        now = recording.tape()
+        if now is not None and now is not self and now.stands_in:
+            now.record_func(backward, arrays, outputs)
+        else:
+            self.record_step(backward, arrays, outputs)
 
     def record_step(
         self,
