@@ -213,6 +213,21 @@ def test_atomics_return_the_old_value():
     assert kinds == ["add", "max", "min", "sub", "add", "or"]
 
 
+def test_rows_and_parts_of_elements_are_added_to_atomically():
+    @wp.kernel
+    def k(m: wp.array(dtype=wp.mat22), t: wp.array(dtype=wp.transform)):
+        i = wp.tid()
+        m[0][i % 2] += wp.vec2(1.0, 2.0)
+        m[1][:, 1] -= wp.vec2(1.0, 2.0)
+        t[0].p += wp.vec3(1.0, 2.0, 3.0)
+        t[0].q -= wp.quat(0.0, 0.0, 0.0, 1.0)
+
+    m, t = wp.zeros(2, dtype=wp.mat22), wp.zeros(1, dtype=wp.transform)
+    wp.launch(k, dim=1000, inputs=[m, t])
+    assert m.numpy().tolist() == [[[500, 1000], [500, 1000]], [[0, -1000], [0, -2000]]]
+    assert t.numpy().tolist() == [[1000, 2000, 3000, 0, 0, 0, -1000]]
+
+
 def test_other_augmented_stores():
     @wp.kernel
     def k(a: wp.array(dtype=float), b: wp.array(dtype=wp.vec3)):

@@ -141,9 +141,8 @@ def _augment_element(cx: Context, place: Ref | Run, node: ast.AugAssign) -> None
     scalar = scalar_of(place.type)
     plain = kind in ("add", "sub") and isinstance(scalar, Scalar) and scalar.kind in ("int", "uint", "float")
     plain = plain or (kind in ("and", "or", "xor") and isinstance(scalar, Scalar) and scalar.is_int)
-    if kind and plain and not isinstance(place, Run) and not isinstance(place.type, (Struct, Array)):
-        value = _operand(cx, x, place, node)
-        cx.at(node).op("atomic", *place.operands, value, attr=(kind, place.path))
+    if kind and plain and not isinstance(place.type, (Struct, Array)):
+        _augment_atomically(cx, kind, place, _operand(cx, x, place, node), node)
         return
     old: Value = (
         cx.at(node.target).op("make", *(cx.load(p, node.target) for p in place.parts(cx)), attr=place.type)
@@ -154,7 +153,15 @@ def _augment_element(cx: Context, place: Ref | Run, node: ast.AugAssign) -> None
     put(cx, place, _fitting(cx, new, place.type, node, node.target), node.target)
 
 
-def _operand(cx: Context, x: Front, place: Ref, node: ast.AugAssign) -> Value:
+def _augment_atomically(cx: Context, kind: str, place: Ref | Run, value: Value, node: ast.AugAssign) -> None:
+    if isinstance(place, Ref):
+        cx.at(node).op("atomic", *place.operands, value, attr=(kind, place.path))
+        return
+    for i, part in enumerate(place.parts(cx)):
+        _augment_atomically(cx, kind, part, cx.at(node).op("extract", value, attr=i), node)
+
+
+def _operand(cx: Context, x: Front, place: Ref | Run, node: ast.AugAssign) -> Value:
     if isinstance(x, Lit) and x.fits(place.type):
         return cx.b.const(x.value, place.type)
     if isinstance(x, (Value, Ref)) and x.type is place.type:
