@@ -20,6 +20,7 @@ from ..lang.errors import NotDifferentiable
 from ..lang.types import I32, Array, Packed, Scalar, Struct, Type, element, members
 from . import derivatives
 from .atomics import reverse_atomic
+from .choices import may_choose
 from .control import reverse_for, reverse_if, reverse_loop
 from .custom import reverse_custom
 from .escapes import escaping, report_if_moved
@@ -48,10 +49,7 @@ class Reverse:
         self.constant = constant  # what arrays hold, those of the thread's own aside
         self.scopes = Scopes(function, shared)
         self.b = Builder()
-        # Whether adjoints may be zero because something else was chosen.
-        self._chooses = any(
-            op.code in ("select", "min", "max", "insert_dyn", "extract_dyn") for op in function.body.walk()
-        )
+        self._chooses = may_choose(function, shared)
         self._takes_bits = takes_bits(function)
         self._owned = owned_stores(function, shared)
         self._escaping = escaping(function, lambda callee: given.tangent(callee) is not None)

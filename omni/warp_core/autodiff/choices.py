@@ -1,0 +1,117 @@
+"""Whether adjoints may be zero because something else was chosen, as that of what only a branch not taken uses.
+
+The slope of what was not chosen may be infinite, or no number, and so is zero times that: where this may happen, the
+reverse code has to ask for zeros. It costs n-body's adjoint a fifth, so sums in loops, which choose nothing, are told
+from what does. Start with `may_choose`.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from ..ir.nodes import Function, Operation, Value
+from .leaves import is_active, is_float, leaf_types
+from .scope import is_local, may_alias
+
+_CHOOSING = frozenset(("select", "min", "max", "insert_dyn", "extract_dyn", "loop"))
+_STEEP = frozenset(("div", "sqrt", "call", "custom"))  # may have infinite slopes where their operands are numbers
+_EVEN = frozenset(("extract", "insert", "make", "splat", "add", "sub", "neg", "cast"))  # hand adjoints on as they are
+
+_SUMS = {"add": slice(None), "sub": slice(1), "fma": slice(2, None)}  # by operation, which operands are added
+_NONE: frozenset[Value] = frozenset()
+
+
+def may_choose(function: Function, shared: bool) -> bool:
+    """Whether an adjoint in the reverse of `function` may be zero for a value that others were preferred to.
+
+    Args:
+        function: as it is reversed, with one exit per region.
+        shared: whether arrays of different parameters may share memory.
+    """
+    ops = list(function.body.walk())
+    even = _even(function)
+    if any(op.code in _CHOOSING or _is_own_memory(op) or _passes_over(op, even) for op in ops):
+        return True
+    return _stores_over(ops, shared) or (_gives_several(function) and any(op.code in _STEEP for op in ops))
+
+
+def _is_own_memory(op: Operation) -> bool:
+    return op.code == "alloca" and is_active(op.attr.dtype)
+
+
+def _gives_several(function: Function) -> bool:
+    """Whether some of what a function gives may be used, and some not. (Callers look after what is not used at all.)"""
+    return sum(is_float(leaf) for t in function.results for leaf in leaf_types(t)) > 1
+
+
+# -- branches and loops ------------------------------------------------------------------------------------------------
+
+
+def _even(function: Function) -> set[Value]:
+    """What is made of what arrays, arguments and earlier iterations hold without any slope but 1 and -1."""
+    found: set[Value] = set(function.params)
+    for op in function.body.walk():
+        found.update(p for region in op.regions for p in region.params)
+        if op.code == "load" or (op.code in _EVEN and all(a in found or not _has_slope(a) for a in op.args)):
+            found.update(op.results)
+    return found
+
+
+def _has_slope(value: Value) -> bool:
+    return is_active(value.type) and not value.is_const
+
+
+def _passes_over(op: Operation, even: set[Value]) -> bool:
+    """Whether a branch may not be taken, or a loop not run, that uses what has a slope, or whether iterations forget
+    what earlier ones made.
+    """
+    if op.code not in ("if", "for"):
+        return False
+    inside = [inner for region in op.regions for inner in region.walk()]
+    own = {v for inner in inside for v in (*inner.results, *(p for r in inner.regions for p in r.params))}
+    own.update(p for region in op.regions for p in region.params)
+    if any(_has_slope(a) and a not in own and a not in even for inner in inside for a in inner.args):
+        return True
+    return op.code == "for" and any(is_active(p.type) and not kept for p, kept in _kept(op).items())
+
+
+def _kept(loop: Operation) -> dict[Value, bool]:
+    """Whether what an iteration hands on of each carried value is what it was given and something added."""
+    region = loop.regions[0]
+    params = region.params[1:]
+    within = {p: frozenset((p,)) for p in params}  # the carried values that a value is a sum of
+    for op in region.ops:
+        if op.code == "for":
+            passed = zip(op.results, op.args[3:], _kept(op).values())
+            within.update((v, within.get(start, _NONE)) for v, start, kept in passed if kept)
+        elif op.code in _SUMS:
+            within[op.results[0]] = _NONE.union(*(within.get(a, _NONE) for a in op.args[_SUMS[op.code]]))
+    return {p: p in within.get(v, _NONE) for p, v in zip(params, region.terminator.args)}
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+
+def _stores_over(ops: list[Operation], shared: bool) -> bool:
+    """Whether a thread may overwrite what it stored."""
+    stores = [op for op in ops if op.code == "store" and is_active(op.args[-1].type) and not is_local(op.args[0])]
+    repeated = {inner for op in ops if op.code == "for" for inner in op.regions[0].walk()}
+    return not repeated.isdisjoint(stores) or any(_may_meet(a, b, shared) for a, b in combinations(stores, 2))
+
+
+def _may_meet(a: Operation, b: Operation, shared: bool) -> bool:
+    if not may_alias(a.args[0], b.args[0], shared):
+        return False
+    if a.args[0] is not b.args[0]:
+        return True
+    return not any(map(_differ, a.args[1:-1], b.args[1:-1])) and not any(map(_are_others, a.attr, b.attr))
+
+
+def _differ(a: Value, b: Value) -> bool:
+    """Whether two indices are of different elements. (Those below zero count from the end.)"""
+    return a.is_const and b.is_const and a.const != b.const and (a.const < 0) == (b.const < 0)
+
+
+def _are_others(a: int, b: int) -> bool:
+    """Whether two steps of paths lead to different members; -1 leads to any."""
+    return a != b and -1 not in (a, b)
