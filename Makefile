@@ -33,14 +33,14 @@ demo: build
 test: build
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# The suite about GPUs, and those that are about no device, on the first GPU of the machine. Where nothing can be
-# installed, `make gpu-test GPU_PYTHON=python3 GPU_JOBS=` does it with the Python that is there.
+# The suite about GPUs, and those that are about no device, on the first GPU of the machine. Each call ends in GPU_SECONDS
+# and goes on where the last one ended; results are in build/gpu-tests. Where nothing can be installed,
+# `make gpu-test GPU_PYTHON=python3` does it with the Python that is there. GPU_SUITES: folders and files of tests.
 GPU_PYTHON ?= $(BIN)/python
-GPU_JOBS ?= 8
-GPU_SUITES ?= $(addprefix tests/,lang lib runtime algo autodiff autograd)
+GPU_JOBS ?= 4
+GPU_SECONDS ?= 540
 gpu-test: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)
-	OMNI_WARP_GPU_TESTS=real $(GPU_PYTHON) -m pytest tests/gpu
-	OMNI_WARP_GPU_TESTS=real $(GPU_PYTHON) -m pytest $(if $(GPU_JOBS),-n $(GPU_JOBS)) $(GPU_SUITES)
+	$(GPU_PYTHON) tools/gpu_tests.py --jobs $(GPU_JOBS) --seconds $(GPU_SECONDS) $(GPU_SUITES)
 
 # GPU_PEER_PYTHON: a Python that has what to compare with (benchmarks/requirements-gpu.txt), or a part of it.
 GPU_PEER_PYTHON ?= $(GPU_PYTHON)

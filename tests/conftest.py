@@ -14,6 +14,8 @@ if on_gpu.MODE:
     def _numpy_arrays_are_lent(request, monkeypatch):
         if _suite(request.node) != "gpu":
             monkeypatch.setattr(wp, "launch", on_gpu.launch)
+        yield
+        wp.synchronize()  # what a kernel did wrong is told while its own test runs
 
 else:
     wp.config.cuda_driver = "no driver for these tests"
