@@ -19,6 +19,9 @@
 
 #include <atomic>
 
+#include "abi.h"
+#include "warp_core/cuda.h"
+
 namespace {
 std::atomic<bool> idle = false;  // launches are forgotten
 std::atomic<int> held_ms = 0;    // how long launches of kernels wait,
@@ -575,3 +578,12 @@ API cuOccupancyMaxActiveBlocksPerMultiprocessor(int* out, void*, int block, size
 }
 
 #include "graphs.h"
+
+// All are called as native code does it, which tests/native/test_cuda_driver.py holds to NVIDIA's cuda.h.
+namespace wc::cuda {
+#define SAME(name, parameters) \
+    static_assert(called_alike<true>(decltype (&::name)(), (Result(*) parameters) nullptr), #name);
+WC_CUDA_REQUIRED(SAME)
+WC_CUDA_OPTIONAL(SAME)
+#undef SAME
+}  // namespace wc::cuda
