@@ -26,6 +26,15 @@ FOLDERS = ("lang", "lib", "codegen", "runtime", "values", "algo", "errors")
 GENERATED = 20
 
 
+def everything() -> Iterator[tuple[str, str]]:
+    """(file, text) of all hand-written kernels of the tests and the examples, those that tests hold as text too."""
+    for path in _files():
+        tree = ast.parse(path.read_text())
+        name = str(path.relative_to(TESTS.parent))
+        for text in [*_tests(tree), *_strings(tree), *(_everyday(tree) if path.name.startswith("everyday") else ())]:
+            yield name, text
+
+
 def modules() -> list[str]:
     """The texts, those of hand-written kernels first."""
     found = []
@@ -38,11 +47,31 @@ def modules() -> list[str]:
                 found += _strings(tree)
             else:
                 found += _tests(tree)
-    writers = (KernelWriter(seed) for seed in range(GENERATED))
-    types = "wp.array(dtype=int)", "wp.array2d(dtype=int)"
-    found += [HEAD + w.kernel("@wp.kernel", "wp.tid()", types) for w in writers]
+    found += generated()
     random.Random(0).shuffle(found)
     return found
+
+
+def generated() -> list[str]:
+    """Some random programs."""
+    writers = (KernelWriter(seed) for seed in range(GENERATED))
+    types = "wp.array(dtype=int)", "wp.array2d(dtype=int)"
+    return [HEAD + w.kernel("@wp.kernel", "wp.tid()", types) for w in writers]
+
+
+def kernels_by_hand() -> set[tuple[str, str]]:
+    """(file, name) of all functions of the tests and the examples that are decorated as kernels."""
+    return {
+        (str(path.relative_to(TESTS.parent)), node.name)
+        for path in _files()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+        if any(ast.unparse(d).startswith("wp.kernel") for d in node.decorator_list)
+    }
+
+
+def _files() -> list[Path]:
+    return sorted([*TESTS.rglob("*.py"), *(TESTS.parent / "examples").glob("*.py")])
 
 
 def _marked(node: ast.AST) -> bool:
@@ -51,12 +80,12 @@ def _marked(node: ast.AST) -> bool:
 
 
 def _constants(tree: ast.Module) -> list[ast.stmt]:
-    """The assignments of a module that need nothing else of it."""
+    """The assignments of a module that need nothing else of it, and what it imports of the tests."""
     space: dict = {}
     exec(HEAD, space)
     kept = []
     for n in tree.body:
-        if isinstance(n, ast.Assign):
+        if isinstance(n, ast.Assign) or (isinstance(n, ast.ImportFrom) and (n.module or "").startswith("tests.")):
             with contextlib.suppress(Exception):
                 exec(ast.unparse(n), space)
                 kept.append(n)
