@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -418,6 +420,94 @@ def test_overwritten_by_an_indexed_array():
 
     y, dy = wp.jvp(replaced, (floats(1.0, 2.0),), (floats(1.0, 1.0),))
     assert (y.list(), dy.list()) == ([3.0, 1.0], [0.0, 0.0])
+
+
+def test_primals_in_one_memory():
+    x = floats(1.0, 2.0, 3.0)
+    with pytest.raises(ValueError, match="primals overlap, and the tangents given for them differ"):
+        wp.jvp(lambda a, b: a * b, (x[:2], x[1:]), (floats(1.0, 0.0), floats(1.0, 0.0)))
+    _, d = wp.jvp(lambda a, b: a * b, (x[:2], x[1:]), (floats(1.0, 0.0), floats(0.0, 1.0)))
+    assert d.list() == [2.0, 2.0]
+
+
+def unrecorded(x):
+    wp.launch(square, 3, inputs=[x, x], record_tape=False)
+
+
+UNSEEN = {
+    "NumPy": lambda x: x.numpy().__setitem__(0, 5.0),
+    "unrecorded launch": unrecorded,
+    "address": lambda x: ctypes.memset(x.ptr, 1, 4),
+}
+AFTERWARDS = {
+    "nothing": lambda y: y,
+    "launch": lambda y: wp.launch(square, 3, inputs=[y, wp.zeros(3, dtype=float)]),
+    "launch on a part": lambda y: wp.launch(square, 1, inputs=[y[:1], y[:1]]),
+    "copy": lambda y: wp.copy(wp.zeros(3, dtype=float), y),
+    "copy to a part": lambda y: wp.copy(y, floats(1.0)),
+    "sum": lambda y: wp.utils.array_sum(y, out=wp.zeros(1, dtype=float)),
+    "product": lambda y: y.reshape((1, 3)) @ y.reshape((3, 1)),
+}
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("used", AFTERWARDS.values(), ids=AFTERWARDS)
+@pytest.mark.parametrize("write", UNSEEN.values(), ids=UNSEEN)
+def test_writes_that_nothing_tells_of(write, used):
+    def program(x, wrong):
+        y = wp.zeros(3, dtype=float)
+        wp.launch(square, 3, inputs=[x, y])
+        y.numpy()
+        for changed in (x, y) if wrong else ():
+            write(changed)
+        used(y)
+        return y
+
+    x = floats(1.0, 2.0, 3.0)
+    with pytest.raises(RuntimeError, match="tangent does not belong to its numbers"):
+        wp.jvp(lambda x: program(x, True), (x,), (floats(1.0, 1.0, 1.0),))
+    wp.jvp(lambda x: program(x, False), (floats(1.0, 2.0, 3.0),), (floats(1.0, 1.0, 1.0),))
+
+
+@pytest.mark.cpu
+def test_writes_that_nothing_tells_of_and_that_do_not_matter():
+    def program(x):
+        x.numpy()
+        y = x * x
+        for rewrite in (
+            lambda: wp.launch(square, 3, inputs=[x, y]),
+            lambda: y.assign(x * x),
+            lambda: y.fill_(4.0),
+            lambda: wp.copy(y, x),
+        ):
+            y.numpy()[:] = 7.0
+            rewrite()
+            y += x
+        return y
+
+    y, dy = wp.jvp(program, (floats(1.0, 2.0, 3.0),), (floats(1.0, 1.0, 1.0),))
+    assert (y.list(), dy.list()) == ([2.0, 4.0, 6.0], [2.0, 2.0, 2.0])
+
+
+def test_views_of_other_numbers():
+    @wp.kernel
+    def copy_bits(x: wp.array(dtype=int), y: wp.array(dtype=int)):
+        i = wp.tid()
+        y[i] = x[i]
+
+    def copied(x):
+        y = wp.zeros(2, dtype=float)
+        wp.copy(y.view(int), x.view(int))
+        return y
+
+    def launched(x):
+        y = wp.zeros(2, dtype=float)
+        wp.launch(copy_bits, 2, inputs=[x.view(int), y.view(int)])
+        return y
+
+    for program in (copied, launched):
+        with pytest.raises(ValueError, match="cannot follow the bits of numbers"):
+            wp.jvp(program, (floats(1.0, 2.0),), (floats(1.0, 1.0),))
 
 
 def test_structures_of_results():

@@ -227,7 +227,7 @@ def _seal(
         active,
         place,
         seals.names_of(f"kernel `{kernel.name}`", names),
-        lambda number: _covers(kernel, dim, held, active[number]),
+        lambda number: covers(kernel, dim, held, active[number]),
     )
     return active
 
@@ -242,7 +242,7 @@ def follow(
     return cuts.launch(kernel, dim, [arrays_in(value) for value in args], place, written)
 
 
-def _covers(kernel: Kernel, dim: Any, args: Sequence[Any], a: array) -> bool:
+def covers(kernel: Kernel, dim: Any, args: Sequence[Any], a: array) -> bool:
     """Whether a launch overwrites an array without reading it, be it through another that shows its memory."""
     grid = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
     shown = [any(views.overlap(a, b) for b in arrays_in(value)) for value in args]

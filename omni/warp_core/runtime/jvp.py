@@ -97,13 +97,20 @@ def program_jvp(
     """`jvp` of a Python function; see there. `differentiated` is for a tape around it."""
     _check_parallel(primals, tangents)
     forward = Forward(strict=differentiated, gradients=differentiated)
+    starts: list[tuple[array, array]] = []
     for i, (value, tangent) in enumerate(zip(primals, tangents)):
         if tangent is not None and not arrays_in(value):
             kind = type(value).__name__
             raise TypeError(f"tangents[{i}]: a {kind} cannot be followed through Python; pass an array, or give None")
-        for a, t in pairs(f"primals[{i}]", value, tangent):
-            forward.shadows.ensure(a)[...] = t
+        starts += pairs(f"primals[{i}]", value, tangent)
+    for a, t in starts:
+        forward.shadows.ensure(a)[...] = t
+    for a, t in starts:
+        if forward.shadows.ensure(a)._numbers().tobytes() != t._numbers().tobytes():
+            raise ValueError("primals overlap, and the tangents given for them differ: pass a copy, wp.clone(a)")
+    moving = [a for value in primals for a in arrays_in(value)]
     with forward:
+        forward.seal("wp.jvp", moving)
         value = function(*primals)
     if value is None:
         value = tuple(primals)
@@ -121,6 +128,7 @@ def _check_parallel(primals: Any, tangents: Any) -> None:
 def _tangents_of(value: Any, forward: Forward) -> Any:
     """The tangents of arrays, in the structure that they come in; None for what is none."""
     if isinstance(value, array):
+        forward.seal("wp.jvp: a result", arrays_in(value))
         return forward.shadows.ensure(value) if arrays_in(value) else None
     if isinstance(value, dict):
         return {key: _tangents_of(x, forward) for key, x in value.items()}

@@ -187,6 +187,8 @@ class Doing:
         _pauses.count -= 1
         if tape() is not None and tape().seals is not None:
             tape().seals.wrote([self._out], False)
+        for f in _all_followers():
+            f.wrote([self._out])
 
 
 def watch(changed: Callable[[], None]) -> None:
@@ -195,7 +197,8 @@ def watch(changed: Callable[[], None]) -> None:
 
 
 def _tell() -> None:
-    _native.seal_for(_active[0].seals if _active else None)
+    recorder = (_active or _followers or [None])[0]
+    _native.seal_for(None if recorder is None else recorder.seals)
     for changed in _watchers:
         changed()
 

@@ -53,11 +53,21 @@ class Shadows:
         low, high = span_of(a)
         for block in self._blocks:
             if block.low <= low and high <= block.high:
+                self._check_numbers(a, block.kept)
                 layout = views.Layout(a.shape, a.strides, a._address - block.low)
                 return block.root._view_of(layout, a._require_element())
             if meet((low, high), (block.low, block.high)):
                 raise ValueError("arrays overlap in memory that is not known as a whole, so tangents cannot follow")
         return None
+
+    @staticmethod
+    def _check_numbers(a: array, other: array) -> None:
+        mine, theirs = a._require_element(), other._require_element()
+        if not mine.shows_numbers_of(theirs):
+            raise ValueError(
+                f"an array of {mine.name} shows memory of {theirs.name} with tangents, which cannot follow the bits of "
+                "numbers"
+            )
 
     def ensure(self, a: array) -> array:
         """The array of the tangents of `a`; they begin at zero."""
