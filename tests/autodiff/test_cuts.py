@@ -393,3 +393,76 @@ def test_a_copy_that_is_asked_for_without_gradient():
         wp.launch(weighted, 2, inputs=[x, held, loss])
     tape.backward(loss)
     assert x.grad.list() == [1.0, 2.0]
+
+
+I = wp.array(dtype=wp.uint64)
+
+
+@wp.kernel
+def nearest(depth: F, pixel: wp.array(dtype=int), buffer: I):
+    i = wp.tid()
+    key = (wp.uint64(wp.cast(depth[i], wp.uint32)) << wp.uint64(32)) | wp.uint64(i)
+    wp.atomic_min(buffer, pixel[i], key)
+
+
+@wp.kernel
+def reversed_copy(a: I, b: I):
+    i = wp.tid()
+    b[len(a) - 1 - i] = a[i]
+
+
+@wp.kernel
+def depths(buffer: I, y: F):
+    i = wp.tid()
+    y[i] = wp.cast(wp.uint32(buffer[i] >> wp.uint64(32)), wp.float32)
+
+
+@wp.kernel
+def depths_of_nearest(buffer: I, depth: F, y: F):
+    i = wp.tid()
+    y[i] = depth[int(buffer[i] & wp.uint64(0xFFFFFFFF))]
+
+
+def _buffer(**options):
+    return wp.full(2, 0xFFFFFFFFFFFFFFFF, dtype=wp.uint64, **options)
+
+
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_bits_that_come_to_be_numbers_again_are_refused(copied, requires_grad):
+    pixel = wp.array([0, 1, 0, 1], dtype=int)
+    for _ in range(2):  # the second time as it is recorded every day
+        depth, y = active([3.0, 1.0, 2.0, 4.0]), active([0.0, 0.0])
+        buffer, other = _buffer(requires_grad=requires_grad), _buffer(requires_grad=requires_grad)
+        tape = wp.Tape()
+        with tape:
+            wp.launch(nearest, 4, inputs=[depth, pixel, buffer])
+            if copied:
+                wp.launch(reversed_copy, 2, inputs=[buffer, other])
+            wp.launch(depths, 2, inputs=[other if copied else buffer, y])
+        assert sorted(y.list()) == [1.0, 2.0]
+        with pytest.raises(RuntimeError, match="makes numbers of bits"):
+            tape.backward(grads={y: wp.ones(2, dtype=float)})
+
+
+def test_bits_that_only_choose_cut_nothing():
+    pixel = wp.array([0, 1, 0, 1], dtype=int)
+    depth, y, buffer = active([3.0, 1.0, 2.0, 4.0]), active([0.0, 0.0]), _buffer()
+    tape = wp.Tape()
+    with tape:
+        wp.launch(nearest, 4, inputs=[depth, pixel, buffer])
+        wp.launch(depths_of_nearest, 2, inputs=[buffer, depth, y])
+    tape.backward(grads={y: wp.ones(2, dtype=float)})
+    assert depth.grad.list() == [0.0, 1.0, 1.0, 0.0]
+
+
+def test_bits_that_nothing_is_to_flow_through():
+    pixel = wp.array([0, 1, 0, 1], dtype=int)
+    depth, y, buffer = active([3.0, 1.0, 2.0, 4.0]), active([0.0, 0.0]), _buffer()
+    buffer.requires_grad = False
+    tape = wp.Tape()
+    with tape:
+        wp.launch(nearest, 4, inputs=[depth, pixel, buffer])
+        wp.launch(depths, 2, inputs=[buffer, y])
+    tape.backward(grads={y: wp.ones(2, dtype=float)})
+    assert depth.grad.list() == [0.0] * 4

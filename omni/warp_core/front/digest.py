@@ -12,7 +12,7 @@ import builtins
 import dis
 import enum
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -80,14 +80,17 @@ def definitions(kernel: Definition) -> list[Definition]:
 
 
 def works_in_blocks(kernel: Definition) -> bool:
-    """Whether the kernel may work in blocks of threads, so that their size matters: it, or a function that it may call,
-    mentions one of those builtins.
-    """
+    """Whether the kernel may work in blocks of threads, so that their size matters."""
+    return mentions(kernel, BLOCK_BUILTINS)
+
+
+def mentions(kernel: Definition, builtins: Collection[str]) -> bool:
+    """Whether the kernel, or a function that it may call, mentions one of some builtins."""
     writer = _Writer()
     writer.definition(kernel)
-    if any(name in BLOCK_BUILTINS for d in writer.definitions for name in names_of(d.func.__code__)):
+    if any(name in builtins for d in writer.definitions for name in names_of(d.func.__code__)):
         return True
-    return any(line.partition(" = builtin ")[2] in BLOCK_BUILTINS for line in writer.parts)
+    return any(line.partition(" = builtin ")[2] in builtins for line in writer.parts)
 
 
 def names_of(code: CodeType) -> tuple[str, ...]:

@@ -111,12 +111,15 @@ class Effects(NamedTuple):
 
     `params` has an entry for each parameter, `arrays` one for each array in them that is read or written. With
     `unordered`, results depend on the order of threads; with `hidden`, arrays are reached through elements of arrays.
+    `takes_bits` and `makes_of_bits` say whether it takes the bits of floats, and makes floats of bits.
     """
 
     params: tuple[Access, ...]
     arrays: tuple[ArrayAccess, ...]
     unordered: bool
     hidden: bool
+    takes_bits: bool
+    makes_of_bits: bool
 
 
 def effects(kernel: Function) -> Effects:
@@ -144,7 +147,18 @@ def effects(kernel: Function) -> Effects:
                 arrays.append(ArrayAccess(number, tuple(name for _, name in path), access))
         params.append(Access(*(any(flags) for flags in zip(*inside))))
     hidden = any(v.op is not None and v.op.code == "load" for v, _, _ in (*read, *written))
-    return Effects(tuple(params), tuple(arrays), unordered, hidden)
+    return Effects(tuple(params), tuple(arrays), unordered, hidden, *_bits(kernel))
+
+
+def _bits(kernel: Function) -> tuple[bool, bool]:
+    """Whether a kernel takes the bits of floats, and makes floats of bits. Where the library does, it has gradients."""
+    flat = inline_calls(kernel, lambda callee: not callee.is_library)
+    casts = [op for op in flat.body.walk() if op.code == "bitcast"]
+    return any(_is_float(op.args[0].type) for op in casts), any(_is_float(op.result.type) for op in casts)
+
+
+def _is_float(t: Type) -> bool:
+    return bool(element(t).is_float)  # type: ignore[attr-defined]
 
 
 def _looks(atomic: Operation, used: set[Value]) -> bool:

@@ -1,24 +1,30 @@
 """Gradients that would end unnoticed: at arrays without a gradient that hand on what was made of arrays with one.
 
 Start with `Cuts.launch`, which a tape calls for every launch. Which arrays a kernel takes gradients from and hands them
-to is known from its adjoint, so that conditions, integers and constants cut nothing.
+to is known from its adjoint, so that conditions, integers and constants cut nothing. Bits of floats in arrays of
+integers are followed, too: what is made of them again would have no gradient.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from .. import config
+from ..autodiff.leaves import is_float, leaf_types
 from ..compiler import effects, flows
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel, on_redefinition
+from ..lang.types import Array, Type
 from . import memory, plans, views
 from .array import array
 from .intervals import Intervals
 from .places import Place
+
+if TYPE_CHECKING:  # launches from the cache load no passes
+    from ..passes.effects import Effects
 
 
 class _Uses(NamedTuple):
@@ -60,6 +66,13 @@ class Cut(NamedTuple):
 
     def tell(self) -> None:
         """Raise RuntimeError or warn, as `wp.config.cut_gradients` says."""
+        if not _is_float(self.made.kept):
+            raise RuntimeError(
+                f"{self.what} ({self.place}) makes numbers of bits that {self.made.what} ({self.made.place}) took of "
+                "numbers with gradients, which cannot follow them: hand the numbers on in an array of their own; or, "
+                "if nothing is to flow through them, say so of the array of bits before the launches: "
+                "`a.requires_grad = False`"
+            )
         text = (
             f"{self.what} ({self.place}) reads an array without a gradient, which {self.made.what} ({self.made.place}) "
             "made of arrays with one: the gradient would end there. Make the array with requires_grad=True; or, if "
@@ -82,18 +95,18 @@ class Cuts:
         self, kernel: Kernel, dim: Any, args: Sequence[list[array]], place: Place, writes: Sequence[bool]
     ) -> Cut | None:
         """Note a launch: for each parameter the arrays that it shows, and whether the kernel may write to them."""
-        if not self._concerns(args, writes):
+        if not self._concerns(kernel, args, writes):
             return None
         flow, covers = _of(kernel)
         taken = frozenset[int]().union(*flow)
         found = {i: made for i in taken for a in args[i] if (made := self._found(a)) is not None}
-        sources = {i for i in taken if i in found or any(a.grad is not None for a in args[i])}
+        sources = {i for i in taken if i in found or any(map(_is_active, args[i]))}
         made_of = [flow[i] & sources if written else frozenset() for i, written in enumerate(writes)]
         self._forget(dim, [a for a, parts, all_of in zip(args, made_of, covers) if all_of and not parts])
         active: dict[int, list[array]] = {}  # by where they would end
         for a, parts in [(a, parts) for arrays, parts in zip(args, made_of) if parts for a in arrays]:
             self._add(a, Made(f"kernel `{kernel.name}`", place, a))
-            if a.grad is not None:
+            if a.grad is not None and _is_float(a):
                 for end in parts & found.keys():
                     active.setdefault(end, []).append(a.grad)
         if not active:
@@ -103,11 +116,12 @@ class Cuts:
         gradients = {views.identity(g): g for end in active.values() for g in end}
         return Cut(what, place, found[number], tuple(gradients.values()))
 
-    def _concerns(self, args: Sequence[list[array]], writes: Sequence[bool]) -> bool:
+    def _concerns(self, kernel: Kernel, args: Sequence[list[array]], writes: Sequence[bool]) -> bool:
         """Whether there is an array without a gradient that could take over what has one, or has done so."""
         for arrays, written in zip(args, writes):
-            for a in arrays:
-                if a.grad is None and (self._found(a) is not None or (written and _can_carry(a))):
+            for a in (a for a in arrays if not _is_active(a)):
+                takes = written and not a._constant and (_is_float(a) or plans.may_take_bits(kernel))
+                if takes or self._found(a) is not None:
                     return True
         return False
 
@@ -122,7 +136,7 @@ class Cuts:
         found = [made for a in inputs if (made := self._found(a)) is not None]
         if out.grad is not None:
             return Cut(what, place, found[0], (out.grad,)) if found else None
-        if found or any(a.grad is not None and _is_float(a) for a in inputs):
+        if found or (_is_float(out) and any(map(_is_active, inputs))):
             self._add(out, Made(what, place, out))
         elif covers:
             self.overwritten(out)
@@ -142,17 +156,17 @@ class Cuts:
         self._made.clear()
 
     def _found(self, a: array) -> Made | None:
-        if not self._made or a.grad is not None or a._constant:
+        if not self._made or _is_active(a) or a._constant:
             return None
         return self._made.meeting(views.span_of(a))
 
     def _add(self, a: array, made: Made) -> None:
-        if a.grad is None and _can_carry(a):
+        if a.size and not a._constant and not _is_active(a):
             self._made.add(views.span_of(a), made)
 
 
-def _can_carry(a: array) -> bool:
-    return bool(a.size) and not a._constant and _is_float(a)
+def _is_active(a: array) -> bool:
+    return a.grad is not None and _is_float(a)
 
 
 def _is_float(a: array) -> bool:
@@ -162,11 +176,32 @@ def _is_float(a: array) -> bool:
 def _of(kernel: Kernel) -> _Uses:
     if kernel not in _uses:
         with plans.as_at_first(kernel, plans.options_for(kernel)):
-            params = effects(kernel).params
+            done = effects(kernel)
             try:
                 flow = flows(kernel)
             except CompileError:  # never differentiated itself, but what it does still depends on what it reads
-                read = frozenset(i for i, p in enumerate(params) if p.reads)
-                flow = tuple(read if p.writes else frozenset() for p in params)
-        _uses[kernel] = _Uses(flow, tuple(p.covers for p in params))
+                read = frozenset(i for i, p in enumerate(done.params) if p.reads)
+                floats = [_has(t, True) for _, t in kernel.params]
+                flow = tuple(read if p.writes and f else frozenset() for p, f in zip(done.params, floats))
+        flow = tuple(map(frozenset.union, flow, _flow_of_bits(kernel, done)))
+        _uses[kernel] = _Uses(flow, tuple(p.covers for p in done.params))
     return _uses[kernel]
+
+
+def _flow_of_bits(kernel: Kernel, done: Effects) -> Iterable[frozenset[int]]:
+    """For each parameter, those whose bits may have a part in what the kernel writes there."""
+    kinds = [(_has(t, False), _has(t, True)) for _, t in kernel.params]
+    bits, numbers = (frozenset(i for i, p in enumerate(done.params) if p.reads and kinds[i][k]) for k in (0, 1))
+    for access, (holds_bits, holds_numbers) in zip(done.params, kinds):
+        found = frozenset[int]()
+        if access.writes and holds_bits:
+            found |= bits | (numbers if done.takes_bits else found)
+        if access.writes and holds_numbers and done.makes_of_bits:
+            found |= bits
+        yield found
+
+
+def _has(t: Type, floats: bool) -> bool:
+    """Whether an argument of a type has elements with floats in them, or with something else."""
+    arrays = [leaf for leaf in leaf_types(t) if isinstance(leaf, Array)]
+    return any(is_float(leaf) is floats for a in arrays for leaf in leaf_types(a.dtype))

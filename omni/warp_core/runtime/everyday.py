@@ -53,7 +53,7 @@ plans.on_options.append(_changed)
 def remember(step: Recorded) -> None:
     """Keep how a launch was recorded, if others can be recorded like it."""
     kernel, params = step.kernel, step.kernel.params
-    if step.exact or step.options.adjoint != "distinct" or step.device.is_cuda:
+    if step.exact or step.options.adjoint != "distinct" or step.device.is_cuda or plans.may_take_bits(kernel):
         return
     if any(isinstance(t, Struct) or indexed_array(t) is not None for _, t in params):
         return

@@ -83,6 +83,7 @@ class Meaning(NamedTuple):
 _planned: WeakSet[Kernel] = WeakSet()
 _loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
 _in_blocks: WeakKeyDictionary[Kernel, bool] = WeakKeyDictionary()
+_take_bits: WeakKeyDictionary[Kernel, bool] = WeakKeyDictionary()
 _meanings: WeakKeyDictionary[Kernel, Meaning] = WeakKeyDictionary()  # when code for the kernel was wanted first
 lock = threading.RLock()  # held while kernels are made
 # A child of fork has one thread: a compilation that another one was at would never end, nor give its locks back.
@@ -112,6 +113,13 @@ def works_in_blocks(kernel: Kernel) -> bool:
     return _in_blocks[kernel]
 
 
+def may_take_bits(kernel: Kernel) -> bool:
+    """Whether a kernel may take numbers for their bits, or bits for numbers."""
+    if kernel not in _take_bits:
+        _take_bits[kernel] = digest.mentions(kernel, ("cast",))
+    return _take_bits[kernel]
+
+
 def module_option(kernel: Kernel, name: str) -> Any:
     """What the module of a kernel was told about an option; None if nothing."""
     return kernel.func.__globals__.get(MODULE_OPTIONS, {}).get(name)
@@ -136,6 +144,7 @@ def forget_definitions() -> None:
             kernel._plans.clear()
         _meanings.clear()
         _in_blocks.clear()
+        _take_bits.clear()
 
 
 def may_promise(options: Options) -> bool:
