@@ -178,7 +178,7 @@ Form form_of(const std::string& key) {
 // Reads a Type of lang/types.py.
 ValueInfo describe_type(nb::handle type) {
     ValueInfo t{};
-    t.scalar = parse_dtype(nb::cast<std::string>(nb::str(type.attr("scalar").attr("key"))), 0).scalar;
+    t.scalar = parse_dtype(nb::str(type.attr("scalar").attr("key")).c_str(), 0).scalar;
     t.form = form_of(nb::str(type.attr("key")).c_str());
     t.count = nb::cast<Py_ssize_t>(type.attr("count"));
     t.rows = t.is_matrix() ? nb::cast<Py_ssize_t>(type.attr("rows")) : 1;
