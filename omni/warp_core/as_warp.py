@@ -14,6 +14,7 @@ import builtins
 import importlib
 import importlib.util
 import io
+import linecache
 import os
 import runpy
 import sys
@@ -106,7 +107,10 @@ def _run_script(path: str) -> None:
 
 def _run_code(text: str) -> None:
     _set_path("")
-    exec(compile(text, "<string>", "exec", dont_inherit=True), _replace_main(__loader__=BuiltinImporter))
+    code = compile(text, "<string>", "exec", dont_inherit=True)
+    if hasattr(linecache, "_register_code"):  # Python 3.13 shows lines of the text in tracebacks
+        linecache._register_code(code, text, "<string>")
+    exec(code, _replace_main(__loader__=BuiltinImporter))
 
 
 def _run_module(name: str) -> None:

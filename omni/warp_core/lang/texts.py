@@ -37,13 +37,19 @@ def lines_of(code: CodeType, module_globals: dict, frame: FrameType | None) -> l
         frame: from which the function was decorated.
     """
     linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, module_globals)
+    lines = linecache.getlines(code.co_filename, module_globals) or _lines_typed(code)
     if _belongs(code, lines[code.co_firstlineno - 1 :]):
         return lines
     for text in _candidates(code, frame):
         if code.co_name.strip("<>") in text and len(text) < _LARGEST and code in _codes(text, code.co_flags & _FUTURE):
             return split_lines(text)
     return []
+
+
+def _lines_typed(code: CodeType) -> list[str]:
+    """What was typed at a prompt; Python 3.13 and later keep it."""
+    kept = getattr(linecache, "_getlines_from_code", None)
+    return kept(code) if kept is not None else []
 
 
 def _belongs(code: CodeType, rest: list[str]) -> bool:
