@@ -217,8 +217,10 @@ std::unique_ptr<LogBlock> Turns::block() {
 // Let the log write its last block from the beginning.
 void Turns::open(Log& log) {
     std::byte* begin = log.blocks.back()->bytes;
+    bool turn = is_turn(log);
     log.at = begin;
-    log.limit = begin + (is_turn(log) ? kNear : kLogBlock - kLogRecord);
+    log.limit = begin + (turn ? kNear : kLogBlock - kLogRecord);
+    log.turn = turn && log.blocks.size() == 1;
 }
 
 // What threads before `first` and those from `end` on do not reach.

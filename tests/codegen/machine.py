@@ -45,9 +45,18 @@ class _Log:
         self.start = ctypes.addressof(self.bytes)
         self.own = (ctypes.c_uint64 * 16)()  # eight spans
         # Short, so that it is full soon.
-        self.head = (ctypes.c_uint64 * 3)(self.start, self.start + 512, ctypes.addressof(self.own))
+        self.head = (ctypes.c_uint64 * 4)(self.start, self.start + 512, ctypes.addressof(self.own))
         self.records = self.longest = 0
         self.places: set[int] = set()  # addresses that were in logs
+
+    @property
+    def turn(self) -> bool:
+        """Whether the range's turn has come."""
+        return bool(self.head[3])
+
+    @turn.setter
+    def turn(self, value: bool) -> None:
+        self.head[3] = value
 
     def _read(self, at: int, count: int) -> int:
         return int.from_bytes(ctypes.string_at(at, count), "little")

@@ -470,6 +470,38 @@ def test_deterministic(kernel: Any, deterministic: None, any_threads: None) -> N
     assert len(_bits(kernel, N, make)) == 1
 
 
+@wp.kernel
+def together_and_apart(x: wp.array(dtype=float), to: wp.array(dtype=int), n: int, out: wp.array(dtype=wp.vec2)):
+    i = wp.tid()
+    for k in range(n):
+        wp.atomic_add(out, to[k], wp.vec2(x[i] * float(k + 1), x[i]))
+        if x[i] > 0.0:
+            wp.atomic_sub(out, to[k + 1], wp.vec2(1.0, x[i]))
+            out[i] += wp.vec2(x[i], 0.1)
+        wp.atomic_add(out, to[i], wp.vec2(0.1, x[i]))
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_all_lanes_add_to_elements_that_others_add_to(
+    ordered: bool, any_threads: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wp.config, "deterministic", ordered)
+    n = 5000
+    x, to = _data(n, n)
+    repeats = 50
+    found = _bits(together_and_apart, n, lambda: ([x, to, repeats], wp.zeros(n, dtype=wp.vec2)))
+    assert len(found) == 1
+    wide, wanted = x.astype(float), np.zeros((n, 2))
+    above = wide > 0
+    for k in range(repeats):
+        wanted[to[k]] += wide.sum() * (k + 1), wide.sum()
+        wanted[to[k + 1]] -= above.sum(), wide[above].sum()
+        wanted[above] += np.stack([wide[above], np.full(above.sum(), 0.1)], 1)
+        np.add.at(wanted, to, np.stack([np.full(n, 0.1), wide], 1))
+    (bits,) = found
+    np.testing.assert_allclose(np.frombuffer(bits, np.float32).reshape(n, 2), wanted, rtol=1e-3, atol=1e-2)
+
+
 @pytest.mark.parametrize("shape", [(70, 1000), (1000, 77), (9000, 9)])
 def test_deterministic_in_two_dimensions(shape: tuple[int, int], deterministic: None, any_threads: None) -> None:
     r = np.random.default_rng(12)

@@ -56,6 +56,9 @@ int64_t wc_stash_bytes(int32_t cell);
 // `own` has the addresses [low, high) of each array that follows the threads (codegen/following.py) that no other range
 // of the launch adds to. There a range adds in place, and nowhere else. A record that may have such addresses, among
 // others, ends with a call of wc_log_ends in place of moving `at`.
+//
+// `turn` is set where nothing that threads before have added is still to be applied. To arrays to which all lanes add
+// together, additions then go at once: in place, or as a record that is followed by a call of wc_log_full.
 struct wc_span {
     void* low;
     void* high;
@@ -65,6 +68,7 @@ struct wc_log {
     void* at;
     void* limit;
     const wc_span* own;
+    int64_t turn;
 };
 
 // The log of the range that the calling thread runs.

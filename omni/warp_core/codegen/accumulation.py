@@ -9,12 +9,13 @@ names the arrays, and each launch compares them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..ir.locals import base, is_made_by, local_arrays
 from ..ir.nodes import Function, Operation, Value
+from ..ir.ops import index_count
 from ..lang.types import Array, Scalar, Struct, Type, element, leaves
 
 _OWN = ("alloca", "stash", "shared")  # where the memory of a thread or its block comes from
@@ -57,6 +58,16 @@ class Accumulation:
 def accumulation(function: Function, log: bool = True) -> Accumulation:
     """The facts about kernel `function`; without `log` all of its additions are atomic."""
     return _Finder(function).find(log)
+
+
+def together(operations: Mapping[Operation, ArrayAt], varying: Container[Value]) -> set[Operation]:
+    """The additions, of those through the log, to arrays to which all lanes add together at least once."""
+
+    def is_one(op: Operation) -> bool:
+        return not any(i in varying for i in op.args[1 : 1 + index_count(op.args[0].type, op.attr[1])])
+
+    arrays = {at for op, at in operations.items() if is_one(op)}
+    return {op for op, at in operations.items() if at in arrays}
 
 
 class _Finder:

@@ -15,7 +15,7 @@ from ..ir.nodes import Function, Loc, Operation, Value
 from ..ir.uniformity import analyze
 from ..lang.threads import WARP
 from ..lang.types import I32, I64, Array, Scalar, Type
-from .accumulation import Accumulation, accumulation
+from .accumulation import Accumulation, accumulation, together
 from .blocks import BlockAtomics, Blocks, whole_warps
 from .exits import Accumulator, Join
 from .following import Follower, following
@@ -67,7 +67,10 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> Unit:
     arrays = _accumulation(fn, options.additions, totals)
     follow, numbers = following(arrays.operations, arity(fn), totals)
     in_place = options.inner_contiguous and not options.flat
-    KernelEmitter(shared, fn, totals, Logged(arrays.operations, numbers if in_place else {})).emit()
+    facts = analyze(fn, (False,) * len(fn.params), lanes, shared.facts)
+    others = {op: at for op, at in arrays.operations.items() if op not in totals and op not in numbers}
+    logged = Logged(arrays.operations, numbers if in_place else {}, together(others, facts.varying))
+    KernelEmitter(shared, fn, totals, logged).emit()
     header = [f'target triple = "{target.triple}"']
     # Probing large frames page by page keeps a stack that is too small for them from growing over other memory.
     words = f'nounwind "min-legal-vector-width"="{target.vector_bits}" "probe-stack"="inline-asm"'

@@ -5,6 +5,9 @@ first, and lanes whose elements lie side by side write one piece of memory: both
 
 Elements that no other range of threads adds to (`following`) are added to in place. Where a group of lanes meets the
 ends of those, the runtime takes the record apart at once: adds what is the range's own and leaves the rest in the log.
+
+A range whose turn has come (`together`) adds in place, too, to arrays to which all lanes add together. As that may be
+so from any record on, all additions to such an array look whether it is.
 """
 
 from __future__ import annotations
@@ -27,10 +30,13 @@ _MOST_BYTES = 8192 - 16  # in the values of a record with one address: kLogRecor
 
 
 class Logged(NamedTuple):
-    """The additions that go through the log, and the number of the array that follows the threads for those to one."""
+    """The additions that go through the log, the number of the array that follows the threads for those to one, and
+    those to arrays to which all lanes add together.
+    """
 
     operations: Collection[Operation] = ()
     followers: Mapping[Operation, int] = {}
+    together: Collection[Operation] = ()
 
 
 NONE_LOGGED = Logged()
@@ -41,7 +47,7 @@ class Log:
 
     def __init__(self, lanes: Lanes, memory: Memory, atomics: Atomics, logged: Logged):
         self.lanes, self.w, self.memory, self.atomics = lanes, lanes.w, memory, atomics
-        self.operations, self.followers = logged
+        self.operations, self.followers, self.together = logged
         self.pointer = ""
         self.own: dict[int, tuple[str, str]] = {}  # of each follower, the addresses that are this range's own
 
@@ -62,24 +68,24 @@ class Log:
         """Add or subtract leaves from `first` on of the elements of type `t` at `address`."""
         s, kind = element(t), op.attr[0]
         assert isinstance(s, Scalar)
-        follower = self.followers.get(op)
         if address.uniform:
             at = self.memory.displace(address, first * s.size)
             sums = [self._signed(kind, self.atomics.reduced(kind, v, mask)) for v in values]
-            self._own_or(
-                follower,
-                (at.text, len(sums) * s.size),
+            self._in_place_or(
+                self._is_own(op, (at.text, len(sums) * s.size)),
                 lambda: self._add_in_place(at, s, sums),
-                lambda: self._one(at, s, sums, follower),
+                lambda: self._one(at, s, sums, self.followers.get(op)),
             )
             return
         given = [self._signed(kind, v) for v in values]
-        self._own_or(
-            follower if address.stride == t.size and not self.memory.rarely else None,
-            (address.text, self.lanes.lanes * t.size),
+        wide = address.stride == t.size and not self.memory.rarely
+        self._in_place_or(
+            self._is_own(op, (address.text, self.lanes.lanes * t.size)) if wide else "",
             lambda: self._add_wide_in_place(address, t, first, given, mask),
-            lambda: self._write(address, t, first, given, mask, follower),
+            lambda: self._write(address, t, first, given, mask, self.followers.get(op)),
         )
+        if not wide and op in self.together:
+            self._apply_if(self._is_turn())
 
     def add_one(self, kind: str, address: V, values: list[V], mask: str | None) -> None:
         """Add what the active lanes give, summed, to numbers at one address."""
@@ -91,19 +97,26 @@ class Log:
 
     # -- in place ---------------------------------------------------------------------------------------------------
 
-    def _own_or(
-        self, follower: int | None, place: tuple[str, int], own: Callable[[], None], other: Callable[[], None]
-    ) -> None:
-        """Emit `own` for where all bytes of a place are the range's own, else `other`."""
-        if follower is None:
-            other()
-            return
-        (low, high), (address, size) = self.own[follower], place
+    def _is_own(self, op: Operation, place: tuple[str, int]) -> str:
+        """Whether nobody else adds to the bytes of a place, or not before this range; nothing if that is not known."""
+        if op not in self.followers:
+            return self._is_turn() if op in self.together else ""
+        (low, high), (address, size) = self.own[self.followers[op]], place
         end = self._at(address, size)
         inside = [self.w.inst(f"icmp {test}") for test in (f"uge ptr {address}, {low}", f"ule ptr {end}, {high}")]
-        here, ends, done = (self.w.label(hint) for hint in ("own", "ends", "added"))
-        self.w.cond_br(self.w.inst(f"and i1 {inside[0]}, {inside[1]}"), here, ends)
-        for label, emit in ((here, own), (ends, other)):
+        return self.w.inst(f"and i1 {inside[0]}, {inside[1]}")
+
+    def _is_turn(self) -> str:
+        return self.w.inst(f"icmp ne i64 {self.w.inst(f'load i64, ptr {self._at(self.pointer, 24)}')}, 0")
+
+    def _in_place_or(self, condition: str, in_place: Callable[[], None], record: Callable[[], None]) -> None:
+        """Emit one of them, or both with a branch if there is a condition."""
+        if not condition:
+            record()
+            return
+        here, logged, done = (self.w.label(hint) for hint in ("inplace", "record", "added"))
+        self.w.cond_br(condition, here, logged)
+        for label, emit in ((here, in_place), (logged, record)):
             self.w.start(label)
             emit()
             self.w.br(done)
@@ -199,8 +212,11 @@ class Log:
             return
         limit = self.w.inst(f"load ptr, ptr {self._at(self.pointer, 8)}")
         self.w.do(f"store ptr {following}, ptr {self.pointer}")
+        self._apply_if(self.w.inst(f"icmp ugt ptr {following}, {limit}"))
+
+    def _apply_if(self, condition: str) -> None:
         full, going_on = self.w.label("logfull"), self.w.label("logged")
-        self.w.cond_br(self.w.inst(f"icmp ugt ptr {following}, {limit}"), full, going_on)
+        self.w.cond_br(condition, full, going_on)
         self.w.start(full)
         self.w.do(f"call void @wc_log_full(ptr {self.pointer})")
         self.w.br(going_on)
