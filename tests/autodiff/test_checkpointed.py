@@ -346,6 +346,29 @@ def test_numpy_parameters():
     assert gradient(True) == gradient(False)
 
 
+def test_products_of_matrices_with_weights():
+    """Weights that steps only read are no state."""
+    start = np.random.default_rng(1).normal(size=(3, 3))
+
+    def gradients(checkpointed):
+        tape, m, weights, total = wp.Tape(), active(start), active(start.T * 0.5), active([0.0])
+
+        def step(i):
+            wp.copy(m, m @ weights)
+            wp.utils.array_inner(m.flatten(), weights.flatten(), out=total)
+
+        with tape:
+            if checkpointed:
+                wp.checkpointed(step, 7, state=[m, total], memory_budget=3 * (m.capacity + 4))
+            else:
+                for i in range(7):
+                    step(i)
+        tape.backward(total)
+        return m.grad.numpy().tolist(), weights.grad.numpy().tolist()
+
+    assert gradients(True) == gradients(False)
+
+
 # -- what is refused --------------------------------------------------------------------------------
 
 

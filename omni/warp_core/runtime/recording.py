@@ -94,9 +94,9 @@ class Silent:
         """Pass over what something made of arrays."""
 
     def record_func(self, backward: Callable[[], None], arrays: Any, outputs: Any = None) -> None:
-        """Pass over a step; what it does to the arrays is not known."""
+        """Pass over a step; what it does to its outputs, or to all arrays if nothing is said of them, is not known."""
         for witness in _witnesses:
-            witness.touched(arrays)
+            witness.touched(arrays, arrays if outputs is None else outputs)
 
 
 SILENT = Silent()

@@ -200,10 +200,11 @@ class Witness(Fingerprint):
         super().overwritten(a)
         self._writes(a, "filled or assigned", True)
 
-    def touched(self, arrays: Iterable[array]) -> None:
-        """Something that is no launch was done to arrays."""
+    def touched(self, arrays: Iterable[array], written: Iterable[array]) -> None:
+        """Something that is no launch was done to arrays, some of which it has written."""
         for a in arrays:
             self._reads(a, "given to a function")
+        for a in written:
             self._writes(a, "given to a function", False)
 
     def made_gradient(self, a: array) -> None:
