@@ -21,8 +21,9 @@ std::vector<Seals*>& all_seals() {
     return seals;
 }
 
-Seals* recording = nullptr;   // of the tape that records
-thread_local int unseen = 0;  // whether what this thread does is not recorded
+Seals* recording = nullptr;               // of the tape that records
+thread_local Seals* following = nullptr;  // of what computes tangents of what this thread does
+thread_local int unseen = 0;              // whether what this thread does is not recorded
 
 // Gives the place of the program, never destroyed: it must not drop a Python reference after the interpreter is gone.
 nb::object& where() {
@@ -78,6 +79,7 @@ class Seals {
     ~Seals() {
         clear();
         if (recording == this) recording = nullptr;
+        if (following == this) following = nullptr;
     }
 
     // Notes that a step recorded at `place` uses arrays, unless the memory of one is not what the tape has seen: then
@@ -121,7 +123,7 @@ class Seals {
 
     void touch(Range range) {
         if (suspended) return;
-        bool by_tape = recording == this && !unseen;
+        bool by_tape = (recording == this || following == this) && !unseen;
         for (auto at = first(range); reaches(at, range); ++at) at->second.touch(by_tape);
     }
 
@@ -212,6 +214,9 @@ void bind_seals(nb::module_& m) {
     m.attr("OVERWRITTEN") = static_cast<int>(Seal::kOverwritten);
     m.attr("CHANGED") = static_cast<int>(Seal::kChanged);
     m.def("seal_for", [](Seals* seals) { recording = seals; }, nb::arg("seals").none());
+    m.def(
+        "follow_seals", [](Seals* seals) { return std::exchange(following, seals); }, nb::arg("seals").none(),
+        nb::rv_policy::reference);
     m.def("set_unseen", [](int count) { return std::exchange(unseen, count); }, nb::arg("count"));
     m.def("on_unseen_write", [](nb::object f) { where() = std::move(f); }, nb::arg("function"));
     m.def(

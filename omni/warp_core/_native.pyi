@@ -253,6 +253,9 @@ CHANGED: int
 def seal_for(seals: Seals | None) -> None:
     """Say which tape records."""
 
+def follow_seals(seals: Seals | None) -> Seals | None:
+    """Say what computes tangents of what this thread does. Returns what did so before."""
+
 def set_unseen(count: int) -> int:
     """Say whether a tape sees what this thread writes: if 0. Returns what was said before."""
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import re
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -487,6 +491,64 @@ def test_writes_that_nothing_tells_of_and_that_do_not_matter():
 
     y, dy = wp.jvp(program, (floats(1.0, 2.0, 3.0),), (floats(1.0, 1.0, 1.0),))
     assert (y.list(), dy.list()) == ([2.0, 4.0, 6.0], [2.0, 2.0, 2.0])
+
+
+def test_threads_have_jvps_of_their_own():
+    """Some compute tangents, others launch at the same time."""
+
+    def fourth(x):
+        y, z = wp.zeros(3, dtype=float), wp.zeros(3, dtype=float)
+        wp.launch(square, 3, inputs=[x, y])
+        wp.launch(square, 3, inputs=[y, z])
+        return z
+
+    shared = floats(1.0, 2.0, 3.0)
+    wp.jvp(fourth, (shared,), (shared,))  # compiled before
+
+    def tangents(_):
+        return wp.jvp(fourth, (shared,), (floats(1.0, 1.0, 1.0),))[1].list()
+
+    def values(_):
+        return fourth(shared).list()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            jobs = [pool.submit(f, i) for i in range(100) for f in (tangents, values)]
+            found = [job.result() for job in jobs]
+    finally:
+        sys.setswitchinterval(interval)
+    assert found == [[4.0, 32.0, 108.0], [1.0, 16.0, 81.0]] * 100
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x, y: wp.launch(square, 3, inputs=[x, y]),
+        lambda x, y: wp.copy(y, x),
+        lambda x, y: y.__setitem__(slice(0, 2), x[:2]),
+    ],
+)
+def test_threads_within_are_refused(use):
+    raised = []
+
+    def program(x):
+        y = wp.zeros(3, dtype=float)
+
+        def work():
+            try:
+                use(x, y)
+            except RuntimeError as why:
+                raised.append(str(why))
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return y
+
+    wp.jvp(program, (floats(1.0, 2.0, 3.0),), (floats(1.0, 1.0, 1.0),))
+    assert re.search(r"in another thread than wp.jvp \(.*jvp.py:\d+\)", raised[0])
 
 
 def test_views_of_other_numbers():

@@ -18,7 +18,7 @@ from .sums import hand_on
 
 _active: list[Any] = []  # the tape that records, if there is one
 _witnesses: list[Any] = []  # what is told of all that happens to memory, recorded or not
-_followers: list[Any] = []  # innermost last
+_following: list[Following] = []  # of all threads
 _watchers: list[Callable[[], None]] = []
 _begun: Any = None  # where the program lets the tape record
 
@@ -28,6 +28,16 @@ class _Pauses(threading.local):
 
 
 _pauses = _Pauses()
+
+
+class _Mine(threading.local):
+    """The followers of what this thread does, innermost last."""
+
+    def __init__(self) -> None:
+        self.followers: list[Any] = []
+
+
+_mine = _Mine()
 
 
 def tape() -> Any:
@@ -42,17 +52,17 @@ def is_plain() -> bool:
 
 def follower() -> Any:
     """What computes tangents of what this thread does now, or None."""
-    return _followers[-1] if _followers and not _pauses.count else None
+    return _mine.followers[-1] if _mine.followers and not _pauses.count else None
 
 
 def active() -> bool:
     """Whether anything must know of launches."""
-    return bool(_witnesses or _followers or (_active and _active[0].records))
+    return bool(_witnesses or _following or (_active and _active[0].records))
 
 
 def unfollowed() -> bool:
     """Whether something must know of launches, and no tangents are computed."""
-    return bool(_active) and active() and not _followers
+    return bool(_active) and active() and not _following
 
 
 def begin(recording: Any) -> None:
@@ -124,32 +134,45 @@ class Instead:
 
 
 class Following:
-    """A `with` block what is done in which is followed."""
+    """A `with` block: what this thread does in it is followed."""
 
     def __init__(self, follower: Any):
         self.follower = follower
 
     def __enter__(self) -> None:
-        _followers.append(self.follower)
+        self._since, self._older = places.here(), {t.ident for t in threading.enumerate()}
+        self._before = _native.follow_seals(self.follower.seals)
+        _mine.followers.append(self.follower)
+        _following.append(self)
         _tell()
 
     def __exit__(self, *exception: object) -> None:
-        _followers.remove(self.follower)
+        _native.follow_seals(self._before)
+        _mine.followers.remove(self.follower)
+        _following.remove(self)
         _tell()
+
+    def refuse_younger(self, what: str, values: Sequence[Any]) -> None:
+        """Raise if a thread that has begun in the block uses what is followed, as only one thread is."""
+        if threading.get_ident() not in self._older and any(map(self.follower.follows, values)):
+            raise RuntimeError(
+                f"{what} in another thread than wp.jvp ({self._since}), which follows what its own thread does, and "
+                "would miss the tangents: do it there"
+            )
 
 
 class Outside:
     """A `with` block in which only the followers around `follower` see what is done."""
 
     def __init__(self, follower: Any):
-        self._depth = _followers.index(follower)
+        self._depth = _mine.followers.index(follower)
 
     def __enter__(self) -> None:
-        self._inner = _followers[self._depth :]
-        del _followers[self._depth :]
+        self._inner = _mine.followers[self._depth :]
+        del _mine.followers[self._depth :]
 
     def __exit__(self, *exception: object) -> None:
-        _followers.extend(self._inner)
+        _mine.followers.extend(self._inner)
 
 
 class Unseen:
@@ -197,8 +220,7 @@ def watch(changed: Callable[[], None]) -> None:
 
 
 def _tell() -> None:
-    recorder = (_active or _followers or [None])[0]
-    _native.seal_for(None if recorder is None else recorder.seals)
+    _native.seal_for(_active[0].seals if _active else None)
     for changed in _watchers:
         changed()
 
@@ -208,6 +230,8 @@ def _tell() -> None:
 
 def launched(kernel: Any, dim: Any, args: Any) -> None:
     """Note that a launch is about to run, recorded or not."""
+    for following in _following:
+        following.refuse_younger(f"kernel `{kernel.name}` is launched", args)
     for witness in _witnesses:
         witness.launched(kernel, dim, args)
 
@@ -228,11 +252,11 @@ def made_gradient(a: Any) -> None:
 
 def watched() -> bool:
     """Whether somebody is to be told of changes that this thread makes."""
-    return tape() is not None or follower() is not None
+    return tape() is not None or bool(_following)
 
 
 def _all_followers() -> list[Any]:
-    return [] if _pauses.count else _followers[::-1]
+    return [] if _pauses.count else _mine.followers[::-1]
 
 
 def sums(out: Any, terms: Sequence[tuple[Any, Callable[[Any, Any], None]]]) -> None:
@@ -278,6 +302,8 @@ def overwritten(a: Any) -> None:
 
 def copied(dest: Any, src: Any) -> None:
     """Note that the elements of `src` were copied to those of `dest`; both are arrays of one shape."""
+    for following in _following:
+        following.refuse_younger("an array is copied", [dest, src])
     for witness in _witnesses:
         witness.copied(dest, src)
     for f in _all_followers():
