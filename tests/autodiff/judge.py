@@ -1,4 +1,4 @@
-"""Gradients of kernels by central differences in float64, and the verdict on an adjoint."""
+"""Gradients of kernels by central differences in float64 and by dual numbers, and the verdict on an adjoint."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from omni.warp_core.ir.nodes import Function
 from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.types import F64, I32
 from omni.warp_core.passes.pipeline import PassOptions, run
+from tests.autodiff import duals
+from tests.autodiff.duals import Dual, slope
 
 THREADS = 3
 N = 4  # the loop bound that programs get
 STEP = 1e-6
 LARGE = 1e6
+DIRECTIONS = 2  # for dual numbers
 
 Arrays = dict[str, list[float]]
 
@@ -108,7 +111,29 @@ def verdict(text: str, seed: int, kind: str = "narrow") -> Verdict:
     values, r = inputs(seed, kind), random.Random(-seed)
     weights = {name: [r.uniform(-1.0, 1.0) for _ in v] for name, v in values.items() if name != "x"}
     found = backward(function, adjoint._replace(function=ready), THREADS, values, weights)
-    return compare(function, values, weights, found)
+    said = by_duals(function, values, weights, found)
+    return said if said.kind == "wrong" else compare(function, values, weights, found)
+
+
+def by_duals(function: Function, values: Arrays, weights: Arrays, found: Arrays) -> Verdict:
+    """Compare gradients with the derivatives along some directions that dual numbers carry."""
+    for seed in range(DIRECTIONS):
+        r = random.Random(seed)
+        along = {name: [r.uniform(-1.0, 1.0) for _ in v] for name, v in values.items()}
+        moving = {name: [Dual(x, d) for x, d in zip(v, along[name])] for name, v in values.items()}
+        args = arguments(moving)
+        try:
+            duals.run_kernel(function, args, THREADS)
+        except duals.Unsupported:
+            return Verdict("unclear")
+        out = memory(args)
+        told = sum(w * slope(x) for name in weights for w, x in zip(weights[name], out[name].values()))
+        parts = [g * d for name, gradient in found.items() for g, d in zip(gradient, along[name])]
+        if not math.isfinite(told):
+            return Verdict("unclear")
+        if abs(told - sum(parts)) > 1e-9 * (1.0 + sum(map(abs, parts))):
+            return Verdict("wrong", f"along direction {seed}: {sum(parts)} instead of {told} by dual numbers")
+    return Verdict("right")
 
 
 def backward(function: Function, adjoint: Adjoint, threads: int, values: Arrays, weights: Arrays) -> Arrays:

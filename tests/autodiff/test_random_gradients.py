@@ -1,4 +1,4 @@
-"""Random programs against central differences: every gradient is right, or the program is refused.
+"""Random programs against differences and dual numbers: every gradient is right, or the program is refused.
 
 `OMNI_WARP_GRADIENTS=low:high` runs other programs than those of the suite. How many are right stands at the end of what
 pytest prints.

@@ -8,7 +8,7 @@ for `continue`) and breaks; behind each loop that may be left so, `_x` is looked
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..lang import semantics
@@ -48,9 +48,17 @@ _BASE: dict[str, Any] = {
 }
 
 
-def transpile(function: Function, link: Callable[[Function], Callable], failure: type) -> Callable[..., tuple]:
-    """`function` as a Python callable (context, arguments…) -> results. `link` gives the callable of a callee."""
-    writer = _Writer(link, {**_BASE, "_Failure": failure})
+def transpile(
+    function: Function,
+    link: Callable[[Function], Callable],
+    failure: type,
+    instead: Mapping[str, Any] | None = None,
+) -> Callable[..., tuple]:
+    """`function` as a Python callable (context, arguments…) -> results. `link` gives the callable of a callee.
+
+    `instead` has other things for the names of `_BASE`, for numbers that are more than numbers.
+    """
+    writer = _Writer(link, {**_BASE, **(instead or {}), "_Failure": failure})
     source = writer.function(function)
     exec(compile(source, f"<ir {function.name}>", "exec"), writer.env)
     return writer.env["_run"]
