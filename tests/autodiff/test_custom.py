@@ -152,6 +152,74 @@ def test_what_a_gradient_reads_is_kept():
     assert a.grad.list() == [6.0]
 
 
+@wp.func
+def put(y: F, i: int, v: float):
+    y[i] = v * v
+    return v
+
+
+@wp.func_grad(put)
+def put_gradient(y: F, i: int, v: float, dv: float):
+    wp.adjoint[v] += 2.0 * v * wp.adjoint[y][i] + dv
+    wp.adjoint[y][i] = 0.0
+
+
+@wp.func
+def scale(a: F, s: float):
+    for j in range(len(a)):
+        a[j] *= s
+
+
+@wp.func_grad(scale)
+def scale_gradient(a: F, s: float):
+    for j in range(len(a)):
+        wp.adjoint[a][j] *= s
+
+
+def test_gradients_taken_over_from_arrays_whether_or_not_the_result_is_used():
+    @wp.kernel
+    def squares(x: F, y: F, z: F):
+        i = wp.tid()
+        v = put(y, i, 3.0 * x[i])
+        z[i] = wp.where(x[i] > 1.5, v, z[i])
+
+    x, y, z = numbers(1.0, 2.0), numbers(0.0, 0.0), numbers(0.0, 0.0)
+    with wp.Tape() as tape:
+        wp.launch(squares, 2, inputs=[x, y, z])
+    tape.backward(grads={y: wp.ones(2, dtype=float), z: wp.ones(2, dtype=float)})
+    assert x.grad.list() == [18.0, 36.0 + 3.0]
+
+
+def test_functions_without_results_in_loops():
+    @wp.kernel
+    def powers(x: F, n: int, y: F):
+        i = wp.tid()
+        for _ in range(n):
+            scale(y[2 * i : 2 * i + 2], 2.0 * x[0])
+
+    y = numbers(1.0, 2.0, 3.0, 4.0)
+    with wp.Tape() as tape:
+        wp.launch(powers, 2, inputs=[numbers(1.0), 3, y])
+    tape.backward(grads={y: wp.ones(4, dtype=float)})
+    assert y.grad.list() == [8.0] * 4
+
+
+def test_arrays_of_the_kernel_that_a_function_changes():
+    @wp.kernel
+    def product(x: F, y: F):
+        a = wp.zeros(shape=2, dtype=float)
+        a[0] = x[0]
+        a[1] = x[1]
+        scale(a, 2.0)
+        y[0] = a[0] * a[1]
+
+    x, y = numbers(1.0, 3.0), numbers(0.0)
+    with wp.Tape() as tape:
+        wp.launch(product, 1, inputs=[x, y])
+    tape.backward(y)
+    assert (y.list(), x.grad.list()) == ([12.0], [12.0, 4.0])
+
+
 @wp.struct
 class State:
     x: float

@@ -18,8 +18,9 @@ from ..ir.clone import Rewriter, copy_region
 from ..ir.locals import base
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.errors import NotDifferentiable
+from ..lang.types import Array
 from .leaves import assemble, is_active, leaf_types
-from .scope import is_absent, is_local, may_alias
+from .scope import is_absent, is_local, may_alias, origin
 
 if TYPE_CHECKING:
     from .forward import Forward
@@ -84,7 +85,7 @@ def forward_custom(forward: Forward, op: Operation) -> None:
 def reverse_custom(reverse: Reverse, op: Operation) -> None:
     """Add to the adjoints of the arguments of a custom function, and to gradients of arrays."""
     given = [reverse.take(v) for v in op.results]
-    if all(g is None for g in given) and not _writes(op.regions[0]):
+    if all(g is None for g in given) and not _leaves_something(op.regions[0]):
         return
     if op.attr.gradient is None:
         reverse.inline(op, given)
@@ -93,12 +94,22 @@ def reverse_custom(reverse: Reverse, op: Operation) -> None:
     args = [reverse.scopes.primal(a) for a in op.args]
     found = _Spliced(reverse, op).run(op.attr.gradient, [*args, *seeds])
     flat = [g for leaves in given if leaves for g in leaves if g is not None]
+    if _reads_gradients(op.attr.gradient):
+        flat = []
     for a, x in zip((a for a in op.args if is_active(a.type)), found):
         reverse.add_chosen(a, x, flat)
 
 
-def _writes(region: Region) -> bool:
-    return any(op.code in ("store", "atomic") and not is_local(op.args[0]) for op in region.walk())
+def _reads_gradients(gradient: Function) -> bool:
+    """Whether it takes over gradients of arrays, so that not all that it gives comes from the results'."""
+    reads = (op for op in gradient.body.walk() if op.code in ("load", "call"))
+    return any(isinstance(a.type, Array) and _is_gradient(a) for op in reads for a in op.args)
+
+
+def _leaves_something(region: Region) -> bool:
+    """Whether code writes to arrays that are there after it: all but those that it makes."""
+    made = {op.result for op in region.walk() if op.code == "alloca"}
+    return any(op.code in ("store", "atomic") and origin(op.args[0]) not in made for op in region.walk())
 
 
 def read_final(reverse: Reverse, custom: Operation, op: Operation, array: Value, new: Value) -> None:

@@ -132,8 +132,10 @@ class Reverse:
             self.add(a, leaves)
 
     def _unless_zero(self, seeds: Sequence[Value], x: Value) -> Value:
-        """`x`, or zero where all seeds are: the slope of what was not chosen may be infinite, or no number."""
-        if not self._chooses:
+        """`x`, or zero where all seeds are: the slope of what was not chosen may be infinite, or no number. Where there
+        are none, it is made of something else as well.
+        """
+        if not self._chooses or not seeds:
             return x
         zeros = [self.b.op("eq", g, self.b.const(0.0, g.type)) for g in seeds]
         unused = reduce(lambda a, b: self.b.op("and", a, b), zeros)
@@ -225,7 +227,7 @@ class Reverse:
         return [self.scopes.primal(r) if p in used else self.b.zero(r.type) for r, p in taken]
 
     def add_chosen(self, value: Value, adjoint: Value, seeds: Sequence[Value]) -> None:
-        """Add all leaves of `adjoint` to the adjoint of `value`, nothing where all seeds are zero."""
+        """Add all leaves of `adjoint` to the adjoint of `value`, nothing where there are seeds and all are zero."""
         types = leaf_types(value.type)
         self.add(
             value,
