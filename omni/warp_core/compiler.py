@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from types import ModuleType
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from . import config
 from .codegen.target import GpuOptions, Target
@@ -40,7 +41,7 @@ from .lang.errors import (
     compile_error,
 )
 from .lang.hashes import blake2b
-from .lang.kernel import Kernel
+from .lang.kernel import Kernel, on_redefinition
 from .lang.stack import roomy
 from .lang.threads import USUAL_BLOCK
 from .lang.types import Type
@@ -247,10 +248,11 @@ def _without_collector() -> Iterator[None]:
 
 def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     watch = _Stopwatch()
-    made["ir"] = fn = _lowered(request.kernel, request.debug, request.block_dim)
+    built = _take_built(request)
+    made["ir"] = fn = built.primal if built else _lowered(request.kernel, request.debug, request.block_dim)
     watch.lap("front")
     primal = fn if request.adjoint else None
-    reverse = _reverse(request, fn) if request.adjoint else None
+    reverse = built.adjoint if built else _reverse(request, fn) if request.adjoint else None
     if reverse is not None:
         made["ir"] = fn = reverse.function
         watch.lap("adjoint")
@@ -346,15 +348,38 @@ def _gpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:
     return {"code": text.encode(), "machine_code": made[0] if made else b"", "grid": grid}
 
 
+class _Built(NamedTuple):
+    """A kernel as the front end made it, and its adjoint."""
+
+    primal: Any
+    adjoint: Any
+
+
+_built: WeakKeyDictionary[Kernel, dict[str, _Built]] = WeakKeyDictionary()  # by kind; to be compiled before long
+on_redefinition.append(_built.clear)
+
+
+def _take_built(request: CompileRequest) -> _Built | None:
+    """What `adjoint_facts` has built, once: a tape that asks for the facts compiles the same adjoint in `backward`."""
+    if not request.adjoint or request.debug or request.block_dim != USUAL_BLOCK:
+        return None
+    return _built.get(request.kernel, {}).pop(request.adjoint, None)
+
+
 def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple[Type, ...]]:
     """`reads` and `replays` of the artifact that compiling an adjoint would give, and the types of the arrays in which
     the kernel has to note something for that (`Kernel.noting`), none if it need not. Raises as `compile`.
     """
 
     def find() -> tuple[tuple[int, ...], bool, tuple[Type, ...]]:
+        known = _built.setdefault(request.kernel, {})
+        if request.adjoint in known:
+            found = known[request.adjoint].adjoint
+            return found.reads, found.replays, ()
         fn = _lowered(request.kernel)
         try:
             found = _adjoint(request, fn)
+            known[request.adjoint] = _Built(fn, found)
             return found.reads, found.replays, ()
         except Unrepeatable as why:
             notes = _stage("autodiff.notes")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.autodiff import adjoint
 
 F = wp.array(dtype=float)
 
@@ -492,3 +493,30 @@ def test_a_constant_that_changes_after_the_first_gradient_changes_none():
         tape.backward(loss)
         change(5.0)
     assert v.grad.numpy().tolist() == [[4, 0, 0], [4, 0, 0]]
+
+
+@wp.kernel
+def lifted(x: F, y: F):
+    i = wp.tid()
+    y[i] = wp.cosh(x[i]) * 1.375
+
+
+@wp.kernel
+def least_lifted(x: F, y: F):
+    i = wp.tid()
+    wp.atomic_min(y, 0, x[i] * 1.375)
+
+
+@pytest.mark.parametrize(("kernel", "slope"), [(lifted, 1.375 * np.sinh(0.5)), (least_lifted, 1.375)])
+def test_an_adjoint_is_built_once(kernel, slope, monkeypatch):
+    built, build = [], adjoint.adjoint_kernel
+    monkeypatch.setattr(adjoint, "adjoint_kernel", lambda *args: built.append(args) or build(*args))
+    monkeypatch.setattr(wp.config, "cache_kernels", False)
+    x = active([0.5])
+    for _ in range(2):
+        y = active([9.0])
+        with wp.Tape() as tape:
+            wp.launch(kernel, 1, inputs=[x, y])
+        tape.backward(y)
+    assert len(built) == 1
+    assert np.allclose(x.grad.list(), [2 * slope])
