@@ -387,6 +387,49 @@ def test_places_in_a_loop():
     assert got[2] == [2.0, 4.0, 6.0]
 
 
+@wp.func
+def doubled(a: F):
+    a[0] *= 2.0
+    return a[0]
+
+
+@wp.func_grad(doubled)
+def doubled_gradient(a: F, g: float):
+    wp.adjoint[a][0] = 2.0 * (wp.adjoint[a][0] + g)
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_replay_of_a_function_that_changes_an_array_of_the_kernel(writes):
+    if writes:
+
+        @wp.func_replay(doubled)
+        def again(a: F):
+            a[0] *= 2.0
+            return a[0]
+
+    else:
+
+        @wp.func_replay(doubled)
+        def again(a: F):
+            return a[0]
+
+    @wp.kernel
+    def k(x: F, y: F):
+        a = wp.zeros(shape=1, dtype=float)
+        a[0] = x[0]
+        y[0] = doubled(a) * a[0] * x[0]
+
+    x, y = numbers(3.0), numbers(0.0)
+    if not writes:
+        with wp.Tape(), pytest.raises(wp.CompileError, match="its replay leaves that as it was"):
+            wp.launch(k, 1, inputs=[x, y])
+        return
+    with wp.Tape() as tape:
+        wp.launch(k, 1, inputs=[x, y])
+    tape.backward(y)
+    assert (y.list(), x.grad.list()) == ([108.0], [108.0])
+
+
 def test_replay_that_writes():
     @wp.func
     def f(a: F, i: int, x: float):

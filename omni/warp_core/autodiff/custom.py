@@ -72,6 +72,11 @@ def _body(callee: Function, call: Operation) -> Region:
 def forward_custom(forward: Forward, op: Operation) -> None:
     """Compute the results of a custom function again."""
     region = op.attr.replay or op.regions[0]
+    own = {a for a in _changed_by(op.regions[0]) if a is not None and a.op is not None}
+    if not own <= _changed_by(region):
+        name = op.attr.callee.name
+        why = f"`{name}` changes an array that the kernel made, and its replay leaves that as it was"
+        raise NotDifferentiable(f"{why}: write it in the replay as well", op)
     outer = forward.replaying
     forward.replaying = op if op.attr.replay else outer
     forward.visit_ops(region.ops[:-1])
@@ -85,7 +90,7 @@ def forward_custom(forward: Forward, op: Operation) -> None:
 def reverse_custom(reverse: Reverse, op: Operation) -> None:
     """Add to the adjoints of the arguments of a custom function, and to gradients of arrays."""
     given = [reverse.take(v) for v in op.results]
-    if all(g is None for g in given) and not _leaves_something(op.regions[0]):
+    if all(g is None for g in given) and not _changed_by(op.regions[0]):
         return
     if op.attr.gradient is None:
         reverse.inline(op, given)
@@ -106,10 +111,10 @@ def _reads_gradients(gradient: Function) -> bool:
     return any(isinstance(a.type, Array) and _is_gradient(a) for op in reads for a in op.args)
 
 
-def _leaves_something(region: Region) -> bool:
-    """Whether code writes to arrays that are there after it: all but those that it makes."""
+def _changed_by(region: Region) -> set[Value | None]:
+    """The arrays that code writes to and does not make itself, as `origin` has them."""
     made = {op.result for op in region.walk() if op.code == "alloca"}
-    return any(op.code in ("store", "atomic") and origin(op.args[0]) not in made for op in region.walk())
+    return {origin(op.args[0]) for op in region.walk() if op.code in ("store", "atomic")} - made
 
 
 def read_final(reverse: Reverse, custom: Operation, op: Operation, array: Value, new: Value) -> None:
