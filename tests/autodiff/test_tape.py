@@ -520,3 +520,47 @@ def test_an_adjoint_is_built_once(kernel, slope, monkeypatch):
         tape.backward(y)
     assert len(built) == 1
     assert np.allclose(x.grad.list(), [2 * slope])
+
+
+@wp.kernel
+def square_in_place(x: F):
+    i = wp.tid()
+    x[i] = x[i] * x[i]
+
+
+@wp.kernel
+def fill_slots(count: wp.array(dtype=int), x: F, y: F):
+    i = wp.tid()
+    slot = wp.atomic_add(count, 0, 1)
+    y[slot] = x[i] * float(slot + 1)
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_launches_that_ran_without_the_tape_are_noted(inside):
+    x, y, loss = active([1.0, 2.0, 3.0]), active([0.0] * 3), active([0.0])
+    command = wp.launch(square, 3, inputs=[x], outputs=[y], record_cmd=True)
+    tape = wp.Tape()
+    if not inside:
+        command.launch()
+        tape.record_launch(square, 3, 0, [x], [y], "cpu", metadata={"note": "of the program"})
+    with tape:
+        if inside:
+            wp.launch(square, 3, inputs=[x], outputs=[y], record_tape=False)
+            tape.record_launch(kernel=square, dim=3, max_blocks=0, inputs=[x], outputs=[y], device=None)
+        wp.launch(weigh, 3, inputs=[y, loss])
+    x.fill_(50.0)
+    tape.backward(loss)
+    assert x.grad.list() == [2.0, 8.0, 18.0]
+
+
+def test_launches_of_which_a_tape_had_to_see_more_are_not_noted_afterwards():
+    x, y, tape = active([1.0, 2.0, 3.0]), active([0.0] * 3), wp.Tape()
+    wp.launch(square_in_place, 3, inputs=[x])
+    with pytest.raises(RuntimeError, match=r"launch it by wp\.launch inside `with tape:`"):
+        tape.record_launch(square_in_place, 3, 0, [x], [])
+    count = wp.zeros(1, dtype=int)
+    wp.launch(fill_slots, 3, inputs=[count, x, y])
+    with pytest.raises(RuntimeError, match="its gradient needs what is lost once it has run"):
+        tape.record_launch(fill_slots, 3, 0, [count, x], [y])
+    with pytest.raises(ValueError, match="nothing is recorded"):
+        tape.backward(grads={y: wp.ones(3, dtype=float)})

@@ -79,6 +79,11 @@ class Recorded:
         """The arrays that the step has written."""
         return self.written
 
+    def needs_its_launch(self) -> bool:
+        """Whether the tape must have seen the launch: for what it was to keep of it, or of what it overwrites."""
+        read = [a for value, time in zip(self.args, self.facts.reads) if time == BEFORE for a in arrays_in(value)]
+        return self.exact or any(views.overlap(a, b) for a in read for b in self.written)
+
     def forward_options(self) -> plans.Options:
         """The options that the launch itself runs with."""
         return plans.options_for(self.kernel, self.device, self.block_dim)._replace(exact=self.exact)

@@ -150,7 +150,7 @@ class _Watched(recording.Silent):
         self.ends: Cut | None = None
         self._seal(state, places.here())
 
-    def record_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> Passed:
+    def note_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> Passed:
         """Look at a launch."""
         step, ends = pass_over(kernel, dim, args, places.here(), self, device, block_dim)
         self.ends = ends or self.ends

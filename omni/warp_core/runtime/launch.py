@@ -181,7 +181,7 @@ def _run_watched(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any]
             return None
         if tape is not None:
             _check_plain(instance, how.record_cmd)
-        step = None if tape is None else tape.record_launch(instance, dim, args, how.device, block_dim)
+        step = None if tape is None else tape.note_launch(instance, dim, args, how.device, block_dim)
         recording.launched(instance, dim, args)
         if tape is None or step is None:
             return _run(kernel, instance, dim, args, how)

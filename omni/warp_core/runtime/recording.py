@@ -90,7 +90,7 @@ class Silent:
     records = False
     stands_in = True  # for a tape, which is told of nothing meanwhile
 
-    def record_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> Any:
+    def note_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> Any:
         """Pass over a launch; gives what is to be told that it has run, if anything is."""
 
     def length(self) -> int:

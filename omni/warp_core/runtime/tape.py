@@ -13,6 +13,7 @@ from .array import array
 from .backward import Inactive, Recorded, record
 from .cuts import Cut, Cuts
 from .device import Device, get_device
+from .generic import instance_for
 from .kept import Keeper
 from .places import Place
 from .progress import Bar
@@ -118,6 +119,50 @@ class Tape(Scopes):
     # -- recording --------------------------------------------------------------------------------------------------
 
     def record_launch(
+        self,
+        kernel: Any,
+        dim: Any,
+        max_blocks: int,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        device: Device | str | None = None,
+        block_dim: int = USUAL_BLOCK,
+        metadata: Any = None,
+    ) -> None:
+        """Note a launch that has just run without the tape: by a recorded launch, or with `record_tape=False`.
+
+        Launches inside `with tape:` are noted anyway. Nothing may have changed the arrays since it ran.
+
+        Args:
+            kernel: what was launched.
+            dim: the number of threads, as for `wp.launch`.
+            max_blocks: accepted; has no effect.
+            inputs: the arguments in the order of the kernel's parameters.
+            outputs: the remaining arguments.
+            device: where it ran.
+            block_dim: how many threads a block had.
+            metadata: accepted; has no effect.
+
+        Raises:
+            CompileError: the kernel cannot be differentiated.
+            RuntimeError: its gradient needs what only a launch that the tape sees can keep, such as elements that the
+                kernel reads and overwrites.
+        """
+        args, before = [*inputs, *outputs], self.length()
+        try:
+            instance = instance_for(kernel, args) if kernel.is_generic else kernel
+            step = self.note_launch(instance, dim, args, device, block_dim)
+            if isinstance(step, Recorded) and (step.kernel is not instance or step.needs_its_launch()):
+                raise RuntimeError(
+                    f"kernel `{kernel.name}`: its gradient needs what is lost once it has run, such as elements that "
+                    "it overwrites: launch it by wp.launch inside `with tape:`"
+                )
+        except BaseException:
+            self.cut(before)
+            raise
+        self.launched(step)
+
+    def note_launch(
         self,
         kernel: Any,
         dim: Any,
