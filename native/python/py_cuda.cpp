@@ -113,8 +113,8 @@ void set_peer_access(Handle context, Handle peer, bool enable) {
         check(result, enable ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess");
 }
 
-// What kernels print, the driver writes to the C library's output when it is waited for; it belongs before what the
-// program writes next.
+// What kernels print, the driver writes to the C library's output when it is waited for by a call that has that in its
+// name, and not when it is asked whether something has happened; it belongs before what the program writes next.
 void show_output() { std::fflush(stdout); }
 
 // All work of the context. What streams that keep in order have is waited for in slices, by an event behind it.
@@ -404,6 +404,11 @@ void bind_streams(nb::module_& m) {
         "synchronize_event",
         [](Handle context, Handle event) {
             wait_until(context, [&] { return done(driver().cuEventQuery(pointer<Event>(event)), "cuEventQuery"); });
+            without_gil([&] {
+                Current current(pointer<Context>(context));
+                CUDA_CALL(cuEventSynchronize, pointer<Event>(event));
+                show_output();
+            });
         },
         nb::arg("context"), nb::arg("event"));
     m.def(

@@ -22,7 +22,6 @@ LAUNCH_FAILED = 719
 _CHARS = ctypes.POINTER(ctypes.c_char)
 _LOAD = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, _CHARS, ctypes.c_size_t)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, *[ctypes.c_uint] * 2, _CHARS, ctypes.c_int)
-_libc = ctypes.CDLL(None)
 
 programs: list[Program] = []
 launches: dict[str, int] = {}  # how often each kernel ran
@@ -87,5 +86,5 @@ def _set_condition(m: Any, who: Any, handle: np.ndarray, value: np.ndarray) -> N
 
 def _vprintf(m: Any, who: Any, form: np.ndarray, slots: np.ndarray) -> np.ndarray:
     for text in printed(m, who, form, slots):
-        _libc.fputs(ctypes.c_char_p(text.encode()), ctypes.c_void_p.in_dll(_libc, "stdout"))
+        simulation.library().simulator_print(ctypes.c_char_p(text.encode()))
     return np.zeros(len(form), np.uint32)

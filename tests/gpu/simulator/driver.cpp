@@ -118,6 +118,12 @@ API simulator_memory(int ordinal, uint64_t* out, int capacity) {
     std::memcpy(out, arenas.data(), 16 * std::min(pairs, capacity));
     return pairs;
 }
+// Prints for a kernel.
+API simulator_print(const char* text) {
+    std::lock_guard guard(lock);
+    printed += text;
+    return kSuccess;
+}
 API simulator_set_condition(uint64_t handle, unsigned value) {
     reinterpret_cast<Condition*>(handle)->value = value;
     return kSuccess;
@@ -221,6 +227,7 @@ API cuCtxSynchronize() {
     NEEDS_CONTEXT;
     if (int code = refuse_in_capture(current.back())) return code;
     drain(current.back());
+    write_printed();
     return current.back()->failure;
 }
 API cuCtxEnablePeerAccess(void* peer, unsigned) {
@@ -393,6 +400,7 @@ API cuStreamSynchronize(void* p) {
     order(s);
     Open open;
     s->advance(s->submitted);
+    write_printed();
     return s->device->failure;
 }
 API cuStreamQuery(void* p) {
@@ -462,6 +470,7 @@ API cuEventSynchronize(void* e) {
     if (!mark.stream) return kSuccess;
     Open open;
     mark.stream->advance(mark.at);
+    write_printed();
     return mark.stream->device->failure;
 }
 API cuEventQuery(void* e) {
@@ -566,6 +575,7 @@ API cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
     if (gx == 0 || gy != 1 || gz != 1 || bx == 0 || bx > 1024 || by != 1 || bz != 1) return kInvalidValue;
     Work work = call_of(static_cast<Kernel*>(f), params, gx, bx);
     if (!work) return kInvalidValue;
+    write_printed();
     order(stream);
     stream->submit(std::move(work), true);
     return kSuccess;

@@ -258,6 +258,13 @@ thread_local std::vector<Device*> current;
 std::set<void*> pinned;
 std::map<std::string, std::pair<int, int>> failures;  // call -> (code, calls to let pass)
 double clock_ms = 0;
+std::string
+    printed;  // what kernels have printed: it is written by what CUDA's programming guide names, and nothing else
+
+void write_printed() {
+    std::fwrite(printed.data(), 1, printed.size(), stdout);
+    printed.clear();
+}
 
 struct Kernel {
     std::string name;
@@ -461,7 +468,7 @@ Work call_of(const Kernel* kernel, void** params, unsigned grid, unsigned of_thr
     return [=] {
         wc_context context;
         kernel->entry(block.data(), launch.dims, 0, launch.threads, &context);
-        std::fwrite(context.printed.data(), 1, context.printed.size(), stdout);
+        printed += context.printed;
         if (launch.failure) *launch.failure = context.failure;
     };
 }
