@@ -35,15 +35,18 @@ FIRST = [f"tests/gpu/test_{name}.py" for name in ("devices", "arrays", "launches
 SUITES = [f"tests/{name}" for name in ("gpu", "lang", "lib", "runtime", "algo", "autodiff", "autograd")]
 # The machine's packages may warn of anything, and bring plugins of pytest.
 OPTIONS = ["-c", "pyproject.toml", "-p", "tests.journal", "-p", "no:cacheprovider", "-W", "default", "--tb=short"]
+FOR_CPU = "\npytestmark = pytest.mark.cpu\n"
 STARTING = 120  # seconds in which a process has to come to its first test
 TAIL = 6_000  # characters of what a process wrote that ended before its time
 MOST_PROCESSES = 5  # for a file: where every test hangs, time is better spent on others
 
 
 def files_of(suites: list[str]) -> list[str]:
-    """The files of tests in suites, in the order in which they begin."""
+    """The files of tests in suites, in the order in which they begin; without those that are about the CPU alone, which
+    may need packages that are not there.
+    """
     found = [f for s in suites for f in (sorted((ROOT / s).rglob("test_*.py")) if (ROOT / s).is_dir() else [ROOT / s])]
-    names = [os.path.relpath(f, ROOT) for f in found]
+    names = [os.path.relpath(f, ROOT) for f in found if FOR_CPU not in f.read_text()]
     return sorted(names, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
 
 

@@ -173,6 +173,21 @@ Pointer allocate(Handle context, size_t nbytes, Handle stream, bool pooled) {
     return out;
 }
 
+// Waits for what the null stream, and all that keep in order with it, were given so far. What makes it follow them is
+// that it waits for an event, as CUDA's programming guide says, be it its own.
+void wait_for_all() {
+    constexpr unsigned kNoTiming = 2;
+    const Driver& d = driver();
+    Event event = nullptr;
+    check_release(d.cuEventCreate(&event, kNoTiming), "cuEventCreate");
+    Result result = d.cuEventRecord(event, nullptr);
+    if (result == kSuccess) result = d.cuStreamWaitEvent(nullptr, event, 0);
+    if (result == kSuccess) result = d.cuEventRecord(event, nullptr);
+    if (result == kSuccess) result = d.cuEventSynchronize(event);
+    d.cuEventDestroy_v2(event);
+    check_release(result, "cuEventSynchronize");
+}
+
 void release(Handle context, Pointer memory, Handle stream, bool pooled) {
     Current current(pointer<Context>(context));
     if (pooled)
@@ -180,6 +195,7 @@ void release(Handle context, Pointer memory, Handle stream, bool pooled) {
     else
         without_gil([&] {
             Relaxed relaxed;
+            wait_for_all();  // cuMemFree may wait, by its documentation
             check_release(driver().cuMemFree_v2(memory), "cuMemFree");
         });
 }
@@ -475,9 +491,12 @@ void bind_code(nb::module_& m) {
     m.def(
         "unload_module",
         [](Handle context, Handle module) {
-            Current current(pointer<Context>(context));
-            Relaxed relaxed;
-            check_release(driver().cuModuleUnload(pointer<Module>(module)), "cuModuleUnload");
+            without_gil([&] {
+                Current current(pointer<Context>(context));
+                Relaxed relaxed;
+                wait_for_all();
+                check_release(driver().cuModuleUnload(pointer<Module>(module)), "cuModuleUnload");
+            });
         },
         nb::arg("context"), nb::arg("module"));
     m.def("function", &function, nb::arg("context"), nb::arg("module"), nb::arg("name"));

@@ -7,6 +7,8 @@ from PIL import Image
 
 import omni.warp_core as wp
 
+pytestmark = pytest.mark.cpu
+
 
 @pytest.fixture(autouse=True)
 def plain_style():

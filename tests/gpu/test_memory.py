@@ -153,6 +153,32 @@ def test_memory_that_is_not_pinned_has_been_read_and_written(gpu, n):
         assert set(host.list()) == {float(i)}
 
 
+def test_memory_that_comes_from_no_pool_goes_back_behind_the_work(gpu):
+    back = wp.zeros(1000, dtype=float)
+    with wp.ScopedMempool(gpu, False):
+        a = wp.full(1000, 2.0)
+        wp.copy(back, a)
+        del a
+        gc.collect()
+        wp.full(1000, 3.0)
+    assert set(back.list()) == {2.0}
+
+
+def test_code_goes_back_behind_the_work(gpu):
+    def launch(value):
+        @wp.kernel
+        def fresh(x: wp.array(dtype=float)):
+            x[wp.tid()] = value
+
+        x = wp.zeros(10, dtype=float)
+        wp.launch(fresh, dim=10, inputs=[x])
+        return x
+
+    found = [launch(float(i)) for i in range(3)]
+    gc.collect()
+    assert [set(x.list()) for x in found] == [{0.0}, {1.0}, {2.0}]
+
+
 def test_reports(gpu):
     gc.collect()
     before = wp.get_memory_report(gpu)

@@ -7,6 +7,8 @@ import pytest
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 
+pytestmark = pytest.mark.cpu
+
 CELLS = [
     "import omni.warp_core as wp",
     "@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[wp.tid()] += 1.0",

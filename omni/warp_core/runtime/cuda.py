@@ -134,6 +134,11 @@ class CudaDevice(Device):
         """Wait until all streams of the device have finished."""
         driver.synchronize(self.context)
 
+    def follow_streams_apart(self) -> None:
+        """Let the null stream, in whose order memory and code go back, wait for those that it does not follow."""
+        for stream in list(self.streams_apart):
+            driver.follow(self.context, 0, stream.cuda_stream)
+
     def can_access(self, other: Any) -> bool:
         """Whether kernels of this device can use the memory of another."""
         return other is self or (isinstance(other, CudaDevice) and other.ordinal in self._peers)

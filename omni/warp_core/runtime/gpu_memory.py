@@ -84,9 +84,7 @@ def _release(device: Any, ptr: int, nbytes: int, pooled: bool) -> None:
 
 
 def _give_back(device: Any, ptr: int, pooled: bool) -> None:
-    """Free memory in the order of the null stream, which first waits for the streams that it does not follow."""
-    for stream in list(device.streams_apart):
-        driver.follow(device.context, 0, stream.cuda_stream)
+    device.follow_streams_apart()
     driver.release_memory(device.context, ptr, 0, pooled)
 
 

@@ -56,7 +56,11 @@ def _load(artifact: Artifact, device: Any) -> tuple[int, int]:
 
 
 def _unload(device: Any, module: int) -> None:
-    capture.when_free(device, lambda: driver.unload_module(device.context, module))
+    def unload() -> None:
+        device.follow_streams_apart()
+        driver.unload_module(device.context, module)
+
+    capture.when_free(device, unload)
 
 
 class GpuCode:

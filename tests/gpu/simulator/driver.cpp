@@ -271,10 +271,8 @@ API cuMemAlloc_v2(void** out, size_t n) {
 API cuMemFree_v2(void* p) {
     ENTER(cuMemFree_v2);
     SAFE;
-    Device* d = device_of(p);
-    if (!d) return kInvalidValue;
-    drain(d);
-    return d->give(p) ? kSuccess : kInvalidValue;
+    Device* d = device_of(p);  // which it may wait for
+    return d && d->give(p) ? kSuccess : kInvalidValue;
 }
 API cuMemAllocAsync(void** out, size_t n, void* s) {
     ENTER(cuMemAllocAsync);
@@ -316,7 +314,6 @@ API cuMemFreeHost(void* p) {
     ENTER(cuMemFreeHost);
     SAFE;
     if (!pinned.erase(p)) return kInvalidValue;
-    for (Device* d : devices) drain(d);
     std::free(static_cast<char*>(p) - 64);
     return kSuccess;
 }
@@ -431,6 +428,7 @@ API cuStreamWaitEvent(void* p, void* e, unsigned) {
         return kSuccess;
     }
     if (s->capture) return invalidate(s->capture, kCaptureIsolation);
+    order(s);
     s->submit([=] { mark.stream->advance(mark.at); });
     return kSuccess;
 }
@@ -547,7 +545,6 @@ API cuModuleLoadDataEx(void** out, const void* image, unsigned count, int* optio
 API cuModuleUnload(void* m) {
     ENTER(cuModuleUnload);
     SAFE;
-    for (Device* d : devices) drain(d);
     delete static_cast<Module*>(m);
     return kSuccess;
 }
