@@ -127,6 +127,19 @@ def test_what_is_not_chosen(program, lanes):
     assert np.allclose(x.grad.numpy(), SLOPES)
 
 
+def test_what_is_not_the_least_of_all():
+    @wp.kernel
+    def least(x: F, y: F):
+        wp.atomic_min(y, 0, 1.0 / x[wp.tid()])
+
+    x, y = wp.array(X, dtype=float, requires_grad=True), wp.full(1, 9.0, dtype=float, requires_grad=True)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(least, len(X), inputs=[x, y])
+    tape.backward(y)
+    assert x.grad.list() == [0.0, 0.0, 0.0, -0.0625, 0.0]
+
+
 def test_components_that_are_not_used():
     @wp.kernel
     def first(x: wp.array(dtype=wp.vec3), y: F):

@@ -30,9 +30,13 @@ def may_choose(function: Function, shared: bool) -> bool:
     """
     ops = list(function.body.walk())
     even = _even(function)
-    if any(op.code in _CHOOSING or _is_own_memory(op) or _passes_over(op, even) for op in ops):
+    if any(op.code in _CHOOSING or _is_extreme(op) or _is_own_memory(op) or _passes_over(op, even) for op in ops):
         return True
     return _stores_over(ops, shared) or (_gives_several(function) and any(op.code in _STEEP for op in ops))
+
+
+def _is_extreme(op: Operation) -> bool:
+    return op.code == "atomic" and op.attr[0] in ("min", "max")
 
 
 def _is_own_memory(op: Operation) -> bool:
