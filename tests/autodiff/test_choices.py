@@ -22,6 +22,13 @@ def replaced_in_memory(x: F, y: F):
         y[i] = 7.0
 
 
+def added_and_replaced(x: F, y: F):
+    i = wp.tid()
+    positive = float(x[i] > 0.0)
+    y[i] += 1.0 / x[i]
+    y[i] = positive / (x[i] + 1.0 - positive)
+
+
 def used_in_a_branch(x: F, y: F):
     i = wp.tid()
     inverse = 1.0 / x[i]
@@ -103,6 +110,7 @@ def a_component(x: F, y: F):
 
 PROGRAMS = (
     replaced_in_memory,
+    added_and_replaced,
     used_in_a_branch,
     after_an_early_return,
     replaced_in_a_variable,

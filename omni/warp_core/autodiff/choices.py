@@ -7,7 +7,7 @@ from what does. Start with `may_choose`.
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import product
 
 from ..ir.nodes import Function, Operation, Value
 from .leaves import is_active, is_float, leaf_types
@@ -97,10 +97,14 @@ def _kept(loop: Operation) -> dict[Value, bool]:
 
 
 def _stores_over(ops: list[Operation], shared: bool) -> bool:
-    """Whether a thread may overwrite what it stored."""
-    stores = [op for op in ops if op.code == "store" and is_active(op.args[-1].type) and not is_local(op.args[0])]
+    """Whether a thread may overwrite what it stored or added."""
+    writes = [op for op in ops if op.code in ("store", "atomic") and is_active(op.args[-1].type)]
+    writes = [op for op in writes if not is_local(op.args[0])]
+    stores = [op for op in writes if op.code == "store"]
     repeated = {inner for op in ops if op.code == "for" for inner in op.regions[0].walk()}
-    return not repeated.isdisjoint(stores) or any(_may_meet(a, b, shared) for a, b in combinations(stores, 2))
+    if not repeated.isdisjoint(stores):
+        return True
+    return any(_may_meet(a, b, shared) for a, b in product(stores, writes) if a is not b)
 
 
 def _may_meet(a: Operation, b: Operation, shared: bool) -> bool:
@@ -108,7 +112,12 @@ def _may_meet(a: Operation, b: Operation, shared: bool) -> bool:
         return False
     if a.args[0] is not b.args[0]:
         return True
-    return not any(map(_differ, a.args[1:-1], b.args[1:-1])) and not any(map(_are_others, a.attr, b.attr))
+    return not any(map(_differ, a.args[1:-1], b.args[1:-1])) and not any(map(_are_others, _path(a), _path(b)))
+
+
+def _path(op: Operation) -> tuple[int, ...]:
+    """The members that a write leads to."""
+    return op.attr if op.code == "store" else op.attr[1]
 
 
 def _differ(a: Value, b: Value) -> bool:
