@@ -1,5 +1,6 @@
 """Gradients that are replaced, shared or asked for late: the right numbers, or an error."""
 
+import numpy as np
 import pytest
 
 import omni.warp_core as wp
@@ -106,3 +107,69 @@ def test_a_gradient_that_was_dropped_and_asked_for_again_is_not_that_of_views(mo
     x.requires_grad = True
     with pytest.raises(ValueError, match="was given a gradient of its own later"):
         tape.backward(y)
+
+
+LATE = "got requires_grad after the launch was recorded|reads an array without a gradient"
+
+
+@pytest.mark.parametrize("step", ["launch", "launch of nothing with a gradient", "copy", "copy to a view"])
+def test_a_gradient_that_comes_late_to_memory_of_recorded_views(step):
+    x, y, z = made(2.0, requires_grad="nothing" not in step), made(0.0, requires_grad=False), made(0.0)
+    seen, tape = y[:], wp.Tape()
+    with tape:
+        if "launch" in step:
+            wp.launch(square, dim=1, inputs=[x[:], seen])
+        else:
+            wp.copy(seen if "view" in step else y, x)
+        x.requires_grad = y.requires_grad = True
+        wp.launch(square, dim=1, inputs=[y, z])
+    with pytest.raises(RuntimeError, match=LATE):
+        tape.backward(z)
+
+
+def test_memory_without_a_gradient_that_is_overwritten_when_it_has_one():
+    x, y, z = made(2.0), made(0.0, requires_grad=False), made(0.0)
+    tape = wp.Tape()
+    with tape:
+        wp.copy(y, x)
+        y.requires_grad = True
+        for write in (lambda: y.fill_(3.0), lambda: wp.launch(square, dim=1, inputs=[x, y]), lambda: wp.copy(y, x)):
+            write()
+            wp.launch(product, dim=1, inputs=[y, y, z])
+    tape.backward(z)
+    assert x.grad.list() == [4.0]
+
+
+def test_a_gradient_that_is_taken_away_from_what_a_copy_wrote():
+    x, y, z = made(2.0), made(0.0), made(0.0)
+    with wp.Tape() as tape:
+        wp.copy(y, x)
+        wp.copy(z, y)
+    y.requires_grad = False
+    with pytest.raises(RuntimeError, match="taken away"):
+        tape.backward(z)
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("other", ["address", "NumPy"])
+def test_memory_at_an_address_has_one_gradient(other):
+    memory = np.zeros(2, np.float32)
+
+    def at(**others):
+        return wp.array(ptr=memory.ctypes.data, shape=2, dtype=float, **others)
+
+    x, y, z = made(1.0, 2.0), at(requires_grad=True), made(0.0, 0.0)
+    with wp.Tape() as tape:
+        wp.launch(square, dim=2, inputs=[x, y])
+        wp.launch(square, dim=2, inputs=[at() if other == "address" else memory, z])
+    tape.backward(grads={z: wp.ones_like(z)})
+    assert x.grad.list() == [4.0, 32.0]
+
+
+@pytest.mark.cpu
+def test_memory_at_an_address_with_two_gradients():
+    memory = np.zeros(2, np.float32)
+    y, z = (wp.array(ptr=memory.ctypes.data, shape=2, dtype=float, requires_grad=True) for _ in range(2))
+    with wp.Tape(), pytest.raises(ValueError, match="was given a gradient of its own later"):
+        wp.launch(square, dim=2, inputs=[made(1.0, 2.0), y])
+    del z

@@ -151,8 +151,8 @@ class Inactive:
 
 
 def _refuse_late(kernel: Kernel, arrays: Sequence[array], active: int) -> None:
-    """Refuse a launch of which more than that many arrays have gradients by now."""
-    if len([a for a in arrays if a._grad is not None]) > active:
+    """Refuse a launch of which more than that many arrays have gradients by now, be it those of their memory."""
+    if len([a for a in arrays if a._grad is not None or claims.is_claimed(a)]) > active:
         raise RuntimeError(
             f"kernel `{kernel.name}`: an array got requires_grad after the launch was recorded; set it before"
         )

@@ -29,7 +29,7 @@ class Claim(_native.GradientSpan):
 
 
 def claim(a: Any, gradient: Any, fresh: bool) -> Claim | None:
-    """The claim of an array that gets a gradient. Nobody knows how long memory without an owner is there: no claim.
+    """The claim of an array that gets a gradient. Memory at an address that was given is there as long as the array.
 
     Args:
         a: the array.
@@ -38,7 +38,7 @@ def claim(a: Any, gradient: Any, fresh: bool) -> Claim | None:
     """
     global _usual
     _usual = _usual and fresh and not _native.gradients_in(*a._span)
-    return Claim(a, gradient) if a.size and a.owner is not None else None
+    return Claim(a, gradient) if a.size else None
 
 
 def settle(a: Any, name: str) -> None:
@@ -76,6 +76,11 @@ def settle(a: Any, name: str) -> None:
             f"{name}: another array that shows the same memory was given a gradient of its own later, so gradients of "
             "the two would not meet. Take views after the gradient was set"
         )
+
+
+def is_claimed(a: Any) -> bool:
+    """Whether memory of an array has a gradient, unless the program wants none for the array."""
+    return not a._constant and bool(_native.gradients_in(*a._span))
 
 
 def check(arrays: Iterable[Any]) -> None:

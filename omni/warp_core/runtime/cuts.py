@@ -102,7 +102,8 @@ class Cuts:
         found = {i: made for i in taken for a in args[i] if (made := self._found(a)) is not None}
         sources = {i for i in taken if i in found or any(map(_is_active, args[i]))}
         made_of = [flow[i] & sources if written else frozenset() for i, written in enumerate(writes)]
-        self._forget(dim, [a for a, parts, all_of in zip(args, made_of, covers) if all_of and not parts])
+        tracked = [[a for a in arrays if _is_active(a) or not parts] for arrays, parts in zip(args, made_of)]
+        self._forget(dim, [arrays for arrays, all_of in zip(tracked, covers) if all_of])
         active: dict[int, list[array]] = {}  # by where they would end
         for a, parts in [(a, parts) for arrays, parts in zip(args, made_of) if parts for a in arrays]:
             self._add(a, Made(f"kernel `{kernel.name}`", place, a))
@@ -119,9 +120,9 @@ class Cuts:
     def _concerns(self, kernel: Kernel, args: Sequence[list[array]], writes: Sequence[bool]) -> bool:
         """Whether there is an array without a gradient that could take over what has one, or has done so."""
         for arrays, written in zip(args, writes):
-            for a in (a for a in arrays if not _is_active(a)):
+            for a in arrays:
                 takes = written and not a._constant and (_is_float(a) or plans.may_take_bits(kernel))
-                if takes or self._found(a) is not None:
+                if (takes and not _is_active(a)) or self._found(a) is not None:
                     return True
         return False
 
@@ -135,6 +136,8 @@ class Cuts:
         """Note a step that is no launch: it makes `out` of its inputs, be it that it overwrites all of `out`."""
         found = [made for a in inputs if (made := self._found(a)) is not None]
         if out.grad is not None:
+            if covers:
+                self.overwritten(out)
             return Cut(what, place, found[0], (out.grad,)) if found else None
         if found or (_is_float(out) and any(map(_is_active, inputs))):
             self._add(out, Made(what, place, out))
@@ -156,7 +159,8 @@ class Cuts:
         self._made.clear()
 
     def _found(self, a: array) -> Made | None:
-        if not self._made or _is_active(a) or a._constant:
+        """How an array came to hold what it does when it had no gradient, though it may have one by now."""
+        if not self._made or a._constant:
             return None
         return self._made.meeting(views.span_of(a))
 

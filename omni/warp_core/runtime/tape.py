@@ -35,6 +35,7 @@ class Step(NamedTuple):
     arrays: list[array]
     known: list[array] | None = None
     cut: Cut | None = None  # a gradient that ends here
+    takes: bool = False  # whether all that it writes had a gradient
 
     @property
     def written(self) -> list[array]:
@@ -47,7 +48,12 @@ class Step(NamedTuple):
         return self.known or []
 
     def check(self) -> None:
-        """Nothing is known that could be wrong."""
+        """Raise RuntimeError if a gradient that the step takes over was taken away."""
+        if self.takes and any(a._grad is None for a in self.outputs):
+            raise RuntimeError(
+                "an array that a recorded step has written had a gradient, which was taken away since; leave "
+                "requires_grad and grad as they are until backward"
+            )
 
 
 class Tape(Scopes):
@@ -226,7 +232,8 @@ class Tape(Scopes):
     ) -> None:
         """As `record_func`. `covers`: the step overwrites all elements of its outputs, whatever was there."""
         cut, self._ending = cut or self._ending, None
-        step = Step(backward, list(arrays), None if outputs is None else list(outputs), cut)
+        takes = outputs is not None and all(a.grad is not None for a in outputs)
+        step = Step(backward, list(arrays), None if outputs is None else list(outputs), cut, takes)
         for a in arrays:
             self.keeper.note(a.device)
         place = places.here()
