@@ -228,6 +228,25 @@ def test_rows_and_parts_of_elements_are_added_to_atomically():
     assert t.numpy().tolist() == [[1000, 2000, 3000, 0, 0, 0, -1000]]
 
 
+NUMBERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64"
+
+
+@pytest.mark.parametrize("name", NUMBERS.split())
+def test_numbers_of_all_types_are_added_to_atomically(name):
+    t = getattr(wp, name)
+
+    @wp.kernel
+    def k(a: wp.array(dtype=t), b: wp.array(dtype=t)):
+        i = wp.tid()
+        a[i % 3] += t(1)
+        b[i % 3] -= t(1)
+
+    a, b = wp.zeros(3, dtype=t), wp.full(3, 100, dtype=t)
+    wp.launch(k, dim=90, inputs=[a, b])
+    assert a.list() == [30] * 3
+    assert b.list() == [70] * 3
+
+
 def test_other_augmented_stores():
     @wp.kernel
     def k(a: wp.array(dtype=float), b: wp.array(dtype=wp.vec3)):

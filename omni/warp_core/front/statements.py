@@ -139,7 +139,7 @@ def _augment_element(cx: Context, place: Ref | Run, node: ast.AugAssign) -> None
     kind = ATOMIC.get(type(node.op))
     x = cx.rvalue(node.value)
     scalar = scalar_of(place.type)
-    plain = kind in ("add", "sub") and isinstance(scalar, Scalar) and scalar.kind in ("int", "uint", "float")
+    plain = kind in ("add", "sub") and isinstance(scalar, Scalar) and (scalar.is_int or scalar.is_float)
     plain = plain or (kind in ("and", "or", "xor") and isinstance(scalar, Scalar) and scalar.is_int)
     if kind and plain and not isinstance(place.type, (Struct, Array)):
         _augment_atomically(cx, kind, place, _operand(cx, x, place, node), node)
