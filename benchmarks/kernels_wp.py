@@ -179,6 +179,9 @@ OUTPUTS: dict[str, dict[str, Any]] = {
     "poses": {"turned": (programs.FRAMES, wp.quat), "solved": (programs.FRAMES, wp.vec3)},
 }
 
+# Inputs that hold what comes out.
+IN_PLACE = {"saxpy": ("y",), "particles": ("positions", "velocities"), "copy": ("y",)}
+
 
 def set_threads(count: int) -> None:
     if PACKAGE != "warp":  # warp-lang runs CPU kernels on the calling thread
@@ -196,7 +199,8 @@ def loaded(name: str, inputs: dict[str, np.ndarray]) -> tuple[Any, Any, list[Any
     outputs = {
         key: wp.zeros(shape, dtype=dtype, device=DEVICE) for key, (shape, dtype) in OUTPUTS.get(name, {}).items()
     }
-    return kernel, dim(arrays), arguments(arrays, outputs), outputs or arrays
+    results = outputs or {key: arrays[key] for key in IN_PLACE[name]}
+    return kernel, dim(arrays), arguments(arrays, outputs), results
 
 
 def prepare(name: str, inputs: dict[str, np.ndarray]):
