@@ -600,7 +600,7 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
     if (task.stopped) return;
     double measured = std::max(1e-3, static_cast<double>(task.busy_ns.load()) / static_cast<double>(g.threads));
     ns_per_thread_.store(known > 0 ? (known + measured) / 2 : measured, std::memory_order_relaxed);
-    if (turns) logged_per_thread_ = static_cast<double>(turns->bytes()) / static_cast<double>(g.threads);
+    if (turns) logged_per_thread_ = turns->logged_per_thread(logged_per_thread_);
 }
 
 void Plan::report(const wc_context& context, const Grid& g) {

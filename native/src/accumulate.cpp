@@ -244,6 +244,7 @@ void Turns::begin(int64_t chunk, int64_t first, int64_t end) {
     Log& log = current;
     log.turns = this;
     log.chunk = chunk;
+    log.threads = end - first;
     log.spans.clear();
     for (const Follower& f : followers_) log.spans.push_back(own(f, first, end));
     log.own = log.spans.data();
@@ -267,13 +268,10 @@ void Turns::fail(int64_t chunk, const Fault& why) {
 }
 
 void Turns::apply(int64_t chunk, LogBlocks& blocks) {
-    size_t sum = 0;
     for (const auto& block : blocks) {
         if (failed_) return;
         if (!enter(apply_block, block.get(), nullptr, 0, 0, nullptr)) return fail(chunk, this_visitor().fault);
-        sum += static_cast<size_t>(block->end - block->bytes);
     }
-    bytes_.fetch_add(sum, std::memory_order_relaxed);
 }
 
 void Turns::apply(Log& log) {
@@ -297,10 +295,24 @@ void Turns::full(Log& log) {
     open(log);
 }
 
+// Note how much a chunk has logged that has logged all it adds.
+void Turns::count(const Log& log) {
+    int64_t sum = 0;
+    for (const auto& block : log.blocks) sum += block->end - block->bytes;
+    bytes_.fetch_add(sum, std::memory_order_relaxed);
+    counted_.fetch_add(log.threads, std::memory_order_relaxed);
+}
+
+double Turns::logged_per_thread(double otherwise) const {
+    int64_t counted = counted_.load(std::memory_order_relaxed);
+    return counted == 0 ? otherwise : static_cast<double>(bytes_.load()) / static_cast<double>(counted);
+}
+
 void Turns::end() {
     Log& log = current;
     log.blocks.back()->end = static_cast<std::byte*>(log.at);
     bool turn = is_turn(log);
+    if (!log.turn) count(log);
     if (turn) apply(log);
     std::unique_lock lock(mutex_);
     if (turn) {

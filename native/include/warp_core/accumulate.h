@@ -53,7 +53,7 @@ struct Follower {
 // The log of one chunk.
 struct Log : wc_log {
     Turns* turns = nullptr;
-    int64_t chunk = 0;
+    int64_t chunk = 0, threads = 0;
     LogBlocks blocks;  // the last one is being written
     std::vector<wc_span> spans;
 };
@@ -74,7 +74,8 @@ class Turns {
     // A chunk whose log could not be applied, and why; -1 if there is none.
     int64_t failed_chunk() const { return failed_chunk_; }
     const Fault& fault() const { return fault_; }
-    size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }  // of all logs
+    // The bytes that a thread logs in chunks whose turn has not come; `otherwise` where there were none.
+    double logged_per_thread(double otherwise) const;
 
   private:
     friend void ::wc_log_full(wc_log*);
@@ -85,6 +86,7 @@ class Turns {
     std::unique_ptr<LogBlock> block();
     void open(Log& log);
     void full(Log& log);
+    void count(const Log& log);
     void apply(int64_t chunk, LogBlocks& blocks);
     void apply(Log& log);
     void pass(std::unique_lock<std::mutex>& lock);
@@ -94,10 +96,10 @@ class Turns {
     std::vector<Follower> followers_;
     std::mutex mutex_;
     std::condition_variable moved_;
-    std::atomic<int64_t> next_{0};  // the chunk whose turn it is
-    std::atomic<size_t> bytes_{0};
-    std::atomic<int> kept_{0};              // blocks in logs that wait
-    std::map<int64_t, LogBlocks> waiting_;  // of chunks that ended before their turn
+    std::atomic<int64_t> next_{0};                // the chunk whose turn it is
+    std::atomic<int64_t> bytes_{0}, counted_{0};  // of logs, and threads, of chunks before their turn
+    std::atomic<int> kept_{0};                    // blocks in logs that wait
+    std::map<int64_t, LogBlocks> waiting_;        // of chunks that ended before their turn
     LogBlocks idle_;
     bool passing_ = false;  // whether a thread applies them
     std::atomic<bool> failed_{false};
