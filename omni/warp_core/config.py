@@ -167,7 +167,7 @@ OPTIONS: dict[str, Option] = {
         "error",
         _one_of("error", "warn", "ignore"),
         "What `tape.backward` does where a gradient ends at an array without one that hands on what was made of arrays "
-        "with gradients: raise an error, warn, or nothing.",
+        "with gradients, or where nothing that the loss is made of has one: raise an error, warn, or nothing.",
     ),
     "verify_autograd_array_access": Option(
         False, _bool, "Accepted; tapes always see to it that arrays which were overwritten make no gradient wrong."

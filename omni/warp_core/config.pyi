@@ -49,7 +49,7 @@ deterministic: bool
 enable_backward: bool
 """Whether kernels may be differentiated; adjoints are only built on demand."""
 cut_gradients: Any
-"""What `tape.backward` does where a gradient ends at an array without one that hands on what was made of arrays with gradients: raise an error, warn, or nothing."""
+"""What `tape.backward` does where a gradient ends at an array without one that hands on what was made of arrays with gradients, or where nothing that the loss is made of has one: raise an error, warn, or nothing."""
 verify_autograd_array_access: Any
 """Accepted; tapes always see to it that arrays which were overwritten make no gradient wrong."""
 log_level: int

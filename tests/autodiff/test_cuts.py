@@ -234,7 +234,35 @@ def test_parts_of_arrays():
     tape.reset()
     with tape:
         wp.launch(total, 4, inputs=[y, loss])
+        wp.launch(total, 1, inputs=[active([1.0]), loss])
     tape.backward(loss)
+
+
+def test_a_loss_of_nothing_that_has_a_gradient(monkeypatch):
+    x, loss, tape = plain([1.0, 2.0]), active([0.0]), wp.Tape()
+    with tape:
+        wp.launch(total, 2, inputs=[x, loss])
+    with pytest.raises(RuntimeError, match=r"loss: no array that it was made of has a gradient.*requires_grad=True"):
+        tape.backward(loss)
+    monkeypatch.setattr(wp.config, "cut_gradients", "warn")
+    with pytest.warns(UserWarning, match="no array that it was made of has a gradient"):
+        tape.backward(loss)
+    monkeypatch.setattr(wp.config, "cut_gradients", "ignore")
+    tape.backward(loss)
+    assert x.grad is None
+
+
+@wp.kernel
+def square_first(x: F):
+    x[0] = x[0] * x[0]
+
+
+def test_a_loss_that_is_made_of_itself_has_a_gradient():
+    loss, tape = active([3.0]), wp.Tape()
+    with tape:
+        wp.launch(square_first, 1, inputs=[loss])
+    tape.backward(loss)
+    assert loss.grad.list() == [6.0]
 
 
 def test_structs():

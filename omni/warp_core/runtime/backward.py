@@ -84,6 +84,11 @@ class Recorded:
         read = [a for value, time in zip(self.args, self.facts.reads) if time == BEFORE for a in arrays_in(value)]
         return self.exact or any(views.overlap(a, b) for a in read for b in self.written)
 
+    def reads(self, wanted: array) -> bool:
+        """Whether the launch read an array, and did not only write or add to it."""
+        accesses = zip(self.args, effects(self.kernel).params)
+        return any(access.reads for value, access in accesses if any(a is wanted for a in arrays_in(value)))
+
     def forward_options(self) -> plans.Options:
         """The options that the launch itself runs with."""
         return plans.options_for(self.kernel, self.device, self.block_dim)._replace(exact=self.exact)

@@ -79,10 +79,15 @@ class Cut(NamedTuple):
             "nothing is to flow through it, say so before the launches: `a.requires_grad = False`. What is overwritten "
             "in between outside of `with tape:`, or by NumPy, counts as what it was"
         )
-        if config.cut_gradients == "error":
-            raise RuntimeError(text)
-        if config.cut_gradients == "warn":
-            warnings.warn(text, CutGradientWarning, stacklevel=2)
+        tell(text)
+
+
+def tell(text: str) -> None:
+    """Raise RuntimeError or warn, as `wp.config.cut_gradients` says."""
+    if config.cut_gradients == "error":
+        raise RuntimeError(text)
+    if config.cut_gradients == "warn":
+        warnings.warn(text, CutGradientWarning, stacklevel=3)
 
 
 class Cuts:

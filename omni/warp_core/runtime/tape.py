@@ -11,7 +11,7 @@ from ..lang.threads import USUAL_BLOCK
 from . import capture, claims, everyday, memory, places, recording, seals, seeds, views
 from .array import array
 from .backward import Inactive, Recorded, record
-from .cuts import Cut, Cuts
+from .cuts import Cut, Cuts, tell
 from .device import Device, get_device
 from .generic import instance_for
 from .kept import Keeper
@@ -276,8 +276,9 @@ class Tape(Scopes):
         Raises:
             ValueError: `loss` is not one number, was not computed on the tape, or nothing was recorded; or the
                 gradients of recorded arrays do not belong to the memory that these show.
-            RuntimeError: the loss or an array of `grads` has no gradient; something recorded has no gradient any more,
-                as arrays or functions were changed in a way that the tape could not keep up with.
+            RuntimeError: the loss or an array of `grads` has no gradient, or nothing that the loss was made of has one;
+                something recorded has no gradient any more, as arrays or functions were changed in a way that the tape
+                could not keep up with.
         """
         if not self.launches:
             raise ValueError("nothing is recorded on this tape: launch inside `with tape:`")
@@ -295,6 +296,8 @@ class Tape(Scopes):
                 "loss: nothing that is recorded on this tape writes it; compute it inside `with tape:`, and pass the "
                 "array that the launch wrote"
             )
+        if loss is not None:
+            self._check_leaves(loss)
         with recording.Paused():
             if config.cut_gradients == "ignore" or not [step for step in self.launches if step.cut is not None]:
                 self._propagate(written, given)
@@ -337,6 +340,17 @@ class Tape(Scopes):
             for gradient, was in saved:
                 memory.copy(gradient, was)
             raise
+
+    def _check_leaves(self, loss: array) -> None:
+        """Raise or warn if nothing but the loss has a gradient, so that none would come of going backwards."""
+        for step in self.launches:
+            if isinstance(step, Step) or [a for a in step.arrays if a is not loss and a._grad is not None]:
+                return  # a step of the program's own may hand gradients on to where it likes
+        if not [step for step in self.launches if isinstance(step, Recorded) and step.reads(loss)]:
+            tell(
+                "loss: no array that it was made of has a gradient, so none would be told: make those that are wanted, "
+                "such as parameters that are fitted, with requires_grad=True before the launches"
+            )
 
     def _check(self) -> None:
         claims.check(a for step in self.launches for a in step.arrays)
