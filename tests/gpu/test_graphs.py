@@ -494,6 +494,24 @@ def test_streams_of_conditions_are_their_own(gpu):
     assert x.list() == [30.0, 30.0]
 
 
+@pytest.mark.parametrize("lasting", [True, False])
+def test_a_condition_ends_with_all_of_its_streams(gpu, lasting):
+    """Outside of a condition it is an error not to wait for a stream; within one some drivers would end the process."""
+    x, streams = wp.zeros(2, dtype=float), []
+
+    def body():
+        other = wp.Stream()
+        with wp.ScopedStream(other):
+            wp.launch(add, dim=2, inputs=[x, 10.0])
+        streams.extend([other] if lasting else [])
+
+    with wp.ScopedCapture() as capture:
+        wp.capture_if(wp.ones(1, dtype=int), body)
+        wp.launch(add, dim=2, inputs=[x, 1.0])
+    wp.capture_launch(capture.graph)
+    assert x.list() == [11.0, 11.0]
+
+
 def test_streams_that_are_gone_were_not_joined(gpu):
     x = wp.zeros(2, dtype=float)
     with pytest.raises(RuntimeError, match="was not waited for in turn"), wp.ScopedCapture():

@@ -157,6 +157,7 @@ class GpuCapture:
                 f"{stream} belongs to {of} and cannot wait for an event of {what}: within a capture, or a condition of "
                 "one, streams and events are its own. Let a stream that is not captured wait for one that is"
             )
+        self._streams.add(stream)
 
     def _enter(self, stream: Stream) -> None:
         """Note that what is captured from now on is begun on a stream."""
@@ -253,11 +254,21 @@ class GpuCapture:
         finally:
             self.scope = scope
             self.depth -= 1
-            self._numbers.pop()
             try:
+                self._join(stream)
                 driver.end_body(device.context, stream.cuda_stream)
             except driver.Error as why:
                 self._broken = self._broken or _fault(why)
+            self._numbers.pop()
+
+    def _join(self, stream: Stream) -> None:
+        """Let a condition's stream wait for all that takes part in the condition: some drivers end the process if a
+        stream of it was not waited for.
+        """
+        number = self._numbers[-1]
+        for other in self._streams - {stream}:
+            if driver.capture_of(other.device.context, other.cuda_stream)[1] == number:
+                stream.wait_stream(other)
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
