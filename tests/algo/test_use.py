@@ -38,6 +38,7 @@ def test_concurrent_calls(threads):
         list(pool.map(everything, range(24)))
 
 
+@pytest.mark.cpu
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_has_all_threads(threads):
     everything(0)
