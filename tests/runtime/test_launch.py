@@ -497,6 +497,7 @@ def test_a_failure_of_the_compiler_names_a_dump(monkeypatch, tmp_path):
     assert "kernel @made" in text or "made" in text
 
 
+@pytest.mark.cpu
 def test_load_module_compiles_ahead(monkeypatch):
     monkeypatch.setattr(plans, "_loaded", weakref.WeakValueDictionary())
     for kernel in (saxpy, flat, pairs, first, with_struct, cells):

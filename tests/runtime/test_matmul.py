@@ -206,7 +206,7 @@ def of_one(x):
         ({"d": wp.zeros((2, 5))}, ValueError, r"d: expected shape \(2, 4\), since a has shape .* and b \(3, 4\)"),
         ({"alpha": "2"}, TypeError, "alpha: expected a number, got str"),
         ({"beta": None}, TypeError, "beta: expected a number, got NoneType"),
-        ({"device": "cuda"}, RuntimeError, "not available"),
+        pytest.param({"device": "cuda"}, RuntimeError, "not available", marks=pytest.mark.cpu),
         (of_one(wp.zeros((2, 4))), ValueError, "d: shares memory with a, which the product reads"),
     ],
 )
@@ -215,6 +215,7 @@ def test_refused(changed, error, words):
         call(**changed)
 
 
+@pytest.mark.cpu
 def test_read_only_results_are_refused():
     x = np.zeros((2, 4), np.float32)
     x.flags.writeable = False

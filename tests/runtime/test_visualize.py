@@ -66,6 +66,7 @@ def simple():
     return tape, x, y, loss
 
 
+@pytest.mark.cpu
 def test_launches_and_arrays():
     tape, *_ = simple()
     text = tape.visualize()
@@ -78,6 +79,7 @@ def test_launches_and_arrays():
     assert text.count(with_grad) == 3
 
 
+@pytest.mark.cpu
 def test_versions_of_what_is_overwritten():
     x, y = active(2), active(2)
     tape = wp.Tape()
@@ -185,6 +187,7 @@ def test_arrays_in_structs_and_products():
     assert ("o.inner.x", "held", "") in edges and "<B>matmul</B>" in text
 
 
+@pytest.mark.cpu
 def test_launches_without_gradients_are_gray():
     tape = wp.Tape()
     with tape:
