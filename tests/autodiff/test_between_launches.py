@@ -171,6 +171,18 @@ def test_views_of_the_same_numbers_have_the_gradient():
     assert x.grad.numpy().tolist() == [[1.0, 1.0]] * 2
 
 
+@pytest.mark.cpu
+def test_integers_that_are_numbers_elsewhere_are_not_copied():
+    x, y, z = active([1.0, 2.0]), active([0, 0], int), active([0, 0], int)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(square, 2, inputs=[x, y.view(float)])
+        wp.copy(z, y)
+    with pytest.raises(RuntimeError, match="a copy of int32 elements has a gradient"):
+        tape.backward(grads={z.view(float): [1.0, 1.0]})
+    tape.backward(grads={y.view(float): [0.0, 0.0]})  # nothing has come back
+
+
 LISTS = {
     "assigned": lambda x, y: y.__setitem__(..., [x, x]),
     "a part": lambda x, y: y.__setitem__(0, [x[0:1], 1.0]),

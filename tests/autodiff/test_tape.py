@@ -191,6 +191,7 @@ def test_many_threads_add_to_one_gradient():
         (lambda x, y: {"loss": wp.zeros(1, dtype=float)}, RuntimeError, "no gradient"),
         (lambda x, y: {"grads": {wp.zeros(1, dtype=float): y}}, RuntimeError, "no gradient"),
         (lambda x, y: {"grads": {y: wp.ones(1, dtype=float)}}, ValueError, "shape"),
+        (lambda x, y: {"grads": [(y, y)]}, TypeError, "grads: expected a dictionary"),
     ],
 )
 def test_bad_requests(given, error, text):

@@ -6,7 +6,7 @@ Start with `given`, then `begin`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .. import _native
@@ -25,6 +25,8 @@ class Seed(NamedTuple):
 
 def given(loss: array | None, grads: dict[array, array] | None) -> list[Seed]:
     """What `Tape.backward` is given, whose errors this raises."""
+    if grads is not None and not isinstance(grads, Mapping):
+        raise TypeError(f"grads: expected a dictionary from arrays to gradients, got {type(grads).__name__}")
     if loss is None and not grads:
         raise ValueError("loss: give the array of the loss, or gradients to start with (grads={array: gradient})")
     seeds = [] if loss is None else [_loss(loss)]

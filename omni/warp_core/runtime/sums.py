@@ -14,7 +14,7 @@ from .. import _native
 from ..lang.types import BF16, Struct, Type, element
 from . import capture
 from .dtypes import bfloat16_bits, bfloat16_numbers
-from .views import overlap
+from .views import overlap, span_of
 
 
 def add(sums: Any, more: Any) -> None:
@@ -26,7 +26,17 @@ def add(sums: Any, more: Any) -> None:
 
 
 def hand_on(gradient: Any, to: Any) -> None:
-    """Clear a gradient, and add what it was to another, if there is one; the two may overlap."""
+    """Clear a gradient, and add what it was to another, if there is one; the two may overlap.
+
+    Raises:
+        RuntimeError: the gradient is one of integers and not zero, as they were seen as floating point numbers.
+    """
+    if not gradient._require_element().is_active and _is_set(gradient):
+        name = gradient._require_element().name
+        raise RuntimeError(
+            f"a copy of {name} elements has a gradient, as they were seen as floating point numbers: copy views "
+            "of numbers, `wp.copy(b.view(float), a.view(float))`"
+        )
     if to is None:
         gradient.zero_()
     elif gradient.device is not to.device or overlap(gradient, to):
@@ -36,6 +46,12 @@ def hand_on(gradient: Any, to: Any) -> None:
     else:
         add(to, gradient)
         gradient.zero_()
+
+
+def _is_set(gradient: Any) -> bool:
+    """Whether a gradient is known not to be zero: on a GPU, and in a graph, that would take waiting."""
+    low, high = span_of(gradient)
+    return gradient.device.is_cpu and capture.innermost() is None and _native.any_set(low, high - low)
 
 
 def _add(sums: Any, more: Any) -> None:
