@@ -196,6 +196,18 @@ def test_elements_left_alone_are_not_written(launch):
     assert out == [1000, *([1, 0] * 500)]
 
 
+def test_threads_that_add_to_one_element(launch):
+    @wp.kernel
+    def k(x: wp.array(dtype=float), m: wp.array(dtype=wp.mat22)):
+        i = wp.tid()
+        bump(x[i % 3], 2.0)
+        bump(m[0][i % 2, 1], 1.0)
+
+    x, m = launch(k, wp.zeros(3, dtype=float), wp.zeros(1, dtype=wp.mat22), dim=90)
+    assert x == [60.0] * 3
+    assert m == [[[0.0, 45.0], [0.0, 45.0]]]
+
+
 def test_overloads_and_generic_references(launch):
     @wp.kernel
     def k(out: wp.array(dtype=float)):

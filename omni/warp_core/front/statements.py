@@ -114,7 +114,9 @@ def _fitting(cx: Context, x: Front, t: Type, node: ast.AST, target: ast.expr) ->
 def _augmented(cx: Context, node: ast.AugAssign) -> None:
     if isinstance(node.target, ast.Name):
         old = cx.read(node.target.id, node.target)
-        old = cx.load(old, node.target) if isinstance(old, Ref) else old
+        if isinstance(old, Ref):
+            _augment_element(cx, old, node)
+            return
         new = binary(cx, type(node.op), old, cx.rvalue(node.value), node, node.target, node.value)
         assign(cx, node.target, new, node)
         return
@@ -135,7 +137,9 @@ def _augmented(cx: Context, node: ast.AugAssign) -> None:
 
 
 def _augment_element(cx: Context, place: Ref | Run, node: ast.AugAssign) -> None:
-    """`a[i] += x` is atomic, as are -=, &=, |= and ^=; the other operators read, compute and write."""
+    """`a[i] += x` is atomic, as are -=, &=, |= and ^=; the other operators read, compute and write. So is `v += x`
+    where `v` is a `wp.ref[T]` parameter that such an element was passed to.
+    """
     kind = ATOMIC.get(type(node.op))
     x = cx.rvalue(node.value)
     scalar = scalar_of(place.type)
