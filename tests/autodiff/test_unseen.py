@@ -374,3 +374,33 @@ def test_fingerprints():
     numbers = r.normal(size=4096)
     variants = numbers, -numbers, np.abs(numbers), numbers[::-1].copy(), np.roll(numbers, 8)
     assert len({_native.fingerprint(a.ctypes.data, a.nbytes) for a in variants}) == len(variants)
+
+
+@wp.kernel
+def square_beyond(x: F, y: F, beyond: int):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
+    if i == 1:
+        y[beyond] = x[i]
+
+
+@pytest.mark.parametrize("mode", ["debug", "interpret"])
+@pytest.mark.parametrize("used", [False, True], ids=["fresh", "used"])
+def test_a_launch_that_fails_half_way(monkeypatch, mode, used):
+    """What it wrote is no given, as what it made that of is on no tape; what is written again is fine."""
+    monkeypatch.setattr(wp.config, "mode", mode)
+    x, y, loss = active([1.0, 2.0]), active([0.0, 0.0]), active([0.0])
+    tape = wp.Tape()
+    with tape:
+        if used:
+            wp.launch(constant, 2, inputs=[y, 7.0])
+        with pytest.raises(IndexError):
+            wp.launch(square_beyond, 2, inputs=[x, y, 1000])
+        assert y.list()[0] == 1.0
+        with pytest.raises(RuntimeError, match="used this memory, and since then"):
+            wp.launch(total, 2, inputs=[y, loss])
+        y.zero_()
+        wp.launch(squared, 2, inputs=[y, x])
+        wp.launch(total, 2, inputs=[y, loss])
+    tape.backward(loss)
+    assert x.grad.list() == [4.0, 32.0]
