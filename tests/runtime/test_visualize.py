@@ -138,6 +138,17 @@ def test_loops_are_drawn_once():
     assert sum(n == "push" for n in labels.values()) == 10 and "position v10" in labels.values()
 
 
+def test_arrays_that_take_turns_are_both_named():
+    p, q = a, b = active(3), active(3)
+    tape = wp.Tape()
+    with tape:
+        for _ in range(5):
+            wp.launch(square, 3, inputs=[p, q])
+            p, q = q, p
+    _, edges = parsed(tape.visualize(array_labels={a: "A", b: "B"}))
+    assert ("A", "square", "") in edges and ("square", "B, A v1…v3", "") in edges
+
+
 def test_long_tapes():
     labels, _ = parsed(simulation(300).visualize())
     assert len(labels) < 10

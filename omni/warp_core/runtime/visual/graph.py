@@ -28,6 +28,7 @@ class Version:
     names: list[str] = field(default_factory=list)  # of the parameters that it was passed to
     label: str = ""
     last: int = 0  # where a loop is drawn once, the number after its last turn
+    others: list[Any] = field(default_factory=list)  # the arrays that later turns wrote in place of `array`
     alone: bool = True  # whether it is the only version of the array in the graph
     group: Group | None = None
 
@@ -117,7 +118,7 @@ def build(steps: Sequence[Any], notes: Sequence[Any], scopes: Sequence[Any], opt
         kept = {id(v) for v in versions}
         edges = [e for e in edges if all(id(v) in kept or isinstance(v, StepNode) for v in (e.source, e.target))]
     for v in versions:
-        v.label = _label(v, versions, options)
+        v.label = ", ".join(dict.fromkeys(_label(a, versions, options) for a in (v.array, *v.others)))
         v.alone = sum(_key(v.array) == _key(o.array) for o in versions) == 1 and v.last == v.number
     return Graph(root, nodes, versions, edges)
 
@@ -285,7 +286,10 @@ def _collapsed(root: Group, edges: list[Edge]) -> tuple[list[StepNode], list[Edg
     for later, first in list(stands.items()):
         if isinstance(later, Version):
             kept = stand(first)
-            kept.last = max(kept.last, later.number) if kept.array is later.array else kept.last
+            if kept.array is later.array:
+                kept.last = max(kept.last, later.number)
+            elif not [a for a in kept.others if a is later.array]:
+                kept.others.append(later.array)
     found: dict[Edge, None] = {}
     for e in edges:
         source, target = stand(e.source), stand(e.target)
@@ -340,10 +344,10 @@ def _place(root: Group, steps: list[StepNode], edges: list[Edge]) -> None:
                 v.group = root
 
 
-def _label(version: Version, versions: Sequence[Version], options: Options) -> str:
+def _label(of: array, versions: Sequence[Version], options: Options) -> str:
     for a, label in options.labels.items():
-        if a is version.array:
+        if a is of:
             return label
-    names = [name for v in versions if _key(v.array) == _key(version.array) for name in v.names if name]
+    names = [name for v in versions if _key(v.array) == _key(of) for name in v.names if name]
     pick: Callable = max if options.longest_name else min
     return pick(names, key=len) if names else "array"
