@@ -59,29 +59,29 @@ def test_the_module_of_a_name_brings_all_its_overloads(name):
 @pytest.mark.parametrize("name", INDEX)
 def test_docstrings_have_every_section(name):
     builtin = registry.get(name)
-    doc = builtin.__doc__
+    doc = inspect.cleandoc(builtin.__doc__)
     parameters = [p for p, _, _ in builtin.overloads[0].params]
     assert doc.splitlines()[0].endswith("."), name
-    assert "\n    Returns:\n" in doc
-    assert "\n    Derivative: " in doc or name in FLOAT_FREE
-    assert "\n    Error: " in doc or name in FLOAT_FREE or not parameters
-    assert "\n    >>> " in doc
+    assert "\nReturns:\n" in doc
+    assert "\nDerivative: " in doc or name in FLOAT_FREE
+    assert "\nError: " in doc or name in FLOAT_FREE or not parameters
+    assert "\n>>> " in doc
     for p in parameters:
-        assert re.search(rf"^ {{8}}{p}: ", doc, re.MULTILINE), f"{name} does not describe {p}"
+        assert re.search(rf"^ {{4}}{p}: ", doc, re.MULTILINE), f"{name} does not describe {p}"
 
 
 @pytest.mark.parametrize("name", registry.INTRINSICS)
 def test_intrinsics_are_described(name):
     """Their docstrings are in intrinsics.py, accesses.py and operators.py of lang, with their parameters."""
-    doc = registry.INTRINSICS[name].__doc__
+    doc = inspect.cleandoc(registry.INTRINSICS[name].__doc__)
     assert doc.splitlines()[0].endswith("."), name
     returns = inspect.signature(registry.INTRINSICS[name]).return_annotation
-    assert ("\n    Returns:\n" in doc) == (returns != "None")
-    assert ("\n    Error: " in doc) == (name in ARITHMETIC)
-    assert "\n    Derivative: " in doc or not re.fullmatch(r"S|T|AnyScalar|(Vec|Mat|Quat|Transform)\[.*", returns)
-    assert "\n    >>> " in doc
+    assert ("\nReturns:\n" in doc) == (returns != "None")
+    assert ("\nError: " in doc) == (name in ARITHMETIC)
+    assert "\nDerivative: " in doc or not re.fullmatch(r"S|T|AnyScalar|(Vec|Mat|Quat|Transform)\[.*", returns)
+    assert "\n>>> " in doc
     for p in inspect.signature(registry.INTRINSICS[name]).parameters:
-        assert re.search(rf"^ {{8}}{p}: ", doc, re.MULTILINE), f"{name} does not describe {p}"
+        assert re.search(rf"^ {{4}}{p}: ", doc, re.MULTILINE), f"{name} does not describe {p}"
 
 
 @pytest.mark.parametrize("name", [*INDEX, *registry.INTRINSICS])
