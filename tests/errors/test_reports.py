@@ -110,7 +110,7 @@ def test_types_of_signatures_and_open_types():
     [
         ("@wp.kernel\ndef k(x: float):\n    y = 1.0\0\n", "null"),
         ("@wp.kernel\ndef k(x: float):\n    y = '\ud800'\n", "surrogates"),
-        ("@wp.kernel\ndef k(x: float):\n    y = x" + " + x" * 9000 + "\n", "nested too deeply"),
+        ("@wp.kernel\ndef k(x: float):\n    y = x" + " + x" * 200_000 + "\n", "nested too deeply"),
         ("@wp.kernel\ndef k(x: float):\n    y = " + "(" * 300 + "x" + ")" * 300 + "\n", "nested"),
     ],
     ids=["null", "surrogate", "long_sum", "parentheses"],
