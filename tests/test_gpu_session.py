@@ -1,5 +1,6 @@
 """The program for short sessions on a machine with a GPU, tools/gpu_tests.py: what goes wrong costs one test alone."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -66,3 +67,12 @@ def test_where_all_tests_hang(tmp_path):
     (tmp_path / "test_all.py").write_text("import os\n" + "".join(f"def test_{i}(): os._exit(1)\n" for i in range(9)))
     status, summary, _ = call(tmp_path / "results", str(tmp_path / "test_all.py"))
     assert status == 1 and "6 tests: 6 failed" in summary and "the rest of the file is left out" in summary
+
+
+def test_without_a_gpu(tmp_path):
+    """Nothing is noted, so that the next call runs it all."""
+    command = [sys.executable, "tools/gpu_tests.py", f"--results={tmp_path / 'results'}", "tests/gpu"]
+    env = os.environ | {"OMNI_WARP_CUDA_DRIVER": "no driver for this test"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 3 and "is not available: no CUDA driver" in done.stdout
+    assert not (tmp_path / "results").exists()

@@ -9,7 +9,7 @@ on where the last one ended, so the work can be cut into commands of any length:
 
 A test that hangs, loses the GPU or ends its process costs that process alone: it is noted as failed, and the rest of
 the file runs in another one, up to five times. The exit status is 0 if all has passed, 1 if something failed, 2 if
-something is left to run.
+something is left to run, and 3 if there is no GPU to run anything on.
 """
 
 from __future__ import annotations
@@ -175,6 +175,14 @@ class Results:
         return "\n".join(lines)
 
 
+def why_not(mode: str) -> str:
+    """Why no test can run at all, or an empty text."""
+    command = [sys.executable, "-c", "from tests import on_gpu; on_gpu.install()"]
+    env = os.environ | {"OMNI_WARP_GPU_TESTS": mode}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=STARTING)
+    return done.stderr if done.returncode else ""
+
+
 def run(results: Results, suites: list[str], mode: str, jobs: int, seconds: float, test_seconds: float) -> list[str]:
     """Run until all is done or the time is over. Returns the files that are left."""
     end = time.monotonic() + seconds
@@ -207,6 +215,10 @@ def main() -> int:
     parser.add_argument("--test-seconds", type=float, default=60, help="how long a test may take")
     parser.add_argument("--again", action="store_true", help="run again what failed in earlier calls")
     args = parser.parse_args()
+    problem = why_not(args.mode)
+    if problem:
+        print(problem)
+        return 3
     results = Results((args.results or ROOT / "build" / "gpu-tests" / args.mode).resolve())
     if args.again:
         results.forget_failures()
