@@ -111,6 +111,7 @@ def test_vectors_by_numbers():
         np.testing.assert_allclose(a.grad.numpy(), want, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("dtype", [wp.float32, wp.float64])
 def test_arrays_made_from_arrays(dtype):
     x = wp.array([1.0, 2.0], dtype=wp.float64, requires_grad=True)
@@ -128,6 +129,7 @@ def test_arrays_made_from_arrays(dtype):
     assert dz.list() == [2.0, 40.0]
 
 
+@pytest.mark.cpu
 def test_arrays_made_from_arrays_of_another_shape_are_refused():
     x = wp.zeros((2, 3), requires_grad=True)
     words = r"of another shape from an array \(use reshape or view\) has no gradient"
@@ -139,6 +141,7 @@ def test_arrays_made_from_arrays_of_another_shape_are_refused():
         wp.jvp(lambda a: wp.array(a, dtype=wp.vec3), (x,), (wp.ones((2, 3)),))
 
 
+@pytest.mark.cpu
 def test_arrays_that_share_memory_share_the_gradient():
     x = wp.array([[1.0, 2.0, 2.0]], dtype=float, requires_grad=True)
     tape = wp.Tape()

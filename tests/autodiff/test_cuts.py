@@ -62,6 +62,7 @@ def _config():
     wp.config.cut_gradients = before
 
 
+@pytest.mark.cpu
 def test_an_output_without_gradient():
     x, y, loss = active([3.0]), plain([0.0]), active([0.0])
     x.grad.fill_(7.0)

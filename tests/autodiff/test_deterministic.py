@@ -41,6 +41,7 @@ def _agree(run: Callable[[], list[Any]], tolerance: float) -> list[np.ndarray]:
     return exact[0]
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.filterwarnings("ignore::omni.warp_core.lang.errors.KernelWarning")
 def test_random_programs(seed: int) -> None:
@@ -89,6 +90,7 @@ def _springs(r: Any, n: int, m: int) -> tuple:
     return x, ends, r.random(m).astype(np.float32)
 
 
+@pytest.mark.cpu
 def test_springs() -> None:
     n, m = 500, 40_000
     x, ends, rest = _springs(np.random.default_rng(5), n, m)

@@ -64,6 +64,7 @@ def square(x, by=1.0, y=None, **options):
     return y
 
 
+@pytest.mark.cpu
 def test_the_second_launch_is_quick(quick):
     x = active([1.0, 2.0])
     square(x)
@@ -83,6 +84,7 @@ def test_the_second_launch_is_quick(quick):
     assert {place.short.split(":")[0] for place in tape.notes} == {"test_everyday.py"}
 
 
+@pytest.mark.cpu
 def test_values_are_copied(quick):
     points = wp.ones(2, dtype=wp.vec3, requires_grad=True)
     by, tape = wp.vec3(1.0, 2.0, 3.0), wp.Tape()
@@ -96,6 +98,7 @@ def test_values_are_copied(quick):
     assert points.grad.numpy().tolist() == [[10.0, 8.0, 12.0]] * 2
 
 
+@pytest.mark.cpu
 def test_what_is_overwritten_is_kept(quick):
     for budget in (None, 8 * 40):
         x, k = active([0.3, 0.6]), active([1.0, 0.5])
@@ -198,6 +201,7 @@ def test_options_that_change():
         square(x)
 
 
+@pytest.mark.cpu
 def test_kernels_that_lose_their_gradient(quick):
     @wp.kernel
     def doubled(x: F, y: F):
@@ -241,6 +245,7 @@ def test_functions_that_are_defined_anew(quick):
         tape.backward(grads={y: wp.ones(1)})
 
 
+@pytest.mark.cpu
 def test_generic_kernels(quick):
     tape = wp.Tape()
     with tape:
@@ -254,6 +259,7 @@ def test_generic_kernels(quick):
     assert [x.grad.list() for x, _ in pairs] == [[6.0, 6.0]] * 4
 
 
+@pytest.mark.cpu
 def test_checkpointed_steps_are_quick(quick):
     x, k, y = active([0.3]), active([0.5]), active([0.0])
 
@@ -276,6 +282,7 @@ def test_checkpointed_steps_are_quick(quick):
     assert len(quick) == known + 5 + 5 + 1  # forward, on tapes of their own, and what follows
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("at", ["forward", "backward"])
 def test_quick_launches_are_watched(quick, at):
     x, k, helper, y = active([0.3]), active([0.5]), active([0.1]), active([0.0])
