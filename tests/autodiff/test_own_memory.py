@@ -226,6 +226,7 @@ def test_launches_compare_what_is_added_to_plainly_and_atomically(kernel):
     assert {at.param for at in facts.private} == {0, 1}
 
 
+@pytest.mark.cpu
 def test_additions_to_vectors_and_to_their_numbers():
     """The same memory as two arrays: an element of one is a thread's own, numbers of the other are added to by all."""
     n = 3000
