@@ -148,6 +148,7 @@ def test_control_flow(launch):
     assert out == [x, total, 5.0, -1.0, sum(range(5))]
 
 
+@pytest.mark.cpu  # interpreted kernels do not reach arrays within arrays of a GPU
 def test_structs_and_their_arrays(launch):
     @wp.kernel
     def k(bodies: wp.array(dtype=Body), history: wp.array(dtype=float), out: wp.array(dtype=float)):
