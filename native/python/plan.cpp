@@ -11,7 +11,9 @@
 
 #include "gil.h"
 #include "promises.h"
+#include "py_interrupts.h"
 #include "py_spans.h"
+#include "warp_core/interrupts.h"
 #include "warp_core/pool.h"
 
 namespace wc {
@@ -30,12 +32,22 @@ constexpr double kTinyNs = 500;        // below this, reading the clock costs as
 constexpr uint32_t kSampleEvery = 16;  // so only one launch of these is timed
 constexpr int kFlatGroups = 64;        // a launch of fewer groups of lanes is not worth compiling the flat variant for
 constexpr size_t kStackBlock = 2048;
+constexpr int64_t kLookNs = 50'000'000;
 constexpr double kLogBytes = 262144;  // of a chunk: logs that wait for their turn stay in the cache
 constexpr int64_t kParts = 128;       // of launches whose results must not depend on the number of cores
 
-MayWait launching;  // on GPUs
+MayWait launching;      // on GPUs
+int64_t looked_at = 0;  // when a small launch was the last to see to interrupts
 
 nb::object attribute(const nb::object& type, const char* name) { return nb::object(type.attr(name)); }
+
+// Called on the launching thread, whose Python state is saved. Leaves the exception set.
+bool no_signal() {
+    PyGILState_STATE state = take_gil(PyGILState_Ensure);
+    bool fine = PyErr_CheckSignals() == 0;
+    PyGILState_Release(state);
+    return fine;
+}
 
 // The part of a launch that worker threads see.
 struct Task {
@@ -47,7 +59,12 @@ struct Task {
     int64_t grain = kGrain;  // chunks are multiples of this many threads
     Turns* turns = nullptr;  // where the kernel writes logs
     std::atomic<int64_t> busy_ns{0};
-    std::atomic<bool> stopped{false};  // as a chunk had to be left: no other one begins
+    std::atomic<bool> stopped{false};  // no other chunk begins
+    std::atomic<bool> ended{false};    // as the user has ended one
+    const Visitor* launcher = &this_visitor();
+    bool interrupted = false;  // a signal has raised an exception, and when
+    int64_t interrupted_at = 0;
+    uint64_t interrupts_then = 0;
 
     // The thread at or before `at` where chunks may be cut, so that the groups of lanes do not depend on their size.
     int64_t cut(int64_t at) const {
@@ -57,6 +74,7 @@ struct Task {
 
     void run(int64_t begin, int64_t end) {
         if (stopped.load(std::memory_order_relaxed)) return;
+        Chunk running(this, &this_visitor() != launcher);
         int64_t first = cut(begin), last = cut(end);
         if (turns) turns->begin(begin / chunk, first, last);
         if (!enter(kernel, block, dims, first, last, context)) stop(this_visitor().fault, first, last);
@@ -70,8 +88,21 @@ struct Task {
 
     void stop(const Fault& why, int64_t first, int64_t last) {
         stopped = true;
+        if (why.signal == SIGINT) ended = true;
         context->left(why, first, last);
         if (turns) turns->fail();
+    }
+
+    // Between chunks, and while the launching thread waits for the others.
+    bool go_on() {
+        if (!interrupted && !no_signal()) {
+            interrupted = stopped = true;
+            interrupted_at = now_ns();
+            interrupts_then = interrupts();
+        }
+        if (ended || (interrupted && (now_ns() - interrupted_at > kPatienceNs || interrupts() != interrupts_then)))
+            end_chunks(this);
+        return !stopped;
     }
 
     // The log of chunk `index` could not be applied.
@@ -91,14 +122,6 @@ std::unique_ptr<Claim> claimed(const Targets& targets) {
     std::unique_ptr<Claim> claim;
     while (!(claim = Claim::take(targets))) without_gil([&] { Claim::wait(targets); });
     return claim;
-}
-
-// Called between chunks on the launching thread, whose Python state is saved. Leaves the exception set.
-bool no_signal() {
-    PyGILState_STATE state = take_gil(PyGILState_Ensure);
-    bool fine = PyErr_CheckSignals() == 0;
-    PyGILState_Release(state);
-    return fine;
 }
 
 // At least one, also where a single thread logs more than a chunk is meant to.
@@ -546,6 +569,7 @@ void Plan::run(const std::byte* block, const Grid& g, bool strided) {
     if (watching() && g.threads > 0) announce_writes(block);
     wc_context context;
     execute(kernel, chosen, block, g, context);
+    if (context.fault.signal == SIGINT) raise_interrupt();
     if (!context.printed.empty()) print(context);
     if (context.failed()) report(context, g);
     if (context.fault.signal) explain(context, block, g);
@@ -568,6 +592,7 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
     bool small = known > 0 && work_ns < kInlineNs;
     bool tiny = small && work_ns < kTinyNs && ++launches_ % kSampleEvery != 0;
     if (tiny && !accumulation_.any()) {
+        Chunk running(this, false);
         if (!enter(kernel, block, g.dims, 0, g.threads, &context)) context.left(this_visitor().fault, 0, g.threads);
         return;
     }
@@ -586,17 +611,25 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
         if (!accumulation_.in_order || !accumulation_.parts)
             task.chunk = std::max(task.chunk, whole_grains(long_chunk(turns->roomy_chunk(), g.threads)));
     }
-    bool finished = true;
     if (small) {
         int64_t start = tiny ? 0 : now_ns();
+        if (!tiny && start - looked_at > kLookNs) {
+            looked_at = start;
+            let_interrupts_in();
+        }
         task.run_all();
         if (tiny) return;
         task.busy_ns = now_ns() - start;
     } else {
         bool alone = accumulation_.in_order && (accumulation_.alone || overlap);
-        without_gil([&] { finished = parallel_for(g.threads, task.chunk, run_part, &task, no_signal, alone); });
+        let_interrupts_in();
+        auto go_on = [](void* task) { return static_cast<Task*>(task)->go_on(); };
+        without_gil([&] { parallel_for(g.threads, task.chunk, run_part, &task, go_on, alone); });
     }
-    if (!finished) throw nb::python_error();
+    if (task.interrupted) {
+        if (interrupts() != task.interrupts_then) drop_interrupt();
+        throw nb::python_error();
+    }
     if (task.stopped) return;
     double measured = std::max(1e-3, static_cast<double>(task.busy_ns.load()) / static_cast<double>(g.threads));
     ns_per_thread_.store(known > 0 ? (known + measured) / 2 : measured, std::memory_order_relaxed);

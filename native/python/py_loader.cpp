@@ -1,6 +1,7 @@
 #include <nanobind/stl/string.h>
 
 #include "py_array.h"
+#include "py_interrupts.h"
 #include "warp_core/loader.h"
 
 namespace wc {
@@ -12,6 +13,7 @@ void bind_loader(nb::module_& m) {
             "__init__",
             [](Code* self, nb::bytes object) {
                 new (self) Code({reinterpret_cast<const std::byte*>(object.c_str()), object.size()});
+                let_interrupts_in();
             },
             nb::arg("object"))
         .def("address", &Code::address, nb::arg("symbol"))

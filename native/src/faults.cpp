@@ -1,7 +1,8 @@
-// The handler of faults. It runs on the thread at fault, on a stack of its own, and may do hardly anything: it looks
-// whether the thread is in kernel code and, if so, lets it go on at the end of wc_enter, with the stack and the
-// registers of the caller. Returning from the handler does that, so that the mask of signals, the state of the
-// floating-point unit and the handler's stack are as before. Any other fault goes to whoever handled faults before.
+// Handlers of signals, and that of faults. It runs on the thread at fault, on a stack of its own, and may do hardly
+// anything: it looks whether the thread is in kernel code and, if so, lets it go on at the end of wc_enter, with the
+// stack and the registers of the caller. Returning from the handler does that, so that the mask of signals, the state
+// of the floating-point unit and the handler's stack are as before. Any other fault goes to whoever handled faults
+// before.
 #include "warp_core/faults.h"
 
 #include <pthread.h>
@@ -13,119 +14,6 @@
 #include <algorithm>
 #include <iterator>
 
-extern "C" void wc_leave();
-
-// int wc_enter(args, dims, begin, end, context, visitor) calls visitor->kernel with the first five, and gives 0. It
-// saves all that its caller relies on, so that wc_leave, with the stack alone given back, can return 1 from it.
-#if defined(__x86_64__)
-asm(R"(
-    .text
-    .p2align 4
-    .globl wc_enter
-    .hidden wc_enter
-    .type wc_enter, @function
-wc_enter:
-    .cfi_startproc
-    pushq %rbp
-    .cfi_def_cfa_offset 16
-    .cfi_offset rbp, -16
-    movq %rsp, %rbp
-    .cfi_def_cfa_register rbp
-    pushq %rbx
-    pushq %r12
-    pushq %r13
-    pushq %r14
-    pushq %r15
-    pushq %r9
-    pushq (%r9)
-    subq $8, %rsp
-    movq %rsp, (%r9)
-    callq *8(%r9)
-    xorl %eax, %eax
-.Lwc_out:
-    movq 8(%rsp), %rdx
-    movq 16(%rsp), %rcx
-    movq %rdx, (%rcx)
-    addq $24, %rsp
-    popq %r15
-    popq %r14
-    popq %r13
-    popq %r12
-    popq %rbx
-    popq %rbp
-    .cfi_def_cfa rsp, 8
-    retq
-    .cfi_endproc
-    .size wc_enter, . - wc_enter
-    .globl wc_leave
-    .hidden wc_leave
-    .type wc_leave, @function
-wc_leave:
-    leaq 64(%rsp), %rbp
-    movl $1, %eax
-    jmp .Lwc_out
-    .size wc_leave, . - wc_leave
-)");
-#elif defined(__aarch64__)
-asm(R"(
-    .text
-    .p2align 4
-    .globl wc_enter
-    .hidden wc_enter
-    .type wc_enter, %function
-wc_enter:
-    .cfi_startproc
-    stp x29, x30, [sp, -192]!
-    .cfi_def_cfa_offset 192
-    .cfi_offset 29, -192
-    .cfi_offset 30, -184
-    mov x29, sp
-    stp x19, x20, [sp, 16]
-    stp x21, x22, [sp, 32]
-    stp x23, x24, [sp, 48]
-    stp x25, x26, [sp, 64]
-    stp x27, x28, [sp, 80]
-    stp d8, d9, [sp, 96]
-    stp d10, d11, [sp, 112]
-    stp d12, d13, [sp, 128]
-    stp d14, d15, [sp, 144]
-    ldr x9, [x5]
-    stp x5, x9, [sp, 160]
-    mov x9, sp
-    str x9, [x5]
-    ldr x9, [x5, 8]
-    blr x9
-    mov w0, 0
-.Lwc_out:
-    ldp x10, x11, [sp, 160]
-    str x11, [x10]
-    ldp x19, x20, [sp, 16]
-    ldp x21, x22, [sp, 32]
-    ldp x23, x24, [sp, 48]
-    ldp x25, x26, [sp, 64]
-    ldp x27, x28, [sp, 80]
-    ldp d8, d9, [sp, 96]
-    ldp d10, d11, [sp, 112]
-    ldp d12, d13, [sp, 128]
-    ldp d14, d15, [sp, 144]
-    ldp x29, x30, [sp], 192
-    .cfi_def_cfa_offset 0
-    ret
-    .cfi_endproc
-    .size wc_enter, . - wc_enter
-    .globl wc_leave
-    .hidden wc_leave
-    .type wc_leave, %function
-wc_leave:
-    mov x29, sp
-    mov w0, 1
-    b .Lwc_out
-    .size wc_leave, . - wc_leave
-)");
-#else
-#error "no way into kernels for this processor"
-#endif
-
 namespace wc {
 
 WC_SIGNAL_SAFE_TLS __thread Visitor* visitor = nullptr;
@@ -133,7 +21,8 @@ static_assert(offsetof(Visitor, way_out) == 0 && offsetof(Visitor, kernel) == 8,
 
 namespace {
 
-constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE};
+constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE};
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGINT};  // that others may have handlers of, too
 constexpr int kMostHandlers = 16;
 constexpr size_t kHandlerStack = 65536;
 constexpr uintptr_t kLargestFrame = 64 << 20;  // of kernels
@@ -187,6 +76,8 @@ void forked() {
         if (v != visitor) v->id = 0;
     if (!visitor) return;
     visitor->id = gettid();
+    visitor->first = true;
+    visitor->helper = false;
 }
 
 // -- handlers --------------------------------------------------------------------------------------------------------
@@ -208,26 +99,35 @@ struct Handlers {
 };
 
 Handlers before[std::size(kSignals)];
-WC_SIGNAL_SAFE_TLS __thread int handing_on = 0;  // how many handlers of others this thread is in
+// How many handlers of others this thread is in, and the innermost one's frame: some never return, but jump away.
+WC_SIGNAL_SAFE_TLS __thread int handing_on = 0;
+WC_SIGNAL_SAFE_TLS __thread uintptr_t handing_frame = 0;
 
 Handlers& handlers_of(int signal) {
     return before[std::find(std::begin(kSignals), std::end(kSignals), signal) - std::begin(kSignals)];
 }
 
-// What is no business of ours. A handler that raises the signal again for the one before it, as Python's faulthandler
+}  // namespace
+
+// A handler that raises the signal again for the one before it, as Python's faulthandler
 // does, may come back here, if we were installed between the two: so each time it is the turn of an earlier one.
 void hand_on(int signal, siginfo_t* info, void* context) {
     const Handlers& handlers = handlers_of(signal);
-    int at = handlers.count - 1 - handing_on;
+    auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    uintptr_t outer = frame < handing_frame ? handing_frame : 0;
+    int depth = outer ? handing_on : 0;
+    int at = handlers.count - 1 - depth;
     bool sent = info->si_code <= 0;
     if (at >= 0 && handlers.found[at].sa_handler != SIG_DFL && handlers.found[at].sa_handler != SIG_IGN) {
         const struct sigaction& action = handlers.found[at];
-        ++handing_on;
+        handing_on = depth + 1;
+        handing_frame = frame;
         if (action.sa_flags & SA_SIGINFO)
             action.sa_sigaction(signal, info, context);
         else
             action.sa_handler(signal);
-        --handing_on;
+        handing_on = depth;
+        handing_frame = outer;
         return;
     }
     if (at >= 0 && handlers.found[at].sa_handler == SIG_IGN && sent) return;
@@ -237,7 +137,8 @@ void hand_on(int signal, siginfo_t* info, void* context) {
     if (sent) raise(signal);  // else the instruction runs again, and ends the process
 }
 
-void leave(const Visitor& v, void* context) {
+void leave(Visitor& v, const Fault& why, void* context) {
+    v.fault = why;
     auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
     constexpr greg_t kDirection = 0x400;
@@ -249,6 +150,8 @@ void leave(const Visitor& v, void* context) {
     machine.pc = reinterpret_cast<uint64_t>(&wc_leave);
 #endif
 }
+
+namespace {
 
 Access access_of(void* context) {
 #if defined(__x86_64__)
@@ -284,8 +187,7 @@ bool is_fault(const siginfo_t* info) {
 void on_fault(int signal, siginfo_t* info, void* context) {
     Visitor* v = visitor;
     if (!v || !v->way_out || !is_fault(info)) return hand_on(signal, info, context);
-    v->fault = described(*v, signal, info, context);
-    leave(*v, context);
+    leave(*v, described(*v, signal, info, context), context);
 }
 
 }  // namespace
@@ -303,6 +205,9 @@ Visitor* register_visitor() {
         }
     }
     v->way_out = nullptr;
+    v->steps = 0;
+    v->first = gettid() == getpid();
+    v->helper = false;
     v->stack = make_stack();
     visitor = v;
     static thread_local AtExit at_exit;
@@ -310,19 +215,28 @@ Visitor* register_visitor() {
     return v;
 }
 
-// Handlers of others that were installed since are called by ours from now on.
+Visitor* all_visitors() { return visitors; }
+
+bool has_signal(int signal, Handler handler) {
+    struct sigaction now;
+    return sigaction(signal, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == handler;
+}
+
+// What was there until now is handed on to from now on.
+void take_signal(int signal, Handler handler, int flags) {
+    struct sigaction now;
+    if (sigaction(signal, nullptr, &now) != 0) return;
+    handlers_of(signal).push(now);
+    struct sigaction action{};
+    action.sa_sigaction = handler;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | flags | (now.sa_flags & SA_RESTART);
+    sigemptyset(&action.sa_mask);
+    sigaction(signal, &action, nullptr);
+}
+
 void watch_faults() {
-    for (int signal : kSignals) {
-        struct sigaction now;
-        if (sigaction(signal, nullptr, &now) != 0 || ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_fault))
-            continue;
-        handlers_of(signal).push(now);
-        struct sigaction action{};
-        action.sa_sigaction = on_fault;
-        action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-        sigemptyset(&action.sa_mask);
-        sigaction(signal, &action, nullptr);
-    }
+    for (int signal : kFaults)
+        if (!has_signal(signal, on_fault)) take_signal(signal, on_fault, SA_NODEFER);
 }
 
 }  // namespace wc

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "warp_core/faults.h"
+#include "warp_core/interrupts.h"
 
 namespace wc {
 namespace {
@@ -163,6 +164,7 @@ class Loader {
 
     void map() {
         code_.size_ = begin_[kParts];
+        code_.text_size_ = begin_[kConst];
         void* memory = MAP_FAILED;
         constexpr int rights = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
 #ifdef MAP_32BIT  // code that is not position-independent keeps addresses in 32 bits
@@ -410,13 +412,17 @@ Code::Code(std::span<const std::byte> object) {
     try {
         Loader(object, *this).load();
         watch_faults();
+        note_code(reinterpret_cast<uintptr_t>(base_), reinterpret_cast<uintptr_t>(base_) + text_size_);
     } catch (...) {
         unmap(base_, size_);
         throw;
     }
 }
 
-Code::~Code() { unmap(base_, size_); }
+Code::~Code() {
+    forget_code(reinterpret_cast<uintptr_t>(base_));
+    unmap(base_, size_);
+}
 
 uintptr_t Code::address(const std::string& symbol) const {
     auto found = symbols_.find(symbol);

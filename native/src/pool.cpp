@@ -63,18 +63,17 @@ class Pool {
         wake_.notify_all();
     }
 
-    bool run(Job& job, KeepGoing keep_going, bool alone) {
+    void run(Job& job, KeepGoing keep_going, bool alone) {
         int64_t helpers = alone ? 0 : std::min<int64_t>(target_ - 1, (job.n - 1) / job.chunk);
         if (helpers > 0) open(job, static_cast<int>(helpers));
         int64_t poll_at = keep_going ? now_ns() + kPollNs : INT64_MAX;
         auto poll = [&] {
             if (!keep_going || now_ns() < poll_at) return;
-            if (!keep_going()) job.cancelled = true;
+            if (!keep_going(job.data)) job.cancelled = true;
             poll_at = now_ns() + kPollNs;
         };
         while (job.run_one()) poll();
         if (helpers > 0) close(job, poll);
-        return !job.cancelled;
     }
 
   private:
@@ -172,10 +171,10 @@ Pool& pool() {
 
 }  // namespace
 
-bool parallel_for(int64_t n, int64_t chunk, Body body, void* data, KeepGoing keep_going, bool alone) {
-    if (n <= 0) return true;
+void parallel_for(int64_t n, int64_t chunk, Body body, void* data, KeepGoing keep_going, bool alone) {
+    if (n <= 0) return;
     Job job{body, data, n, std::clamp<int64_t>(chunk, 1, n)};
-    return pool().run(job, keep_going, alone);
+    pool().run(job, keep_going, alone);
 }
 
 int num_threads() { return pool().target(); }

@@ -33,7 +33,7 @@ class Code {
   private:
     friend class Loader;
     std::byte* base_ = nullptr;
-    size_t size_ = 0;
+    size_t size_ = 0, text_size_ = 0;
     std::unordered_map<std::string, uintptr_t> symbols_;
 };
 

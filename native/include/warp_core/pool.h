@@ -9,11 +9,11 @@ namespace wc {
 using Body = void (*)(void* data, int64_t begin, int64_t end);
 
 // Polled on the calling thread about 20 times a second; false cancels what has not begun.
-using KeepGoing = bool (*)();
+using KeepGoing = bool (*)(void* data);
 
 // Runs `body` over [0, n) in chunks (all of size `chunk` but the last) and returns when every chunk has ended.
-// Returns false if cancelled. Chunks are begun in order. `alone`: all on the calling thread.
-bool parallel_for(int64_t n, int64_t chunk, Body body, void* data, KeepGoing keep_going = nullptr, bool alone = false);
+// Chunks are begun in order. `alone`: all on the calling thread.
+void parallel_for(int64_t n, int64_t chunk, Body body, void* data, KeepGoing keep_going = nullptr, bool alone = false);
 
 // Threads that share a launch, the calling one included. The default is the number of usable cores.
 int num_threads();
