@@ -64,7 +64,7 @@ struct Task {
     const Visitor* launcher = &this_visitor();
     bool interrupted = false;  // a signal has raised an exception, and when
     int64_t interrupted_at = 0;
-    uint64_t interrupts_then = 0;
+    uint64_t interrupts_then = 0, interrupts_before = interrupts();
 
     // The thread at or before `at` where chunks may be cut, so that the groups of lanes do not depend on their size.
     int64_t cut(int64_t at) const {
@@ -99,6 +99,8 @@ struct Task {
             interrupted = stopped = true;
             interrupted_at = now_ns();
             interrupts_then = interrupts();
+        } else if (!interrupted && interrupts() - interrupts_before > 1) {  // what the program does about it is in vain
+            ended = stopped = true;
         }
         if (ended || (interrupted && (now_ns() - interrupted_at > kPatienceNs || interrupts() != interrupts_then)))
             end_chunks(this);
@@ -630,6 +632,7 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
         if (interrupts() != task.interrupts_then) drop_interrupt();
         throw nb::python_error();
     }
+    if (task.ended) raise_interrupt();
     if (task.stopped) return;
     double measured = std::max(1e-3, static_cast<double>(task.busy_ns.load()) / static_cast<double>(g.threads));
     ns_per_thread_.store(known > 0 ? (known + measured) / 2 : measured, std::memory_order_relaxed);
