@@ -37,7 +37,7 @@ def endless_sum(x: wp.array(dtype=float), first: int, last: int):
 
 def interrupt(*delays):  # from outside, as small launches keep the GIL
     steps = "; ".join(f"sleep {delay}; kill -INT {os.getpid()}" for delay in delays)
-    subprocess.Popen(["sh", "-c", steps])
+    return subprocess.Popen(["sh", "-c", steps])
 
 def works():
     x = wp.zeros(100_000, dtype=float)
@@ -178,8 +178,9 @@ def test_handlers_of_the_program(tmp_path):
         x = wp.zeros(100_000, dtype=float)
         for at in (0, 99_999):  # in either thread
             x.zero_()
-            interrupt(0.5, 1.5, 1.0)  # one alone does not end a launch, as the handler need not raise
+            sent = interrupt(0.5, 1.5, 1.0)  # one alone does not end a launch, as the handler need not raise
             ends(lambda: wp.launch(endless, 100_000, [x, at, at + 1]), 1.9, 30)
+            sent.wait()
             assert heard
             works()
         signal.signal(signal.SIGINT, handler)
