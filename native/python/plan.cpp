@@ -99,7 +99,8 @@ struct Task {
             interrupted = stopped = true;
             interrupted_at = now_ns();
             interrupts_then = interrupts();
-        } else if (!interrupted && interrupts() - interrupts_before > 1) {  // what the program does about it is in vain
+        } else if (!interrupted && launcher->first &&
+                   interrupts() - interrupts_before > 1) {  // what the program does about it is in vain
             ended = stopped = true;
         }
         if (ended || (interrupted && (now_ns() - interrupted_at > kPatienceNs || interrupts() != interrupts_then)))
