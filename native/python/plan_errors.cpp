@@ -1,0 +1,54 @@
+// What a launch raises for what its threads did: `report` for what code of debug mode found, `explain` for faults.
+#include <cstring>
+
+#include "plan.h"
+#include "warp_core/spans.h"
+
+namespace wc {
+
+void Plan::report(const wc_context& context, const Grid& g) {
+    const wc_failure& f = context.failure;
+    nb::list values;
+    for (int i = 0; i < f.count; ++i) values.append(f.values[i]);
+    if (!on_failure.is_none()) on_failure(f.thread, f.site, values, dims_of(g));
+    raise(PyExc_RuntimeError,
+          "kernel `" + name + "` failed in thread " + std::to_string(f.thread) + " at site " + std::to_string(f.site));
+}
+
+nb::tuple Plan::dims_of(const Grid& g) const {
+    nb::list dims;
+    for (int i = 0; i < (arity == 1 ? 1 : g.ndim); ++i) dims.append(g.dims[i]);
+    return nb::tuple(dims);
+}
+
+// The arrays among the arguments, or those that the kernel may write: names, and the addresses that elements take.
+nb::list Plan::places(const std::byte* block, bool writable) const {
+    nb::list out;
+    auto place = [&](const std::string& array, const std::byte* at, int ndim, int64_t itemsize, bool data_too) {
+        wc_array a;
+        std::memcpy(&a, at, sizeof a);
+        Range data = range_of(a, a.data, ndim, itemsize), grad = range_of(a, a.grad, ndim, itemsize);
+        if (data_too) out.append(nb::make_tuple(array, reinterpret_cast<uintptr_t>(a.data), data.low, data.high));
+        if (a.grad)
+            out.append(nb::make_tuple(array + ".grad", reinterpret_cast<uintptr_t>(a.grad), grad.low, grad.high));
+    };
+    for (const ParamSpec& p : params) {
+        bool data_too = p.writable || !writable;
+        if (p.kind == ArgKind::Array) place(p.name, block + p.offset, p.ndim, p.dtype->itemsize, data_too);
+        for (const ArrayField& f : p.arrays) place(p.name, block + p.offset + f.offset, f.ndim, f.itemsize, data_too);
+    }
+    return out;
+}
+
+void Plan::explain(const wc_context& context, const std::byte* block, const Grid& g) {
+    const Fault& f = context.fault;
+    nb::object address = f.located ? nb::object(nb::int_(f.address)) : nb::object(nb::none());
+    const char* access = f.access == Access::Write ? "wrote" : f.access == Access::Read ? "read" : "used";
+    if (!on_fault.is_none())
+        on_fault(f.signal, address, access, f.refused, f.on_stack, nb::make_tuple(context.begin, context.end),
+                 dims_of(g), places(block, f.access == Access::Write));
+    raise(PyExc_RuntimeError, "kernel `" + name + "` " + access + " memory that it must not, in threads " +
+                                  std::to_string(context.begin) + " to " + std::to_string(context.end - 1));
+}
+
+}  // namespace wc
