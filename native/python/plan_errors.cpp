@@ -1,4 +1,6 @@
 // What a launch raises for what its threads did: `report` for what code of debug mode found, `explain` for faults.
+#include <nanobind/stl/string.h>
+
 #include <cstring>
 
 #include "plan.h"
