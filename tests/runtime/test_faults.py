@@ -62,7 +62,10 @@ def start(tmp_path, program, *options):
     script = tmp_path / "program.py"
     script.write_text(PRELUDE + textwrap.dedent(program))
     env = os.environ | {"OMNI_WARP_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.run([sys.executable, *options, str(script)], env=env, capture_output=True, text=True, timeout=100)
+    quiet = ["-W", "ignore::DeprecationWarning"]  # Python 3.12 and later warn of fork
+    return subprocess.run(
+        [sys.executable, *quiet, *options, str(script)], env=env, capture_output=True, text=True, timeout=100
+    )
 
 
 def run(tmp_path, program):

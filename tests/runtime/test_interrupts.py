@@ -67,7 +67,7 @@ def start(tmp_path, program):
     script.write_text(PRELUDE + textwrap.dedent(program))
     env = os.environ | {"OMNI_WARP_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(
-        [sys.executable, str(script)],
+        [sys.executable, "-W", "ignore::DeprecationWarning", str(script)],  # Python 3.12 and later warn of fork
         env=env,
         text=True,
         stdout=subprocess.PIPE,
