@@ -331,8 +331,8 @@ def kernel(func: Callable[..., Any]) -> Kernel:
 
     Args:
         func: the function; absent when options are given.
-        **options: `lanes`, the SIMD lanes to compile for, up to 32 (1 where threads diverge so much that lanes do not
-            pay); `enable_backward`, whether gradients may be asked for; `module_options`, as for
+        **options: `lanes`, the SIMD lanes to compile for: 1, 2, 4, 8, 16 or 32 (1 where threads diverge so much that
+            lanes do not pay); `enable_backward`, whether gradients may be asked for; `module_options`, as for
             `wp.set_module_options`, for this kernel alone. For GPUs: `launch_bounds`, the most threads that a block of
             a launch has, or a pair of that and how many blocks are to fit into a multiprocessor at least;
             `cuda_max_registers`, how many registers a thread may take, 16 to 255. `module` and `grid_stride` are

@@ -16,7 +16,7 @@ _NAMES = (
     "module_options",
     "grid_stride",
 )
-_LANES = (1, 32)  # two of the widest registers
+_LANES = (1, 2, 4, 8, 16, 32)  # up to two of the widest registers
 _REGISTERS = (16, 255)  # that NVIDIA's assembler can keep a thread to
 
 
@@ -31,7 +31,10 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
         if name not in _NAMES:
             close = nearest(name, _NAMES)
             raise TypeError(f"wp.kernel has no option {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
-    _check("lanes", options.get("lanes"), *_LANES)
+    lanes = options.get("lanes")
+    _check("lanes", lanes, _LANES[0], _LANES[-1])
+    if lanes is not None and lanes not in _LANES:
+        raise ValueError(f"lanes: expected a power of two, got {lanes}; leave it out to let the compiler choose")
     _check("cuda_max_registers", options.get("cuda_max_registers"), *_REGISTERS)
     bounds = options.get("launch_bounds")
     return options if bounds is None else {**options, "launch_bounds": _bounds(bounds)}
