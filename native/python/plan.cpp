@@ -226,6 +226,13 @@ bool Accumulation::overlap(const std::byte* block) const {
     return false;
 }
 
+bool Accumulation::apart(const std::byte* block) const {
+    for (size_t i = 0; i < logged.size(); ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (logged[i].bytes(block).meets(logged[k].bytes(block))) return false;
+    return true;
+}
+
 Targets Accumulation::targets(const std::byte* block, bool overlap) const {
     Targets t;
     for (const ArrayAt& a : logged) (overlap ? t.atomic : t.alone).push_back(a.bytes(block));
@@ -610,7 +617,7 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
         task.row = g.dims[arity - 1];
     std::optional<Turns> turns;
     if (!overlap && !accumulation_.logged.empty()) {
-        task.turns = &turns.emplace(g.dims, g.threads, accumulation_.followers(block));
+        task.turns = &turns.emplace(g.dims, g.threads, accumulation_.followers(block), accumulation_.apart(block));
         if (!accumulation_.in_order || !accumulation_.parts)
             task.chunk = std::max(task.chunk, whole_grains(long_chunk(turns->roomy_chunk(), g.threads)));
     }

@@ -94,6 +94,8 @@ struct Accumulation {
 
     // Whether memory that is added to through logs, or plainly, is seen in another way, too.
     bool overlap(const std::byte* block) const;
+    // Whether the arrays that are added to through logs share no memory with each other.
+    bool apart(const std::byte* block) const;
     Targets targets(const std::byte* block, bool overlap) const;
     std::vector<Follower> followers(const std::byte* block) const;
     bool any() const { return !logged.empty() || !atomic.empty() || anywhere; }

@@ -220,7 +220,7 @@ void Turns::open(Log& log) {
     bool turn = is_turn(log);
     log.at = begin;
     log.limit = begin + (turn ? kNear : kLogBlock - kLogRecord);
-    log.turn = turn && log.blocks.size() == 1;
+    log.turn = turn && apart_ && log.blocks.size() == 1;
 }
 
 // What threads before `first` and those from `end` on do not reach.
@@ -245,6 +245,7 @@ void Turns::begin(int64_t chunk, int64_t first, int64_t end) {
     log.turns = this;
     log.chunk = chunk;
     log.threads = end - first;
+    log.whole = true;
     log.spans.clear();
     for (const Follower& f : followers_) log.spans.push_back(own(f, first, end));
     log.own = log.spans.data();
@@ -275,6 +276,7 @@ void Turns::apply(int64_t chunk, LogBlocks& blocks) {
 }
 
 void Turns::apply(Log& log) {
+    log.whole = false;
     apply(log.chunk, log.blocks);
     kept_.fetch_sub(static_cast<int>(log.blocks.size()) - 1, std::memory_order_relaxed);
     log.blocks.resize(1);
@@ -312,7 +314,7 @@ void Turns::end() {
     Log& log = current;
     log.blocks.back()->end = static_cast<std::byte*>(log.at);
     bool turn = is_turn(log);
-    if (!log.turn) count(log);
+    if (log.whole && !log.turn) count(log);
     if (turn) apply(log);
     std::unique_lock lock(mutex_);
     if (turn) {

@@ -502,6 +502,33 @@ def test_all_lanes_add_to_elements_that_others_add_to(
     np.testing.assert_allclose(np.frombuffer(bits, np.float32).reshape(n, 2), wanted, rtol=1e-3, atol=1e-2)
 
 
+@wp.kernel
+def together_in_one_and_apart_in_another(
+    x: wp.array(dtype=float), to: wp.array(dtype=int), n: int, a: wp.array(dtype=float), b: wp.array(dtype=float)
+):
+    i = wp.tid()
+    for k in range(n):
+        wp.atomic_add(a, k, x[i] * float(k + 1))
+        wp.atomic_add(b, to[i], x[i] * 0.37)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_all_lanes_add_to_elements_that_others_add_to_by_another_name(
+    ordered: bool, any_threads: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wp.config, "deterministic", ordered)
+    x, to = _data(bins=3)
+
+    def make() -> tuple:
+        out = wp.zeros(4, dtype=float)
+        return [x, to, 4, out], out
+
+    (bits,) = _bits(together_in_one_and_apart_in_another, N, make)
+    wanted = x.sum(dtype=float) * np.arange(1, 5)
+    np.add.at(wanted, to, 4 * 0.37 * x.astype(float))
+    np.testing.assert_allclose(np.frombuffer(bits, np.float32), wanted, rtol=1e-3, atol=0.1)
+
+
 @pytest.mark.parametrize("shape", [(70, 1000), (1000, 77), (9000, 9)])
 def test_deterministic_in_two_dimensions(shape: tuple[int, int], deterministic: None, any_threads: None) -> None:
     r = np.random.default_rng(12)

@@ -3,7 +3,8 @@
 // A kernel does not add where it stands: each chunk of a launch writes what it adds into a log, and the logs are
 // applied one after the other, in the order of the chunks. So no addition needs to be atomic, and sums do not depend on
 // timing. A chunk whose turn has come applies its log whenever a small piece of it is full, while it lies in the cache;
-// from then on, what all lanes add to one element does not go through the log (codegen/log.py).
+// from then on, what all lanes add to one element does not go through the log (codegen/log.py), unless some of the
+// arrays share memory.
 // Applying a log is where bad addresses are found. Once that has failed, or the code of a chunk, nobody waits for a
 // turn any more, and logs are dropped.
 #pragma once
@@ -54,15 +55,17 @@ struct Follower {
 struct Log : wc_log {
     Turns* turns = nullptr;
     int64_t chunk = 0, threads = 0;
-    LogBlocks blocks;  // the last one is being written
+    bool whole = true;  // nothing of it has been applied
+    LogBlocks blocks;   // the last one is being written
     std::vector<wc_span> spans;
 };
 
-// The chunks of a launch, numbered from 0, each run between `begin` and `end` by some thread.
+// The chunks of a launch, numbered from 0, each run between `begin` and `end` by some thread. `apart`: the arrays that
+// the launch logs for share no memory, so that additions to one of them may pass those to others by.
 class Turns {
   public:
-    Turns(const int64_t* dims, int64_t threads, std::vector<Follower> followers)
-        : dims_(dims), threads_(threads), followers_(std::move(followers)) {}
+    Turns(const int64_t* dims, int64_t threads, std::vector<Follower> followers, bool apart)
+        : dims_(dims), threads_(threads), followers_(std::move(followers)), apart_(apart) {}
 
     // A chunk that runs the threads [first, end).
     void begin(int64_t chunk, int64_t first, int64_t end);
@@ -94,6 +97,7 @@ class Turns {
     const int64_t* dims_;
     int64_t threads_;
     std::vector<Follower> followers_;
+    bool apart_;
     std::mutex mutex_;
     std::condition_variable moved_;
     std::atomic<int64_t> next_{0};                // the chunk whose turn it is
