@@ -528,13 +528,21 @@ def test_threads_have_jvps_of_their_own():
         lambda x, y: wp.launch(square, 3, inputs=[x, y]),
         lambda x, y: wp.copy(y, x),
         lambda x, y: y.__setitem__(slice(0, 2), x[:2]),
+        lambda x, y: wp.utils.array_scan(x, y),
+        lambda x, y: wp.utils.array_inner(x, x),
+        lambda x, y: x.fill_(1.0),
     ],
 )
 def test_threads_within_are_refused(use):
     raised = []
+    begun = threading.Event()
+    older = threading.Thread(target=begun.wait)  # its number goes to the next thread
+    older.start()
 
     def program(x):
         y = wp.zeros(3, dtype=float)
+        begun.set()
+        older.join()
 
         def work():
             try:

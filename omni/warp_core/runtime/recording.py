@@ -140,7 +140,7 @@ class Following:
         self.follower = follower
 
     def __enter__(self) -> None:
-        self._since, self._older = places.here(), {t.ident for t in threading.enumerate()}
+        self._since, self._older = places.here(), set(threading.enumerate())
         self._before = _native.follow_seals(self.follower.seals)
         _mine.followers.append(self.follower)
         _following.append(self)
@@ -154,7 +154,7 @@ class Following:
 
     def refuse_younger(self, what: str, values: Sequence[Any]) -> None:
         """Raise if a thread that has begun in the block uses what is followed, as only one thread is."""
-        if threading.get_ident() not in self._older and any(map(self.follower.follows, values)):
+        if threading.current_thread() not in self._older and any(map(self.follower.follows, values)):
             raise RuntimeError(
                 f"{what} in another thread than wp.jvp ({self._since}), which follows what its own thread does, and "
                 "would miss the tangents: do it there"
@@ -230,8 +230,7 @@ def _tell() -> None:
 
 def launched(kernel: Any, dim: Any, args: Any) -> None:
     """Note that a launch is about to run, recorded or not."""
-    for following in _following:
-        following.refuse_younger(f"kernel `{kernel.name}` is launched", args)
+    _refuse_younger(f"kernel `{kernel.name}` is launched", args)
     for witness in _witnesses:
         witness.launched(kernel, dim, args)
 
@@ -259,10 +258,16 @@ def _all_followers() -> list[Any]:
     return [] if _pauses.count else _mine.followers[::-1]
 
 
+def _refuse_younger(what: str, values: Sequence[Any]) -> None:
+    for following in _following:
+        following.refuse_younger(what, values)
+
+
 def sums(out: Any, terms: Sequence[tuple[Any, Callable[[Any, Any], None]]]) -> None:
     """Note that the elements of `out` become a sum of terms, each linear in an array: the array, and what writes the
     term of another array in its place to an array like `out`.
     """
+    _refuse_younger("a sum is made", [out, *(a for a, _ in terms)])
     for f in _all_followers():
         f.sums(out, terms)
 
@@ -292,6 +297,7 @@ def follows(out: Any, *inputs: Any, covers: bool = False) -> bool:
 
 def overwritten(a: Any) -> None:
     """Note that the elements of `a` have got other values, which depend on nothing recorded."""
+    _refuse_younger("an array is filled or assigned", [a])
     for witness in _witnesses:
         witness.overwritten(a)
     for f in _all_followers():
@@ -302,8 +308,7 @@ def overwritten(a: Any) -> None:
 
 def copied(dest: Any, src: Any) -> None:
     """Note that the elements of `src` were copied to those of `dest`; both are arrays of one shape."""
-    for following in _following:
-        following.refuse_younger("an array is copied", [dest, src])
+    _refuse_younger("an array is copied", [dest, src])
     for witness in _witnesses:
         witness.copied(dest, src)
     for f in _all_followers():
@@ -322,6 +327,7 @@ def refuse_following(what: str) -> None:
 
 def refuse_tangents(what: str, **arrays: Any) -> None:
     """Raise if one of the arrays has a tangent, which `what` would lose."""
+    _refuse_younger(what, list(arrays.values()))
     for f in _all_followers():
         for name, a in arrays.items():
             if f.follows(a):
