@@ -98,4 +98,25 @@ def test_a_module_and_a_kernel_can_ask_for_lines(gpu):
     try:
         assert plans.options_for(other, gpu).lines
     finally:
-        wp.set_module_options({"lineinfo": False})
+        wp.set_module_options({"lineinfo": None})
+
+
+def test_a_module_and_a_kernel_can_do_without_lines(gpu, monkeypatch):
+    @wp.kernel(module_options={"lineinfo": False, "cuda_output": "ptx"})
+    def own(x: wp.array(dtype=float)):
+        x[0] = 1.0
+
+    @wp.kernel
+    def other(x: wp.array(dtype=float)):
+        x[0] = 1.0
+
+    monkeypatch.setattr(wp.config, "lineinfo", True)
+    monkeypatch.setattr(wp.config, "cuda_output", "cubin")
+    found = plans.options_for(own, gpu)
+    assert not found.lines and not found.assemble
+    wp.set_module_options({"lineinfo": False})
+    try:
+        found = plans.options_for(other, gpu)
+        assert not found.lines and found.assemble
+    finally:
+        wp.set_module_options({"lineinfo": None})

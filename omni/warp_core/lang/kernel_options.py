@@ -1,7 +1,10 @@
-"""The options of `@wp.kernel`: which there are, and what they may be. Start with `checked`."""
+"""The options of `@wp.kernel`, and those of modules, which kernels may have of their own: which there are, and what
+they may be. Start with `checked`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from .errors import nearest
@@ -19,13 +22,43 @@ _NAMES = (
 _LANES = (1, 2, 4, 8, 16, 32)  # up to two of the widest registers
 _REGISTERS = (16, 255)  # that NVIDIA's assembler can keep a thread to
 
+# Of modules. Those of _MODULE_CHOICES count here; the others choose how other compilers work. Programs set them, and
+# any value is taken.
+MODULE_DEFAULTS: dict[str, Any] = {
+    "mode": None,
+    "enable_backward": True,
+    "max_unroll": 16,
+    "fast_math": False,
+    "fuse_fp": True,
+    "lineinfo": False,
+    "block_dim": 256,
+    "optimization_level": None,
+    "cuda_output": None,
+    "cpu_compiler_flags": None,
+    "compile_time_trace": False,
+    "strip_hash": False,
+    "extra_build_options": None,
+    "enable_mathdx_gemm": None,
+    "enable_mathdx_solver": None,
+    "enable_mathdx_fft": None,
+    "deterministic": None,
+    "deterministic_max_records": 0,
+    "default_grid_stride": None,
+}
+_MODULE_CHOICES: dict[str, tuple[Any, ...]] = {  # None: as `wp.config` says
+    "mode": (None, "release", "debug"),
+    "enable_backward": (None, False, True),
+    "lineinfo": (None, False, True),
+    "cuda_output": (None, "ptx", "cubin"),
+}
+
 
 def checked(options: dict[str, Any]) -> dict[str, Any]:
     """The options, with `launch_bounds` as a pair: threads of a block, blocks of a multiprocessor or 0.
 
     Raises:
-        TypeError: an option that does not exist, or is no integer where it must be one.
-        ValueError: a number that it cannot be.
+        TypeError: an option that does not exist, or is no integer or dict where it must be one.
+        ValueError: what it cannot be.
     """
     for name in options:
         if name not in _NAMES:
@@ -36,8 +69,24 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     if lanes is not None and lanes not in _LANES:
         raise ValueError(f"lanes: expected a power of two, got {lanes}; leave it out to let the compiler choose")
     _check("cuda_max_registers", options.get("cuda_max_registers"), *_REGISTERS)
+    own = options.get("module_options")
+    if own is not None and not isinstance(own, Mapping):
+        raise TypeError(f"module_options: expected names with values, got {own!r}")
+    check_module_options(own or {})
     bounds = options.get("launch_bounds")
     return options if bounds is None else {**options, "launch_bounds": _bounds(bounds)}
+
+
+def check_module_options(options: Mapping[str, Any]) -> None:
+    """Raise ValueError for an option that modules do not have, or a value that one cannot have."""
+    for name, value in options.items():
+        if name not in MODULE_DEFAULTS:
+            close = nearest(name, MODULE_DEFAULTS)
+            hint = f"did you mean {close[0]!r}?" if close else f"options are {', '.join(MODULE_DEFAULTS)}"
+            raise ValueError(f"modules have no option {name!r}; {hint}")
+        choices = _MODULE_CHOICES.get(name)
+        if choices and value not in choices:
+            raise ValueError(f"module option {name} = {value!r}: it must be one of {', '.join(map(repr, choices))}")
 
 
 def _check(name: str, value: Any, low: int, high: int) -> None:
@@ -52,5 +101,7 @@ def _bounds(given: Any) -> tuple[int, int]:
     if not isinstance(parts, (tuple, list)) or len(parts) not in (1, 2):
         raise TypeError(f"launch_bounds: expected the threads of a block, or a pair with blocks, got {given!r}")
     for part in parts:
+        if part is None:
+            raise TypeError(f"launch_bounds: expected an integer, got {part!r}")
         _check("launch_bounds", part, 1, MOST_THREADS)
     return parts[0], parts[1] if len(parts) == 2 else 0

@@ -10,37 +10,12 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from ..lang.errors import nearest
 from ..lang.kernel import Kernel
+from ..lang.kernel_options import MODULE_DEFAULTS, check_module_options
 from .device import get_device
 from .plans import MODULE_OPTIONS, forget_current, options_for, plan_for
 
 __all__ = ["force_load", "get_module_options", "load_module", "set_module_options"]
-
-# `mode`, `enable_backward`, `lineinfo` and `cuda_output` count here; the others choose how other compilers work.
-# Programs set them, and any value is taken.
-_DEFAULTS: dict[str, Any] = {
-    "mode": None,
-    "enable_backward": True,
-    "max_unroll": 16,
-    "fast_math": False,
-    "fuse_fp": True,
-    "lineinfo": False,
-    "block_dim": 256,
-    "optimization_level": None,
-    "cuda_output": None,
-    "cpu_compiler_flags": None,
-    "compile_time_trace": False,
-    "strip_hash": False,
-    "extra_build_options": None,
-    "enable_mathdx_gemm": None,
-    "enable_mathdx_solver": None,
-    "enable_mathdx_fft": None,
-    "deterministic": None,
-    "deterministic_max_records": 0,
-    "default_grid_stride": None,
-}
-_MODES = (None, "release", "debug")
 
 
 def set_module_options(options: dict[str, Any], module: ModuleType | str | None = None) -> None:
@@ -53,20 +28,14 @@ def set_module_options(options: dict[str, Any], module: ModuleType | str | None 
         module: a module or its name; the caller's module if left out.
 
     Raises:
-        ValueError: there is no such option, mode or module.
+        ValueError: there is no such option or module, or the option cannot be that.
 
     >>> wp.set_module_options({"mode": "debug"})
     >>> wp.get_module_options()["mode"]
     'debug'
     >>> wp.set_module_options({"mode": None})
     """
-    for name in options:
-        if name not in _DEFAULTS:
-            close = nearest(name, _DEFAULTS)
-            hint = f"did you mean {close[0]!r}?" if close else f"options are {', '.join(_DEFAULTS)}"
-            raise ValueError(f"modules have no option {name!r}; {hint}")
-    if options.get("mode") not in _MODES:
-        raise ValueError(f"module option mode = {options['mode']!r}: it must be one of {', '.join(map(repr, _MODES))}")
+    check_module_options(options)
     _namespace(module, sys._getframe(1).f_globals).setdefault(MODULE_OPTIONS, {}).update(options)
     forget_current()
 
@@ -86,7 +55,7 @@ def get_module_options(module: ModuleType | str | None = None) -> dict[str, Any]
     >>> wp.get_module_options()["enable_backward"]
     True
     """
-    return _DEFAULTS | _namespace(module, sys._getframe(1).f_globals).get(MODULE_OPTIONS, {})
+    return MODULE_DEFAULTS | _namespace(module, sys._getframe(1).f_globals).get(MODULE_OPTIONS, {})
 
 
 def load_module(module: ModuleType | str | None = None, device: Any = None, recursive: bool = False) -> None:

@@ -102,8 +102,9 @@ def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = USUAL_BLO
 
 def _told(kernel: Kernel, name: str) -> Any:
     """An option in force for a kernel: its own, that of its module, or that of all."""
-    own = kernel.options.get("module_options") or {}
-    return own.get(name) or module_option(kernel, name) or getattr(config, name)
+    own = (kernel.options.get("module_options") or {}).get(name)
+    told = own if own is not None else module_option(kernel, name)
+    return told if told is not None else getattr(config, name)
 
 
 def works_in_blocks(kernel: Kernel) -> bool:
