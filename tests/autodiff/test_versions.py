@@ -12,6 +12,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core import _native
+from omni.warp_core.runtime import kept
 
 F = wp.array(dtype=float)
 
@@ -674,3 +675,18 @@ def test_names_of_other_systems():
     x.mark_write(arg_name="x", kernel_name="none", filename="", lineno=0)
     assert tape.memory_used == 16
     wp.config.verify_autograd_array_access = False
+
+
+def test_ctrl_c_while_memory_is_about_to_be_watched(monkeypatch):
+    def interrupted():
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    x = active([1.0, 2.0])
+    with wp.Tape():
+        monkeypatch.setattr(kept.capture, "innermost", interrupted)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            kept.Kept([x])
+        x.fill_(3.0)
+    assert caught.value.__traceback__ is not None  # which holds what was being made
+    assert x.list() == [3.0, 3.0]

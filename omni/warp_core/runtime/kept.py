@@ -88,11 +88,11 @@ class Held(_native.WatchedSpan):
     user: Callable[[], Kept | None]
 
     def __init__(self, span: Span, device: Device | None, owners: Sequence[Any], keeper: Keeper):
-        super().__init__(*span)
         self._copy: Any = None
         self.size, self.lost = span[1] - span[0], ""
         self._device, self._owners, self._keeper = device, owners, keeper
         self._graph = capture.innermost()
+        super().__init__(*span)  # last, as it is asked to save from here on, even if Ctrl-C comes first
 
     def __del__(self) -> None:
         if self._copy is not None:
