@@ -62,6 +62,13 @@ std::atomic<pid_t> timer_process{0};  // a child of fork has no timers
 int timer;                            // as the kernel numbers them
 
 // System calls, as the library's functions may allocate.
+void set_timer(int64_t ns) {
+    itimerspec when{};
+    when.it_value.tv_sec = ns / 1'000'000'000;
+    when.it_value.tv_nsec = ns % 1'000'000'000;
+    syscall(SYS_timer_settime, timer, 0, &when, nullptr);
+}
+
 void signal_in(int64_t ns) {
     if (timer_process != getpid()) {
         sigevent event{};
@@ -71,10 +78,7 @@ void signal_in(int64_t ns) {
         if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0) return;
         timer_process = getpid();
     }
-    itimerspec when{};
-    when.it_value.tv_sec = ns / 1'000'000'000;
-    when.it_value.tv_nsec = ns % 1'000'000'000;
-    syscall(SYS_timer_settime, timer, 0, &when, nullptr);
+    set_timer(ns);
 }
 
 Visitor* first_thread() {
@@ -90,7 +94,10 @@ void asked() {
     uint64_t chunk = v ? v->steps.load() : 0;
     if (chunk % 2 == 0) return;  // that thread looks by itself
     bool again = meant.exchange(chunk) == chunk;
-    if (again || !wants_two) signal_in(again ? 1 : kPatienceNs);
+    if (!again && wants_two) return;
+    v->timed = true;
+    signal_in(again ? 1 : kPatienceNs);
+    if (v->steps != chunk) stop_timer(*v);
 }
 
 bool leave_if_in_code(Visitor& v, void* context) {
@@ -141,6 +148,12 @@ bool interrupts_watched() { return has_signal(SIGINT, on_interrupt); }
 void watch_interrupts(bool twice) {
     wants_two = twice;
     take_signal(SIGINT, on_interrupt, 0);
+}
+
+// The program may have another handler by the time that the timer would go off.
+void stop_timer(Visitor& v) {
+    v.timed = false;
+    if (timer_process == getpid()) set_timer(0);
 }
 
 uint64_t interrupts() { return count; }

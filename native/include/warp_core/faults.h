@@ -40,6 +40,7 @@ struct Visitor {
     std::atomic<uint64_t> steps{0};            // odd within a chunk of a launch, each of which has its own number
     std::atomic<const void*> launch{nullptr};  // whose chunk that is,
     std::atomic<const void*> asked{nullptr};   // and which launch it was asked to leave
+    std::atomic<bool> timed{false};            // a timer runs that will make it leave its chunk
     bool helper = false;                       // that launch is another thread's
     bool first = false;                        // the thread that the process began with
 };
@@ -67,6 +68,8 @@ inline bool enter(wc_kernel kernel, const void* args, const int64_t* dims, int64
     return wc_enter(args, dims, begin, end, context, &v) == 0;
 }
 
+void stop_timer(Visitor& visitor);  // interrupts.cpp
+
 // While it lives, the calling thread runs a chunk of `launch`, which the user may end (interrupts.h).
 class Chunk {
   public:
@@ -76,7 +79,10 @@ class Chunk {
         visitor_.helper = helper;
         step();
     }
-    ~Chunk() { step(); }
+    ~Chunk() {
+        step();
+        if (visitor_.timed.load(std::memory_order_relaxed)) stop_timer(visitor_);
+    }
     Chunk(const Chunk&) = delete;
     Chunk& operator=(const Chunk&) = delete;
 
