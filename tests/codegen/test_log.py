@@ -6,6 +6,7 @@ import random
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
 import omni.warp_core as wp
@@ -236,3 +237,63 @@ def test_members_of_a_struct_are_told_apart() -> None:
     facts = _facts(in_a_struct)
     (b,), (to, a) = facts.logged, facts.touched
     assert (b.param, b.offset - a.offset, to.param) == (0, 80, 1)
+
+
+@wp.struct
+class Inner:
+    v: wp.vec3
+    count: int
+
+
+@wp.struct
+class Node:
+    charge: wp.float16
+    inner: Inner
+    moment: wp.mat33d
+    mass: float
+
+
+@pytest.mark.parametrize("lanes", [None, 1, 4])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("of_one", [False, True])
+def test_members_of_elements(monkeypatch: Any, lanes: int | None, threads: int, of_one: bool) -> None:
+    def add(nodes: wp.array(dtype=Node), to: wp.array(dtype=int), x: wp.array(dtype=wp.vec3)):
+        i = wp.tid()
+        nodes[to[i]].inner.v += x[i]
+        nodes[to[i]].inner.v[2] -= 1.0
+        nodes[to[i]].moment[1] += wp.vec3d(1.0, 2.0, wp.float64(x[i][0]))
+        nodes[to[i]].mass += x[i][1]
+        if wp.static(of_one):
+            nodes[1].charge += wp.float16(0.0)
+            nodes[1].mass += 1.0
+
+    monkeypatch.setattr(wp.config, "num_threads", threads)
+    random = np.random.default_rng(0)
+    to, x = random.integers(0, 3, 5000), random.integers(-3, 4, (5000, 3))
+    nodes = wp.zeros(3, dtype=Node)
+    kernel = wp.kernel(add, lanes=lanes)
+    wp.launch(kernel, 5000, inputs=[nodes, wp.array(to, dtype=int), wp.array(x, dtype=wp.vec3)])
+    found, sums = nodes.numpy(), np.array([x[to == k].sum(0) for k in range(3)])
+    counts = np.bincount(to, minlength=3)
+    assert np.array_equal(found["inner"]["v"], sums - np.outer(counts, [0, 0, 1]))
+    assert np.array_equal(found["moment"][:, 1], np.stack([counts, 2 * counts, sums[:, 0]], 1))
+    assert np.array_equal(found["mass"], sums[:, 1] + of_one * np.array([0, 5000, 0]))
+    assert not found["charge"].any() and not found["inner"]["count"].any() and not found["moment"][:, ::2].any()
+
+
+def test_gradients_of_members_that_many_threads_read() -> None:
+    @wp.kernel
+    def use(nodes: wp.array(dtype=Node), of: wp.array(dtype=int), loss: wp.array(dtype=float)):
+        i = wp.tid()
+        wp.atomic_add(loss, 0, nodes[of[i]].mass * nodes[of[i]].inner.v[1])
+
+    nodes, loss = wp.zeros(3, dtype=Node, requires_grad=True), wp.zeros(1, dtype=float, requires_grad=True)
+    values = nodes.numpy()
+    values["mass"], values["inner"]["v"] = [[2.0, 3.0, 5.0], np.arange(9).reshape(3, 3)]
+    of = np.arange(1000) % 3
+    tape = wp.Tape()
+    with tape:
+        wp.launch(use, 1000, inputs=[nodes, wp.array(of, dtype=int), loss])
+    tape.backward(loss)
+    assert nodes.grad.numpy()["mass"].tolist() == [334.0, 333.0 * 4, 333.0 * 7]
+    assert nodes.grad.numpy()["inner"]["v"].tolist() == [[0, 668.0, 0], [0, 999.0, 0], [0, 1665.0, 0]]

@@ -17,10 +17,10 @@ from functools import partial
 from typing import NamedTuple
 
 from ..ir.nodes import Operation
-from ..lang.types import BF16, F16, F32, F64, Packed, Scalar, Type, element
+from ..lang.types import BF16, F16, F32, F64, Scalar, Struct, Type, element
 from .atomics import Atomics
 from .lanes import Lanes, V
-from .memory import Memory, leaf_count
+from .memory import Memory, leaf_count, memory_leaves
 from .wide import Wide
 from .writer import PTR, llvm_type
 
@@ -65,11 +65,11 @@ class Log:
                 self.own[i] = low, high
 
     def add(self, op: Operation, address: V, t: Type, first: int, values: list[V], mask: str | None) -> None:
-        """Add or subtract leaves from `first` on of the elements of type `t` at `address`."""
-        s, kind = element(t), op.attr[0]
+        """Add or subtract leaves of one type, from `first` on, of the elements of type `t` at `address`."""
+        s, kind = element(op.args[-1].type), op.attr[0]
         assert isinstance(s, Scalar)
         if address.uniform:
-            at = self.memory.displace(address, first * s.size)
+            at = self.memory.displace(address, memory_leaves(t)[first][0])
             sums = [self._signed(kind, self.atomics.reduced(kind, v, mask)) for v in values]
             self._in_place_or(
                 self._is_own(op, (at.text, len(sums) * s.size)),
@@ -138,7 +138,7 @@ class Log:
     # -- records ----------------------------------------------------------------------------------------------------
 
     def _write(self, address: V, t: Type, first: int, given: list[V], mask: str | None, follower: int | None) -> None:
-        whole = follower is None and len(given) == (t.count if isinstance(t, Packed) else 1)
+        whole = follower is None and not isinstance(t, Struct) and len(given) == leaf_count(t)
         whole = whole and self.lanes.lanes * t.size <= _MOST_BYTES
         if whole and mask is None and address.stride == t.size:
             self._side_by_side(address, t, given)
@@ -159,11 +159,11 @@ class Log:
         self._end(place, s, count, None)
 
     def _spread(self, address: V, t: Type, first: int, given: list[V], mask: str | None, follower: int | None) -> None:
-        s = element(t)
+        (offset, s), *_ = memory_leaves(t)[first:]
         assert isinstance(s, Scalar)
         for at in range(0, len(given), _NUMBERS):
             columns = given[at : at + _NUMBERS]
-            self._scattered(self.memory.displace(address, (first + at) * s.size), s, columns, mask, follower)
+            self._scattered(self.memory.displace(address, offset + at * s.size), s, columns, mask, follower)
 
     def _one(self, address: V, s: Scalar, sums: list[V], follower: int | None) -> None:
         for at in range(0, len(sums), _NUMBERS):
