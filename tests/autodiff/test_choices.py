@@ -79,6 +79,24 @@ def a_sum_that_is_not_used(x: F, y: F):
         y[i] = total
 
 
+def in_some_iterations(x: F, y: F):
+    i = wp.tid()
+    v = 1.0 / x[i]
+    for k in range(x.shape[0]):
+        if k == 1 and x[i] > 0.0:
+            y[i] += v
+        v += 1.0
+
+
+def in_the_iteration_after(x: F, y: F):
+    i = wp.tid()
+    v = 0.0
+    for k in range(x.shape[0]):
+        if k == 1 and x[i] > 0.0:
+            y[i] += v
+        v += 1.0 / x[i]
+
+
 def before_a_loop_is_left(x: F, y: F):
     i = wp.tid()
     v = 0.0
@@ -117,6 +135,8 @@ PROGRAMS = (
     forgotten_by_the_next_iteration,
     in_a_loop_that_is_not_run,
     a_sum_that_is_not_used,
+    in_some_iterations,
+    in_the_iteration_after,
     before_a_loop_is_left,
     in_local_arrays,
     a_component,

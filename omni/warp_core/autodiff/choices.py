@@ -7,6 +7,7 @@ from what does. Start with `may_choose`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 from ..ir.nodes import Function, Operation, Value
@@ -52,13 +53,26 @@ def _gives_several(function: Function) -> bool:
 
 
 def _even(function: Function) -> set[Value]:
-    """What is made of what arrays, arguments and earlier iterations hold without any slope but 1 and -1."""
-    found: set[Value] = set(function.params)
-    for op in function.body.walk():
-        found.update(p for region in op.regions for p in region.params)
-        if op.code == "load" or (op.code in _EVEN and all(a in found or not _has_slope(a) for a in op.args)):
-            found.update(op.results)
-    return found
+    """What is made of what arrays and arguments hold without any slope but 1 and -1."""
+    ops = list(function.body.walk())
+    carried = [pair for op in ops if op.code == "for" for pair in _carried(op)]
+    found: set[Value] = set(function.params).union(op.regions[0].params[0] for op in ops if op.code == "for")
+    found.update(param for param, _, _ in carried)
+    while True:
+        known = set(found)
+        for op in ops:
+            if op.code == "load" or (op.code in _EVEN and all(a in known or not _has_slope(a) for a in op.args)):
+                known.update(op.results)
+        steep = {p for p, *given in carried if any(_has_slope(v) and v not in known for v in given)} & found
+        if not steep:
+            return known
+        found -= steep
+
+
+def _carried(loop: Operation) -> Iterator[tuple[Value, Value, Value]]:
+    """Each carried value of a loop, with what the first iteration is given and what the following ones are."""
+    region = loop.regions[0]
+    return zip(region.params[1:], loop.args[3:], region.terminator.args)
 
 
 def _has_slope(value: Value) -> bool:
