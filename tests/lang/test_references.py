@@ -38,6 +38,13 @@ def push(v: wp.ref[wp.vec3]):
 
 
 @wp.func
+def spread(v: wp.ref[Any], by: float):
+    bump(v[0], by)
+    v[1] -= by
+    v += type(v)(by)
+
+
+@wp.func
 def twice(x: wp.ref[float]):
     y = bump(x, 3.0)
     x = x + y
@@ -207,6 +214,39 @@ def test_threads_that_add_to_one_element(launch):
     x, m = launch(k, wp.zeros(3, dtype=float), wp.zeros(1, dtype=wp.mat22), dim=90)
     assert x == [60.0] * 3
     assert m == [[[0.0, 45.0], [0.0, 45.0]]]
+
+
+def test_threads_that_add_to_rows_and_parts_of_one_element(launch):
+    @wp.kernel
+    def k(m: wp.array(dtype=wp.mat33), t: wp.array(dtype=wp.transform)):
+        i = wp.tid()
+        spread(m[0][1], 1.0)
+        spread(m[0][2 * (i % 2)][1:], 1.0)
+        spread(t[0].p, 1.0)
+
+    m, t = launch(k, wp.zeros(1, dtype=wp.mat33), wp.zeros(1, dtype=wp.transform), dim=1000)
+    assert m == [[[0.0, 1000.0, 0.0], [2000.0, 0.0, 1000.0], [0.0, 1000.0, 0.0]]]
+    assert t == [[2000.0, 0.0, 1000.0, 0.0, 0.0, 0.0, 0.0]]
+
+
+def test_rows_and_parts_are_changed_in_place(launch):
+    @wp.func
+    def change(v: wp.ref[wp.vec3]):
+        v[1] = v[1] * 2.0
+        v[0:2] = wp.vec2(v[2], 9.0)
+        if v[0] > 3.0:
+            v = 2.0 * v
+
+    @wp.kernel
+    def k(m: wp.array(dtype=wp.mat33), n: wp.array(dtype=wp.mat22)):
+        i = wp.tid()
+        change(m[i][1])
+        change(m[i][i + 2])
+        swap(m[i][0, 1:], n[i][i])
+
+    m, n = launch(k, wp.array(np.arange(9).reshape(1, 3, 3), dtype=wp.mat33), wp.zeros(1, dtype=wp.mat22))
+    assert m == [[[0.0, 0.0, 0.0], [10.0, 18.0, 10.0], [16.0, 18.0, 16.0]]]
+    assert n == [[[1.0, 2.0], [0.0, 0.0]]]
 
 
 def test_overloads_and_generic_references(launch):

@@ -272,6 +272,8 @@ def _slice_part(cx: Context, node: ast.expr, is_step: bool) -> int | None:
 
 def descend(cx: Context, x: Value | Ref, step: Step, node: ast.AST) -> Value | Ref:
     """Follow one step from a value, or from a place in an array element."""
+    if isinstance(x, Ref) and x.run is not None:
+        x = cx.load(x, node)
     if step.is_run(x.type):
         return _gather(cx, [descend(cx, x, s, node) for s in single_steps(cx, x.type, step)], step, node)
     if isinstance(x, Ref):
@@ -371,7 +373,7 @@ def array_index(cx: Context, array: Value, dimension: int, x: Front, node: ast.A
 def store(cx: Context, ref: Ref, value: Value, node: ast.AST) -> None:
     """Write a value to a place in an array element."""
     refuse_escape(cx, value, node, "this stores")
-    cx.at(node).op("store", *ref.operands, value, attr=ref.path)
+    cx.store(ref, value, node)
 
 
 def replace(cx: Context, x: Value, steps: list[Step], value: Value, node: ast.AST) -> Value:

@@ -229,7 +229,17 @@ class Context:
 
     def load(self, ref: Ref, node: ast.AST) -> Value:
         """Read an array element or a part of one."""
+        if ref.run is not None:
+            return self.at(node).op("make", *(self.load(p, node) for p in ref.run.parts(self)), attr=ref.type)
         return self.at(node).op("load", *ref.operands, attr=ref.path)
+
+    def store(self, ref: Ref, value: Value, node: ast.AST) -> None:
+        """Write an array element or a part of one."""
+        if ref.run is None:
+            self.at(node).op("store", *ref.operands, value, attr=ref.path)
+            return
+        for i, part in enumerate(ref.run.parts(self)):
+            self.store(part, self.at(node).op("extract", value, attr=i), node)
 
     def materialise(self, x: Any, node: ast.AST, what: str = "") -> Value:
         """An IR value of a front value."""
@@ -380,7 +390,7 @@ class Context:
         """`name = x`: a local keeps the type of its first assignment. An element passed by reference is written."""
         ref = self.env.get(name)
         if type(ref) is Ref:
-            self.at(node).op("store", *ref.operands, self.convert(x, ref.type, node, f"`{name}`"), attr=ref.path)
+            self.store(ref, self.convert(x, ref.type, node, f"`{name}`"), node)
             return
         if isinstance(x, Value):
             known = self.local_types.get(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_fields
 from typing import Any
 
 from ..ir.nodes import Value
@@ -29,6 +30,10 @@ class Run:
     @property
     def type(self) -> Type:
         return self.step.type
+
+    def as_ref(self) -> Ref:
+        """The components as one place."""
+        return replace_fields(self.ref, type=self.type, run=self)
 
     def parts(self, cx: Context) -> list[Ref]:
         """One place for each component."""
@@ -57,7 +62,7 @@ def place_of(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | R
     if isinstance(target, ast.Name):
         x = cx.read(target.id, target) if target.id in cx.local_names else None
         if isinstance(x, Ref):
-            return x
+            return x.run or x
         if not isinstance(x, Value):
             shown = spell_front(x) if x is not None else f"`{target.id}`, which is not a local,"
             raise cx.error(
@@ -109,11 +114,7 @@ def _down(ref: Ref, step: Step) -> Ref:
 
 def put(cx: Context, place: Ref | Run, value: Value, node: ast.AST) -> None:
     """Write a value to a place in an array element."""
-    if isinstance(place, Run):
-        for i, part in enumerate(place.parts(cx)):
-            store(cx, part, cx.at(node).op("extract", value, attr=i), node)
-    else:
-        store(cx, place, value, node)
+    store(cx, place.as_ref() if isinstance(place, Run) else place, value, node)
 
 
 # -- arguments passed by reference ------------------------------------------------------------------------------------
@@ -127,7 +128,6 @@ class Place:
     node: ast.AST
     name: str = ""  # the local it is, or is part of
     steps: list[Step] = field(default_factory=list)  # from the local down to it
-    run: Run | None = None
 
     @property
     def type(self) -> Type:
@@ -140,9 +140,8 @@ class Place:
         elif self.name:
             cx.bind(self.name, new, self.node)
         else:
-            place = self.run or self.value
-            assert isinstance(place, (Ref, Run))
-            put(cx, place, new, self.node)
+            assert isinstance(self.value, Ref)
+            store(cx, self.value, new, self.node)
 
     def overlaps(self, other: Place) -> bool:
         """Whether both may be, or contain, the same part of one local."""
@@ -168,8 +167,7 @@ def argument(cx: Context, node: ast.expr) -> Front | Place:
         return Place(x, node, node.id) if isinstance(x, Value) else x
     found = place_of(cx, node)
     if isinstance(found, Run):
-        parts = [cx.load(p, node) for p in found.parts(cx)]
-        return Place(cx.at(node).op("make", *parts, attr=found.type), node, run=found)
+        found = found.as_ref()
     if isinstance(found, Ref):
         return Place(found, node)
     name, x, steps = found
@@ -194,15 +192,34 @@ def in_memory(m: Any) -> None:
     for name, t, x in m.values:
         if isinstance(x, Place) and isinstance(x.value, Ref):
             ref = x.value
-            m.elements[name] = (t, ref.path, len(ref.indices), len(ref.dynamic))
-            values += [(f"{name}.{i}", v.type, v) for i, v in enumerate(ref.operands)]
+            m.elements[name] = (t, ref.path, len(ref.indices), len(ref.dynamic), *_described(ref.run))
+            values += [(f"{name}.{i}", v.type, v) for i, v in enumerate(_operands(ref))]
         else:
             values.append((name, t, x))
     m.values = values
 
 
 def from_memory(name: str, element: tuple, given: Mapping[str, Value]) -> Ref:
-    """The parameter `name` as the array element that `in_memory` described."""
-    t, path, indices, dynamic = element
-    operands = [given[f"{name}.{i}"] for i in range(1 + indices + dynamic)]
-    return Ref(operands[0], tuple(operands[1 : 1 + indices]), t, path, tuple(operands[1 + indices :]))
+    """The parameter `name` as the place in an array element that `in_memory` described."""
+    t, path, indices, dynamic, *run = element
+    operands = 1 + indices + dynamic
+    array, *rest = [given[f"{name}.{i}"] for i in range(operands)]
+    ref = Ref(array, tuple(rest[:indices]), t, path, tuple(rest[indices:]))
+    if not run:
+        return ref
+    whole, (index, count, stride, picks), is_dynamic = run
+    first = given[f"{name}.{operands}"] if is_dynamic else None
+    return Run(replace_fields(ref, type=whole), Step(t, index, count, stride, first, picks)).as_ref()
+
+
+def _operands(ref: Ref) -> tuple[Value, ...]:
+    first = ref.run.step.dynamic if ref.run else None
+    return ref.operands if first is None else (*ref.operands, first)
+
+
+def _described(run: Run | None) -> tuple[Any, ...]:
+    """What `from_memory` needs of a run, which is a part of what a call with it is told from others by."""
+    if run is None:
+        return ()
+    step = run.step
+    return run.ref.type, (step.index, step.count, step.stride, step.picks), step.dynamic is not None

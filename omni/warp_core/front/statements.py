@@ -115,7 +115,7 @@ def _augmented(cx: Context, node: ast.AugAssign) -> None:
     if isinstance(node.target, ast.Name):
         old = cx.read(node.target.id, node.target)
         if isinstance(old, Ref):
-            _augment_element(cx, old, node)
+            _augment_element(cx, old.run or old, node)
             return
         new = binary(cx, type(node.op), old, cx.rvalue(node.value), node, node.target, node.value)
         assign(cx, node.target, new, node)
@@ -148,11 +148,7 @@ def _augment_element(cx: Context, place: Ref | Run, node: ast.AugAssign) -> None
     if kind and plain and not isinstance(place.type, (Struct, Array)):
         _augment_atomically(cx, kind, place, _operand(cx, x, place, node), node)
         return
-    old: Value = (
-        cx.at(node.target).op("make", *(cx.load(p, node.target) for p in place.parts(cx)), attr=place.type)
-        if isinstance(place, Run)
-        else cx.load(place, node.target)
-    )
+    old: Value = cx.load(place.as_ref() if isinstance(place, Run) else place, node.target)
     new = binary(cx, type(node.op), old, x, node, node.target, node.value)
     put(cx, place, _fitting(cx, new, place.type, node, node.target), node.target)
 

@@ -94,7 +94,7 @@ class Text(Tup):
 @dataclass(slots=True)
 class Ref:
     """A place inside an array element, not loaded yet: `array[indices]` and members below it (`path`, with the values
-    of dynamic component indices in `dynamic`).
+    of dynamic component indices in `dynamic`). Of several components, these are its `run`, a `places.Run`.
     """
 
     array: Value
@@ -102,6 +102,7 @@ class Ref:
     type: Type
     path: tuple[int, ...] = ()
     dynamic: tuple[Value, ...] = ()
+    run: Any = None
 
     @property
     def operands(self) -> tuple[Value, ...]:
