@@ -256,7 +256,11 @@ def test_several_lambdas_on_a_line():
     (a,) = arrays(A)
     double, triple, nested = lambda x: x * 2.0, lambda x: x * 3.0, lambda x: (lambda y: y + 1.0)(x) * 4.0
     for func, expected in ((triple, 3 * A), (double, 2 * A), (nested, 4 * (A + 1))):
-        np.testing.assert_array_equal(wp.map(func, a).numpy(), expected)
+        if hasattr(func.__code__, "co_positions"):
+            np.testing.assert_array_equal(wp.map(func, a).numpy(), expected)
+        else:  # before Python 3.11 nobody knows which of them it is
+            with pytest.raises(wp.CompileError, match="source of `<lambda>` is not available"):
+                wp.map(func, a)
     np.testing.assert_array_equal(
         wp.map(
             lambda x, y: (
