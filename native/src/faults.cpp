@@ -25,7 +25,7 @@ constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGFPE};
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGINT};  // that others may have handlers of, too
 constexpr int kMostHandlers = 16;
 constexpr size_t kHandlerStack = 65536;
-constexpr uintptr_t kLargestFrame = 64 << 20;  // of kernels
+constexpr uintptr_t kProbed = 4096;  // large frames are touched in steps of so many bytes
 
 // -- threads ---------------------------------------------------------------------------------------------------------
 
@@ -164,8 +164,17 @@ Access access_of(void* context) {
 #endif
 }
 
+uintptr_t stack_end_of(void* context) {
+    auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+    return static_cast<uintptr_t>(machine.gregs[REG_RSP]);
+#else
+    return static_cast<uintptr_t>(machine.sp);
+#endif
+}
+
 // An address of bits that no address has is not told.
-Fault described(const Visitor& v, int signal, const siginfo_t* info, void* context) {
+Fault described(int signal, const siginfo_t* info, void* context) {
     Fault f;
     f.signal = signal;
     f.located = signal != SIGFPE && info->si_code > 0 && info->si_code != SI_KERNEL;
@@ -173,8 +182,8 @@ Fault described(const Visitor& v, int signal, const siginfo_t* info, void* conte
     f.address = reinterpret_cast<uintptr_t>(info->si_addr);
     f.refused = signal == SIGSEGV && info->si_code == SEGV_ACCERR;
     if (signal == SIGSEGV) f.access = access_of(context);
-    auto top = reinterpret_cast<uintptr_t>(v.way_out);
-    f.on_stack = f.address < top && top - f.address < kLargestFrame;
+    uintptr_t end = stack_end_of(context);
+    f.on_stack = f.address + kProbed >= end && f.address < end + kProbed;
     return f;
 }
 
@@ -187,7 +196,7 @@ bool is_fault(const siginfo_t* info) {
 void on_fault(int signal, siginfo_t* info, void* context) {
     Visitor* v = visitor;
     if (!v || !v->way_out || !is_fault(info)) return hand_on(signal, info, context);
-    leave(*v, described(*v, signal, info, context), context);
+    leave(*v, described(signal, info, context), context);
 }
 
 }  // namespace

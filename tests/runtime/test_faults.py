@@ -333,6 +333,48 @@ def test_a_stack_that_is_too_small(tmp_path):
     )
 
 
+def test_compiling_on_a_small_stack(tmp_path):
+    run(
+        tmp_path,
+        """
+        @wp.kernel
+        def large(x: wp.array(dtype=float), n: int):
+            i = wp.tid()
+            a = wp.zeros(shape=120_000, dtype=float)
+            for k in range(n):
+                a[(k * 7919 + i) % 120_000] += float(k)
+            s = float(0.0)
+            for k in range(n):
+                s += a[(k * 13) % 120_000]
+            x[i] = s
+
+        def launch():
+            fails(lambda: wp.launch(large, 1, [wp.zeros(1, dtype=float), 5]), "its stack is full")
+            done.append(1)
+
+        done = []
+        threading.stack_size(64 * 1024)
+        thread = threading.Thread(target=launch)
+        thread.start()
+        thread.join()
+        assert done
+        """,
+    )
+
+
+def test_memory_below_a_stack_is_none_of_it(tmp_path):
+    run(
+        tmp_path,
+        """
+        (stack,) = (line for line in open("/proc/self/maps") if "[stack]" in line)
+        below = int(stack.split("-")[0], 16) - (40 << 20)  # where nothing is
+        x = wp.array(ptr=below, shape=1000, dtype=float)
+        fails(lambda: wp.launch(stored, 1000, [x, 0, 5]), "within `x`")
+        works()
+        """,
+    )
+
+
 FOREIGN = """
 if {early}: faulthandler.enable()
 x = wp.zeros(100, dtype=float)

@@ -25,7 +25,7 @@ struct Fault {
     Access access = Access::Unknown;
     bool located = false;   // whether the address is known
     bool refused = false;   // memory is there, but not for this
-    bool on_stack = false;  // it is where the thread's stack would be, if it were larger
+    bool on_stack = false;  // it is where the stack ends, which is full
     uintptr_t address = 0;
 };
 

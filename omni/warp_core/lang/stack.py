@@ -14,18 +14,20 @@ from .errors import CompileError, Diagnostic
 R = TypeVar("R")
 FRAMES = 25_000
 BYTES = 256 << 20  # of address space; only what is used becomes memory
+ENOUGH = 1 << 20  # for all that does not recurse deeply, LLVM included
 
 _lock = threading.Lock()  # the stack size and the recursion limit belong to the process
 
 
 def roomy(action: Callable[[], R], subject: str) -> R:
-    """Do `action`; if it recurses too deeply, again in a thread with a large stack.
+    """Do `action`; if it recurses too deeply, again in a thread with a large stack. Where threads of the program have
+    small ones, it is done there at once, as LLVM does not look whether there is room.
 
     Raises:
         CompileError: that was not enough either.
     """
     try:
-        return action()
+        outcome = _in_large_thread(action) if 0 < threading.stack_size() < ENOUGH else action()
     except RecursionError:
         outcome = _in_large_thread(action)
     if isinstance(outcome, (RecursionError, MemoryError)):

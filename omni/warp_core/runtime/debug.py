@@ -90,7 +90,7 @@ class Fault(NamedTuple):
     address: int | None
     access: str  # "read", "wrote" or "used"
     refused: bool  # memory is there, but not for this
-    on_stack: bool  # it is where the thread's stack would be, if it were larger
+    on_stack: bool  # it is where the thread's stack ends, which is full
     threads: tuple[int, int]
     dims: tuple[int, ...]
     arrays: list[tuple[str, int, int, int]]  # name, address, and the addresses that elements take
