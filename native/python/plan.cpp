@@ -123,7 +123,10 @@ void run_part(void* data, int64_t begin, int64_t end) {
 
 std::unique_ptr<Claim> claimed(const Targets& targets) {
     std::unique_ptr<Claim> claim;
-    while (!(claim = Claim::take(targets))) without_gil([&] { Claim::wait(targets); });
+    while (!(claim = Claim::take(targets))) {
+        without_gil([&] { Claim::wait(targets); });
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
     return claim;
 }
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
 
@@ -14,6 +15,8 @@ namespace {
 constexpr size_t kNear = 4096;  // bytes that a log whose turn it is collects before they are applied
 constexpr int kMostKept = 512;  // blocks in logs that wait: 32 MiB
 constexpr int64_t kRoom = 16;   // chunks of arrays that follow the threads are so many times as long as their ends
+
+constexpr auto kWhile = std::chrono::milliseconds(50);
 
 thread_local Log current;  // keeps a block from one chunk to the next
 
@@ -412,7 +415,7 @@ std::unique_ptr<Claim> Claim::take(const Targets& targets) {
 void Claim::wait(const Targets& targets) {
     Claims& c = claims();
     std::unique_lock lock(c.mutex);
-    c.freed.wait(lock, [&] { return !other(targets); });
+    c.freed.wait_for(lock, kWhile, [&] { return !other(targets); });
 }
 
 Claim::~Claim() {

@@ -228,6 +228,20 @@ def test_launches_of_other_threads_go_on(tmp_path):
     )
 
 
+def test_launches_that_wait_for_others(tmp_path):
+    run(
+        tmp_path,
+        """
+        x = wp.zeros(1000, dtype=float)
+        threading.Thread(target=lambda: wp.launch(endless_sum, 100_000, [x, 0, 1]), daemon=True).start()
+        time.sleep(0.3)
+        interrupt(0.3)
+        ends(lambda: wp.launch(endless_sum, 100_000, [x, 0, 0]), 0.2, 30)
+        works()
+        """,
+    )
+
+
 def test_children_of_fork(tmp_path):
     run(
         tmp_path,

@@ -130,7 +130,7 @@ class Claim {
     // Null where the launch has to wait. Throws std::runtime_error where waiting could not end: for a launch of this
     // very thread, from a signal handler.
     static std::unique_ptr<Claim> take(const Targets& targets);
-    // Returns when no launch holds what the targets meet.
+    // Returns when no launch holds what the targets meet, or after a while, so that the caller can look for Ctrl-C.
     static void wait(const Targets& targets);
     static bool any();  // whether any launch holds a claim
     ~Claim();
