@@ -85,3 +85,43 @@ def test_a_loop_over_more_numbers_than_its_type_counts_can_be_left():
         wp.launch(search, 1, inputs=[x, -(2**31), 2**31 - 1, y])
     tape.backward(y)
     assert (y.list(), x.grad.list()) == ([27.0], [27.0])
+
+
+@pytest.mark.parametrize("lanes", [None, 1])
+@pytest.mark.parametrize(
+    "t, low, high, step",
+    [
+        (wp.int64, 2**63 - 10, 2**63 - 1, 4),
+        (wp.int64, -(2**63) + 3, -(2**63), -2),
+        (wp.int64, -(2**63), 2**63 - 1, 2**62),
+        (wp.uint64, 2**63 - 4, 2**63 + 4, 3),
+        (wp.uint64, 2**64 - 9, 2**64 - 1, 5),
+        (wp.uint64, 0, 10, 2**64 - 2),
+        (wp.uint64, 10, 0, 2**64 - 2),
+        (wp.int32, 2**31 - 9, 2**31 - 1, 5),
+    ],
+)
+def test_ranges_to_the_ends_of_their_types(t, low, high, step, lanes):
+    def k(bounds: wp.array2d(dtype=t), x: D, y: D):
+        i = wp.tid()
+        for _ in range(bounds[i, 0], bounds[i, 1], bounds[i, 2]):
+            y[i] += x[i]
+            if y[i] > 100.0:
+                return
+        for _ in range(bounds[0, 0], bounds[0, 1], bounds[0, 2]):
+            y[i] += x[i]
+            if y[i] > 100.0:
+                return
+        for _ in range(bounds[0, 0], bounds[0, 1], t(wp.static(step))):
+            y[i] += x[i]
+            if y[i] > 100.0:
+                return
+
+    times = 3 * len(range(low, high, step))
+    bounds = wp.array(np.array([[low, high, step]] * SPAN, dtype=wp.dtype_to_numpy(t)), dtype=t)
+    x, y = (make(SPAN, dtype=wp.float64, requires_grad=True) for make in (wp.ones, wp.zeros))
+    tape = wp.Tape()
+    with tape:
+        wp.launch(wp.kernel(k, lanes=lanes), SPAN, inputs=[bounds, x, y])
+    tape.backward(grads={y: wp.ones(SPAN, dtype=wp.float64)})
+    assert y.numpy().tolist() == x.grad.numpy().tolist() == [times] * SPAN

@@ -311,7 +311,9 @@ class Control:
 
 
 class Counter:
-    """The index of a `for`: counted in 64 bits, so that stepping past the end does not wrap around."""
+    """The index of a `for`: counted in 64 bits, so that stepping past the end does not wrap around. What needs these
+    itself goes on at the end where it would.
+    """
 
     def __init__(self, control: Control, op: Operation):
         self.c, self.param = control, op.regions[0].params[0]
@@ -319,7 +321,7 @@ class Counter:
         assert isinstance(t, Scalar)
         lo, hi, step = (control.get(a)[0] for a in op.args[:3])
         self.unit = step.literal_int in (1, -1)
-        self.type = t if self.unit else I64
+        self.type = t if self.unit or t.bits == I64.bits else I64
         self.lo, self.hi, self.by = (control.lanes.cast(v, self.type) for v in (lo, hi, step))
         self.varying = self.param in control.facts.varying
         self.uniform = not self.varying and hi.uniform
@@ -340,7 +342,13 @@ class Counter:
         return lanes.binary("or", up, down)
 
     def step(self) -> V:
-        return self.c.lanes.binary("add", self.current, self.by)
+        lanes = self.c.lanes
+        following = lanes.binary("add", self.current, self.by)
+        if self.unit or self.param.type.bits < I64.bits:
+            return following
+        up = lanes.binary("gt", self.by, V(self.type, "0"))
+        back = lanes.select(up, *(lanes.binary(way, following, self.current) for way in ("lt", "gt")))
+        return lanes.select(back, self.hi, following)
 
 
 class Head:
