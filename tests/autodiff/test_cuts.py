@@ -495,3 +495,49 @@ def test_bits_that_nothing_is_to_flow_through():
         wp.launch(depths, 2, inputs=[buffer, y])
     tape.backward(grads={y: wp.ones(2, dtype=float)})
     assert depth.grad.list() == [0.0] * 4
+
+
+@wp.struct
+class Keyed:
+    key: wp.int32
+    weight: float
+
+
+@wp.kernel
+def keyed(x: F, a: wp.array(dtype=Keyed)):
+    i = wp.tid()
+    a[i].key = wp.cast(x[i], wp.int32)
+    a[i].weight = x[i] * x[i]
+
+
+@wp.kernel
+def of_keys(a: wp.array(dtype=Keyed), y: F):
+    i = wp.tid()
+    y[i] = wp.cast(a[i].key, wp.float32) + a[i].weight
+
+
+@wp.kernel
+def of_weights(a: wp.array(dtype=Keyed), y: F):
+    i = wp.tid()
+    if a[i].key < a[1 - i].key:
+        y[i] = a[i].weight
+
+
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize("use", [of_keys, of_weights], ids=lambda k: k.name)
+def test_bits_in_structs_that_have_a_gradient_for_other_members(use, copied):
+    for _ in range(2):
+        x, y = active([3.0, 2.0]), active([0.0, 0.0])
+        a, b = (wp.zeros(2, dtype=Keyed, requires_grad=True) for _ in range(2))
+        tape = wp.Tape()
+        with tape:
+            wp.launch(keyed, 2, inputs=[x, a])
+            if copied:
+                wp.copy(b, a)
+            wp.launch(use, 2, inputs=[b if copied else a, y])
+        if use is of_keys:
+            with pytest.raises(RuntimeError, match="makes numbers of bits"):
+                tape.backward(grads={y: wp.ones(2, dtype=float)})
+        else:
+            tape.backward(grads={y: wp.ones(2, dtype=float)})
+            assert x.grad.list() == [0.0, 4.0]

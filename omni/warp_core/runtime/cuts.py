@@ -28,11 +28,12 @@ if TYPE_CHECKING:  # launches from the cache load no passes
 
 
 class _Uses(NamedTuple):
-    """What a kernel does to the arrays of each parameter: which parameters have a part in what it writes there, and
-    whether a grid of their shape overwrites all of their elements.
+    """What a kernel does to the arrays of each parameter: which parameters have a part in what it writes there, of
+    which of them bits may have one, and whether a grid of their shape overwrites all of their elements.
     """
 
     flow: tuple[frozenset[int], ...]
+    bits: tuple[frozenset[int], ...]
     covers: tuple[bool, ...]
 
 
@@ -45,11 +46,18 @@ class CutGradientWarning(UserWarning):
 
 
 class Made(NamedTuple):
-    """How an array without a gradient came to hold what depends on arrays with one."""
+    """How an array without a gradient came to hold what depends on arrays with one, or one of structs with a gradient
+    to hold bits of that in members that are no floats.
+    """
 
     what: str
     place: Place
     kept: array
+
+    @property
+    def is_bits(self) -> bool:
+        """Whether it is bits alone that have no gradient there."""
+        return _is_active(self.kept) or not _is_float(self.kept)
 
 
 class Cut(NamedTuple):
@@ -66,7 +74,7 @@ class Cut(NamedTuple):
 
     def tell(self) -> None:
         """Raise RuntimeError or warn, as `wp.config.cut_gradients` says."""
-        if not _is_float(self.made.kept):
+        if self.made.is_bits:
             raise RuntimeError(
                 f"{self.what} ({self.place}) makes numbers of bits that {self.made.what} ({self.made.place}) took of "
                 "numbers with gradients, which cannot follow them: hand the numbers on in an array of their own; or, "
@@ -102,7 +110,7 @@ class Cuts:
         """Note a launch: for each parameter the arrays that it shows, and whether the kernel may write to them."""
         if not self._concerns(kernel, args, writes):
             return None
-        flow, covers = _of(kernel)
+        flow, bits, covers = _of(kernel)
         taken = frozenset[int]().union(*flow)
         found = {i: made for i in taken for a in args[i] if (made := self._found(a)) is not None}
         sources = {i for i in taken if i in found or any(map(_is_active, args[i]))}
@@ -110,11 +118,13 @@ class Cuts:
         tracked = [[a for a in arrays if _is_active(a) or not parts] for arrays, parts in zip(args, made_of)]
         self._forget(dim, [arrays for arrays, all_of in zip(tracked, covers) if all_of])
         active: dict[int, list[array]] = {}  # by where they would end
-        for a, parts in [(a, parts) for arrays, parts in zip(args, made_of) if parts for a in arrays]:
-            self._add(a, Made(f"kernel `{kernel.name}`", place, a))
+        for a, i in [(a, i) for i, arrays in enumerate(args) if made_of[i] for a in arrays]:
+            if not _is_active(a) or made_of[i] & bits[i]:
+                self._add(a, Made(f"kernel `{kernel.name}`", place, a))
             if a.grad is not None and _is_float(a):
-                for end in parts & found.keys():
-                    active.setdefault(end, []).append(a.grad)
+                for end in made_of[i] & found.keys():
+                    if end in bits[i] or not _is_active(found[end].kept):
+                        active.setdefault(end, []).append(a.grad)
         if not active:
             return None
         number = min(active)
@@ -126,8 +136,10 @@ class Cuts:
         """Whether there is an array without a gradient that could take over what has one, or has done so."""
         for arrays, written in zip(args, writes):
             for a in arrays:
-                takes = written and not a._constant and (_is_float(a) or plans.may_take_bits(kernel))
-                if (takes and not _is_active(a)) or self._found(a) is not None:
+                may_take = written and not a._constant
+                takes = may_take and _is_float(a) and not _is_active(a)
+                takes = takes or (may_take and _has_other_members(a) and plans.may_take_bits(kernel))
+                if takes or self._found(a) is not None:
                     return True
         return False
 
@@ -143,7 +155,10 @@ class Cuts:
         if out.grad is not None:
             if covers:
                 self.overwritten(out)
-            return Cut(what, place, found[0], (out.grad,)) if found else None
+            lost = [made for made in found if not _is_active(made.kept)]
+            if found and not lost:
+                self._add(out, Made(what, place, out))
+            return Cut(what, place, lost[0], (out.grad,)) if lost else None
         if found or (_is_float(out) and any(map(_is_active, inputs))):
             self._add(out, Made(what, place, out))
         elif covers:
@@ -170,7 +185,7 @@ class Cuts:
         return self._made.meeting(views.span_of(a))
 
     def _add(self, a: array, made: Made) -> None:
-        if a.size and not a._constant and not _is_active(a):
+        if a.size and not a._constant and (not _is_active(a) or _has_other_members(a)):
             self._made.add(views.span_of(a), made)
 
 
@@ -180,6 +195,10 @@ def _is_active(a: array) -> bool:
 
 def _is_float(a: array) -> bool:
     return a._require_element().is_active
+
+
+def _has_other_members(a: array) -> bool:
+    return not all(map(is_float, leaf_types(a.dtype)))
 
 
 def _of(kernel: Kernel) -> _Uses:
@@ -192,8 +211,8 @@ def _of(kernel: Kernel) -> _Uses:
                 read = frozenset(i for i, p in enumerate(done.params) if p.reads)
                 floats = [_has(t, True) for _, t in kernel.params]
                 flow = tuple(read if p.writes and f else frozenset() for p, f in zip(done.params, floats))
-        flow = tuple(map(frozenset.union, flow, _flow_of_bits(kernel, done)))
-        _uses[kernel] = _Uses(flow, tuple(p.covers for p in done.params))
+        bits = tuple(_flow_of_bits(kernel, done))
+        _uses[kernel] = _Uses(tuple(map(frozenset.union, flow, bits)), bits, tuple(p.covers for p in done.params))
     return _uses[kernel]
 
 
