@@ -108,6 +108,10 @@ def test_ranges_to_the_ends_of_their_types(t, low, high, step, lanes):
             y[i] += x[i]
             if y[i] > 100.0:
                 return
+        for _ in range(bounds[0, 0], bounds[i, 1], bounds[0, 2]):
+            y[i] += x[i]
+            if y[i] > 100.0:
+                return
         for _ in range(bounds[0, 0], bounds[0, 1], bounds[0, 2]):
             y[i] += x[i]
             if y[i] > 100.0:
@@ -117,7 +121,7 @@ def test_ranges_to_the_ends_of_their_types(t, low, high, step, lanes):
             if y[i] > 100.0:
                 return
 
-    times = 3 * len(range(low, high, step))
+    times = 4 * len(range(low, high, step))
     bounds = wp.array(np.array([[low, high, step]] * SPAN, dtype=wp.dtype_to_numpy(t)), dtype=t)
     x, y = (make(SPAN, dtype=wp.float64, requires_grad=True) for make in (wp.ones, wp.zeros))
     tape = wp.Tape()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..ir.nodes import Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
 from ..ir.uniformity import Facts
-from ..lang.types import BOOL, I64, Scalar
+from ..lang.types import BOOL, I64, U64, Scalar
 from .exits import Accumulator, Join
 from .lanes import Lanes, V
 from .memory import memory_leaves
@@ -312,7 +312,7 @@ class Control:
 
 class Counter:
     """The index of a `for`: counted in 64 bits, so that stepping past the end does not wrap around. What needs these
-    itself goes on at the end where it would.
+    itself goes on at the last or first number of its type where it would, which no range includes.
     """
 
     def __init__(self, control: Control, op: Operation):
@@ -348,7 +348,9 @@ class Counter:
             return following
         up = lanes.binary("gt", self.by, V(self.type, "0"))
         back = lanes.select(up, *(lanes.binary(way, following, self.current) for way in ("lt", "gt")))
-        return lanes.select(back, self.hi, following)
+        first, last = (0, -1) if self.type is U64 else (-(1 << 63), (1 << 63) - 1)
+        end = lanes.select(up, V(self.type, str(last)), V(self.type, str(first)))
+        return lanes.select(back, end, following)
 
 
 class Head:
