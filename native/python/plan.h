@@ -1,5 +1,6 @@
 // A plan: everything a launch of one kernel with one signature needs, prepared once. Packing turns Python arguments
-// into the argument block of abi.h; running spreads the launch over the pool. Start with Plan::launch in plan.cpp.
+// into the argument block of abi.h; running spreads the launch over the pool. Start with Plan::launch in plan.cpp;
+// plan_run.cpp deals threads out to cores, plan_gpu.cpp launches on GPUs, plan_errors.cpp says what went wrong.
 #pragma once
 #include <array>
 #include <atomic>
@@ -161,6 +162,15 @@ class Plan {
     nb::object owners[kVariants];
 
   private:
+    // Calls f(parameter, where in the block, dimensions, element size) for each array among the arguments.
+    template <class Byte, class F>
+    void each_array(Byte* block, F&& f) const {
+        for (const ParamSpec& p : params) {
+            if (p.kind == ArgKind::Array) f(p, block + p.offset, p.ndim, p.dtype->itemsize);
+            for (const ArrayField& a : p.arrays) f(p, block + p.offset + a.offset, a.ndim, a.itemsize);
+        }
+    }
+
     // An array that every thread uses elements of: where it is in the argument block, and its name.
     struct Needed {
         uint32_t offset;

@@ -26,19 +26,15 @@ nb::tuple Plan::dims_of(const Grid& g) const {
 // The arrays among the arguments, or those that the kernel may write: names, and the addresses that elements take.
 nb::list Plan::places(const std::byte* block, bool writable) const {
     nb::list out;
-    auto place = [&](const std::string& array, const std::byte* at, int ndim, int64_t itemsize, bool data_too) {
+    each_array(block, [&](const ParamSpec& p, const std::byte* at, int ndim, int64_t itemsize) {
         wc_array a;
         std::memcpy(&a, at, sizeof a);
         Range data = range_of(a, a.data, ndim, itemsize), grad = range_of(a, a.grad, ndim, itemsize);
-        if (data_too) out.append(nb::make_tuple(array, reinterpret_cast<uintptr_t>(a.data), data.low, data.high));
+        if (p.writable || !writable)
+            out.append(nb::make_tuple(p.name, reinterpret_cast<uintptr_t>(a.data), data.low, data.high));
         if (a.grad)
-            out.append(nb::make_tuple(array + ".grad", reinterpret_cast<uintptr_t>(a.grad), grad.low, grad.high));
-    };
-    for (const ParamSpec& p : params) {
-        bool data_too = p.writable || !writable;
-        if (p.kind == ArgKind::Array) place(p.name, block + p.offset, p.ndim, p.dtype->itemsize, data_too);
-        for (const ArrayField& f : p.arrays) place(p.name, block + p.offset + f.offset, f.ndim, f.itemsize, data_too);
-    }
+            out.append(nb::make_tuple(p.name + ".grad", reinterpret_cast<uintptr_t>(a.grad), grad.low, grad.high));
+    });
     return out;
 }
 

@@ -1,0 +1,123 @@
+// How the additions of a kernel are made, from what is known of the arrays of a launch.
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "plan.h"
+#include "warp_core/spans.h"
+
+namespace wc {
+
+Bytes ArrayAt::bytes(const std::byte* block) const {
+    wc_array array;
+    std::memcpy(&array, block + offset, sizeof array);
+    auto low = reinterpret_cast<uintptr_t>(gradient ? array.grad : array.data);
+    if (!low) return {0, 0};
+    uintptr_t high = low + static_cast<uintptr_t>(itemsize);
+    for (int k = 0; k < ndim; ++k) {
+        if (array.shape[k] == 0) return {0, 0};
+        int64_t reach = (array.shape[k] - 1) * array.strides[k];
+        (reach < 0 ? low : high) += static_cast<uintptr_t>(reach);
+    }
+    return {low, high};
+}
+
+namespace {
+
+wc_array array_at(const ArrayAt& at, const std::byte* block) {
+    wc_array array;
+    std::memcpy(&array, block + at.offset, sizeof array);
+    return array;
+}
+
+// Whether equal indices of two arrays are the same elements.
+bool same_places(const ArrayAt& a, const ArrayAt& b, const std::byte* block) {
+    wc_array x = array_at(a, block), y = array_at(b, block);
+    return a.ndim == b.ndim && (a.gradient ? x.grad : x.data) == (b.gradient ? y.grad : y.data) &&
+           std::equal(x.strides, x.strides + a.ndim, y.strides);
+}
+
+}  // namespace
+
+bool Accumulation::overlap(const std::byte* block) const {
+    for (const ArrayAt& a : logged)
+        for (const ArrayAt& b : touched)
+            if (a.bytes(block).meets(b.bytes(block))) return true;
+    for (size_t i = 0; i < own.size(); ++i) {
+        if (meets_itself(array_at(own[i], block), own[i].ndim, own[i].itemsize)) return true;
+        for (size_t k = 0; k < i; ++k)
+            if (own[i].bytes(block).meets(own[k].bytes(block)) && !same_places(own[i], own[k], block)) return true;
+    }
+    return false;
+}
+
+bool Accumulation::apart(const std::byte* block) const {
+    for (size_t i = 0; i < logged.size(); ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (logged[i].bytes(block).meets(logged[k].bytes(block))) return false;
+    return true;
+}
+
+Targets Accumulation::targets(const std::byte* block, bool overlap) const {
+    Targets t;
+    for (const ArrayAt& a : logged) (overlap ? t.atomic : t.alone).push_back(a.bytes(block));
+    for (const ArrayAt& a : atomic) t.atomic.push_back(a.bytes(block));
+    if (anywhere) t.atomic.push_back({0, UINTPTR_MAX});
+    return t;
+}
+
+Follower Accumulation::Following::follower(const std::byte* block) const {
+    wc_array a;
+    std::memcpy(&a, block + array.offset, sizeof a);
+    Follower f;
+    f.base = reinterpret_cast<uintptr_t>(array.gradient ? a.grad : a.data);
+    f.size = array.itemsize;
+    for (int k = 0; k < array.ndim; ++k) {
+        f.alone &= a.strides[k] % array.itemsize == 0;
+        if (dimensions[k] >= 0) f.steps[dimensions[k]] += a.strides[k];
+    }
+    f.first = INT64_MAX;
+    f.last = INT64_MIN;
+    for (const auto& offset : offsets) {
+        int64_t sum = 0;
+        for (int k = 0; k < array.ndim; ++k) sum += offset[k] * a.strides[k];
+        f.first = std::min(f.first, sum);
+        f.last = std::max(f.last, sum);
+    }
+    return f;
+}
+
+std::vector<Follower> Accumulation::followers(const std::byte* block) const {
+    std::vector<Follower> found;
+    for (const Following& f : following) {
+        found.push_back(f.follower(block));
+        for (const ArrayAt& a : logged)
+            if (a != f.array && a.bytes(block).meets(f.array.bytes(block))) found.back().alone = false;
+    }
+    return found;
+}
+
+void Plan::set_accumulation(nb::tuple facts) {
+    using Array = std::tuple<size_t, uint32_t, int, int64_t, bool>;
+    auto array = [&](const Array& given) {
+        auto& [param, offset, ndim, itemsize, gradient] = given;
+        if (param >= params.size() || offset + sizeof(wc_array) > params[param].size || ndim < 1 || ndim > kMaxNdim)
+            throw nb::value_error("no such array");
+        return ArrayAt{params[param].offset + offset, ndim, itemsize, gradient};
+    };
+    auto arrays = [&](size_t i) {
+        std::vector<ArrayAt> found;
+        for (auto& given : nb::cast<std::vector<Array>>(facts[i])) found.push_back(array(given));
+        return found;
+    };
+    auto flag = [&](size_t i) { return nb::cast<bool>(facts[i]); };
+    accumulation_ = {arrays(0), arrays(1), arrays(2), flag(3), flag(4), flag(5), flag(6), {}, arrays(8)};
+    using Offsets = std::vector<std::vector<int64_t>>;
+    for (auto& [given, dimensions, offsets] :
+         nb::cast<std::vector<std::tuple<Array, std::vector<int>, Offsets>>>(facts[7]))
+        accumulation_.following.push_back({array(given), dimensions, offsets});
+}
+
+}  // namespace wc
