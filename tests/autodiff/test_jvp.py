@@ -511,10 +511,10 @@ def test_threads_have_jvps_of_their_own():
     def values(_):
         return fourth(shared).list()
 
-    interval = sys.getswitchinterval()
+    interval, begun = sys.getswitchinterval(), threading.Barrier(4)
     sys.setswitchinterval(1e-5)
     try:
-        with ThreadPoolExecutor(4) as pool:
+        with ThreadPoolExecutor(4, initializer=begun.wait) as pool:  # no thread begins while another one is at wp.jvp
             jobs = [pool.submit(f, i) for i in range(100) for f in (tangents, values)]
             found = [job.result() for job in jobs]
     finally:

@@ -508,6 +508,7 @@ def least_lifted(x: F, y: F):
     wp.atomic_min(y, 0, x[i] * 1.375)
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize(("kernel", "slope"), [(lifted, 1.375 * np.sinh(0.5)), (least_lifted, 1.375)])
 def test_an_adjoint_is_built_once(kernel, slope, monkeypatch):
     built, build = [], adjoint.adjoint_kernel
@@ -536,6 +537,7 @@ def fill_slots(count: wp.array(dtype=int), x: F, y: F):
     y[slot] = x[i] * float(slot + 1)
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("inside", [True, False])
 def test_launches_that_ran_without_the_tape_are_noted(inside):
     x, y, loss = active([1.0, 2.0, 3.0]), active([0.0] * 3), active([0.0])

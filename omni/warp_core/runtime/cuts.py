@@ -53,11 +53,12 @@ class Made(NamedTuple):
     what: str
     place: Place
     kept: array
+    active: bool  # whether the array had a gradient then
 
     @property
     def is_bits(self) -> bool:
         """Whether it is bits alone that have no gradient there."""
-        return _is_active(self.kept) or not _is_float(self.kept)
+        return self.active or not _is_float(self.kept)
 
 
 class Cut(NamedTuple):
@@ -120,10 +121,10 @@ class Cuts:
         active: dict[int, list[array]] = {}  # by where they would end
         for a, i in [(a, i) for i, arrays in enumerate(args) if made_of[i] for a in arrays]:
             if not _is_active(a) or made_of[i] & bits[i]:
-                self._add(a, Made(f"kernel `{kernel.name}`", place, a))
+                self._add(a, Made(f"kernel `{kernel.name}`", place, a, _is_active(a)))
             if a.grad is not None and _is_float(a):
                 for end in made_of[i] & found.keys():
-                    if end in bits[i] or not _is_active(found[end].kept):
+                    if end in bits[i] or not found[end].active:
                         active.setdefault(end, []).append(a.grad)
         if not active:
             return None
@@ -155,12 +156,12 @@ class Cuts:
         if out.grad is not None:
             if covers:
                 self.overwritten(out)
-            lost = [made for made in found if not _is_active(made.kept)]
+            lost = [made for made in found if not made.active]
             if found and not lost:
-                self._add(out, Made(what, place, out))
+                self._add(out, Made(what, place, out, _is_active(out)))
             return Cut(what, place, lost[0], (out.grad,)) if lost else None
         if found or (_is_float(out) and any(map(_is_active, inputs))):
-            self._add(out, Made(what, place, out))
+            self._add(out, Made(what, place, out, _is_active(out)))
         elif covers:
             self.overwritten(out)
         return None
