@@ -414,6 +414,69 @@ def test_scratch_that_is_overwritten_in_part_only():
     refused(step, [x], "not in `state`")
 
 
+@wp.kernel
+def drop(x: F, v: F, new_x: F, new_v: F, k: F):
+    i = wp.tid()
+    new_v[i] = v[i] - 0.1 * k[0] * wp.sin(x[i])
+    way = 0.1 * new_v[i]
+    if x[i] > 0.0:
+        way = way + 0.2 * new_v[i] * new_v[i]
+    new_x[i] = x[i] + way
+
+
+def dropped(run) -> list[np.ndarray]:
+    x, v, k, loss = active([1.0, -2.0, 0.5]), active([0.3, 0.1, 0.2]), active([2.0]), active([0.0])
+    new_x, new_v = active([0.0] * 3), active([0.0] * 3)
+
+    def step(i):
+        wp.launch(drop, dim=3, inputs=[x, v, new_x, new_v, k])
+        wp.copy(x, new_x)
+        wp.copy(v, new_v)
+
+    tape = wp.Tape()
+    with tape:
+        run(step, [x, v])
+        wp.launch(add_squares, dim=3, inputs=[x, loss])
+    tape.backward(loss)
+    return [a.grad.numpy() for a in (x, v, k)]
+
+
+def test_scratch_whose_elements_each_thread_stores_and_then_reads():
+    whole = dropped(lambda step, state: [step(i) for i in range(20)])
+    again = dropped(lambda step, state: wp.checkpointed(step, 20, state))
+    for got, expected in zip(again, whole):
+        np.testing.assert_array_equal(got, expected)
+
+
+@wp.kernel
+def neighbours(x: F, y: F):
+    i = wp.tid()
+    y[i] = x[i]
+    x[i] = x[i] + 0.1 * y[(i + 1) % 3]
+
+
+@wp.kernel
+def late(x: F, y: F):
+    i = wp.tid()
+    was = y[i]
+    y[i] = x[i]
+    x[i] = x[i] + 0.1 * was
+
+
+@wp.kernel
+def some(x: F, y: F):
+    i = wp.tid()
+    if x[i] > 0.0:
+        y[i] = x[i]
+    x[i] = x[i] + 0.1 * y[i]
+
+
+@pytest.mark.parametrize("kernel", [neighbours, late, some])
+def test_scratch_of_which_threads_may_read_what_was_there(kernel):
+    x, y = active([1.0, -2.0, 0.5]), active([1.0, 2.0, 3.0])
+    refused(lambda i: wp.launch(kernel, dim=3, inputs=[x, y]), [x], "not in `state`")
+
+
 def test_scratch_that_a_later_step_reads():
     x, y = active([1.0, 2.0]), active([1.0, 2.0])
 

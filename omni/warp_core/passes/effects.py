@@ -89,8 +89,9 @@ def _need(number: int, param: Value, path: tuple[int, ...]) -> Need:
 class Access(NamedTuple):
     """What a kernel does to arrays.
 
-    Adding to elements without looking at them is no reading. `covers`: every thread writes the element at its own
-    index, so that a launch over the array's shape leaves nothing of what was there.
+    Adding to elements without looking at them is no reading, nor is looking at what the thread itself has stored at its
+    own index. `covers`: every thread writes the element at its own index, so that a launch over the array's shape
+    leaves nothing of what was there.
     """
 
     reads: bool = False
@@ -127,15 +128,15 @@ def effects(kernel: Function) -> Effects:
     flat = simplify(inline_calls(kernel, lambda callee: True))
     operations = list(flat.body.walk())
     used = {a for op in operations for a in op.args}
+    covered, found_again = _covered(flat.body)
     read, written, unordered = [], [], False
     for op in operations:
-        if op.code == "load" or (op.code == "atomic" and _looks(op, used)):
+        if id(op) not in found_again and (op.code == "load" or (op.code == "atomic" and _looks(op, used))):
             read.append(_source(op.args[0]))
         if op.code in ("store", "atomic"):
             written.append(_source(op.args[0]))
         if op.code == "atomic":
             unordered |= _looks(op, used) or element(op.result.type).is_float  # type: ignore[attr-defined]
-    covered = list(_covered(flat.body))
     params, arrays = [], []
     for number, param in enumerate(flat.params):
         inside = []
@@ -201,13 +202,25 @@ def _meets(place: tuple[Value, tuple], array: Array, accessed: list[Source]) -> 
     return False
 
 
-def _covered(body: Region) -> Iterator[Value]:
-    """The arrays that every thread stores a whole element of, at its own index."""
+def _covered(body: Region) -> tuple[list[Value], set[int]]:
+    """The arrays that every thread stores a whole element of, at its own index; ids of what looks there later."""
+    covered: dict[int, Value] = {}
+    later = set()
     for op in _always(body):
-        if op.code == "store" and not op.attr:
-            indices = [i.op.attr if i.op is not None and i.op.code == "tid" else None for i in op.args[1:-1]]
-            if indices == [(d, len(indices)) for d in range(len(indices))]:
-                yield op.args[0]
+        inner = [op, *(inner for region in op.regions for inner in region.walk())]
+        later |= {id(o) for o in inner if o.args and id(o.args[0]) in covered and _is_own(o)}
+        if op.code == "store" and not op.attr and _is_own(op):
+            covered[id(op.args[0])] = op.args[0]
+    return list(covered.values()), later
+
+
+def _is_own(op: Operation) -> bool:
+    """Whether a load, a store or an atomic is of the element of an array at the thread's own index."""
+    t = op.args[0].type
+    if op.code not in ("load", "store", "atomic") or not isinstance(t, Array):
+        return False
+    indices = [i.op.attr if i.op is not None and i.op.code == "tid" else None for i in op.args[1 : 1 + t.ndim]]
+    return indices == [(d, t.ndim) for d in range(t.ndim)]
 
 
 def _always(body: Region) -> Iterator[Operation]:
