@@ -79,8 +79,7 @@ class Cut(NamedTuple):
             raise RuntimeError(
                 f"{self.what} ({self.place}) makes numbers of bits that {self.made.what} ({self.made.place}) took of "
                 "numbers with gradients, which cannot follow them: hand the numbers on in an array of their own; or, "
-                "if nothing is to flow through them, say so of the array of bits before the launches: "
-                "`a.requires_grad = False`"
+                f"if nothing is to flow through them, {self._instead()} before the launches: `a.requires_grad = False`"
             )
         text = (
             f"{self.what} ({self.place}) reads an array without a gradient, which {self.made.what} ({self.made.place}) "
@@ -89,6 +88,11 @@ class Cut(NamedTuple):
             "in between outside of `with tape:`, or by NumPy, counts as what it was"
         )
         tell(text)
+
+    def _instead(self) -> str:
+        if _is_active(self.made.kept):
+            return "keep the bits in an array of integers, apart from the members with gradients, and say so of it"
+        return "say so of the array of bits"
 
 
 def tell(text: str) -> None:
