@@ -470,7 +470,7 @@ def test_bits_that_come_to_be_numbers_again_are_refused(copied, requires_grad):
                 wp.launch(reversed_copy, 2, inputs=[buffer, other])
             wp.launch(depths, 2, inputs=[other if copied else buffer, y])
         assert sorted(y.list()) == [1.0, 2.0]
-        with pytest.raises(RuntimeError, match="makes numbers of bits.* say so of the array of bits before"):
+        with pytest.raises(RuntimeError, match=r"makes numbers of bits.* say so of the array of bits before"):
             tape.backward(grads={y: wp.ones(2, dtype=float)})
 
 
@@ -536,7 +536,7 @@ def test_bits_in_structs_that_have_a_gradient_for_other_members(use, copied):
                 wp.copy(b, a)
             wp.launch(use, 2, inputs=[b if copied else a, y])
         if use is of_keys:
-            with pytest.raises(RuntimeError, match="makes numbers of bits.* apart from the members with gradients"):
+            with pytest.raises(RuntimeError, match=r"makes numbers of bits.* apart from the members with gradients"):
                 tape.backward(grads={y: wp.ones(2, dtype=float)})
         else:
             tape.backward(grads={y: wp.ones(2, dtype=float)})
