@@ -681,6 +681,12 @@ def test_bad_arguments(step, n, state, match):
         wp.checkpointed(step, n, state=state)
 
 
+def test_a_launch_without_all_arguments():
+    x = active([1.0, 2.0])
+    with wp.Tape(), pytest.raises(TypeError, match="takes 2 arguments"):
+        wp.checkpointed(lambda i: wp.launch(scale_by, dim=2, inputs=[x]), 2, [x])
+
+
 def test_an_error_in_a_step_leaves_the_tape_recording():
     x, y = active([2.0]), active([0.0])
 

@@ -167,6 +167,8 @@ class Witness(Fingerprint):
 
     def _uses(self, kernel: Any, args: Sequence[Any]) -> list[tuple[array, Any, str, bool]]:
         """The arrays of a launch, what it does to each, how to call it, and whether it is NumPy's."""
+        if len(args) != len(kernel.params):
+            return []  # the launch raises
         if kernel not in _known:
             _known[kernel] = effects(kernel)
         found = _known[kernel]
