@@ -387,19 +387,17 @@ def test_places_in_a_loop():
     assert got[2] == [2.0, 4.0, 6.0]
 
 
-@wp.func
-def doubled(a: F):
-    a[0] *= 2.0
-    return a[0]
-
-
-@wp.func_grad(doubled)
-def doubled_gradient(a: F, g: float):
-    wp.adjoint[a][0] = 2.0 * (wp.adjoint[a][0] + g)
-
-
 @pytest.mark.parametrize("writes", [False, True])
 def test_replay_of_a_function_that_changes_an_array_of_the_kernel(writes):
+    @wp.func
+    def doubled(a: F):
+        a[0] *= 2.0
+        return a[0]
+
+    @wp.func_grad(doubled)
+    def doubled_gradient(a: F, g: float):
+        wp.adjoint[a][0] = 2.0 * (wp.adjoint[a][0] + g)
+
     if writes:
 
         @wp.func_replay(doubled)
