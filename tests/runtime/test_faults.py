@@ -55,6 +55,15 @@ def fails(launch, *words):
         assert error.kind == "memory" and all(word in str(error) for word in words), str(error)
         return error
     raise AssertionError("no exception")
+
+
+def fails_on_a_small_stack(launch, *words):
+    done = []
+    threading.stack_size(64 * 1024)
+    thread = threading.Thread(target=lambda: done.append(fails(launch, *words)))
+    thread.start()
+    thread.join()
+    assert done
 """
 
 
@@ -316,16 +325,7 @@ def test_a_stack_that_is_too_small(tmp_path):
                 a[(k * 7919) % 20_000] += 1.0
             x[i] = a[0]
 
-        def launch():
-            fails(lambda: wp.launch(large, 16, [wp.zeros(16, dtype=float)]), "stack")
-            done.append(1)
-
-        done = []
-        threading.stack_size(64 * 1024)
-        thread = threading.Thread(target=launch)
-        thread.start()
-        thread.join()
-        assert done
+        fails_on_a_small_stack(lambda: wp.launch(large, 16, [wp.zeros(16, dtype=float)]), "stack")
         x = wp.zeros(16, dtype=float)
         wp.launch(large, 16, [x])
         assert (x.numpy() == 1.0).all()
@@ -348,16 +348,7 @@ def test_compiling_on_a_small_stack(tmp_path):
                 s += a[(k * 13) % 120_000]
             x[i] = s
 
-        def launch():
-            fails(lambda: wp.launch(large, 1, [wp.zeros(1, dtype=float), 5]), "its stack is full")
-            done.append(1)
-
-        done = []
-        threading.stack_size(64 * 1024)
-        thread = threading.Thread(target=launch)
-        thread.start()
-        thread.join()
-        assert done
+        fails_on_a_small_stack(lambda: wp.launch(large, 1, [wp.zeros(1, dtype=float), 5]), "its stack is full")
         """,
     )
 
