@@ -1,9 +1,8 @@
 """Programs that end, fork or run short of threads in the middle of launches: each is run as a process of its own."""
 
-import os
 import subprocess
-import sys
-import textwrap
+
+from tests.runtime.programs import command
 
 PRELUDE = """
 import os, resource, threading, time
@@ -27,11 +26,8 @@ def variant(c):
 """
 
 
-def run(tmp_path, program: str) -> str:
-    script = tmp_path / "program.py"
-    script.write_text(PRELUDE + textwrap.dedent(program))
-    env = os.environ | {"OMNI_WARP_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=100)
+def run(tmp_path, text: str) -> str:
+    done = subprocess.run(**command(tmp_path, PRELUDE, text), capture_output=True, timeout=100)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

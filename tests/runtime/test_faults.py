@@ -1,12 +1,11 @@
 """Kernels that use memory which is not there raise, and all goes on. Each program is run as a process of its own."""
 
-import os
 import signal
 import subprocess
-import sys
-import textwrap
 
 import pytest
+
+from tests.runtime.programs import FORKS, command
 
 pytestmark = pytest.mark.cpu
 
@@ -67,14 +66,8 @@ def fails_on_a_small_stack(launch, *words):
 """
 
 
-def start(tmp_path, program, *options):
-    script = tmp_path / "program.py"
-    script.write_text(PRELUDE + textwrap.dedent(program))
-    env = os.environ | {"OMNI_WARP_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
-    quiet = ["-W", "ignore::DeprecationWarning"]  # Python 3.12 and later warn of fork
-    return subprocess.run(
-        [sys.executable, *quiet, *options, str(script)], env=env, capture_output=True, text=True, timeout=100
-    )
+def start(tmp_path, text, *options):
+    return subprocess.run(**command(tmp_path, PRELUDE, text, *FORKS, *options), capture_output=True, timeout=100)
 
 
 def run(tmp_path, program):

@@ -1,13 +1,12 @@
 """Ctrl-C ends launches, also those with threads that never end. Each program is run as a process of its own."""
 
-import os
 import signal
 import subprocess
-import sys
-import textwrap
 import time
 
 import pytest
+
+from tests.runtime.programs import FORKS, command
 
 pytestmark = pytest.mark.cpu
 
@@ -62,14 +61,9 @@ def ends(launch, least, most):
 """
 
 
-def start(tmp_path, program):
-    script = tmp_path / "program.py"
-    script.write_text(PRELUDE + textwrap.dedent(program))
-    env = os.environ | {"OMNI_WARP_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
+def start(tmp_path, text):
     return subprocess.Popen(
-        [sys.executable, "-W", "ignore::DeprecationWarning", str(script)],  # Python 3.12 and later warn of fork
-        env=env,
-        text=True,
+        **command(tmp_path, PRELUDE, text, *FORKS),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
