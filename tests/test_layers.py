@@ -20,7 +20,7 @@ PACKAGE = ROOT / "omni" / "warp_core"
 
 # Lowest first. A module imports from its own part and from lower ranks, never from a neighbour or from above.
 RANKS = (
-    ("config", "lang.errors"),
+    ("config", "late_bound", "lang.errors"),
     ("lang",),
     ("ir", "lib"),
     ("front", "passes", "codegen"),
@@ -39,7 +39,10 @@ LIB_IMPORTS = {"lang", "lib"}
 
 # Parts that run before NumPy or LLVM need be there: they start fast, and the library pack is built from them alone.
 # The native module lies below all of them, yet only `lang` imports it: values are instances of native classes.
-PURE = {"config", "lang.errors", "lang", "ir", "lib", "front", "passes", "codegen", "autodiff", "compiler"}
+PURE = {
+    *("config", "late_bound", "lang.errors"),
+    *("lang", "ir", "lib", "front", "passes", "codegen", "autodiff", "compiler"),
+}
 STANDARD = set(sys.stdlib_module_names)
 # Top-level name of a third-party module -> files or folders (relative to the package) that may import it.
 THIRD_PARTY = {
@@ -60,15 +63,10 @@ LATE_HOSTS = ("omni.graph.", "omni.kit.")  # there inside a Kit application only
 # Files that load modules by computed names, and why.
 DYNAMIC = {
     "__init__.py": "public names are loaded when first used",
-    "lang/registry.py": "so are builtins",
-    "lang/kernel.py": "the hash of a kernel is the front end's, which launches from the cache do without",
-    "front/grads.py": "differentiation stands above the front end, which asks it for wp.grad alone",
+    "late_bound.py": "the one table of calls that go up the layers",
+    "lang/registry.py": "builtins are loaded when first used",
     "compiler.py": "a kernel that is in the cache needs neither the front end nor LLVM",
-    "runtime/launch.py": "plain launches need neither the interpreter nor gradients",
-    "runtime/arithmetic.py": "operators of arrays are kernels, and few processes use them",
     "runtime/device.py": "GPUs are looked for when one is asked for",
-    "runtime/memory.py": "arrays with gaps on a GPU are copied by kernels, which stand above arrays",
-    "runtime/sums.py": "gradients on a GPU are added by kernels, which stand above arrays",
     "runtime/scopes.py": "most tapes are never drawn",
     "cli.py": "a command loads what it needs",
     "as_warp.py": "programs import public modules by another package's name",

@@ -6,7 +6,6 @@ differentiation stands above this layer and is loaded when it is asked for.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,11 +18,11 @@ from ..lang.generics import spell
 from ..lang.kernel import Function
 from ..lang.registry import Builtin
 from ..lang.types import Array, Packed, Scalar
+from ..late_bound import late
 from .adjoints import carries
 from .calls import GRADIENT, Call, chosen, chosen_builtin, count_arguments, handles
 from .context import Context
 from .gradients import library_gradient
-from .resolve import PACKAGE
 from .values import Front, Static, Tup, spell_front
 
 
@@ -79,9 +78,7 @@ def _adjoint(cx: Context, callee: IrFunction, c: Call) -> IrFunction:
         b.terminate("return", b.emit("call", params, attr=callee, results=callee.results))
         _wholes[callee] = whole
     try:
-        made: IrFunction = importlib.import_module(f"{PACKAGE}.autodiff.adjoint").callee_adjoint(
-            _wholes[callee], library_gradient, constant=True
-        )
+        made: IrFunction = late("callee_adjoint")(_wholes[callee], library_gradient, constant=True)
     except NotDifferentiable as why:
         raise cx.error("gradient", f"`{callee.name.partition('#')[0]}`: {why.reason}", c.node) from None
     return made

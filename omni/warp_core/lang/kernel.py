@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import importlib
 import linecache
 import re
 import sys
@@ -17,6 +16,7 @@ from functools import cached_property
 from types import FrameType
 from typing import Any
 
+from ..late_bound import late
 from . import inference, kernel_options
 from .annotations import AnnotationError, parameters, surroundings
 from .errors import CompileError, Diagnostic, Place, Span, compile_error
@@ -24,8 +24,6 @@ from .generics import Constant, Reference, spell
 from .source import Source
 from .texts import split_lines
 from .types import Type
-
-_PACKAGE = __name__.rpartition(".lang")[0]
 
 
 class Definition:
@@ -202,8 +200,7 @@ class Kernel(Definition):
         """Equal for kernels that compile to the same code: 20 bytes, None while types are left open."""
         if self.is_generic:
             return None
-        # The front end stands above this layer, and launches of cached kernels do without it.
-        return bytes.fromhex(importlib.import_module(f"{_PACKAGE}.front.digest").digest(self))
+        return bytes.fromhex(late("content_hash")(self))
 
     def get_mangled_name(self, *, kernel_hash: bytes | None = None) -> str:
         """The kernel's key and the start of its hash as one identifier. Raises ValueError for a generic kernel."""

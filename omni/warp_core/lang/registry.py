@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any
 
 from .. import _native
+from ..late_bound import late
 from .annotations import parameters
 from .errors import nearest
 from .generics import spell_pattern
@@ -28,18 +29,6 @@ _INDEX_MODULE = "omni.warp_core.lib.index"
 # What intrinsics do, for readers; most processes never load it.
 _DESCRIPTIONS = tuple(f"omni.warp_core.lang.{name}" for name in ("intrinsics", "accesses", "blocks", "operators"))
 _builtins: dict[str, Builtin] = {}
-
-
-class Hooks:
-    """What higher layers provide: `call(callee, args, kwargs)` runs a builtin at Python scope; `compile(callee, args,
-    calls)` may give it code for such arguments, see `_native.Dispatcher`.
-    """
-
-    call: Callable[[Any, tuple, dict], Any] | None = None
-    compile: Callable[[Any, tuple, int], int] | None = None
-
-
-hooks = Hooks()
 
 
 class Overload:
@@ -75,16 +64,10 @@ class PythonScope(_native.Dispatcher):
     name: str
 
     def _interpret(self, *args: Any, **kwargs: Any) -> Any:
-        if hooks.call is None:
-            importlib.import_module("omni.warp_core.runtime.scope")
-        if hooks.call is None:
-            raise RuntimeError(f"wp.{self.name} cannot be called here: nothing that runs builtins is loaded")
-        return hooks.call(self, args, kwargs)
+        return late("call_builtin")(self, args, kwargs)
 
     def _compile(self, args: tuple, calls: int) -> int:
-        if hooks.compile is None:
-            importlib.import_module("omni.warp_core.runtime.compiled_calls")
-        return hooks.compile(self, args, calls) if hooks.compile else 0
+        return late("compile_builtin")(self, args, calls)
 
     def __repr__(self) -> str:
         return f"<builtin {self.name}>"

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from functools import cache
 from typing import Any
+
+from ..late_bound import late
 
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
 _UNARY = {"neg": "-", "pos": "+"}
@@ -19,7 +20,7 @@ def _mapping(name: str) -> Any:
     """The mapping of an operator. Most processes use none, so they do not load what writes kernels."""
     call = f"{{0}} {_SYMBOLS[name]} {{1}}" if name in _SYMBOLS else f"{_UNARY[name]}{{0}}"
     params = ("a", "b") if name in _SYMBOLS else ("a",)
-    return importlib.import_module(f"{__package__}.map").Mapping(name, call=call, params=params)
+    return late("array_operator")(name, call=call, params=params)
 
 
 def _binary(name: str) -> Callable:
@@ -39,7 +40,7 @@ def _unary(name: str) -> Callable:
 
 
 def _matmul(self: Any, other: Any) -> Any:
-    return importlib.import_module(f"{__package__}.matmul").product(self, other)
+    return late("matrix_product")(self, other)
 
 
 class Arithmetic:

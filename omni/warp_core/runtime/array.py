@@ -26,6 +26,7 @@ from .exchange import Exchange, Memory
 from .foreign_names import ForeignNames
 from .indexed import indexedarray
 from .reshaping import Reshaping
+from .sums import hand_on
 from .views import Layout
 
 __all__ = ["array", "array1d", "array2d", "array3d", "array4d"]
@@ -364,6 +365,14 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         """Set the gradient under a claim that there is already, or none."""
         self._grad, self._claim, self._constant = value, claim, False
         self.grad_ptr = 0 if value is None else value._address
+
+    def _resolve_grad(self, name: str) -> None:
+        """Adopt the gradient that is bound to the memory of the array. `name` is what errors call the array."""
+        claims.settle(self, name)
+
+    def _move_gradient(self, to: array) -> None:
+        """Add the gradient to that of another array, and clear it: the VJP of a copy."""
+        hand_on(self.grad, to.grad)
 
     @property
     def requires_grad(self) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _native
-from .device import device_of
+from ..late_bound import late
 
 
 class _Graphs(list[_native.Graph]):
@@ -107,7 +107,7 @@ def _take(launch: Any, follow: bool = True, keep: Any = None) -> bool:
         keep: what it needs besides its arguments.
     """
     if launch.plan.device_id:
-        check_gpu(device_of(launch.plan.device_id))
+        check_gpu(late("device_of")(launch.plan.device_id))
         captured = gpu()
         if captured is not None:
             captured.launch(launch, follow)

@@ -75,6 +75,3 @@ def _kernel(callee: Any, params: tuple[Type, ...], results: tuple[Type, ...]) ->
     body = f"    {', '.join(made)} = callee({', '.join(given)})\n{stores}"
     annotations = {**dict(zip(given, params)), **{out: Array(t, 1) for out, t in zip(outs, results)}}
     return scope.define(callee.name, body, annotations, {"callee": callee}, lambda f: Kernel(f, lanes=1))
-
-
-registry.hooks.compile = compile_call

@@ -7,10 +7,8 @@ which native code calls with its own arguments. Importing this module attaches i
 from __future__ import annotations
 
 import copy
-import importlib
 import inspect
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from .. import _native, config
@@ -18,6 +16,7 @@ from ..lang.errors import CompileError
 from ..lang.kernel import Kernel
 from ..lang.threads import USUAL_BLOCK
 from ..lang.types import Array, indexed_array
+from ..late_bound import late
 from . import capture, recording
 from .device import CPU, Device, device_of, get_device
 from .generic import instance_for, remember
@@ -108,7 +107,7 @@ def _launch(
     if adjoint:
         recording.refuse_following("an adjoint launch")
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
-        _part("backward").launch_adjoint(instance, dim, args, given, where, _block_dim(instance, block_dim, where))
+        late("launch_adjoint")(instance, dim, args, given, where, _block_dim(instance, block_dim, where))
         return None
     try:
         how = _How(where, block_dim, record_tape, record_cmd, interpret)
@@ -117,11 +116,6 @@ def _launch(
         return _run_watched(kernel, instance, dim, args, how)
     except CompileError as why:  # the report says where; the compiler's own lines would stand above it
         raise why.with_traceback(None) from None
-
-
-def _part(name: str) -> ModuleType:
-    """A module that few processes need: programs that never differentiate or interpret do not pay for loading it."""
-    return importlib.import_module(f"{__package__}.{name}")
 
 
 def _where(kernel: Kernel, device: Device | str | None, stream: Any, record_cmd: bool) -> Device:
@@ -383,7 +377,7 @@ class InterpretedLaunch:
             there.write_back()
 
     def _interpret(self, args: list[Any]) -> None:
-        _part("interpret").run(self.kernel, self._dims, args, self.block_dim)
+        late("interpret")(self.kernel, self._dims, args, self.block_dim)
 
     def _shared(self, name: str, t: Any, value: Any) -> Any:
         """An argument: data of other libraries as an array over the same memory, values as they are now."""

@@ -6,12 +6,12 @@ These functions check what they are given by other modules only; the public `cop
 from __future__ import annotations
 
 import ctypes
-import importlib
 from typing import Any, cast
 
 import numpy as np
 
 from .. import _native
+from ..late_bound import late
 from . import capture, gpu_memory, recording, references, views
 from .device import CPU
 from .stream import ScopedStream
@@ -254,7 +254,7 @@ def _check_pinned(dest: Any, src: Any) -> None:
 def _strided_on_gpu(dest: Any, src: Any) -> None:
     """Copy element by element on one GPU, by a kernel."""
     if dest.size:
-        _kernels().copy(dest, src)
+        late("copy_by_kernel")(dest, src)
 
 
 def copy_picked(dest: Any, src: Any) -> None:
@@ -262,10 +262,6 @@ def copy_picked(dest: Any, src: Any) -> None:
     written = dest if isinstance(dest, _native.ArrayBase) else dest.data
     _native.before_write(*span_of(written))
     _strided_on_gpu(dest, src)
-
-
-def _kernels() -> Any:
-    return importlib.import_module(f"{__package__}.gpu_kernels")
 
 
 def _copy_references(dest: Any, src: Any, dest_offset: int, src_offset: int, n: int) -> None:
@@ -328,7 +324,7 @@ def copy_bytes(to: int, from_: int, nbytes: int, device: Any, keep: Any = None) 
 def same_bytes(a: int, b: int, nbytes: int, device: Any) -> bool:
     """Whether two places of a device hold the same bytes. Waits for a GPU."""
     capture.refuse("comparing memory", device)
-    return _kernels().same(a, b, nbytes, device) if device.is_cuda else _native.same_bytes(a, b, nbytes)
+    return late("compare_by_kernel")(a, b, nbytes, device) if device.is_cuda else _native.same_bytes(a, b, nbytes)
 
 
 # -- who may write there ----------------------------------------------------------------------------------------------

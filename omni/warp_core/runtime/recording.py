@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _native
-from . import claims, places
-from .sums import hand_on
+from . import places
 
 _active: list[Any] = []  # the tape that records, if there is one
 _witnesses: list[Any] = []  # what is told of all that happens to memory, recorded or not
@@ -277,7 +276,7 @@ def has_gradient(value: Any) -> bool:
     if not isinstance(value, _native.ArrayBase):
         return False
     if tape() is not None:
-        claims.settle(value, "an array that a tape records")
+        value._resolve_grad("an array that a tape records")  # type: ignore[attr-defined]
     return value.grad is not None  # type: ignore[attr-defined]
 
 
@@ -290,7 +289,7 @@ def follows(out: Any, *inputs: Any, covers: bool = False) -> bool:
         return False
     arrays = [a for a in inputs if isinstance(a, _native.ArrayBase)]
     for a in (out, *arrays):
-        claims.settle(a, "an array that a tape records")
+        a._resolve_grad("an array that a tape records")
     tape().follow(out, arrays, covers)
     return out.grad is not None
 
@@ -316,7 +315,7 @@ def copied(dest: Any, src: Any) -> None:
     if not follows(dest, src, covers=True) or not tape().records:
         return
 
-    tape().record_step(lambda: hand_on(dest.grad, src.grad), [dest, src], [dest], covers=True)
+    tape().record_step(lambda: dest._move_gradient(src), [dest, src], [dest], covers=True)
 
 
 def refuse_following(what: str) -> None:
@@ -341,7 +340,7 @@ def refuse(what: str, **arrays: Any) -> None:
         return
     for name, a in arrays.items():
         if isinstance(a, _native.ArrayBase):
-            claims.settle(a, name)
+            a._resolve_grad(name)  # type: ignore[attr-defined]
         if getattr(a, "grad", None) is not None and a._require_element().is_active:
             raise RuntimeError(
                 f"{what} has no gradient, and {name} requires one while a tape records; "

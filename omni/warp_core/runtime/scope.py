@@ -305,6 +305,3 @@ class _Elements:
 
     def __setitem__(self, flat: int, value: Any) -> None:
         self.cells[self._indices(flat)] = _from_ir(value, self.type)
-
-
-registry.hooks.call = call

@@ -5,13 +5,13 @@ On the CPU native code adds what is simple, NumPy the rest; a kernel adds on a G
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 
 from .. import _native
 from ..lang.types import BF16, Struct, Type, element
+from ..late_bound import late
 from . import capture
 from .dtypes import bfloat16_bits, bfloat16_numbers
 from .views import overlap, span_of
@@ -20,7 +20,7 @@ from .views import overlap, span_of
 def add(sums: Any, more: Any) -> None:
     """Add the elements of one array to those of another of the same shape, wherever each is. Integers stay."""
     if sums.device.is_cuda:
-        _kernels().add(sums, more)
+        late("add_by_kernel")(sums, more)
     else:
         capture.call(_add, sums, more, label=f"add {sums.size}", writes=[sums])
 
@@ -66,7 +66,7 @@ def _add_with_numpy(sums: Any, more: Any) -> None:
 def add_product(sums: Any, factors: Any, more: Any) -> None:
     """Add the elements of an array, times those of an array of numbers, to those of another; all on one device."""
     if sums.device.is_cuda:
-        _kernels().add_product(sums, factors, more)
+        late("add_product_by_kernel")(sums, factors, more)
     else:
         capture.call(_add_product, sums, factors, more, label=f"add products {sums.size}", writes=[sums])
 
@@ -82,10 +82,6 @@ def taken(result: Any) -> Any:
     given = result.grad._copied()
     result.grad.zero_()
     return given
-
-
-def _kernels() -> Any:
-    return importlib.import_module(f"{__package__}.gpu_kernels")
 
 
 def accumulate(sums: np.ndarray, t: Type, more: np.ndarray, of: Type) -> None:

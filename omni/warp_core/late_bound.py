@@ -1,0 +1,36 @@
+"""Functions of upper layers that lower layers call. Each is loaded at its first call.
+
+Two reasons bring a function here: its module stands above its caller, or most processes never need it (a launch of a
+cached kernel needs neither the front end nor gradients). Start with `ROWS`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+# Name -> module and function.
+ROWS = {
+    "content_hash": ("front.digest", "digest"),
+    "callee_adjoint": ("autodiff.adjoint", "callee_adjoint"),
+    "call_builtin": ("runtime.scope", "call"),
+    "compile_builtin": ("runtime.compiled_calls", "compile_call"),
+    "device_of": ("runtime.device", "device_of"),
+    "interpret": ("runtime.interpret", "run"),
+    "launch_adjoint": ("runtime.backward", "launch_adjoint"),
+    "array_operator": ("runtime.map", "Mapping"),
+    "matrix_product": ("runtime.matmul", "product"),
+    "copy_by_kernel": ("runtime.gpu_kernels", "copy"),
+    "compare_by_kernel": ("runtime.gpu_kernels", "same"),
+    "add_by_kernel": ("runtime.gpu_kernels", "add"),
+    "add_product_by_kernel": ("runtime.gpu_kernels", "add_product"),
+}
+
+
+@cache
+def late(name: str) -> Callable[..., Any]:
+    """Return the function of a row, its module loaded."""
+    module, function = ROWS[name]
+    return getattr(importlib.import_module(f"{__package__}.{module}"), function)
