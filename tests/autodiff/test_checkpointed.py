@@ -379,6 +379,7 @@ def refused(step, state, match, n=12, loss=None):
         with tape:
             wp.checkpointed(step, n, state=state, memory_budget=3 * sum(a.capacity for a in state))
         tape.backward(grads={a: ones(a) for a in state if a.requires_grad})
+    tape.zero()
 
 
 @pytest.mark.cpu

@@ -50,17 +50,18 @@ def hvp(function: Callable[..., array], x: array | Sequence[array], v: array | S
     held = [_with_gradient(a) for a in ([x] if single else x)]
     along: Any = [v] if single else v
     tape = Tape()
-    with tape:
-        value, change = program_jvp(function, held, along, differentiated=True)
-    if not isinstance(value, array) or value.size != 1:
-        what = f"shape {value.shape}" if isinstance(value, array) else type(value).__name__
-        raise ValueError(f"function: expected an array of one element as the result, got {what}")
-    tape.backward(change)
-    found = tuple(a.grad for a in held)
-    # From here on the memory has the gradient again that it had: nothing is left that knows of this one.
-    for a in held:
-        a.requires_grad = False
-    tape.launches.clear()
+    try:
+        with tape:
+            value, change = program_jvp(function, held, along, differentiated=True)
+        if not isinstance(value, array) or value.size != 1:
+            what = f"shape {value.shape}" if isinstance(value, array) else type(value).__name__
+            raise ValueError(f"function: expected an array of one element as the result, got {what}")
+        tape.backward(change)
+        found = tuple(a.grad for a in held)
+    finally:  # from here on the memory has the gradient again that it had: nothing is left that knows of this one
+        for a in held:
+            a.requires_grad = False
+        tape.launches.clear()
     return found[0] if single else found
 
 

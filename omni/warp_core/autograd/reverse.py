@@ -29,9 +29,11 @@ def reverse(target: Target, mask: Mask | None, most: int, num_blocks: int | None
         within = State([a for a in tape.gradients if all(a is not b for b in target.arrays())])
         blocks = checked_blocks(target, outputs, pairs, num_blocks)
         found: Numbers = {}
-        for o in dict.fromkeys(o for _, o in pairs):
-            found |= _rows(tape, target, [i for i, other in pairs if other == o], o, outputs[o], most, blocks)
-        within.restore_gradients()
+        try:
+            for o in dict.fromkeys(o for _, o in pairs):
+                found |= _rows(tape, target, [i for i, other in pairs if other == o], o, outputs[o], most, blocks)
+        finally:
+            within.restore_gradients()
     results.restore()
     return shaped(found, pairs, num_blocks)
 

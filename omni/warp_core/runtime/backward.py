@@ -22,7 +22,7 @@ from ..lang.indexed import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.scalars import uint64
 from ..lang.types import Array, Struct, Type, indexed_array
-from . import capture, claims, gpu_plans, plans, seals, views
+from . import capture, claims, gpu_plans, partial, plans, seals, views
 from .array import array
 from .create import zeros
 from .cuts import Cut, Cuts
@@ -315,7 +315,14 @@ def launch_adjoint(
             f"kernel `{kernel.name}` {why}, so its gradient needs the arrays from before and after the launch: record "
             "the launch on a wp.Tape"
         )
-    capture.run(kernel, plans.plan_for(kernel, options), dim, held, keep=[a.grad for a in arrays])
+    partial.check(arrays)
+    plan, step = plans.plan_for(kernel, options), Inactive(kernel, arrays)
+    try:
+        capture.run(kernel, plan, dim, held, keep=[a.grad for a in arrays])
+    except BaseException as error:
+        partial.failed.append((error, [step], iter(()), ()))
+        partial.spoil()
+        raise
 
 
 def _with_gradient(name: str, t: Any, value: Any, given: Any, device: Device) -> Any:

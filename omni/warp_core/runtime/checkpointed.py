@@ -96,8 +96,8 @@ def checkpointed(
         raise
 
     def backward() -> None:
-        tape.seals.suspended = True  # what steps overwrite again is restored
         try:
+            tape.seals.suspended = True  # what steps overwrite again is restored
             run.backward()
         finally:
             tape.seals.suspended = False
@@ -229,11 +229,14 @@ class _Run:
         changed = [] if self.constants.same() else self.constants.pieces  # memory that is read-only is not
         now = Snapshots([*self.last.pieces, *_pieces(self.witness.written), *changed])
         now.save()
+        unrecorded = recording.Instead(recording.SILENT)
         try:
             if changed:
                 self.constants.restore()
-            self._go_back()
+            with unrecorded:
+                self._go_back()
         finally:
+            unrecorded.__exit__()
             now.restore()
 
     def _go_back(self) -> None:
@@ -244,7 +247,7 @@ class _Run:
             next(actions)
             self.snapshots.restore(0)
         end, start, fingerprint = self.last, self._room(), Fingerprint()
-        with recording.Instead(recording.SILENT), Bar("back", total, self.progress) as bar:
+        with Bar("back", total, self.progress) as bar:
             for action in actions:
                 if action.kind != "reverse":
                     self._perform(action, bar)
@@ -285,7 +288,7 @@ class _Run:
         tape._check()
         tape.keeper.join()
         with recording.Paused():
-            tape._run_backwards()
+            tape._run_backwards(reversed(tape.launches))
 
     def _check_rounding(self, i: int, end: Snapshots) -> None:
         """Raise unless the state after step `i` differs no more from that of the first run than atomics explain."""

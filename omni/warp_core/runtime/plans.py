@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from traceback import walk_tb
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
@@ -225,6 +226,12 @@ def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
         if found.artifact.warnings:
             notices.tell(kernel, notices.placed(kernel, found.artifact.warnings))
         return found
+
+
+def was_making_code(error: BaseException) -> bool:
+    """True if an error has ended `load`, so that the launch that needed the code has not begun."""
+    frames = walk_tb(error.__traceback__)
+    return any(frame.f_code is load.__code__ for frame, _ in frames)
 
 
 _DERIVED = "so a derivative would be that of another kernel"

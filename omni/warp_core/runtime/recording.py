@@ -116,15 +116,17 @@ class Instead:
 
     def __init__(self, recording: Any, witness: Any = None):
         self._tape, self._witness = recording, witness
+        self._before = _active[:], _witnesses[:], _pauses.count
+        self._unseen = int(_pauses.count > 0)  # for an interrupt that comes before it is known
 
     def __enter__(self) -> None:
-        self._before = _active[:], _witnesses[:], _pauses.count, _native.set_unseen(0)
+        self._unseen = _native.set_unseen(0)
         self._set([self._tape], [self._witness] if self._witness is not None else [], 0)
 
     def __exit__(self, *exception: object) -> None:
-        active, witnesses, pauses, unseen = self._before
-        self._set(active, witnesses, pauses)
-        _native.set_unseen(unseen)
+        """End the block. An interrupt may keep this from being done, or done to the end: then do it again."""
+        _native.set_unseen(self._unseen)
+        self._set(*self._before)
 
     @staticmethod
     def _set(active: list[Any], witnesses: list[Any], pauses: int) -> None:
@@ -187,13 +189,19 @@ class Unseen:
 class Paused(Unseen):
     """A `with` block in which nothing that this thread does is recorded."""
 
+    _count = -1
+
     def __enter__(self) -> None:
+        self._before = 1 if _pauses.count else 0  # for an interrupt that comes before it is known
+        self._count = _pauses.count
         self._before = _native.set_unseen(1)
-        _pauses.count += 1
+        _pauses.count = self._count + 1
 
     def __exit__(self, *exception: object) -> None:
-        _native.set_unseen(self._before)
-        _pauses.count -= 1
+        """End the block. An interrupt may keep this from being done, or done to the end: then do it again."""
+        if self._count >= 0:
+            _native.set_unseen(self._before)
+            _pauses.count = self._count
 
 
 class Doing:

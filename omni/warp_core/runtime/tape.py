@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .. import _native, config
 from ..lang.threads import USUAL_BLOCK
-from . import capture, claims, everyday, memory, places, recording, seals, seeds, views
+from . import capture, claims, everyday, memory, partial, places, recording, seals, seeds, views
 from .array import array
 from .backward import Inactive, Recorded, record
 from .cuts import Cut, Cuts, tell
@@ -278,7 +277,8 @@ class Tape(Scopes):
                 gradients of recorded arrays do not belong to the memory that these show.
             RuntimeError: the loss or an array of `grads` has no gradient, or nothing that the loss was made of has one;
                 something recorded has no gradient any more, as arrays or functions were changed in a way that the tape
-                could not keep up with.
+                could not keep up with; or an earlier call has failed in the middle, and gradients are NaN until
+                `zero` clears them.
         """
         if not self.launches:
             raise ValueError("nothing is recorded on this tape: launch inside `with tape:`")
@@ -289,6 +289,8 @@ class Tape(Scopes):
             )
         given = seeds.given(loss, grads)
         self._check()
+        if partial.failed or partial.spoiled:
+            partial.check(a for step in self.launches for a in step.arrays)
         self.keeper.join()
         written = [a for step in self.launches for a in step.written]
         if loss is not None and not [a for a in written if a is loss or views.overlap(a, loss)]:
@@ -298,47 +300,58 @@ class Tape(Scopes):
             )
         if loss is not None:
             self._check_leaves(loss)
-        with recording.Paused():
-            if config.cut_gradients == "ignore" or not [step for step in self.launches if step.cut is not None]:
-                self._propagate(written, given)
-            else:
-                with self._looking_for_cuts() as look:
-                    self._propagate(written, given, look)
+        if config.cut_gradients == "ignore" or not [step for step in self.launches if step.cut is not None]:
+            self._propagate(written, given)
+        else:
+            self._propagate_to_cuts(written, given)
 
     def _propagate(self, written: Sequence[array], given: Sequence[Seed], *before: Callable[[Any], None]) -> None:
-        """Go backwards from gradients that are given; `before` are called before the turn of each step."""
-        aside = seeds.begin([a._grad for a in written if a._grad is not None], given)
-        try:
-            if [a for a in written if a.retain_grad]:
-                retained = _Retained()
-                self._run_backwards(retained.note, *before)
-                retained.give_back()
-            else:
-                self._run_backwards(*before)
-        finally:
-            for gradient, was in aside:
-                add(gradient, was)
+        """Go backwards from gradients that are given; `before` are called before the turn of each step.
 
-    @contextmanager
-    def _looking_for_cuts(self) -> Iterator[Callable[[Any], None]]:
-        """Gives what tells if a gradient would end at a step. Where that raises, gradients are left as they were."""
+        Where that raises, gradients that have got a part of their terms are NaN.
+        """
+        paused, steps, aside = recording.Paused(), reversed(self.launches), None
+        try:
+            with paused:
+                aside = seeds.begin([a._grad for a in written if a._grad is not None], given)
+                if [a for a in written if a.retain_grad]:
+                    retained = _Retained()
+                    self._run_backwards(steps, retained.note, *before)
+                    retained.give_back()
+                else:
+                    self._run_backwards(steps, *before)
+                for gradient, was in aside:
+                    add(gradient, was)
+        except BaseException as error:
+            partial.failed.append((error, self.launches, steps, aside))  # first, as another interrupt may come
+            paused.__exit__()
+            partial.spoil()
+            raise
+
+    def _propagate_to_cuts(self, written: Sequence[array], given: Sequence[Seed]) -> None:
+        """As `_propagate`, and tell if a gradient would end at a step. Where that raises, gradients are as before."""
         if capture.innermost() is not None:  # whether the gradients that end are 0 is not known yet
             for step in self.launches:
                 if step.cut is not None:
                     step.cut.tell()
-            yield lambda step: None
+            self._propagate(written, given)
             return
 
         def look(step: Any) -> None:
             if step.cut is not None and step.cut.matters():
                 step.cut.tell()
 
-        saved = [(g, g._copied()) for g in {views.identity(g): g for g in self.gradients.values()}.values()]
+        paused, saved = recording.Paused(), []
         try:
-            yield look
+            with paused:
+                gradients = {views.identity(g): g for g in self.gradients.values()}
+                saved = [(g, g._copied()) for g in gradients.values()]
+            self._propagate(written, given, look)
         except BaseException:
-            for gradient, was in saved:
-                memory.copy(gradient, was)
+            paused.__exit__()
+            with paused:
+                for gradient, was in saved:
+                    memory.copy(gradient, was)
             raise
 
     def _check_leaves(self, loss: array) -> None:
@@ -360,10 +373,10 @@ class Tape(Scopes):
         _native.before_writes([a._grad for step in self.launches for a in step.arrays if a._grad is not None])
         self.keeper.check()
 
-    def _run_backwards(self, *before: Callable[[Any], None]) -> None:
+    def _run_backwards(self, steps: Iterator[Any], *before: Callable[[Any], None]) -> None:
         """Propagate the gradients that arrays have; `before` are called before the turn of each step."""
         with Bar("backward", len(self.launches)) as bar:
-            for step in reversed(self.launches):
+            for step in steps:
                 for look in before:
                     look(step)
                 step.backward()
@@ -382,6 +395,7 @@ class Tape(Scopes):
 
     def zero(self) -> None:
         """Set the gradients of all recorded arrays to zero."""
+        partial.spoil()
         for g in self.gradients.values():
             g.zero_()
 
