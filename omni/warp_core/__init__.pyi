@@ -2533,8 +2533,8 @@ def batched_matmul(a: _Array[Any], b: _Array[Any], c: _Array[Any], d: _Array[Any
     Args:
         a: Shape (batch, m, k), of float16, bfloat16, float32 or float64.
         b: Shape (batch, k, n), of the same type.
-        c: Shape (batch, m, n), of the same type; not read where `beta` is 0. It may be `d` itself.
-        d: Shape (batch, m, n), of the same type; shares no memory with `a` and `b`.
+        c: Shape (batch, m, n), of the same type; not read where `beta` is 0.
+        d: Shape (batch, m, n), of the same type. Operands that share its memory are copied first, unless `c` is `d`.
         alpha: The factor of the products.
         beta: The factor of `c`.
         allow_tf32x3_arith: Accepted; float32 is multiplied as such.
@@ -2558,8 +2558,8 @@ def matmul(a: _Array[Any], b: _Array[Any], c: _Array[Any], d: _Array[Any], alpha
         a: A matrix of float16, bfloat16, float32 or float64: an array of shape (m, k). Views, transposed ones too, are
             fine.
         b: Shape (k, n), of the same type.
-        c: Shape (m, n), of the same type; not read where `beta` is 0. It may be `d` itself.
-        d: Shape (m, n), of the same type; shares no memory with `a` and `b`.
+        c: Shape (m, n), of the same type; not read where `beta` is 0.
+        d: Shape (m, n), of the same type. Operands that share its memory are copied first, unless `c` is `d`.
         alpha: The factor of the product.
         beta: The factor of `c`.
         allow_tf32x3_arith: Accepted; float32 is multiplied as such.
@@ -2569,8 +2569,7 @@ def matmul(a: _Array[Any], b: _Array[Any], c: _Array[Any], d: _Array[Any], alpha
 
     Raises:
         TypeError: If an argument is no array of these types, or the types differ.
-        ValueError: If shapes do not fit, arrays are on different devices, `d` is read-only, or `d` shares memory with
-            another.
+        ValueError: If shapes do not fit, arrays are on different devices, or `d` is read-only.
 
     >>> a = wp.array([[1.0, 2.0], [3.0, 4.0]], dtype=float)
     >>> c, d = wp.ones((2, 2)), wp.empty((2, 2))

@@ -14,6 +14,7 @@ import numpy as np
 from ..lang.types import BF16, BOOL, F16, F32, F64, Scalar
 from . import capture, gpu_products, recording, views
 from .array import array
+from .create import clone
 from .device import Device, get_device
 from .dtypes import bfloat16_bits, bfloat16_numbers
 from .exchange import Memory
@@ -43,8 +44,8 @@ def matmul(
         a: A matrix of float16, bfloat16, float32 or float64: an array of shape (m, k). Views, transposed ones too, are
             fine.
         b: Shape (k, n), of the same type.
-        c: Shape (m, n), of the same type; not read where `beta` is 0. It may be `d` itself.
-        d: Shape (m, n), of the same type; shares no memory with `a` and `b`.
+        c: Shape (m, n), of the same type; not read where `beta` is 0.
+        d: Shape (m, n), of the same type. Operands that share its memory are copied first, unless `c` is `d`.
         alpha: The factor of the product.
         beta: The factor of `c`.
         allow_tf32x3_arith: Accepted; float32 is multiplied as such.
@@ -54,8 +55,7 @@ def matmul(
 
     Raises:
         TypeError: If an argument is no array of these types, or the types differ.
-        ValueError: If shapes do not fit, arrays are on different devices, `d` is read-only, or `d` shares memory with
-            another.
+        ValueError: If shapes do not fit, arrays are on different devices, or `d` is read-only.
 
     >>> a = wp.array([[1.0, 2.0], [3.0, 4.0]], dtype=float)
     >>> c, d = wp.ones((2, 2)), wp.empty((2, 2))
@@ -81,8 +81,8 @@ def batched_matmul(
     Args:
         a: Shape (batch, m, k), of float16, bfloat16, float32 or float64.
         b: Shape (batch, k, n), of the same type.
-        c: Shape (batch, m, n), of the same type; not read where `beta` is 0. It may be `d` itself.
-        d: Shape (batch, m, n), of the same type; shares no memory with `a` and `b`.
+        c: Shape (batch, m, n), of the same type; not read where `beta` is 0.
+        d: Shape (batch, m, n), of the same type. Operands that share its memory are copied first, unless `c` is `d`.
         alpha: The factor of the products.
         beta: The factor of `c`.
         allow_tf32x3_arith: Accepted; float32 is multiplied as such.
@@ -154,10 +154,9 @@ def _checked_product(a: Any, b: Any, c: Any, d: Any, alpha: Any, beta: Any, devi
     for which, x in (("c", c), ("d", d)):
         _check_shape(which, x, (*batch, m, b.shape[-1]), why)
     d._check_writable()
-    for which, x in (("a", a), ("b", b), ("c", c)):
-        if _share(x, d) and not (which == "c" and _same(c, d)):
-            raise ValueError(f"d: shares memory with {which}, which the product reads; write to another array")
-    _multiply(a, b, c, d, *factors)
+    if _share(c, d) and not _same(c, d) and factors[1] != 0.0:
+        c = clone(c)
+    _multiply(_apart(a, d), _apart(b, d), c, d, *factors)
 
 
 def _number(which: str, value: Any) -> float:
@@ -195,6 +194,11 @@ def _share(x: array, y: array) -> bool:
         return False
     shown, other = (np.asarray(Memory(a._interface(), None)) for a in (x, y))  # nothing is read
     return np.may_share_memory(shown, other, max_work=10_000)  # type: ignore[arg-type]
+
+
+def _apart(x: array, d: array) -> array:
+    """An operand, or a copy of it if it shares memory with `d`, which is written while the operand is read."""
+    return clone(x) if _share(x, d) else x
 
 
 def _same(x: array, y: array) -> bool:
