@@ -2467,6 +2467,7 @@ def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]
     The tape keeps snapshots of the state, as many as fit into the budget, and runs steps again from these when it goes
     backwards. The number of steps that run again is the least possible (A. Griewank, A. Walther, Algorithm 799:
     revolve, ACM Transactions on Mathematical Software 26, 2000). Gradients are those of a tape that records all steps.
+    A step may call `checkpointed` for steps of its own.
 
     Args:
         step: launches what one step consists of; it gets the step's number. It will be called many times for each

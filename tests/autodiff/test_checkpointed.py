@@ -641,15 +641,6 @@ def test_arrays_made_in_a_step_and_used_afterwards():
         tape.backward(total)
 
 
-def test_steps_in_steps():
-    x = active([1.0, 2.0])
-
-    def step(i):
-        wp.checkpointed(lambda j: wp.launch(scale, dim=2, inputs=[x, 0.5]), 3, state=[x])
-
-    refused(step, [x], "inside of a step")
-
-
 def test_too_small_a_budget():
     wave = Wave()
     with wp.Tape(), pytest.raises(ValueError, match="takes 72 bytes, and the budget is 71"):

@@ -45,6 +45,7 @@ def checkpointed(
     The tape keeps snapshots of the state, as many as fit into the budget, and runs steps again from these when it goes
     backwards. The number of steps that run again is the least possible (A. Griewank, A. Walther, Algorithm 799:
     revolve, ACM Transactions on Mathematical Software 26, 2000). Gradients are those of a tape that records all steps.
+    A step may call `checkpointed` for steps of its own.
 
     Args:
         step: launches what one step consists of; it gets the step's number. It will be called many times for each
@@ -75,12 +76,10 @@ def checkpointed(
     """
     _check(step, n, state)
     tape = recording.tape()
-    if isinstance(tape, (recording.Silent, _StepTape)):
-        raise RuntimeError("wp.checkpointed inside of a step of wp.checkpointed: let one of them be a plain loop")
     if tape is not None:
         recording.refuse_following("wp.checkpointed on a tape")
         capture.refuse("wp.checkpointed on a tape")
-    if tape is None or n == 0:
+    if tape is None or not tape.records or n == 0:  # it records nothing where another wp.checkpointed runs its steps
         with Bar("steps", n, progress) as bar:
             for i in range(n):
                 step(i)
@@ -211,7 +210,8 @@ class _Run:
         watched = _Watched(tape, self.state)
         # The last step of this schedule is the program that follows.
         self.rest = schedule(self.n + 1, self.slots)
-        with recording.Instead(watched, self.witness), Bar("steps", self.n, self.progress) as bar:
+        told = [self.witness, *recording.witnesses()]
+        with recording.Instead(watched, *told), Bar("steps", self.n, self.progress) as bar:
             for action in self.rest:
                 if action.kind == "reverse":
                     break

@@ -49,6 +49,11 @@ def is_plain() -> bool:
     return not _active and not _pauses.count
 
 
+def witnesses() -> list[Any]:
+    """What is told of all that happens to memory."""
+    return _witnesses[:]
+
+
 def follower() -> Any:
     """What computes tangents of what this thread does now, or None."""
     return _mine.followers[-1] if _mine.followers and not _pauses.count else None
@@ -112,16 +117,16 @@ SILENT = Silent()
 
 
 class Instead:
-    """A `with` block in which another tape records, and nothing else does."""
+    """A `with` block in which another tape records, and only these witnesses are told of what happens."""
 
-    def __init__(self, recording: Any, witness: Any = None):
-        self._tape, self._witness = recording, witness
+    def __init__(self, recording: Any, *witnesses: Any):
+        self._tape, self._witnesses = recording, list(witnesses)
         self._before = _active[:], _witnesses[:], _pauses.count
         self._unseen = int(_pauses.count > 0)  # for an interrupt that comes before it is known
 
     def __enter__(self) -> None:
         self._unseen = _native.set_unseen(0)
-        self._set([self._tape], [self._witness] if self._witness is not None else [], 0)
+        self._set([self._tape], self._witnesses, 0)
 
     def __exit__(self, *exception: object) -> None:
         """End the block. An interrupt may keep this from being done, or done to the end: then do it again."""

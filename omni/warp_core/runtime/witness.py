@@ -100,6 +100,9 @@ class Fingerprint:
         """An array got values that Python gave it."""
         self._mix("fill", self._identity(a), _content(a))
 
+    def touched(self, arrays: Iterable[array], written: Iterable[array]) -> None:
+        """Something that is no launch was done to arrays, some of which it has written."""
+
     def made(self, a: array) -> None:
         """An array got memory of its own."""
         self._made.append(span_of(a))
