@@ -95,7 +95,7 @@ class Held(_native.WatchedSpan):
         super().__init__(*span)  # last, as it is asked to save from here on, even if Ctrl-C comes first
 
     def __del__(self) -> None:
-        if self._copy is not None:
+        if getattr(self, "_copy", None) is not None:  # which an interrupt may have kept from being there
             self._keeper.used -= self.size
 
     @property
