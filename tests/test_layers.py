@@ -20,7 +20,7 @@ PACKAGE = ROOT / "omni" / "warp_core"
 
 # Lowest first. A module imports from its own part and from lower ranks, never from a neighbour or from above.
 RANKS = (
-    ("config", "late_bound", "lang.errors"),
+    ("config", "files", "late_bound", "lang.errors"),
     ("lang",),
     ("ir", "lib"),
     ("front", "passes", "codegen"),

@@ -1,4 +1,4 @@
-"""The disk cache: many processes, damage, disks that refuse, limits."""
+"""The disk cache: many processes, damage, what others could have written, disks that refuse, limits."""
 
 import errno
 import multiprocessing
@@ -7,6 +7,8 @@ import random
 import resource
 import signal
 import stat
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -14,9 +16,10 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core import config
-from omni.warp_core.compiler import Artifact, Site
+from omni.warp_core.compiler import Artifact, Site, compile
+from omni.warp_core.files import Unfinished
 from omni.warp_core.runtime import artifact as codec
-from omni.warp_core.runtime import cache
+from omni.warp_core.runtime import cache, plans
 
 KEY = "ab" * 20
 
@@ -40,7 +43,7 @@ def directory(tmp_path, monkeypatch):
     monkeypatch.setattr(config, "kernel_cache_dir", str(tmp_path / "cache"))
     monkeypatch.setattr(config, "cache_kernels", True)
     monkeypatch.setattr(cache, "_warned", set())
-    monkeypatch.setattr(cache, "_trimmed", set())
+    monkeypatch.setattr(cache, "_room", {})
     return tmp_path / "cache"
 
 
@@ -54,32 +57,71 @@ def entries(directory: Path) -> list[Path]:
 @pytest.mark.parametrize("code", [b"", b"x", bytes(range(256)) * 100])
 def test_round_trip(code):
     a = make(code)
-    assert codec.from_bytes(codec.to_bytes(a)) == a
+    assert codec.from_bytes(codec.to_bytes(a, KEY), KEY) == a
+
+
+@wp.struct
+class Cell:
+    value: float
+    others: wp.array(dtype=wp.vec3)
+
+
+@wp.kernel
+def scatter(i: wp.array(dtype=int), x: wp.array(dtype=float), y: wp.array(dtype=float), cell: Cell):
+    k = wp.tid()
+    y[i[k]] += x[k] * cell.value
+    cell.others[k] += wp.vec3(x[k])
+
+
+@wp.kernel
+def stencil(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    k = wp.tid()
+    y[k] = x[k] * x[k] + wp.sin(x[k + 1])
+
+
+@wp.kernel
+def in_blocks(x: wp.array(dtype=float)):
+    shared = wp.shared_array(shape=64, dtype=float)
+    t = wp.thread_index()
+    shared[t] = x[wp.tid()]
+    wp.syncthreads()
+    x[wp.tid()] = shared[63 - t]
+
+
+DEBUG, RELEASE, BLOCKS = plans.Options(True), plans.Options(False), plans.Options(False, block_dim=64)
+ADJOINT, SHARED = plans.Options(False, adjoint="distinct"), plans.Options(False, adjoint="shared")
+COMPILED = [(k, o) for k in (scatter, stencil) for o in (DEBUG, RELEASE, ADJOINT, SHARED)] + [(in_blocks, BLOCKS)]
+
+
+@pytest.mark.parametrize(("kernel", "options"), COMPILED)
+def test_what_is_compiled_reads_back(kernel, options):
+    made = compile(plans.request(kernel, options, 0))
+    assert codec.from_bytes(codec.to_bytes(made, KEY), KEY) == made
 
 
 def test_every_truncation_is_refused():
-    data = codec.to_bytes(make())
+    data = codec.to_bytes(make(), KEY)
     for n in range(len(data)):
         with pytest.raises(codec.DamagedArtifact):
-            codec.from_bytes(data[:n])
+            codec.from_bytes(data[:n], KEY)
     with pytest.raises(codec.DamagedArtifact):
-        codec.from_bytes(data + b"\0")
+        codec.from_bytes(data + b"\0", KEY)
 
 
 def test_every_flipped_bit_is_refused():
-    data = codec.to_bytes(make())
+    data = codec.to_bytes(make(), KEY)
     for i in range(len(data)):
         damaged = bytearray(data)
         damaged[i] ^= 1 << (i % 8)
         with pytest.raises(codec.DamagedArtifact):
-            codec.from_bytes(bytes(damaged))
+            codec.from_bytes(bytes(damaged), KEY)
 
 
 def test_noise_is_refused():
     rng = random.Random(7)
     for _ in range(300):
         with pytest.raises(codec.DamagedArtifact):
-            codec.from_bytes(codec.MAGIC + rng.randbytes(rng.randrange(200)))
+            codec.from_bytes(codec.MAGIC + rng.randbytes(rng.randrange(200)), KEY)
 
 
 # -- the directory --------------------------------------------------------------------------------------------------
@@ -117,9 +159,15 @@ def test_a_damaged_entry_is_missing_and_then_replaced(directory, damage):
     assert cache.load(KEY) == make()
 
 
-def test_an_entry_that_cannot_be_read_is_missing(directory):
-    (directory / KEY[:2] / (KEY + cache.SUFFIX)).mkdir(parents=True)
-    assert cache.load(KEY) is None
+def test_an_entry_under_the_name_of_another_is_damaged(directory):
+    other = "cd" * 20
+    cache.store(KEY, make(b"one"))
+    cache.store(other, make(b"two"))
+    first, second = (directory / key[:2] / (key + cache.SUFFIX) for key in (KEY, other))
+    first.rename(directory / "aside")
+    second.rename(first)
+    (directory / "aside").rename(second)
+    assert cache.load(KEY) is None and cache.load(other) is None
 
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES])
@@ -127,7 +175,7 @@ def test_a_directory_that_cannot_be_made_costs_one_warning(directory, monkeypatc
     def refuse(*args, **kwargs):
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(os, "makedirs", refuse)
+    monkeypatch.setattr(os, "mkdir", refuse)
     with pytest.warns(RuntimeWarning, match="cannot be written"):
         assert not cache.store(KEY, make())
     with warnings.catch_warnings():
@@ -140,6 +188,13 @@ def test_a_cache_below_a_file_costs_one_warning(directory, monkeypatch):
     with pytest.warns(RuntimeWarning, match="wp.config.kernel_cache_dir"):
         assert not cache.store(KEY, make())
     assert cache.load(KEY) is None
+
+
+@pytest.mark.parametrize("part", ["_MAX_FACTS", "MAX_BYTES"])
+def test_what_readers_would_refuse_is_not_stored(directory, monkeypatch, part):
+    monkeypatch.setattr(codec, part, 400)
+    assert not cache.store(KEY, make(b"x" * 400, params=("f32",) * 100))
+    assert not directory.exists()
 
 
 def test_a_full_disk_leaves_nothing_behind(directory):
@@ -160,14 +215,30 @@ def test_clear_deletes_what_the_cache_wrote_and_nothing_else(directory):
     foreign = [directory / "notes.txt", directory / KEY[:2] / "mine.txt"]
     for path in foreign:
         path.write_text("keep")
-    left_over = directory / KEY[:2] / f"{KEY}.1.0.tmp"
-    left_over.write_bytes(b"half")
-    os.utime(left_over, (1000, 1000))
-    in_the_making = directory / KEY[:2] / f"{KEY}.2.0.tmp"
-    in_the_making.write_bytes(b"half")
-    assert wp.clear_kernel_cache() == 2
-    assert entries(directory) == sorted([*foreign, in_the_making])
+    with Unfinished(str(directory / "x")) as in_the_making:
+        subprocess.run([sys.executable, "-c", DIES_WRITING, str(directory)], check=True)
+        Path(in_the_making.path).write_bytes(b"half")
+        assert wp.clear_kernel_cache() == 2
+        assert Path(in_the_making.path).read_bytes() == b"half"
+    assert entries(directory) == sorted(foreign)
     assert wp.clear_kernel_cache() == 0
+
+
+DIES_WRITING = """
+import os, sys
+from omni.warp_core.files import Unfinished
+unfinished = Unfinished(sys.argv[1] + "/ab.wck", sys.argv[1])
+open(unfinished.path, "wb").write(b"half")
+os._exit(0)
+"""
+
+
+def test_a_store_removes_what_dead_processes_left(directory):
+    cache.store(KEY, make())
+    subprocess.run([sys.executable, "-c", DIES_WRITING, str(directory)], check=True)
+    assert len(entries(directory)) == 3
+    cache.store("cd" * 20, make())
+    assert [p.suffix for p in entries(directory)] == [cache.SUFFIX] * 2
 
 
 def test_the_oldest_entries_go_when_the_cache_is_too_large(directory, monkeypatch):
@@ -179,10 +250,34 @@ def test_the_oldest_entries_go_when_the_cache_is_too_large(directory, monkeypatc
     size = path.stat().st_size
     assert cache.load(keys[0]) is not None  # used now, so the second is the oldest
     monkeypatch.setattr(config, "kernel_cache_size", 6 * size)
-    monkeypatch.setattr(cache, "_trimmed", set())
     cache.store("ff" * 20, make(b"x" * 1000))
     left = {p.name[: len(KEY)] for p in entries(directory)}
     assert left == {keys[0], *keys[6:], "ff" * 20}
+
+
+def test_the_size_limit_holds_after_every_store(directory, monkeypatch):
+    cache.store(KEY, make(b"x" * 1000))
+    (first,) = entries(directory)
+    limit = 40 * first.stat().st_size
+    monkeypatch.setattr(config, "kernel_cache_size", limit)
+    rng = random.Random(3)
+    most = 0
+    for i in range(150):
+        assert cache.store(f"{i:02x}" * 20, make(b"x" * rng.randrange(3000)))
+        total = sum(p.stat().st_size for p in entries(directory))
+        most = max(most, total)
+        assert total <= limit
+    assert most > limit // 2, "the limit is there to be used"
+
+
+def test_the_directory_is_not_measured_at_every_store(directory, monkeypatch):
+    measured = []
+    monkeypatch.setattr(cache, "_entries", lambda directory: measured.append(directory) or [])
+    size = len(codec.to_bytes(make(), KEY))
+    monkeypatch.setattr(config, "kernel_cache_size", 16 * 10 * size)
+    for i in range(100):
+        cache.store(f"{i:02x}" * 20, make())
+    assert 9 <= len(measured) <= 11
 
 
 # -- many processes -------------------------------------------------------------------------------------------------

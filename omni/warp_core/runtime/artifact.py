@@ -1,69 +1,161 @@
 """A compiled kernel as the bytes of a file.
 
 The file is a header (magic, format, checksum, two lengths), the facts as JSON, the object (for a GPU, PTX and machine
-code). The reader trusts nothing:
-lengths are checked against the data and the checksum covers everything after it, so that a truncated or altered file is
-a `DamagedArtifact` and never a crash.
+code). The checksum covers the key that the file is stored under and everything after it. The reader checks lengths
+against the data, and each fact against `_FACTS`. A file that is truncated, altered, forged or stored under another key
+is a `DamagedArtifact` and never a crash.
 """
 
 from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable
+from typing import Any
 
 from ..compiler import Accumulation, Artifact, Grid, Site
 from ..lang.hashes import blake2b
 
 MAGIC = b"OmWarpK\n"
-FORMAT = 8
+FORMAT = 9
 _HEADER = struct.Struct("<8sI32sII")  # magic, format, checksum, length of the facts, length of the object
-_CHECKED_FROM = 8 + 4 + 32
-MAX_BYTES = 1 << 30
+_LENGTHS = struct.Struct("<II")
+MAX_BYTES = 1 << 28
+_MAX_FACTS = 1 << 23  # parsed facts take some twenty times their length
 
 
 class DamagedArtifact(ValueError):
     """The bytes are not an artifact of this format."""
 
 
-def to_bytes(artifact: Artifact) -> bytes:
-    """The file image of `artifact`."""
+class TooLarge(ValueError):
+    """The file of an artifact would be larger than readers take."""
+
+
+def to_bytes(artifact: Artifact, key: str) -> bytes:
+    """Return the file image of `artifact` for storing it under `key`. Raises TooLarge."""
     facts = {k: v for k, v in artifact._asdict().items() if k not in ("code", "machine_code")}
     facts["code_bytes"] = len(artifact.code)
     meta = json.dumps(facts, separators=(",", ":")).encode()
     code = artifact.code + artifact.machine_code
-    lengths = struct.pack("<II", len(meta), len(code))
-    digest = blake2b(lengths + meta + code, digest_size=32).digest()
-    return MAGIC + struct.pack("<I", FORMAT) + digest + lengths + meta + code
+    if len(meta) > _MAX_FACTS or len(meta) + len(code) > MAX_BYTES - _HEADER.size:
+        raise TooLarge(f"{len(meta)} bytes of facts and {len(code)} of code")
+    content = _LENGTHS.pack(len(meta), len(code)) + meta + code
+    return MAGIC + struct.pack("<I", FORMAT) + _checksum(key, content) + content
 
 
-def from_bytes(data: bytes) -> Artifact:
-    """The artifact whose file image is `data`. Raises DamagedArtifact on anything else."""
+def from_bytes(data: bytes, key: str) -> Artifact:
+    """Return the artifact whose file image under `key` is `data`. Raises DamagedArtifact on anything else."""
     if len(data) < _HEADER.size or len(data) > MAX_BYTES:
         raise DamagedArtifact(f"{len(data)} bytes")
     magic, version, digest, meta_length, code_length = _HEADER.unpack_from(data)
     if magic != MAGIC or version != FORMAT:
         raise DamagedArtifact("not an artifact of this format")
-    if len(data) != _HEADER.size + meta_length + code_length:
+    if len(data) != _HEADER.size + meta_length + code_length or meta_length > _MAX_FACTS:
         raise DamagedArtifact("lengths disagree")
-    if blake2b(memoryview(data)[_CHECKED_FROM:], digest_size=32).digest() != digest:
+    if _checksum(key, memoryview(data)[_HEADER.size - _LENGTHS.size :]) != digest:
         raise DamagedArtifact("checksum differs")
-    body = _HEADER.size + meta_length
+    code = _HEADER.size + meta_length
     try:
-        facts = json.loads(data[_HEADER.size : body])
-        facts["sites"] = tuple(Site(*s)._replace(operands=tuple(s[-1])) for s in facts["sites"])
-        facts["needed"] = tuple((int(i), int(at), str(name)) for i, at, name in facts["needed"])
-        facts["warnings"] = tuple((int(i), int(k), str(message)) for i, k, message in facts["warnings"])
-        *places, anywhere, in_order, alone, parts, following, private = facts["accumulation"]
-        logged, touched, atomic = (tuple(map(tuple, group)) for group in places)
-        follow = tuple((tuple(at), tuple(index), tuple(map(tuple, offsets))) for at, index, offsets in following)
-        facts["accumulation"] = Accumulation(
-            *(logged, touched, atomic, anywhere, in_order, alone, parts, follow), tuple(map(tuple, private))
-        )
-        facts |= {name: tuple(facts[name]) for name in ("params", "written", "reads")}
-        if facts["grid"] is not None:
-            facts["grid"] = Grid(*facts["grid"])
-            facts["grid"] = facts["grid"]._replace(stashes=tuple(facts["grid"].stashes))
-        end = body + facts.pop("code_bytes")
-        return Artifact(**facts, code=data[body:end], machine_code=data[end:])
-    except (ValueError, TypeError, KeyError) as e:
-        raise DamagedArtifact(f"facts: {e}") from None
+        return _artifact(json.loads(data[_HEADER.size : code]), data[code:])
+    except (ValueError, RecursionError, MemoryError) as why:
+        raise DamagedArtifact(f"facts: {why}") from None
+
+
+def _checksum(key: str, content: bytes | memoryview) -> bytes:
+    hashed = blake2b(f"{key}\n".encode(), digest_size=32)
+    hashed.update(content)
+    return hashed.digest()
+
+
+# -- facts ----------------------------------------------------------------------------------------------------------
+
+Reader = Callable[[Any], Any]  # takes a value of JSON; raises ValueError unless it is as it should be
+
+
+def _exactly(kind: type) -> Reader:
+    def read(value: Any) -> Any:
+        if type(value) is not kind:
+            raise ValueError(f"{type(value).__name__} for {kind.__name__}")
+        return value
+
+    return read
+
+
+def _within(low: int, high: int) -> Reader:
+    def read(value: Any) -> int:
+        if type(value) is not int or not low <= value < high:
+            raise ValueError(f"no integer from {low} to {high}")
+        return value
+
+    return read
+
+
+def _name(value: Any) -> str:
+    """Text for native code, which has it in UTF-8."""
+    _text(value).encode()
+    return value
+
+
+def _each(read: Reader) -> Reader:
+    return lambda value: tuple(map(read, _list(value)))
+
+
+def _row(make: Reader, *reads: Reader) -> Reader:
+    def read(value: Any) -> Any:
+        if len(_list(value)) != len(reads):
+            raise ValueError(f"{len(value)} values for {len(reads)}")
+        return make([read(v) for read, v in zip(reads, value)])
+
+    return read
+
+
+def _optional(read: Reader) -> Reader:
+    return lambda value: None if value is None else read(value)
+
+
+_text, _flag, _number, _list, _dict = map(_exactly, (str, bool, float, list, dict))
+_count, _offset = _within(0, 1 << 31), _within(-(1 << 31), 1 << 31)
+_array = _row(tuple, _count, _count, _count, _count, _flag)
+_arrays = _each(_array)
+_followed = _row(tuple, _array, _each(_count), _each(_each(_offset)))
+_FACTS: dict[str, Reader] = {
+    "kernel": _text,
+    "symbol": _name,
+    "params": _each(_text),
+    "written": _each(_flag),
+    "arity": _count,
+    "lanes": _count,
+    "sites": _each(_row(Site._make, _text, _text, _text, _count, _count, _each(_text))),
+    "reads": _each(_count),
+    "replays": _flag,
+    "accumulation": _row(
+        Accumulation._make, *(_arrays, _arrays, _arrays), *(_flag, _flag, _flag, _flag), _each(_followed), _arrays
+    ),
+    "warnings": _each(_row(tuple, _count, _count, _text)),
+    "milliseconds": lambda value: {stage: _number(ms) for stage, ms in _dict(value).items()},
+    "grid": _optional(_row(Grid._make, _count, _flag, _count, _each(_count))),
+    "block_dim": _count,
+    "whole_blocks": _flag,
+    "needed": _each(_row(tuple, _count, _count, _name)),
+    "code_bytes": _count,
+}
+
+
+def _artifact(facts: Any, code: bytes) -> Artifact:
+    if _dict(facts).keys() != _FACTS.keys():
+        raise ValueError("other names")
+    read = {name: _FACTS[name](value) for name, value in facts.items()}
+    end = _within(0, len(code) + 1)(read.pop("code_bytes"))
+    artifact = Artifact(**read, code=code[:end], machine_code=code[end:])
+    _check_indices(artifact)
+    return artifact
+
+
+def _check_indices(artifact: Artifact) -> None:
+    """Raise ValueError if a fact speaks of a parameter that the kernel does not have."""
+    count, found = len(artifact.params), artifact.accumulation
+    arrays = [*found.logged, *found.touched, *found.atomic, *(at for at, *_ in found.following), *found.private]
+    used = [*(at[0] for at in arrays), *(at[0] for at in artifact.needed)]
+    if len(artifact.written) != count or len(artifact.reads) not in (0, count) or any(i >= count for i in used):
+        raise ValueError("other parameters")

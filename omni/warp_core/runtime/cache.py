@@ -1,111 +1,113 @@
 """Compiled kernels on disk, named by the hash of everything that went into them.
 
-Many processes may share the directory without locks: an entry is written under a temporary name and renamed, equal
-names hold equal content, and whatever does not read back as an artifact counts as missing and is replaced. A directory
-that cannot be written costs one warning; kernels then live in memory alone. Start with `load` and `store`.
+Entries are run as code, so they are used only if no other user can have written them (`files.read_private`). Many
+processes may share the directory without locks: entries appear whole, equal names hold equal content, and an entry that
+does not read back as the artifact of its key counts as missing and is replaced. A directory that cannot be used costs
+one warning; kernels then live in memory alone. Start with `load` and `store`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
-import time
+import stat
 import warnings
 
 from .. import config
 from ..compiler import Artifact
-from .artifact import DamagedArtifact, from_bytes, to_bytes
+from ..files import UntrustedError, make_private, read_private, sweep, write
+from .artifact import MAX_BYTES, DamagedArtifact, TooLarge, from_bytes, to_bytes
 
 SUFFIX = ".wck"
-_TEMPORARY = ".tmp"
-_ABANDONED_SECONDS = 600
-_serial = itertools.count()
 _warned: set[str] = set()
-_trimmed: set[str] = set()
+_room: dict[tuple[str, int], int] = {}  # (directory, size limit): bytes to write before the directory is measured again
 
 
 def _directory() -> str | None:
     return config.kernel_cache_dir if config.cache_kernels and config.kernel_cache_dir else None
 
 
-def _entry(directory: str, key: str) -> str:
-    return os.path.join(directory, key[:2], key + SUFFIX)
+def _name(key: str) -> str:
+    return os.path.join(key[:2], key + SUFFIX)
 
 
 def load(key: str) -> Artifact | None:
-    """The cached artifact of `key`, or None if there is no sound one."""
+    """Return the cached artifact of `key`, or None if there is no sound one."""
     directory = _directory()
     if directory is None:
         return None
-    path = _entry(directory, key)
+    path = os.path.join(directory, _name(key))
     try:
-        with open(path, "rb") as f:
-            data = f.read()
+        artifact = from_bytes(read_private(directory, _name(key), MAX_BYTES), key)
+    except UntrustedError as why:
+        _warn_once(directory, f"{why}, so it is not used")
+        return None
     except OSError:
         return None
-    try:
-        artifact = from_bytes(data)
     except DamagedArtifact as why:
         config.log(config.LOG_INFO, f"kernel cache: {path} is damaged ({why}); compiling again")
         return None
-    with contextlib.suppress(OSError):  # a cache that others own stays as it is
+    with contextlib.suppress(OSError):  # a cache that can only be read stays as it is
         os.utime(path)  # for `_trim`
     return artifact
 
 
 def store(key: str, artifact: Artifact) -> bool:
-    """Keep `artifact` under `key`; returns whether it is on disk now. Never raises for a disk that refuses."""
+    """Keep `artifact` under `key`; return whether it is on disk now. Never raises for a disk that refuses."""
     directory = _directory()
     if directory is None:
         return False
-    path = _entry(directory, key)
+    path = os.path.join(directory, _name(key))
     try:
-        # What lies here is run as code: nobody else may write it.
-        os.makedirs(directory, mode=0o700, exist_ok=True)
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        _write_then_rename(path, to_bytes(artifact))
-    except OSError as why:
-        _warn_once(directory, why)
+        data = to_bytes(artifact, key)
+        make_private(directory)
+        make_private(os.path.dirname(path))
+        write(path, data, folder=directory)
+    except UntrustedError as why:
+        _warn_once(directory, f"{why}, so it is not used")
         return False
-    if directory not in _trimmed:
-        _trimmed.add(directory)
-        _trim(directory, config.kernel_cache_size)
+    except TooLarge as why:
+        config.log(config.LOG_INFO, f"kernel cache: kernel `{artifact.kernel}` is not kept: {why}")
+        return False
+    except OSError as why:
+        _warn_once(directory, f"{directory} cannot be written: {why.strerror or why}")
+        return False
+    _keep_within(directory, config.kernel_cache_size, len(data))
     return True
 
 
-def _write_then_rename(path: str, data: bytes) -> None:
-    temporary = f"{path.removesuffix(SUFFIX)}.{os.getpid()}.{next(_serial)}{_TEMPORARY}"
-    try:
-        with open(temporary, "xb") as f:
-            f.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        _remove(temporary)
-        raise
-
-
-def _warn_once(directory: str, why: OSError) -> None:
+def _warn_once(directory: str, what: str) -> None:
     if config.verbose_warnings or directory not in _warned:
         _warned.add(directory)
         warnings.warn(
-            f"the kernel cache {directory} cannot be written ({why.strerror or why}); kernels are compiled in memory "
-            "and not kept. Set wp.config.kernel_cache_dir or OMNI_WARP_CACHE_DIR to a directory that can be written.",
+            f"kernel cache: {what}. Kernels are compiled instead. Set wp.config.kernel_cache_dir or "
+            "OMNI_WARP_CACHE_DIR to a directory that you alone can write.",
             RuntimeWarning,
             stacklevel=2,
         )
 
 
-def _files(directory: str) -> list[tuple[float, int, str]]:
-    """(time of last use, size, path) of the entries, and of temporary files that processes left when they died."""
-    abandoned = time.time() - _ABANDONED_SECONDS
+def _keep_within(directory: str, limit: int, written: int) -> None:
+    """Trim the directory after a write if it may be above `limit`.
+
+    Measuring takes a scan of the directory, so it is done after every sixteenth of the limit, which also finds what
+    other processes wrote, or as soon as the writes of this process may pass the limit.
+    """
+    room = _room.get((directory, limit), 0) - written
+    if room < 0:
+        room = min(limit - _trim(directory, limit), limit // 16)
+    _room[directory, limit] = room
+
+
+def _entries(directory: str) -> list[tuple[float, int, str]]:
+    """(time of last use, size, path) of the entries."""
     found = []
     for folder in _scan(directory):
-        for entry in _scan(folder.path) if len(folder.name) == 2 and folder.is_dir() else ():
+        for entry in _scan(folder.path) if len(folder.name) == 2 and folder.is_dir(follow_symlinks=False) else ():
             with contextlib.suppress(OSError):  # another process was faster
-                stat = entry.stat()
-                if entry.name.endswith(SUFFIX) or (entry.name.endswith(_TEMPORARY) and stat.st_mtime < abandoned):
-                    found.append((stat.st_mtime, stat.st_size, entry.path))
+                status = entry.stat(follow_symlinks=False)
+                if entry.name.endswith(SUFFIX) and not stat.S_ISDIR(status.st_mode):
+                    found.append((status.st_mtime, status.st_size, entry.path))
     return found
 
 
@@ -117,17 +119,19 @@ def _scan(directory: str) -> list[os.DirEntry[str]]:
         return []
 
 
-def _trim(directory: str, limit: int) -> None:
-    """Delete the entries that were used longest ago until the rest takes three quarters of `limit`."""
-    entries = sorted(_files(directory))
+def _trim(directory: str, limit: int) -> int:
+    """Return the bytes that the entries take. If that is above `limit`, first delete those that were used longest ago
+    until the rest takes three quarters of it.
+    """
+    entries = sorted(_entries(directory))
     total = sum(size for _, size, _ in entries)
-    if total <= limit:
-        return
-    for _, size, path in entries:
-        if total <= limit * 3 // 4:
-            break
-        _remove(path)
-        total -= size
+    if total > limit:
+        for _, size, path in entries:
+            if total <= limit * 3 // 4:
+                break
+            _remove(path)
+            total -= size
+    return total
 
 
 def _remove(path: str) -> bool:
@@ -139,7 +143,7 @@ def _remove(path: str) -> bool:
 
 
 def clear_kernel_cache() -> int:
-    """Delete every compiled kernel from `wp.config.kernel_cache_dir`; other files in it stay.
+    """Delete every compiled kernel, and what dead processes left, from `wp.config.kernel_cache_dir`; other files stay.
 
     Kernels that this process has loaded keep running.
 
@@ -150,4 +154,6 @@ def clear_kernel_cache() -> int:
     True
     """
     directory = config.kernel_cache_dir
-    return sum(_remove(path) for _, _, path in _files(directory)) if directory else 0
+    if not directory:
+        return 0
+    return sweep(directory) + sum(_remove(path) for _, _, path in _entries(directory))

@@ -52,20 +52,17 @@ class Options(NamedTuple):
 
 
 class Loaded:
-    """An artifact and its code in memory. Kernels with equal keys share it."""
+    """An artifact and its code in memory, for the CPU with the address of the kernel's entry. Kernels with equal keys
+    share it.
+    """
 
-    __slots__ = ("__weakref__", "_on", "artifact", "code")
+    __slots__ = ("__weakref__", "_on", "address", "artifact", "code")
 
     def __init__(self, artifact: Artifact):
         self.artifact = artifact
         self.code = None if artifact.grid else _native.Code(artifact.code)
+        self.address = self.code.address(artifact.symbol) if self.code else 0
         self._on: dict[Any, gpu_plans.GpuCode] = {}
-
-    @property
-    def address(self) -> int:
-        """Where the kernel's entry is, on the CPU."""
-        assert self.code is not None
-        return self.code.address(self.artifact.symbol)
 
     def on(self, device: Any) -> gpu_plans.GpuCode:
         """The code on a GPU."""
