@@ -123,8 +123,8 @@ OPTIONS: dict[str, Option] = {
     "kernel_cache_dir": Option(
         _default_cache_dir(),
         _directory,
-        "Where compiled kernels are kept between runs; None keeps none. The default is $OMNI_WARP_CACHE_DIR, else "
-        "omni-warp-core in the user's cache directory.",
+        "Where compiled kernels are kept between runs; None keeps none. A directory that other users can write is not "
+        "used. The default is $OMNI_WARP_CACHE_DIR, else omni-warp-core in the user's cache directory.",
     ),
     "settings_dir": Option(
         _default_settings_dir(),

@@ -27,7 +27,7 @@ num_threads: int
 cuda_driver: Any
 """The library of the CUDA driver, which is loaded when a GPU is first asked for. The default is $OMNI_WARP_CUDA_DRIVER, else the system's."""
 kernel_cache_dir: str | None
-"""Where compiled kernels are kept between runs; None keeps none. The default is $OMNI_WARP_CACHE_DIR, else omni-warp-core in the user's cache directory."""
+"""Where compiled kernels are kept between runs; None keeps none. A directory that other users can write is not used. The default is $OMNI_WARP_CACHE_DIR, else omni-warp-core in the user's cache directory."""
 settings_dir: str | None
 """Where the command line keeps what it is told to remember, such as consent to run a scene's code; None remembers nothing. The default is $OMNI_WARP_SETTINGS_DIR, else omni-warp-core in the user's settings."""
 kernel_cache_size: int
