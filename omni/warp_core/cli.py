@@ -7,7 +7,6 @@ or Pillow is imported by the sub-command that needs it, since those are optional
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib
 import os
 import re
@@ -18,9 +17,9 @@ from types import FrameType, ModuleType
 from typing import NoReturn
 
 from . import config
+from .files import sweep
 from .lang.errors import InternalError
 from .nodes import guard
-from .usd.temporary import unfinished
 
 OK, INTERNAL, USAGE, INPUT, CONSENT, NODES, OUTPUT, CRASHED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 130
 EXIT_CODES = {
@@ -234,10 +233,9 @@ def main(arguments: list[str] | None = None) -> int:
 def _guarded(options: argparse.Namespace) -> int:
     """Play in a child process, and tell if it did not come to an end by itself."""
     ending = guard.run(lambda: _run(options))
+    sweep(os.path.dirname(os.path.abspath(options.output)))  # a play that was killed could not do it
     if not ending.signal:
         return ending.code
-    with contextlib.suppress(OSError):
-        os.remove(unfinished(options.output, ending.process))
     if ending.interrupted:
         return INTERRUPTED
     name = signal.Signals(ending.signal).name

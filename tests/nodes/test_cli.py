@@ -228,6 +228,36 @@ def test_damaged_or_unwritable_settings(make_scene, run, tmp_path, settings_dir)
     assert run("play", scene, "-o", out, "--remember")[0] == cli.OUTPUT
 
 
+@pytest.mark.filterwarnings("default:remembered consent")
+@pytest.mark.parametrize("name", ["consented-code", "."])
+def test_consent_that_others_could_have_written_is_not_used(make_scene, run, tmp_path, settings_dir, name):
+    scene, out = make_scene(KERNEL), tmp_path / "out.usdc"
+    before = os.umask(0)
+    try:
+        assert run("play", scene, "-o", out, "--remember")[0] == cli.OK
+    finally:
+        os.umask(before)
+    assert settings_dir.stat().st_mode & 0o777 == 0o700
+    (settings_dir / name).chmod(0o777)
+    code, _, err = run("play", scene, "-o", out)
+    assert code == cli.CONSENT and "remembered consent is not used" in err and "chmod go-w" in err
+    (settings_dir / name).chmod(0o700)
+    assert run("play", scene, "-o", out)[0] == cli.OK
+
+
+@pytest.mark.filterwarnings("default:remembered consent")
+def test_consent_in_a_pipe_or_behind_a_link_is_not_read(make_scene, run, tmp_path, settings_dir):
+    scene, out = make_scene(KERNEL), tmp_path / "out.usdc"
+    settings_dir.mkdir()
+    os.mkfifo(settings_dir / "consented-code", 0o600)
+    assert run("play", scene, "-o", out)[0] == cli.CONSENT
+    (settings_dir / "consented-code").unlink()
+    (settings_dir / "consented-code").symlink_to("/dev/zero")
+    assert run("play", scene, "-o", out)[0] == cli.CONSENT
+    assert run("play", scene, "-o", out, "--remember")[0] == cli.OK
+    assert not (settings_dir / "consented-code").is_symlink() and run("play", scene, "-o", out)[0] == cli.OK
+
+
 def test_code_cannot_hide_itself_in_the_terminal():
     assert report.harmless("a\x1b[2Jb\rc\u202ed\n\te") == "a\\x1b[2Jb\\x0dc\\u202ed\n\te"
 
@@ -260,11 +290,21 @@ def test_interrupted_plays_leave_nothing(make_scene, tmp_path, number):
     assert not (tmp_path / "out.usdc").exists() and not leftovers(tmp_path)
 
 
-def test_killed_plays_leave_no_result(make_scene, tmp_path):
+def test_killed_plays_leave_no_result(make_scene, run, tmp_path):
     process = start_long_play(make_scene, tmp_path)
     process.kill()
     process.communicate(timeout=60)
     assert not (tmp_path / "out.usdc").exists()
+    assert run("play", make_scene(TIME), "-o", tmp_path / "next.usdc")[0] == cli.OK
+    assert not leftovers(tmp_path), "the next play removes what the killed one could not"
+
+
+def test_a_play_whose_child_is_killed_leaves_nothing(make_scene, tmp_path):
+    process = start_long_play(make_scene, tmp_path)
+    child = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
+    os.kill(child, signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == cli.CRASHED and "was killed" in err and not leftovers(tmp_path)
 
 
 ENDLESS = KERNEL.replace("    y[wp.tid()] = 3.0", "    while y[0] < 1.0:\\n        y[0] = y[0] * 0.5")

@@ -6,20 +6,21 @@ changes by one character, or comes from another file of other content, has to be
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 from .. import config
+from ..files import UntrustedError, make_private, read_private, write
 from ..usd.stage import StageError
 from .graph import Attribute, GraphError, Node
 from .load import Loaded, beside_scene
 from .registry import KERNEL
 
 FILE = "consented-code"
+_MAX_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -76,35 +77,28 @@ def _fixed(attribute: Attribute) -> str:
     return attribute.value
 
 
-def _file() -> Path | None:
-    return Path(config.settings_dir, FILE) if config.settings_dir else None
-
-
 def remembered() -> set[str]:
-    """The digests that were agreed to earlier."""
-    path = _file()
+    """The digests that were agreed to earlier. A file that another user can have written counts for nothing."""
+    if config.settings_dir is None:
+        return set()
     try:
-        return set(path.read_text("ascii").split()) if path else set()
+        return set(read_private(config.settings_dir, FILE, _MAX_BYTES).decode("ascii").split())
+    except UntrustedError as why:
+        warnings.warn(f"remembered consent is not used: {why}", RuntimeWarning, stacklevel=2)
+        return set()
     except (OSError, UnicodeDecodeError):
         return set()
 
 
 def remember(codes: list[Code]) -> str:
     """Keep the consent to these texts; returns the file it is kept in. Raises OSError."""
-    path = _file()
-    if path is None:
+    if config.settings_dir is None:
         raise OSError("there is no settings directory (see wp.config.settings_dir)")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(config.settings_dir)
     lines = sorted(remembered() | {code.digest for code in codes})
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{FILE}.")
-    try:
-        with os.fdopen(handle, "w", encoding="ascii") as out:
-            out.write("\n".join(lines) + "\n")
-        os.replace(temporary, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(temporary)
-    return str(path)
+    path = os.path.join(config.settings_dir, FILE)
+    write(path, ("\n".join(lines) + "\n").encode("ascii"))
+    return path
 
 
 def missing(codes: list[Code]) -> list[Code]:

@@ -24,7 +24,6 @@ _PR_SET_PDEATHSIG = 1
 class Ending:
     """How the child ended: its exit `code`, or the `signal` that ended it; `interrupted` if the parent was asked to."""
 
-    process: int
     code: int
     signal: int
     interrupted: bool
@@ -41,8 +40,8 @@ def run(task: Callable[[], int]) -> Ending:
     status = os.waitpid(child, 0)[1]
     signal.setitimer(signal.ITIMER_REAL, 0)
     if os.WIFSIGNALED(status):
-        return Ending(child, 0, os.WTERMSIG(status), bool(stopped))
-    return Ending(child, os.WEXITSTATUS(status), 0, bool(stopped))
+        return Ending(0, os.WTERMSIG(status), bool(stopped))
+    return Ending(os.WEXITSTATUS(status), 0, bool(stopped))
 
 
 def _in_child(task: Callable[[], int]) -> int:

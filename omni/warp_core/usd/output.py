@@ -1,6 +1,7 @@
 """The layer a play writes: time samples over the scene, in a new file that appears whole or not at all.
 
-The samples go into a temporary file beside the target; `commit` renames it. The new layer has the scene as its sublayer
+The samples go into a file in a private folder beside the target (`files.Unfinished`), with the temporary files that USD
+makes there; `commit` renames it. The new layer has the scene as its sublayer
 and repeats the scene's stage metadata, which USD only reads from the root layer.
 """
 
@@ -8,15 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from pxr import Sdf, Tf, Usd
 
+from ..files import Unfinished
 from .stage import layer_file, reason
-from .temporary import unfinished
 
 FORMATS = (".usdc", ".usda", ".usd")
-FLUSH_BYTES = 256 << 20  # samples are moved from memory to the temporary file whenever this much has gathered
+FLUSH_BYTES = 256 << 20  # samples are moved from memory to the unfinished file whenever this much has gathered
 _NOT_COPIED = {"subLayers", "subLayerOffsets", "primChildren", "owner", "sessionOwner", "startTimeCode", "endTimeCode"}
 
 
@@ -41,15 +43,25 @@ def check_target(path: str, stage: Usd.Stage) -> None:
         raise OutputError(f"{path}: the folder {folder} cannot be written to")
 
 
+@contextlib.contextmanager
+def _refusals(path: str) -> Iterator[None]:
+    """What USD and the system raise, as OutputError."""
+    try:
+        yield
+    except (Tf.ErrorException, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else reason(error)
+        raise OutputError(f"{path}: cannot be written: {why}") from None
+
+
 class OutputLayer:
     """Time samples in the making. A context manager: leaving it without `commit` leaves nothing behind."""
 
     _layer: Sdf.Layer
+    _unfinished: Unfinished
 
     def __init__(self, path: str, stage: Usd.Stage, start: int, end: int, fps: float):
         check_target(path, stage)
         self.path = os.path.abspath(path)
-        self._temporary = unfinished(path)
         self.samples = 0
         self._pending = 0
         self._attributes: set[Sdf.Path] = set()
@@ -69,18 +81,15 @@ class OutputLayer:
         self._layer.timeCodesPerSecond = self._layer.framesPerSecond = self._fps
 
     def __enter__(self) -> OutputLayer:
-        try:
-            self._layer = Sdf.Layer.CreateNew(self._temporary)
+        with _refusals(self.path), contextlib.ExitStack() as undo:
+            self._unfinished = undo.enter_context(Unfinished(self.path))
+            self._layer = Sdf.Layer.CreateNew(self._unfinished.path)
             self._describe()
-        except Tf.ErrorException as error:
-            raise OutputError(f"{self.path}: cannot be written: {reason(error)}") from None
-        except BaseException:  # Ctrl-C above all
-            self.discard()
-            raise
+            undo.pop_all()
         return self
 
     def __exit__(self, *details: object) -> None:
-        self.discard()
+        self._unfinished.discard()
 
     def set(self, prim: str, name: str, type_name: str, value: Any, time: float, size: int = 64) -> None:
         """Store one time sample; `size` is about its bytes. Raises OutputError when the disk does not take it."""
@@ -97,22 +106,13 @@ class OutputLayer:
 
     def _save(self) -> None:
         self._pending = 0
-        try:
+        with _refusals(self.path):
             saved = self._layer.Save()
-        except Tf.ErrorException as error:
-            raise OutputError(f"{self.path}: cannot be written: {reason(error)}") from None
         if not saved:
             raise OutputError(f"{self.path}: cannot be written")
 
     def commit(self) -> None:
         """Put the result in its place. Raises OutputError."""
         self._save()
-        try:
-            os.replace(self._temporary, self.path)
-        except OSError as error:
-            raise OutputError(f"{self.path}: cannot be written: {error.strerror}") from None
-
-    def discard(self) -> None:
-        """Remove what is unfinished; nothing happens after `commit`."""
-        with contextlib.suppress(OSError):
-            os.remove(self._temporary)
+        with _refusals(self.path):
+            self._unfinished.commit()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from dataclasses import dataclass
 
@@ -10,11 +9,11 @@ import numpy as np
 from PIL import Image
 from pxr import Usd
 
+from ..files import Unfinished
 from .camera import fitted, stage_view, up_axis
 from .gather import Drawable, Gatherer
 from .render import Renderer
 from .stage import StageError, open_stage
-from .temporary import unfinished
 
 STILLS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 MOVIES = (".gif", ".webp")
@@ -92,20 +91,16 @@ class _Artist:
 
 
 def _save(path: str, extension: str, pictures: list[np.ndarray], rate: float) -> None:
-    temporary = unfinished(path)
     images = [Image.fromarray(p) for p in pictures]
-    try:
+    with Unfinished(path) as unfinished:
         if len(images) == 1 and not rate:
-            images[0].save(temporary)
+            images[0].save(unfinished.path)
         else:
             if extension == ".gif":
                 images = _with_one_palette(images)
             duration = max(20, round(1000 / rate / 10) * 10)  # GIF counts hundredths of a second
-            images[0].save(temporary, save_all=True, append_images=images[1:], duration=duration, loop=0)
-        os.replace(temporary, path)
-    finally:
-        with contextlib.suppress(OSError):
-            os.remove(temporary)
+            images[0].save(unfinished.path, save_all=True, append_images=images[1:], duration=duration, loop=0)
+        unfinished.commit()
 
 
 def _with_one_palette(images: list[Image.Image]) -> list[Image.Image]:
