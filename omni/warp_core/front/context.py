@@ -122,7 +122,11 @@ class Context:
         self.returns: list[Returned] = []
         self.expected: tuple[Type, ...] | None = None
         self.memory: dict[str, Value] = {}  # of locals that are local arrays
-        self._result_memory: dict[tuple[int, FixedArray], Value] = {}
+        self.result_memories: dict[tuple[int, FixedArray], Value] = {}
+        self.rolled: set[ast.For] = set()  # constant loops that run, as their copies would cost too much
+        self.unrolled: set[ast.For] = set()  # of those, the ones whose bodies cannot do without a constant index
+        self.copies = 0  # made of bodies of loops so far
+        self.multiplicity = 1  # of the code being lowered, from loops that are unrolled whatever they cost
         self.liveness: Liveness
         self._file = source.filename
 
@@ -429,10 +433,10 @@ class Context:
 
     def result_memory(self, number: int, t: FixedArray) -> Value:
         """The parameter that takes the `number`-th local array among the results."""
-        if (number, t) not in self._result_memory:
-            param = self._result_memory[number, t] = Value(t, name=f"result{number}")
+        if (number, t) not in self.result_memories:
+            param = self.result_memories[number, t] = Value(t, name=f"result{number}")
             self.function.params.append(param)
-        return self._result_memory[number, t]
+        return self.result_memories[number, t]
 
 
 def _other_name(t: Type) -> str:

@@ -1,13 +1,13 @@
 """Branches and loops: if, for, while, break, continue, return.
 
 Loops carry the locals that they assign and that are wanted at their head or after them. `break` and `continue` are
-exits whose operands are filled in when the loop is complete. Loops over a few compile-time items are unrolled.
+exits whose operands are filled in when the loop is complete. `unrolling` decides which loops are unrolled.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..ir.nodes import Value
@@ -19,10 +19,8 @@ from .joins import Join, conditional, terminate
 from .liveness import base_name
 from .local_arrays import returned
 from .statements import assign
+from .unrolling import TRIPS, accepted, copies, repeated, unrolled_on_trial
 from .values import POISON, Poison, Static, Unset, flatten, shape_types, unflatten
-
-UNROLL_TRIPS = 16
-UNROLL_NODES = 2000  # syntax nodes after unrolling
 
 
 @lowers(ast.If)
@@ -98,15 +96,25 @@ def _for(cx: Context, node: ast.For) -> None:
     if source is None:
         _check_only(cx, node)
     elif isinstance(source, Items):
-        _unrolled(cx, node, source.items)
+        with repeated(cx, len(source.items)):
+            _unrolled(cx, node, source.items)
     else:
         trips = source.trips()
-        if trips is not None and _worth_unrolling(cx, node, trips):
-            _unrolled(cx, node, source.constants(cx, trips))
-        elif trips == 0:
+        if trips == 0:
             cx.statements(node.orelse)
-        else:
+        elif trips is None or not _worth_unrolling(cx, node, trips):
             _run_time(cx, node, source, trips is not None)
+        else:
+            _few(cx, node, source, trips)
+
+
+def _few(cx: Context, node: ast.For, span: Span, trips: int) -> None:
+    """A loop of few iterations: unrolled if the budget allows it, or if the body needs constant indices."""
+    if unrolled_on_trial(cx, node, lambda: _unrolled(cx, node, copies(cx, span.constants(cx, trips), trips))):
+        return
+    if not accepted(cx, node, lambda: _run_time(cx, node, span, True)):
+        with repeated(cx, trips):
+            _unrolled(cx, node, span.constants(cx, trips))
 
 
 def _check_only(cx: Context, node: ast.For) -> None:
@@ -127,22 +135,10 @@ def _check_only(cx: Context, node: ast.For) -> None:
 
 
 def _worth_unrolling(cx: Context, node: ast.For, trips: int) -> bool:
-    if trips > UNROLL_TRIPS:
-        return False
-    if _leaves(node.body, ast.Break) or _leaves(node.body, ast.Continue):
+    if trips > TRIPS or _leaves(node.body, ast.Break) or _leaves(node.body, ast.Continue):
         return False
     index = cx.liveness.writes([node.target])
-    if trips > 1 and not any(index & cx.liveness.reads(s) for s in node.body):
-        return False
-    return trips * _size(node) <= UNROLL_NODES
-
-
-def _size(node: ast.AST) -> int:
-    """Syntax nodes, with small constant inner loops counted as often as they run."""
-    total = 0
-    for child in ast.iter_child_nodes(node):
-        total += 1 + _size(child)
-    return total
+    return trips <= 1 or any(index & cx.liveness.reads(s) for s in node.body)
 
 
 def _leaves(body: Sequence[ast.stmt], kind: type) -> bool:
@@ -188,7 +184,7 @@ class _Block:
             joined.bind(results)
 
 
-def _unrolled(cx: Context, node: ast.For, items: Sequence[Any]) -> None:
+def _unrolled(cx: Context, node: ast.For, items: Iterable[Any]) -> None:
     names = cx.liveness.writes([node.target])
     inside = cx.liveness.wanted(node) | cx.liveness.at_head(node)
     outer = _Block(cx, node, cx.liveness.wanted(node)) if _leaves(node.body, ast.Break) else None

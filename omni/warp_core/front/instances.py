@@ -81,6 +81,17 @@ class Session:
                 return
         self.diagnostics.append(diagnostic)
 
+    def save(self) -> Callable[[], None]:
+        """Return a function that forgets the reports, warnings and refused instances from here on."""
+        diagnostics, warnings = list(self.diagnostics), dict(self.warnings)
+        memory, known = self.memory, {*self._instances}
+
+        def restore() -> None:
+            self.diagnostics[:], self.warnings, self.memory = diagnostics, dict(warnings), memory
+            self._instances = {k: x for k, x in self._instances.items() if x is not None or k in known}
+
+        return restore
+
     def has_builtin(self, name: str) -> bool:
         """Whether the library has this function."""
         return is_builtin(name)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,10 +48,11 @@ class Span:
             return len(range(self.low.const, self.high.const, self.step.const)) if self.step.const else 0
         return None
 
-    def constants(self, cx: Context, trips: int) -> list[Front]:
-        """The items of a span of known length."""
+    def constants(self, cx: Context, trips: int) -> Iterator[Front]:
+        """Yield the items of a span of known length. Elements of arrays are read when they are asked for."""
         first, step, t = self.low.const, self.step.const, self.low.type
-        return [self.item(cx, cx.b.const(first + i * step, t)) for i in range(trips)]
+        for i in range(trips):
+            yield self.item(cx, cx.b.const(first + i * step, t))
 
     def item(self, cx: Context, index: Value) -> Front:
         """The item at an index."""

@@ -13,7 +13,7 @@ Front end and passes create operations only here. Regions are built by nesting: 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..lang import semantics
@@ -65,6 +65,19 @@ class Builder:
     def pop(self) -> Region:
         """Close the innermost region and return it."""
         return self._open.pop()[0]
+
+    def save(self) -> Callable[[], None]:
+        """Return a function that takes back everything appended from here on."""
+        kept, loc = list(self._open), self.loc
+        region, seen = kept[-1]
+        ops, outermost, known = list(region.ops), list(self.outermost.ops), dict(seen)
+
+        def restore() -> None:
+            self._open, self.loc = [*kept[:-1], (region, known)], loc
+            self.outermost.ops[:] = outermost  # memory is made at the top of the function
+            region.ops[:] = ops
+
+        return restore
 
     # -- operations ---------------------------------------------------------------------------------------------
 

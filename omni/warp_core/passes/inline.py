@@ -12,11 +12,10 @@ own place, inlined at the place of the call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from weakref import WeakKeyDictionary
 
 from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Loc, Operation, Region, Value
-from ..ir.ops import BLOCK_OPS
+from ..ir.size import inlined_size, is_spliced
 
 GROWTH = 10_000
 TINY = 8
@@ -32,40 +31,6 @@ def inline(
 def inline_calls(function: Function, chosen: Callable[[Function], bool]) -> Function:
     """`function` with all calls of the functions that are chosen replaced, whatever their size."""
     return _ChosenInliner(chosen).rewrite(function)
-
-
-_sizes: WeakKeyDictionary[Function, dict[int, int]] = WeakKeyDictionary()
-
-
-def inlined_size(function: Function, limit: int) -> int:
-    """Operations of `function`, without constants, when all small calls in it are replaced."""
-    known = _sizes.setdefault(function, {})
-    if limit not in known:
-        size = 0
-        for op in function.body.walk():
-            if op.code == "call":
-                size += inlined_size(op.attr, limit) if is_spliced(op.attr, limit) else 1
-            elif op.code != "const":
-                size += 1
-        known[limit] = size
-    return known[limit]
-
-
-def is_spliced(callee: Function, limit: int) -> bool:
-    """Whether calls of `callee` are replaced by its body."""
-    return _asks_thread(callee) or (not callee.is_cold and inlined_size(callee, limit) < limit)
-
-
-_OF_THREADS = BLOCK_OPS | {"tid", "stash"}
-_asking: WeakKeyDictionary[Function, bool] = WeakKeyDictionary()
-
-
-def _asks_thread(function: Function) -> bool:
-    """Whether a function, or one that it calls, asks for the thread's index, its stash, or works with its block."""
-    if function not in _asking:
-        ops = list(function.body.walk())
-        _asking[function] = any(op.code in _OF_THREADS or (op.code == "call" and _asks_thread(op.attr)) for op in ops)
-    return _asking[function]
 
 
 class _Inliner(Rewriter):

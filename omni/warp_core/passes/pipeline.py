@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from ..ir.blocks import has_any
 from ..ir.nodes import Function
+from ..ir.size import INLINE_LIMIT
 from .blocks import check_blocks
 from .bounds import drop_from_end
 from .checks import drop_asserts, insert_checks
@@ -34,7 +35,7 @@ class PassOptions:
 
     debug: bool = False
     contract: bool = True
-    inline_limit: int = 80
+    inline_limit: int = INLINE_LIMIT
     calls: frozenset[str] = frozenset()
     private: str = "all"
 

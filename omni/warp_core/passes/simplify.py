@@ -34,6 +34,10 @@ def simplify(function: Function) -> Function:
 
 
 class _Simplifier(Rewriter):
+    def __init__(self) -> None:
+        super().__init__()
+        self._copies = 1  # that unrolled loops make of the code being visited
+
     def visit_if(self, op: Operation) -> None:
         cond = self.values[op.args[0]]
         if cond.is_const:
@@ -83,17 +87,19 @@ class _Simplifier(Rewriter):
 
     def visit_for(self, op: Operation) -> None:
         low, high, step, *carried = self.args(op)
-        trips = iterations(op, low, high, step)
+        trips = iterations(op, low, high, step, self._copies)
         if trips is None:
             region = self.breakable(op)
             close(region, "continue")
             self._emit(op, (region,))
             return
         self._targets.append(-1)  # nothing names an unrolled loop
+        self._copies *= len(trips) or 1
         given: list[Value] | None = carried
         for i in trips:
             if given is not None:
                 given = self.splice(op.regions[0], [self.b.const(i, low.type), *given])
+        self._copies //= len(trips) or 1
         self._targets.pop()
         if given is not None:
             self.define(op, given)

@@ -1,0 +1,68 @@
+"""How much code functions become: which calls are replaced by bodies, and the cost of the code that results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from weakref import WeakKeyDictionary
+
+from ..lang.types import Packed
+from .nodes import Function, Operation
+from .ops import BLOCK_OPS
+
+INLINE_LIMIT = 80  # callees of at least so many operations stay calls
+ATOMIC_COST = 8  # lanes may meet at one element, which takes a loop or a reduction
+
+_sizes: WeakKeyDictionary[Function, dict[int, int]] = WeakKeyDictionary()
+
+
+def inlined_size(function: Function, limit: int) -> int:
+    """Return the number of operations of `function`, without constants, when all small calls in it are replaced."""
+    known = _sizes.setdefault(function, {})
+    if limit not in known:
+        size = 0
+        for op in function.body.walk():
+            if op.code == "call":
+                size += inlined_size(op.attr, limit) if is_spliced(op.attr, limit) else 1
+            elif op.code != "const":
+                size += 1
+        known[limit] = size
+    return known[limit]
+
+
+def is_spliced(callee: Function, limit: int) -> bool:
+    """True if calls of `callee` are replaced by its body."""
+    return _asks_thread(callee) or (not callee.is_cold and inlined_size(callee, limit) < limit)
+
+
+_OF_THREADS = BLOCK_OPS | {"tid", "stash"}
+_asking: WeakKeyDictionary[Function, bool] = WeakKeyDictionary()
+
+
+def _asks_thread(function: Function) -> bool:
+    """True if a function, or one that it calls, asks for the thread's index, its stash, or works with its block."""
+    if function not in _asking:
+        ops = list(function.body.walk())
+        _asking[function] = any(op.code in _OF_THREADS or (op.code == "call" and _asks_thread(op.attr)) for op in ops)
+    return _asking[function]
+
+
+_costs: WeakKeyDictionary[Function, int] = WeakKeyDictionary()
+
+
+def cost(ops: Sequence[Operation]) -> int:
+    """Return how many scalar operations `ops` become once small calls are replaced by their bodies."""
+    inside = chain.from_iterable(region.walk() for op in ops for region in op.regions)
+    return sum(map(_cost, chain(ops, inside)))
+
+
+def _cost(op: Operation) -> int:
+    if op.code == "const":
+        return 0
+    if op.code == "call" and is_spliced(op.attr, INLINE_LIMIT):
+        if op.attr not in _costs:
+            _costs[op.attr] = sum(map(_cost, op.attr.body.walk()))
+        return _costs[op.attr]
+    if op.code == "atomic":
+        return ATOMIC_COST
+    return max((v.type.count for v in op.results if isinstance(v.type, Packed)), default=1)
