@@ -23,4 +23,5 @@ NB_MODULE(_native, m) {
     wc::bind_numbers(m);
     wc::bind_values(m);
     wc::bind_dispatchers(m);
+    wc::bind_threads(m);
 }

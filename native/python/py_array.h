@@ -31,5 +31,6 @@ void bind_launch(nb::module_& m);
 void bind_graphs(nb::module_& m);
 void bind_cuda(nb::module_& m);
 void bind_dlpack(nb::module_& m);
+void bind_threads(nb::module_& m);
 
 }  // namespace wc

@@ -586,3 +586,12 @@ def set_fast_launch(enabled: bool) -> None:
 
 def set_default_device(device_id: int) -> None:
     """The device of launches that name none."""
+
+def count_work(change: int) -> None:
+    """Add to the number of threads that may be in C code of other libraries when the process ends."""
+
+def end_without_destructors() -> None:
+    """Let the process end without destructors of libraries if `count_work` says that threads are still at work then."""
+
+def raise_in_thread(ident: int, exception: type[BaseException]) -> None:
+    """Raise an exception in a thread of Python, the next time that it runs Python code."""

@@ -23,8 +23,9 @@ from glob import glob
 
 import llvmlite.binding as llvm
 
+from ..lang.stack import interruptible
 from .target import Target
-from .toolchain import ToolchainError, check_intrinsics, lock, optimize
+from .toolchain import ToolchainError, check_intrinsics, optimize
 
 LIBDEVICE_HELP = "install the wheel nvidia-nvvm (`pip install nvidia-nvvm`), or set CUDA_HOME to a CUDA toolkit"
 MOST_ARGUMENT_BYTES = 32_764 - 80 - 16
@@ -64,21 +65,24 @@ def ptx(text: str, target: Target, argument_bytes: int = 0, needs: Iterable[str]
     """
     check_intrinsics(text, INTRINSICS)
     features = "+ptx81" if argument_bytes > _OLD_ARGUMENT_BYTES and int(target.cpu[3:]) <= 90 else ""
-    with lock:
-        machine = _machine(target, features)
-        try:
-            module = llvm.parse_assembly(text)
-            module.verify()
-        except RuntimeError as error:
-            raise ToolchainError(str(error)) from None
-        module.triple, module.data_layout = target.triple, str(machine.target_data)
-        for name in needs:
-            library = llvm.parse_bitcode(_library_function(name))
-            library.triple, library.data_layout = target.triple, str(machine.target_data)
-            module.link_in(library)
-            module.get_function(f"__nv_{name}").linkage = "internal"
-        optimize(module, machine)
-        return machine.emit_assembly(module)
+    return interruptible(lambda: _assembly(text, target, features, needs))
+
+
+def _assembly(text: str, target: Target, features: str, needs: Iterable[str]) -> str:
+    machine = _machine(target, features)
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise ToolchainError(str(error)) from None
+    module.triple, module.data_layout = target.triple, str(machine.target_data)
+    for name in needs:
+        library = llvm.parse_bitcode(_library_function(name))
+        library.triple, library.data_layout = target.triple, str(machine.target_data)
+        module.link_in(library)
+        module.get_function(f"__nv_{name}").linkage = "internal"
+    optimize(module, machine)
+    return machine.emit_assembly(module)
 
 
 # -- NVIDIA's files --------------------------------------------------------------------------------------------------
@@ -127,10 +131,13 @@ def _library_function(name: str) -> bytes:
     for f in module.functions:
         if not f.is_declaration and f.name != f"__nv_{name}":
             f.linkage = "internal"
-    builder = llvm.create_pass_builder(_machine_of_library(), llvm.create_pipeline_tuning_options(speed_level=1))
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.run(module, builder)
+    with (
+        llvm.create_pipeline_tuning_options(speed_level=1) as tuning,
+        llvm.create_pass_builder(_machine_of_library(), tuning) as builder,
+        llvm.create_new_module_pass_manager() as passes,
+    ):
+        passes.add_global_dead_code_eliminate_pass()
+        passes.run(module, builder)
     return module.as_bitcode()
 
 

@@ -4,15 +4,17 @@ The pass list is short on purpose. The emitter writes code that is already wide 
 unrollers and peephole rules have nothing to add; what is left is promoting stack slots, merging blocks, and dropping
 what is unused (measured: the whole O3 pipeline costs twice the time for the same speed; InstCombine made no kernel
 faster, and took ten times as long as all the rest on a chain of a hundred `elif`).
+
+LLVM runs in a thread of its own, which Ctrl-C leaves alone: only text goes in, and only bytes come out.
 """
 
 from __future__ import annotations
 
-import threading
 from functools import lru_cache
 
 import llvmlite.binding as llvm
 
+from ..lang.stack import interruptible
 from .target import Target
 
 LLVM_VERSION = ".".join(map(str, llvm.llvm_version_info))
@@ -20,7 +22,6 @@ LLVM_VERSION = ".".join(map(str, llvm.llvm_version_info))
 # Only intrinsics with these names may be emitted: LLVM ends the process on one it cannot select.
 _NAMES = "abs ceil ctlz ctpop fabs floor fma fptosi fptoui masked rint sqrt trunc vector"
 INTRINSICS = frozenset(_NAMES.split())
-lock = threading.Lock()  # held around every use of LLVM
 
 
 class ToolchainError(RuntimeError):
@@ -45,13 +46,17 @@ def check_intrinsics(text: str, allowed: frozenset[str] = INTRINSICS) -> None:
 
 
 def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-    builder = llvm.create_pass_builder(machine, tuning)
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_sroa_pass()
-    passes.add_simplify_cfg_pass()
-    passes.add_aggressive_dce_pass()
-    passes.run(module, builder)
+    # What is made here refers to itself, and is closed at once: the collector of cycles would close it in any thread,
+    # which would have to wait for the one that LLVM runs in.
+    with (
+        llvm.create_pipeline_tuning_options(speed_level=2) as tuning,
+        llvm.create_pass_builder(machine, tuning) as builder,
+        llvm.create_new_module_pass_manager() as passes,
+    ):
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_aggressive_dce_pass()
+        passes.run(module, builder)
 
 
 def object_code(text: str, target: Target) -> bytes:
@@ -59,26 +64,33 @@ def object_code(text: str, target: Target) -> bytes:
 
     Raises ToolchainError when the text is not valid LLVM assembly.
     """
-    module, machine = _prepare(text, target)
-    return machine.emit_object(module)
+
+    def emit() -> bytes:
+        module, machine = _prepare(text, target)
+        return machine.emit_object(module)
+
+    return interruptible(emit)
 
 
 def assembly(text: str, target: Target) -> str:
     """The target's assembly for the same module: for people who want to look."""
-    module, machine = _prepare(text, target)
-    return machine.emit_assembly(module)
+
+    def emit() -> str:
+        module, machine = _prepare(text, target)
+        return machine.emit_assembly(module)
+
+    return interruptible(emit)
 
 
 def _prepare(text: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     check_intrinsics(text)
-    with lock:
-        machine = _machine(target)
-        try:
-            module = llvm.parse_assembly(text)
-            module.verify()
-        except RuntimeError as error:
-            raise ToolchainError(str(error)) from None
-        module.triple = target.triple
-        module.data_layout = str(machine.target_data)
-        optimize(module, machine)
-        return module, machine
+    machine = _machine(target)
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise ToolchainError(str(error)) from None
+    module.triple = target.triple
+    module.data_layout = str(machine.target_data)
+    optimize(module, machine)
+    return module, machine

@@ -1,22 +1,32 @@
-"""Room for deep recursion. The compiler walks expressions and statements recursively; long sums and `elif` chains nest
-deeper than Python's usual limit allows.
+"""Threads with large stacks: room for deep recursion, and for work in C that Ctrl-C must not wait for.
+
+The compiler walks expressions and statements recursively; long sums and `elif` chains nest deeper than Python's usual
+limit allows. LLVM runs in C for as long as it takes; signals are handled between two lines of Python only.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
+from .. import _native
 from .errors import CompileError, Diagnostic
 
 R = TypeVar("R")
 FRAMES = 25_000
 BYTES = 256 << 20  # of address space; only what is used becomes memory
 ENOUGH = 1 << 20  # for all that does not recurse deeply, LLVM included
+POLL = 0.05  # seconds until a waiting thread handles signals, and exceptions that others have sent it
 
-_lock = threading.Lock()  # the stack size and the recursion limit belong to the process
+_starting = threading.Lock()  # the stack size belongs to the process
+_deep = threading.Lock()  # so does the recursion limit
+_thread = threading.local()  # `is_deep` in threads that have room already
+_turn = threading.Lock()  # held while an interruptible action runs
+# A child of fork lacks the thread of the action, whose locks would be taken for ever.
+os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release)
 
 
 def roomy(action: Callable[[], R], subject: str) -> R:
@@ -26,37 +36,110 @@ def roomy(action: Callable[[], R], subject: str) -> R:
     Raises:
         CompileError: that was not enough either.
     """
+    if getattr(_thread, "is_deep", False):
+        return action()
     try:
-        outcome = _in_large_thread(action) if 0 < threading.stack_size() < ENOUGH else action()
+        if not 0 < threading.stack_size() < ENOUGH:
+            return action()
     except RecursionError:
-        outcome = _in_large_thread(action)
-    if isinstance(outcome, (RecursionError, MemoryError)):
-        raise CompileError(subject, [Diagnostic("too-large", "the source is nested too deeply")])
-    if isinstance(outcome, BaseException):
-        raise outcome
-    return outcome
+        pass
+    try:
+        return _deeply(action)
+    except (RecursionError, MemoryError):
+        raise CompileError(subject, [Diagnostic("too-large", "the source is nested too deeply")]) from None
 
 
-def _in_large_thread(action: Callable[[], Any]) -> Any:
-    """What `action` returns, or the exception it raises."""
-    outcome: list[Any] = []
-
-    def run() -> None:
-        try:
-            outcome.append(action())
-        except BaseException as e:
-            outcome.append(e)
-
-    with _lock:
-        limit, size = sys.getrecursionlimit(), threading.stack_size(BYTES)
+def _deeply(action: Callable[[], R]) -> R:
+    with _deep:
+        limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, FRAMES))
         try:
-            thread = threading.Thread(target=run, name="omni-warp-core-compiler")
-            thread.start()
-            thread.join()
-        except RuntimeError:  # no memory for the stack
-            return MemoryError()
+            work = Work(action)
+            try:
+                work.start()
+                return work.result()
+            except BaseException:
+                work.cancel()
+                raise
         finally:
-            threading.stack_size(size)
             sys.setrecursionlimit(limit)
-    return outcome[0]
+
+
+def interruptible(action: Callable[[], R]) -> R:
+    """Return what `action` returns. It runs in another thread, one action at a time, so that Ctrl-C ends the wait for C
+    code that takes long.
+
+    The action then goes on to its end, and what it returns is dropped: it must not change anything that others use.
+    """
+    work = Work(action, _turn)
+    try:
+        try:
+            work.start()
+        except MemoryError:
+            with _turn:
+                return action()
+        return work.result()
+    except BaseException:
+        work.abandon()
+        raise
+
+
+class Work(Generic[R]):
+    """An action that a thread with a large stack does."""
+
+    def __init__(self, action: Callable[[], R], lock: threading.Lock | None = None):
+        self._action = action
+        self._lock = lock or threading.Lock()
+        self._is_abandoned = False
+        self._outcome: R | None = None
+        self._error: BaseException | None = None
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="omni-warp-core-compiler", daemon=True)
+
+    def start(self) -> None:
+        """Begin.
+
+        Raises:
+            MemoryError: there is no memory for the stack.
+        """
+        with _starting:
+            size = threading.stack_size(BYTES)
+            try:
+                self._thread.start()
+            except RuntimeError:
+                raise MemoryError from None
+            finally:
+                threading.stack_size(size)
+
+    def _run(self) -> None:
+        _native.count_work(1)
+        _thread.is_deep = True
+        try:
+            with self._lock:
+                if not self._is_abandoned:
+                    self._outcome = self._action()
+        except BaseException as error:
+            self._error = error
+        finally:
+            _native.count_work(-1)
+            self._done.set()
+
+    def result(self) -> Any:
+        """Wait, and return what the action returns or raise what it raises."""
+        while not self._done.wait(POLL):
+            pass
+        if self._error is not None:
+            raise self._error
+        return self._outcome
+
+    def cancel(self) -> None:
+        """End an action that is Python code, and wait until it has ended."""
+        self._is_abandoned = True
+        if self._thread.ident is not None and not self._done.is_set():
+            _native.raise_in_thread(self._thread.ident, KeyboardInterrupt)
+            self._thread.join()
+
+    def abandon(self) -> None:
+        """Let the action go on alone, or not begin. If it still runs when the process ends, it is not waited for."""
+        self._is_abandoned = True
+        _native.end_without_destructors()
