@@ -1,10 +1,94 @@
 """arguments: Wrong number or kind of arguments of a constructor or intrinsic."""
 
+import builtins
+import contextlib
+
 import pytest
 
-from tests.errors.report import accepted, refused
+import omni.warp_core as wp
+from omni.warp_core.front.lower import lower_kernel
+from tests.errors.report import accepted, kernel_of, refused
 
 CASES = {
+    "reversed_nothing": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    for y in reversed():
+        x[0] = 1.0
+""",
+        "reversed()",
+        ["`reversed` takes one thing to iterate, 0 given"],
+    ),
+    "reversed_two": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    for y in reversed(x, x):
+        x[0] = 1.0
+""",
+        "reversed(x, x)",
+        ["one thing to iterate, 2 given"],
+    ),
+    "map_nothing": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    y = map()
+""",
+        "map()",
+        ["`map` takes a function and one or more things to iterate, 0 given"],
+    ),
+    "map_function_alone": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    for y in map(wp.sin):
+        x[0] = 1.0
+""",
+        "map(wp.sin)",
+        ["one or more things to iterate, 1 given"],
+    ),
+    "zip_nothing": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    for y in zip():
+        x[0] = 1.0
+""",
+        "zip()",
+        ["`zip` takes one or more things to iterate, 0 given"],
+    ),
+    "enumerate_nothing": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    for y in enumerate():
+        x[0] = 1.0
+""",
+        "enumerate()",
+        ["something to iterate, and a start, 0 given"],
+    ),
+    "enumerate_keyword": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    for y in enumerate(x, first=1):
+        x[0] = 1.0
+""",
+        "enumerate(x, first=1)",
+        ["something to iterate, and a start, 2 given"],
+    ),
+    "range_nothing": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    for y in range():
+        x[0] = 1.0
+""",
+        "range()",
+        ["`range` takes 1 to 3 arguments, 0 given"],
+    ),
     "local_array_extent": (
         """\
 @wp.kernel
@@ -165,3 +249,14 @@ def test_refused(case):
 
 def test_repaired():
     accepted(REPAIRED)
+
+
+NAMES = sorted(name for name, x in vars(builtins).items() if callable(x) and name[0].islower())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("statement", ["y = {}()", "for y in {}():\n        x[0] = 1.0"], ids=["value", "loop"])
+def test_builtins_of_python_without_arguments(name, statement):
+    kernel = kernel_of("@wp.kernel\ndef k(x: wp.array(dtype=float), n: int):\n    " + statement.format(name) + "\n")
+    with contextlib.suppress(wp.CompileError):  # an InternalError is none
+        lower_kernel(kernel)

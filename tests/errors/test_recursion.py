@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.errors.report import accepted, refused
+import omni.warp_core as wp
+from tests.errors.report import accepted, kernel_of, refused
 
 CASES = {
     "ever_new_types": (
@@ -57,6 +58,24 @@ def k(x: wp.array(dtype=float), n: int):
     ),
 }
 
+CHAIN = """\
+@wp.func
+def f0(a: float):
+    return a + 1.0
+
+{functions}
+@wp.kernel
+def k(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    x[i] = f{last}(x[i])
+"""
+
+
+def chain(length):
+    functions = (f"@wp.func\ndef f{i}(a: float):\n    return f{i - 1}(a) + 1.0\n\n" for i in range(1, length))
+    return CHAIN.format(functions="".join(functions), last=length - 1)
+
+
 REPAIRED = """\
 @wp.func
 def f(a: int):
@@ -77,3 +96,18 @@ def test_refused(case):
 
 def test_repaired():
     accepted(REPAIRED)
+
+
+@pytest.mark.parametrize("length", [100, 400, 700])
+def test_a_long_chain(length):
+    kernel = kernel_of(chain(length))
+    with pytest.raises(wp.CompileError) as found:
+        wp.launch(kernel, 1, [wp.zeros(1, dtype=float), 1])
+    (told,) = found.value.diagnostics
+    assert told.code == "recursion" and "nested more than 64 deep" in told.message and told.help
+
+
+def test_a_chain_that_is_short_enough():
+    x = wp.zeros(1, dtype=float)
+    wp.launch(kernel_of(chain(60)), 1, [x, 1])
+    assert x.list() == [60.0]

@@ -22,6 +22,7 @@ from ..lang.hashes import blake2b
 from ..lang.kernel import Definition, Function
 from ..lang.prim import Prim
 from ..lang.registry import BLOCK_BUILTINS, Builtin, Intrinsic
+from ..lang.stack import roomy
 from ..lang.types import Type
 from ..lang.values import to_leaves
 
@@ -42,17 +43,15 @@ def digest(kernel: Definition, positions: bool = False) -> str:
 
     Raises:
         TypeError: a parameter has no type, or one that kernels do not know.
+        CompileError: functions call each other too deeply.
     """
-    writer = _Writer(positions)
-    writer.definition(kernel)
+    writer = _written(kernel, positions)
     return blake2b("\0".join(writer.parts).encode(), digest_size=20).hexdigest()
 
 
 def meaning(kernel: Definition) -> list[str]:
     """All that `digest` hashes, to compare with what it is later: see `changed_names`."""
-    writer = _Writer(functions=True)
-    writer.definition(kernel)
-    return writer.parts
+    return _written(kernel, functions=True).parts
 
 
 def changed_names(kernel: Definition, before: list[str], after: list[str]) -> list[str]:
@@ -74,9 +73,7 @@ def changed_names(kernel: Definition, before: list[str], after: list[str]) -> li
 
 def definitions(kernel: Definition) -> list[Definition]:
     """The kernel (or function) and all functions that it may call, in an order that equal kernels share."""
-    writer = _Writer()
-    writer.definition(kernel)
-    return writer.definitions
+    return _written(kernel).definitions
 
 
 def works_in_blocks(kernel: Definition) -> bool:
@@ -86,8 +83,7 @@ def works_in_blocks(kernel: Definition) -> bool:
 
 def mentions(kernel: Definition, builtins: Collection[str]) -> bool:
     """Whether the kernel, or a function that it may call, mentions one of some builtins."""
-    writer = _Writer()
-    writer.definition(kernel)
+    writer = _written(kernel)
     if any(name in builtins for d in writer.definitions for name in names_of(d.func.__code__)):
         return True
     return any(line.partition(" = builtin ")[2] in builtins for line in writer.parts)
@@ -117,10 +113,21 @@ def is_code(line: str) -> bool:
     return bool(line.strip()) and line.lstrip()[0] != "#"
 
 
+def _written(kernel: Definition, positions: bool = False, functions: bool = False) -> _Writer:
+    """Return a writer that has collected the parts of `kernel`."""
+
+    def write() -> _Writer:
+        writer = _Writer(positions, functions)
+        writer.definition(kernel)
+        return writer
+
+    return roomy(write, kernel.subject)
+
+
 class _Writer:
     """Collects the parts of the hash; each function and namespace once."""
 
-    def __init__(self, positions: bool = False, functions: bool = False) -> None:
+    def __init__(self, positions: bool, functions: bool) -> None:
         self.parts: list[str] = []
         self.definitions: list[Definition] = []
         self._positions = positions

@@ -115,7 +115,12 @@ class Session:
                 help="kernels have no call stack: use a loop",
             )
         if len(self._active) > MAX_DEPTH:
-            raise cx.error("recursion", f"calls are nested more than {MAX_DEPTH} deep here", node)
+            raise cx.error(
+                "recursion",
+                f"calls are nested more than {MAX_DEPTH} deep here",
+                node,
+                help="call the functions one after the other, or write several of them as one",
+            )
         if key not in self._instances:
             self._instances[key] = None
             self._active[key] = f.name

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -175,8 +176,7 @@ def unpack(cx: Context, target: ast.expr, item: Any) -> None:
 
 
 def _range(cx: Context, node: ast.Call) -> Span:
-    if node.keywords or not 1 <= len(node.args) <= 3:
-        raise cx.error("arguments", "range takes 1 to 3 arguments", node)
+    _count(cx, node, "`range` takes 1 to 3 arguments", 1, 3)
     args = [cx.rvalue(a) for a in node.args]
     typed = next((x.type for x in args if isinstance(x, Value)), I32)
     if not isinstance(typed, Scalar) or not typed.is_int:
@@ -199,16 +199,18 @@ def _bound(cx: Context, x: Front, t: Scalar, node: ast.AST) -> Value:
     return v if v.type is t else cx.convert(v, t, node, "the range")
 
 
-def _inner(cx: Context, node: ast.Call, at: int = 0) -> Items | Span:
-    return iterate(cx, node.args[at])
+def _count(cx: Context, node: ast.Call, takes: str, low: int, high: float, *keywords: str) -> None:
+    """Refuse a call with another number of arguments, or with other keywords."""
+    given = len(node.args) + len(node.keywords)
+    if not low <= len(node.args) or given > high or any(k.arg not in keywords for k in node.keywords):
+        raise cx.error("arguments", f"{takes}, {given} given", node)
 
 
 def _enumerate(cx: Context, node: ast.Call) -> Items | Span:
-    extra = node.args[1] if len(node.args) == 2 else next((k.value for k in node.keywords if k.arg == "start"), None)
-    if not node.args:
-        raise cx.error("arguments", "enumerate takes something to iterate", node)
+    _count(cx, node, "`enumerate` takes something to iterate, and a start", 1, 2, "start")
+    extra = node.args[1] if len(node.args) == 2 else next((k.value for k in node.keywords), None)
     start = cx.rvalue(extra) if extra is not None else Lit(0)
-    inner = _inner(cx, node)
+    inner = iterate(cx, node.args[0])
     if isinstance(inner, Items):
         first = cx.index_value(start, node, "the start of enumerate")
         numbers = (cx.b.op("add", first, cx.b.const(i, first.type)) for i in range(len(inner.items)))
@@ -229,9 +231,8 @@ def _numbered(cx: Context, inner: Span, start: Value, node: ast.Call) -> Span:
 
 
 def _zip(cx: Context, node: ast.Call) -> Items | Span:
+    _count(cx, node, "`zip` takes one or more things to iterate", 1, math.inf, "strict")
     parts = [iterate(cx, a) for a in node.args]
-    if not parts:
-        return Items(())
     if all(isinstance(p, Items) for p in parts):
         return Items(tuple(Tup(group) for group in zip(*(p.items for p in parts))))  # type: ignore[union-attr]
     length = min((len(p.items) for p in parts if isinstance(p, Items)), default=None)
@@ -256,7 +257,8 @@ def _zip_spans(cx: Context, parts: list[Span], node: ast.Call) -> Span:
 
 
 def _reversed(cx: Context, node: ast.Call) -> Items | Span:
-    inner = _inner(cx, node)
+    _count(cx, node, "`reversed` takes one thing to iterate", 1, 1)
+    inner = iterate(cx, node.args[0])
     if isinstance(inner, Items):
         return Items(inner.items[::-1])
     t = inner.low.type
@@ -268,6 +270,7 @@ def _reversed(cx: Context, node: ast.Call) -> Items | Span:
 
 
 def _map(cx: Context, node: ast.Call) -> Items | Span:
+    _count(cx, node, "`map` takes a function and one or more things to iterate", 2, math.inf)
     f = cx.expr(node.args[0])
     columns = [items_of(cx, iterate(cx, a), a, "map") for a in node.args[1:]]
     return Items(tuple(dispatch(cx, f, Call(node, list(group), [node] * len(group)), node) for group in zip(*columns)))
