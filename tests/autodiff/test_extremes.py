@@ -141,12 +141,44 @@ def read_while_added(x: F, y: F):
     wp.atomic_add(y, 0, y[0] * x[i])
 
 
+@wp.kernel
+def bounds(x: F, y: wp.array2d(dtype=float)):
+    i = wp.tid()
+    wp.atomic_min(y, 0, i % 2, x[i] * 3.0)
+    wp.atomic_max(y, 1, i % 2, x[i] * x[i])
+
+
+def test_minimum_and_maximum_in_one_array():
+    x = wp.array([3.0, -1.0, 2.0, 5.0, -4.0], dtype=float, requires_grad=True)
+    y = wp.array([[99.0, 99.0], [-99.0, -99.0]], dtype=float, requires_grad=True)
+    got, _ = run(bounds, 5, [x, y], {y: [[1.0, 10.0], [100.0, 1000.0]]})
+    # Even threads: 3, 2, -4. Odd ones: -1, 5.
+    np.testing.assert_array_equal(y.numpy(), [[-12.0, -3.0], [16.0, 25.0]])
+    np.testing.assert_array_equal(got, [0.0, 30.0, 0.0, 10000.0, 3.0 - 800.0])
+
+
+@wp.kernel
+def both_of_one_element(x: F, y: F):
+    i = wp.tid()
+    wp.atomic_min(y, 0, x[i])
+    wp.atomic_max(y, 0, x[i])
+
+
+@wp.kernel
+def both_counted_from_both_ends(x: F, y: F):
+    i = wp.tid()
+    wp.atomic_min(y, -3, x[i])
+    wp.atomic_max(y, 0, x[i])
+
+
 @pytest.mark.parametrize(
     ("kernel", "reason", "under"),
     [
         (read_while_added, "depends on their order", "y[0] * x[i]"),
         (also_added, "writes it as well", "atomic_add"),
         (also_read, "reads it as well", "y[1]"),
+        (both_of_one_element, "use another array here", "atomic_min"),
+        (both_counted_from_both_ends, "use another array here", "atomic_min"),
         (exchanged, "depends on the order of threads", "atomic_exch"),
         (found, "depends on the order of threads", "atomic_min"),
     ],

@@ -127,10 +127,21 @@ def _check_alone(reverse: Reverse, op: Operation) -> None:
         if other.code not in ("load", "store", "atomic"):
             continue
         same = other.code == "atomic" and other.attr[0] == kind
-        if same or not may_alias(array, other.args[0], reverse.scopes.shared):
+        if same or not may_alias(array, other.args[0], reverse.scopes.shared) or _are_other_elements(op, other):
             continue
         if other.code == "load" and not is_active(other.results[0].type):
             continue
         does = "reads" if other.code == "load" else "writes"
         why = f"an atomic {kind} has a gradient where the kernel does nothing else with the array"
-        raise NotDifferentiable(f"{why}; here it {does} it as well", other)
+        instead = "use another array here, or an atomic minimum or maximum of another element, at a constant index"
+        raise NotDifferentiable(f"{why}; here it {does} it as well: {instead}", other)
+
+
+def _are_other_elements(op: Operation, other: Operation) -> bool:
+    """True if two atomic extrema of one array differ in a constant index."""
+    if other.code != "atomic" or other.attr[0] not in _EXTREMES:
+        return False
+    array = op.args[0]
+    pairs = zip(op.args[1 : 1 + array.type.ndim], other.args[1 : 1 + array.type.ndim])
+    known = [(a.const, b.const) for a, b in pairs if a.is_const and b.is_const]
+    return array is other.args[0] and any(a != b and min(a, b) >= 0 for a, b in known)  # below 0: from the end
