@@ -4,7 +4,7 @@
 
 Each case is an expression. Both packages must give the same numbers for it before any time is taken; then they take
 turns, and the fastest round of each is reported, as nanoseconds for one evaluation less those of an empty loop. Calls
-of builtins are timed once they are compiled, see docs/architecture.md.
+of builtins are timed once they are compiled, see docs/design/launches.md.
 """
 
 from __future__ import annotations
