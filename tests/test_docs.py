@@ -97,6 +97,15 @@ def test_files_named_exist(path):
     assert not missing, f"{name_of(path)} names {', '.join(missing)}"
 
 
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_excerpts_are_in_their_files(path):
+    """A block opened with ```LANGUAGE FILE is an excerpt of that file."""
+    for opening, line, text in blocks(path):
+        file = opening.partition(" ")[2]
+        if "/" in file:
+            assert text in (ROOT / file).read_text(), f"{name_of(path)}:{line} is not in {file}"
+
+
 def test_the_error_page_shows_what_the_compiler_says():
     assert error_pages.PAGE.read_text() == error_pages.page(), "run python -m tools.docs"
 
