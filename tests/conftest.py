@@ -1,11 +1,26 @@
 """The suite runs on the CPU, whatever the machine has, unless it is asked for GPUs: see tests/on_gpu.py."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
 import omni.warp_core as wp
 from tests import on_gpu
+
+pytest_plugins = ["tests.time_limit"]
+
+
+@pytest.fixture
+def interruptible():
+    """Let Ctrl-C raise KeyboardInterrupt, in this process and in those it starts, also where SIGINT was ignored before.
+
+    A shell starts the background jobs of a script with SIGINT ignored, and Python and all child processes inherit that.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
 
 if on_gpu.MODE:
     on_gpu.install()

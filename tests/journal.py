@@ -1,13 +1,12 @@
 """A plugin of pytest for runs that may be cut short: `python tools/gpu_tests.py` uses it in each of its processes.
 
 Each test is noted in a file when it begins and when it ends, with the details of a failure, so nothing is lost with the
-process. What the file has already is not run again. A test that takes too long ends the process, with what all threads
-were doing on its standard error; so does one that loses the GPU, as all tests after it would fail as well.
+process. What the file has already is not run again. A test that takes too long ends the process (tests/time_limit.py);
+so does one that loses the GPU, as all tests after it would fail as well.
 """
 
 from __future__ import annotations
 
-import faulthandler
 import json
 import os
 from pathlib import Path
@@ -16,12 +15,11 @@ from typing import Any
 import pytest
 
 FILE = Path(os.environ.get("OMNI_WARP_TEST_JOURNAL", "journal.jsonl"))
-SECONDS = float(os.environ.get("OMNI_WARP_TEST_SECONDS", "60"))
 RUN = os.environ.get("OMNI_WARP_TEST_RUN", "")  # which process this is: its file, a space, a number
 LOST = "this process cannot use the GPU any more"  # of native/src/cuda.cpp
 MOST = 20_000  # characters of a failure
 
-_errors = os.dup(2)  # what pytest captures of the tests is another one
+pytest_plugins = ["tests.time_limit"]
 
 
 def write(file: Path, run: str, /, **entry: Any) -> None:
@@ -48,13 +46,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if name(item.nodeid) not in done]
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Any:
-    """Note the beginning, and end the process if the end does not come."""
-    write(FILE, RUN, event="begin", test=name(item.nodeid))
-    faulthandler.dump_traceback_later(SECONDS, exit=True, file=_errors)
-    yield
-    faulthandler.cancel_dump_traceback_later()
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """Note the beginning."""
+    write(FILE, RUN, event="begin", test=name(nodeid))
 
 
 _phases: list[pytest.TestReport] = []  # of the test that runs: before, itself, after

@@ -36,13 +36,17 @@ EMULATED = {
 }
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the simulated driver is a Linux library")
+pytestmark = [
+    pytest.mark.slow(3),
+    pytest.mark.skipif(sys.platform != "linux", reason="the simulated driver is a Linux library"),
+]
+
+
 @pytest.mark.parametrize("suites", SUITES.values(), ids=SUITES)
 def test_on_simulated_gpus(suites):
     _run("simulated", suites)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the simulated driver is a Linux library")
 @pytest.mark.parametrize("suites", EMULATED.values(), ids=EMULATED)
 def test_ptx_on_emulated_gpus(suites):
     _run("emulated", suites)

@@ -152,7 +152,7 @@ def test_long_kernels_let_other_threads_run(gpu):
     assert np.isfinite(x.numpy()).all()
 
 
-def test_ctrl_c_while_waiting(gpu, simulated):
+def test_ctrl_c_while_waiting(gpu, simulated, interruptible):
     x = wp.ones(3, dtype=float)
     for wait in (x.numpy, wp.synchronize, lambda: wp.synchronize_stream(gpu), lambda: wp.synchronize_event(event)):
         wp.launch(double, dim=3, inputs=[x])

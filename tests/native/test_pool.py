@@ -186,6 +186,7 @@ def test_the_gil_is_released_during_long_launches():
     assert ticks == 1000
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c_stops_a_long_launch(threads):
     native.set_num_threads(threads)

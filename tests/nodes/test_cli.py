@@ -281,6 +281,7 @@ def await_leftovers(process, folder):
         time.sleep(0.02)
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_plays_leave_nothing(make_scene, tmp_path, number):
     process = start_long_play(make_scene, tmp_path)
@@ -312,6 +313,7 @@ CRASH = KERNEL.replace('"@wp.kernel', '"import ctypes\\nctypes.string_at(0)\\n@w
 OUT_OF_BOUNDS = KERNEL.replace("y[wp.tid()]", "y[wp.tid() + 1000000000]")
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_kernel_that_never_ends_can_be_interrupted(make_scene, tmp_path, number):
     arguments = command("play", make_scene(ENDLESS), "-o", tmp_path / "out.usdc", "--trust")

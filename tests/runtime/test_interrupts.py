@@ -10,6 +10,12 @@ from tests.runtime.programs import FORKS, command
 
 pytestmark = pytest.mark.cpu
 
+
+@pytest.fixture(autouse=True)
+def _sigint_is_not_ignored(interruptible):
+    """The programs inherit it."""
+
+
 PRELUDE = """
 import os, signal, subprocess, threading, time
 import numpy as np
