@@ -68,6 +68,7 @@ lint: build
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
+	$(BIN)/python -m tools.english
 
 format: build
 	$(BIN)/ruff check --fix-only .
