@@ -1,5 +1,5 @@
 # Everything sets itself up: a virtual environment in .venv, the tools that build the native module, the module itself.
-# Needs Python >= 3.10, make and a C++20 compiler.
+# Needs Python >= 3.10, make and a C++20 compiler. `make help` lists the targets: those with a `##` behind them.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -7,10 +7,13 @@ DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
 CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE))
 
-.PHONY: build demo test gpu-test gpu-bench fuzz bench lint format docs clean
+.PHONY: help build demo test check gpu-test gpu-bench fuzz bench lint format docs clean
 .DELETE_ON_ERROR:
 
-build: .venv/built
+build: .venv/built  ## set up .venv and build the native module; the default
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 .venv/tools:
 	@echo "Setting up .venv and building; this takes a minute or two the first time."
@@ -23,15 +26,17 @@ build: .venv/built
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e ".[dev]"
 	touch $@
 
-# Plays a sample scene, whose kernels are written in its nodes, and draws the result.
-demo: build
+demo: build  ## play a sample scene, whose kernels are in its nodes, and draw the result
 	mkdir -p $(DEMO)
 	$(BIN)/omni-warp play data/scenes/wave.usda -o $(DEMO)/wave.usdc --trust
 	$(BIN)/omni-warp preview $(DEMO)/wave.usdc --frame 30 -o $(DEMO)/wave.png
 	@echo "The result is $(DEMO)/wave.usdc; a picture of it is $(DEMO)/wave.png"
 
-test: build
+test: build  ## run all tests on the CPU
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The tests also fail where generated stubs and pages are not those of the source.
+check: lint test  ## everything that must pass before a commit: lint, types, tests, generated files up to date
 
 # The suite about GPUs, and those that are about no device, on the first GPU of the machine. Each call ends in GPU_SECONDS
 # and goes on where the last one ended; results are in build/gpu-tests. Where nothing can be installed,
@@ -39,19 +44,18 @@ test: build
 GPU_PYTHON ?= $(BIN)/python
 GPU_JOBS ?= 4
 GPU_SECONDS ?= 540
-gpu-test: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)
+gpu-test: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)  ## run the tests on the first GPU
 	$(GPU_PYTHON) tools/gpu_tests.py --jobs $(GPU_JOBS) --seconds $(GPU_SECONDS) $(GPU_SUITES)
 
 # GPU_PEER_PYTHON: a Python that has what to compare with (benchmarks/requirements-gpu.txt), or a part of it.
 GPU_PEER_PYTHON ?= $(GPU_PYTHON)
-gpu-bench: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)
+gpu-bench: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)  ## run the benchmarks on the first GPU
 	$(GPU_PYTHON) benchmarks/gpu.py --peer-python $(GPU_PEER_PYTHON)
 
-# Compiles mutated kernels of the test-suite for ten minutes; failures are written to build/fuzz.
-fuzz: build
+fuzz: build  ## compile mutated kernels of the tests for ten minutes; failures go to build/fuzz
 	$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED))
 
-bench: build
+bench: build  ## run the benchmarks, side by side with their peers
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/launch.py
@@ -59,21 +63,20 @@ bench: build
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/values.py
 
-# What is generated from the source: reference pages, type stubs, the page of errors.
-docs: build
+docs: build  ## write what is generated from the source: reference pages, type stubs, the page of errors
 	$(BIN)/python -m tools.docs
 
-lint: build
+lint: build  ## check style, types and English: ruff, mypy, clang-format, tools/english.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
 	$(BIN)/python -m tools.english
 
-format: build
+format: build  ## let ruff and clang-format repair what they can
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CXX_SOURCES)
 
-clean:
+clean:  ## remove .venv and everything that was built
 	rm -rf .venv build omni/warp_core/_native*.so
