@@ -7,7 +7,7 @@ DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
 CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE))
 
-.PHONY: help build demo test check gpu-test gpu-bench fuzz bench lint format docs clean
+.PHONY: help build demo test check asan gpu-test gpu-bench fuzz bench lint format docs clean
 .DELETE_ON_ERROR:
 
 build: .venv/built  ## set up .venv and build the native module; the default
@@ -37,6 +37,11 @@ test: build  ## run all tests on the CPU
 
 # The tests also fail where generated stubs and pages are not those of the source.
 check: lint test  ## everything that must pass before a commit: lint, types, tests, generated files up to date
+
+# See tools/sanitize. ASAN_TESTS: files and folders of tests.
+ASAN_TESTS ?= tests/native tests/runtime
+asan: build  ## build native/ with AddressSanitizer and UBSan, and run tests/native and tests/runtime with it
+	$(BIN)/python -m tools.sanitize address,undefined -n 2 --dist worksteal $(ASAN_TESTS)
 
 # The suite about GPUs, and those that are about no device, on the first GPU of the machine. Each call ends in GPU_SECONDS
 # and goes on where the last one ended; results are in build/gpu-tests. Where nothing can be installed,

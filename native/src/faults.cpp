@@ -14,6 +14,10 @@
 #include <algorithm>
 #include <iterator>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace wc {
 
 WC_SIGNAL_SAFE_TLS __thread Visitor* visitor = nullptr;
@@ -107,6 +111,29 @@ Handlers& handlers_of(int signal) {
     return before[std::find(std::begin(kSignals), std::end(kSignals), signal) - std::begin(kSignals)];
 }
 
+uintptr_t stack_end_of(void* context) {
+    auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+    return static_cast<uintptr_t>(machine.gregs[REG_RSP]);
+#else
+    return static_cast<uintptr_t>(machine.sp);
+#endif
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+// Native functions mark the memory around their local variables as invalid, and remove the marks when they return.
+// Those that a fault ends do not return, so their marks would stay for the next functions on this stack.
+// A handler that raised the signal again did so on the stack of signals, so the distance is limited.
+void drop_marks(const Visitor& v, void* context) {
+    constexpr uintptr_t kMost = 1 << 20;
+    auto begin = reinterpret_cast<uintptr_t>(v.way_out);
+    uintptr_t size = std::min(begin - stack_end_of(context), kMost);
+    __asan_unpoison_memory_region(reinterpret_cast<void*>(begin - size), size);
+}
+#else
+void drop_marks(const Visitor&, void*) {}
+#endif
+
 }  // namespace
 
 // A handler that raises the signal again for the one before it, as Python's faulthandler
@@ -139,6 +166,7 @@ void hand_on(int signal, siginfo_t* info, void* context) {
 
 void leave(Visitor& v, const Fault& why, void* context) {
     v.fault = why;
+    drop_marks(v, context);
     auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
     constexpr greg_t kDirection = 0x400;
@@ -161,15 +189,6 @@ Access access_of(void* context) {
 #else
     (void)context;
     return Access::Unknown;
-#endif
-}
-
-uintptr_t stack_end_of(void* context) {
-    auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
-#if defined(__x86_64__)
-    return static_cast<uintptr_t>(machine.gregs[REG_RSP]);
-#else
-    return static_cast<uintptr_t>(machine.sp);
 #endif
 }
 
