@@ -6,21 +6,35 @@ from __future__ import annotations
 
 from ..lang.semantics import int_range
 from ..lang.types import BF16, BOOL, F16, F32, F64, I16, I32, Scalar
-from .forms import Forms, V
+from .forms import Forms, Mostly, V
 from .writer import NARROW, Leaf, constant, llvm_scalar, llvm_type
 
 
 class Conversions(Forms):
     """Emits conversions of `V`s."""
 
-    def cast(self, a: V, t: Scalar) -> V:
+    def cast(self, a: V, t: Scalar, wraps: bool = True) -> V:
+        """`a` as a number of type `t`. `wraps`: lanes of a linear integer may have wrapped around."""
         s = a.type
         if s is t:
             return a
+        linear = None
         if a.stride and s.is_int and t.is_int and s.bits >= 32 and t.bits >= s.bits:
-            return V(t, self._cast(s, t, 1, a.text), a.stride)  # an index does not wrap on its way to memory
+            linear = V(t, self._cast(s, t, 1, a.text), a.stride)
+            if not wraps or t.bits == s.bits:
+                return linear
         n = self.width(a)
-        return self.result(t, self._cast(s, t, n, self.operand(a, n)), n)
+        found = self.result(t, self._cast(s, t, n, self.operand(a, n)), n)
+        found.mostly = Mostly(self._within(a), linear) if linear else None
+        return found
+
+    def _within(self, a: V) -> str:
+        """Whether no lane of a linear integer has wrapped around: the condition for counting on from the first."""
+        assert a.stride is not None
+        (low, high), reach = int_range(a.type), a.stride * (self.lanes - 1)
+        if reach > 0:
+            return self._compare("le", a.type, 1, a.text, constant(high - reach, a.type))
+        return self._compare("ge", a.type, 1, a.text, constant(low - reach, a.type))
 
     def _cast(self, s: Scalar, t: Scalar, n: int, x: str) -> str:
         if s is t:

@@ -208,7 +208,9 @@ class FunctionEmitter(Control):
 
     def op_cast(self, op: Operation) -> None:
         t = element(op.attr)
-        self.one(op, [self.lanes.cast(v, t) for v in self.get(op.args[0])])
+        source = op.args[0].op
+        wraps = source is None or source.code not in ("tid", "thread_index")
+        self.one(op, [self.lanes.cast(v, t, wraps) for v in self.get(op.args[0])])
 
     def op_bitcast(self, op: Operation) -> None:
         self.one(op, [self.lanes.bitcast(self.get(op.args[0])[0], op.attr)])
@@ -269,7 +271,7 @@ class FunctionEmitter(Control):
         if -1 not in path:
             return address, array.dtype, start, end
         assert isinstance(t, Packed)
-        index = self.lanes.cast(self.get(op.args[1 + array.ndim])[0], I64)
+        index = self.memory.wide(self.get(op.args[1 + array.ndim])[0])
         address = self.memory.displace(address, offset * spread)
         scaled = self.lanes.binary("mul", index, V(I64, str(t.scalar.size * spread)))
         return self.memory.advance(address, scaled), t.scalar, 0, 1

@@ -5,6 +5,9 @@ It stays in the cheapest form that holds the result; `Lanes.vector` makes the fu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+
 from ..ir.ops import COMPARISONS
 from ..lang.types import BOOL, F32, F64, I64, Scalar
 from .conversions import Conversions
@@ -39,7 +42,21 @@ class Lanes(Conversions):
         if method is not None:
             return self.result(t, method(t, n, a, b), n)
         op = (_FLOAT_OPS if t.is_float else _INT_OPS)[code]
-        return self.result(t, self._inst(op, t, n, self.operand(a, n), self.operand(b, n)), n)
+        found = self.result(t, self._inst(op, t, n, self.operand(a, n), self.operand(b, n)), n)
+        found.mostly = self._mostly(code, a, b)
+        return found
+
+    def _mostly(self, code: str, a: V, b: V) -> Mostly | None:
+        """When a sum or product of values that are mostly linear is linear."""
+        conditions = [v.mostly.condition for v in (a, b) if v.mostly is not None]
+        if not conditions:
+            return None
+        linear = self._linear(code, *(v if v.mostly is None else v.mostly.value for v in (a, b)))
+        return None if linear is None else Mostly(self.both(conditions), linear)
+
+    def both(self, conditions: Sequence[str]) -> str:
+        """Whether all of these scalar conditions hold."""
+        return reduce(lambda a, b: self.w.inst(f"and i1 {a}, {b}"), conditions)
 
     def _linear(self, code: str, a: V, b: V) -> V | None:
         """Integer sums and constant multiples of linear values stay linear."""
@@ -62,6 +79,8 @@ class Lanes(Conversions):
         t = index.type
         if not t.is_signed:
             return index
+        if index.mostly is not None:
+            return self._mostly_from_end(index, index.mostly, extent)
         negative = self.binary("lt", index, V(t, "0"))
         found = self.select(negative, self.binary("add", index, extent), index)
         if not extent.uniform or index.uniform:
@@ -71,6 +90,13 @@ class Lanes(Conversions):
         last = self.lanes - 1 if index.stride < 0 else 0
         lowest = self._inst("add", t, 1, index.text, str(last * index.stride))
         return V(t, found.text, None, Mostly(self._inst("icmp sge", t, 1, lowest, "0"), index))
+
+    def _mostly_from_end(self, index: V, mostly: Mostly, extent: V) -> V:
+        found = self.from_end(V(index.type, index.text, None), extent)
+        counted = self.from_end(mostly.value, extent).mostly
+        if counted is not None:
+            found.mostly = Mostly(self.both([mostly.condition, counted.condition]), counted.value)
+        return found
 
     def _side_by_side(self, index: V) -> Mostly:
         """Whether a varying index counts up from a number that is not negative; it does for identities, and wherever

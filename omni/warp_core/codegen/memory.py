@@ -8,7 +8,7 @@ width), and the rest are gathers and scatters. Under a mask, wide accesses becom
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial, reduce
+from functools import cache, partial
 from math import gcd
 from typing import Any
 
@@ -105,24 +105,31 @@ class Memory:
 
     def element(self, array: list[V], t: Array, indices: list[V]) -> V:
         """The address of an element, or of the sub-array that fewer indices name."""
+        indices = [self.wide(i) for i in indices]
         address = self._element(array, t, indices)
         conditions = [i.mostly.condition for i in indices if i.mostly is not None]
         if conditions:
             linear = self._element(array, t, [i.mostly.value if i.mostly is not None else i for i in indices])
-            condition = reduce(lambda a, b: self.w.inst(f"and i1 {a}, {b}"), conditions)
-            address.mostly = Mostly(condition, linear)
+            address.mostly = Mostly(self.lanes.both(conditions), linear)
         return address
 
     def _element(self, array: list[V], t: Array, indices: list[V]) -> V:
         address = array[0]
         for k, index in enumerate(indices):
             stride = array[2 + t.ndim + k]
-            address = self.advance(address, self._times(self.wide(index), stride))
+            address = self.advance(address, self._times(index, stride))
         return address
 
     def wide(self, index: V) -> V:
-        """An index in 64 bits; a literal stays one."""
-        return self.lanes.cast(index, I64) if index.literal_int is None else V(I64, index.text)
+        """An index in 64 bits; a literal stays one. Lanes of a signed index that have wrapped around are in no array;
+        those of an unsigned one may be, as it goes on at 0.
+        """
+        if index.literal_int is not None:
+            return V(I64, index.text)
+        found = self.lanes.cast(index, I64, wraps=not index.type.is_signed)
+        if index.mostly is not None:
+            found.mostly = Mostly(index.mostly.condition, self.wide(index.mostly.value))
+        return found
 
     def slice(self, array: list[V], ndim: int, parts: list[tuple[str, Sequence[V]]]) -> list[V]:
         """The descriptor of a view; `parts` are the letters of the operation `slice` with their 64-bit operands."""
