@@ -153,6 +153,7 @@ Grid Plan::grid(PyObject* dim) const {
                                     " thread indices from wp.tid(), but the launch has " + std::to_string(g.ndim) +
                                     (g.ndim == 1 ? " dimension" : " dimensions"));
     }
+    if (g.threads > kMostCounted) check_threads(g);
     return g;
 }
 
@@ -313,6 +314,7 @@ void bind_plans(nb::module_& m) {
             nb::arg("convert").none() = nb::none(), nb::arg("flat_below") = 0, nb::arg("block_dim") = 0)
         .def("set_accumulation", &Plan::set_accumulation, nb::arg("facts"))
         .def("set_needed", &Plan::set_needed, nb::arg("arrays"))
+        .def("set_counts", &Plan::set_counts, nb::arg("threads"), nb::arg("blocks"), nb::arg("arrays"))
         .def("set_entry", &Plan::set_entry, nb::arg("variant"), nb::arg("address"), nb::arg("owner").none())
         .def(
             "set_gpu_entry",

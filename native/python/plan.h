@@ -1,6 +1,7 @@
 // A plan: everything a launch of one kernel with one signature needs, prepared once. Packing turns Python arguments
 // into the argument block of abi.h; running spreads the launch over the pool. Start with Plan::launch in plan.cpp;
-// plan_run.cpp deals threads out to cores, plan_gpu.cpp launches on GPUs, plan_errors.cpp says what went wrong.
+// plan_run.cpp deals threads out to cores, plan_counts.cpp refuses sizes
+// that a kernel cannot count, plan_gpu.cpp launches on GPUs, plan_errors.cpp says what went wrong.
 #pragma once
 #include <array>
 #include <atomic>
@@ -51,6 +52,9 @@ struct Grid {
     int64_t threads = 1;
     int ndim = 1;
 };
+
+// How many threads there are at most where a kernel numbers them with 32-bit integers.
+constexpr int64_t kMostCounted = int64_t{1} << 31;
 
 // The compilations of one kernel, a sum of bits. Without kStrided every array has a contiguous inner dimension. With
 // kFlat lanes run over the flattened grid instead of its last dimension. With kAtomic additions are atomic instructions
@@ -140,6 +144,8 @@ class Plan {
     void check_count(size_t count) const;
     void set_entry(int variant, uintptr_t address, nb::object owner);
     void set_accumulation(nb::tuple facts);
+    void set_counts(bool threads, bool blocks,
+                    const std::vector<std::tuple<size_t, uint32_t, std::string, int>>& arrays);
     void set_needed(const std::vector<std::tuple<size_t, uint32_t, std::string>>& arrays);
     nb::tuple variants() const;  // that there is code for
     // The same for a GPU. With `on_checked` launches go there, as (variant, argument block, dimensions, threads).
@@ -177,7 +183,17 @@ class Plan {
         std::string name;
     };
 
+    // An array whose elements the kernel counts with 32-bit integers: a bit for each dimension, and kAllElements.
+    struct Counted {
+        uint32_t offset;
+        std::string name;
+        int dimensions;
+    };
+
     void check_needed(const std::byte* block) const;
+    void check_threads(const Grid& grid) const;
+    void check_counted(const std::byte* block) const;
+    void refuse_count(const Counted& counted, const wc_array& array) const;
     int variant(const Grid& grid, bool strided) const;
     int gpu_variant(const std::byte* block, bool strided) const;
     wc_kernel entry(int variant);
@@ -203,8 +219,10 @@ class Plan {
     cuda::Entry gpu_entries_[kVariants];
     Accumulation accumulation_;
     std::vector<Needed> needed_;
-    std::atomic<double> ns_per_thread_{0};      // 0: not known yet
-    std::atomic<double> logged_per_thread_{0};  // bytes
+    std::vector<Counted> counted_;
+    bool counts_threads_ = false, counts_blocks_ = false;  // with 32-bit integers
+    std::atomic<double> ns_per_thread_{0};                 // 0: not known yet
+    std::atomic<double> logged_per_thread_{0};             // bytes
     uint32_t launches_ = 0;
 };
 

@@ -69,6 +69,7 @@ void Plan::launch_on_gpu(const std::byte* block, const Grid& g, bool strided) {
 
 void Plan::update_node(cuda::GraphExec exec, cuda::GraphNode node, const std::byte* block, const Grid& g,
                        bool strided) {
+    check_counted(block);
     int chosen = gpu_variant(block, strided);
     if (!gpu_entries_[chosen].function) on_missing(chosen);
     if (!node || checked() || g.threads == 0)

@@ -147,7 +147,10 @@ void print(const wc_context& context) {
 }  // namespace
 
 void Plan::run(const std::byte* block, const Grid& g, bool strided) {
-    if (g.threads > 0) check_needed(block);
+    if (g.threads > 0) {
+        check_needed(block);
+        check_counted(block);
+    }
     if (device_id != 0) return run_on_gpu(block, g, strided);
     int chosen = variant(g, strided) | (accumulation_.overlap(block) ? kAtomic : 0);
     wc_kernel kernel = entry(chosen);

@@ -408,6 +408,9 @@ class Plan:
     ) -> None: ...
     def set_accumulation(self, facts: tuple[object, ...]) -> None:
         """Say how the kernel adds to arrays: the fields of `compiler.Accumulation`."""
+    def set_counts(self, threads: bool, blocks: bool, arrays: Sequence[tuple[int, int, str, int]]) -> None:
+        """Say what the kernel counts with 32-bit integers (passes/counts.py): launches that are larger are refused."""
+
     def set_needed(self, arrays: Sequence[tuple[int, int, str]]) -> None:
         """Say which arrays every thread uses: their parameters, offsets in these, and names. Launches that have threads
         raise where one of them has no memory.

@@ -94,6 +94,14 @@ class Grid(NamedTuple):
     stashes: tuple[int, ...]
 
 
+class Counts(NamedTuple):
+    """`passes.counts.Counts` as plain tuples: an array is (parameter, offset, name, dimensions)."""
+
+    threads: bool = False
+    blocks: bool = False
+    arrays: tuple[tuple[int, int, str, int], ...] = ()
+
+
 class Artifact(NamedTuple):
     """A compiled kernel. `symbol` is its entry in `code`, `params` the type keys of its parameters in order, `written`
     which of them it may write through, `arity` how many launch indices it asks for, `sites` where debug code may stop,
@@ -101,7 +109,8 @@ class Artifact(NamedTuple):
     how long each stage of compiling took. For a GPU `code` is PTX, `machine_code` what ptxas made of it if that was
     asked for, and `grid` says how to launch. `block_dim` is how many threads a block has, 0 unless the kernel works in
     blocks, and `whole_blocks` whether launches must consist of whole ones. `needed` are the arrays that no thread can
-    do without (`passes.effects.Need`); debug code tells by itself, and adjoints run after their kernels.
+    do without (`passes.effects.Need`); debug code tells by itself, and adjoints run after their kernels. `counts` says
+    what the kernel counts with 32-bit integers.
     """
 
     kernel: str
@@ -122,6 +131,7 @@ class Artifact(NamedTuple):
     block_dim: int = 0
     whole_blocks: bool = False
     needed: tuple[tuple[int, int, str], ...] = ()
+    counts: Counts = Counts()
 
 
 class CompileRequest(NamedTuple):
@@ -268,6 +278,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug, request.contract, private=_private(request)), primal)
     written = _stage("passes.effects").written_params(fn)
     needed = () if request.debug or primal else _stage("passes.effects").needed_arrays(fn)
+    counts = _counts(fn)
     whole_blocks = fn.block_dim > 0 and _stage("ir.blocks").takes_whole_blocks(fn)
     watch.lap("passes")
     if fn.block_dim and not request.target.is_gpu:
@@ -288,6 +299,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         params=tuple(t.key for t in request.types),
         written=written,
         needed=tuple(map(tuple, needed)),
+        counts=counts,
         arity=unit.arity,
         lanes=unit.lanes,
         **machine,
@@ -300,6 +312,11 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         block_dim=fn.block_dim,
         whole_blocks=whole_blocks,
     )
+
+
+def _counts(fn: Any) -> Counts:
+    threads, blocks, arrays = _stage("passes.counts").counts(fn)
+    return Counts(threads, blocks, tuple((*need, dimensions) for need, dimensions in arrays))
 
 
 def _private(request: CompileRequest) -> str:

@@ -30,6 +30,7 @@ from .writer import PTR, llvm_type, sequence
 
 # From this many operations on, one masked body serves full groups too: compile time counts for more than the masks.
 _TWO_BODIES_LIMIT = 400
+_MOST_CELLS = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,11 @@ class KernelEmitter(FunctionEmitter):
             base = self.w.inst(f"call ptr @wc_stash(i32 {cell.size})")
             size = self.w.inst(f"call i64 @wc_stash_bytes(i32 {cell.size})")
             cells = self.w.inst(f"udiv i64 {size}, {cell.size * self.shared.lanes}")
-            self.stashes[cell] = self.stash(cell, base, cells)
+            self.stashes[cell] = self.stash(cell, base, self.countable(cells))
+
+    def countable(self, cells: str) -> str:
+        """As many cells of a stash as adjoints number with an int32, the next frame included."""
+        return self.lanes.binary("min", V(I64, cells), V(I64, str(_MOST_CELLS))).text
 
     def stash(self, cell: Scalar, base: str, cells: str) -> list[V]:
         """Cells of neighbouring lanes lie side by side."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from typing import Any
 
 from ..ir.nodes import Function, Operation, Value
@@ -31,7 +32,7 @@ from .writer import PTR, Writer, literal
 # Operations with a method `op_<name>` each.
 _PLAIN = (
     "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic shape "
-    "alloca slice is_null tid printf fail call from_end grad stash "
+    "extent size alloca slice is_null tid printf fail call from_end grad stash "
     "thread_index block_index shared shuffle ballot threads"
 )
 
@@ -330,6 +331,15 @@ class FunctionEmitter(Control):
 
     def op_shape(self, op: Operation) -> None:
         self.one(op, [self.lanes.cast(self.get(op.args[0])[2 + op.attr], I32)])
+
+    def op_extent(self, op: Operation) -> None:
+        self.one(op, [self.get(op.args[0])[2 + op.attr]])
+
+    def op_size(self, op: Operation) -> None:
+        t = op.args[0].type
+        assert isinstance(t, Array)
+        extents = self.get(op.args[0])[2 : 2 + t.ndim]
+        self.one(op, [self.lanes.cast(reduce(partial(self.lanes.binary, "mul"), extents), I32)])
 
     def op_slice(self, op: Operation) -> None:
         t = op.args[0].type

@@ -186,7 +186,7 @@ class _CudaKernel(CudaBlocks, KernelEmitter):
             cells = self.w.inst(f"load i64, ptr {self.field(_CELLS + which)}, align 8")
             mine = self.memory.advance(V(PTR, memory), V(I64, self.w.inst(f"mul i64 {self.number}, {cell.size}")))
             stride = self.w.inst(f"mul i64 {self.grid}, {cell.size}")
-            self.stashes[cell] = [mine, V(PTR, "null"), V(I64, cells), V(I64, stride)]
+            self.stashes[cell] = [mine, V(PTR, "null"), V(I64, self.countable(cells)), V(I64, stride)]
 
     def run_thread(self) -> None:
         """The body, for thread `self.thread` of the launch."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..ir.nodes import Function, Operation, Value
-from ..ir.ops import OPS, index_count
+from ..ir.ops import COUNTS, OPS, index_count
 from .atomics import REDUCIBLE, Atomics, combining, neutral
 from .lanes import Lanes, V
 from .log import Log
@@ -20,7 +20,7 @@ from .memory import memory_leaves
 from .writer import NARROW, PTR, Leaf, constant, llvm_type
 
 _OF_THREADS = ("tid", "thread_index", "block_index")
-_LOOKS_AT_NO_ELEMENT = ("shape", "is_null")
+_LOOKS_AT_NO_ELEMENT = COUNTS | {"is_null"}
 
 
 def gathered(function: Function) -> frozenset[Operation]:

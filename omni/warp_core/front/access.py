@@ -14,7 +14,7 @@ from ..ir.nodes import Value
 from ..lang.classes import python_type
 from ..lang.errors import nearest
 from ..lang.generics import spell
-from ..lang.types import I32, Array, FixedArray, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
+from ..lang.types import I32, I64, Array, FixedArray, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
 from .context import Context, lowers
 from .indexed import array_type, extent, locate
 from .local_arrays import refuse_escape
@@ -130,6 +130,8 @@ def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:
     assert t is not None
     if node.attr == "shape":
         return Tup([extent(cx, array, i, node) for i in range(t.ndim)])
+    if node.attr == "size" and isinstance(array.type, Array):
+        return cx.at(node).op("size", array)
     if node.attr == "size":
         total = extent(cx, array, 0, node)
         for i in range(1, t.ndim):
@@ -364,6 +366,8 @@ def array_index(cx: Context, array: Value, dimension: int, x: Front, node: ast.A
     v = cx.index_value(x, node)
     if not_negative(v, cx.session.counting):
         return v
+    if v.is_const and isinstance(array.type, Array):
+        v = cx.b.const(v.const, I64)  # the end of an array may be further than int32 counts
     return _from_end(cx, v, extent(cx, array, dimension, node), node)
 
 

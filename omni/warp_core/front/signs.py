@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Set
 
 from ..ir.nodes import Value
+from ..ir.ops import COUNTS
 from ..lang.types import Scalar
 
 _KEEPS_SIGN = frozenset(("rem", "div", "floordiv", "or", "add", "mul", "shr", "min", "max"))
-_NEVER_NEGATIVE = frozenset(("tid", "shape", "popcount", "abs", "thread_index", "block_index"))
+_NEVER_NEGATIVE = COUNTS | {"tid", "popcount", "abs", "thread_index", "block_index"}
 
 
 def not_negative(v: Value, counting: Set[Value], depth: int = 6) -> bool:

@@ -19,7 +19,7 @@ Atom = bool | int | float | str | Function
 FORM: dict[str, str] = {
     "const": "value",
     **dict.fromkeys(("zero", "cast", "bitcast", "make", "splat", "alloca"), "type"),
-    **dict.fromkeys(("extract", "insert", "shape", "break", "continue"), "index"),
+    **dict.fromkeys(("extract", "insert", "shape", "extent", "break", "continue"), "index"),
     **dict.fromkeys(("load", "store"), "path"),
     "atomic": "atomic",
     "tid": "tid",

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 from ..lang import semantics
-from ..lang.types import BOOL, F32, I32, FixedArray, Packed, Scalar, Type, element, members
+from ..lang.types import BOOL, F32, I32, I64, FixedArray, Packed, Scalar, Type, element, members
 from .nodes import Function, Loc, Operation, Region, Value
 from .ops import COMPARISONS, ELEMENTWISE, OPS, result_type, slice_letters, slice_parts
 
@@ -244,6 +245,8 @@ def _fold_cast(b: Builder, args: Sequence[Value], attr: Type) -> Value | None:
         s = element(attr)
         value = tuple(semantics.convert(v, s) for v in x.const) if isinstance(attr, Packed) else x.const
         return b.const(value, attr)
+    if attr is I64 and x.op is not None and x.op.code in ("shape", "size"):
+        return _widened(b, x.op)
     return None
 
 
@@ -319,18 +322,42 @@ def _fold_insert_dyn(b: Builder, args: Sequence[Value], attr: Any) -> Value | No
 
 
 def _fold_shape(b: Builder, args: Sequence[Value], attr: int) -> Value | None:
+    return _folded_extent(b, "shape", args[0], attr, I32)
+
+
+def _fold_extent(b: Builder, args: Sequence[Value], attr: int) -> Value | None:
+    return _folded_extent(b, "extent", args[0], attr, I64)
+
+
+def _folded_extent(b: Builder, code: str, array: Value, attr: int, t: Scalar) -> Value | None:
     """The extent of a slice is that of the array it was taken from, or the count it was given."""
-    (x,) = args
+    x = array
     while x.op is not None and x.op.code == "slice":
         parts = slice_parts(x.op.args[1:], x.op.attr)
         kept = [(k, operands) for k, (letter, operands) in enumerate(parts) if letter != "i"]
         if attr < len(kept) and kept[attr][1]:
-            return b.op("cast", kept[attr][1][1], attr=I32)
+            return b.op("cast", kept[attr][1][1], attr=t)
         attr = kept[attr][0] if attr < len(kept) else attr + len(parts) - len(kept)
         x = x.op.args[0]
     if isinstance(x.type, FixedArray):
-        return b.i32(x.type.shape[attr])
-    return None if x is args[0] else b.op("shape", x, attr=attr)
+        return b.const(x.type.shape[attr], t)
+    return None if x is array else b.op(code, x, attr=attr)
+
+
+def _fold_size(b: Builder, args: Sequence[Value], attr: Any) -> Value | None:
+    (x,) = args
+    if isinstance(x.type, FixedArray):
+        return b.i32(math.prod(x.type.shape))
+    return b.op("shape", x, attr=0) if x.type.ndim == 1 else None
+
+
+def _widened(b: Builder, count: Operation) -> Value:
+    """A `shape` or `size` in 64 bits."""
+    (x,) = count.args
+    if count.code == "shape":
+        return b.op("extent", x, attr=count.attr)
+    extents = [b.op("extent", x, attr=k) for k in range(x.type.ndim)]
+    return reduce(lambda a, c: b.op("mul", a, c), extents)
 
 
 def _fold_is_null(b: Builder, args: Sequence[Value], attr: Any) -> Value | None:
@@ -345,6 +372,8 @@ def _fold_slice(b: Builder, args: Sequence[Value], attr: str | None) -> Value | 
 
 _FOLDS = {
     "shape": _fold_shape,
+    "extent": _fold_extent,
+    "size": _fold_size,
     "is_null": _fold_is_null,
     "slice": _fold_slice,
     "select": _fold_select,

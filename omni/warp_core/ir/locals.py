@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from .nodes import Function, Value
+from .ops import COUNTS
 
-_LOOKS = frozenset(("shape", "is_null"))
+_LOOKS = COUNTS | {"is_null"}
 
 
 def base(array: Value, through: Collection[str] = ("slice",)) -> Value:

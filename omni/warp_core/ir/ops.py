@@ -11,7 +11,7 @@ Attributes, by operation:
   load store           path: members to descend from the element; -1 stands for a dynamic component index, which
                        follows the array indices among the operands
   atomic               (kind, path); kinds are in ATOMIC_KINDS
-  shape                dimension
+  shape extent         dimension: its length as int32, which launches see to (passes/counts.py), and as int64
   alloca               the `FixedArray` to make; its contents are undefined until stored
   slice                one letter for each leading dimension: i fixes it at an index operand, r takes the part that
                        operands start, count and step name, : keeps it; None fixes as many as there are operands
@@ -37,6 +37,7 @@ from ..lang.semantics import LIBM
 from ..lang.types import (
     BOOL,
     I32,
+    I64,
     U32,
     U64,
     VOID,
@@ -233,6 +234,16 @@ def _shape(types: Types, attr: int) -> Type:
     return I32
 
 
+def _extent(types: Types, attr: int) -> Type:
+    _shape(types, attr)
+    return I64
+
+
+def _size(types: Types, attr: Any) -> Type:
+    _need(isinstance(types[0], Array), "size of {}", types[0])
+    return I32
+
+
 def _slice(types: Types, attr: str | None) -> Type:
     array = types[0]
     letters = slice_letters(len(types) - 1, attr)
@@ -353,6 +364,8 @@ _ROWS = [
     Op("atomic", None, _atomic, pure=False),
     Op("alloca", 0, _alloca, pure=False),
     Op("shape", 1, _shape),
+    Op("extent", 1, _extent),
+    Op("size", 1, _size),
     Op("slice", None, _slice),
     Op("is_null", 1, _is_array),
     Op("grad", 1, _grad),
@@ -381,6 +394,7 @@ OPS: dict[str, Op] = {row.name: row for row in _ROWS}
 BREAKABLE = frozenset(("for", "loop", "block"))
 ELEMENTWISE = frozenset(row.name for row in _ROWS if row.rule in (_same_numeric, _same_float, _same_bits, _same_int))
 COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+COUNTS = frozenset(("shape", "extent", "size"))
 
 
 def result_type(name: str, types: Types, attr: Any) -> Type:

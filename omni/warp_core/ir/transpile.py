@@ -31,6 +31,7 @@ def _unreachable() -> None:
 _BASE: dict[str, Any] = {
     **{name: semantics.ROUND[s] for s, name in zip(semantics.ROUND, _ROUND.values())},
     "_inf": math.inf,
+    "_prod": math.prod,
     "_nan": math.nan,
     "_evaluate": semantics.evaluate,
     "_convert": semantics.convert,
@@ -380,6 +381,8 @@ _EXPRESSIONS: dict[str, Callable[..., str]] = {
     "extract_dyn": lambda w, op, x, i: f"_component({x}, {i})",
     "insert_dyn": lambda w, op, x, value, i: f"(_component({x}, {i}), _replace({x}, ({i},), {value}))[1]",
     "shape": lambda w, op, a: f"{a}.shape[{op.attr}]",
+    "extent": lambda w, op, a: f"{a}.shape[{op.attr}]",
+    "size": lambda w, op, a: f"_prod({a}.shape)",
     "slice": lambda w, op, a, *operands: f"{a}.slice({op.attr!r}, {_tuple(operands)})",
     "grad": lambda w, op, a: f"{a}.gradient()",
     "stash": lambda w, op: f"_c.stash({w._bind(op.attr)})",

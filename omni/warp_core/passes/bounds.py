@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..ir.nodes import Function, Operation, Region, Value
-from ..ir.ops import BREAKABLE
+from ..ir.ops import BREAKABLE, COUNTS
 from ..lang.types import Scalar
 
 _STEPS = 300  # of one question; a bound that takes longer to find is not found
 _DEPTH = 30
+_NEVER_NEGATIVE = COUNTS | {"tid", "popcount", "thread_index", "block_index"}
 
 
 def drop_from_end(function: Function) -> None:
@@ -181,7 +182,7 @@ class Bounds:
             found = None if home is None else self._parameter(value, home, known)
         elif op.code == "const":
             found = value.const
-        elif op.code in ("tid", "shape", "popcount", "thread_index", "block_index"):
+        elif op.code in _NEVER_NEGATIVE:
             found = 0
         elif op.regions:
             found = self._result(value, op)

@@ -24,7 +24,8 @@ from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import COMPARISONS, slice_parts
 from ..lang.generics import spell
-from ..lang.types import BOOL, U32, U64, Packed, Scalar, Type, element, members
+from ..lang.semantics import int_range
+from ..lang.types import BOOL, I64, U32, U64, Packed, Scalar, Type, element, members
 
 MAX_VALUES = 8
 _NAN_MAKERS = ["add", "sub", "mul", "div", "rem", "floordiv", "fma", "sqrt", "libm"]
@@ -104,15 +105,17 @@ class _Checker(Rewriter):
     # -- bounds -------------------------------------------------------------------------------------------------
 
     def _in_range(self, index: Value, size: Value, what: str) -> None:
-        t = U64 if index.type.size == 8 else U32
-        ok = self.b.op("lt", self.b.op("cast", index, attr=t), self.b.op("cast", size, attr=t))
+        reach = int_range(index.type)[1] + 1
+        t = U64 if reach > 1 << 31 else U32
+        bound = self.b.op("min", size, self.b.const(reach, I64)) if size.type is I64 and t is U32 else size
+        ok = self.b.op("lt", self.b.op("cast", index, attr=t), self.b.op("cast", bound, attr=t))
         written = index.op.args[0] if index.op is not None and index.op.code == "from_end" else index
         self._require(ok, "bounds", f"index {{0}} is out of range for {what} of length {{1}}", (written, size))
 
     def _array_indices(self, array: Value, indices: Iterable[tuple[int, Value]]) -> None:
         name = f" of array {array.name!r}" if array.name else " of an array"
         for i, index in indices:
-            self._in_range(index, self.b.op("shape", array, attr=i), f"dimension {i}{name}")
+            self._in_range(index, self.b.op("extent", array, attr=i), f"dimension {i}{name}")
 
     def _path_indices(self, t: Type, path: Sequence[int], indices: Sequence[Value]) -> None:
         rest = iter(indices)

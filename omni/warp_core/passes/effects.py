@@ -72,13 +72,13 @@ def needed_arrays(kernel: Function) -> tuple[Need, ...]:
     found: dict[Need, None] = {}
     for op in _always(kernel.body):
         if op.code in ("load", "store", "atomic"):
-            source, path, _ = _source(op.args[0])
+            source, path, _ = origin(op.args[0])
             if id(source) in numbers:
-                found[_need(numbers[id(source)], source, path)] = None
+                found[need_of(numbers[id(source)], source, path)] = None
     return tuple(found)
 
 
-def _need(number: int, param: Value, path: tuple[int, ...]) -> Need:
+def need_of(number: int, param: Value, path: tuple[int, ...]) -> Need:
     t, offset, name = param.type, 0, param.name
     for member in path:
         field, inner = t.fields[member]
@@ -132,15 +132,15 @@ def effects(kernel: Function) -> Effects:
     read, written, unordered = [], [], False
     for op in operations:
         if id(op) not in found_again and (op.code == "load" or (op.code == "atomic" and _looks(op, used))):
-            read.append(_source(op.args[0]))
+            read.append(origin(op.args[0]))
         if op.code in ("store", "atomic"):
-            written.append(_source(op.args[0]))
+            written.append(origin(op.args[0]))
         if op.code == "atomic":
             unordered |= _looks(op, used) or element(op.result.type).is_float  # type: ignore[attr-defined]
     params, arrays = [], []
     for number, param in enumerate(flat.params):
         inside = []
-        for path, array in _members(param.type):
+        for path, array in array_members(param.type):
             reads, writes = (_meets((param, path), array, accessed) for accessed in (read, written))
             access = Access(reads, writes, any(v is param for v in covered) and not reads)
             inside.append(access)
@@ -170,7 +170,7 @@ def _looks(atomic: Operation, used: set[Value]) -> bool:
 Source = tuple[Value, tuple[int, ...], Type]  # where an array comes from, the members on the way, its elements' type
 
 
-def _source(array: Value) -> Source:
+def origin(array: Value) -> Source:
     """The parameter or local array that an array is part of; or where it comes from, if that is something else."""
     dtype = array.type.dtype
     path: tuple[int, ...] = ()
@@ -181,13 +181,13 @@ def _source(array: Value) -> Source:
     return array, path, dtype
 
 
-def _members(t: Type, path: tuple = ()) -> Iterator[tuple[tuple[tuple[int, str], ...], Array]]:
+def array_members(t: Type, path: tuple = ()) -> Iterator[tuple[tuple[tuple[int, str], ...], Array]]:
     """The arrays in a value of type `t`, each with the members that lead to it: their numbers and names."""
     if isinstance(t, Array):
         yield path, t
     elif isinstance(t, Struct):
         for number, (name, field) in enumerate(t.fields):
-            yield from _members(field, (*path, (number, name)))
+            yield from array_members(field, (*path, (number, name)))
 
 
 def _meets(place: tuple[Value, tuple], array: Array, accessed: list[Source]) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ..ir.clone import Rewriter, exits
 from ..ir.nodes import Function, Operation, Region, Value
-from ..ir.ops import COMPARISONS, ELEMENTWISE
+from ..ir.ops import COMPARISONS, COUNTS, ELEMENTWISE
 from ..lang.types import element
 from .tails import close, outdent
 from .unroll import iterations
@@ -23,7 +23,8 @@ SELECT_LIMIT = 8
 _CHEAP = (
     ELEMENTWISE
     | COMPARISONS
-    | {"select", "cast", "bitcast", "make", "splat", "extract", "insert", "shape", "is_null", "tid", "zero", "const"}
+    | COUNTS
+    | {"select", "cast", "bitcast", "make", "splat", "extract", "insert", "is_null", "tid", "zero", "const"}
 )
 _COSTLY_INTEGER = frozenset(("div", "rem", "floordiv"))
 

@@ -13,11 +13,11 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from ..compiler import Accumulation, Artifact, Grid, Site
+from ..compiler import Accumulation, Artifact, Counts, Grid, Site
 from ..lang.hashes import blake2b
 
 MAGIC = b"OmWarpK\n"
-FORMAT = 9
+FORMAT = 10
 _HEADER = struct.Struct("<8sI32sII")  # magic, format, checksum, length of the facts, length of the object
 _LENGTHS = struct.Struct("<II")
 MAX_BYTES = 1 << 28
@@ -138,6 +138,7 @@ _FACTS: dict[str, Reader] = {
     "block_dim": _count,
     "whole_blocks": _flag,
     "needed": _each(_row(tuple, _count, _count, _name)),
+    "counts": _row(Counts._make, _flag, _flag, _each(_row(tuple, _count, _count, _name, _count))),
     "code_bytes": _count,
 }
 
@@ -156,6 +157,6 @@ def _check_indices(artifact: Artifact) -> None:
     """Raise ValueError if a fact speaks of a parameter that the kernel does not have."""
     count, found = len(artifact.params), artifact.accumulation
     arrays = [*found.logged, *found.touched, *found.atomic, *(at for at, *_ in found.following), *found.private]
-    used = [*(at[0] for at in arrays), *(at[0] for at in artifact.needed)]
+    used = [*(at[0] for at in arrays), *(at[0] for at in artifact.needed), *(at[0] for at in artifact.counts.arrays)]
     if len(artifact.written) != count or len(artifact.reads) not in (0, count) or any(i >= count for i in used):
         raise ValueError("other parameters")

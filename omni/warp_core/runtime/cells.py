@@ -22,6 +22,13 @@ from ..lang.values import from_leaves, python_type, to_leaves
 _DESCRIPTOR = struct.Struct(f"<2Q{2 * MAX_NDIM}q")  # wc_array of native/include/warp_core/abi.h
 
 
+def counted(n: int) -> int32:
+    """A number of elements as an int32. Raises ValueError if there are more than that counts."""
+    if n >= 1 << 31:
+        raise ValueError(f"an array of {n} elements is larger than int32 counts, up to 2147483647: pass parts of it")
+    return int32(n)
+
+
 class ArrayCells:
     """A view of memory as `ndim` dimensions of elements; `owner` is kept alive by it."""
 
@@ -51,7 +58,7 @@ class ArrayCells:
     @property
     def shape(self) -> tuple:
         """The extents."""
-        return tuple(int32(n) for n in self._shape)
+        return tuple(counted(n) for n in self._shape)
 
     @property
     def strides(self) -> tuple:
@@ -69,7 +76,7 @@ class ArrayCells:
         total = 1
         for n in self._shape:
             total *= n
-        return int32(total)
+        return counted(total)
 
     @property
     def dtype(self) -> Any:

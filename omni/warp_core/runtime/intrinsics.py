@@ -6,6 +6,7 @@ work on `ArrayCells`, so outside a kernel they say that they belong in one.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -17,16 +18,16 @@ from ..lang.indexed import IndexedCells
 from ..lang.scalars import SCALAR_CLASSES, ScalarValue, int32, operand, plain_number
 from ..lang.types import F32, U64, FixedArray, Scalar, element
 from ..lang.values import from_leaves, to_leaves
-from .cells import ArrayCells, LocalCells
+from .cells import ArrayCells, LocalCells, counted
 
 
 class Grid:
     """The launch that an interpreted kernel belongs to and the thread that runs now."""
 
-    __slots__ = ("dims", "index", "worker")
+    __slots__ = ("dims", "index", "threads", "worker")
 
     def __init__(self, dims: tuple[int, ...]):
-        self.dims = dims
+        self.dims, self.threads = dims, math.prod(dims)
         self.index: tuple[int, ...] = ()
         self.worker: Any = None  # of a kernel that works in blocks: see interpreted_blocks.py
 
@@ -40,6 +41,11 @@ def tid(count: int = 1) -> Any:
     if here is None:
         raise RuntimeError("wp.tid() has a value only inside a kernel")
     if count == 1:
+        if here.threads > 1 << 31:
+            raise ValueError(
+                f"the launch has {here.threads} threads, and a single `i = wp.tid()` numbers at most 2147483648, as it "
+                "is an int32: ask for an index of each dimension, as in `i, j = wp.tid()` for two, or launch parts"
+            )
         flat = 0
         for i, n in zip(here.index, here.dims):
             flat = flat * n + i
@@ -180,7 +186,7 @@ TABLE: dict[str, Callable] = {
     "address_of": _address_of,
     "where": _where,
     "select": lambda condition, if_false, if_true: _where(condition, if_true, if_false),
-    "len": lambda x: int32(len(x)),
+    "len": lambda x: counted(len(x)),
     "static": lambda x: x,
     "constant": lambda x: x,
     "atomic_cas": _atomic_cas,

@@ -353,6 +353,7 @@ class _Maker:
         self.plan = self.empty_plan(params)
         self.plan.whole_blocks = artifact.whole_blocks
         self.plan.set_needed(artifact.needed)
+        self.plan.set_counts(*artifact.counts)
         self.add(variant, loaded)
         return self.plan
 

@@ -1,0 +1,69 @@
+"""What a kernel counts with 32-bit integers: threads, blocks of threads, and elements of arrays.
+
+`wp.tid()`, `wp.block_index()`, `x.shape` and `x.size` are int32. A launch refuses threads and arrays that they cannot
+count (native/python/plan_counts.cpp), unless the finished kernel does without them: an index that is never negative
+needs no extent, and one of 64 bits takes a 64-bit extent (the operation `extent`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..ir.nodes import Function, Operation, Value
+from ..ir.printer import reachable
+from ..lang.types import MAX_NDIM, Array
+from .effects import Need, array_members, need_of, origin
+
+_EVERY = (1 << MAX_NDIM) - 1
+_ALL_ELEMENTS = 1 << MAX_NDIM
+
+
+class Counts(NamedTuple):
+    """What a kernel counts: its `threads`, its `blocks`, and elements of `arrays`.
+
+    An array is given as a `Need` and a number that has a bit for each dimension counted, and bit 4 for the number of
+    all elements.
+    """
+
+    threads: bool = False
+    blocks: bool = False
+    arrays: tuple[tuple[Need, int], ...] = ()
+
+
+def counts(kernel: Function) -> Counts:
+    """What `kernel`, after all passes, and the functions it calls count with 32-bit integers."""
+    operations = [op for f in reachable([kernel]) for op in f.body.walk()]
+    arrays: dict[Need, int] = {}
+    for op in operations:
+        if op.code in ("shape", "size"):
+            for need in _counted(kernel, op.args[0]):
+                arrays[need] = arrays.get(need, 0) | _dimensions(op)
+    threads = any(op.code == "tid" and op.attr[1] == 1 for op in operations)
+    return Counts(threads, any(op.code == "block_index" for op in operations), tuple(arrays.items()))
+
+
+def _dimensions(op: Operation) -> int:
+    (array,) = op.args
+    if op.code == "size":
+        return _ALL_ELEMENTS
+    is_view = array.op is not None and array.op.code == "slice"
+    return _EVERY if is_view else 1 << op.attr
+
+
+def _counted(kernel: Function, array: Value) -> Iterator[Need]:
+    """The arrays among the arguments that `array` is, or may be where its origin is not known."""
+    source, path, dtype = origin(array)
+    if source.op is not None and source.op.code in ("alloca", "stash", "shared"):
+        return
+    known = any(source is p for p in kernel.params)
+    for number, param in enumerate(kernel.params):
+        for members, t in array_members(param.type):
+            place = tuple(member for member, _ in members)
+            if (source is param and place == path) if known else _alike(t, dtype, array):
+                yield need_of(number, param, place)
+
+
+def _alike(t: Array, dtype: object, array: Value) -> bool:
+    assert isinstance(array.type, Array)
+    return t.dtype is dtype and t.ndim >= array.type.ndim
