@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.autodiff.trips import backwards, times
+from omni.warp_core.ir import interp
+from omni.warp_core.ir.builder import Builder
+from omni.warp_core.ir.nodes import Function, Value
+from omni.warp_core.lang.types import I32
 
 D = wp.array(dtype=wp.float64)
 SIGNED = (wp.int8, wp.int16, wp.int32, wp.int64)
@@ -129,3 +134,44 @@ def test_ranges_to_the_ends_of_their_types(t, low, high, step, lanes):
         wp.launch(wp.kernel(k, lanes=lanes), SPAN, inputs=[bounds, x, y])
     tape.backward(grads={y: wp.ones(SPAN, dtype=wp.float64)})
     assert y.numpy().tolist() == x.grad.numpy().tolist() == [times] * SPAN
+
+
+LOWEST, HIGHEST = -(2**31), 2**31 - 1
+RANGES = [
+    (LOWEST, HIGHEST, 1),
+    (HIGHEST, LOWEST, -1),
+    (HIGHEST, -1, -1),
+    (LOWEST, HIGHEST, 2),
+    (LOWEST + 5, HIGHEST - 7, 3),
+    (-(2**30), 2**30 + 6, 1),
+    (0, HIGHEST, 1),
+    (-3, 4, 1),
+    (4, -3, -2),
+    (5, 5, 1),
+    (HIGHEST, LOWEST, 1),
+]
+
+
+@pytest.mark.parametrize("known", ["", "step", "low step", "high step"])
+@pytest.mark.parametrize("case", RANGES, ids=str)
+def test_reversed_ranges_have_all_iterations(case, known):
+    """As many as Python counts, from the last index to the first; known: what the kernel has as a constant."""
+    names = ("low", "high", "step")
+    fn = Function("reversed", [Value(I32, name=n) for n in names], results=(I32,) * 4)
+    b = Builder(fn)
+    given = [b.i32(x) if n in known.split() else p for n, x, p in zip(names, case, fn.params)]
+    (start, end, step), index = backwards(b, *given)
+    b.terminate("return", [start, end, index(start), index(b.op("add", end, b.i32(1)))])
+    start, end, first, last = interp.call(fn, list(case))
+    indices = range(*case)
+    assert (step.const, len(range(start, end, -1))) == (-1, len(indices))
+    assert not indices or (first, last) == (indices[-1], indices[0])
+
+
+def test_a_loop_counts_more_iterations_than_int32_has_numbers_above_zero():
+    fn = Function("counted", [Value(I32, name="count")], results=(I32, I32))
+    b = Builder(fn)
+    b.terminate("return", times(b, fn.params[0])[:2])
+    for count in (0, 1, 2**31 - 1, 2**31, 2**31 + 5, 2**32 - 1):
+        start, end = interp.call(fn, [(count + 2**31) % 2**32 - 2**31])
+        assert len(range(start, end, -1)) == count

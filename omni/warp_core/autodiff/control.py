@@ -16,7 +16,7 @@ from ..passes.dce import REMOVABLE
 from .leaves import Leaves, is_float, leaf_types
 from .scope import Scope
 from .stash import CELLS, Frame, pop
-from .trips import index_at, trip_count
+from .trips import backwards, times
 
 if TYPE_CHECKING:
     from .reverse import Reverse
@@ -51,20 +51,20 @@ def reverse_if(reverse: Reverse, op: Operation) -> None:
 def reverse_for(reverse: Reverse, op: Operation) -> None:
     """Run the iterations over a range backwards."""
     low, high, step = map(reverse.scopes.primal, op.args[:3])
-    count = trip_count(reverse.b, low, high, step)
-    _backward(reverse, op, count, op.regions[0].params[1:], op.args[3:], lambda k: index_at(reverse.b, low, step, k))
+    head, index = backwards(reverse.b, low, high, step)
+    _backward(reverse, op, head, op.regions[0].params[1:], op.args[3:], index)
 
 
 def reverse_loop(reverse: Reverse, op: Operation) -> None:
     """Run as many iterations backwards as the forward code counted."""
     count = reverse.scopes.primal(reverse.scopes.count_of(op))
-    _backward(reverse, op, count, op.regions[0].params, op.args, None)
+    _backward(reverse, op, times(reverse.b, count), op.regions[0].params, op.args, None)
 
 
 def _backward(
     reverse: Reverse,
     op: Operation,
-    count: Value,
+    head: list[Value],
     params: Sequence[Value],
     init: Sequence[Value],
     index: Index | None,
@@ -76,10 +76,8 @@ def _backward(
     leaving = op.regions[0].ops[-2].regions[0].terminator.args if index is None else []
     slots, exits = _slots(params), _slots(leaving)
     start = [*[None] * len(slots), *_flat(results, leaving)] if index is None else _flat(results, params)
-    one = b.const(1, count.type)
-    head = [b.op("sub", count, one), b.const(-1, count.type), b.const(-1, count.type)]
     initial = [*(_or_zero(b, x, t) for x, (*_, t) in zip(start, (*slots, *exits))), *reverse.top]
-    made, sums = _iteration(reverse, op, count.type, params, leaving, index)
+    made, sums = _iteration(reverse, op, head[0].type, params, leaving, index)
     initial += [b.const(0, t) for *_, t in sums]
     found = b.emit("for", [*head, *initial], None, (made,), [x.type for x in initial])
     reverse.top = found[len(slots) + len(exits) :][:2]

@@ -1,14 +1,47 @@
-"""How many iterations a `for` has, and which index each of them sees.
+"""Ranges that count the iterations of a loop backwards, and which index each of them sees.
 
-Iterations are counted by a signed number that the range of the loop's own type fits into: reversed loops count down
-past zero, which numbers without a sign do not, and an int8 has ranges of 255 iterations.
+A range goes over a signed number: where the number of iterations surely fits, down to zero, so that indices are seen
+not to be negative. An int32 has ranges of up to 2^32 - 1 iterations: elsewhere the range ends at the lowest number.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from ..front.signs import not_negative
 from ..ir.builder import Builder
 from ..ir.nodes import Value
+from ..lang.semantics import int_range
 from ..lang.types import I32, I64, SCALAR_BY_KEY, Scalar
+
+
+def backwards(b: Builder, low: Value, high: Value, step: Value) -> tuple[list[Value], Callable[[Value], Value]]:
+    """The range that counts the iterations of `for low, high, step` backwards, and what gives the index for a number
+    of it.
+    """
+    count = trip_count(b, low, high, step)
+    one = b.const(1, count.type)
+    if _fits(low, high, step):
+        head = [b.op("sub", count, one), b.const(-1, count.type), b.const(-1, count.type)]
+        return head, lambda k: index_at(b, low, step, k)
+    head = times(b, count)
+    before = index_at(b, low, step, b.op("neg", b.op("add", head[1], one)))
+    return head, lambda k: index_at(b, before, step, k)
+
+
+def times(b: Builder, count: Value) -> list[Value]:
+    """A range of `count` iterations, which is a number without a sign: downwards to the lowest number."""
+    low = b.const(int_range(count.type)[0], count.type)
+    return [b.op("add", low, count), low, b.const(-1, count.type)]
+
+
+def _fits(low: Value, high: Value, step: Value) -> bool:
+    """Whether the iterations surely number 2^31 (2^63) at most. A range that begins one below holds as many."""
+    t: Scalar = step.type
+    if t.bits < I32.bits or (step.is_const and abs(step.const) > 1):
+        return True
+    ends = [low, high] if not step.is_const else [low if step.const > 0 else high]
+    return all((end.is_const and end.const == -1) or not_negative(end, frozenset()) for end in ends)
 
 
 def trip_count(b: Builder, low: Value, high: Value, step: Value) -> Value:
