@@ -30,9 +30,12 @@ int64_t extent(PyObject* item) {
     }
     int overflow = 0;
     int64_t n = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
-    if (overflow || n < 0 || n >= int64_t{1} << 31)
+    if (overflow) n = overflow < 0 ? -1 : INT64_MAX;
+    if (n < 0 || n >= int64_t{1} << 31)
         raise(PyExc_ValueError,
-              std::string("launch dimension ") + nb::str(index).c_str() + " is not between 0 and 2147483647");
+              std::string("launch dimension ") + nb::str(index).c_str() + " is not between 0 and 2147483647" +
+                  (n < 0 ? ""
+                         : "; a launch of more threads has several dimensions, and `i, j = wp.tid()` their indices"));
     return n;
 }
 

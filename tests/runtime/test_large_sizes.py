@@ -195,10 +195,19 @@ def indexed_length(x: wp.indexedarray(dtype=wp.int8), out: wp.array(dtype=int)):
     out[0] = x.shape[0]
 
 
+@wp.kernel
+def indexed_size(x: wp.indexedarray2d(dtype=wp.int8), out: wp.array(dtype=int)):
+    out[0] = x.size
+
+
 def _held(rows, flat):
     s = Held()
     s.rows, s.flat = wp.array(rows, copy=False), wp.array(flat, copy=False)
     return s
+
+
+def _two_rows():
+    return wp.indexedarray(wp.array(_FEW_ROWS), [wp.array([2, 0], dtype=int), None])
 
 
 _FEW, _FEW_ROWS = np.zeros(3, np.int8), np.zeros((3, 5), np.int8)
@@ -210,6 +219,7 @@ _REFUSED = {
     "columns": (columns, lambda: [virtual((2, LARGE))], "elements in dimension 1"),
     "held": (held_length, lambda: [_held(_FEW_ROWS, virtual((LARGE,)))], r"`s\.flat` has 2147483748"),
     "chosen": (chosen_length, lambda: [_FEW, wp.array(virtual((LARGE,)), copy=False), 0], "`z` has 2147483748"),
+    "indexed size": (indexed_size, lambda: [wp.array(virtual((2**16, 2**16)), copy=False)], "4294967296 elements"),
     "indexed": (indexed_length, lambda: [wp.array(virtual((LARGE,)), copy=False)], "2147483748 elements"),
 }
 
@@ -238,6 +248,7 @@ _ACCEPTED = {
     "size": (size, lambda: [virtual((2**16, 2**15 - 1))], 2**31 - 2**16),
     "columns": (columns, lambda: [virtual((LARGE, 7))], 7),
     "held": (held_length, lambda: [_held(virtual((2**16, 2**16)), _FEW)], 3),
+    "indexed size": (indexed_size, lambda: [_two_rows()], 10),
 }
 
 
@@ -331,5 +342,5 @@ def test_values_on_the_host():
 
 def test_a_map_of_more_elements_than_int32_counts():
     x = wp.array(virtual((LARGE,)), copy=False)
-    with pytest.raises(ValueError, match="launch dimension 2147483748"):
+    with pytest.raises(ValueError, match=r"launch dimension 2147483748 .*several dimensions"):
         wp.map(lambda a: a, x, out=x)

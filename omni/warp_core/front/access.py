@@ -16,7 +16,7 @@ from ..lang.errors import nearest
 from ..lang.generics import spell
 from ..lang.types import I32, I64, Array, FixedArray, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
 from .context import Context, lowers
-from .indexed import array_type, extent, locate
+from .indexed import array_type, extent, locate, size_of
 from .local_arrays import refuse_escape
 from .resolve import captured, member
 from .sections import section
@@ -130,13 +130,8 @@ def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:
     assert t is not None
     if node.attr == "shape":
         return Tup([extent(cx, array, i, node) for i in range(t.ndim)])
-    if node.attr == "size" and isinstance(array.type, Array):
-        return cx.at(node).op("size", array)
     if node.attr == "size":
-        total = extent(cx, array, 0, node)
-        for i in range(1, t.ndim):
-            total = cx.b.op("mul", total, extent(cx, array, i, node))
-        return total
+        return size_of(cx, array, node)
     if node.attr == "ndim":
         return Lit(t.ndim)
     if node.attr == "dtype":

@@ -32,6 +32,22 @@ def extent(cx: Context, array: Value, dimension: int, node: ast.AST) -> Value:
     return b.op("select", b.op("is_null", indices), own, given)
 
 
+def size_of(cx: Context, array: Value, node: ast.AST) -> Value:
+    """How many elements an array or indexed array has."""
+    b = cx.at(node)
+    if isinstance(array.type, Array):
+        return b.op("size", array)
+    data = b.op("extract", array, attr=0)
+    assert isinstance(data.type, Array)
+    if data.type.ndim == 1:
+        return extent(cx, array, 0, node)
+    total, whole = b.i32(1), b.bool(True)
+    for d in range(data.type.ndim):
+        total = b.op("mul", total, extent(cx, array, d, node))
+        whole = b.op("and", whole, b.op("is_null", b.op("extract", array, attr=1 + d)))
+    return b.op("select", whole, b.op("size", data), total)  # launches see to `size`
+
+
 def locate(cx: Context, array: Value, indices: list[Value], node: ast.AST) -> Value | Ref:
     """The element of an indexed array, or the indexed array of fewer dimensions where indices are missing."""
     data = cx.at(node).op("extract", array, attr=0)

@@ -405,7 +405,8 @@ def dimensions(kernel: Kernel, dim: Any) -> tuple[int, ...]:
         if not hasattr(n, "__index__"):
             raise TypeError(f"launch dimensions must be integers, got {type(n).__name__}")
         if not 0 <= n.__index__() < 1 << 31:
-            raise ValueError(f"launch dimension {n} is not between 0 and 2147483647")
+            more = "; a launch of more threads has several dimensions, and `i, j = wp.tid()` their indices"
+            raise ValueError(f"launch dimension {n} is not between 0 and 2147483647{more if n > 0 else ''}")
     return tuple(n.__index__() for n in items)
 
 
