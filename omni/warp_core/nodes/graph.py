@@ -50,7 +50,6 @@ class Attribute:
         "_from",
         "_resolved",
         "_seen",
-        "customs",
         "name",
         "node",
         "sources",
@@ -65,7 +64,6 @@ class Attribute:
         self.value: Value = zero(kind) if spec is None else spec.default
         self.version = 0
         self.sources: list[Attribute] = []
-        self.customs: dict[str, Any] = {}
         self._resolved: AttributeType | None = None
         self._seen = -1
         self._from: tuple[AttributeType, Callable[[Value], Value]] | None = None
@@ -188,7 +186,7 @@ class Node:
         self.shared_state: Any = None
         self.saved_version = 0
         self._told = ""
-        self._by_python_name: dict[tuple[str, str], Attribute] = {}
+        self._by_python_name: dict[tuple[str, str], Attribute] = {}  # of all attributes or, not needed yet, of none
 
     def __repr__(self) -> str:
         return self.path
@@ -196,12 +194,15 @@ class Node:
     def add(self, attribute: Attribute) -> Attribute:
         """Add an attribute, declared or dynamic."""
         self.attributes[attribute.name] = attribute
-        python_name = attribute.base_name.replace(":", "_").replace(".", "_")
-        self._by_python_name[attribute.port, python_name] = attribute
+        self._by_python_name.clear()
         return attribute
 
     def find(self, port: str, python_name: str) -> Attribute | None:
         """The attribute that Python calls `db.<port>.<python_name>`."""
+        if not self._by_python_name:
+            for attribute in self.attributes.values():
+                name = attribute.base_name.replace(":", "_").replace(".", "_")
+                self._by_python_name[attribute.port, name] = attribute
         return self._by_python_name.get((port, python_name))
 
     def on(self, port: str) -> Iterator[Attribute]:

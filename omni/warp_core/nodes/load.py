@@ -6,19 +6,24 @@ attributes the node type does not declare are dynamic, `any` attributes keep typ
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pxr import Sdf, Usd
+from pxr import Usd
 
 from ..usd.convert import to_numpy
-from ..usd.stage import resolve_beside
+from ..usd.stage import READ_ERRORS, resolve_beside, unreadable
 from .evaluate import EVALUATORS
 from .graph import Attribute, Graph, Host, Node
 from .ogn import PORTS, NodeSpec
 from .registry import Registry
 from .types import ANY, EXECUTION, AttributeType, TypeNameError, from_sdf, parse
 from .values import ValueTypeError, coerce, converter
+
+HINTS = 20  # node types that are not there and get suggestions; a search costs as much as loading ten nodes
 
 
 @dataclass
@@ -27,15 +32,14 @@ class Loaded:
 
     graphs: list[Graph] = field(default_factory=list)
     animated: list[tuple[Attribute, Usd.Attribute]] = field(default_factory=list)
+    _by_path: dict[str, Node] = field(default_factory=dict)
     _sources: dict[Attribute, list[str]] = field(default_factory=dict)
 
     def attribute(self, path: str) -> Attribute | None:
-        """The attribute at a path such as /Graph/node.inputs:x."""
+        """Return the attribute at a path such as /Graph/node.inputs:x, None if there is none."""
         prim, _, name = path.partition(".")
-        for graph in self.graphs:
-            if prim in graph.nodes:
-                return graph.nodes[prim].attributes.get(name)
-        return None
+        node = self._by_path.get(prim)
+        return node.attributes.get(name) if node else None
 
     def nodes(self) -> list[Node]:
         """All nodes of all graphs."""
@@ -43,21 +47,48 @@ class Loaded:
 
 
 def load(stage: Usd.Stage, registry: Registry, host: Host) -> Loaded:
-    """Read all graphs of a stage. What cannot be used is told to the host's log; the rest is loaded."""
+    """Read all graphs of a stage. The host's log tells what cannot be used; the rest is loaded.
+
+    Raises StageError where USD itself cannot read a prim.
+    """
+    with _collector_paused():
+        return _load(stage, registry, host)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keep Python's cycle collector from searching a growing graph in which nothing is garbage."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _load(stage: Usd.Stage, registry: Registry, host: Host) -> Loaded:
     loaded = Loaded()
-    by_path: dict[Sdf.Path, Graph] = {}
+    inside: list[Graph] = []  # the graphs around the current prim, innermost last
     for prim in stage.Traverse():
         kind = prim.GetTypeName()
-        if kind == "OmniGraph":
-            by_path[prim.GetPath()] = _graph(prim, host)
-        elif kind == "OmniGraphNode":
-            graph = _owner(prim, by_path)
-            if graph is None:
-                host.log.warning(str(prim.GetPath()), "is a node outside of any graph; it never runs")
+        if kind != "OmniGraphNode" and kind != "OmniGraph":
+            continue
+        path = str(prim.GetPath())
+        while inside and not path.startswith(f"{inside[-1].path}/"):
+            inside.pop()
+        try:
+            if kind == "OmniGraph":
+                inside.append(_graph(prim, path, host))
+                loaded.graphs.append(inside[-1])
+            elif inside:
+                _node(prim, path, inside[-1], registry, loaded)
             else:
-                _node(prim, graph, registry, loaded)
+                host.log.warning(path, "is a node outside of any graph; it never runs")
+        except READ_ERRORS as error:
+            raise unreadable(stage, path, error) from None
     _tell_instanced(stage, host)
-    loaded.graphs = [graph for graph in by_path.values() if graph.nodes]
+    loaded.graphs = [graph for graph in loaded.graphs if graph.nodes]
     _connect(loaded, host)
     return loaded
 
@@ -70,15 +101,8 @@ def _tell_instanced(stage: Usd.Stage, host: Host) -> None:
             host.log.warning(path, "is instanceable, so the graphs in it are not played; make it not instanceable")
 
 
-def _owner(prim: Usd.Prim, graphs: dict[Sdf.Path, Graph]) -> Graph | None:
-    for path in prim.GetPath().GetAncestorsRange():
-        if path in graphs:
-            return graphs[path]
-    return None
-
-
-def _graph(prim: Usd.Prim, host: Host) -> Graph:
-    path, attribute = str(prim.GetPath()), prim.GetAttribute("evaluator:type")
+def _graph(prim: Usd.Prim, path: str, host: Host) -> Graph:
+    attribute = prim.GetAttribute("evaluator:type")
     evaluator = attribute.Get() if attribute else None
     if evaluator not in EVALUATORS:
         if evaluator is not None:
@@ -87,39 +111,43 @@ def _graph(prim: Usd.Prim, host: Host) -> Graph:
     return Graph(path, evaluator, host)
 
 
-def _node(prim: Usd.Prim, graph: Graph, registry: Registry, loaded: Loaded) -> None:
-    path, log = str(prim.GetPath()), graph.host.log
-    type_name = _text(prim, "node:type")
+def _node(prim: Usd.Prim, path: str, graph: Graph, registry: Registry, loaded: Loaded) -> None:
+    properties = {prop.GetName(): prop for prop in prim.GetAuthoredProperties()}
+    type_name = _value(properties, "node:type", str) or ""
     node_type = registry.find(type_name)
-    node = Node(path, type_name, node_type, graph.host)
-    graph.nodes[path] = node
+    node = loaded._by_path[path] = graph.nodes[path] = Node(path, type_name, node_type, graph.host)
     if node_type is None:
-        known = ", ".join(registry.nearest(type_name))
-        node.disabled = f"there is no node type {type_name!r}" if type_name else "node:type is not set"
-        log.error(path, f"{node.disabled} in this host" + (f"; did you mean {known}?" if known else ""))
+        _tell_unknown(node, registry)
     else:
         for spec in node_type.spec.attributes.values():
             node.add(Attribute(node, spec.name, spec.type, spec))
-        _check_version(prim, node, node_type.spec)
-    for prop in prim.GetAuthoredProperties():
-        name = prop.GetName()
-        if name.partition(":")[0] in PORTS and ":" in name:
+        node.saved_version = _value(properties, "node:typeVersion", int) or 0
+        _check_version(node, node_type.spec)
+    for name, prop in properties.items():
+        port, colon, _ = name.partition(":")
+        if colon and port in PORTS:
             _property(prop, name, node, loaded)
 
 
-def _text(prim: Usd.Prim, name: str) -> str:
-    attribute = prim.GetAttribute(name)
-    value = attribute.Get() if attribute else None
-    return value if isinstance(value, str) else ""
+def _value(properties: dict[str, Usd.Property], name: str, kind: type) -> Any:
+    """Return the value of an attribute that describes the node; None if it is absent or of another type."""
+    prop = properties.get(name)
+    value = prop.Get() if isinstance(prop, Usd.Attribute) else None
+    return value if isinstance(value, kind) else None
 
 
-def _check_version(prim: Usd.Prim, node: Node, spec: NodeSpec) -> None:
-    attribute = prim.GetAttribute("node:typeVersion")
-    saved = attribute.Get() if attribute else None
-    node.saved_version = saved if isinstance(saved, int) else 0
+def _tell_unknown(node: Node, registry: Registry) -> None:
+    log = node.host.log
+    known = ", ".join(registry.nearest(node.type_name)) if len(log.errors) < HINTS else ""
+    node.disabled = f"there is no node type {node.type_name!r}" if node.type_name else "node:type is not set"
+    log.error(node.path, f"{node.disabled} in this host" + (f"; did you mean {known}?" if known else ""))
+
+
+def _check_version(node: Node, spec: NodeSpec) -> None:
     newest = 2 if node.type_name != spec.name else spec.version  # an alias counts by the versions of its own type
-    if node.saved_version > max(newest, spec.version):
-        text = f"was saved by version {saved} of {node.type_name}; this host has version {max(newest, spec.version)}"
+    newest = max(newest, spec.version)
+    if node.saved_version > newest:
+        text = f"was saved by version {node.saved_version} of {node.type_name}; this host has version {newest}"
         node.host.log.warning(node.path, text)
 
 
@@ -199,19 +227,23 @@ def take(attribute: Attribute, prop: Usd.Attribute, time: Usd.TimeCode) -> None:
         log.warning(attribute.path, text)
         return
     try:
-        attribute.set_if_changed(coerce(convert(coerce(to_numpy(value), authored)), attribute.type))
+        value = coerce(to_numpy(value), authored)
+        if authored != attribute.type:
+            value = coerce(convert(value), attribute.type)
+        attribute.set_if_changed(value)
     except ValueTypeError as error:
         log.warning(attribute.path, str(error))
 
 
 def _connect(loaded: Loaded, host: Host) -> None:
-    """Turn connection paths into sources, telling those that lead nowhere or do not fit."""
+    """Turn connection paths into sources. Report those that lead nowhere or do not fit."""
+    origins: dict[Attribute, Attribute] = {}
     for attribute, paths in loaded._sources.items():
         for path in paths:
             source = loaded.attribute(path)
             if source is None:
                 _missing_source(attribute, path)
-            elif _leads_back(source, attribute):
+            elif _origin(source, origins) is attribute:
                 host.log.warning(attribute.path, f"is connected to itself through {path}; the connection is ignored")
             elif converter(source.type, attribute.type) is None:
                 text = f"{attribute.name} ({attribute.type}) cannot take {path} ({source.type})"
@@ -219,6 +251,8 @@ def _connect(loaded: Loaded, host: Host) -> None:
                 host.log.error(attribute.node.path, text)
             else:
                 attribute.sources.append(source)
+                if source.port == "inputs":
+                    origins.setdefault(attribute, source)  # the first source counts
         if len(attribute.sources) > 1 and not attribute.type.is_execution:
             host.log.warning(attribute.path, f"has {len(attribute.sources)} sources; the first counts")
 
@@ -229,14 +263,18 @@ def _missing_source(attribute: Attribute, path: str) -> None:
     node.host.log.error(node.path, node.disabled)
 
 
-def _leads_back(source: Attribute, attribute: Attribute) -> bool:
-    """Whether following inputs from `source` arrives at `attribute`, without any node between."""
-    while True:
-        if source is attribute:
-            return True
-        if source.port != "inputs" or not source.sources:
-            return False
-        source = source.sources[0]
+def _origin(attribute: Attribute, origins: dict[Attribute, Attribute]) -> Attribute:
+    """Return the attribute at which a chain of connected inputs begins.
+
+    `origins` maps an input to one further up its chain. Each walk shortens the chain, so long ones stay cheap.
+    """
+    walked = []
+    while attribute in origins:
+        walked.append(attribute)
+        attribute = origins[attribute]
+    for link in walked:
+        origins[link] = attribute
+    return attribute
 
 
 def beside_scene(stage: Usd.Stage, prim_path: str, attribute: str, name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -104,7 +104,7 @@ class AttributeType:
         """Whether the value is made of numbers."""
         return self.info.scalar is not None and not self.is_execution
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype:
         """NumPy type of one number of the value."""
         return np.dtype(self.info.scalar)

@@ -36,8 +36,21 @@ def quiet() -> Iterator[UsdUtils.CoalescingDiagnosticDelegate]:
         delegate.TakeUncoalescedDiagnostics()
 
 
-def reason(error: Tf.ErrorException) -> str:
-    """The part of a USD error that helps somebody who edits the file."""
+# What USD's Python functions raise for a damaged file: its own errors, text that is not UTF-8, absurd sizes.
+READ_ERRORS = (RuntimeError, UnicodeError, MemoryError)
+
+
+def unreadable(stage: Usd.Stage, path: str, error: Exception) -> StageError:
+    """Return the error for a prim or property that USD cannot read."""
+    return StageError(f"{layer_file(stage.GetRootLayer())}: {path} cannot be read: {reason(error)}")
+
+
+def reason(error: Exception) -> str:
+    """Return the part of an error from USD that helps the author of the file."""
+    if isinstance(error, UnicodeError):
+        return "it holds text that is not UTF-8"
+    if isinstance(error, MemoryError):
+        return "it does not fit into memory"
     text = str(error)
     positions = [f"line {m['line']}, column {m['column']}: {m['what']}" for m in _POSITION.finditer(text)]
     details = [m["what"] for m in _DETAIL.finditer(text)]

@@ -1,0 +1,125 @@
+"""Loading graphs: the work grows with the number of nodes, whatever their connections look like."""
+
+import sys
+
+import pytest
+from pxr import Sdf, Usd
+
+from omni.warp_core.nodes import registry
+from omni.warp_core.nodes.graph import Host, Log
+from omni.warp_core.nodes.load import load
+
+CONSTANT = "omni.graph.nodes.ConstantDouble"
+
+
+def add_node(graph, name, kind=CONSTANT, source=""):
+    node = Sdf.PrimSpec(graph, name, Sdf.SpecifierDef, "OmniGraphNode")
+    Sdf.AttributeSpec(node, "node:type", Sdf.ValueTypeNames.Token).default = kind
+    value = Sdf.AttributeSpec(node, "inputs:value", Sdf.ValueTypeNames.Double)
+    if source:
+        value.connectionPathList.Append(source)
+
+
+def add_graph(parent, name):
+    return Sdf.PrimSpec(parent, name, Sdf.SpecifierDef, "OmniGraph")
+
+
+def unconnected(layer, count):
+    graph = add_graph(layer, "G")
+    for i in range(count):
+        add_node(graph, f"n{i}")
+
+
+def chain(layer, count):
+    graph = add_graph(layer, "G")
+    for i in range(count):
+        add_node(graph, f"n{i}", source=f"/G/n{i - 1}.inputs:value" if i else "")
+
+
+def reversed_chain(layer, count):
+    graph = add_graph(layer, "G")
+    for i in range(count):
+        add_node(graph, f"n{i}", source=f"/G/n{i + 1}.inputs:value" if i < count - 1 else "")
+
+
+def graphs_in_a_chain(layer, count):
+    for i in range(count):
+        add_node(add_graph(layer, f"G{i}"), "n", source=f"/G{i - 1}/n.inputs:value" if i else "")
+
+
+def unknown_types(layer, count):
+    graph = add_graph(layer, "G")
+    for i in range(count):
+        add_node(graph, f"n{i}", kind=f"omni.graph.nodes.Gone{i}")
+
+
+def missing_sources(layer, count):
+    graph = add_graph(layer, "G")
+    for i in range(count):
+        add_node(graph, f"n{i}", source=f"/G/gone{i}.inputs:value")
+
+
+def stage_of(build, count):
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    with Sdf.ChangeBlock():
+        build(layer, count)
+    return Usd.Stage.Open(layer)
+
+
+def lines_run(stage, types) -> int:
+    """The lines of Python that loading runs: what a clock would show, without its noise."""
+    count = 0
+
+    def trace(frame, event, arg):
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    host = Host(Log(emit=lambda text: None))
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        load(stage, types, host)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    "build", [unconnected, chain, reversed_chain, graphs_in_a_chain, unknown_types, missing_sources]
+)
+def test_the_work_is_proportional_to_the_nodes(build):
+    types = registry.standard()
+    stages = [stage_of(build, count) for count in (100, 200, 800)]
+    load(stages[0], types, Host(Log(emit=lambda text: None)))  # caches of types are filled
+    few, twice, many = (lines_run(stage, types) for stage in stages)
+    step = (twice - few) / 100
+    assert many - twice <= 1.05 * 600 * step
+
+
+def test_a_ring_of_inputs_loses_the_connection_that_closes_it():
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    graph = add_graph(layer, "G")
+    for name, source in (("a", "b"), ("b", "c"), ("c", "a"), ("d", "d"), ("e", "a")):
+        add_node(graph, name, source=f"/G/{source}.inputs:value")
+    log = Log(emit=lambda text: None)
+    loaded = load(Usd.Stage.Open(layer), registry.standard(), Host(log))
+    sources = {node.path: node.attributes["inputs:value"].sources for node in loaded.nodes()}
+    assert [str(s) for s in sources["/G/a"] + sources["/G/b"]] == ["/G/b.inputs:value", "/G/c.inputs:value"]
+    assert sources["/G/c"] == sources["/G/d"] == [] and [str(s) for s in sources["/G/e"]] == ["/G/a.inputs:value"]
+    assert [text.partition(" ")[0] for text in log.warnings] == ["/G/c.inputs:value:", "/G/d.inputs:value:"]
+
+
+def test_nodes_belong_to_the_innermost_graph():
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    outer = add_graph(layer, "G")
+    add_node(outer, "a")
+    add_node(add_graph(outer, "Inner"), "b")
+    add_node(outer, "c")
+    add_node(Sdf.PrimSpec(outer, "Scope", Sdf.SpecifierDef, "Scope"), "d")
+    add_node(add_graph(layer, "GG"), "e")
+    log = Log(emit=lambda text: None)
+    loaded = load(Usd.Stage.Open(layer), registry.standard(), Host(log))
+    owned = {graph.path: list(graph.nodes) for graph in loaded.graphs}
+    assert owned == {"/G": ["/G/a", "/G/c", "/G/Scope/d"], "/G/Inner": ["/G/Inner/b"], "/GG": ["/GG/e"]}
+    assert not log.warnings
