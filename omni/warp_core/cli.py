@@ -30,7 +30,7 @@ EXIT_CODES = {
     CONSENT: "the scene contains code nobody has agreed to run; nothing was run",
     NODES: "played, but some nodes failed; the results of the others are written",
     OUTPUT: "the result, or what is printed about it, cannot be written",
-    CRASHED: "a kernel crashed, or memory ran out; no result was written",
+    CRASHED: "a kernel crashed, memory ran out, or code in the scene ended the process; no result was written",
     INTERRUPTED: "interrupted; no result was written",
 }
 _CODES_TEXT = "exit codes:\n" + "\n".join(f"  {code:<4} {text}" for code, text in EXIT_CODES.items())
@@ -135,6 +135,8 @@ def _play(options: argparse.Namespace) -> int:
         config.mode = "debug"
     warnings.showwarning = lambda message, *rest, **more: report.complain(f"warning: {message}")
     settings = play.Settings(options.frames, options.fps, options.device, options.values)
+    if not _is_trusted(options):
+        guard.limit_memory()
     try:
         player = play.Player.open(options.scene, settings, graph.Log(report.complain))
         output.check_target(options.output, player.stage)
@@ -143,6 +145,9 @@ def _play(options: argparse.Namespace) -> int:
         elif not options.trust and consent.missing(player.codes):
             report.ask_consent(options.scene, consent.missing(player.codes))
             return CONSENT
+        if player.codes:  # the user agreed to run it, which is more than any limit could keep from it
+            guard.lift_limit()
+        guard.reach(guard.PLAYING)
         with report.progress() as bar:
             task = bar.add_task("playing", total=player.end - player.start + 1)
             outcome = player.run(options.output, lambda frame: bar.advance(task))
@@ -152,6 +157,8 @@ def _play(options: argparse.Namespace) -> int:
         raise _Stop(USAGE, str(error)) from None
     except output.OutputError as error:
         raise _Stop(OUTPUT, str(error)) from None
+    if outcome.written:
+        guard.reach(guard.WRITTEN)
     report.summary(outcome)
     if not outcome.written:
         report.complain(f"error: no node wrote anything, so {options.output} was not written")
@@ -161,6 +168,25 @@ def _play(options: argparse.Namespace) -> int:
         f"wrote {options.output}: {what}" + (" and more" if len(outcome.written) > 4 else ""), markup=False
     )
     return NODES if outcome.failed else OK
+
+
+_NEGATIVE = re.compile(r"-\d[\d.:e-]*")
+
+
+def _with_joined_negatives(arguments: list[str]) -> list[str]:
+    """Join an option with a value such as -5:-3, which the parser would take for an option: --frames=-5:-3."""
+    joined: list[str] = []
+    for argument in arguments:
+        before = joined[-1] if joined else ""
+        if _NEGATIVE.fullmatch(argument) and before.startswith("--") and before != "--" and "=" not in before:
+            joined[-1] = f"{before}={argument}"
+        else:
+            joined.append(argument)
+    return joined
+
+
+def _is_trusted(options: argparse.Namespace) -> bool:
+    return options.trust or options.remember
 
 
 def _check_device(name: str) -> None:
@@ -222,29 +248,50 @@ def main(arguments: list[str] | None = None) -> int:
     With the arguments of the process (None), a play runs in a child process: see `nodes.guard`.
     """
     _open_closed_streams()
-    options = _parser().parse_args(arguments)
+    options = _parser().parse_args(_with_joined_negatives(sys.argv[1:] if arguments is None else arguments))
     guarded = arguments is None and options.run is _play and hasattr(os, "fork")
     code = _guarded(options) if guarded else _run(options)
     if code == INTERRUPTED:  # said here, as a child may be killed after it has said so
-        print(EXIT_CODES[INTERRUPTED], file=sys.stderr)
+        print(f"interrupted; {_fate_of_result()}", file=sys.stderr)
     return code
+
+
+def _fate_of_result() -> str:
+    return "the result was written" if guard.reached() == guard.WRITTEN else "no result was written"
 
 
 def _guarded(options: argparse.Namespace) -> int:
     """Play in a child process, and tell if it did not come to an end by itself."""
-    ending = guard.run(lambda: _run(options))
+    ending = guard.run(lambda: _run(options), 0.0 if _is_trusted(options) else guard.READ_SECONDS)
     sweep(os.path.dirname(os.path.abspath(options.output)))  # a play that was killed could not do it
-    if not ending.signal:
+    if ending.returned:
         return ending.code
     if ending.interrupted:
         return INTERRUPTED
-    name = signal.Signals(ending.signal).name
-    if ending.signal == signal.SIGKILL:
-        why = "the play was killed, perhaps because memory ran out"
-    else:
-        why = f"the play crashed ({name}); a kernel may have left the bounds of an array: --debug tells which and where"
-    print(f"error: {why}; no result was written", file=sys.stderr)
+    if guard.reached() == guard.READING:
+        print(f"error: {options.scene}: cannot be read: {_why_unread(ending)}", file=sys.stderr)
+        return INPUT
+    print(f"error: {_why_ended(ending)}; {_fate_of_result()}", file=sys.stderr)
     return CRASHED
+
+
+def _why_unread(ending: guard.Ending) -> str:
+    if ending.overdue:
+        return f"it takes longer than {guard.READ_SECONDS:.0f} s; --trust sets no limit"
+    name = signal.Signals(ending.signal).name if ending.signal else f"exit code {ending.code}"
+    return (
+        f"USD ended the process ({name}); the file is damaged, or needs more than {guard.READ_BYTES / 1e9:.1f} GB of "
+        "memory, where --trust sets no limit"
+    )
+
+
+def _why_ended(ending: guard.Ending) -> str:
+    if not ending.signal:
+        return f"code in the scene ended the process with exit code {ending.code} before the play was over"
+    if ending.signal == signal.SIGKILL:
+        return "the play was killed, perhaps because memory ran out"
+    name = signal.Signals(ending.signal).name
+    return f"the play crashed ({name}); a kernel may have left the bounds of an array: --debug tells which and where"
 
 
 def _run(options: argparse.Namespace) -> int:

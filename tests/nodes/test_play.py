@@ -296,3 +296,27 @@ def test_graphs_in_instances_are_told_of(make_scene, play, tmp_path):
         "/Copy: is instanceable, so the graphs in it are not played; make it not instanceable"
     ]
     assert values(result) == [0, 1, 2, 3]
+
+
+READ = """
+def OmniGraphNode "read" {
+    token node:type = "omni.graph.nodes.ReadPrimAttribute"
+    custom rel inputs:prim = </World/Mesh>
+    custom token inputs:name = "animated"
+    custom timecode inputs:usdTimecode.connect = </G/read.outputs:value>
+}
+def OmniGraphNode "write" {
+    token node:type = "omni.graph.nodes.WritePrimAttribute"
+    custom rel inputs:prim = </World/Mesh>
+    custom token inputs:name = "height"
+    custom token inputs:value.connect = </G/read.outputs:value>
+}
+"""
+
+
+def test_a_cycle_into_the_time_code_reads_now_first(make_scene, play):
+    """`animated` is its own time: the first read, at frame 3, gives 3; each later one reads at what was read."""
+    made = play(make_scene(READ, frames="3:5"))
+    stage = Usd.Stage.Open(str(made.target))
+    assert [stage.GetAttributeAtPath("/World/Mesh.height").Get(t) for t in (3, 4, 5)] == [3, 3, 3]
+    assert not made.outcome.failed

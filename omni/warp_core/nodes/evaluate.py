@@ -199,4 +199,5 @@ def _explain(error: Exception) -> str:
     if isinstance(error, GraphError):
         return str(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({last.filename}:{last.lineno})"
+    text = "".join(traceback.format_exception_only(error)).strip()  # also of an error whose text cannot be had
+    return f"{text} ({last.filename}:{last.lineno})"

@@ -108,13 +108,16 @@ class Attribute:
             self.set(value)
 
     def pull(self) -> None:
-        """Take over the value of the source, if there is one and it moved. Raises GraphError when types do not fit."""
+        """Take over the value of the source if it has one and it moved. Raises GraphError when types do not fit.
+
+        Before the first value arrives over a cycle, the attribute keeps its own.
+        """
         if not self.sources or self.type.is_execution:
             return
         source = self.sources[0]
         if source.port == "inputs":
             source.pull()
-        if source.version == self._seen:
+        if source.version == self._seen or source.value is None:
             return
         kind = source.resolved
         if self._from is None or self._from[0] != kind:

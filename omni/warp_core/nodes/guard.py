@@ -1,71 +1,141 @@
 """A process of its own for work that may never end or may crash: nothing can stop a kernel from inside its process.
 
 `run` forks before anything large is loaded. The parent waits, asks the child to stop when it is asked itself, and kills
-a child that does not listen.
+a child that does not listen. The child says in shared memory how far it is (`reach`), so the parent can tell an end
+from an accident: code in a scene may leave the process, too.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import mmap
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
+from typing import NoReturn
 
+READING, PLAYING, WRITTEN = range(3)  # how far a play is
 GRACE = 2.0  # seconds that a child has to stop by itself
+READ_SECONDS = 120.0  # that reading a scene may take
+READ_BYTES = 1 << 30  # of memory that a play may take until its user trusts the scene
+_THREAD_BYTES = 16 << 20  # address space that USD takes for each thread, whatever the scene
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
 
 
+_shared = mmap.mmap(-1, 2)  # how far the child is, and whether the task returned
+_original: list[tuple[int, int]] = []  # the memory limit of a child, while a lower one is set
+_children: list[int] = []  # the process id of the child, known to itself
+
+
 @dataclass(frozen=True)
 class Ending:
-    """How the child ended: its exit `code`, or the `signal` that ended it; `interrupted` if the parent was asked to."""
+    """How the child ended: its exit `code`, or the `signal` that ended it.
+
+    `returned` is True if the task came to its end, `interrupted` if the parent was asked to stop, `overdue` if reading
+    took too long.
+    """
 
     code: int
     signal: int
+    returned: bool
     interrupted: bool
+    overdue: bool
 
 
-def run(task: Callable[[], int]) -> Ending:
-    """Run `task` in a child whose exit code is its result; returns in the parent. SIGTERM asks the child to stop."""
+def reach(stage: int) -> None:
+    """Note how far the play is: READING, PLAYING or WRITTEN."""
+    _shared[0] = stage
+
+
+def reached() -> int:
+    """Return how far the play is."""
+    return _shared[0]
+
+
+def limit_memory() -> None:
+    """Let a guarded child take `READ_BYTES` more than it has. Elsewhere nothing happens."""
+    if _children != [os.getpid()] or _original:
+        return
+    with contextlib.suppress(OSError, ValueError):  # where there is no /proc, the limit would have no effect
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            taken = int(statm.read().split()[5]) * resource.getpagesize()
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        wanted = taken + READ_BYTES + (os.cpu_count() or 1) * _THREAD_BYTES
+        resource.setrlimit(
+            resource.RLIMIT_DATA, (wanted if soft == resource.RLIM_INFINITY else min(soft, wanted), hard)
+        )
+        _original.append((soft, hard))
+
+
+def lift_limit() -> None:
+    """Undo `limit_memory`."""
+    if _original:
+        resource.setrlimit(resource.RLIMIT_DATA, _original.pop())
+
+
+def run(task: Callable[[], int], read_seconds: float = 0.0) -> Ending:
+    """Run `task` in a child whose exit code is its result; returns in the parent. SIGTERM asks the child to stop.
+
+    A child that is still READING after `read_seconds` is killed; 0 sets no limit. Threads that the task leaves behind
+    end with it.
+    """
+    _shared[:] = bytes((READING, False))
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
     child = os.fork()
     if child == 0:
-        sys.exit(_in_child(task))
-    stopped = _pass_on_stops(child)
+        _in_child(task)
+    watch = _Watch(child, read_seconds)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
     status = os.waitpid(child, 0)[1]
     signal.setitimer(signal.ITIMER_REAL, 0)
-    if os.WIFSIGNALED(status):
-        return Ending(0, os.WTERMSIG(status), bool(stopped))
-    return Ending(os.WEXITSTATUS(status), 0, bool(stopped))
+    ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    code = 0 if ended_by else os.WEXITSTATUS(status)
+    return Ending(code, ended_by, bool(_shared[1]), watch.stopped, watch.overdue)
 
 
-def _in_child(task: Callable[[], int]) -> int:
+def _in_child(task: Callable[[], int]) -> NoReturn:
+    _children[:] = [os.getpid()]
     with contextlib.suppress(OSError, AttributeError):  # where there is no prctl, a child outlives a killed parent
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to both; the parent makes one SIGTERM of it
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
-    code = task()
+    code = 1
+    try:
+        code = task()
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)  # there is nothing left to stop
-    return code
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    _shared[1] = True
+    os._exit(code)  # an orderly end would wait for the threads that code in a scene started
 
 
-def _pass_on_stops(child: int) -> list[int]:
-    """Install handlers in the parent; the list they return fills with the signals that came."""
-    stopped: list[int] = []
+class _Watch:
+    """What the parent does while it waits: pass requests to stop on to the child, and kill it when time is up."""
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        if not stopped:
+    def __init__(self, child: int, read_seconds: float):
+        self.child, self.stopped, self.overdue = child, False, False
+        for number in _STOPS:
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+                signal.signal(number, self._stop)
+        signal.signal(signal.SIGALRM, self._time_is_up)
+        signal.setitimer(signal.ITIMER_REAL, read_seconds)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if not self.stopped:
             signal.setitimer(signal.ITIMER_REAL, GRACE)
-            os.kill(child, signal.SIGTERM)
-        stopped.append(number)
+            os.kill(self.child, signal.SIGTERM)
+        self.stopped = True
 
-    for number in _STOPS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-            signal.signal(number, stop)
-    signal.signal(signal.SIGALRM, lambda number, frame: os.kill(child, signal.SIGKILL))
-    return stopped
+    def _time_is_up(self, number: int, frame: FrameType | None) -> None:
+        self.overdue = not self.stopped and reached() == READING
+        if self.stopped or self.overdue:
+            os.kill(self.child, signal.SIGKILL)

@@ -15,7 +15,7 @@ from typing import Any
 from pxr import Usd
 
 from ..usd.convert import to_numpy
-from ..usd.stage import READ_ERRORS, resolve_beside, unreadable
+from ..usd.stage import READ_ERRORS, resolve_beside, unraised_errors, unreadable
 from .evaluate import EVALUATORS
 from .graph import Attribute, Graph, Host, Node
 from .ogn import PORTS, NodeSpec
@@ -51,8 +51,8 @@ def load(stage: Usd.Stage, registry: Registry, host: Host) -> Loaded:
 
     Raises StageError where USD itself cannot read a prim.
     """
-    with _collector_paused():
-        return _load(stage, registry, host)
+    with _collector_paused(), unraised_errors() as errors:
+        return _load(stage, registry, host, errors)
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _load(stage: Usd.Stage, registry: Registry, host: Host) -> Loaded:
+def _load(stage: Usd.Stage, registry: Registry, host: Host, errors: list[Exception]) -> Loaded:
     loaded = Loaded()
     inside: list[Graph] = []  # the graphs around the current prim, innermost last
     for prim in stage.Traverse():
@@ -87,6 +87,8 @@ def _load(stage: Usd.Stage, registry: Registry, host: Host) -> Loaded:
                 host.log.warning(path, "is a node outside of any graph; it never runs")
         except READ_ERRORS as error:
             raise unreadable(stage, path, error) from None
+        if errors:
+            raise unreadable(stage, path, errors[0])
     _tell_instanced(stage, host)
     loaded.graphs = [graph for graph in loaded.graphs if graph.nodes]
     _connect(loaded, host)

@@ -17,10 +17,21 @@ from pxr import Usd
 
 from ..lang.errors import nearest
 from ..usd.output import OutputLayer
-from ..usd.stage import StageError, open_stage
+from ..usd.stage import (
+    RATES,
+    READ_ERRORS,
+    StageError,
+    frame_range,
+    frame_rate,
+    open_stage,
+    reason,
+    time_code_rate,
+    unraised_errors,
+    unreadable,
+)
 from . import consent, registry
 from .evaluate import Evaluator
-from .graph import Host, Log, Node, Timeline
+from .graph import Attribute, Host, Log, Node, Timeline
 from .load import Loaded, load, take
 from .store import StageStore
 from .values import ValueTypeError, from_text
@@ -61,7 +72,7 @@ class Player:
         self.path, self.stage, self.host, self.loaded = path, stage, host, loaded
         self.start, self.end, self.fps = _range(stage, settings)
         host.timeline = Timeline(self.fps, self.start, self.start)
-        host.store = StageStore(stage, host.log, stage.GetTimeCodesPerSecond() / self.fps)
+        host.store = StageStore(stage, host.log, time_code_rate(stage) / self.fps)
         host.device = settings.device
         for name, text in settings.values:
             _override(loaded, name, text)
@@ -74,10 +85,13 @@ class Player:
         host = Host(log or Log())
         for text in opened.warnings:
             host.log.warning(Path(path).name, text)
-        loaded = load(opened.stage, registry.standard(), host)
-        if not loaded.graphs:
-            raise StageError(f"{path}: has no OmniGraph prims with nodes, so there is nothing to play")
-        return cls(path, opened.stage, host, loaded, settings)
+        try:
+            loaded = load(opened.stage, registry.standard(), host)
+            if not loaded.graphs:
+                raise StageError(f"{path}: has no OmniGraph prims with nodes, so there is nothing to play")
+            return cls(path, opened.stage, host, loaded, settings)
+        except READ_ERRORS as error:
+            raise StageError(f"{path}: cannot be read: {reason(error)}") from None
 
     def run(self, target: str, progress: Callable[[int], None] = lambda frame: None) -> Outcome:
         """Play all frames and write the results to `target`. The caller has the user's consent for `self.codes`.
@@ -114,27 +128,31 @@ class Player:
         self.host.timeline.frame = self.host.store.frame = frame
         for attribute, source in self.loaded.animated:
             if not attribute.sources:
-                take(attribute, source, self.host.store.now)
+                self._take(attribute, source)
         for evaluator in evaluators:
             evaluator.evaluate()
         self.host.store.flush(output)
 
+    def _take(self, attribute: Attribute, source: Usd.Attribute) -> None:
+        what = f"{attribute.path} at frame {self.host.timeline.frame}"
+        with unraised_errors() as errors:
+            try:
+                take(attribute, source, self.host.store.now)
+            except READ_ERRORS as error:
+                raise unreadable(self.stage, what, error) from None
+        if errors:
+            raise unreadable(self.stage, what, errors[0])
+
 
 def _range(stage: Usd.Stage, settings: Settings) -> tuple[int, int, float]:
-    """First and last frame and frames per second."""
-    fps = settings.fps
-    if fps is None:
-        authored = stage.HasAuthoredMetadata("framesPerSecond")
-        fps = stage.GetFramesPerSecond() if authored else stage.GetTimeCodesPerSecond()
-    if not 0 < fps < 1e6:
+    """Return the first and last frame and the frames per second."""
+    fps = frame_rate(stage) if settings.fps is None else settings.fps
+    if not RATES[0] <= fps <= RATES[1]:
         raise SettingsError(f"the frame rate must be above 0 and below a million, not {fps:g}")
-    if settings.frames is not None:
-        start, end = settings.frames
-    elif stage.HasAuthoredTimeCodeRange():
-        scale = fps / stage.GetTimeCodesPerSecond()
-        start, end = round(stage.GetStartTimeCode() * scale), round(stage.GetEndTimeCode() * scale)
-    else:
+    frames = settings.frames or frame_range(stage, fps)
+    if frames is None:
         raise SettingsError("the scene has no startTimeCode and endTimeCode; say which frames to play: --frames A:B")
+    start, end = frames
     if not 0 < end - start + 1 <= MAX_FRAMES:
         raise SettingsError(f"the frame range {start}:{end} must hold 1 to {MAX_FRAMES} frames")
     return start, end, float(fps)

@@ -15,7 +15,7 @@ from pxr import Tf, Usd, UsdGeom
 from ..lang.errors import nearest
 from ..usd.convert import to_numpy, to_usd
 from ..usd.output import OutputLayer
-from ..usd.stage import prim_at
+from ..usd.stage import READ_ERRORS, prim_at, reason, unraised_errors
 from .graph import GraphError, Log
 from .types import AttributeType, from_sdf
 from .values import Value, ValueTypeError, coerce, converter
@@ -32,6 +32,18 @@ class _Written:
         self.kind, self.sdf, self.usd, self.value = kind, sdf, usd, value
         self.frame: int | None = None
         self.held: Any = None
+
+
+def _get(source: Usd.Attribute, time: Usd.TimeCode) -> Any:
+    """Return the value of an attribute as NumPy has it, None if it has none. Raises GraphError."""
+    with unraised_errors() as errors:
+        try:
+            value = to_numpy(source.Get(time))
+        except READ_ERRORS as error:
+            errors[:] = [error]
+    if errors:
+        raise GraphError(f"{source.GetPath()} cannot be read: {reason(errors[0])}")
+    return value
 
 
 class StageStore:
@@ -81,10 +93,10 @@ class StageStore:
         if key in self._static:
             return self._static[key]
         source, kind = self.attribute(path, name)
-        value = source.Get(self.now if timecode is None else Usd.TimeCode(timecode))
+        value = _get(source, self.now if timecode is None else Usd.TimeCode(timecode))
         if value is None:
             raise GraphError(f"{path}.{name} has no value")
-        result = (kind, coerce(to_numpy(value), kind))
+        result = (kind, coerce(value, kind))
         if not source.ValueMightBeTimeVarying():
             self._static[key] = result
         return result
@@ -160,8 +172,12 @@ class StageStore:
 
     def _reach(self, path: str) -> float:
         widths = self.stage.GetPrimAtPath(path).GetAttribute("widths")
-        values = widths.Get(self.now) if widths else None
-        return float(np.max(np.asarray(values))) / 2 if values is not None and len(values) else 0.0
+        try:
+            values = _get(widths, self.now) if widths else None
+        except GraphError as error:
+            self.log.error(path, str(error))
+            return 0.0
+        return float(np.max(values)) / 2 if values is not None and len(values) else 0.0
 
     def prims_written(self) -> list[str]:
         """The attributes that have results, as paths."""

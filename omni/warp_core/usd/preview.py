@@ -13,7 +13,7 @@ from ..files import Unfinished
 from .camera import fitted, stage_view, up_axis
 from .gather import Drawable, Gatherer
 from .render import Renderer
-from .stage import StageError, open_stage
+from .stage import StageError, frame_range, frame_rate, open_stage, time_code_rate
 
 STILLS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 MOVIES = (".gif", ".webp")
@@ -49,14 +49,20 @@ def preview(request: Request) -> str:
     stage = open_stage(request.stage).stage
     artist = _Artist(stage, request)
     if request.frames is None:
-        frame = stage.GetStartTimeCode() if request.frame is None else request.frame
+        frame = _first_frame(stage) if request.frame is None else request.frame
         _save(request.output, extension, [artist.draw(frame)], 0)
         return f"frame {frame:g}, {artist.described}"
     first, last = request.frames
-    rate = stage.GetFramesPerSecond() if stage.HasAuthoredMetadata("framesPerSecond") else stage.GetTimeCodesPerSecond()
+    rate = frame_rate(stage)
     pictures = [artist.draw(frame) for frame in range(first, last + 1)]
     _save(request.output, extension, pictures, rate)
     return f"{len(pictures)} frames at {rate:g} per second, {artist.described}"
+
+
+def _first_frame(stage: Usd.Stage) -> float:
+    """Return the start time code of a stage, 0 if it has none. Raises StageError where it is NaN or far away."""
+    frame_range(stage, time_code_rate(stage))
+    return stage.GetStartTimeCode()
 
 
 class _Artist:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,10 @@ from pxr import Ar, Sdf, Tf, Usd, UsdUtils
 
 _POSITION = re.compile(r"'?(?P<file>[^'\n]*?):(?P<line>\d+):(?P<column>\d+): (?P<what>[^\n]*?)'?$", re.M)
 _DETAIL = re.compile(r"Error in '[^'\n]*' at line \d+ in file \S+ : '(?P<what>.*?)'$", re.M | re.S)
+
+
+RATES = (1e-6, 1e6)  # frames or time codes per second
+LAST_FRAME = 999_999_999
 
 
 class StageError(Exception):
@@ -45,13 +50,27 @@ def unreadable(stage: Usd.Stage, path: str, error: Exception) -> StageError:
     return StageError(f"{layer_file(stage.GetRootLayer())}: {path} cannot be read: {reason(error)}")
 
 
+@contextmanager
+def unraised_errors() -> Iterator[list[Exception]]:
+    """Collect the errors that USD prints through `sys.excepthook`, where a value has no form in Python."""
+    errors: list[Exception] = []
+    before, sys.excepthook = sys.excepthook, lambda kind, error, trace: errors.append(error)
+    try:
+        yield errors
+    finally:
+        sys.excepthook = before
+
+
 def reason(error: Exception) -> str:
     """Return the part of an error from USD that helps the author of the file."""
-    if isinstance(error, UnicodeError):
-        return "it holds text that is not UTF-8"
     if isinstance(error, MemoryError):
         return "it does not fit into memory"
-    text = str(error)
+    try:
+        text = str(error)
+    except UnicodeError:  # messages of USD quote the file
+        text = ""
+    if not text or isinstance(error, UnicodeError):
+        return "it holds text that is not UTF-8"
     positions = [f"line {m['line']}, column {m['column']}: {m['what']}" for m in _POSITION.finditer(text)]
     details = [m["what"] for m in _DETAIL.finditer(text)]
     return "; ".join(positions[:1] or details[:1]) or text.strip()
@@ -71,6 +90,44 @@ def open_stage(path: str) -> Opened:
         if stage is None:
             raise StageError(f"{path}: not a USD stage that can be read")
         return Opened(stage, _complaints(stage))
+
+
+def frame_rate(stage: Usd.Stage) -> float:
+    """Return the frames per second of a stage. Raises StageError for a rate that no clock can follow."""
+    if stage.HasAuthoredMetadata("framesPerSecond"):
+        return _rate(stage, "framesPerSecond", stage.GetFramesPerSecond())
+    return time_code_rate(stage)
+
+
+def time_code_rate(stage: Usd.Stage) -> float:
+    """Return the time codes per second of a stage. Raises StageError for a rate that no clock can follow."""
+    return _rate(stage, "timeCodesPerSecond", stage.GetTimeCodesPerSecond())
+
+
+def _rate(stage: Usd.Stage, name: str, rate: float) -> float:
+    if RATES[0] <= rate <= RATES[1]:
+        return rate
+    raise StageError(f"{layer_file(stage.GetRootLayer())}: {name} is {rate:g}; it must be above 0 and below a million")
+
+
+def frame_range(stage: Usd.Stage, fps: float) -> tuple[int, int] | None:
+    """Return the first and last frame of a stage at `fps`; None if the stage gives no range. Raises StageError."""
+    if not stage.HasAuthoredTimeCodeRange():
+        return None
+    scale = fps / time_code_rate(stage)
+    return (
+        _frame(stage, "startTimeCode", stage.GetStartTimeCode(), scale),
+        _frame(stage, "endTimeCode", stage.GetEndTimeCode(), scale),
+    )
+
+
+def _frame(stage: Usd.Stage, name: str, code: float, scale: float) -> int:
+    if abs(code * scale) <= LAST_FRAME:  # false for NaN, too
+        return round(code * scale)
+    raise StageError(
+        f"{layer_file(stage.GetRootLayer())}: {name} is {code:g}, which is no frame that can be played; "
+        f"frames go from -{LAST_FRAME} to {LAST_FRAME}"
+    )
 
 
 def _complaints(stage: Usd.Stage) -> list[str]:

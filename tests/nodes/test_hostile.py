@@ -1,0 +1,231 @@
+"""Scenes made to do harm: each play ends soon, with an exit code and a sentence, and takes little memory."""
+
+import os
+import resource
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pxr import Sdf, Vt
+
+from omni.warp_core import cli
+from omni.warp_core.nodes import guard
+
+TIME = """
+def OmniGraphNode "time" {
+    token node:type = "omni.graph.nodes.ReadTime"
+}
+def OmniGraphNode "write" {
+    token node:type = "omni.graph.nodes.WritePrimAttribute"
+    custom rel inputs:prim = </World/Mesh>
+    custom token inputs:name = "height"
+    custom token inputs:value.connect = </G/time.outputs:frame>
+}
+"""
+STRING = """
+def OmniGraphNode "text" {
+    token node:type = "omni.graph.nodes.ConstantString"
+    custom string inputs:value = "abc"
+}
+"""
+
+
+def play(scene, folder, *options, **more):
+    """Play a scene as the command does, in a process of its own; returns exit code, messages and bytes of memory."""
+    arguments = [
+        sys.executable,
+        "-m",
+        "omni.warp_core.cli",
+        "play",
+        str(scene),
+        "-o",
+        str(folder / "out.usdc"),
+        *options,
+    ]
+    script = "import resource, subprocess, sys; code = subprocess.run(sys.argv[1:]).returncode\n"
+    script += "print('peak', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr); sys.exit(code)"
+    made = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=600, check=False, **more
+    )
+    messages, _, peak = made.stderr.rpartition("peak ")
+    assert "Traceback" not in messages, messages
+    return made.returncode, messages, int(peak) * 1024
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("startTimeCode = 0", "startTimeCode = nan", "startTimeCode is nan"),
+        ("endTimeCode = 3", "endTimeCode = inf", "endTimeCode is inf"),
+        ("startTimeCode = 0", "startTimeCode = -1e308", "startTimeCode is -1e+308"),
+        ("endTimeCode = 3", "endTimeCode = 3\n timeCodesPerSecond = 0", "timeCodesPerSecond is 0"),
+        ("endTimeCode = 3", "endTimeCode = 3\n timeCodesPerSecond = -24", "timeCodesPerSecond is -24"),
+        ("endTimeCode = 3", "endTimeCode = 3\n timeCodesPerSecond = inf", "timeCodesPerSecond is inf"),
+        (
+            "endTimeCode = 3",
+            "endTimeCode = 3\n timeCodesPerSecond = 0\n framesPerSecond = 24",
+            "timeCodesPerSecond is 0",
+        ),
+        ("endTimeCode = 3", "endTimeCode = 3\n framesPerSecond = 1e-320", "framesPerSecond is 9.99989e-321"),
+    ],
+)
+def test_clocks_that_cannot_run(make_scene, tmp_path, capsys, old, new, words):
+    scene = tmp_path / "clock.usda"
+    scene.write_text(Path(make_scene(TIME)).read_text().replace(old, new))
+    for arguments in (["play", scene, "-o", tmp_path / "o.usdc"], ["preview", scene, "-o", tmp_path / "o.png"]):
+        code = cli.main([str(a) for a in arguments])
+        err = capsys.readouterr().err
+        if "framesPerSecond" not in words or arguments[0] == "play":  # one picture needs no frame rate
+            assert code == cli.INPUT and words in err and "clock.usda" in err, err
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"abc"', b'"a\xff"'),
+        (b"ConstantString", b"Const\xffant"),
+        (b'"push"', b'"pu\xffsh"'),
+        (b"inputs:value", b"inputs:va\xfflue"),
+        (b'"text"', b'"te\xffxt"'),
+        (b"endTimeCode", b'doc = "\xff"\n    endTimeCode'),
+        (b"endTimeCode", b"subLayers = [@\xff.usda@]\n    endTimeCode"),
+        (b'"World"\n{', b'"World" (\n references = @\xff.usda@\n)\n{'),
+        (b'"abc"', b'"abc" (\n customData = {\n string "\xff" = "b"\n }\n)'),
+    ],
+)
+def test_text_that_is_not_utf8(make_scene, tmp_path, capsys, old, new):
+    scene = tmp_path / "bytes.usda"
+    text = Path(make_scene(STRING + TIME)).read_bytes()
+    assert old in text
+    scene.write_bytes(text.replace(old, new, 1))
+    code = cli.main(["play", str(scene), "-o", str(tmp_path / "o.usdc")])
+    err = capsys.readouterr().err
+    assert code == cli.INPUT and "bytes.usda" in err and "UTF-8" in err, err
+
+
+def crate(path, kind, value):
+    """A .usdc scene whose node /G/node has one attribute of the given type and value."""
+    layer = Sdf.Layer.CreateNew(str(path))
+    layer.startTimeCode, layer.endTimeCode = 0, 1
+    graph = Sdf.PrimSpec(layer, "G", Sdf.SpecifierDef, "OmniGraph")
+    node = Sdf.PrimSpec(graph, "node", Sdf.SpecifierDef, "OmniGraphNode")
+    Sdf.AttributeSpec(node, "node:type", Sdf.ValueTypeNames.Token).default = "omni.graph.nodes.ConstantInt"
+    Sdf.AttributeSpec(node, "inputs:big", Sdf.ValueTypeNames.Find(kind)).default = value
+    layer.Save()
+    return path
+
+
+def patched(path, old, new):
+    """Replace bytes of a file."""
+    data = path.read_bytes()
+    assert old in data
+    path.write_bytes(data.replace(old, new))
+    return path
+
+
+COUNT = 1234567
+ARRAYS = {
+    "int[]": Vt.IntArray.FromNumpy(np.arange(COUNT, dtype=np.int32) % 7),
+    "float[]": Vt.FloatArray.FromNumpy((np.arange(COUNT) % 5).astype(np.float32)),
+    "point3f[]": Vt.Vec3fArray.FromNumpy(np.zeros((COUNT, 3), np.float32)),
+    "token[]": Vt.TokenArray(["a"] * COUNT),
+}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux limits the memory of a process")
+@pytest.mark.parametrize("promised", [10**9, 2**62])
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_a_binary_scene_that_promises_more_than_it_holds(tmp_path, kind, promised):
+    scene = crate(tmp_path / "big.usdc", kind, ARRAYS[kind])
+    patched(scene, struct.pack("<Q", COUNT), struct.pack("<Q", promised))
+    code, err, peak = play(scene, tmp_path)
+    assert code == cli.INPUT and "big.usdc" in err and "/G/node" in err, err
+    assert len(err.splitlines()) == 1 and peak < 1.2e9
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux limits the memory of a process")
+def test_a_small_file_with_much_in_it_needs_trust(tmp_path):
+    scene = crate(tmp_path / "big.usdc", "int[]", Vt.IntArray(300_000_000))  # 1.2 GB of zeros
+    code, err, peak = play(scene, tmp_path)
+    assert code == cli.INPUT and "/G/node" in err and peak < 1.2e9, err
+    assert play(scene, tmp_path, "--trust")[0] == cli.NODES, "it is read, and writes nothing"
+
+
+def test_a_binary_scene_with_text_that_is_not_utf8(tmp_path):
+    scene = patched(crate(tmp_path / "text.usdc", "string", "abcQQQxyz of its own"), b"QQQ", b"\xff\xfe\xff")
+    code, err, _ = play(scene, tmp_path)
+    assert code == cli.INPUT and "text.usdc: /G/node cannot be read: it holds text that is not UTF-8" in err, err
+
+
+def test_a_layer_that_never_comes(make_scene, tmp_path):
+    os.mkfifo(tmp_path / "pipe.usda")
+    scene = tmp_path / "waits.usda"
+    scene.write_text(
+        Path(make_scene(TIME)).read_text().replace("endTimeCode", "subLayers = [@pipe.usda@]\n    endTimeCode")
+    )
+    limit = "from omni.warp_core.nodes import guard; guard.READ_SECONDS = 3.0\n"
+    script = limit + "import sys; from omni.warp_core import cli; sys.exit(cli.main())"
+    arguments = [sys.executable, "-c", script, "play", str(scene), "-o", str(tmp_path / "o.usdc")]
+    made = subprocess.run(arguments, capture_output=True, text=True, timeout=600, check=False)
+    assert made.returncode == cli.INPUT and "waits.usda: cannot be read" in made.stderr, made.stderr
+
+
+# -- endings ----------------------------------------------------------------------------------------------------------
+
+KERNEL = """
+def OmniGraphNode "kernel" {
+    token node:type = "omni.warp_core.Kernel"
+    custom string inputs:codeStr = "PRELUDE\\n@wp.kernel\\ndef k(y: wp.array(dtype=float)):\\n    y[wp.tid()] = 3.0\\n"
+    custom float outputs:y
+}
+def OmniGraphNode "writeKernel" {
+    token node:type = "omni.graph.nodes.WritePrimAttribute"
+    custom rel inputs:prim = </World/Mesh>
+    custom token inputs:name = "scale"
+    custom token inputs:value.connect = </G/kernel.outputs:y>
+}
+"""
+
+
+@pytest.mark.parametrize("daemon", [False, True])
+def test_a_thread_that_code_leaves_running(make_scene, tmp_path, daemon):
+    prelude = f"import threading, time\\nthreading.Thread(target=time.sleep, args=(3600,), daemon={daemon}).start()"
+    code, err, _ = play(make_scene(KERNEL.replace("PRELUDE", prelude)), tmp_path, "--trust")
+    assert (code, err) == (cli.OK, "") and (tmp_path / "out.usdc").is_file()
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_code_that_ends_the_process(make_scene, tmp_path, status):
+    scene = make_scene(KERNEL.replace("PRELUDE", f"import os\\nos._exit({status})"))
+    code, err, _ = play(scene, tmp_path, "--trust")
+    assert code == cli.CRASHED and f"ended the process with exit code {status}" in err
+    assert "no result was written" in err and not (tmp_path / "out.usdc").exists()
+
+
+def test_the_parent_knows_whether_the_task_returned():
+    script = "import os, sys; from omni.warp_core.nodes import guard\n"
+    script += "print(guard.run(lambda: 4), guard.run(lambda: os._exit(0)), guard.run(lambda: 1 / 0), sep='\\n')"
+    made = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    returned = [line.partition("returned=")[2].partition(",")[0] for line in made.stdout.splitlines()]
+    assert returned == ["True", "False", "True"] and "ZeroDivisionError" in made.stderr
+
+
+def test_the_memory_limit_is_for_guarded_children_only():
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    guard.limit_memory()
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--frames", "-5:-3"], ["--frames=-5:-3"], ["--frames", "-5:3"], ["--frames", "-4"]]
+)
+def test_frames_below_zero(make_scene, tmp_path, capsys, arguments):
+    out = tmp_path / "o.usda"
+    assert cli.main(["play", make_scene(TIME), "-o", str(out), *arguments]) == cli.OK
+    capsys.readouterr()
+    first, _, last = arguments[-1].removeprefix("--frames=").partition(":")
+    samples = Sdf.Layer.FindOrOpen(str(out)).ListTimeSamplesForPath("/World/Mesh.height")
+    assert samples == [float(f) for f in range(int(first), int(last or first) + 1)]
