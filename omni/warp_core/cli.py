@@ -142,8 +142,8 @@ def _play(options: argparse.Namespace) -> int:
         output.check_target(options.output, player.stage)
         if options.remember:
             _remember(consent, player.codes)
-        elif not options.trust and consent.missing(player.codes):
-            report.ask_consent(options.scene, consent.missing(player.codes))
+        elif not options.trust and (missing := consent.missing(player.codes)):
+            report.ask_consent(options.scene, missing)
             return CONSENT
         if player.codes:  # the user agreed to run it, which is more than any limit could keep from it
             guard.lift_limit()

@@ -10,11 +10,15 @@ import hashlib
 import os
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+
+from pxr import Usd
 
 from .. import config
 from ..files import UntrustedError, make_private, read_private, write
-from ..usd.stage import StageError
+from ..usd.stage import StageError, layer_file
+from . import code_file
 from .graph import Attribute, GraphError, Node
 from .load import Loaded, beside_scene
 from .registry import KERNEL
@@ -25,19 +29,28 @@ _MAX_BYTES = 1 << 24
 
 @dataclass(frozen=True)
 class Code:
-    """The program one node carries: which node, where the text stands, the text."""
+    """The program one node carries: which node, where the text stands, the text.
+
+    `is_inside` is False for a text from outside of the scene's folder, which must not be shown.
+    """
 
     node: str
     origin: str
     text: str
+    is_inside: bool = True
 
-    @property
+    @cached_property
+    def data(self) -> bytes:
+        """The text as bytes: those of the file where it comes from one."""
+        return self.text.encode("utf-8", "surrogatepass")
+
+    @cached_property
     def digest(self) -> str:
-        """SHA-256 of the text in hexadecimal."""
-        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+        """SHA-256 of the bytes in hexadecimal."""
+        return hashlib.sha256(self.data).hexdigest()
 
 
-def collect(loaded: Loaded, stage: object) -> list[Code]:
+def collect(loaded: Loaded, stage: Usd.Stage) -> list[Code]:
     """The programs of all nodes. A text that cannot be had is told, and its node does not run."""
     found = []
     for node in loaded.nodes():
@@ -51,7 +64,7 @@ def collect(loaded: Loaded, stage: object) -> list[Code]:
     return found
 
 
-def _code_of(node: Node, stage: object) -> Code:
+def _code_of(node: Node, stage: Usd.Stage) -> Code:
     provider = _fixed(node.attributes["inputs:codeProvider"])
     if provider == "embedded":
         return Code(node.path, "inputs:codeStr", _fixed(node.attributes["inputs:codeStr"]))
@@ -60,10 +73,10 @@ def _code_of(node: Node, stage: object) -> Code:
     name = _fixed(node.attributes["inputs:codeFile"])
     path = beside_scene(stage, node.path, "inputs:codeFile", name) if name else ""
     try:
-        return Code(node.path, path, Path(path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise GraphError(f"inputs:codeFile {name!r} cannot be read ({path or 'it is empty'}): {why}") from None
+        file = code_file.read(path, os.path.dirname(layer_file(stage.GetRootLayer())))
+    except GraphError as error:
+        raise GraphError(f"inputs:codeFile {name!r} cannot be read ({path or 'it is empty'}): {error}") from None
+    return Code(node.path, path, file.text, file.is_inside)
 
 
 def _fixed(attribute: Attribute) -> str:

@@ -67,7 +67,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _load(stage: Usd.Stage, registry: Registry, host: Host, errors: list[Exception]) -> Loaded:
+def _load(stage: Usd.Stage, registry: Registry, host: Host, errors: list[BaseException]) -> Loaded:
     loaded = Loaded()
     inside: list[Graph] = []  # the graphs around the current prim, innermost last
     for prim in stage.Traverse():

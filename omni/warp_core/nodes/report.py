@@ -16,8 +16,12 @@ from .consent import Code
 from .graph import Node
 from .play import Outcome
 
-SHOWN_LINES = 30
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+SHOWN_LINES = 30  # of each text
+SHOWN_COLUMNS = 200  # of each line
+SHOWN_TEXTS = 20
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")  # those of Python; others, such as \x0c, stand within a line
+# Characters that Python counts as printable and that nothing shows of: fillers, blanks, selectors of variants.
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 
 
 class _Console(Console):
@@ -30,9 +34,19 @@ out = _Console(highlight=False, soft_wrap=True, width=_NO_LIMIT)
 err = _Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 1 << 8 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
+
+
 def harmless(text: str) -> str:
-    """`text` with control characters shown as escapes: a scene must not move the cursor or hide its code."""
-    return _CONTROL.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", text)
+    """`text` with characters that cannot be seen shown as escapes: a scene must not move the cursor."""
+    return "".join(c if (c.isprintable() or c in "\n\t") and not _BLANK.match(c) else _escaped(c) for c in text)
+
+
+def plain(line: str) -> str:
+    """A line of code in ASCII, all else shown as escapes: letters of other scripts can look like those of Python."""
+    return "".join(c if " " <= c <= "~" or c == "\t" else _escaped(c) for c in line)
 
 
 def complain(text: str) -> None:
@@ -57,22 +71,47 @@ def progress() -> Progress:
 
 
 def ask_consent(scene: str, codes: list[Code]) -> None:
-    """List the code that would run."""
-    many = len(codes) != 1
-    err.print(
-        Text(harmless(f"{scene} contains code that would run on this machine, in {len(codes)} node{'s' * many}:"))
-    )
+    """List the code that would run, each text once."""
+    texts: dict[tuple[str, str], list[Code]] = {}
     for code in codes:
-        lines = code.text.splitlines()
-        err.print(Text(harmless(f"\n  {code.node}  ({code.origin}, {len(lines)} lines, sha256 {code.digest[:16]})")))
-        for number, line in enumerate(lines[:SHOWN_LINES], 1):
-            err.print(Text(f"  {number:>4} | " + harmless(line)))
-        if len(lines) > SHOWN_LINES:
-            err.print(f"       ... {len(lines) - SHOWN_LINES} more lines")
-    err.print(
+        texts.setdefault((code.digest, code.origin), []).append(code)
+    many = "s" * (len(codes) != 1)
+    say(f"{scene} contains code that would run on this machine, in {len(codes)} node{many}:")
+    for number, same in enumerate(texts.values()):
+        _list_code(same, number < SHOWN_TEXTS)
+    say(
         "\nNothing was run. If you trust this code, play again with --trust, or with --remember to be asked again "
         "only when it changes."
     )
+
+
+def say(text: str) -> None:
+    """A line on stderr."""
+    err.print(Text(harmless(text)))
+
+
+def _list_code(same: list[Code], in_full: bool) -> None:
+    """Describe one text and the nodes that carry it, and show its first lines where they may be shown."""
+    code, lines = same[0], _LINE_ENDS.split(same[0].text)
+    if not lines[-1]:
+        lines.pop()
+    nodes = code.node + (f" and {len(same) - 1} more" if len(same) > 1 else "")
+    say(f"\n  {nodes}  ({code.origin}, {len(lines)} lines, {len(code.data)} bytes)")
+    say(f"       sha256 {code.digest}")
+    if not code.is_inside:
+        say("       not shown, because the file is outside of the scene's folder")
+        return
+    shown = lines[: SHOWN_LINES if in_full else 0]
+    for number, line in enumerate(shown, 1):
+        rest = len(line) - SHOWN_COLUMNS
+        more = f" ... {rest} more characters are not shown" if rest > 0 else ""
+        say(f"  {number:>4} | {plain(line[:SHOWN_COLUMNS])}{more}")
+    hidden = lines[len(shown) :]
+    if hidden:
+        say(f"       ... {len(hidden)} more lines of {sum(map(len, hidden))} characters are not shown")
+    unseen = sum(c != "\t" and not " " <= c <= "~" for line in shown for c in line[:SHOWN_COLUMNS])
+    if unseen:
+        say(f"       {unseen} characters are shown as escapes, because they could not be seen or told apart")
 
 
 def _state(node: Node) -> str:

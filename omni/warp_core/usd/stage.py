@@ -45,15 +45,15 @@ def quiet() -> Iterator[UsdUtils.CoalescingDiagnosticDelegate]:
 READ_ERRORS = (RuntimeError, UnicodeError, MemoryError)
 
 
-def unreadable(stage: Usd.Stage, path: str, error: Exception) -> StageError:
+def unreadable(stage: Usd.Stage, path: str, error: BaseException) -> StageError:
     """Return the error for a prim or property that USD cannot read."""
     return StageError(f"{layer_file(stage.GetRootLayer())}: {path} cannot be read: {reason(error)}")
 
 
 @contextmanager
-def unraised_errors() -> Iterator[list[Exception]]:
+def unraised_errors() -> Iterator[list[BaseException]]:
     """Collect the errors that USD prints through `sys.excepthook`, where a value has no form in Python."""
-    errors: list[Exception] = []
+    errors: list[BaseException] = []
     before, sys.excepthook = sys.excepthook, lambda kind, error, trace: errors.append(error)
     try:
         yield errors
@@ -61,7 +61,7 @@ def unraised_errors() -> Iterator[list[Exception]]:
         sys.excepthook = before
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """Return the part of an error from USD that helps the author of the file."""
     if isinstance(error, MemoryError):
         return "it does not fit into memory"
