@@ -173,6 +173,21 @@ def test_a_layer_that_never_comes(make_scene, tmp_path):
     assert made.returncode == cli.INPUT and "waits.usda: cannot be read" in made.stderr, made.stderr
 
 
+def test_a_chain_of_inputs_longer_than_the_stack(make_scene, tmp_path, capsys):
+    link = """
+def OmniGraphNode "n{0}" {{
+    token node:type = "omni.graph.nodes.ConstantDouble"
+    custom double inputs:value{1}
+}}
+"""
+    last = 3000
+    nodes = "".join(link.format(i, f".connect = </G/n{i + 1}.inputs:value>") for i in range(last))
+    nodes += link.format(last, " = 7.5") + TIME.replace("/G/time.outputs:frame", "/G/n0.inputs:value")
+    out = tmp_path / "out.usda"
+    assert cli.main(["play", make_scene(nodes, frames="0:0"), "-o", str(out)]) == cli.OK, capsys.readouterr().err
+    assert Sdf.Layer.FindOrOpen(str(out)).QueryTimeSample("/World/Mesh.height", 0) == 7.5
+
+
 # -- endings ----------------------------------------------------------------------------------------------------------
 
 KERNEL = """

@@ -89,11 +89,10 @@ class Attribute:
     @property
     def resolved(self) -> AttributeType:
         """The type of the value: of the source for a connected `any`, else what was set, else the declared type."""
-        if not self.type.is_any:
-            return self.type
-        if self.sources:
-            return self.sources[0].resolved
-        return self._resolved or self.type
+        attribute = self
+        while attribute.type.is_any and attribute.sources:
+            attribute = attribute.sources[0]
+        return attribute._resolved or attribute.type
 
     def set(self, value: Value, kind: AttributeType | None = None) -> None:
         """Store a value; `kind` resolves an `any` attribute."""
@@ -112,11 +111,16 @@ class Attribute:
 
         Before the first value arrives over a cycle, the attribute keeps its own.
         """
+        chain = [self]  # inputs connected to inputs
+        while chain[-1].sources and chain[-1].sources[0].port == "inputs" and not chain[-1].type.is_execution:
+            chain.append(chain[-1].sources[0])
+        for attribute in reversed(chain):
+            attribute._pull_one()
+
+    def _pull_one(self) -> None:
         if not self.sources or self.type.is_execution:
             return
         source = self.sources[0]
-        if source.port == "inputs":
-            source.pull()
         if source.version == self._seen or source.value is None:
             return
         kind = source.resolved
@@ -134,7 +138,13 @@ class Attribute:
     @property
     def is_behind(self) -> bool:
         """Whether the source has moved since the last `pull`."""
-        return bool(self.sources) and (self.sources[0].version != self._seen or self.sources[0].is_behind)
+        attribute = self
+        while attribute.sources:
+            source = attribute.sources[0]
+            if source.version != attribute._seen:
+                return True
+            attribute = source
+        return False
 
     # The spellings of omni.graph.core.
 
