@@ -174,6 +174,19 @@ def test_paths_are_never_cut(capsys, monkeypatch):
     assert path in text and "omni.warp_core.Kernel" not in text
 
 
+def test_a_table_of_very_many_nodes_shows_first_what_is_not_ok(capsys):
+    nodes = [
+        graph.Node(f"/G/n{i}", "omni.warp_core.Kernel", None, graph.Host()) for i in range(report.SHOWN_NODES + 50)
+    ]
+    for node in nodes:
+        node.ran = True
+    nodes[-1].failed = "no result"
+    report.summary(Outcome(frames=1, seconds=1.0, written=[], samples=0, nodes=nodes, failed=True))
+    text = capsys.readouterr().out
+    assert re.search(rf"^failed .*{nodes[-1].path} ", text, re.M) and "... 50 more nodes\n" in text
+    assert text.count("omni.warp_core.Kernel") == report.SHOWN_NODES
+
+
 def test_info(run):
     code, out, _ = run("info")
     assert code == 0 and config.version in out and "device cpu" in out

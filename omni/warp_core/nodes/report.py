@@ -19,6 +19,7 @@ from .play import Outcome
 SHOWN_LINES = 30  # of each text
 SHOWN_COLUMNS = 200  # of each line
 SHOWN_TEXTS = 20
+SHOWN_NODES = 1000
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")  # those of Python; others, such as \x0c, stand within a line
 # Characters that Python counts as printable and that nothing shows of: fillers, blanks, selectors of variants.
 _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
@@ -125,6 +126,13 @@ def _cost(node: Node) -> tuple[str, ...]:
     return (f"{t.compile_ms:.1f}", f"{t.kernel_ms:.1f}", str(t.launches)) if t.compile_ms or t.launches else ("",) * 3
 
 
+def _listed(nodes: list[Node]) -> list[Node]:
+    """Return the nodes that the table shows: of very many, first those that are not ok."""
+    if len(nodes) <= SHOWN_NODES:
+        return nodes
+    return sorted(nodes, key=lambda node: _state(node) == "ok")[:SHOWN_NODES]
+
+
 def _table(nodes: list[Node], with_type: bool) -> Table:
     """The nodes, one per line, paths after the columns of known width."""
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -147,10 +155,13 @@ def _table(nodes: list[Node], with_type: bool) -> Table:
 
 def summary(outcome: Outcome) -> None:
     """The table of nodes, without their types where the terminal is narrow, and a line that says what was played."""
-    table = _table(outcome.nodes, with_type=True)
+    listed = _listed(outcome.nodes)
+    table = _table(listed, with_type=True)
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _NO_LIMIT
     if Measurement.get(out, out.options, table).maximum > columns:
-        table = _table(outcome.nodes, with_type=False)
+        table = _table(listed, with_type=False)
     out.print(table)
+    if len(listed) < len(outcome.nodes):
+        out.print(f"... {len(outcome.nodes) - len(listed)} more nodes")
     rate = outcome.frames / max(outcome.seconds, 1e-9)
     out.print(f"{outcome.frames} frames in {outcome.seconds:.2f} s ({rate:.1f} per second)")
