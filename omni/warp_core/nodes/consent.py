@@ -11,7 +11,6 @@ import os
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from pxr import Usd
 
