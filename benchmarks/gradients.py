@@ -202,7 +202,7 @@ class Worker:
 
     def compile_time(self, name: str) -> float:
         """Milliseconds that the adjoint of a kernel takes to compile, warm."""
-        plans, compiler = (importlib.import_module(f"omni.warp_core.{m}") for m in ("runtime.plans", "compiler"))
+        plans, compiler = (importlib.import_module(f"omni.warp_core.{m}") for m in ("launches.plans", "compiler"))
         kernel = kernels(self.wp)[name]
         request = plans.request(kernel, plans.options_for(kernel)._replace(adjoint="distinct"), 0)
         compiler.compile(request)

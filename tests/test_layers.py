@@ -9,11 +9,14 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+import omni.warp_core
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "omni" / "warp_core"
@@ -27,9 +30,17 @@ RANKS = (
     ("autodiff",),
     ("compiler", "packing"),
     ("dump",),
-    ("runtime",),
+    ("dispatch",),
+    ("devices",),
+    ("arrays",),
+    ("launches",),
+    ("graphs",),
+    ("eager",),
+    ("interpreter",),
+    ("tape",),
+    ("forward_mode",),
     ("algo", "types"),
-    ("autograd", "geometry", "utils"),
+    ("autograd", "viz", "geometry", "utils"),
     ("interop", "usd"),
     ("nodes",),
     ("cli", "extension", "as_warp"),
@@ -48,14 +59,17 @@ STANDARD = set(sys.stdlib_module_names)
 THIRD_PARTY = {
     "llvmlite": ("codegen/toolchain.py", "codegen/ptx.py"),
     "matplotlib": ("autograd/plot.py",),
-    "numpy": ("runtime", "algo", "autograd", "geometry", "interop", "usd", "nodes", "cli.py"),
+    "numpy": (
+        *("arrays", "launches", "tape", "forward_mode", "viz", "algo", "autograd"),
+        *("geometry", "interop", "usd", "nodes", "cli.py"),
+    ),
     "pxr": ("usd", "nodes"),
     "PIL": ("usd", "cli.py"),
-    "rich": ("nodes", "autograd/report.py", "cli.py", "runtime/progress.py"),
+    "rich": ("nodes", "autograd/report.py", "cli.py", "devices/progress.py"),
     "torch": ("interop",),
     "jax": ("interop",),
     "paddle": ("interop",),
-    "cuda": ("runtime",),
+    "cuda": ("devices",),
 }
 # What a function may import: frameworks that may be missing, and parts that most processes never need.
 LATE = {"difflib", "pxr", "PIL", "rich", "matplotlib", "torch", "jax", "paddle", "cuda"}
@@ -66,8 +80,8 @@ DYNAMIC = {
     "late_bound.py": "the one table of calls that go up the layers",
     "lang/registry.py": "builtins are loaded when first used",
     "compiler.py": "a kernel that is in the cache needs neither the front end nor LLVM",
-    "runtime/device.py": "GPUs are looked for when one is asked for",
-    "runtime/scopes.py": "most tapes are never drawn",
+    "devices/device.py": "GPUs are looked for when one is asked for",
+    "tape/tape_scopes.py": "most tapes are never drawn",
     "cli.py": "a command loads what it needs",
     "as_warp.py": "programs import public modules by another package's name",
     "nodes/kernel_node.py": "the text of a kernel imports what it likes, with warp meaning this package",
@@ -76,6 +90,9 @@ DYNAMIC = {
 NODE_IMPORTS = ("omni.warp_core", "omni.warp_core.nodes")
 
 LONGEST_FILE = 800
+LARGEST_ROOM = 25  # modules in a folder
+# Folders with the same operations, for another machine each: a module of one may be named like its twin.
+TWINS = {("algo", "algo/gpu"): "one operation on the CPU and by kernels"}
 LONGEST_FUNCTION = 80
 
 
@@ -223,6 +240,29 @@ def test_files_are_short(patterns):
     sizes = {p: len(t.splitlines()) for p, t in texts.items() if not t.startswith("# Written by ")}
     wrong = [f"{p.relative_to(ROOT)}: {n} lines" for p, n in sizes.items() if n > LONGEST_FILE]
     assert not wrong, "\n".join(wrong)
+
+
+def test_rooms_are_small():
+    rooms = Counter(path.parent for path in package_files() if path.name != "__init__.py")
+    wrong = [f"{room.relative_to(ROOT)}: {n} modules" for room, n in rooms.items() if n > LARGEST_ROOM]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_file_name_means_one_thing():
+    """`types.py` and `utils.py` are public modules, named by warp-lang."""
+    rooms: dict[str, set[str]] = {}
+    for path in package_files():
+        if path.name != "__init__.py" and path not in (PACKAGE / "types.py", PACKAGE / "utils.py"):
+            rooms.setdefault(path.name, set()).add(path.parent.relative_to(PACKAGE).as_posix())
+    wrong = [f"{name}: in {sorted(r)}" for name, r in rooms.items() if len(r) > 1 and tuple(sorted(r)) not in TWINS]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_room_hides_a_public_name():
+    """Importing a subpackage sets an attribute of the package, which would replace the function of that name."""
+    public = {name for names in omni.warp_core._HOMES.values() for name in names.split()}
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert not rooms & public
 
 
 def test_functions_are_short():

@@ -72,25 +72,25 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "arrays": (
         "Arrays",
         "Making, viewing and copying arrays.",
-        "runtime.array runtime.indexed runtime.create runtime.memory runtime.matmul",
+        "arrays.array arrays.indexed_array arrays.factories arrays.transfer algo.matmul",
     ),
     "launching": (
         "Launching, devices, timing",
         "Running kernels, and where.",
-        "runtime.launch runtime.map runtime.device runtime.stream runtime.timer runtime.modules runtime.cache",
+        "launches.launch algo.map devices.device devices.stream devices.timer launches.modules launches.kernel_cache",
     ),
     "graphs": (
         "Graphs and gradients",
         "Captured launches and tapes; see [graphs.md](../graphs.md) and [gradients.md](../gradients.md).",
-        "runtime.graph runtime.tape runtime.checkpointed",
+        "graphs.graph tape.tape tape.checkpoint",
     ),
     "types": (
         "Types and constants",
         "Scalars, vectors, matrices, quaternions and transforms, usable in kernels and in Python.",
-        "lang.scalars lang.values lang.typevars lang.constants runtime.dtypes wp.types",
+        "lang.scalars lang.values lang.typevars lang.constants arrays.dtypes wp.types",
     ),
     "errors": ("Errors", "What is raised; [errors.md](../errors.md) has each mistake with its repair.", "lang.errors "
-               "runtime.debug"),
+               "launches.kernel_errors"),
     "config": ("wp.config", "Options, set by assignment: `wp.config.mode = \"debug\"`.", "config"),
     "utils": ("wp.utils", "Parallel algorithms on arrays.", "wp.utils"),
     "autograd": ("wp.autograd", "Jacobians, and checks of gradients against differences.", "wp.autograd"),

@@ -180,7 +180,7 @@ uint64_t create_condition(Handle context, Handle stream) {
     return handle;
 }
 
-// Captures a launch of the kernel that sets a condition to whether an int32 is what is wanted (gpu_graphs.py has it).
+// Captures a launch of the kernel that sets a condition to whether an int32 is what is wanted (cuda_capture.py has it).
 void set_condition(Handle context, Handle function, Handle stream, uint64_t condition, Pointer number,
                    unsigned wanted) {
     Current current(pointer<Context>(context));

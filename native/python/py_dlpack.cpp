@@ -1,4 +1,4 @@
-// omni.warp_core._native.dlpack: capsules of DLPack, made and taken. What they mean is in runtime/foreign.py.
+// omni.warp_core._native.dlpack: capsules of DLPack, made and taken. What they mean is in arrays/dlpack.py.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>

@@ -1,4 +1,4 @@
-// How a tape begins to go backwards, where its gradients lie apart in memory of the CPU; see runtime/seeds.py.
+// How a tape begins to go backwards, where its gradients lie apart in memory of the CPU; see tape/cotangents.py.
 #include <algorithm>
 #include <cstring>
 #include <vector>

@@ -65,7 +65,7 @@ nb::list objects(const SpanSet& set, Range range) {
     return out;
 }
 
-// Whether arrays lie apart, and none of them lacks the gradient that its memory has (see claims.py).
+// Whether arrays lie apart, and none of them lacks the gradient that its memory has (see grad_binding.py).
 bool everyday(const nb::list& arrays) {
     static PyObject* claim = PyUnicode_InternFromString("_claim");
     std::vector<Range> ranges;

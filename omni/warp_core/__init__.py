@@ -41,33 +41,33 @@ _HOMES = {
     "lang.errors": """CompileError InternalError KernelWarning WarpCodegenError WarpCodegenTypeError
         WarpCodegenValueError WarpCodegenKeyError WarpCodegenAttributeError WarpCodegenIndexError""",
     "lang.arrays": "fixedarray",
-    "runtime.array": "array array1d array2d array3d array4d",
-    "runtime.indexed": "indexedarray indexedarray1d indexedarray2d indexedarray3d indexedarray4d",
-    "runtime.create": """clone empty empty_like from_dlpack from_numpy from_ptr full full_like ones ones_like to_dlpack
+    "arrays.array": "array array1d array2d array3d array4d",
+    "arrays.indexed_array": "indexedarray indexedarray1d indexedarray2d indexedarray3d indexedarray4d",
+    "arrays.factories": """clone empty empty_like from_dlpack from_numpy from_ptr full full_like ones ones_like to_dlpack
         zeros zeros_like""",
-    "runtime.memory": "copy",
-    "runtime.dtypes": "dtype_from_numpy dtype_to_numpy",
-    "runtime.device": """Device ScopedDevice get_cuda_device get_cuda_device_count get_cuda_devices get_device
+    "arrays.transfer": "copy",
+    "arrays.dtypes": "dtype_from_numpy dtype_to_numpy",
+    "devices.device": """Device ScopedDevice get_cuda_device get_cuda_device_count get_cuda_devices get_device
         get_devices get_preferred_device is_cpu_available is_cuda_available is_device_available set_device""",
-    "runtime.stream": """Event ScopedStream Stream get_event_elapsed_time get_stream record_event set_stream synchronize
+    "devices.stream": """Event ScopedStream Stream get_event_elapsed_time get_stream record_event set_stream synchronize
         synchronize_device synchronize_event synchronize_stream wait_event wait_stream""",
-    "runtime.pools": """ScopedMempool ScopedMempoolAccess ScopedPeerAccess MemoryReport
+    "devices.mempool": """ScopedMempool ScopedMempoolAccess ScopedPeerAccess MemoryReport
         get_memory_report get_mempool_release_threshold get_mempool_used_mem_current get_mempool_used_mem_high
         is_mempool_access_enabled is_mempool_access_supported is_mempool_enabled is_mempool_supported
         is_peer_access_enabled is_peer_access_supported
         set_mempool_access_enabled set_mempool_enabled set_mempool_release_threshold set_peer_access_enabled""",
-    "runtime.timer": "ScopedTimer",
-    "runtime.launch": "launch launch_tiled Launch init",
-    "runtime.graph": """CaptureMode Graph ScopedCapture capture_begin capture_debug_dot_print capture_end capture_if
+    "devices.timer": "ScopedTimer",
+    "launches.launch": "launch launch_tiled Launch init",
+    "graphs.graph": """CaptureMode Graph ScopedCapture capture_begin capture_debug_dot_print capture_end capture_if
         capture_launch capture_while is_conditional_graph_supported""",
-    "runtime.tape": "Tape",
-    "runtime.checkpointed": "checkpointed",
-    "runtime.jvp": "jvp",
-    "runtime.map": "map",
-    "runtime.matmul": "batched_matmul matmul",
-    "runtime.modules": "force_load get_module_options load_module set_module_options",
-    "runtime.cache": "clear_kernel_cache",
-    "runtime.debug": "KernelError",
+    "tape.tape": "Tape",
+    "tape.checkpoint": "checkpointed",
+    "forward_mode.jvp": "jvp",
+    "algo.map": "map",
+    "algo.matmul": "batched_matmul matmul",
+    "launches.modules": "force_load get_module_options load_module set_module_options",
+    "launches.kernel_cache": "clear_kernel_cache",
+    "launches.kernel_errors": "KernelError",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 _MODULES = ("autograd", "config", "types", "utils")

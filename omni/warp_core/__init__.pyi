@@ -2400,67 +2400,67 @@ def zeros_like(src: _A, device: Device | str | None = None, requires_grad: built
 @typing.overload
 def zeros_like(src: Any, device: Device | str | None = None, requires_grad: builtins.bool | None = None, pinned: Any = None, retain_grad: builtins.bool = False) -> Any: ...
 
-from .runtime.memory import copy as copy
-from .runtime.dtypes import dtype_from_numpy as dtype_from_numpy
-from .runtime.dtypes import dtype_to_numpy as dtype_to_numpy
-from .runtime.device import Device as Device
-from .runtime.device import ScopedDevice as ScopedDevice
-from .runtime.device import get_cuda_device as get_cuda_device
-from .runtime.device import get_cuda_device_count as get_cuda_device_count
-from .runtime.device import get_cuda_devices as get_cuda_devices
-from .runtime.device import get_device as get_device
-from .runtime.device import get_devices as get_devices
-from .runtime.device import get_preferred_device as get_preferred_device
-from .runtime.device import is_cpu_available as is_cpu_available
-from .runtime.device import is_cuda_available as is_cuda_available
-from .runtime.device import is_device_available as is_device_available
-from .runtime.device import set_device as set_device
-from .runtime.stream import Event as Event
-from .runtime.stream import ScopedStream as ScopedStream
-from .runtime.stream import Stream as Stream
-from .runtime.stream import get_event_elapsed_time as get_event_elapsed_time
-from .runtime.stream import get_stream as get_stream
-from .runtime.stream import record_event as record_event
-from .runtime.stream import set_stream as set_stream
-from .runtime.stream import synchronize as synchronize
-from .runtime.stream import synchronize_device as synchronize_device
-from .runtime.stream import synchronize_event as synchronize_event
-from .runtime.stream import synchronize_stream as synchronize_stream
-from .runtime.stream import wait_event as wait_event
-from .runtime.stream import wait_stream as wait_stream
-from .runtime.pools import MemoryReport as MemoryReport
-from .runtime.pools import ScopedMempool as ScopedMempool
-from .runtime.pools import ScopedMempoolAccess as ScopedMempoolAccess
-from .runtime.pools import ScopedPeerAccess as ScopedPeerAccess
-from .runtime.pools import get_memory_report as get_memory_report
-from .runtime.pools import get_mempool_release_threshold as get_mempool_release_threshold
-from .runtime.pools import get_mempool_used_mem_current as get_mempool_used_mem_current
-from .runtime.pools import get_mempool_used_mem_high as get_mempool_used_mem_high
-from .runtime.pools import is_mempool_access_enabled as is_mempool_access_enabled
-from .runtime.pools import is_mempool_access_supported as is_mempool_access_supported
-from .runtime.pools import is_mempool_enabled as is_mempool_enabled
-from .runtime.pools import is_mempool_supported as is_mempool_supported
-from .runtime.pools import is_peer_access_enabled as is_peer_access_enabled
-from .runtime.pools import is_peer_access_supported as is_peer_access_supported
-from .runtime.pools import set_mempool_access_enabled as set_mempool_access_enabled
-from .runtime.pools import set_mempool_enabled as set_mempool_enabled
-from .runtime.pools import set_mempool_release_threshold as set_mempool_release_threshold
-from .runtime.pools import set_peer_access_enabled as set_peer_access_enabled
-from .runtime.timer import ScopedTimer as ScopedTimer
-from .runtime.launch import Launch as Launch
-from .runtime.launch import init as init
-from .runtime.launch import launch_tiled as launch_tiled
-from .runtime.graph import CaptureMode as CaptureMode
-from .runtime.graph import Graph as Graph
-from .runtime.graph import ScopedCapture as ScopedCapture
-from .runtime.graph import capture_begin as capture_begin
-from .runtime.graph import capture_debug_dot_print as capture_debug_dot_print
-from .runtime.graph import capture_end as capture_end
-from .runtime.graph import capture_if as capture_if
-from .runtime.graph import capture_launch as capture_launch
-from .runtime.graph import capture_while as capture_while
-from .runtime.graph import is_conditional_graph_supported as is_conditional_graph_supported
-from .runtime.tape import Tape as Tape
+from .arrays.transfer import copy as copy
+from .arrays.dtypes import dtype_from_numpy as dtype_from_numpy
+from .arrays.dtypes import dtype_to_numpy as dtype_to_numpy
+from .devices.device import Device as Device
+from .devices.device import ScopedDevice as ScopedDevice
+from .devices.device import get_cuda_device as get_cuda_device
+from .devices.device import get_cuda_device_count as get_cuda_device_count
+from .devices.device import get_cuda_devices as get_cuda_devices
+from .devices.device import get_device as get_device
+from .devices.device import get_devices as get_devices
+from .devices.device import get_preferred_device as get_preferred_device
+from .devices.device import is_cpu_available as is_cpu_available
+from .devices.device import is_cuda_available as is_cuda_available
+from .devices.device import is_device_available as is_device_available
+from .devices.device import set_device as set_device
+from .devices.stream import Event as Event
+from .devices.stream import ScopedStream as ScopedStream
+from .devices.stream import Stream as Stream
+from .devices.stream import get_event_elapsed_time as get_event_elapsed_time
+from .devices.stream import get_stream as get_stream
+from .devices.stream import record_event as record_event
+from .devices.stream import set_stream as set_stream
+from .devices.stream import synchronize as synchronize
+from .devices.stream import synchronize_device as synchronize_device
+from .devices.stream import synchronize_event as synchronize_event
+from .devices.stream import synchronize_stream as synchronize_stream
+from .devices.stream import wait_event as wait_event
+from .devices.stream import wait_stream as wait_stream
+from .devices.mempool import MemoryReport as MemoryReport
+from .devices.mempool import ScopedMempool as ScopedMempool
+from .devices.mempool import ScopedMempoolAccess as ScopedMempoolAccess
+from .devices.mempool import ScopedPeerAccess as ScopedPeerAccess
+from .devices.mempool import get_memory_report as get_memory_report
+from .devices.mempool import get_mempool_release_threshold as get_mempool_release_threshold
+from .devices.mempool import get_mempool_used_mem_current as get_mempool_used_mem_current
+from .devices.mempool import get_mempool_used_mem_high as get_mempool_used_mem_high
+from .devices.mempool import is_mempool_access_enabled as is_mempool_access_enabled
+from .devices.mempool import is_mempool_access_supported as is_mempool_access_supported
+from .devices.mempool import is_mempool_enabled as is_mempool_enabled
+from .devices.mempool import is_mempool_supported as is_mempool_supported
+from .devices.mempool import is_peer_access_enabled as is_peer_access_enabled
+from .devices.mempool import is_peer_access_supported as is_peer_access_supported
+from .devices.mempool import set_mempool_access_enabled as set_mempool_access_enabled
+from .devices.mempool import set_mempool_enabled as set_mempool_enabled
+from .devices.mempool import set_mempool_release_threshold as set_mempool_release_threshold
+from .devices.mempool import set_peer_access_enabled as set_peer_access_enabled
+from .devices.timer import ScopedTimer as ScopedTimer
+from .launches.launch import Launch as Launch
+from .launches.launch import init as init
+from .launches.launch import launch_tiled as launch_tiled
+from .graphs.graph import CaptureMode as CaptureMode
+from .graphs.graph import Graph as Graph
+from .graphs.graph import ScopedCapture as ScopedCapture
+from .graphs.graph import capture_begin as capture_begin
+from .graphs.graph import capture_debug_dot_print as capture_debug_dot_print
+from .graphs.graph import capture_end as capture_end
+from .graphs.graph import capture_if as capture_if
+from .graphs.graph import capture_launch as capture_launch
+from .graphs.graph import capture_while as capture_while
+from .graphs.graph import is_conditional_graph_supported as is_conditional_graph_supported
+from .tape.tape import Tape as Tape
 def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]], memory_budget: int | None = None, progress: builtins.bool | None = None) -> None:
     """Run `step(0)`, ... `step(n - 1)`; on a tape, such that gradients flow back through all of them in a fixed memory.
 
@@ -2497,7 +2497,7 @@ def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]
     True
     """
 
-from .runtime.jvp import jvp as jvp
+from .forward_mode.jvp import jvp as jvp
 def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] | None = None, return_kernel: builtins.bool = False, block_dim: int | None = None, device: Device | str | None = None) -> Any:
     """Apply a function to the elements of arrays.
 
@@ -2579,12 +2579,12 @@ def matmul(a: _Array[Any], b: _Array[Any], c: _Array[Any], d: _Array[Any], alpha
     [[7.5, 10.5], [15.5, 22.5]]
     """
 
-from .runtime.modules import force_load as force_load
-from .runtime.modules import get_module_options as get_module_options
-from .runtime.modules import load_module as load_module
-from .runtime.modules import set_module_options as set_module_options
-from .runtime.cache import clear_kernel_cache as clear_kernel_cache
-from .runtime.debug import KernelError as KernelError
+from .launches.modules import force_load as force_load
+from .launches.modules import get_module_options as get_module_options
+from .launches.modules import load_module as load_module
+from .launches.modules import set_module_options as set_module_options
+from .launches.kernel_cache import clear_kernel_cache as clear_kernel_cache
+from .launches.kernel_errors import KernelError as KernelError
 _A = TypeVar("_A", bound=_Array[Any])
 _ScalarOrVector1 = TypeVar("_ScalarOrVector1", float, spatial_vectorf, vec2f, vec3f, vec4f, float64, spatial_vectord, vec2d, vec3d, vec4d, float16, spatial_vectorh, vec2h, vec3h, vec4h, bfloat16, int, vec2i, vec3i, vec4i, int8, vec2b, vec3b, vec4b, int16, vec2s, vec3s, vec4s, int64, vec2l, vec3l, vec4l, uint8, vec2ub, vec3ub, vec4ub, uint16, vec2us, vec3us, vec4us, uint32, vec2ui, vec3ui, vec4ui, uint64, vec2ul, vec3ul, vec4ul)
 _Scalar1 = TypeVar("_Scalar1", float, float64, float16, bfloat16)

@@ -191,7 +191,7 @@ def _is_trusted(options: argparse.Namespace) -> bool:
 
 def _check_device(name: str) -> None:
     try:
-        importlib.import_module(f"{__package__}.runtime.device").get_device(name)
+        importlib.import_module(f"{__package__}.devices.device").get_device(name)
     except (ValueError, RuntimeError, TypeError) as error:
         raise _Stop(USAGE, f"--device {name}: {error}") from None
 
@@ -221,7 +221,7 @@ def _preview(options: argparse.Namespace) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
-    device = importlib.import_module(f"{__package__}.runtime.device")
+    device = importlib.import_module(f"{__package__}.devices.device")
     print(f"omni-warp-core {config.version}, Python {sys.version.split()[0]}")
     for found in device.get_devices():
         print(f"device {found}")

@@ -15,17 +15,17 @@ from typing import Any
 ROWS = {
     "content_hash": ("front.digest", "digest"),
     "callee_adjoint": ("autodiff.adjoint", "callee_adjoint"),
-    "call_builtin": ("runtime.scope", "call"),
-    "compile_builtin": ("runtime.compiled_calls", "compile_call"),
-    "device_of": ("runtime.device", "device_of"),
-    "interpret": ("runtime.interpret", "run"),
-    "launch_adjoint": ("runtime.backward", "launch_adjoint"),
-    "array_operator": ("runtime.map", "Mapping"),
-    "matrix_product": ("runtime.matmul", "product"),
-    "copy_by_kernel": ("runtime.gpu_kernels", "copy"),
-    "compare_by_kernel": ("runtime.gpu_kernels", "same"),
-    "add_by_kernel": ("runtime.gpu_kernels", "add"),
-    "add_product_by_kernel": ("runtime.gpu_kernels", "add_product"),
+    "call_builtin": ("eager.call", "call"),
+    "compile_builtin": ("eager.jit", "compile_call"),
+    "device_of": ("devices.device", "device_of"),
+    "interpret": ("interpreter.run", "run"),
+    "launch_adjoint": ("tape.launch_vjp", "launch_adjoint"),
+    "array_operator": ("algo.map", "Mapping"),
+    "matrix_product": ("algo.matmul", "product"),
+    "copy_by_kernel": ("algo.gpu.array_kernels", "copy"),
+    "compare_by_kernel": ("algo.gpu.array_kernels", "same"),
+    "add_by_kernel": ("algo.gpu.array_kernels", "add"),
+    "add_product_by_kernel": ("algo.gpu.array_kernels", "add_product"),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .arrays.array import array
 from .lang.scalars import (
     bfloat16,
     bool,
@@ -18,7 +19,6 @@ from .lang.scalars import (
     uint64,
 )
 from .lang.values import matrix, quaternion, transformation, vector
-from .runtime.array import array
 
 __all__ = [
     "array",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import omni.warp_core as wp
-from omni.warp_core.runtime import recording
+from omni.warp_core.dispatch import recording
 from tests.autodiff.users import R2, M, R, V, loss_of, mat33, program, real, smooth, vec2, vec3, zeros
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.runtime import progress
-from omni.warp_core.runtime.revolve import advances
+from omni.warp_core.devices import progress
+from omni.warp_core.tape.checkpoint_schedule import advances
 
 F = wp.array(dtype=float)
 D = wp.array(dtype=wp.float64)
@@ -711,7 +711,7 @@ def on_terminal(*args: str) -> str:
 
 PROGRAM = """
 import omni.warp_core as wp
-from omni.warp_core.runtime import progress
+from omni.warp_core.devices import progress
 progress.PATIENCE = 0.0
 x = wp.ones(1, dtype=float, requires_grad=True)
 tape = wp.Tape()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.runtime import checkpointed as tapes
+from omni.warp_core.tape import checkpoint as tapes
 from tests.autodiff.test_checkpointed import (
     CELLS,
     SNAPSHOT,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.runtime.intervals import Intervals
+from omni.warp_core.devices.interval_map import Intervals
 
 F = wp.array(dtype=float)
 ENDS = "reads an array without a gradient"

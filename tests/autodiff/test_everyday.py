@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.runtime import everyday
+from omni.warp_core.tape import record_fast_path
 
 F = wp.array(dtype=float)
 
@@ -46,7 +46,7 @@ def active(values):
 def quick(monkeypatch):
     """The steps that were recorded quickly."""
     steps = []
-    taping = everyday.taping
+    taping = record_fast_path.taping
 
     def counted(*args):
         step = taping(*args)
@@ -54,7 +54,7 @@ def quick(monkeypatch):
             steps.append(step)
         return step
 
-    monkeypatch.setattr(everyday, "taping", counted)
+    monkeypatch.setattr(record_fast_path, "taping", counted)
     return steps
 
 

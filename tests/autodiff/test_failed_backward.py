@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.runtime import memory, recording
+from omni.warp_core.arrays import transfer
+from omni.warp_core.dispatch import recording
 
 F = wp.array(dtype=float)
 X, W = np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.25, 2.0])
@@ -446,7 +447,7 @@ def test_an_interrupt_at_any_line(extra, factor, stride):
 
 
 def test_a_second_interrupt_while_sums_become_nan(monkeypatch):
-    chain, fill, calls = Chain(Failing(1, KeyboardInterrupt())), memory.fill, []
+    chain, fill, calls = Chain(Failing(1, KeyboardInterrupt())), transfer.fill, []
 
     def interrupted(target, pattern):
         calls.append(pattern.startswith(b"\xff"))
@@ -454,7 +455,7 @@ def test_a_second_interrupt_while_sums_become_nan(monkeypatch):
             raise KeyboardInterrupt
         fill(target, pattern)
 
-    monkeypatch.setattr(memory, "fill", interrupted)
+    monkeypatch.setattr(transfer, "fill", interrupted)
     with pytest.raises(KeyboardInterrupt):
         chain.backward()
     with pytest.raises(RuntimeError, match="a partial sum"):

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.arrays.layouts import meets_itself
 from omni.warp_core.autodiff.adjoint import _prepare, adjoint_kernel
 from omni.warp_core.autodiff.owners import owned_stores
 from omni.warp_core.codegen.accumulation import accumulation
 from omni.warp_core.front.gradients import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.passes import pipeline
-from omni.warp_core.runtime.views import meets_itself
 
 D = wp.array(dtype=wp.float64)
 SHARED = "elements of this array share memory"

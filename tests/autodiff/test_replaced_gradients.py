@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.runtime import claims
+from omni.warp_core.arrays import grad_binding
 
 
 @wp.kernel
@@ -98,11 +98,11 @@ def test_nothing_flows_through_what_had_no_gradient_when_it_was_recorded():
 
 
 def test_a_gradient_that_was_dropped_and_asked_for_again_is_not_that_of_views(monkeypatch):
-    monkeypatch.setattr(claims, "_usual", True)  # as if no test before had replaced one
+    monkeypatch.setattr(grad_binding, "_usual", True)  # as if no test before had replaced one
     x, y = made(2.0), made(0.0)
     with wp.Tape() as tape:
         wp.launch(square, dim=1, inputs=[x[:], y])
-    assert claims._usual
+    assert grad_binding._usual
     x.requires_grad = False
     x.requires_grad = True
     with pytest.raises(ValueError, match="was given a gradient of its own later"):

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from omni.warp_core.runtime.revolve import Action, advances, repetitions, schedule
+from omni.warp_core.tape.checkpoint_schedule import Action, advances, repetitions, schedule
 
 
 @cache

@@ -12,7 +12,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core import _native
-from omni.warp_core.runtime import kept
+from omni.warp_core.tape import saved
 
 F = wp.array(dtype=float)
 
@@ -684,9 +684,9 @@ def test_ctrl_c_while_memory_is_about_to_be_watched(monkeypatch):
 
     x = active([1.0, 2.0])
     with wp.Tape():
-        monkeypatch.setattr(kept.capture, "innermost", interrupted)
+        monkeypatch.setattr(saved.capture, "innermost", interrupted)
         with pytest.raises(KeyboardInterrupt) as caught:
-            kept.Kept([x])
+            saved.Kept([x])
         x.fill_(3.0)
     assert caught.value.__traceback__ is not None  # which holds what was being made
     assert x.list() == [3.0, 3.0]

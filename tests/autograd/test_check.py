@@ -7,7 +7,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.autograd.report import Row, plain
-from omni.warp_core.runtime import recording
+from omni.warp_core.dispatch import recording
 
 
 def active(values, dtype=wp.float64):

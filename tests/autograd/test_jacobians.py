@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.runtime.forward import Forward
+from omni.warp_core.forward_mode.trace import Forward
 
 
 def backwards(*args, **options):

@@ -12,8 +12,8 @@ from omni.warp_core.codegen import ptx
 from omni.warp_core.codegen.target import CUDA_ARCHITECTURES, GpuOptions, cuda
 from omni.warp_core.codegen.toolchain import ToolchainError
 from omni.warp_core.compiler import Artifact, CompileRequest, compile
-from omni.warp_core.runtime import artifact as codec
-from omni.warp_core.runtime import gpu_graphs
+from omni.warp_core.devices import cuda_capture
+from omni.warp_core.launches import artifact as codec
 
 KNOWN = GpuOptions(aligned=True, disjoint=True)
 needs_ptxas = pytest.mark.skipif(ptx.find_ptxas() is None, reason="no ptxas: pip install nvidia-cuda-nvcc")
@@ -198,7 +198,7 @@ def test_machine_code_is_made_if_asked_for():
 @pytest.mark.parametrize("capability", [75, 80, 90, 100, 120])
 def test_the_kernel_that_sets_conditions_of_graphs(capability):
     """The driver has the function that it calls: ptxas knows it, and refuses names that nobody defines."""
-    text = gpu_graphs.condition_image().decode()
+    text = cuda_capture.condition_image().decode()
     made = ptx.assemble(text, cuda(capability))
     assert made is not None and made[0].startswith(b"\x7fELF")
     with pytest.raises(ToolchainError, match="Unresolved extern function"):

@@ -13,7 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 
 import omni.warp_core as wp
-from omni.warp_core.runtime import gpu_graphs, plans
+from omni.warp_core.devices import cuda_capture
+from omni.warp_core.launches import plans
 
 SOURCE = Path(__file__).parent / "simulator" / "driver.cpp"
 HEADERS = Path(__file__).parents[2] / "native" / "include"
@@ -55,7 +56,7 @@ def install() -> None:
         return loaded
 
     plans.load = simulated
-    gpu_graphs.condition_image = lambda: b"wc_set_condition 1 0 1\n"  # the simulator knows what that does
+    cuda_capture.condition_image = lambda: b"wc_set_condition 1 0 1\n"  # the simulator knows what that does
 
 
 class _Twin(plans.Loaded):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.runtime import gpu_memory
+from omni.warp_core.devices import cuda_memory
 from tests.algo.test_cast import ALL, converted, same, samples
 from tests.algo.test_reduce import (  # noqa: F401 - run here with a GPU as the default device
     test_bad_arguments,
@@ -164,7 +164,7 @@ def test_nothing_waits_unless_a_number_is_asked_for(gpu, monkeypatch):
     a, out, one = wp.ones(n, dtype=wp.int32), wp.zeros(n, dtype=wp.int32), wp.zeros(1, dtype=wp.int32)
     lengths, pairs = wp.zeros(n, dtype=wp.int32), (wp.ones(2 * n, dtype=wp.int32), wp.zeros(2 * n, dtype=wp.int32))
     bounds = wp.array([0, n // 2, n], dtype=wp.int32)
-    copy = gpu_memory.copy
+    copy = cuda_memory.copy
 
     def watched(to, to_device, from_, from_device, nbytes, pinned=None):
         assert to_device.is_cuda and from_device.is_cuda
@@ -174,9 +174,9 @@ def test_nothing_waits_unless_a_number_is_asked_for(gpu, monkeypatch):
         raise AssertionError("waits")
 
     with monkeypatch.context() as patch:
-        patch.setattr(gpu_memory, "copy", watched)
+        patch.setattr(cuda_memory, "copy", watched)
         for name in ("synchronize", "synchronize_stream", "synchronize_event"):
-            patch.setattr(gpu_memory.driver, name, refused)
+            patch.setattr(cuda_memory.driver, name, refused)
         wp.utils.array_scan(a, out)
         wp.utils.array_sum(a, out=one)
         wp.utils.array_inner(a, a, out=one)

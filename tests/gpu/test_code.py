@@ -9,7 +9,7 @@ import omni.warp_core as wp
 from omni.warp_core.codegen import ptx
 from omni.warp_core.codegen.target import cuda
 from omni.warp_core.compiler import compile
-from omni.warp_core.runtime import plans
+from omni.warp_core.launches import plans
 
 
 def code(kernel, gpu, **chosen):

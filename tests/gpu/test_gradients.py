@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.runtime import gpu_plans
+from omni.warp_core.launches import plan_cuda
 from tests.autodiff.test_table import TABLE, gradients
 
 RNG = np.random.default_rng(5)
@@ -201,15 +201,15 @@ def test_a_stash_that_grows_leaves_what_the_adjoint_stores_again(gpu):
 
 def test_a_second_try_begins_where_the_first_did(gpu, simulated, monkeypatch):
     """Stashes of simulated GPUs are large enough, so that a first try is made to fail here."""
-    launch, tries = gpu_plans.GpuCode._launch, []
+    launch, tries = plan_cuda.GpuCode._launch, []
 
     def failing(self, *how):
         found = launch(self, *how)
         tries.append(found)
         site = next((i for i, s in enumerate(self.artifact.sites) if s.kind == "gradient-memory"), -1)
-        return gpu_plans.Failure(0, site, [1000]) if len(tries) == 1 else found
+        return plan_cuda.Failure(0, site, [1000]) if len(tries) == 1 else found
 
-    monkeypatch.setattr(gpu_plans.GpuCode, "_launch", failing)
+    monkeypatch.setattr(plan_cuda.GpuCode, "_launch", failing)
     x = leaf([1.5])
     with wp.Tape() as tape:
         wp.launch(powers, dim=1, inputs=[x, 2])

@@ -5,7 +5,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core import _native
-from omni.warp_core.runtime.plans import PROMISED, STRIDED, Options, request
+from omni.warp_core.launches.plans import PROMISED, STRIDED, Options, request
 from tests.on_gpu import MODE
 
 

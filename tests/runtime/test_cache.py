@@ -18,8 +18,8 @@ import omni.warp_core as wp
 from omni.warp_core import config
 from omni.warp_core.compiler import Artifact, Site, compile
 from omni.warp_core.files import Unfinished
-from omni.warp_core.runtime import artifact as codec
-from omni.warp_core.runtime import cache, plans
+from omni.warp_core.launches import artifact as codec
+from omni.warp_core.launches import kernel_cache, plans
 
 KEY = "ab" * 20
 
@@ -42,8 +42,8 @@ def make(code: bytes = b"\x7fELF object", **changes) -> Artifact:
 def directory(tmp_path, monkeypatch):
     monkeypatch.setattr(config, "kernel_cache_dir", str(tmp_path / "cache"))
     monkeypatch.setattr(config, "cache_kernels", True)
-    monkeypatch.setattr(cache, "_warned", set())
-    monkeypatch.setattr(cache, "_room", {})
+    monkeypatch.setattr(kernel_cache, "_warned", set())
+    monkeypatch.setattr(kernel_cache, "_room", {})
     return tmp_path / "cache"
 
 
@@ -128,46 +128,46 @@ def test_noise_is_refused():
 
 
 def test_store_then_load(directory):
-    assert cache.load(KEY) is None
-    assert cache.store(KEY, make())
-    assert cache.load(KEY) == make()
-    assert [p.name for p in entries(directory)] == [KEY + cache.SUFFIX]
+    assert kernel_cache.load(KEY) is None
+    assert kernel_cache.store(KEY, make())
+    assert kernel_cache.load(KEY) == make()
+    assert [p.name for p in entries(directory)] == [KEY + kernel_cache.SUFFIX]
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
 
 def test_options_turn_the_cache_off(directory, monkeypatch):
-    cache.store(KEY, make())
+    kernel_cache.store(KEY, make())
     monkeypatch.setattr(config, "cache_kernels", False)
-    assert cache.load(KEY) is None
-    assert not cache.store("cd" * 20, make())
+    assert kernel_cache.load(KEY) is None
+    assert not kernel_cache.store("cd" * 20, make())
     monkeypatch.setattr(config, "cache_kernels", True)
     monkeypatch.setattr(config, "kernel_cache_dir", None)
-    assert cache.load(KEY) is None
-    assert not cache.store(KEY, make())
-    assert cache.clear_kernel_cache() == 0
+    assert kernel_cache.load(KEY) is None
+    assert not kernel_cache.store(KEY, make())
+    assert kernel_cache.clear_kernel_cache() == 0
 
 
 @pytest.mark.parametrize(
     "damage", [lambda d: d[: len(d) // 2], lambda d: b"", lambda d: d[:-1] + b"!", lambda d: b"x" * 9]
 )
 def test_a_damaged_entry_is_missing_and_then_replaced(directory, damage):
-    cache.store(KEY, make())
+    kernel_cache.store(KEY, make())
     (path,) = entries(directory)
     path.write_bytes(damage(path.read_bytes()))
-    assert cache.load(KEY) is None
-    assert cache.store(KEY, make())
-    assert cache.load(KEY) == make()
+    assert kernel_cache.load(KEY) is None
+    assert kernel_cache.store(KEY, make())
+    assert kernel_cache.load(KEY) == make()
 
 
 def test_an_entry_under_the_name_of_another_is_damaged(directory):
     other = "cd" * 20
-    cache.store(KEY, make(b"one"))
-    cache.store(other, make(b"two"))
-    first, second = (directory / key[:2] / (key + cache.SUFFIX) for key in (KEY, other))
+    kernel_cache.store(KEY, make(b"one"))
+    kernel_cache.store(other, make(b"two"))
+    first, second = (directory / key[:2] / (key + kernel_cache.SUFFIX) for key in (KEY, other))
     first.rename(directory / "aside")
     second.rename(first)
     (directory / "aside").rename(second)
-    assert cache.load(KEY) is None and cache.load(other) is None
+    assert kernel_cache.load(KEY) is None and kernel_cache.load(other) is None
 
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES])
@@ -177,23 +177,23 @@ def test_a_directory_that_cannot_be_made_costs_one_warning(directory, monkeypatc
 
     monkeypatch.setattr(os, "mkdir", refuse)
     with pytest.warns(RuntimeWarning, match="cannot be written"):
-        assert not cache.store(KEY, make())
+        assert not kernel_cache.store(KEY, make())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert not cache.store(KEY, make())
+        assert not kernel_cache.store(KEY, make())
 
 
 def test_a_cache_below_a_file_costs_one_warning(directory, monkeypatch):
     directory.write_text("not a directory")
     with pytest.warns(RuntimeWarning, match="wp.config.kernel_cache_dir"):
-        assert not cache.store(KEY, make())
-    assert cache.load(KEY) is None
+        assert not kernel_cache.store(KEY, make())
+    assert kernel_cache.load(KEY) is None
 
 
 @pytest.mark.parametrize("part", ["_MAX_FACTS", "MAX_BYTES"])
 def test_what_readers_would_refuse_is_not_stored(directory, monkeypatch, part):
     monkeypatch.setattr(codec, part, 400)
-    assert not cache.store(KEY, make(b"x" * 400, params=("f32",) * 100))
+    assert not kernel_cache.store(KEY, make(b"x" * 400, params=("f32",) * 100))
     assert not directory.exists()
 
 
@@ -203,7 +203,7 @@ def test_a_full_disk_leaves_nothing_behind(directory):
     previous = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         with pytest.warns(RuntimeWarning, match="cannot be written"):
-            assert not cache.store(KEY, make(b"x" * 10_000))
+            assert not kernel_cache.store(KEY, make(b"x" * 10_000))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, previous)
@@ -211,7 +211,7 @@ def test_a_full_disk_leaves_nothing_behind(directory):
 
 
 def test_clear_deletes_what_the_cache_wrote_and_nothing_else(directory):
-    cache.store(KEY, make())
+    kernel_cache.store(KEY, make())
     foreign = [directory / "notes.txt", directory / KEY[:2] / "mine.txt"]
     for path in foreign:
         path.write_text("keep")
@@ -234,36 +234,36 @@ os._exit(0)
 
 
 def test_a_store_removes_what_dead_processes_left(directory):
-    cache.store(KEY, make())
+    kernel_cache.store(KEY, make())
     subprocess.run([sys.executable, "-c", DIES_WRITING, str(directory)], check=True)
     assert len(entries(directory)) == 3
-    cache.store("cd" * 20, make())
-    assert [p.suffix for p in entries(directory)] == [cache.SUFFIX] * 2
+    kernel_cache.store("cd" * 20, make())
+    assert [p.suffix for p in entries(directory)] == [kernel_cache.SUFFIX] * 2
 
 
 def test_the_oldest_entries_go_when_the_cache_is_too_large(directory, monkeypatch):
     keys = [f"{i:02x}" * 20 for i in range(8)]
     for age, key in enumerate(keys):
-        cache.store(key, make(b"x" * 1000))
-        path = directory / key[:2] / (key + cache.SUFFIX)
+        kernel_cache.store(key, make(b"x" * 1000))
+        path = directory / key[:2] / (key + kernel_cache.SUFFIX)
         os.utime(path, (1000 + age, 1000 + age))
     size = path.stat().st_size
-    assert cache.load(keys[0]) is not None  # used now, so the second is the oldest
+    assert kernel_cache.load(keys[0]) is not None  # used now, so the second is the oldest
     monkeypatch.setattr(config, "kernel_cache_size", 6 * size)
-    cache.store("ff" * 20, make(b"x" * 1000))
+    kernel_cache.store("ff" * 20, make(b"x" * 1000))
     left = {p.name[: len(KEY)] for p in entries(directory)}
     assert left == {keys[0], *keys[6:], "ff" * 20}
 
 
 def test_the_size_limit_holds_after_every_store(directory, monkeypatch):
-    cache.store(KEY, make(b"x" * 1000))
+    kernel_cache.store(KEY, make(b"x" * 1000))
     (first,) = entries(directory)
     limit = 40 * first.stat().st_size
     monkeypatch.setattr(config, "kernel_cache_size", limit)
     rng = random.Random(3)
     most = 0
     for i in range(150):
-        assert cache.store(f"{i:02x}" * 20, make(b"x" * rng.randrange(3000)))
+        assert kernel_cache.store(f"{i:02x}" * 20, make(b"x" * rng.randrange(3000)))
         total = sum(p.stat().st_size for p in entries(directory))
         most = max(most, total)
         assert total <= limit
@@ -272,11 +272,11 @@ def test_the_size_limit_holds_after_every_store(directory, monkeypatch):
 
 def test_the_directory_is_not_measured_at_every_store(directory, monkeypatch):
     measured = []
-    monkeypatch.setattr(cache, "_entries", lambda directory: measured.append(directory) or [])
+    monkeypatch.setattr(kernel_cache, "_entries", lambda directory: measured.append(directory) or [])
     size = len(codec.to_bytes(make(), KEY))
     monkeypatch.setattr(config, "kernel_cache_size", 16 * 10 * size)
     for i in range(100):
-        cache.store(f"{i:02x}" * 20, make())
+        kernel_cache.store(f"{i:02x}" * 20, make())
     assert 9 <= len(measured) <= 11
 
 
@@ -291,11 +291,11 @@ def hammer(directory: str, seed: int, rounds: int, failures) -> None:
         n = rng.randrange(4)
         key = f"{n:02x}" * 20
         if rng.random() < 0.5:
-            cache.store(key, make(bytes([n]) * 5000))
+            kernel_cache.store(key, make(bytes([n]) * 5000))
         elif rng.random() < 0.05:
-            cache.clear_kernel_cache()
+            kernel_cache.clear_kernel_cache()
         else:
-            found = cache.load(key)
+            found = kernel_cache.load(key)
             wrong += found is not None and found != make(bytes([n]) * 5000)
     failures.put(wrong)
 
@@ -310,4 +310,4 @@ def test_sixteen_processes_share_a_directory(directory):
     for w in workers:
         w.join()
         assert w.exitcode == 0
-    assert not [p for p in entries(directory) if not p.name.endswith(cache.SUFFIX)]
+    assert not [p for p in entries(directory) if not p.name.endswith(kernel_cache.SUFFIX)]

@@ -13,22 +13,22 @@ from pathlib import Path
 import pytest
 
 from omni.warp_core import config
-from omni.warp_core.runtime import artifact as codec
-from omni.warp_core.runtime import cache
+from omni.warp_core.launches import artifact as codec
+from omni.warp_core.launches import kernel_cache
 from tests.runtime.test_cache import KEY, directory, make  # noqa: F401 - a fixture
 
 
 @pytest.fixture
 def entry(directory):  # noqa: F811
     """The file of a sound entry under KEY."""
-    assert cache.store(KEY, make()) and cache.load(KEY) == make()
-    return directory / KEY[:2] / (KEY + cache.SUFFIX)
+    assert kernel_cache.store(KEY, make()) and kernel_cache.load(KEY) == make()
+    return directory / KEY[:2] / (KEY + kernel_cache.SUFFIX)
 
 
 def refused_once(words: str) -> None:
     with pytest.warns(RuntimeWarning, match=words) as told:
-        assert cache.load(KEY) is None
-        assert cache.load(KEY) is None
+        assert kernel_cache.load(KEY) is None
+        assert kernel_cache.load(KEY) is None
     assert len(told) == 1
 
 
@@ -44,7 +44,7 @@ def test_what_others_can_write_is_not_used(entry, level, mode):
         f"{path} can be written by other users \\(mode {mode:o}; `chmod go-w {path}` ends that\\), so it is not used"
     )
     path.chmod(0o755)
-    assert cache.load(KEY) == make()
+    assert kernel_cache.load(KEY) == make()
 
 
 @pytest.mark.parametrize("level", [0, 1, 2], ids=["entry", "folder", "directory"])
@@ -66,19 +66,19 @@ def test_nothing_is_stored_where_others_can_write(directory):  # noqa: F811
     directory.mkdir()
     directory.chmod(0o777)
     with pytest.warns(RuntimeWarning, match="can be written by other users .*, so it is not used"):
-        assert not cache.store(KEY, make())
+        assert not kernel_cache.store(KEY, make())
     assert list(directory.iterdir()) == []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert not cache.store(KEY, make())
+        assert not kernel_cache.store(KEY, make())
 
 
 def test_an_entry_that_others_can_write_is_replaced(entry):
     entry.chmod(0o666)
     with pytest.warns(RuntimeWarning, match="can be written"):
-        assert cache.load(KEY) is None
-    assert cache.store(KEY, make())
-    assert cache.load(KEY) == make() and entry.stat().st_mode & 0o777 == 0o600
+        assert kernel_cache.load(KEY) is None
+    assert kernel_cache.store(KEY, make())
+    assert kernel_cache.load(KEY) == make() and entry.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o002, 0o077])
@@ -86,7 +86,7 @@ def test_the_umask_opens_nothing_to_others(tmp_path, umask):
     script = """
         import os, sys
         from omni.warp_core import config
-        from omni.warp_core.runtime import cache
+        from omni.warp_core.launches import kernel_cache as cache
         from tests.runtime.test_cache import KEY, make
         os.umask(int(sys.argv[2]))
         config.kernel_cache_dir = sys.argv[1]
@@ -104,15 +104,15 @@ def test_root_makes_no_cache_in_the_folder_of_another_user(tmp_path, monkeypatch
     """The other user could not use it afterwards."""
     own, status = os.geteuid(), os.stat
     monkeypatch.setattr(os, "geteuid", lambda: 0 if is_root else own)
-    monkeypatch.setattr(cache, "_warned", set())
+    monkeypatch.setattr(kernel_cache, "_warned", set())
     monkeypatch.setattr(config, "kernel_cache_dir", str(tmp_path / "cache"))
     other = os.stat_result((*status(tmp_path)[:4], 1000, *status(tmp_path)[5:10]))
     monkeypatch.setattr(os, "stat", lambda path, **more: other if path == str(tmp_path) else status(path, **more))
     if not is_root and own != 0:
-        assert cache.store(KEY, make())
+        assert kernel_cache.store(KEY, make())
         return
     with pytest.warns(RuntimeWarning, match=f"{tmp_path} belongs to another user \\(uid 1000\\)"):
-        assert not cache.store(KEY, make())
+        assert not kernel_cache.store(KEY, make())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -124,28 +124,32 @@ def test_links_are_not_followed(entry, tmp_path):
     entry.rename(elsewhere)
     entry.symlink_to(elsewhere)
     refused_once(f"{entry} is a symbolic link")
-    assert cache.store(KEY, make(b"new")) and cache.load(KEY) == make(b"new")
+    assert kernel_cache.store(KEY, make(b"new")) and kernel_cache.load(KEY) == make(b"new")
     assert not entry.is_symlink() and codec.from_bytes(elsewhere.read_bytes(), KEY) == make()
 
 
 def test_a_linked_folder_is_not_followed(entry, tmp_path):
     entry.parent.rename(tmp_path / "elsewhere")
     entry.parent.symlink_to(tmp_path / "elsewhere")
-    assert cache.load(KEY) is None
-    assert cache.clear_kernel_cache() == 0 and (tmp_path / "elsewhere" / entry.name).is_file()
+    assert kernel_cache.load(KEY) is None
+    assert kernel_cache.clear_kernel_cache() == 0 and (tmp_path / "elsewhere" / entry.name).is_file()
 
 
 def test_the_directory_itself_may_be_a_link(entry, directory, tmp_path):  # noqa: F811
     directory.rename(tmp_path / "elsewhere")
     directory.symlink_to(tmp_path / "elsewhere")
-    assert cache.load(KEY) == make() and cache.store(KEY, make(b"new")) and cache.load(KEY) == make(b"new")
+    assert (
+        kernel_cache.load(KEY) == make()
+        and kernel_cache.store(KEY, make(b"new"))
+        and kernel_cache.load(KEY) == make(b"new")
+    )
 
 
 def test_a_pipe_does_not_block(entry):
     entry.unlink()
     os.mkfifo(entry, 0o600)
     refused_once(f"{entry} is no regular file")
-    assert cache.store(KEY, make()) and cache.load(KEY) == make()
+    assert kernel_cache.store(KEY, make()) and kernel_cache.load(KEY) == make()
 
 
 @pytest.mark.parametrize("target", ["/dev/zero", "/dev/full", "/nowhere"])
@@ -158,11 +162,11 @@ def test_links_to_devices_are_not_read(entry, target):
 def test_the_size_is_checked_before_reading(entry, monkeypatch):
     os.truncate(entry, codec.MAX_BYTES + 1)  # no blocks behind it: reading would make them in memory
     monkeypatch.setattr(os, "read", lambda *args: pytest.fail("it was read"))
-    assert cache.load(KEY) is None
+    assert kernel_cache.load(KEY) is None
 
 
 def test_a_folder_in_place_of_an_entry_is_no_entry(directory):  # noqa: F811
-    (directory / KEY[:2] / (KEY + cache.SUFFIX)).mkdir(parents=True)
+    (directory / KEY[:2] / (KEY + kernel_cache.SUFFIX)).mkdir(parents=True)
     refused_once("is no regular file")
 
 
@@ -245,7 +249,7 @@ def test_forged_facts_are_a_damaged_entry(entry, meta):
     with pytest.raises(codec.DamagedArtifact):
         codec.from_bytes(image(meta), KEY)
     entry.write_bytes(image(meta))
-    assert cache.load(KEY) is None
+    assert kernel_cache.load(KEY) is None
 
 
 def test_too_many_facts_are_not_parsed(monkeypatch):
@@ -317,7 +321,7 @@ def launches(folder: Path) -> str:
 def test_launches_compile_again_what_is_not_to_be_trusted(tmp_path):
     assert launches(tmp_path).count(") compiled in ") == 2
     assert launches(tmp_path).count("from the cache") == 2
-    first, second = sorted((tmp_path / "cache").rglob("*" + cache.SUFFIX))
+    first, second = sorted((tmp_path / "cache").rglob("*" + kernel_cache.SUFFIX))
     kept = first.read_bytes()
     first.write_bytes(second.read_bytes())
     second.write_bytes(kept)
@@ -331,7 +335,7 @@ def test_launches_compile_again_what_is_not_to_be_trusted(tmp_path):
 
 def test_an_entry_without_its_symbol_is_compiled_again(tmp_path):
     launches(tmp_path)
-    for path in (tmp_path / "cache").rglob("*" + cache.SUFFIX):
+    for path in (tmp_path / "cache").rglob("*" + kernel_cache.SUFFIX):
         made = codec.from_bytes(path.read_bytes(), path.stem)
         path.write_bytes(codec.to_bytes(made._replace(symbol="gone"), path.stem))
     told = launches(tmp_path)

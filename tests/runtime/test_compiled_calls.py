@@ -16,13 +16,14 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core import packing
+from omni.warp_core.eager import call as scope
+from omni.warp_core.eager import jit
 from omni.warp_core.ir import interp
 from omni.warp_core.lang import registry, semantics
 from omni.warp_core.lang.generics import Reference
 from omni.warp_core.lang.scalars import typed_components
 from omni.warp_core.lang.types import Packed, Scalar, leaves
 from omni.warp_core.lang.values import from_leaves, python_type, to_leaves
-from omni.warp_core.runtime import compiled_calls, scope
 
 NOT_IN_MATH = () if hasattr(math, "cbrt") else ("cbrt",)  # of Python 3.10
 INTERPRETED = ("index", "quat_from_euler", "quat_to_euler")  # their arguments are indices, which may be out of range
@@ -67,7 +68,7 @@ def test_compiled_and_interpreted_calls_agree_to_the_bit(builtin, types):
     fresh = registry.Builtin(builtin.name)
     fresh.overloads, fresh.updates = builtin.overloads, builtin.updates
     sample = tuple(argument(rng, t) for t in types)
-    compiled_calls.compile_call(fresh, sample, compiled_calls.PATIENCE)
+    jit.compile_call(fresh, sample, jit.PATIENCE)
     fresh._interpret = None  # from here on nothing is interpreted
     for _ in range(20):
         args = tuple(argument(rng, t) for t in types)
@@ -83,7 +84,7 @@ def fresh(name: str) -> registry.Builtin:
 
 def compiled(name: str, *args) -> registry.Builtin:
     made = fresh(name)
-    compiled_calls.compile_call(made, args, compiled_calls.PATIENCE)
+    jit.compile_call(made, args, jit.PATIENCE)
     return made
 
 
@@ -92,9 +93,9 @@ def test_calls_are_compiled_once_they_are_many(monkeypatch):
     interpreted = []
     run = interp.call
     monkeypatch.setattr(interp, "call", lambda *args, **kw: interpreted.append(1) or run(*args, **kw))
-    for _ in range(2 * compiled_calls.PATIENCE):
+    for _ in range(2 * jit.PATIENCE):
         assert dot(v, v) == 14.0
-    assert 100 < len(interpreted) <= compiled_calls.PATIENCE
+    assert 100 < len(interpreted) <= jit.PATIENCE
 
 
 def test_numbers_take_the_types_they_take_in_interpreted_calls():
@@ -233,6 +234,6 @@ def loads_llvm(calls: int, cache) -> bool:
 
 
 def test_few_calls_and_known_code_load_no_compiler(tmp_path):
-    assert not loads_llvm(compiled_calls.PATIENCE - 1, tmp_path)
-    assert loads_llvm(2 * compiled_calls.PATIENCE, tmp_path)
-    assert not loads_llvm(2 * compiled_calls.PATIENCE, tmp_path)
+    assert not loads_llvm(jit.PATIENCE - 1, tmp_path)
+    assert loads_llvm(2 * jit.PATIENCE, tmp_path)
+    assert not loads_llvm(2 * jit.PATIENCE, tmp_path)

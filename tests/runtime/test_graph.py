@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.runtime import capture
+from omni.warp_core.dispatch import capture
 
 
 @wp.kernel

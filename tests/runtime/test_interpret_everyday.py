@@ -9,11 +9,11 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.front.lower import lower_function
+from omni.warp_core.interpreter import run
 from omni.warp_core.ir import interp, memory
 from omni.warp_core.lang.kernel import Function
 from omni.warp_core.lang.scalars import typed_components
 from omni.warp_core.lang.values import to_leaves
-from omni.warp_core.runtime import interpret
 from tests.lang.test_everyday import CASES
 
 
@@ -44,7 +44,7 @@ def test_same_as_the_ir(function):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", wp.KernelWarning)
         lowered = lower_function(Function(function))
-    python = interpret.python_function(Function(function))
+    python = run.python_function(Function(function))
     rng = random.Random(function.__name__)
     kinds = [p.annotation for p in inspect.signature(function).parameters.values()]
     for _ in range(15 if kinds else 1):
@@ -54,5 +54,5 @@ def test_same_as_the_ir(function):
         found = found if isinstance(found, tuple) else (found,)
         assert len(found) == len(expected)
         for f, e, t in zip(found, expected, lowered.results):
-            assert interpret.describe(f) == t.key.replace("i32", "int32").replace("f32", "float32")
+            assert run.describe(f) == t.key.replace("i32", "int32").replace("f32", "float32")
             assert np.array_equal(to_leaves(f, t), memory.flatten(e, t), equal_nan=True), (args, found, expected)

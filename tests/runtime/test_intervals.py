@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from omni.warp_core.runtime.intervals import Intervals
+from omni.warp_core.devices.interval_map import Intervals
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -14,7 +14,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core import compiler
-from omni.warp_core.runtime import cache, plans
+from omni.warp_core.launches import kernel_cache, plans
 
 
 @pytest.fixture(autouse=True)
@@ -461,7 +461,7 @@ def test_a_cached_kernel_needs_no_compiler(monkeypatch):
 
 def test_cached_code_that_does_not_load_is_compiled_again(monkeypatch):
     launch_made(make_kernel(7.0))
-    load = cache.load
+    load = kernel_cache.load
     monkeypatch.setattr(plans, "_loaded", weakref.WeakValueDictionary())
     monkeypatch.setattr(plans.cache, "load", lambda key: load(key)._replace(code=b"\x7fELF nonsense"))
     calls = count_compiles(monkeypatch)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.runtime import map as implementation
+from omni.warp_core.algo import map as implementation
 
 A = np.array([1.0, 2.0, 3.0], np.float32)
 B = np.array([4.0, 5.0, 7.0], np.float32)

@@ -28,7 +28,7 @@ def test_numbers():
 
 
 def test_many_numbers_share_one_function():
-    from omni.warp_core.runtime import scope
+    from omni.warp_core.eager import call as scope
 
     wp.sin(0.25)
     before = scope._lowered.cache_info().misses

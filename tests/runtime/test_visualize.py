@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import isotonic_regression
 
 import omni.warp_core as wp
-from omni.warp_core.runtime.visual import layout, repeats
+from omni.warp_core.viz import layered_layout, loop_folding
 
 
 @wp.kernel
@@ -305,12 +305,12 @@ def test_scopes_that_do_not_match():
 
 
 def unrolled(group):
-    for child in itertools.chain(*group.turns) if isinstance(group, repeats.Loop) else group.children:
-        yield from unrolled(child) if isinstance(child, repeats.Group) else [child]
+    for child in itertools.chain(*group.turns) if isinstance(group, loop_folding.Loop) else group.children:
+        yield from unrolled(child) if isinstance(child, loop_folding.Group) else [child]
 
 
 def drawn(group):
-    return sum(drawn(c) if isinstance(c, repeats.Group) else 1 for c in group.children)
+    return sum(drawn(c) if isinstance(c, loop_folding.Group) else 1 for c in group.children)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -318,7 +318,7 @@ def test_loops_unroll_to_what_was_recorded(seed):
     rng = np.random.default_rng(seed)
     parts = ["".join(rng.choice(list("abc"), rng.integers(1, 4))) * rng.integers(1, 5) for _ in range(5)]
     letters = [(c, i) for i, c in enumerate("".join(parts) * int(rng.integers(1, 4)))]
-    found = repeats.loops(repeats.tree(letters, []), lambda step: step[0])
+    found = loop_folding.loops(loop_folding.tree(letters, []), lambda step: step[0])
     assert list(unrolled(found)) == letters
     assert drawn(found) <= len(set(parts)) * 15
 
@@ -328,7 +328,7 @@ def test_loops_unroll_to_what_was_recorded(seed):
 )
 def test_loops_are_found(text, steps):
     letters = [(c, i) for i, c in enumerate(text)]
-    assert drawn(repeats.loops(repeats.tree(letters, []), lambda step: step[0])) == steps
+    assert drawn(loop_folding.loops(loop_folding.tree(letters, []), lambda step: step[0])) == steps
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -337,7 +337,7 @@ def test_layers(seed):
     count = int(rng.integers(1, 25))
     sizes = {i: tuple(rng.uniform(10, 100, 2)) for i in range(count)}
     links = [(a, b) for a in range(count) for b in range(a + 1, count) if rng.random() < 2 / count]
-    found = layout.layered(sizes, links)
+    found = layered_layout.layered(sizes, links)
     place = {i: (*found.corners[i], *sizes[i]) for i in range(count)}
     for a, b in itertools.combinations(range(count), 2):
         (x, y, w, h), (p, q, v, u) = place[a], place[b]
@@ -349,7 +349,7 @@ def test_layers(seed):
 
 
 def test_layers_of_a_circle():
-    found = layout.layered(dict.fromkeys(range(3), (10.0, 10.0)), [(0, 1), (1, 2), (2, 0)])
+    found = layered_layout.layered(dict.fromkeys(range(3), (10.0, 10.0)), [(0, 1), (1, 2), (2, 0)])
     assert sorted(x for x, _ in found.corners.values()) == [0.0, 58.0, 116.0]
 
 
@@ -359,4 +359,4 @@ def test_places_are_the_nearest_that_keep_apart(seed):
     heights, wanted, gap = rng.uniform(1, 10, 12), rng.uniform(0, 60, 12), 2.0
     offsets = np.concatenate([[0.0], np.cumsum((heights[:-1] + heights[1:]) / 2 + gap)])
     want = isotonic_regression(wanted - offsets).x + offsets
-    np.testing.assert_allclose(layout._apart(list(wanted), list(heights), gap), want, atol=1e-9)
+    np.testing.assert_allclose(layered_layout._apart(list(wanted), list(heights), gap), want, atol=1e-9)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..arrays.accumulate import add, add_product, taken
+from ..arrays.array import array
+from ..arrays.dtypes import element
+from ..arrays.layouts import Layout, overlap
+from ..dispatch import recording
 from ..lang.types import Scalar
-from ..runtime import recording
-from ..runtime.array import array
-from ..runtime.dtypes import element
-from ..runtime.kept import Kept
-from ..runtime.sums import add, add_product, taken
-from ..runtime.views import Layout, overlap
+from ..tape.saved import Kept
 from .arguments import element_type, scalar_of
 
 

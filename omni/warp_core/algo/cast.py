@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from .. import _native
+from ..arrays.array import array
+from ..arrays.factories import empty_like
+from ..arrays.layouts import overlap
+from ..arrays.transfer import copy
+from ..dispatch import capture, recording
 from ..lang.types import SCALARS
-from ..runtime import capture, recording
-from ..runtime.array import array
-from ..runtime.create import empty_like
-from ..runtime.memory import copy
-from ..runtime.views import overlap
 from . import adjoints
 from .arguments import (
     check_count,

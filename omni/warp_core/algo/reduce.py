@@ -8,10 +8,10 @@ import math
 from typing import Any
 
 from .. import _native
-from ..runtime import capture, recording
-from ..runtime.array import array
-from ..runtime.dtypes import Element, element
-from ..runtime.views import overlap
+from ..arrays.array import array
+from ..arrays.dtypes import Element, element
+from ..arrays.layouts import overlap
+from ..dispatch import capture, recording
 from . import adjoints
 from .arguments import (
     NUMBERS,

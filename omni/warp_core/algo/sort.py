@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _native
+from ..arrays.array import array
+from ..dispatch import capture, recording
 from ..lang.types import I32
-from ..runtime import capture, recording
-from ..runtime.array import array
 from .arguments import (
     NUMBERS,
     check_count,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..lang.types import BF16, F16, F32, F64
-from ..runtime.backward import Recorded
-from ..runtime.tape import Tape
+from ..tape.launch_vjp import Recorded
+from ..tape.tape import Tape
 from .components import count, place_of, scalar_of
 from .differences import central
 from .jacobians import as_array, metadata_of

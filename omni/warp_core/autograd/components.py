@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.array import array
+from ..arrays.dtypes import bfloat16_bits, bfloat16_numbers
+from ..arrays.transfer import put
+from ..dispatch import capture
 from ..lang.types import BF16, F16, F32, F64, Packed, Scalar, Type
-from ..runtime import capture
-from ..runtime.array import array
-from ..runtime.dtypes import bfloat16_bits, bfloat16_numbers
-from ..runtime.memory import put
 
 EPSILON = {F16: 2.0**-10, BF16: 2.0**-7, F32: 2.0**-23, F64: 2.0**-52}  # from 1 to the next number
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.array import array
+from ..arrays.array import array
 from .components import EPSILON, State, count, numbers, scalar_of, set_numbers
 from .jacobians import as_array, metadata_of
 from .plot import jacobian_plot

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays.array import array
+from ..forward_mode.trace import Forward
 from ..lang.errors import CompileError
-from ..runtime.array import array
-from ..runtime.forward import Forward
 from .components import State, count, is_float, numbers
 from .sweeps import Numbers, checked_blocks, preserved, results_of, shaped, sweep
 from .targets import Mask, Target

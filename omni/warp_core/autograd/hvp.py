@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..runtime.array import array
-from ..runtime.jvp import program_jvp
-from ..runtime.tape import Tape
+from ..arrays.array import array
+from ..forward_mode.jvp import program_jvp
+from ..tape.tape import Tape
 
 __all__ = ["hvp"]
 

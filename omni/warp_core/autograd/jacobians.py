@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.array import array
+from ..arrays.dtypes import bfloat16_bits
+from ..arrays.transfer import put
 from ..lang.types import BF16
-from ..runtime.array import array
-from ..runtime.dtypes import bfloat16_bits
-from ..runtime.memory import put
 from .components import scalar_of
 from .forward import forward, is_better
 from .plot import jacobian_plot

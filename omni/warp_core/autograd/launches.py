@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arrays.array import array
+from ..arrays.factories import clone
+from ..arrays.layouts import identity, overlap
 from ..compiler import effects
-from ..runtime.array import array
-from ..runtime.backward import Recorded, arrays_in
-from ..runtime.create import clone
-from ..runtime.launch import launch
-from ..runtime.views import identity, overlap
+from ..launches.launch import launch
+from ..tape.launch_vjp import Recorded, arrays_in
 from .components import is_differentiable
 from .targets import Pair, Target
 

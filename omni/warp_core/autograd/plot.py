@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.array import array
 from ..lang.kernel import Kernel
-from ..runtime.array import array
 from .components import count, numbers
 from .targets import FunctionMetadata, Pair
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..runtime.array import array
-from ..runtime.tape import Tape
+from ..arrays.array import array
+from ..tape.tape import Tape
 from .components import State, numbers
 from .sweeps import Numbers, checked_blocks, preserved, results_of, shaped, sweep
 from .targets import Mask, Target

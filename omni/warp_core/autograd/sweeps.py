@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ..runtime.array import array
+from ..arrays.array import array
 from .components import State, count, set_numbers
 from .targets import Pair, Target
 

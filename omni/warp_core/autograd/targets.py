@@ -10,17 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..algo.map import map as map_function
+from ..arrays.array import array
+from ..arrays.dtypes import element
+from ..arrays.factories import full
+from ..devices.device import Device
 from ..lang.inference import type_of_value
 from ..lang.kernel import Function, Kernel
 from ..lang.registry import Builtin
 from ..lang.types import F32, Struct, Type
-from ..runtime.array import array
-from ..runtime.backward import arrays_in
-from ..runtime.create import full
-from ..runtime.device import Device
-from ..runtime.dtypes import element
-from ..runtime.launch import launch
-from ..runtime.map import map as map_function
+from ..launches.launch import launch
+from ..tape.launch_vjp import arrays_in
 from .components import is_differentiable, is_float
 
 Mask = Sequence[tuple[int | str, int | str]]

@@ -94,7 +94,7 @@ class Kernel(Definition):
     def __init__(self, func: Callable, frame: FrameType | None = None, **options: Any):
         super().__init__(func, frame)
         self._plan: Any = None  # what native code launches; the plan of the options in force
-        self._plans: dict[Any, Any] = {}  # by options; runtime/plans.py fills it
+        self._plans: dict[Any, Any] = {}  # by options; launches/plans.py fills it
         self.overloads: dict[tuple[Type, ...], Kernel] = {}
         self.parent: Kernel | None = None
         self.primal: Kernel | None = None

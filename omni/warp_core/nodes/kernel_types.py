@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.array import array
 from ..lang import types as kt
 from ..lang.classes import python_type
 from ..lang.structs import spell
-from ..runtime.array import array
 from .types import MATRICES, AttributeType
 from .values import Value
 

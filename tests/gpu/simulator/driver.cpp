@@ -278,7 +278,7 @@ API cuMemAllocAsync(void** out, size_t n, void* s) {
     ENTER(cuMemAllocAsync);
     Stream* stream = stream_of(s);
     USABLE(stream);
-    // A real driver would make a memory node, which the runtime wants nowhere (gpu_graphs.py).
+    // A real driver would make a memory node, which the runtime wants nowhere (cuda_capture.py).
     if (stream->capture) return invalidate(stream->capture, kCaptureUnsupported);
     if (n == 0) return kInvalidValue;
     order(stream);

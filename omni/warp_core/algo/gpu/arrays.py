@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...arrays.array import array
+from ...arrays.dtypes import element
 from ...lang.kernel import Kernel
 from ...lang.types import F32, F64, Scalar
-from ...runtime.array import array
-from ...runtime.dtypes import element
-from ...runtime.launch import launch
+from ...launches.launch import launch
 from ..arguments import components, scalar_of
 
 BLOCK = 256  # threads

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
+from ...arrays.array import array
+from ...arrays.factories import empty_like
+from ...arrays.layouts import overlap
+from ...arrays.transfer import copy
 from ...lang.types import Type
 from ...lang.values import python_type
-from ...runtime.array import array
-from ...runtime.create import empty_like
-from ...runtime.map import Mapping
-from ...runtime.memory import copy
-from ...runtime.views import overlap
 from ..arguments import scalar_of
+from ..map import Mapping
 from .arrays import numbers
 
 

@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any
 
 from ... import tid
+from ...arrays.array import array
 from ...lang.kernel import kernel
 from ...lang.scalars import int32
 from ...lang.types import I32, Type
 from ...lang.values import python_type
-from ...runtime.array import array
 from ..arguments import element_type
 from .arrays import OPTIONS, each, numbers, temporary
 from .scan import scan_numbers

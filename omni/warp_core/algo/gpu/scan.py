@@ -17,10 +17,10 @@ from functools import cache
 from typing import Any
 
 from ... import block_dim, block_index, int64, shared_array, syncthreads, thread_index
+from ...arrays.array import array
 from ...lang.kernel import func, kernel
 from ...lang.types import Scalar
 from ...lang.values import python_type
-from ...runtime.array import array
 from ..arguments import components, scalar_of
 from .arrays import BLOCK, OPTIONS, numbers, run, sums_of, temporary
 

@@ -36,13 +36,13 @@ from ... import (
     uint16,
     uint32,
 )
+from ...arrays.array import array
+from ...arrays.transfer import copy
+from ...dispatch import capture
 from ...lang.kernel import func, kernel
 from ...lang.scalars import int32
 from ...lang.types import I32, I64, U32, U64, Scalar, Type
 from ...lang.values import python_type, vector
-from ...runtime import capture
-from ...runtime.array import array
-from ...runtime.memory import copy
 from ..arguments import element_type
 from .arrays import BLOCK, OPTIONS, each, numbers, run, temporary
 from .scan import scan_numbers

@@ -1,0 +1,576 @@
+"""`wp.array`: a view of device memory with a shape, byte strides and an element type.
+
+The native base class holds what launches need (pointer, shape, strides, flags); this file adds construction, views and
+access from Python; `reshaping` and `interchange` add methods. Functions that make and copy arrays are in `factories`.
+Start with `array.__init__`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from ..devices import cuda_memory
+from ..devices.device import CPU, Device, device_of, get_device
+from ..dispatch import capture, recording
+from ..lang.annotations import open_type
+from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
+from ..lang.generics import Pattern, spell_pattern
+from ..lang.types import Array, Type
+from . import array_data, dlpack, elements, grad_binding, keepalive, layouts, transfer
+from .accumulate import hand_on
+from .array_operators import Arithmetic
+from .attribute_hints import ForeignNames
+from .dtypes import Element, element_of
+from .indexed_array import indexedarray
+from .interchange import Exchange, Memory
+from .layouts import Layout
+from .reshaping import Reshaping
+
+__all__ = ["array", "array1d", "array2d", "array3d", "array4d"]
+
+
+class _ArrayType:
+    """`__wc_type__` of instances only: the bare class `wp.array` names no type."""
+
+    def __get__(self, instance: array | None, owner: type) -> Type | Pattern:
+        if instance is None:
+            raise AttributeError("__wc_type__")
+        if instance._element is None:
+            return array_type(instance._open, instance.ndim)
+        return Array(instance._require_element().type, instance.ndim)
+
+
+def _on_cpu(data: Any) -> bool:
+    return not isinstance(data, array) or data.device.is_cpu
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, _native.ArrayBase)
+
+
+def _buffer(element: Element, shape: tuple, nbytes: int, device: Device, pinned: bool) -> Any:
+    wanted = min(nbytes, 1 << 62)
+    try:
+        if device.is_cuda:
+            return cuda_memory.Allocation(device, wanted)
+        return cuda_memory.Pinned(wanted) if pinned else _native.Buffer(wanted)
+    except MemoryError as why:
+        more = f": {why}" if device.is_cuda or pinned else ""
+        raise MemoryError(f"no memory for shape={shape} of {element.name}: it takes {nbytes} bytes{more}") from None
+
+
+def _lasting(numbers: Any, value: Any) -> Any:
+    """Numbers for a graph that assigns them whenever it runs: those of an array as they are then, others as now."""
+    if not isinstance(value, array):
+        return np.array(numbers)
+    if not np.shares_memory(numbers, value._numbers()):
+        raise RuntimeError("a graph cannot assign an array of another dtype: convert it with wp.utils.array_cast")
+    return numbers
+
+
+class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
+    """An array of scalars, vectors, matrices, quaternions, transforms or structs.
+
+    Args:
+        data: Nested sequences of numbers or values, a NumPy array, or an object with an array interface, which may be
+            of memory on a GPU. For elements with components the trailing dimensions hold the components.
+        dtype: The element type; taken from `data` if left out.
+        shape: One extent or up to four. With `data`, the shape to give it.
+        strides: With `ptr` or `shape`, the bytes from one element to the next, per dimension; C order if left out.
+        ptr: The address of existing memory to use; the caller keeps it alive.
+        capacity: With `ptr`, the bytes it has.
+        device: Where the memory is.
+        pinned: On the CPU, whether the memory is pinned: copies between it and a GPU go on while the program does.
+        copy: False shares the memory of `data` if its layout and dtype allow.
+        deleter: With `ptr`, called with (pointer, capacity) when the memory is no longer used.
+        ndim: The number of dimensions where neither `data` nor `shape` tells, in annotations.
+        grad: An array for gradients, of the same shape, strides and dtype.
+        requires_grad: Allocate a zeroed gradient array.
+        retain_grad: Whether `backward` leaves the gradient of what a launch wrote last in `grad`, rather than cleared.
+        length, n: Older spellings of `shape`.
+
+    Without `data`, `ptr` and `shape` the result is empty: that is how `wp.array(dtype=float, ndim=2)` serves as an
+    annotation, like `wp.array2d[float]`.
+
+    Raises:
+        TypeError: If an argument has the wrong type; the message names the argument.
+        ValueError: If shapes do not fit each other.
+
+    >>> wp.array([[1, 2, 3], [4, 5, 6]], dtype=float).shape
+    (2, 3)
+    """
+
+    __wc_type__ = _ArrayType()
+    _open: Any = Any  # the dtype of an annotation that leaves it open
+    _claim: grad_binding.Claim | None = None  # of the gradient
+    _constant = False  # whether the user wants no gradient, whatever memory is shared
+    retain_grad = False
+
+    def __init__(
+        self,
+        data: Any = None,
+        dtype: Any = Any,
+        shape: Any = None,
+        strides: tuple[int, ...] | None = None,
+        ptr: int | None = None,
+        capacity: int | None = None,
+        device: Device | str | None = None,
+        pinned: bool = False,
+        copy: bool = True,
+        deleter: Callable[[int, int], None] | None = None,
+        ndim: int | None = None,
+        grad: array | None = None,
+        requires_grad: bool = False,
+        retain_grad: bool = False,
+        *,
+        length: Any = None,
+        n: Any = None,
+    ):
+        where = get_device(device)
+        wanted = None if dtype is None or open_type(dtype) is not None else element_of(dtype)
+        given = [s for s in (shape, length, n) if s is not None]
+        if len(given) > 1:
+            raise TypeError("shape: give one of shape, length and n")
+        extents = layouts.check_shape(given[0]) if given else None
+        if data is not None and ptr is not None:
+            raise TypeError("data: give either data or ptr, not both")
+        copied = False
+        if data is not None and not isinstance(data, (array, np.ndarray, list)) and dlpack.offers(data):
+            data = dlpack.over(array, data, None if wanted is None else wanted.dtype, where)
+        if data is not None:
+            there = where if device is not None or not isinstance(data, array) else data.device
+            from_data = self._from_data if there.is_cpu and _on_cpu(data) else self._onto_gpu
+            copied = from_data(data, wanted, extents, copy, there, pinned)
+        elif extents is not None:
+            self._from_memory(wanted or element_of(float), extents, strides, ptr, capacity, deleter, where, pinned)
+        elif ptr is not None:
+            raise TypeError("shape: give the shape of the memory at ptr")
+        else:
+            self._open = Any if dtype is None else dtype
+            self._init(wanted, 0, (0,) * check_ndim(1 if ndim is None else ndim), None)
+        self.retain_grad = bool(retain_grad)
+        flows = recording.has_gradient(data)
+        if copied and not flows:  # before there is a gradient: first values are no step of a tape
+            self._tell_copy(data)
+        if grad is not None:
+            self.grad = grad
+        elif requires_grad and not copied and flows:
+            self._attach(data._grad._view_of(self._layout(), self._require_element()), data._claim)
+        elif requires_grad:
+            self.requires_grad = True
+        if copied and flows:
+            self._tell_copy(data)
+
+    @classmethod
+    def __class_getitem__(cls, item: Any) -> ArrayAnnotation:
+        return ArrayAnnotation.from_subscript(item)
+
+    # -- construction -----------------------------------------------------------------------------------------------
+
+    def _init(
+        self,
+        element: Element | None,
+        ptr: int,
+        shape: tuple,
+        strides: tuple | None,
+        owner: Any = None,
+        flags: int = 0,
+        device: Device = CPU,
+    ) -> None:
+        self._element = element
+        self._grad: array | None = None
+        self._refs: dict[int, tuple] | None = {} if element is not None and element.holds_arrays else None
+        self._view = None
+        kind = (element or element_of(float)).id
+        _native.ArrayBase.__init__(self, ptr, shape, strides, kind, device.id, flags, owner)
+
+    def _from_data(
+        self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool, _: Device, pinned: bool
+    ) -> bool:
+        """Returns whether the elements are copies."""
+        found = array_data.read(data, wanted, extents)
+        element, numbers = found.element, found.numbers
+        inner = len(element.inner)
+        dense = inner == 0 or numbers.strides[-inner:] == element.inner_strides or numbers.size == 0
+        if not copy and dense and numbers.dtype == element.numpy:
+            flags = 0 if numbers.flags.writeable else _native.READONLY
+            strides = numbers.strides[: numbers.ndim - inner]
+            owner = data.owner if isinstance(data, array) else numbers
+            self._init(element, numbers.ctypes.data, found.shape, strides, owner, flags)
+            if isinstance(data, array):
+                self._refs = data._refs
+            else:
+                keepalive.replace(self, self._layout(), found.refs)
+            return False
+        self._allocate(element, found.shape, CPU, pinned)
+        if capture.current() is not None:
+            numbers = _lasting(numbers, data)
+        capture.call(transfer.assign, self._numbers(), numbers, label="assign", writes=[self], keep=data)
+        keepalive.replace(self, self._layout(), found.refs)
+        return True
+
+    def _onto_gpu(
+        self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool, device: Device, pinned: bool
+    ) -> bool:
+        """Take data to a GPU, from one, or from one to another. Returns whether the elements are copies."""
+        kind = wanted and wanted.dtype
+        source = data if isinstance(data, array) else array(data, kind, extents, device=CPU, copy=False)
+        element = wanted or source._require_element()
+        if element.type is not source._require_element().type:
+            name = source._require_element().name
+            raise TypeError(f"data: elements of {name} on a GPU do not become {element.name}; convert them on the CPU")
+        if not copy and source.device is device and (extents is None or source.is_contiguous):
+            shown = source if extents is None else source.reshape(extents)
+            self._init(element, shown._address, shown.shape, shown.strides, data.owner, data.flags, device)
+            self._refs = data._refs
+            return False
+        self._allocate(element, source.shape if extents is None else extents, device, pinned)
+        transfer.copy(self, source) if source is data else transfer.upload(self, source)
+        return True
+
+    def _tell_copy(self, data: Any) -> None:
+        """Tell what records that the elements are copies of `data`."""
+        if isinstance(data, array):
+            if (self.shape, self._require_element().inner) == (data.shape, data._require_element().inner):
+                recording.copied(self, data)
+                return
+            what = "making an array of another shape from an array"
+            recording.refuse_tangents(what, data=data)
+            if self._grad is not None:
+                recording.refuse(f"{what} (use reshape or view)", data=data)
+        recording.overwritten(self)
+
+    def _from_memory(
+        self,
+        element: Element,
+        shape: tuple,
+        strides: tuple | None,
+        ptr: int | None,
+        capacity: int | None,
+        deleter: Callable[[int, int], None] | None,
+        device: Device,
+        pinned: bool,
+    ) -> None:
+        size = element.type.size
+        if strides is not None and len(strides) != len(shape):
+            raise ValueError(f"strides: expected {len(shape)} entries like shape={shape}, got {strides}")
+        steps = layouts.c_strides(shape, size) if strides is None else tuple(strides)
+        low, high = layouts.span(shape, steps, size)
+        if ptr is None:
+            buffer = _buffer(element, shape, high - low, device, pinned)
+            self._init(element, buffer.ptr - low, shape, steps, buffer, device=device)
+            recording.made(self)
+            return
+        if ptr == 0 and high > low:
+            raise ValueError(f"ptr: there is no memory at 0 for shape={shape}")
+        if capacity is not None and high > capacity:
+            raise ValueError(f"capacity: shape={shape} of {element.name} needs {high} bytes, got {capacity}")
+        owner = None
+        if deleter is not None:
+            owner = Memory({}, None)
+            weakref.finalize(owner, deleter, ptr, high if capacity is None else capacity)
+        self._init(element, ptr, shape, steps, owner, device=device)
+
+    def _allocate(self, element: Element, shape: tuple, device: Device, pinned: bool = False) -> None:
+        strides = layouts.c_strides(shape, element.type.size)
+        buffer = _buffer(element, shape, layouts.span(shape, strides, element.type.size)[1], device, pinned)
+        self._init(element, buffer.ptr, shape, strides, buffer, device=device)
+        recording.made(self)
+
+    @classmethod
+    def _empty(cls, element: Element, shape: tuple[int, ...], device: Device = CPU, pinned: bool = False) -> array:
+        self = cls.__new__(cls)
+        self._allocate(element, shape, device, pinned)
+        return self
+
+    def _layout(self) -> Layout:
+        return Layout(self.shape, self.strides)
+
+    def _view_of(self, layout: Layout, element: Element | None = None) -> array:
+        """A view of the same memory; the gradient is viewed alike, unless it would be other numbers."""
+        made = array.__new__(array)
+        element = element or self._require_element()
+        at = self._address + layout.offset
+        made._init(element, at, layout.shape, layout.strides, self.owner, self.flags, self.device)
+        made._refs, made.retain_grad, made._constant = self._refs, self.retain_grad, self._constant
+        if self._grad is not None and element.shows_numbers_of(self._require_element()):
+            made._attach(self._grad._view_of(layout, element), self._claim)
+        return made
+
+    def _require_element(self) -> Element:
+        if self._element is None:
+            raise TypeError("this array was made without a dtype, as an annotation for any type")
+        return self._element
+
+    # -- attributes -------------------------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> Any:
+        """The class of the elements."""
+        return self._open if self._element is None else self._element.dtype
+
+    @property
+    def ptr(self) -> int:
+        """The address of the first element. Who has it may write there unseen, like who has `numpy()`."""
+        transfer.share(self)
+        return self._address
+
+    @property
+    def device(self) -> Device:
+        """Where the memory is."""
+        return device_of(self.device_id)
+
+    @property
+    def capacity(self) -> int:
+        """The bytes that the elements take in C order."""
+        return self.size * self._require_element().type.size
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the memory is of the host and pinned, so that GPUs copy from and to it by themselves."""
+        return isinstance(self.owner, cuda_memory.Pinned)
+
+    @property
+    def readonly(self) -> bool:
+        """Whether the memory must not be written: it belongs to a read-only NumPy array."""
+        return bool(self.flags & _native.READONLY)
+
+    @property
+    def grad(self) -> array | None:
+        """The gradient array, None unless `requires_grad`. Assigning one sets `requires_grad`."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: array | None) -> None:
+        if value is not None:
+            self._check_grad(value)
+        self._set_grad(value)
+
+    def _check_grad(self, value: array) -> None:
+        for what in ("shape", "dtype", "strides", "device"):
+            mine, theirs = getattr(self, what), getattr(value, what, None)
+            if mine != theirs:
+                mine, theirs = (getattr(x, "__name__", x) for x in (mine, theirs))
+                raise ValueError(f"grad: expected {what} {mine}, got {theirs}; `a.grad.assign(...)` converts numbers")
+        if layouts.overlap(self, value):
+            raise ValueError("grad: shares memory with the array itself; give another array, such as wp.zeros_like(a)")
+
+    def _set_grad(self, value: array | None, fresh: bool = False) -> None:
+        self._attach(value, None if value is None else grad_binding.claim(self, value, fresh))
+
+    def _attach(self, value: array | None, claim: grad_binding.Claim | None) -> None:
+        """Set the gradient under a claim that there is already, or none."""
+        self._grad, self._claim, self._constant = value, claim, False
+        self.grad_ptr = 0 if value is None else value._address
+
+    def _resolve_grad(self, name: str) -> None:
+        """Adopt the gradient that is bound to the memory of the array. `name` is what errors call the array."""
+        grad_binding.settle(self, name)
+
+    def _move_gradient(self, to: array) -> None:
+        """Add the gradient to that of another array, and clear it: the VJP of a copy."""
+        hand_on(self.grad, to.grad)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether the array has a gradient. Setting True allocates a zeroed one, False drops it."""
+        return self._grad is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not value:
+            self._set_grad(None)
+            self._constant = True
+        elif self._grad is None and self._element is not None:
+            grad = array(dtype=self.dtype, shape=self.shape, strides=self.strides, device=self.device)
+            grad.zero_()
+            self._set_grad(grad, fresh=True)
+            recording.made_gradient(grad)
+
+    # -- access -----------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Any:
+        """A view for slices and missing indices, the element for one integer per dimension.
+
+        With one-dimensional int32 arrays among the indices it is an indexed array: see `wp.indexedarray`.
+        """
+        if isinstance(key, _native.ArrayBase) or (isinstance(key, tuple) and any(map(_is_array, key))):
+            return self._indexed(key)
+        layout = layouts.index(self._layout(), key)
+        if layout.shape:
+            return self._view_of(layout)
+        capture.refuse("reading an element", self.device)
+        raw = self._number_at(layout) if self.device.is_cuda else self._numbers()[layouts.expand(key, self.ndim)]
+        owner = self._refs.get(self._address + layout.offset) if self._refs else None
+        return elements.get(raw, self._require_element(), self._member, owner)
+
+    def _number_at(self, layout: Layout) -> Any:
+        """The element that a layout without dimensions shows, copied from a GPU."""
+        raw = transfer.from_gpu(
+            self._view_of(layout._replace(shape=(1,), strides=(self._require_element().type.size,)))
+        )
+        return raw[0]
+
+    def _indexed(self, key: Any) -> indexedarray:
+        keys = layouts.expand(key, self.ndim)
+        view = self[tuple(slice(None) if _is_array(k) else k for k in keys)]
+        return indexedarray(view, [k if _is_array(k) else None for k in keys if not hasattr(k, "__index__")])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Assign an element, fill a view with one, or copy into a view an array or sequence of its shape."""
+        if isinstance(key, _native.ArrayBase) or (isinstance(key, tuple) and any(map(_is_array, key))):
+            self._indexed(key)[...] = value
+            return
+        layout = layouts.index(self._layout(), key)
+        refs, numbers = self._assigned(layout, value)
+        self._check_writable()
+        keepalive.check(self, refs)
+        if self.device.is_cuda:
+            self._set_on_gpu(layout, value, numbers)
+        else:
+            place = (*layouts.expand(key, self.ndim), ...)
+            if capture.current() is not None:
+                numbers = _lasting(numbers, value)
+            capture.call(transfer.assign, self._numbers()[place], numbers, label="assign", writes=[self], keep=value)
+        keepalive.replace(self, layout, refs)
+        if recording.watched():
+            recording.copied(self[key], value) if isinstance(value, array) else self._forget(layout)
+
+    def _assigned(self, layout: Layout, value: Any) -> tuple[keepalive.Refs, np.ndarray | None]:
+        """What to assign to the elements of `layout`: references and numbers, None for those that stay on GPUs."""
+        element = self._require_element()
+        if not layout.shape or elements.is_single(value, element):
+            return (elements.references(value),), elements.item(value, element)
+        stays = self.device.is_cuda and isinstance(value, array) and value._require_element().type is element.type
+        found = None if stays else array_data.read(value, element)
+        shape = found.shape if found is not None else value.shape
+        if shape != layout.shape:
+            raise ValueError(f"cannot assign shape {shape} to the selected shape {layout.shape}")
+        return (keepalive.of(value), None) if found is None else (found.refs, found.numbers)
+
+    def _set_on_gpu(self, layout: Layout, value: Any, numbers: np.ndarray | None) -> None:
+        target = self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(self.strides[0],)))
+        element = self._require_element()
+        if numbers is None:
+            with recording.Doing(target):  # it is told where this is called
+                transfer.copy(target, value)
+        elif numbers.shape == element.inner:
+            transfer.fill(target, numbers.tobytes())
+        else:
+            transfer.put(target, numbers)
+
+    def _forget(self, layout: Layout) -> None:
+        """Tell the tape that elements have got values which depend on nothing recorded."""
+        recording.overwritten(self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(0,))))
+
+    def mark_write(self, **_: Any) -> None:
+        """Tell that the elements are about to be written where nothing here can see it, such as by a foreign function.
+
+        A tape that needs them copies them now. What is written with this package, it sees by itself.
+        """
+        _native.before_write(*self._span)
+
+    def mark_read(self) -> None:
+        """Accepted; tapes know what their gradients read."""
+
+    def mark_init(self) -> None:
+        """Accepted; there is no mark to clear."""
+
+    def _check_writable(self) -> None:
+        if self.readonly:
+            raise ValueError("the array is read-only: it shares the memory of a read-only NumPy array")
+
+    def fill_(self, value: Any) -> None:
+        """Set every element to `value`; one number fills all components.
+
+        Raises:
+            TypeError, ValueError: If `value` is not a value of the dtype.
+
+        >>> a = wp.array(dtype=float, shape=2)
+        >>> a.fill_(3.0)
+        >>> a.list()
+        [3.0, 3.0]
+        """
+        self._check_writable()
+        try:
+            pattern = elements.item(value, self._require_element()).tobytes()
+        except (TypeError, ValueError) as e:
+            raise type(e)(f"value: {e}") from None
+        refs = (elements.references(value),)
+        keepalive.check(self, refs)
+        transfer.fill(self, pattern)
+        keepalive.replace(self, self._layout(), refs)
+        recording.overwritten(self)
+
+    def zero_(self) -> None:
+        """Set every element to zero."""
+        self._check_writable()
+        transfer.fill(self, bytes(self._require_element().type.size))
+        keepalive.replace(self, self._layout(), ((),))
+        recording.overwritten(self)
+
+    def assign(self, src: Any) -> None:
+        """Copy `src`, an array or any data for one, into this array; `src` may be shorter."""
+        if not isinstance(src, array):
+            src = array(src, dtype=self.dtype, copy=False)
+        transfer.copy(self, src)
+
+    def _copied(self) -> array:
+        made = array._empty(self._require_element(), self.shape, self.device)
+        made.requires_grad = self.requires_grad
+        transfer.copy(made, self)
+        return made
+
+    def to(self, device: Device | str, requires_grad: bool | None = None) -> array:
+        """The array on `device`: itself if it is there already.
+
+        Raises:
+            RuntimeError: If the device is not available.
+        """
+        where = get_device(device)
+        if where is self.device:
+            return self
+        made = array._empty(self._require_element(), self.shape, where)
+        made.requires_grad = self.requires_grad if requires_grad is None else requires_grad
+        transfer.copy(made, self)
+        return made
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        name = spell_pattern(open_type(self._open)) if self._element is None else self._element.name
+        return f"array(shape={self.shape}, dtype={name})"
+
+    def __str__(self) -> str:
+        return repr(self) if self._element is None else str(self._numbers())
+
+
+class _Dimensioned:
+    """`wp.array2d` and the like: `array` with the number of dimensions given."""
+
+    def __init__(self, ndim: int):
+        self.ndim = ndim
+        self.__doc__ = (
+            f"`wp.array` of {ndim} dimensions: in annotations, `array{ndim}d[dtype]`, or called like `array`."
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> array:
+        return array(*args, **{"ndim": self.ndim} | kwargs)
+
+    def __getitem__(self, dtype: Any) -> ArrayAnnotation:
+        return ArrayAnnotation(dtype, self.ndim)
+
+    def __repr__(self) -> str:
+        return f"wp.array{self.ndim}d"
+
+
+array1d, array2d, array3d, array4d = (_Dimensioned(n) for n in (1, 2, 3, 4))

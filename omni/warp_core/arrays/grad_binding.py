@@ -1,0 +1,112 @@
+"""Which gradient belongs to which memory.
+
+Arrays that show the same memory have one gradient. A view has that of its array; others find it by their address, as
+each array that gets a gradient lays claim to its memory. Start with `settle`, which a tape calls for what it records,
+and `check`, which it calls before it goes backwards, as gradients may have been replaced meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+from typing import Any
+
+from .. import _native
+from . import layouts
+from .layouts import Layout
+
+_order = count()
+_usual = True  # whether no gradient was ever assigned or replaced, so that there is nothing to `check`
+
+
+class Claim(_native.GradientSpan):
+    """That the memory of an array has its gradient in another one, for as long as there are views of the array."""
+
+    def __init__(self, a: Any, gradient: Any):
+        super().__init__(*a._span)
+        self.gradient, self.base, self.number = gradient, a._address, next(_order)
+        self.offset = gradient._address - a._address
+
+
+def claim(a: Any, gradient: Any, fresh: bool) -> Claim | None:
+    """The claim of an array that gets a gradient. Memory at an address that was given is there as long as the array.
+
+    Args:
+        a: the array.
+        gradient: its gradient.
+        fresh: whether this was made for it, so that no other array has it.
+    """
+    global _usual
+    _usual = _usual and fresh and not _native.gradients_in(*a._span)
+    return Claim(a, gradient) if a.size else None
+
+
+def settle(a: Any, name: str) -> None:
+    """Give an array the gradient of the memory that it shows, if that has one.
+
+    Args:
+        a: an array that a tape records.
+        name: what messages call it.
+
+    Raises:
+        ValueError: only a part of its memory has a gradient, or there is another one since, or one of other numbers.
+    """
+    span = a._span
+    claims = _native.gradients_in(*span)
+    if not claims or a._constant or (len(claims) == 1 and claims[0] is a._claim):
+        return
+    latest: Claim = max(claims, key=lambda c: c.number)
+    if a._grad is None:
+        if not (latest.low <= span[0] and span[1] <= latest.high):
+            raise ValueError(
+                f"{name} has no gradient, but part of its memory has: that of another array, which is a view of it or "
+                "overlaps it. Set requires_grad on the whole array and take the views from it afterwards"
+            )
+        if not a._require_element().shows_numbers_of(latest.gradient._require_element()):
+            raise ValueError(
+                f"{name} is of {a._require_element().name} and shows memory of "
+                f"{latest.gradient._require_element().name} "
+                "with a gradient, which cannot follow the bits of numbers. If nothing is to flow through it, take the "
+                "view of a copy: wp.clone(a, requires_grad=False)"
+            )
+        at = Layout(a.shape, a.strides, a._address - latest.base)
+        a._attach(latest.gradient._view_of(at, a._require_element()), latest)
+    elif latest.offset != a._grad._address - a._address:
+        raise ValueError(
+            f"{name}: another array that shows the same memory was given a gradient of its own later, so gradients of "
+            "the two would not meet. Take views after the gradient was set"
+        )
+
+
+def is_claimed(a: Any) -> bool:
+    """Whether memory of an array has a gradient, unless the program wants none for the array."""
+    return not a._constant and bool(_native.gradients_in(*a._span))
+
+
+def check(arrays: Iterable[Any]) -> None:
+    """Check that arrays of a tape share gradients where they share memory, and nowhere else.
+
+    Raises:
+        ValueError: the gradient of an array was replaced, but not that of another one that shows the same memory; or
+            arrays that do not have gradients that do.
+    """
+    if _usual:
+        return
+    active = list({id(a): a for a in arrays if a.grad is not None and a.size}.values())
+    for a in active:
+        settle(a, f"a recorded array of shape {a.shape}")
+    high, last = 0, None
+    for a in sorted(active, key=lambda a: a.grad._span[0]):
+        low, end = a.grad._span
+        if last is not None and low < high and _offset(a) != _offset(last) and layouts.overlap(a.grad, last.grad):
+            raise ValueError(
+                f"recorded arrays of shapes {last.shape} and {a.shape} share a gradient, but not their elements, so "
+                "the gradients of the two would be mixed up: give each a gradient array of its own"
+            )
+        if last is None or end > high:
+            high, last = end, a
+
+
+def _offset(a: Any) -> int:
+    """How far the gradient of an array is from it."""
+    return a.grad._address - a._address

@@ -1,0 +1,140 @@
+"""The methods of `wp.array` that hand its elements to others: NumPy, Python lists, DLPack, GPUs' libraries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _native
+from ..devices.device import CPU
+from ..dispatch import capture
+from ..lang.types import MAX_NDIM, Array, Struct
+from . import dlpack, dtypes, elements, keepalive, transfer
+
+if TYPE_CHECKING:
+    from .array import array
+
+
+class Memory:
+    """What NumPy builds a view of `owner`'s memory from."""
+
+    __slots__ = ("__array_interface__", "__weakref__", "owner")
+
+    def __init__(self, interface: dict[str, Any], owner: Any):
+        self.__array_interface__, self.owner = interface, owner
+
+
+class Exchange:
+    """Mixed into `wp.array`, which `self` is."""
+
+    _view: np.ndarray | None
+
+    def _interface(self: Any) -> dict[str, Any]:
+        element = self._require_element()
+        return {
+            "data": (self._address, self.readonly),
+            "shape": self.shape + element.inner,
+            "strides": self.strides + element.inner_strides,
+            "typestr": element.numpy.str,
+            "version": 3,
+        }
+
+    @property
+    def __array_interface__(self: Any) -> dict[str, Any]:
+        if isinstance(self._require_element().type, Struct):
+            raise AttributeError("arrays of structs offer __array__ instead")  # this protocol loses field offsets
+        if self.device.is_cuda:
+            raise AttributeError("the memory is on a GPU: see __cuda_array_interface__")
+        transfer.share(self)
+        return self._interface()
+
+    @property
+    def __cuda_array_interface__(self: Any) -> dict[str, Any]:
+        # `stream` is the current one: whoever takes the memory lets its own stream wait for that.
+        if not self.device.is_cuda or isinstance(self._require_element().type, Struct):
+            raise AttributeError("only arrays of numbers on a GPU offer __cuda_array_interface__")
+        transfer.share(self)
+        return self._interface() | {"stream": dlpack.handle_of(self.device)}
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        view = self._numbers() if copy else self.numpy()
+        converted = dtype not in (None, view.dtype)
+        if converted and copy is False:
+            raise ValueError(
+                f"elements of {view.dtype} become {np.dtype(dtype)} only in a copy, which copy=False forbids"
+            )
+        return view.astype(dtype or view.dtype) if copy or converted else view
+
+    def numpy(self: Any) -> np.ndarray:
+        """The elements as a NumPy array that shares the memory; of an array on a GPU, as a copy.
+
+        From then on anybody may write there unseen, so a tape copies beforehand what it will read.
+
+        Components become trailing dimensions, structs a structured dtype, bfloat16 its bits as uint16.
+
+        >>> wp.array([1.5, 2.5], dtype=float).numpy()
+        array([1.5, 2.5], dtype=float32)
+        """
+        capture.refuse("array.numpy()", self.device)
+        if self.device.is_cuda:
+            return transfer.from_gpu(self)
+        transfer.share(self)
+        return self._numbers()
+
+    def _numbers(self: Any) -> np.ndarray:
+        """What `numpy` gives, for use in this package: it is not handed on. Copies from a GPU are not to be written."""
+        if self.device.is_cuda:
+            found = transfer.from_gpu(self)
+            found.flags.writeable = False
+            return found
+        transfer.settle(self)
+        if self._view is None:
+            element = self._require_element()
+            if self.size == 0:
+                self._view = np.empty(self.shape + element.inner, element.numpy)
+            else:
+                view = np.asarray(Memory(self._interface(), self.owner))
+                self._view = view.view(element.numpy) if element.numpy.names else view
+        return self._view
+
+    def _to_write(self: Any) -> np.ndarray:
+        """The same, to be written at once."""
+        if self.device.is_cuda:
+            raise RuntimeError(f"the array is on {self.device}, and this works on arrays on the CPU: use .to('cpu')")
+        _native.before_write(*self._span)
+        return self._numbers()
+
+    def list(self: Any) -> list[Any]:
+        """The elements in C order: Python numbers for scalars, values for the rest.
+
+        >>> wp.array([1.5, 2.5], dtype=float).list()
+        [1.5, 2.5]
+        """
+        capture.refuse("array.list()", self.device)
+        return elements.to_list(self._numbers(), self._require_element(), self._member, keepalive.of(self))
+
+    @classmethod
+    def _member(cls: Any, t: Array, descriptor: tuple[int, ...], owner: Any) -> array | None:
+        """The array that a struct among the elements points to; `owner` are the arrays that this keeps alive."""
+        data, grad, *extents = descriptor
+        if data == 0:
+            return None
+        shape, strides = tuple(extents[: t.ndim]), tuple(extents[MAX_NDIM : MAX_NDIM + t.ndim])
+        made = cls.__new__(cls)
+        device = owner[0].device if owner else CPU
+        made._init(dtypes.element(t.dtype), data, shape, strides, owner, device=device)
+        if grad:
+            made._set_grad(cls._member(t, (grad, 0, *extents), owner))
+        return made
+
+    def __dlpack__(
+        self: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        if self.device.is_cuda or self.pinned:
+            return dlpack.lend(self, stream, max_version, dl_device, copy)
+        options = {"max_version": max_version, "dl_device": dl_device, "copy": copy}  # old versions of NumPy have none
+        return self.numpy().__dlpack__(**{k: v for k, v in options.items() if v is not None})
+
+    def __dlpack_device__(self: Any) -> tuple[int, int]:
+        return dlpack.dlpack_device(self)

@@ -1,0 +1,349 @@
+"""Moving bytes: fills and copies of arrays, large ones by all threads of the pool.
+
+These functions check what they are given by other modules only; the public `copy` checks the user's arguments.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, cast
+
+import numpy as np
+
+from .. import _native
+from ..devices import cuda_memory
+from ..devices.device import CPU
+from ..devices.stream import ScopedStream
+from ..dispatch import capture, recording
+from ..late_bound import late
+from . import keepalive, layouts
+from .layouts import Span, overlap, span_of
+
+__all__ = ["copy"]
+
+
+def assign(target: np.ndarray, numbers: Any) -> None:
+    """`target[...] = numbers`, converting between numeric types as C does."""
+    same = isinstance(numbers, np.ndarray) and numbers.dtype == target.dtype and numbers.shape == target.shape
+    if same and target.flags.c_contiguous and numbers.flags.c_contiguous and not np.may_share_memory(target, numbers):
+        _native.copy(target.ctypes.data, numbers.ctypes.data, numbers.nbytes)
+        return
+    strides = numbers.strides if isinstance(numbers, np.ndarray) else ()
+    if target.ndim == 1 and strides not in ((), target.strides) and np.may_share_memory(target, numbers):
+        numbers = numbers.copy()  # NumPy would overwrite elements before it reads them
+    low, high = layouts.span(target.shape, target.strides, target.itemsize)
+    _native.before_write(target.ctypes.data + low, target.ctypes.data + high)
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.copyto(target, numbers, casting="unsafe")
+
+
+def from_gpu(source: Any) -> np.ndarray:
+    """The elements of an array on a GPU, copied to the host. Waits for the stream, and tells nobody."""
+    element, shape, kind = source._require_element(), source.shape, cast(Any, type(source))
+    numbers = np.empty(shape + element.inner, element.numpy)
+    if not source.is_contiguous:
+        buffer = cuda_memory.Allocation(source.device, source.capacity)
+        dense = kind.__new__(kind)
+        dense._init(
+            element, buffer.ptr, shape, layouts.c_strides(shape, element.type.size), buffer, device=source.device
+        )
+        _strided_on_gpu(dense, source)
+        source = dense
+    cuda_memory.copy(numbers.ctypes.data, CPU, source._address, source.device, numbers.nbytes)
+    return numbers
+
+
+def put(target: Any, numbers: np.ndarray) -> None:
+    """Set the elements of an array, wherever it is, to numbers, converting as `assign`. Nothing is recorded."""
+    if target.device.is_cuda:
+        host = type(target)._empty(target._require_element(), target.shape, CPU)
+        assign(host._numbers(), numbers)
+        upload(target, host)
+    else:
+        assign(target._numbers(), numbers)
+
+
+def fill(target: Any, pattern: bytes) -> None:
+    """Set every element of array `target` to the bytes of `pattern`."""
+    if target.device.is_cuda:
+        _fill_on_gpu(target, pattern)
+        return
+    settle(target)
+    label = f"fill {target.capacity} bytes"
+    if target.is_contiguous:
+        capture.call(_native.fill, target._address, target.capacity, pattern, label=label, writes=[target])
+    else:
+        where = target._address, target.strides, target.shape
+        capture.call(_native.fill_strided, *where, pattern, label=label, writes=[target])
+
+
+def _fill_on_gpu(target: Any, pattern: bytes) -> None:
+    _native.before_write(*span_of(target))
+    if target.is_contiguous:
+        _keep(target)
+        cuda_memory.fill(target.device, target._address, target.capacity, pattern)
+        return
+    dense = type(target)._empty(target._require_element(), target.shape, target.device)
+    _fill_on_gpu(dense, pattern)
+    _strided_on_gpu(target, dense)
+
+
+def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None) -> None:
+    """Copy elements of `src` into `dest`, and of the gradient where both have one in plain code: neither while a tape
+    records nor in functions that it calls to go backwards, where gradients are sums that are not finished.
+
+    Args:
+        dest: The array to write.
+        src: The array to read, of the same dtype or one with the same layout.
+        dest_offset: Where to begin writing, in elements.
+        src_offset: Where to begin reading, in elements.
+        count: How many elements; 0 means all of `src`.
+        stream: Where to copy from and to GPUs; by default the current stream. CPU copies are done at once.
+
+    Contiguous arrays are copied in C order whatever their shapes; `src` may be shorter than `dest`. Other arrays must
+    have the same shape, or one dimension. Copies between a GPU and pinned memory go on while the program does.
+
+    Raises:
+        TypeError: If an argument is no array or the dtypes differ in layout.
+        ValueError: If a range does not fit its array, or the shapes differ.
+
+    >>> a = wp.zeros(4)
+    >>> wp.copy(a, wp.ones(2), dest_offset=1)
+    >>> a.list()
+    [0.0, 1.0, 1.0, 0.0]
+    """
+    if stream is not None:
+        with ScopedStream(stream, sync_enter=False):
+            copy(dest, src, dest_offset, src_offset, count)
+        return
+    if hasattr(dest, "_copied_from") or hasattr(src, "_copied_from"):
+        if dest_offset or src_offset or count:
+            raise ValueError("offsets and counts have no meaning for indexed arrays; copy a part: a[...]")
+        if hasattr(dest, "_copied_from"):
+            dest._copied_from(src)
+        else:
+            recording.refuse("copying an indexed array", src=src.data)
+            src._copy_to(dest)
+            recording.overwritten(dest)
+        return
+    for name, value in (("dest", dest), ("src", src)):
+        if not isinstance(value, _native.ArrayBase):
+            raise TypeError(f"{name}: expected an array, got {type(value).__name__}")
+    _check_layouts(dest, src)
+    dest._check_writable()
+    n = _range(dest, src, dest_offset, src_offset, count)
+    _copy_elements(dest, src, dest_offset, src_offset, n)
+    if dest.grad is not None and src.grad is not None and recording.is_plain():
+        _copy_elements(dest.grad, src.grad, dest_offset, src_offset, n)
+    if recording.watched() and n:
+        if dest.shape != src.shape or n != src.size:
+            dest = dest.flatten()[dest_offset : dest_offset + n]
+            src = src.flatten()[src_offset : src_offset + n]
+        recording.copied(dest, src)
+
+
+def settle(*arrays: Any) -> None:
+    """Wait for what GPUs still copy from or to arrays in pinned memory."""
+    for a in arrays:
+        if isinstance(a.owner, cuda_memory.Pinned):
+            a.owner.wait()
+
+
+def _check_layouts(dest: Any, src: Any) -> None:
+    a, b = dest._require_element(), src._require_element()
+    if a.type is b.type:
+        return
+    same_scalar = a.numpy.itemsize == b.numpy.itemsize and (a.numpy.kind in "iu") == (b.numpy.kind in "iu")
+    if a.type.size != b.type.size or not same_scalar or a.numpy.names or b.numpy.names:
+        raise TypeError(f"src: cannot copy {b.name} elements into {a.name} elements; use .view(dtype) or convert")
+
+
+def _range(dest: Any, src: Any, dest_offset: int, src_offset: int, count: int) -> int:
+    """The number of elements to copy, checked against both arrays."""
+    for name, value in (("dest_offset", dest_offset), ("src_offset", src_offset), ("count", count)):
+        if value < 0:
+            raise ValueError(f"{name}: must not be negative, got {value}")
+    n = count or src.size
+    for name, a, offset in (("src", src, src_offset), ("dest", dest, dest_offset)):
+        if offset + n > a.size:
+            raise ValueError(f"{name}: elements {offset} to {offset + n} are beyond its size {a.size}")
+    return n
+
+
+def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: int) -> None:
+    size = src._element.type.size
+    if n == 0:
+        return
+    if dest._refs is not None:
+        _copy_references(dest, src, dest_offset, src_offset, n)
+    if dest.device.is_cuda or src.device.is_cuda:
+        _copy_with_gpus(dest, src, dest_offset, src_offset, n)
+        return
+    settle(dest, src)
+    if dest.is_contiguous and src.is_contiguous and not overlap(dest, src):
+        to, at = dest._address + dest_offset * size, src._address + src_offset * size
+        capture.call(_native.copy, to, at, n * size, label=f"copy {n * size} bytes", writes=[dest], keep=src)
+        return
+    dest, src = _same_shape(dest, src, dest_offset, src_offset, n)
+    if overlap(dest, src):
+        src = src._copied()
+    places = dest._address, dest.strides, src._address, src.strides, dest.shape, size
+    capture.call(_native.copy_strided, *places, label=f"copy {n * size} bytes", writes=[dest], keep=src)
+
+
+def _same_shape(dest: Any, src: Any, dest_offset: int, src_offset: int, n: int) -> tuple[Any, Any]:
+    """Views of what is written and of what is read, of one shape."""
+    if dest.shape == src.shape and n == src.size:
+        return dest, src
+    if not all(a.ndim == 1 or a.is_contiguous for a in (dest, src)):
+        raise ValueError(f"src: shape {src.shape} does not match dest {dest.shape}, and one is not contiguous")
+    return dest.flatten()[dest_offset : dest_offset + n], src.flatten()[src_offset : src_offset + n]
+
+
+def _copy_with_gpus(dest: Any, src: Any, dest_offset: int, src_offset: int, n: int) -> None:
+    """Copy where at least one array is on a GPU. Gaps are closed and opened on the device that has them."""
+    size = src._require_element().type.size
+    dest, src = _same_shape(dest, src, dest_offset, src_offset, n)
+    _native.before_write(*span_of(dest))
+    if dest.device is src.device and not (dest.is_contiguous and src.is_contiguous):
+        _strided_on_gpu(dest, src._copied() if overlap(dest, src) else src)
+        return
+    _check_pinned(dest, src)
+    if not src.is_contiguous or overlap(dest, src):
+        src = src._copied()
+    to = dest if dest.is_contiguous else type(dest)._empty(dest._require_element(), dest.shape, dest.device)
+    _keep(to, src)
+    host = next((a.owner for a in (to, src) if isinstance(a.owner, cuda_memory.Pinned)), None)
+    cuda_memory.copy(to._address, to.device, src._address, src.device, n * size, host)
+    if to is not dest:
+        _copy_elements(dest, to, 0, 0, n)
+
+
+def upload(dest: Any, src: Any) -> None:
+    """Copy an array on the CPU that will not last to one of the same type and shape on a GPU."""
+    _native.before_write(*span_of(dest))
+    if dest._refs is not None:
+        _copy_references(dest, src, 0, 0, src.size)
+    to = dest if dest.is_contiguous else type(dest)._empty(dest._require_element(), dest.shape, dest.device)
+    _keep(to)
+    dense = src.contiguous()
+    cuda_memory.upload(to._address, to.device, dense._address, to.capacity)
+    if to is not dest:
+        _strided_on_gpu(dest, to)
+
+
+def _keep(*arrays: Any) -> None:
+    """Let a graph that is captured on a GPU keep what it copies and fills."""
+    captured = capture.gpu()
+    if captured is not None:
+        captured.keep(*arrays)
+
+
+def _check_pinned(dest: Any, src: Any) -> None:
+    """Refuse copies of pageable memory while a GPU captures: when the graph runs, nobody would wait for them.
+
+    Nor would anybody close or open gaps on the CPU then.
+    """
+    if capture.gpu() is None:
+        return
+    for name, a in (("dest", dest), ("src", src)):
+        if a.device.is_cpu and not (a.pinned and a.is_contiguous):
+            wrong, mend = ("contiguous", "copy all of it") if a.pinned else ("pinned", "make it with pinned=True")
+            raise RuntimeError(
+                f"{name}: an array on the CPU that takes part in a graph of a GPU must be {wrong}, as it is copied "
+                f"when the graph runs: {mend}"
+            )
+
+
+def _strided_on_gpu(dest: Any, src: Any) -> None:
+    """Copy element by element on one GPU, by a kernel."""
+    if dest.size:
+        late("copy_by_kernel")(dest, src)
+
+
+def copy_picked(dest: Any, src: Any) -> None:
+    """Copy between an indexed array and an array of its shape, both on one GPU, by a kernel."""
+    written = dest if isinstance(dest, _native.ArrayBase) else dest.data
+    _native.before_write(*span_of(written))
+    _strided_on_gpu(dest, src)
+
+
+def _copy_references(dest: Any, src: Any, dest_offset: int, src_offset: int, n: int) -> None:
+    if dest.shape != src.shape or n != src.size:
+        dest = dest.flatten()[dest_offset : dest_offset + n]
+        src = src.flatten()[src_offset : src_offset + n]
+    refs = keepalive.of(src)
+    keepalive.check(dest, refs)
+    keepalive.replace(dest, dest._layout(), refs)
+
+
+# -- bytes where arrays lie --------------------------------------------------------------------------------------------
+
+
+def any_set(a: Any) -> bool:
+    """Whether any byte of the memory from an array's first to its last element is not 0."""
+    capture.refuse("looking at memory", a.device)
+    here = a if a.device.is_cpu else a.to("cpu", requires_grad=False)
+    low, high = span_of(here)
+    return _native.any_set(low, high - low)
+
+
+def memory_at(span: Span, device: Any = CPU) -> bytes:
+    """The bytes from one address of a device to before another."""
+    low, high = span
+    if device.is_cuda:
+        return cuda_memory.read(device, low, high - low)
+    return ctypes.string_at(low, high - low)
+
+
+def write_host(at: int, data: bytes) -> None:
+    """Put bytes at an address of the host that nobody else knows."""
+    ctypes.memmove(at, data, len(data))
+
+
+# -- spans of memory as they were -------------------------------------------------------------------------------------
+
+
+def copy_of(span: Span, device: Any) -> Any:
+    """A buffer on the same device with the bytes of a span."""
+    low, high = span
+    made = cuda_memory.Allocation(device, high - low) if device.is_cuda else _native.Buffer(high - low)
+    copy_bytes(made.ptr, low, high - low, device, made)
+    return made
+
+
+def copy_bytes(to: int, from_: int, nbytes: int, device: Any, keep: Any = None) -> None:
+    """Copy bytes within a device; on a GPU in the order of its stream. A graph that is captured keeps `keep`."""
+    if device.is_cuda:
+        _keep(keep)
+        _native.before_write(to, to + nbytes)
+        cuda_memory.copy(to, device, from_, device, nbytes)
+    elif capture.current() is None:
+        _native.copy(to, from_, nbytes)
+    else:
+        _native.before_write(to, to + nbytes)
+        capture.call(_native.copy, to, from_, nbytes, label=f"copy {nbytes} bytes", writes=(), keep=keep)
+
+
+def same_bytes(a: int, b: int, nbytes: int, device: Any) -> bool:
+    """Whether two places of a device hold the same bytes. Waits for a GPU."""
+    capture.refuse("comparing memory", device)
+    return late("compare_by_kernel")(a, b, nbytes, device) if device.is_cuda else _native.same_bytes(a, b, nbytes)
+
+
+# -- who may write there ----------------------------------------------------------------------------------------------
+
+_OWN = (_native.Buffer, cuda_memory.Allocation, cuda_memory.Pinned)  # memory that this package has made
+
+
+def share(a: Any) -> None:
+    """Let others have the address of an array's memory. They may write there at any time, and nobody tells."""
+    owner = a.owner
+    if type(owner) in _OWN and not owner.shared:
+        owner.shared = True
+        _native.before_sharing(owner.ptr, owner.ptr + owner.nbytes)
+
+
+def is_private(a: Any) -> bool:
+    """Whether all that is written to an array's memory is written by this package."""
+    return type(a.owner) in _OWN and not a.owner.shared

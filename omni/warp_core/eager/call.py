@@ -1,0 +1,307 @@
+"""Builtins called from Python: the same IR that kernels run, through the interpreter.
+
+A call is lowered once for each combination of argument types, exactly as the front end lowers `return f(a, b)`, and
+kept. Importing this module makes `wp.dot(a, b)` and the like work; the registry imports it at the first such call.
+Calls that come often are compiled: see `jit`.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import linecache
+import math
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ..codegen.target import host
+from ..front.lower import lower_function
+from ..ir import interp, memory
+from ..ir.nodes import Function as IrFunction
+from ..lang import registry, semantics
+from ..lang.errors import CompileError
+from ..lang.kernel import Function
+from ..lang.references import changed
+from ..lang.scalars import scalar_type_of
+from ..lang.types import F32, I32, Array, Scalar, Type, element
+from ..lang.values import Components, from_leaves, to_leaves
+from ..passes import pipeline
+from . import block_scheduler  # noqa: F401 - fills the table
+from .array_view import ArrayCells
+from .intrinsics import TABLE
+
+_serial = itertools.count()
+
+
+class Given(NamedTuple):
+    """An argument: a value of a type, or (`type` None) something known when the call is lowered."""
+
+    type: Type | None
+    value: Any
+
+
+def call(callee: registry.Builtin | registry.Intrinsic, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Run a builtin or intrinsic on Python values. Vectors and the like that it changes are changed in place.
+
+    Raises:
+        TypeError: no overload takes arguments of these types, or a number would have to be changed in place.
+    """
+    if isinstance(callee, registry.Intrinsic) and callee.name in TABLE:
+        return _intrinsic(callee.name, args, kwargs)
+    if isinstance(callee, registry.Builtin) and callee.references:
+        result, new = updated(callee, *args, **kwargs)
+        for name, key in changes(callee, args, kwargs).items():
+            _change(callee, args[key] if isinstance(key, int) else kwargs[key], new[name])
+        return result
+    return _result(_run(Callee(callee), args, kwargs))
+
+
+def _intrinsic(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+    try:
+        return TABLE[name](*args, **kwargs)
+    except (TypeError, ValueError) as why:
+        text = str(why)
+        if f"wp.{name}" in text:
+            raise
+        raise type(why)(f"wp.{name}: {text.rpartition('() ')[2]}") from None
+
+
+def _result(out: tuple[Any, ...]) -> Any:
+    return out[0] if len(out) == 1 else out or None
+
+
+def _change(callee: registry.Builtin, old: Any, new: Any) -> None:
+    if not isinstance(old, Components):
+        text = f"wp.{callee.name}: a {type(old).__name__} cannot be changed here; use the form that returns it"
+        raise TypeError(text)
+    old[:] = new
+
+
+def updated(builtin: registry.Builtin, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    """Run a builtin that changes arguments: its result, and their new values by parameter."""
+    changing = changes(builtin, args, kwargs)
+    out = _run(Callee(builtin, tuple(changing.values())), args, kwargs)
+    count = len(out) - len(changing)
+    return _result(out[:count]), dict(zip(changing, out[count:]))
+
+
+def changes(callee: registry.Builtin | Function, args: tuple, kwargs: dict[str, Any]) -> dict[str, int | str]:
+    """Which arguments a call changes: parameter -> position or name of the argument."""
+    if isinstance(callee, registry.Builtin) and callee.updates:
+        return {"state": 0 if args else "state"}
+    call = ast.Call(ast.Name("f", ast.Load()), [ast.Constant(i) for i in range(len(args))], [])
+    call.keywords = [ast.keyword(name, ast.Constant(name)) for name in kwargs]
+    return {name: a.value for name, a in changed(callee, call) if isinstance(a, ast.Constant)}  # type: ignore[misc]
+
+
+class Callee(NamedTuple):
+    """What is called, and the arguments (positions or names) whose new values are returned after the results."""
+
+    function: registry.Builtin | registry.Intrinsic
+    changes: tuple[int | str, ...] = ()
+
+
+def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    names = (*(None for _ in args), *kwargs)
+    values = (*args, *kwargs.values())
+    fn, given = _lower(callee, names, [_given(v) for v in values])
+    lines: list[str] = []
+    try:
+        results = interp.call(fn, [_to_ir(g) for g in given if g.type is not None], out=lines)
+    except memory.Trap as why:
+        raise IndexError(f"wp.{callee.function.name}: an index is out of range: {why}") from None
+    if lines:
+        print("".join(lines), end="", flush=True)
+    return tuple(_from_ir(x, t) for x, t in zip(results, fn.results))
+
+
+def lowered_for_all(
+    callee: registry.Builtin | registry.Intrinsic, args: tuple
+) -> tuple[tuple[Type, ...], IrFunction] | None:
+    """The types of the arguments of a call and its IR, or None if they are not the same for all calls like it.
+
+    They differ where a number in the arguments decides, be it that it takes a type of its own or is needed when the
+    call is lowered. A call that changes its arguments is not one for this.
+    """
+    if isinstance(callee, registry.Builtin) and callee.references and changes(callee, args, {}):
+        return None
+    raw = [_given(v) for v in args]
+    common = _common(raw)
+    try:
+        fn, given = _lower(Callee(callee), (None,) * len(args), raw)
+    except TypeError:
+        return None
+    params = tuple(g.type for g in given if g.type is not None)
+    literals = [g.type for g, was in zip(given, raw) if was.type is None]
+    if len(params) < len(given) or (common and any(t is not common for t in literals)):
+        return None
+    return params, fn
+
+
+def _given(value: Any) -> Given:
+    t = getattr(value, "__wc_type__", None)
+    if isinstance(t, Type) and not isinstance(value, type):
+        return Given(t, value)
+    return Given(scalar_type_of(value), value)
+
+
+def _lower(callee: Callee, names: tuple[str | None, ...], given: list[Given]) -> tuple[IrFunction, list[Given]]:
+    """The IR of the call, and its arguments as that takes them."""
+    refusals = []
+    for reading in _readings(given):
+        fn = _lowered(callee, names, tuple((g.type, None if g.type else _Known(g.value)) for g in reading))
+        if isinstance(fn, IrFunction):
+            return fn, reading
+        refusals.append(fn)
+    raise TypeError(_with_advice(callee.function.name, given, refusals[-1]))
+
+
+def _with_advice(name: str, given: list[Given], refusal: str) -> str:
+    """A refusal, with what to do about arguments that are no values of the kernel language."""
+    for value in (g.value for g in given if g.type is None):
+        vector = "it is no vector: make one, such as wp.vec3(*a)"
+        if isinstance(value, (list, tuple)):
+            return f"{refusal}\na {type(value).__name__} was passed; {vector}"
+        if getattr(value, "shape", ()):
+            return f"wp.{name} takes values, got {type(value).__name__}; {vector}"
+    forms = refusal.partition("\n")[2]
+    if any(isinstance(g.type, Array) for g in given) and "array" not in forms:
+        return f"{refusal}\nwp.map(wp.{name}, a) applies it to the elements of an array"
+    return refusal
+
+
+def _readings(given: list[Given]) -> Iterator[list[Given]]:
+    """What bare numbers among arguments may be, in order of preference.
+
+    They take the type that they most likely have, so that one function serves all numbers; else integers beside floats
+    are floats; else the number itself becomes part of the function, which is what a literal in a kernel is.
+    """
+    common = _common(given)
+    typed = _typed(given, common)
+    yield typed
+    if common is None and any(g.type is F32 for g in typed):
+        yield _typed(given, F32)
+    if typed != given:
+        yield given
+
+
+def _typed(given: list[Given], common: Scalar | None) -> list[Given]:
+    return [Given(_literal_type(g.value, common), g.value) if g.type is None else g for g in given]
+
+
+def _common(given: list[Given]) -> Scalar | None:
+    """The type that numbers take beside these arguments."""
+    scalars = [element(g.type) for g in given if g.type is not None]
+    return next((s for s in scalars if isinstance(s, Scalar) and s.kind != "bool"), None)
+
+
+def _literal_type(value: Any, common: Scalar | None) -> Scalar | None:
+    if type(value) not in (int, float):
+        return None
+    if common is not None and semantics.fits(value, common):
+        return common
+    return I32 if isinstance(value, int) else F32
+
+
+class _Known:
+    """A compile-time argument as part of a key: by value where it has one, else by identity."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any):
+        self.value = value
+        self.key = (type(value), repr(value)) if isinstance(value, (int, float, str, type(None))) else id(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Known) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@lru_cache(maxsize=1024)
+def _lowered(
+    callee: Callee, names: tuple[str | None, ...], given: tuple[tuple[Type | None, _Known | None], ...]
+) -> IrFunction | str:
+    """`return callee(arguments)` as IR, or why there is none."""
+    passed = [f"{name}=a{i}" if name else f"a{i}" for i, name in enumerate(names)]
+    places = [f"a{names.index(key) if isinstance(key, str) else key}" for key in callee.changes]
+    results = f"callee({', '.join(passed)})"
+    if places and getattr(callee.function, "references", False):
+        results += f"\n    return {', '.join(places)}"
+    else:
+        results = f"return {', '.join([results, *places])}"
+    types = {f"a{i}": t for i, (t, _) in enumerate(given) if t is not None}
+    known = {f"a{i}": k.value for i, (_, k) in enumerate(given) if k is not None}
+    name = callee.function.name
+    function = define(name, f"    {results}\n", types, {"callee": callee.function, **known}, Function)
+    function.quiet = True  # no line of the user's is to be warned of
+    try:
+        return pipeline.run(lower_function(function), _options())
+    except CompileError as why:
+        return _refusal(name, why)
+
+
+@lru_cache(maxsize=1)
+def _options() -> pipeline.PassOptions:
+    """As kernels are compiled on this machine, so that results agree to the bit."""
+    return pipeline.PassOptions(contract=host().fma)
+
+
+def define(name: str, body: str, params: dict[str, Type], captured: dict[str, Any], make: Callable[[Any], Any]) -> Any:
+    """What `make` makes of a Python function of this body, whose source can be read while that lasts."""
+    text = f"def {name}({', '.join(params)}):\n{body}"
+    file = f"<call {next(_serial)} of {name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    space = dict(captured)
+    exec(compile(text, file, "exec"), space)
+    python = space[name]
+    python.__annotations__ = params
+    try:
+        return make(python)
+    finally:
+        del linecache.cache[file]
+
+
+def _refusal(name: str, why: CompileError) -> str:
+    first = why.diagnostics[0]
+    lines = [f"wp.{name}: {first.message}", *(f"    {c}" for c in first.candidates)]
+    return "\n".join(lines + ([first.help] if first.help else []))
+
+
+def _to_ir(given: Given) -> Any:
+    t = given.type
+    if isinstance(t, Array):
+        cells = ArrayCells.of(given.value, t)
+        return memory.MemArray(t.dtype, [int(n) for n in cells.shape], _Elements(cells))  # type: ignore[arg-type]
+    assert t is not None
+    return memory.unflatten(to_leaves(given.value, t), t)
+
+
+def _from_ir(value: Any, t: Type) -> Any:
+    return from_leaves(t, memory.flatten(value, t))
+
+
+class _Elements:
+    """The memory of an array as the interpreter's flat list of elements."""
+
+    def __init__(self, cells: ArrayCells):
+        self.cells, self.extents = cells, [int(n) for n in cells.shape]
+        self.type = cells.__wc_type__.dtype
+
+    def _indices(self, flat: int) -> tuple[int, ...]:
+        out: list[int] = []
+        for n in reversed(self.extents):
+            out.insert(0, flat % n)
+            flat //= n
+        return tuple(out)
+
+    def __len__(self) -> int:
+        return math.prod(self.extents)
+
+    def __getitem__(self, flat: int) -> Any:
+        return memory.unflatten(to_leaves(self.cells[self._indices(flat)], self.type), self.type)
+
+    def __setitem__(self, flat: int, value: Any) -> None:
+        self.cells[self._indices(flat)] = _from_ir(value, self.type)

@@ -1,0 +1,447 @@
+"""Launching kernels. `wp.launch` is native code (native/python/launch.cpp); this file serves what it does not:
+
+the first launch of a kernel, options out of the ordinary, interpreted kernels, and the errors. Start with `_launch`,
+which native code calls with its own arguments. Importing this module attaches it.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .. import _native, config
+from ..devices.device import CPU, Device, device_of, get_device
+from ..devices.stream import ScopedStream, Stream, require_stream
+from ..dispatch import capture, recording
+from ..lang.errors import CompileError
+from ..lang.kernel import Kernel
+from ..lang.threads import USUAL_BLOCK
+from ..lang.types import Array, indexed_array
+from ..late_bound import late
+from .host_copies import HostCopies
+from .overloads import instance_for, remember
+from .plan_cuda import shared_array as shared_on_gpu
+from .plans import Options, as_indexed, options_for, plan_for, shared_array, works_in_blocks
+
+__all__ = ["Launch", "init", "launch", "launch_tiled"]
+
+launch = _native.launch
+Launch = _native.Launch
+
+
+def init() -> None:
+    """Accepted for programs that call it; everything is set up when it is first used.
+
+    >>> wp.init()
+    """
+
+
+def _launch(
+    kernel: Kernel,
+    dim: int | Sequence[int],
+    inputs: Sequence[Any] = (),
+    outputs: Sequence[Any] = (),
+    adj_inputs: Sequence[Any] = (),
+    adj_outputs: Sequence[Any] = (),
+    device: Device | str | None = None,
+    stream: Any = None,
+    adjoint: bool = False,
+    record_tape: bool = True,
+    record_cmd: bool = False,
+    max_blocks: int = 0,
+    block_dim: int | None = 256,
+    interpret: bool = False,
+) -> Any:
+    """Run a kernel once for every index of a grid.
+
+    Args:
+        kernel: a function decorated with `@wp.kernel`.
+        dim: number of threads, or up to four of them; the last dimension runs fastest.
+        inputs: arguments in the order of the kernel's parameters. Arrays may be NumPy arrays, used in place.
+        outputs: the remaining arguments.
+        device: where to run; by default the device of the stream, or else the current one.
+        stream: on a GPU, the stream that the launch goes to; by default the current one. CPU launches have finished
+            when this returns.
+        record_cmd: return a `Launch` that repeats this launch quickly, instead of running it. Its method `launch` takes
+            a stream.
+        record_tape: whether a tape that records takes note of this launch.
+        max_blocks: accepted; has no effect.
+        block_dim: how many threads a block has, 1 to 1024. On the CPU it makes a difference only to kernels that work
+            in blocks (`wp.thread_index`, `wp.syncthreads`, …). Where threads of a block share memory or wait for each
+            other, the number of threads must be a multiple of it.
+        interpret: run the kernel as plain Python, thread by thread, for a debugger; on a GPU, on copies of its arrays
+            on the host, from which what has changed is copied back.
+        adjoint: run the adjoint of the kernel, which adds to the gradients of its arrays, instead of the kernel.
+        adj_inputs: with `adjoint`, an array of gradients for each of `inputs`; None or a number keeps its own `grad`.
+        adj_outputs: the same for `outputs`.
+
+    Returns:
+        None, or a `Launch` with `record_cmd`.
+
+    Raises:
+        CompileError: the kernel has mistakes.
+        TypeError, ValueError: an argument does not fit its parameter.
+        KernelError: a thread failed in debug mode, or used memory that is not there.
+
+    >>> @wp.kernel
+    ... def double(x: wp.array(dtype=float)):
+    ...     i = wp.tid()
+    ...     x[i] = 2.0 * x[i]
+    >>> x = np.arange(4, dtype=np.float32)
+    >>> wp.launch(double, dim=4, inputs=[x])
+    >>> x.tolist()
+    [0.0, 2.0, 4.0, 6.0]
+    """
+    _check_kernel(kernel)
+    where = _where(kernel, device, stream, record_cmd)
+    if stream is not None and where.is_cuda:
+        rest = adjoint, record_tape, record_cmd, max_blocks, block_dim, interpret
+        with ScopedStream(stream, sync_enter=False):
+            return _launch(kernel, dim, inputs, outputs, adj_inputs, adj_outputs, where, None, *rest)
+    args = [*_sequence(kernel, "inputs", inputs), *_sequence(kernel, "outputs", outputs)]
+    if config.print_launches:
+        print(f"kernel: {kernel.key} dim: {dim} device: {where}")
+    instance = instance_for(kernel, args) if kernel.is_generic else kernel
+    if adjoint:
+        recording.refuse_following("an adjoint launch")
+        given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
+        late("launch_adjoint")(instance, dim, args, given, where, _block_dim(instance, block_dim, where))
+        return None
+    try:
+        how = _How(where, block_dim, record_tape, record_cmd, interpret)
+        if not recording.active():
+            return _run(kernel, instance, dim, args, how)
+        return _run_watched(kernel, instance, dim, args, how)
+    except CompileError as why:  # the report says where; the compiler's own lines would stand above it
+        raise why.with_traceback(None) from None
+
+
+def _where(kernel: Kernel, device: Device | str | None, stream: Any, record_cmd: bool) -> Device:
+    """The device of a launch."""
+    if stream is None:
+        return get_device(device)
+    require_stream(f"kernel `{kernel.name}`: stream", stream)
+    where = stream.device if device is None else get_device(device)
+    if where.is_cuda:
+        _check_stream(kernel, stream, where)
+        if record_cmd:
+            raise ValueError(
+                f"kernel `{kernel.name}`: a recorded launch gets its stream when it is launched: command.launch(stream)"
+            )
+    return where
+
+
+def _check_stream(kernel: Kernel, stream: Stream, device: Device) -> None:
+    if stream.device is not device:
+        raise ValueError(f"kernel `{kernel.name}`: stream is one of {stream.device} but the launch is on {device}")
+
+
+def _launch_on(command: Any, stream: Any) -> None:
+    """Run a recorded launch on a stream."""
+    device = device_of(command.plan.device_id)
+    if device.is_cpu:
+        command.launch()
+        return
+    _where(command.kernel, device, stream, False)
+    with ScopedStream(stream, sync_enter=False):
+        command.launch()
+
+
+class _How(NamedTuple):
+    """What a launch says besides kernel and arguments."""
+
+    device: Device
+    block_dim: Any
+    on_tape: bool
+    record_cmd: bool
+    interpret: bool
+
+
+def _run_watched(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
+    """Run a kernel while somebody records."""
+    tape = recording.tape() if how.on_tape else None
+    length = tape.length() if tape is not None else 0
+    try:
+        if not how.on_tape:
+            recording.launched(instance, dim, args)
+            with recording.Unseen():
+                return _run(kernel, instance, dim, args, how)
+        block_dim = _block_dim(instance, how.block_dim, how.device)
+        if recording.follower() is not None and recording.watched():
+            _check_plain(instance, how.record_cmd)
+            recording.follower().launch(instance, dim, args, how.device, block_dim)
+            return None
+        if tape is not None:
+            _check_plain(instance, how.record_cmd)
+        step = None if tape is None else tape.note_launch(instance, dim, args, how.device, block_dim)
+        recording.launched(instance, dim, args)
+        if tape is None or step is None:
+            return _run(kernel, instance, dim, args, how)
+        if step.exact:
+            _exactly(step, args, how.interpret)
+        else:
+            _run(kernel, instance, dim, args, how)
+        tape.launched(step)
+        return None
+    except BaseException:
+        if tape is not None:  # what did not run has no gradient
+            tape.cut(length)
+        raise
+
+
+def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
+    """Run a kernel, or record the launch. `instance` is the kernel for the types of the arguments."""
+    if (how.interpret or config.mode == "interpret") and instance.primal is None:
+        return _interpret(InterpretedLaunch(instance, dim, args, how.block_dim, how.device), how.record_cmd)
+    if how.device.is_cuda:
+        return _run_on_gpu(kernel, instance, dim, args, how)
+    options = options_for(instance, block_dim=_block_dim(instance, how.block_dim, how.device))
+    plan = _ready(kernel, instance, options, args)
+    return Launch(instance, plan, dim, args) if how.record_cmd else capture.run(instance, plan, dim, args)
+
+
+def _ready(kernel: Kernel, instance: Kernel, options: Options, args: Sequence[Any]) -> Any:
+    """The plan of a launch, which native code then finds by itself."""
+    plan = plan_for(instance, options, args)
+    if instance is kernel:
+        kernel._plan = plan
+    else:
+        remember(kernel, args, plan)
+    return plan
+
+
+def _run_on_gpu(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
+    options = options_for(instance, how.device, _block_dim(instance, how.block_dim, how.device))
+    plan = _ready(kernel, instance, options, args)
+    return Launch(instance, plan, dim, args) if how.record_cmd else capture.run(instance, plan, dim, args)
+
+
+def _block_dim(kernel: Kernel, value: Any, device: Device) -> int:
+    """The threads of a block, as the launch says, if that makes a difference."""
+    if device.is_cpu and not works_in_blocks(kernel):
+        return USUAL_BLOCK
+    if value is None:
+        return _bounded(kernel, USUAL_BLOCK) if device.is_cuda else USUAL_BLOCK
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"kernel `{kernel.name}`: block_dim must be an integer, got {type(value).__name__}")
+    if not 1 <= value.__index__() <= device.max_block_dim:
+        raise ValueError(f"kernel `{kernel.name}`: block_dim: {device} takes 1 to {device.max_block_dim}, got {value}")
+    return value.__index__() if device.is_cpu else _bounded(kernel, value.__index__())
+
+
+def _bounded(kernel: Kernel, block_dim: int) -> int:
+    """The threads of a block on a GPU, within what the kernel says by `launch_bounds`."""
+    most, _ = kernel.options.get("launch_bounds") or (block_dim, 0)
+    if block_dim > most and works_in_blocks(kernel):
+        raise ValueError(
+            f"kernel `{kernel.name}`: block_dim: the kernel was made for at most {most} threads by launch_bounds, "
+            f"got {block_dim}: launch with block_dim={most}"
+        )
+    return min(block_dim, most)
+
+
+def _interpret(launch: InterpretedLaunch, record_cmd: bool) -> InterpretedLaunch | None:
+    if record_cmd:
+        return launch
+    capture.call(launch.launch, label=f"{launch.kernel.name} {launch.dim} interpreted", writes=None)
+    return None
+
+
+def _check_plain(kernel: Kernel, record_cmd: bool) -> None:
+    if record_cmd:
+        raise RuntimeError(f"kernel `{kernel.name}`: a tape does not see recorded launches; launch it plainly")
+
+
+def _exactly(step: Any, args: Sequence[Any], interpret: bool) -> None:
+    """Run a launch on a tape whose gradient needs what it leaves in arrays."""
+    given = [*args, *step.args[len(args) :]]
+    if (interpret or config.mode == "interpret") and step.kernel.primal is None:
+        _interpret(InterpretedLaunch(step.kernel, step.dim, given, device=step.device), record_cmd=False)
+    else:
+        capture.run(step.kernel, plan_for(step.kernel, step.forward_options(), given), step.dim, given)
+    step.launched()
+
+
+def _check_kernel(kernel: Any) -> None:
+    if isinstance(kernel, Kernel):
+        return
+    name = getattr(kernel, "__name__", None)
+    what = f"`{name}`, which is no kernel: decorate it with @wp.kernel" if callable(kernel) and name else repr(kernel)
+    raise TypeError(f"wp.launch runs kernels, got {what}")
+
+
+def _sequence(kernel: Kernel, name: str, values: Any) -> Sequence[Any]:
+    if isinstance(values, (list, tuple)):
+        return values
+    if values is None:
+        return ()
+    hint = f"; write {name}=[x] for a single argument"
+    raise TypeError(f"kernel `{kernel.name}`: {name} must be a list or tuple, got {type(values).__name__}{hint}")
+
+
+def launch_tiled(
+    kernel: Kernel,
+    dim: int | Sequence[int],
+    inputs: Sequence[Any] = (),
+    outputs: Sequence[Any] = (),
+    *,
+    block_dim: int = 256,
+    **others: Any,
+) -> Any:
+    """Run a block of threads for every index of a grid: a launch with `block_dim` as one more dimension, the last.
+
+    Args:
+        kernel: a function decorated with `@wp.kernel`; `wp.tid()` gives an index for each dimension of the grid, and
+            the index of the thread within its block.
+        dim: number of blocks, or up to three of them.
+        inputs: arguments in the order of the kernel's parameters.
+        outputs: the remaining arguments.
+        block_dim: how many threads a block has.
+        others: what else `wp.launch` takes, by name.
+
+    Returns:
+        What `wp.launch` returns. It raises what that raises, too.
+
+    >>> @wp.kernel
+    ... def rows(x: wp.array2d(dtype=float), out: wp.array(dtype=float)):
+    ...     i, t = wp.tid()
+    ...     s = wp.shared_array(shape=1, dtype=float)
+    ...     if t == 0:
+    ...         s[0] = 0.0
+    ...     wp.syncthreads()
+    ...     for j in range(t, x.shape[1], wp.block_dim()):
+    ...         wp.atomic_add(s, 0, x[i, j])
+    ...     wp.syncthreads()
+    ...     if t == 0:
+    ...         out[i] = s[0]
+    >>> out = wp.zeros(3, dtype=float)
+    >>> wp.launch_tiled(rows, dim=3, inputs=[wp.ones((3, 100), dtype=float), out], block_dim=32)
+    >>> out.list()
+    [100.0, 100.0, 100.0]
+    """
+    blocks = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
+    return launch(kernel, (*blocks, block_dim), inputs, outputs, block_dim=block_dim, **others)
+
+
+# -- interpreted launches ---------------------------------------------------------------------------------------------
+
+
+class InterpretedLaunch:
+    """What `record_cmd` gives for an interpreted launch: a `Launch` that interprets."""
+
+    def __init__(self, kernel: Kernel, dim: Any, args: Sequence[Any], block_dim: Any = None, device: Device = CPU):
+        self.kernel, self.device = kernel, device
+        self.block_dim = _block_dim(kernel, block_dim, CPU) if works_in_blocks(kernel) else 0
+        self.set_dim(dim)
+        self.set_params(args)
+
+    def set_dim(self, dim: Any) -> None:
+        """Set the launch dimensions."""
+        self._dims, self.dim = dimensions(self.kernel, dim), dim
+
+    def set_params(self, params: Sequence[Any]) -> None:
+        """Set all arguments, in the order of the kernel's parameters."""
+        names = [name for name, _ in self.kernel.params]
+        if len(params) != len(names):
+            given = f"takes {len(names)} arguments ({', '.join(names)}), but inputs and outputs give {len(params)}"
+            raise TypeError(f"kernel `{self.kernel.name}` {given}")
+        self._args = [self._shared(name, t, x) for (name, t), x in zip(self.kernel.params, params)]
+
+    def set_param_at_index(self, index: int, value: Any) -> None:
+        """Set the argument of that index."""
+        if not 0 <= index < len(self._args):
+            count = len(self._args)
+            raise IndexError(f"kernel `{self.kernel.name}` has {count} parameters, there is no index {index}")
+        self._args[index] = self._shared(*self.kernel.params[index], value)
+
+    def set_param_by_name(self, name: str, value: Any) -> None:
+        """Set the argument of that name."""
+        names = [n for n, _ in self.kernel.params]
+        if name not in names:
+            raise ValueError(f"kernel `{self.kernel.name}` has no parameter `{name}`")
+        self.set_param_at_index(names.index(name), value)
+
+    def launch(self, stream: Any = None) -> None:
+        """Run it, on a GPU on that stream or else on the current one."""
+        _native.before_any_write()
+        if self.device.is_cpu:
+            self._interpret(self._args)
+            return
+        if stream is not None:
+            _where(self.kernel, self.device, stream, False)
+        with ScopedStream(stream, sync_enter=False):
+            there = HostCopies(self.kernel.name, self._args, [name for name, _ in self.kernel.params], self.device)
+            self._interpret(there.args)
+            there.write_back()
+
+    def _interpret(self, args: list[Any]) -> None:
+        late("interpret")(self.kernel, self._dims, args, self.block_dim)
+
+    def _shared(self, name: str, t: Any, value: Any) -> Any:
+        """An argument: data of other libraries as an array over the same memory, values as they are now."""
+        is_indexed = indexed_array(t) is not None
+        if not is_indexed and (value is None or isinstance(value, _native.ArrayBase)):
+            return value
+        if not is_indexed and not isinstance(t, Array):
+            return copy.copy(value)
+        try:
+            if is_indexed:
+                made = as_indexed(value, t)
+            else:
+                made = shared_array(value, t) if self.device.is_cpu else shared_on_gpu(value, t, self.device)
+        except (TypeError, ValueError) as why:
+            raise type(why)(f"kernel `{self.kernel.name}`: argument `{name}`: {why}") from None
+        return value if made is NotImplemented else made
+
+
+def dimensions(kernel: Kernel, dim: Any) -> tuple[int, ...]:
+    """Launch dimensions as a tuple of 1 to 4 non-negative ints."""
+    items = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
+    if not 1 <= len(items) <= 4:
+        raise ValueError(f"kernel `{kernel.name}`: a launch has 1 to 4 dimensions, got {len(items)}")
+    for n in items:
+        if not hasattr(n, "__index__"):
+            raise TypeError(f"launch dimensions must be integers, got {type(n).__name__}")
+        if not 0 <= n.__index__() < 1 << 31:
+            more = "; a launch of more threads has several dimensions, and `i, j = wp.tid()` their indices"
+            raise ValueError(f"launch dimension {n} is not between 0 and 2147483647{more if n > 0 else ''}")
+    return tuple(n.__index__() for n in items)
+
+
+# -- what native code is told ----------------------------------------------------------------------------------------
+
+
+def _signature() -> str:
+    """The signature of `launch` in the form that `help` and `inspect` read from native functions."""
+    params = inspect.signature(_launch).parameters.values()
+    return f"launch({', '.join(p.name if p.default is p.empty else f'{p.name}={p.default!r}' for p in params)})"
+
+
+def _attach(_: object = None) -> None:
+    """Let native code run launches by itself, unless every launch must come here."""
+    watched = recording.active()
+    usual = not config.print_launches and config.mode != "interpret" and not capture.active()
+    _native.set_recording(watched)
+    _native.set_fast_launch(usual and not watched)
+
+
+_ALL_CORES = _native.get_num_threads()
+
+
+def _set_threads(count: int) -> None:
+    _native.set_num_threads(count or _ALL_CORES)
+
+
+_launch.__qualname__ = "wp.launch"  # what Python's own messages about arguments name
+_native.set_slow_launch(_launch)
+_native.set_launch_on_stream(_launch_on)
+_native.set_launch_doc(f"{_signature()}\n--\n\n{inspect.cleandoc(_launch.__doc__ or '')}")
+for _name in ("mode", "print_launches"):
+    config.watch(_name, _attach)
+recording.watch(_attach)
+capture.watch(_attach)
+config.watch("num_threads", _set_threads)
+_attach()
+_set_threads(config.num_threads)

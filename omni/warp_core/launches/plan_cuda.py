@@ -1,0 +1,215 @@
+"""Kernels on GPUs: code loaded into a device, and launches that may fail or keep values for a gradient.
+
+Plain launches go from native code straight to the driver. Kernels that can report a failure, or that need a stash
+(codegen/nvptx.py says what both are), come here: see `GpuCode.run`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from ..arrays import dlpack
+from ..arrays.array import array
+from ..compiler import Artifact
+from ..devices import cuda_capture, cuda_memory
+from ..devices.device import CPU
+from ..dispatch import capture
+from ..lang.types import Array
+from ..lang.values import python_type
+
+driver = _native.cuda
+
+_FAILURE = struct.Struct("<qii8Q")  # wc_failure of abi.h
+_UNFAILED = _FAILURE.pack((1 << 63) - 1, -1, 0, *[0] * 8)
+_ARRAY = struct.Struct("<QQ4q4q")  # wc_array
+FIRST_CELLS = 64  # of a stash, for each thread
+STASH_SHARE = 4  # the part of a device's free memory that stashes may take: a quarter
+
+
+class Failure(Exception):
+    """A thread that failed: its number, the failure site, and the values it reports."""
+
+    def __init__(self, thread: int, site: int, values: list[int]):
+        super().__init__(thread, site, values)
+        self.thread, self.site, self.values = thread, site, values
+
+
+def _load(artifact: Artifact, device: Any) -> tuple[int, int]:
+    """The module and its kernel: a driver that loads lazily does a part of it when it is asked for the kernel."""
+    context = device.context
+    try:
+        with cuda_capture.relaxed():
+            module = driver.load_module(context, (artifact.machine_code or artifact.code) + b"\0")
+            return module, driver.function(context, module, artifact.symbol)
+    except driver.Error as why:
+        if capture.gpu() is None or "CAPTURE" not in str(why):
+            raise
+        raise RuntimeError(
+            f"this CUDA driver loads no kernels while a graph is captured: launch them once before, or use a driver of "
+            f"version 12.3 or later ({why})"
+        ) from None
+
+
+def _unload(device: Any, module: int) -> None:
+    def unload() -> None:
+        device.follow_streams_apart()
+        driver.unload_module(device.context, module)
+
+    capture.when_free(device, unload)
+
+
+class GpuCode:
+    """An artifact loaded into a GPU."""
+
+    def __init__(self, artifact: Artifact, device: Any):
+        assert artifact.grid is not None
+        self.artifact, self.device, self.grid = artifact, device, artifact.grid
+        module, self.function = _load(artifact, device)
+        weakref.finalize(self, _unload, device, module).atexit = False
+        self.blocks = self._filling() if self.grid.strided else 0
+        self.cells = FIRST_CELLS
+
+    def _filling(self) -> int:
+        """How many blocks fill the device once."""
+        with cuda_capture.relaxed():  # it may load the kernel
+            each = driver.blocks_per_multiprocessor(self.device.context, self.function, self.grid.block_dim)
+        return max(1, each) * self.device.sm_count
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether launches must go through `run`."""
+        return bool(self.artifact.sites or self.grid.stashes)
+
+    def run(self, block: bytes, dims: tuple[int, ...], threads: int, spans: list[tuple[int, int]]) -> None:
+        """Launch and wait.
+
+        Args:
+            block: the argument block.
+            dims: four launch dimensions.
+            threads: their product.
+            spans: the memory that an adjoint writes. If the stash turns out to be too small it is put back before the
+                launch is done again with a larger one.
+
+        Raises:
+            Failure: a thread failed.
+        """
+        backup = [(low, cuda_memory.Allocation(self.device, high - low)) for low, high in spans]
+        for low, kept in backup:
+            cuda_memory.copy(kept.ptr, self.device, low, self.device, kept.nbytes)
+        while True:
+            failure = self._launch(block, dims, threads)
+            if failure is None:
+                return
+            if self.artifact.sites[failure.site].kind != "gradient-memory" or not self._grow(failure, threads):
+                raise failure
+            for low, kept in backup:
+                cuda_memory.copy(low, self.device, kept.ptr, self.device, kept.nbytes)
+
+    def capture(self, block: bytes, dims: tuple[int, ...], threads: int, report: Callable[[Failure], None]) -> None:
+        """Capture the launch in a graph, which waits and looks for a failure whenever it has been launched."""
+        captured = capture.gpu()
+        record, stashes = self._submit(block, dims, threads)
+        captured.keep(record, *stashes)
+
+        def check() -> None:
+            failure = self._failure(record)
+            if failure is None:
+                return
+            if self.artifact.sites[failure.site].kind == "gradient-memory" and self._grow(failure, threads):
+                raise RuntimeError(
+                    f"kernel `{self.artifact.symbol}`: the memory that its gradient got when the graph was captured "
+                    "is too small, so that gradients are not right: capture the graph again, it will get more"
+                )
+            report(failure)
+
+        captured.checks.append(check)
+
+    def _launch(self, block: bytes, dims: tuple[int, ...], threads: int) -> Failure | None:
+        record, _stashes = self._submit(block, dims, threads)
+        return self._failure(record)
+
+    def _submit(self, block: bytes, dims: tuple[int, ...], threads: int) -> tuple[Any, list[Any]]:
+        """Launch, with a record for a failure and stashes, which are returned."""
+        device = self.device
+        record = cuda_memory.Allocation(device, _FAILURE.size)
+        host = (ctypes.c_char * _FAILURE.size).from_buffer_copy(_UNFAILED)
+        cuda_memory.upload(record.ptr, device, ctypes.addressof(host), _FAILURE.size)
+        stashes = [cuda_memory.Allocation(device, n * size) for size, n in self._stash_cells(threads)]
+        places = {s: (a.ptr, self.cells) for s, a in zip(self.grid.stashes, stashes)}
+        driver.launch(
+            device.context,
+            self.function,
+            self.grid.block_dim,
+            self.blocks,
+            block,
+            list(dims),
+            threads,
+            record.ptr,
+            [places.get(4, (0, 0)), places.get(8, (0, 0))],
+            device.stream.cuda_stream,
+        )
+        return record, stashes
+
+    def _failure(self, record: Any) -> Failure | None:
+        """Wait, and look whether a thread has failed."""
+        device = self.device
+        host = (ctypes.c_char * _FAILURE.size)()
+        cuda_memory.copy(ctypes.addressof(host), CPU, record.ptr, device, _FAILURE.size)
+        driver.synchronize_stream(device.context, device.stream.cuda_stream)
+        thread, site, count, *values = _FAILURE.unpack(host)
+        return None if site < 0 else Failure(thread, site, values[:count])
+
+    def _stash_cells(self, threads: int) -> list[tuple[int, int]]:
+        """Size and number of the cells of each stash."""
+        return [(size, self._running(threads) * self.cells) for size in self.grid.stashes]
+
+    def _running(self, threads: int) -> int:
+        """How many threads of the device a launch has."""
+        blocks = -(-threads // self.grid.block_dim)
+        return min(blocks, self.blocks or blocks) * self.grid.block_dim
+
+    def _grow(self, failure: Failure, threads: int) -> bool:
+        """Make the stash larger, if there is memory for that."""
+        wanted = max(2 * self.cells, failure.values[0] if failure.values else 0)
+        most = self.device.free_memory // STASH_SHARE // (self._running(threads) * sum(self.grid.stashes))
+        if wanted > most:
+            return False
+        self.cells = wanted
+        return True
+
+
+def shared_array(value: Any, t: Any, device: Any) -> Any:
+    """An array of another library on `device` as one of type `t` over the same memory, or NotImplemented."""
+    if not isinstance(t, Array):
+        return NotImplemented
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is not None:
+        return dlpack.over_interface(array, value, interface, python_type(t.dtype), device)
+    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
+        return NotImplemented
+    kind, number = value.__dlpack_device__()
+    if kind not in (dlpack.CUDA, dlpack.MANAGED):
+        return NotImplemented
+    return dlpack.borrow(array, value, python_type(t.dtype), number)
+
+
+def adjoint_spans(block: bytes, arrays: list[tuple[int, int, int, bool]]) -> list[tuple[int, int]]:
+    """The memory that an adjoint writes: the gradients of the arrays in an argument block, and the arrays themselves
+    where it does the stores of the launch again. Of each array: offset, dimensions, element size, and whether it does.
+    """
+    out = []
+    for at, ndim, size, stores in arrays:
+        data, grad, *extents = _ARRAY.unpack_from(block, at)
+        shape, strides = extents[:ndim], extents[4 : 4 + ndim]
+        reach = [(n - 1) * s for n, s in zip(shape, strides)]
+        for base in (grad, data if stores else 0):
+            if base and all(shape):
+                out.append((base + sum(r for r in reach if r < 0), base + sum(r for r in reach if r > 0) + size))
+    return out

@@ -1,0 +1,522 @@
+"""Kernels ready to run: compiled or taken from the cache, loaded, and held by a native plan.
+
+`plan_for` gives the plan of a kernel under the current options. A plan has code for some variants, each compiled when a
+launch first needs it: STRIDED for arrays whose inner dimension is not contiguous; on a CPU FLAT for grids whose last
+dimension is shorter than a group of lanes, ATOMIC where what the kernel adds to overlaps with other arrays; on a GPU
+PROMISED where arrays are aligned and share no memory; and their combinations.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from traceback import walk_tb
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
+
+import numpy as np
+
+from .. import _native, config
+from ..arrays.array import array
+from ..arrays.indexed_array import indexedarray
+from ..codegen.target import GpuOptions, cuda, host
+from ..compiler import Artifact, CompileRequest, compile
+from ..devices.device import CPU, Device, device_of
+from ..dispatch import capture
+from ..front import digest, notices
+from ..lang.kernel import Kernel, on_redefinition
+from ..lang.structs import spell
+from ..lang.threads import USUAL_BLOCK
+from ..lang.types import Array, Type, indexed_array, leaves
+from ..lang.values import python_type
+from . import kernel_cache, kernel_errors, plan_cuda
+from .captured_constants import Constants
+
+MODULE_OPTIONS = "__warp_core_options__"  # the global name under which a module keeps its options
+STRIDED, FLAT, ATOMIC, PROMISED = 1, 2, 4, 8  # bits of a variant, as native/python/plan.h has them
+
+
+class Options(NamedTuple):
+    """The options in force that make a difference to compiled code."""
+
+    debug: bool
+    deterministic: bool = False
+    adjoint: str = ""
+    exact: bool = False  # without fused multiply-adds, so that an adjoint computes the bits that the launch did
+    device: int = 0  # the number of the device
+    block_dim: int = 0  # threads of a block, where that makes a difference; 0 for USUAL_BLOCK
+    lines: bool = False  # whether profilers are told which line of Python an instruction of a GPU belongs to
+    assemble: bool = False  # whether NVIDIA's assembler makes machine code, and not the driver
+
+
+class Loaded:
+    """An artifact and its code in memory, for the CPU with the address of the kernel's entry. Kernels with equal keys
+    share it.
+    """
+
+    __slots__ = ("__weakref__", "_on", "address", "artifact", "code")
+
+    def __init__(self, artifact: Artifact):
+        self.artifact = artifact
+        self.code = None if artifact.grid else _native.Code(artifact.code)
+        self.address = self.code.address(artifact.symbol) if self.code else 0
+        self._on: dict[Any, plan_cuda.GpuCode] = {}
+
+    def on(self, device: Any) -> plan_cuda.GpuCode:
+        """The code on a GPU."""
+        if device not in self._on:
+            self._on[device] = plan_cuda.GpuCode(self.artifact, device)
+        return self._on[device]
+
+
+class Meaning(NamedTuple):
+    """What a kernel means, as `digest.meaning` has it, and the constants that it means this with."""
+
+    parts: list[str]
+    constants: Constants
+
+
+_planned: WeakSet[Kernel] = WeakSet()
+_loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
+_in_blocks: WeakKeyDictionary[Kernel, bool] = WeakKeyDictionary()
+_take_bits: WeakKeyDictionary[Kernel, bool] = WeakKeyDictionary()
+_meanings: WeakKeyDictionary[Kernel, Meaning] = WeakKeyDictionary()  # when code for the kernel was wanted first
+lock = threading.RLock()  # held while kernels are made
+# A child of fork has one thread: a compilation that another one was at would never end, nor give its locks back.
+os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+
+
+def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = USUAL_BLOCK) -> Options:
+    """The options that a launch of `kernel` on a device, in blocks of so many threads, runs with now."""
+    is_debug = _told(kernel, "mode") == "debug" or config.verify_fp
+    blocks = block_dim if block_dim != USUAL_BLOCK and (device.is_cuda or works_in_blocks(kernel)) else 0
+    found = Options(is_debug, config.deterministic, device=device.id, block_dim=blocks)
+    if device.is_cpu:
+        return found
+    return found._replace(lines=bool(_told(kernel, "lineinfo")), assemble=_told(kernel, "cuda_output") == "cubin")
+
+
+def _told(kernel: Kernel, name: str) -> Any:
+    """An option in force for a kernel: its own, that of its module, or that of all."""
+    own = (kernel.options.get("module_options") or {}).get(name)
+    told = own if own is not None else module_option(kernel, name)
+    return told if told is not None else getattr(config, name)
+
+
+def works_in_blocks(kernel: Kernel) -> bool:
+    """Whether the size of blocks may make a difference to what a kernel means."""
+    if kernel not in _in_blocks:
+        _in_blocks[kernel] = digest.works_in_blocks(kernel)
+    return _in_blocks[kernel]
+
+
+def may_take_bits(kernel: Kernel) -> bool:
+    """Whether a kernel may take numbers for their bits, or bits for numbers."""
+    if kernel not in _take_bits:
+        _take_bits[kernel] = digest.mentions(kernel, ("cast",))
+    return _take_bits[kernel]
+
+
+def module_option(kernel: Kernel, name: str) -> Any:
+    """What the module of a kernel was told about an option; None if nothing."""
+    return kernel.func.__globals__.get(MODULE_OPTIONS, {}).get(name)
+
+
+on_options: list[Callable[[], None]] = []  # called when options have changed
+
+
+def forget_current(_: object = None) -> None:
+    """Make every kernel look for its plan again: the options have changed."""
+    for changed in on_options:
+        changed()
+    for kernel in list(_planned):
+        kernel._plan = None
+
+
+def forget_definitions() -> None:
+    """Make every kernel look for its code again: functions that it calls may have been defined anew."""
+    with lock:
+        for kernel in list(_planned):
+            kernel._plan = None
+            kernel._plans.clear()
+        _meanings.clear()
+        _in_blocks.clear()
+        _take_bits.clear()
+
+
+def may_promise(options: Options) -> bool:
+    """Whether there is code that relies on arrays being aligned and apart: on GPUs, but for adjoints and debug mode."""
+    return bool(options.device) and not options.adjoint and not options.debug
+
+
+def plan_for(kernel: Kernel, options: Options, args: Sequence[Any] = ()) -> Any:
+    """The native plan of `kernel`, made on the first call with code for these arguments.
+
+    Raises:
+        CompileError: the kernel has mistakes.
+    """
+    plan = kernel._plans.get(options)
+    if plan is not None:
+        return plan
+    with lock:
+        if options not in kernel._plans:
+            maker = _GpuMaker if options.device else _Maker
+            kernel._plans[options] = maker(kernel, options).make(_variant_of(args, options))
+            _planned.add(kernel)
+        return kernel._plans[options]
+
+
+def _variant_of(args: Sequence[Any], options: Options) -> int:
+    """The variant of code that a launch on these arguments needs, as far as these tell; native code knows exactly."""
+    strided = any(isinstance(value, _native.ArrayBase) and not value.inner_contiguous for value in args)
+    promised = may_promise(options) and _native.promised(args)
+    return (STRIDED if strided else 0) | (PROMISED if promised else 0)
+
+
+def choices_of(kernel: Kernel, open_params: list[int]) -> Any:
+    """The native table of a generic kernel's plans under the current options."""
+    if kernel._plan is None:
+        kernel._plan = _native.Choices(open_params)
+        _planned.add(kernel)
+    return kernel._plan
+
+
+def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
+    """What to compile for one variant of a kernel."""
+    device = device_of(options.device)
+    _, min_blocks = kernel.options.get("launch_bounds") or (0, 0)
+    target = cuda(device.arch) if device.is_cuda else host()
+    return CompileRequest(
+        kernel,
+        types=tuple(t for _, t in kernel.params),
+        target=target,
+        lanes=kernel.lanes,
+        inner_contiguous=not variant & STRIDED,
+        flat=bool(variant & FLAT),
+        debug=options.debug,
+        contract=target.fma and not options.exact,
+        adjoint=options.adjoint,
+        additions="atomic" if variant & ATOMIC else "ordered" if options.deterministic else "logged",
+        gpu=GpuOptions(
+            block_dim=options.block_dim or USUAL_BLOCK,
+            aligned=bool(variant & PROMISED),
+            disjoint=bool(variant & PROMISED),
+            max_registers=kernel.options.get("cuda_max_registers") or 0,
+            min_blocks=min_blocks,
+            lines=options.lines,
+            assemble=options.assemble,
+        ),
+        block_dim=options.block_dim or USUAL_BLOCK,
+    )
+
+
+def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
+    """The code of one variant of `kernel`: in memory already, from the cache, or compiled now."""
+    wanted = request(kernel, options, variant)
+    with as_at_first(kernel, options):
+        key = wanted.key()
+        found = _known(wanted, key)
+        if found is None:
+            found = _loaded[key] = _compile(wanted, key)
+        if found.artifact.warnings:
+            notices.tell(kernel, notices.placed(kernel, found.artifact.warnings))
+        return found
+
+
+def was_making_code(error: BaseException) -> bool:
+    """True if an error has ended `load`, so that the launch that needed the code has not begun."""
+    frames = walk_tb(error.__traceback__)
+    return any(frame.f_code is load.__code__ for frame, _ in frames)
+
+
+_DERIVED = "so a derivative would be that of another kernel"
+_OTHER_CODE = "but this one needs code of its own (for strided arrays, short rows, other options or another device)"
+
+
+@contextmanager
+def as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
+    """A `with` block, held by one thread, in which a kernel means what it did when it was launched first: all code of a
+    kernel must mean the same, or a derivative could be that of another one than the launch ran.
+
+    Raises:
+        RuntimeError: constants or functions have changed since, and a derivative is wanted or they cannot be put back.
+    """
+    with lock:
+        yield from _as_at_first(kernel, options)
+
+
+def _as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
+    is_derived = options.adjoint or options.exact or kernel.primal is not None
+    while kernel.primal is not None:
+        kernel = kernel.primal
+    now = digest.meaning(kernel)
+    first = _meanings.get(kernel)
+    if first is None:
+        first = _meanings[kernel] = Meaning(now, Constants(digest.definitions(kernel)))
+    names = digest.changed_names(kernel, first.parts, now) if first.parts != now else []
+    if not names:
+        yield
+        return
+    if not is_derived:
+        with first.constants.in_place():
+            if digest.meaning(kernel) == first.parts:
+                yield
+                return
+    changed = " and ".join(f"`{name}`" for name in names) + (" has" if len(names) == 1 else " have")
+    raise RuntimeError(
+        f"kernel `{kernel.name}`: {changed} changed since the kernel was launched first. Launches keep the value from "
+        f"then, {_DERIVED if is_derived else _OTHER_CODE}: define the kernel anew, or pass the value as an argument"
+    )
+
+
+def cached(kernel: Kernel, options: Options) -> Loaded | None:
+    """The code of `kernel` if it need not be compiled."""
+    wanted = request(kernel, options, 0)
+    with lock:
+        return _known(wanted, wanted.key())
+
+
+def _known(request: CompileRequest, key: str) -> Loaded | None:
+    found = _loaded.get(key) or _from_cache(request, key)
+    if found is not None:
+        _loaded[key] = found
+    return found
+
+
+def _from_cache(request: CompileRequest, key: str) -> Loaded | None:
+    start = time.perf_counter()
+    artifact = kernel_cache.load(key)
+    if artifact is None:
+        return None
+    try:
+        loaded = Loaded(artifact)
+    except _native.LoadError as why:
+        config.log(config.LOG_INFO, f"kernel `{request.kernel.name}`: the cached code does not load ({why})")
+        return None
+    _tell(request, f"from the cache in {(time.perf_counter() - start) * 1e3:.1f} ms")
+    return loaded
+
+
+def _compile(request: CompileRequest, key: str) -> Loaded:
+    artifact = compile(request)
+    kernel_cache.store(key, artifact)
+    stages = ", ".join(f"{name} {ms:.1f}" for name, ms in artifact.milliseconds.items())
+    _tell(request, f"compiled in {sum(artifact.milliseconds.values()):.1f} ms ({stages})")
+    return Loaded(artifact)
+
+
+def _tell(request: CompileRequest, what: str) -> None:
+    if config.threshold() <= config.LOG_INFO:
+        kind = "".join(
+            f"{word} "
+            for word, applies in (
+                ("debug", request.debug),
+                ("strided", not request.inner_contiguous),
+                ("flat", request.flat),
+                ("promised", request.gpu.disjoint),
+            )
+            if applies
+        )
+        config.log(config.LOG_INFO, f"kernel `{request.kernel.name}` ({kind}{request.target.name}) {what}")
+
+
+def _inner_arrays(t: Type) -> list[tuple[int, int, int]]:
+    """(byte offset, dimensions, element size) of the arrays inside a struct."""
+    if isinstance(t, Array):
+        return []
+    return [(at, leaf.ndim, leaf.dtype.size) for at, leaf in leaves(t) if isinstance(leaf, Array)]
+
+
+def _holds_arrays(t: Type) -> bool:
+    """Whether elements of arrays of a parameter hold arrays."""
+    arrays = [leaf for _, leaf in leaves(t) if isinstance(leaf, Array)]
+    return any(isinstance(inner, Array) for a in arrays for _, inner in leaves(a.dtype))
+
+
+class _Maker:
+    """Makes one plan and serves its callbacks."""
+
+    def __init__(self, kernel: Kernel, options: Options):
+        self.kernel, self.options = kernel, options
+        self.types: list[Type] = [t for _, t in kernel.params]
+        self.artifact: Artifact
+
+    def make(self, variant: int) -> Any:
+        loaded = load(self.kernel, self.options, variant)
+        self.artifact = artifact = loaded.artifact
+        params = [
+            _native.ParamSpec(name, t, written, _inner_arrays(t), _holds_arrays(t))
+            for (name, t), written in zip(self.kernel.params, artifact.written)
+        ]
+        self.plan = self.empty_plan(params)
+        self.plan.whole_blocks = artifact.whole_blocks
+        self.plan.set_needed(artifact.needed)
+        self.plan.set_counts(*artifact.counts)
+        self.add(variant, loaded)
+        return self.plan
+
+    def empty_plan(self, params: list[Any]) -> Any:
+        """A plan without code."""
+        plan = _native.Plan(
+            self.kernel.name,
+            params,
+            self.artifact.arity,
+            on_missing=self.on_missing,
+            on_failure=self.on_failure,
+            convert=self.convert,
+            flat_below=0 if self.artifact.block_dim else self.artifact.lanes,
+            block_dim=self.artifact.block_dim,
+        )
+        plan.on_fault = self.on_fault
+        plan.set_accumulation(self.artifact.accumulation)
+        return plan
+
+    def on_missing(self, variant: int) -> None:
+        self.add(variant, load(self.kernel, self.options, variant))
+
+    def add(self, variant: int, loaded: Loaded) -> None:
+        """Give the plan the code of a variant."""
+        self.plan.set_entry(variant, loaded.address, loaded)
+
+    def on_failure(self, thread: int, site: int, values: list[int], dims: tuple[int, ...]) -> None:
+        # The IR alone decides the sites, so all variants number them alike.
+        raise kernel_errors.error(self.kernel, self.artifact.sites[site], thread, dims, values)
+
+    def on_fault(self, *found: Any) -> None:
+        raise kernel_errors.fault(self.kernel, self.options.debug, kernel_errors.Fault(*found))
+
+    def convert(self, index: int, value: Any) -> Any:
+        """Objects of other libraries as arrays over the same memory; native code knows the buffer protocol itself."""
+        t = self.types[index]
+        if indexed_array(t) is not None:
+            return as_indexed(value, t)
+        return shared_array(value, t) if isinstance(t, Array) else NotImplemented
+
+
+class _GpuMaker(_Maker):
+    """Makes the plan of a kernel on a GPU."""
+
+    def empty_plan(self, params: list[Any]) -> Any:
+        """A plan without code."""
+        if self.options.deterministic and self.artifact.accumulation.alone:
+            what = f"{'the gradient of ' if self.options.adjoint else ''}kernel `{self.kernel.name}`"
+            raise RuntimeError(
+                f"{what} adds floating point numbers atomically, or uses what an atomic found, and the order of that "
+                "is not fixed on a GPU: with wp.config.deterministic it runs on the CPU only"
+            )
+        self.codes: dict[int, plan_cuda.GpuCode] = {}
+        plan = _native.Plan(
+            self.kernel.name,
+            params,
+            self.artifact.arity,
+            device_id=self.options.device,
+            block_dim=self.options.block_dim or USUAL_BLOCK,
+            on_missing=self.on_missing,
+            on_failure=self.on_failure,
+            convert=self.convert,
+        )
+        plan.promised = may_promise(self.options)
+        return plan
+
+    def add(self, variant: int, loaded: Loaded) -> None:
+        """Load the code of a variant into the device."""
+        code = loaded.on(device_of(self.options.device))
+        self.codes[variant] = code
+        self.plan.set_gpu_entry(
+            variant,
+            code.device.context,
+            code.function,
+            code.grid.block_dim,
+            code.blocks,
+            code,
+            self.on_checked if code.is_checked else None,
+        )
+
+    def on_checked(self, variant: int, block: bytes, dims: tuple[int, ...], threads: int) -> None:
+        """Run a launch that may fail."""
+        code = self.codes[variant]
+
+        def report(why: plan_cuda.Failure) -> None:
+            self.on_failure(why.thread, why.site, why.values, dims[: max(1, code.artifact.arity)])
+
+        if capture.gpu() is not None:
+            code.capture(block, dims, threads, report)
+            return
+        try:
+            code.run(block, dims, threads, plan_cuda.adjoint_spans(block, self._arrays()))
+        except plan_cuda.Failure as why:
+            report(why)
+        except MemoryError as why:
+            raise MemoryError(f"kernel `{self.kernel.name}`, for what its launch keeps: {why}") from None
+
+    def _arrays(self) -> list[tuple[int, int, int, bool]]:
+        """Of each array of an adjoint its offset in the argument block, dimensions, element size, and whether it is
+        written besides its gradient.
+        """
+        if not self.options.adjoint:
+            return []
+        out = []
+        for (_, t), (_, offset, _), stores in zip(self.kernel.params, self.plan.layout, self.artifact.written):
+            for at, leaf in [(0, t)] if isinstance(t, Array) else leaves(t):
+                if isinstance(leaf, Array):
+                    out.append((offset + at, leaf.ndim, leaf.dtype.size, stores))
+        return out
+
+    def convert(self, index: int, value: Any) -> Any:
+        """Arrays of other libraries on the same GPU, over the same memory."""
+        t, device = self.types[index], device_of(self.options.device)
+        inner = indexed_array(t)
+        if inner is None:
+            return plan_cuda.shared_array(value, t, device)
+        there = value if isinstance(value, _native.ArrayBase) else plan_cuda.shared_array(value, inner, device)
+        return as_indexed(value if there is NotImplemented else there, t)
+
+
+def as_indexed(value: Any, t: Type) -> Any:
+    """`value` for a parameter that is an indexed array: a plain array stands for one without indices.
+
+    Raises:
+        TypeError: it is no such array.
+    """
+    array = indexed_array(t)
+    assert array is not None
+    if getattr(value, "__wc_type__", None) is t:
+        return value
+    found = value if isinstance(value, _native.ArrayBase) else shared_array(value, array)
+    if getattr(found, "__wc_type__", None) is not array:
+        raise TypeError(f"expected {spell(t)}, got {_describe(value)}")
+    return indexedarray(found)
+
+
+def _describe(value: Any) -> str:
+    t = getattr(value, "__wc_type__", None)
+    return spell(t) if isinstance(t, Type) else type(value).__name__
+
+
+def shared_array(value: Any, t: Array) -> Any:
+    """`value` as an array of type `t` over the same memory, or NotImplemented if it has no memory to share.
+
+    Raises:
+        TypeError: the memory does not hold elements of the type.
+        ValueError: it cannot be used in place.
+    """
+    if hasattr(value, "__array_interface__") or isinstance(value, np.ndarray):
+        memory = np.asarray(value)
+    elif hasattr(value, "__dlpack__"):
+        memory = np.from_dlpack(value)
+    else:
+        return NotImplemented
+    made = array(memory, dtype=python_type(t.dtype), copy=False)
+    if made.ndim != t.ndim:
+        raise TypeError(f"expected {spell(t)}, got data of shape {memory.shape}")
+    if memory.size and made._address != memory.ctypes.data:
+        raise ValueError(f"data of {memory.dtype} cannot be used in place as {spell(t)}; make a wp.array of it")
+    return made
+
+
+for _name in ("mode", "verify_fp", "deterministic", "lineinfo", "cuda_output"):
+    config.watch(_name, forget_current)
+on_redefinition.append(forget_definitions)

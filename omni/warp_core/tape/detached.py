@@ -1,0 +1,241 @@
+"""Gradients that would end unnoticed: at arrays without a gradient that hand on what was made of arrays with one.
+
+Start with `Cuts.launch`, which a tape calls for every launch. Which arrays a kernel takes gradients from and hands them
+to is known from its adjoint, so that conditions, integers and constants cut nothing. Bits of floats in arrays of
+integers are followed, too: what is made of them again would have no gradient.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from .. import config
+from ..arrays import layouts, transfer
+from ..arrays.array import array
+from ..autodiff.leaves import is_float, leaf_types
+from ..compiler import effects, flows
+from ..devices.interval_map import Intervals
+from ..dispatch.call_site import Place
+from ..lang.errors import CompileError
+from ..lang.kernel import Kernel, on_redefinition
+from ..lang.types import Array, Type
+from ..launches import plans
+
+if TYPE_CHECKING:  # launches from the cache load no passes
+    from ..passes.effects import Effects
+
+
+class _Uses(NamedTuple):
+    """What a kernel does to the arrays of each parameter: which parameters have a part in what it writes there, of
+    which of them bits may have one, and whether a grid of their shape overwrites all of their elements.
+    """
+
+    flow: tuple[frozenset[int], ...]
+    bits: tuple[frozenset[int], ...]
+    covers: tuple[bool, ...]
+
+
+_uses: WeakKeyDictionary[Kernel, _Uses] = WeakKeyDictionary()
+on_redefinition.append(_uses.clear)
+
+
+class CutGradientWarning(UserWarning):
+    """A gradient ends at an array without one; see `wp.config.cut_gradients`."""
+
+
+class Made(NamedTuple):
+    """How an array without a gradient came to hold what depends on arrays with one, or one of structs with a gradient
+    to hold bits of that in members that are no floats.
+    """
+
+    what: str
+    place: Place
+    kept: array
+    active: bool  # whether the array had a gradient then
+
+    @property
+    def is_bits(self) -> bool:
+        """Whether it is bits alone that have no gradient there."""
+        return self.active or not _is_float(self.kept)
+
+
+class Cut(NamedTuple):
+    """A step that reads such an array, and the gradients that it would hand back there."""
+
+    what: str
+    place: Place
+    made: Made
+    gradients: tuple[array, ...]
+
+    def matters(self) -> bool:
+        """Whether the loss depends on what the step wrote; asked when its turn comes to go backwards."""
+        return any(map(transfer.any_set, self.gradients))
+
+    def tell(self) -> None:
+        """Raise RuntimeError or warn, as `wp.config.cut_gradients` says."""
+        if self.made.is_bits:
+            raise RuntimeError(
+                f"{self.what} ({self.place}) makes numbers of bits that {self.made.what} ({self.made.place}) took of "
+                "numbers with gradients, which cannot follow them: hand the numbers on in an array of their own; or, "
+                f"if nothing is to flow through them, {self._instead()} before the launches: `a.requires_grad = False`"
+            )
+        text = (
+            f"{self.what} ({self.place}) reads an array without a gradient, which {self.made.what} ({self.made.place}) "
+            "made of arrays with one: the gradient would end there. Make the array with requires_grad=True; or, if "
+            "nothing is to flow through it, say so before the launches: `a.requires_grad = False`. What is overwritten "
+            "in between outside of `with tape:`, or by NumPy, counts as what it was"
+        )
+        tell(text)
+
+    def _instead(self) -> str:
+        if _is_active(self.made.kept):
+            return "keep the bits in an array of integers, apart from the members with gradients, and say so of it"
+        return "say so of the array of bits"
+
+
+def tell(text: str) -> None:
+    """Raise RuntimeError or warn, as `wp.config.cut_gradients` says."""
+    if config.cut_gradients == "error":
+        raise RuntimeError(text)
+    if config.cut_gradients == "warn":
+        warnings.warn(text, CutGradientWarning, stacklevel=3)
+
+
+class Cuts:
+    """What a tape knows of arrays without gradients."""
+
+    def __init__(self) -> None:
+        self._made: Intervals[Made] = Intervals()
+
+    def launch(
+        self, kernel: Kernel, dim: Any, args: Sequence[list[array]], place: Place, writes: Sequence[bool]
+    ) -> Cut | None:
+        """Note a launch: for each parameter the arrays that it shows, and whether the kernel may write to them."""
+        if not self._concerns(kernel, args, writes):
+            return None
+        flow, bits, covers = _of(kernel)
+        taken = frozenset[int]().union(*flow)
+        found = {i: made for i in taken for a in args[i] if (made := self._found(a)) is not None}
+        sources = {i for i in taken if i in found or any(map(_is_active, args[i]))}
+        made_of = [flow[i] & sources if written else frozenset() for i, written in enumerate(writes)]
+        tracked = [[a for a in arrays if _is_active(a) or not parts] for arrays, parts in zip(args, made_of)]
+        self._forget(dim, [arrays for arrays, all_of in zip(tracked, covers) if all_of])
+        active: dict[int, list[array]] = {}  # by where they would end
+        for a, i in [(a, i) for i, arrays in enumerate(args) if made_of[i] for a in arrays]:
+            if not _is_active(a) or made_of[i] & bits[i]:
+                self._add(a, Made(f"kernel `{kernel.name}`", place, a, _is_active(a)))
+            if a.grad is not None and _is_float(a):
+                for end in made_of[i] & found.keys():
+                    if end in bits[i] or not found[end].active:
+                        active.setdefault(end, []).append(a.grad)
+        if not active:
+            return None
+        number = min(active)
+        what = f"kernel `{kernel.name}`: argument `{kernel.params[number][0]}`"
+        gradients = {layouts.identity(g): g for end in active.values() for g in end}
+        return Cut(what, place, found[number], tuple(gradients.values()))
+
+    def _concerns(self, kernel: Kernel, args: Sequence[list[array]], writes: Sequence[bool]) -> bool:
+        """Whether there is an array without a gradient that could take over what has one, or has done so."""
+        for arrays, written in zip(args, writes):
+            for a in arrays:
+                may_take = written and not a._constant
+                takes = may_take and _is_float(a) and not _is_active(a)
+                takes = takes or (may_take and _has_other_members(a) and plans.may_take_bits(kernel))
+                if takes or self._found(a) is not None:
+                    return True
+        return False
+
+    def _forget(self, dim: Any, covered: Iterable[list[array]]) -> None:
+        """Forget what a launch overwrites as a whole with what depends on no array with a gradient."""
+        grid = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
+        for a in (a for arrays in covered for a in arrays if a.shape == grid):
+            self.overwritten(a)
+
+    def step(self, what: str, inputs: Iterable[array], out: array, covers: bool, place: Place) -> Cut | None:
+        """Note a step that is no launch: it makes `out` of its inputs, be it that it overwrites all of `out`."""
+        found = [made for a in inputs if (made := self._found(a)) is not None]
+        if out.grad is not None:
+            if covers:
+                self.overwritten(out)
+            lost = [made for made in found if not made.active]
+            if found and not lost:
+                self._add(out, Made(what, place, out, _is_active(out)))
+            return Cut(what, place, lost[0], (out.grad,)) if lost else None
+        if found or (_is_float(out) and any(map(_is_active, inputs))):
+            self._add(out, Made(what, place, out, _is_active(out)))
+        elif covers:
+            self.overwritten(out)
+        return None
+
+    def overwritten(self, a: array) -> None:
+        """Note that the elements of an array have got values that depend on nothing."""
+        if self._made and a.is_contiguous:
+            self._made.remove(layouts.span_of(a))
+
+    def __bool__(self) -> bool:
+        """Whether there is an array without a gradient that hands on what was made of arrays with one."""
+        return bool(self._made)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._made.clear()
+
+    def _found(self, a: array) -> Made | None:
+        """How an array came to hold what it does when it had no gradient, though it may have one by now."""
+        if not self._made or a._constant:
+            return None
+        return self._made.meeting(layouts.span_of(a))
+
+    def _add(self, a: array, made: Made) -> None:
+        if a.size and not a._constant and (not _is_active(a) or _has_other_members(a)):
+            self._made.add(layouts.span_of(a), made)
+
+
+def _is_active(a: array) -> bool:
+    return a.grad is not None and _is_float(a)
+
+
+def _is_float(a: array) -> bool:
+    return a._require_element().is_active
+
+
+def _has_other_members(a: array) -> bool:
+    return not all(map(is_float, leaf_types(a.dtype)))
+
+
+def _of(kernel: Kernel) -> _Uses:
+    if kernel not in _uses:
+        with plans.as_at_first(kernel, plans.options_for(kernel)):
+            done = effects(kernel)
+            try:
+                flow = flows(kernel)
+            except CompileError:  # never differentiated itself, but what it does still depends on what it reads
+                read = frozenset(i for i, p in enumerate(done.params) if p.reads)
+                floats = [_has(t, True) for _, t in kernel.params]
+                flow = tuple(read if p.writes and f else frozenset() for p, f in zip(done.params, floats))
+        bits = tuple(_flow_of_bits(kernel, done))
+        _uses[kernel] = _Uses(tuple(map(frozenset.union, flow, bits)), bits, tuple(p.covers for p in done.params))
+    return _uses[kernel]
+
+
+def _flow_of_bits(kernel: Kernel, done: Effects) -> Iterable[frozenset[int]]:
+    """For each parameter, those whose bits may have a part in what the kernel writes there."""
+    kinds = [(_has(t, False), _has(t, True)) for _, t in kernel.params]
+    bits, numbers = (frozenset(i for i, p in enumerate(done.params) if p.reads and kinds[i][k]) for k in (0, 1))
+    for access, (holds_bits, holds_numbers) in zip(done.params, kinds):
+        found = frozenset[int]()
+        if access.writes and holds_bits:
+            found |= bits | (numbers if done.takes_bits else found)
+        if access.writes and holds_numbers and done.makes_of_bits:
+            found |= bits
+        yield found
+
+
+def _has(t: Type, floats: bool) -> bool:
+    """Whether an argument of a type has elements with floats in them, or with something else."""
+    arrays = [leaf for leaf in leaf_types(t) if isinstance(leaf, Array)]
+    return any(is_float(leaf) is floats for a in arrays for leaf in leaf_types(a.dtype))

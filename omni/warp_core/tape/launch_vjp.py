@@ -1,0 +1,458 @@
+"""Launching the adjoint of a kernel: which of its arrays to keep when it runs, and how the adjoint runs later.
+
+Start with `record`.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, ClassVar, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from .. import config
+from ..arrays import grad_binding, layouts
+from ..arrays.array import array
+from ..arrays.factories import zeros
+from ..arrays.indexed_array import indexedarray
+from ..autodiff.times import AFTER, BEFORE
+from ..compiler import adjoint_facts, effects
+from ..devices.device import CPU, Device
+from ..dispatch import capture
+from ..dispatch.call_site import Place
+from ..lang.indexed import IndexedCells
+from ..lang.kernel import Kernel, on_redefinition
+from ..lang.scalars import uint64
+from ..lang.types import Array, Struct, Type, indexed_array
+from ..launches import plan_cuda, plans
+from . import mutation_check, partial_gradients
+from .detached import Cut, Cuts
+from .saved import Kept
+
+
+class Facts(NamedTuple):
+    """What `compiler.adjoint_facts` gives, and the key of the adjoint's code."""
+
+    reads: tuple[int, ...]
+    replays: bool
+    notes: tuple[Type, ...]
+    key: str
+    moved: list[bool]  # for each parameter, whether the adjoint reads its arrays
+    epoch: int  # when this was found
+
+
+_facts: WeakKeyDictionary[Kernel, dict[plans.Options, Facts]] = WeakKeyDictionary()
+_epoch = 0  # counts definitions that may have changed functions which kernels call
+
+
+@dataclass(slots=True)
+class Recorded:
+    """A launch as the tape has it: what was launched, and what the adjoint will read of it."""
+
+    kernel: Kernel
+    dim: Any
+    args: list[Any]
+    options: plans.Options  # of the adjoint
+    kept: Kept
+    facts: Facts
+    active: list[array]  # those with gradients
+    arrays: list[array]  # all of them
+    written: list[array]  # those that the launch may have written
+    block_dim: int
+    device: Device = CPU
+    cut: Cut | None = None  # a gradient that ends here
+    left: Kept | None = None  # what the launch left in the arrays that the adjoint reads AFTER it
+
+    @property
+    def exact(self) -> bool:
+        """Whether the launch has to compute the very bits that the adjoint computes again, and to tell of its end."""
+        return self.options.exact
+
+    def launched(self) -> None:
+        """Keep what the adjoint reads of what the launch, which has just run, left."""
+        self.left = _keep(self.kernel, self.args, self.facts, AFTER, self.kept.place)
+
+    @property
+    def outputs(self) -> list[array]:
+        """The arrays that the step has written."""
+        return self.written
+
+    def needs_its_launch(self) -> bool:
+        """Whether the tape must have seen the launch: for what it was to keep of it, or of what it overwrites."""
+        read = [a for value, time in zip(self.args, self.facts.reads) if time == BEFORE for a in arrays_in(value)]
+        return self.exact or any(layouts.overlap(a, b) for a in read for b in self.written)
+
+    def reads(self, wanted: array) -> bool:
+        """Whether the launch read an array, and did not only write or add to it."""
+        accesses = zip(self.args, effects(self.kernel).params)
+        return any(access.reads for value, access in accesses if any(a is wanted for a in arrays_in(value)))
+
+    def forward_options(self) -> plans.Options:
+        """The options that the launch itself runs with."""
+        return plans.options_for(self.kernel, self.device, self.block_dim)._replace(exact=self.exact)
+
+    def check(self) -> None:
+        """Raise RuntimeError if the launch has no right gradient any more."""
+        if self.facts.epoch != _epoch and self._is_other():
+            raise RuntimeError(
+                f"kernel `{self.kernel.name}`: a function that it calls has been defined anew since the launch was "
+                "recorded, so its gradient would be that of another function; record the launch again"
+            )
+        if self.options.deterministic and self.device.is_cuda:
+            plans.plan_for(self.kernel, self.options)  # raises where the order of threads matters
+        for a in self.active:
+            if a._grad is None:
+                raise RuntimeError(
+                    f"kernel `{self.kernel.name}`: an array of a recorded launch had a gradient, which was taken away "
+                    "since; leave requires_grad and grad as they are until backward"
+                )
+        _refuse_late(self.kernel, self.arrays, len(self.active))
+
+    def _is_other(self) -> bool:
+        return facts(self.kernel, self.options).key != self.facts.key
+
+    def backward(self) -> None:
+        """Add to the gradients of the launch's arrays."""
+        plan = plans.plan_for(self.kernel, self.options)
+        if self.left is None and not self.exact and not capture.active():
+            plan.launch_moved(self.dim, self.args, self.kept.moves(self.facts.replays), self.facts.moved)
+        else:
+            capture.run(self.kernel, plan, self.dim, self.arguments(), keep=[a.grad for a in self.active])
+
+    def arguments(self) -> list[Any]:
+        """The arguments, with arrays that the adjoint reads as they were; in a copy if it writes them."""
+        if self.exact and self.left is None:
+            raise RuntimeError(
+                f"kernel `{self.kernel.name}`: its gradient needs what the launch left in arrays, but the launch was "
+                "not run by wp.launch while the tape recorded"
+            )
+        kept = self.kept.copy() if self.facts.replays else self.kept
+        times = {BEFORE: kept, AFTER: self.left or kept}
+        return [_as_kept(a, times[read]) if read else a for a, read in zip(self.args, self.facts.reads)]
+
+
+@dataclass
+class Inactive:
+    """A launch none of whose arrays had a gradient, so that nothing was kept."""
+
+    kernel: Kernel
+    arrays: list[array]
+
+    exact = False
+    active: tuple[array, ...] = ()
+    cut = None
+
+    written: tuple[array, ...] = ()  # none that matters
+    outputs: tuple[array, ...] = ()
+
+    def check(self) -> None:
+        """Raise RuntimeError if gradients were asked for too late."""
+        _refuse_late(self.kernel, self.arrays, 0)
+
+    def backward(self) -> None:
+        """Nothing flows through."""
+
+
+def _refuse_late(kernel: Kernel, arrays: Sequence[array], active: int) -> None:
+    """Refuse a launch of which more than that many arrays have gradients by now, be it those of their memory."""
+    if len([a for a in arrays if a._grad is not None or grad_binding.is_claimed(a)]) > active:
+        raise RuntimeError(
+            f"kernel `{kernel.name}`: an array got requires_grad after the launch was recorded; set it before"
+        )
+
+
+def record(
+    kernel: Kernel, dim: Any, args: Sequence[Any], place: Place, tape: Any, device: Device, block_dim: int
+) -> Recorded | Inactive:
+    """Note a launch that is about to run, and keep what its adjoint needs, if any of its arrays has a gradient.
+
+    Raises:
+        CompileError: the kernel cannot be differentiated.
+        ValueError: arrays of different element types share memory, which gradients could not follow.
+        RuntimeError: an array has changed in a way that the tape has not seen.
+    """
+    held, named = _named(kernel, args, device)
+    arrays = [a for a, _ in named]
+    if all(a.grad is None for a in arrays):
+        if tape.cuts:
+            follow(tape.cuts, kernel, dim, held, place, device, block_dim)
+        return Inactive(kernel, arrays)
+    options = _options(kernel, arrays, device, block_dim)
+    known = facts(kernel, options)
+    if known.notes:
+        notes = [_notes(dim, device) for _ in known.notes]
+        return record(kernel.noting(known.notes), dim, [*args, *notes], place, tape, device, block_dim)
+    if AFTER in known.reads:
+        options = options._replace(exact=True)
+        known = facts(kernel, options)
+    active = _seal(tape, kernel, dim, held, named, place)
+    kept = _keep(kernel, held, known, BEFORE, place)
+    dim = tuple(dim) if isinstance(dim, list) else dim  # a list may change until backward
+    cut = follow(tape.cuts, kernel, dim, held, place, device, block_dim)
+    step = Recorded(kernel, dim, held, options, kept, known, active, arrays, [], block_dim, device, cut)
+    written = plans.plan_for(kernel, step.forward_options()).written
+    step.written = [a for value, may in zip(held, written) if may for a in arrays_in(value)]
+    return step
+
+
+@dataclass(slots=True)
+class Passed:
+    """A launch of which only the arrays with gradients are noted, as others see to what flows through."""
+
+    active: list[array]
+    exact: ClassVar[bool] = False
+
+
+def pass_over(
+    kernel: Kernel, dim: Any, args: Sequence[Any], place: Place, tape: Any, device: Device, block_dim: int
+) -> tuple[Passed, Cut | None]:
+    """Note no more of a launch that is about to run than which memory it uses, and where gradients would end.
+
+    Raises what `record` raises for its arrays.
+    """
+    held, named = _named(kernel, args, device)
+    step = Passed(_seal(tape, kernel, dim, held, named, place))
+    return step, follow(tape.cuts, kernel, dim, held, place, device, block_dim)
+
+
+def _named(kernel: Kernel, args: Sequence[Any], device: Device) -> tuple[list[Any], list[tuple[array, str]]]:
+    """The arguments of a launch as a tape keeps them, and the arrays in them, each with the name of its parameter."""
+    held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
+    named = [(a, name) for value, (name, _) in zip(held, kernel.params) for a in arrays_in(value)]
+    for a, name in named:
+        grad_binding.settle(a, f"kernel `{kernel.name}`: argument `{name}`")
+    return held, named
+
+
+def _seal(
+    tape: Any, kernel: Kernel, dim: Any, held: Sequence[Any], named: Sequence[tuple[array, str]], place: Place
+) -> list[array]:
+    """Note which memory with gradients a launch uses; gives the arrays that have them."""
+    active = [a for a, _ in named if a.grad is not None]
+    names = [name for a, name in named if a.grad is not None]
+    mutation_check.use(
+        tape.seals,
+        active,
+        place,
+        mutation_check.names_of(f"kernel `{kernel.name}`", names),
+        lambda number: covers(kernel, dim, held, active[number]),
+    )
+    return active
+
+
+def follow(
+    cuts: Cuts, kernel: Kernel, dim: Any, args: Sequence[Any], place: Place, device: Device, block_dim: int
+) -> Cut | None:
+    """Note where the gradients of a launch would end, unless the kernel is to have none."""
+    if not _is_enabled(kernel):
+        return None
+    written = plans.plan_for(kernel, plans.options_for(kernel, device, block_dim)).written
+    return cuts.launch(kernel, dim, [arrays_in(value) for value in args], place, written)
+
+
+def covers(kernel: Kernel, dim: Any, args: Sequence[Any], a: array) -> bool:
+    """Whether a launch overwrites an array without reading it, be it through another that shows its memory."""
+    grid = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
+    shown = [any(layouts.overlap(a, b) for b in arrays_in(value)) for value in args]
+    uses = [access for meets, access in zip(shown, effects(kernel).params) if meets]
+    return a.is_contiguous and a.shape == grid and all(access.covers for access in uses)
+
+
+def _keep(kernel: Kernel, args: Sequence[Any], known: Facts, time: int, place: Place) -> Kept:
+    """Keep what the adjoint reads of the arrays as they are at this time."""
+    read = [
+        (a, name)
+        for value, (name, _), t in zip(args, kernel.params, known.reads)
+        if t == time
+        for a in arrays_in(value)
+    ]
+    return Kept([a for a, _ in read], [name for _, name in read], f"the launch of kernel `{kernel.name}`", place)
+
+
+def _notes(dim: Any, device: Device) -> array:
+    """Room for what one atomic finds in each thread of a launch."""
+    return zeros(math.prod(dim) if isinstance(dim, (list, tuple)) else dim, dtype=uint64, device=device)
+
+
+def launch_adjoint(
+    kernel: Kernel, dim: Any, args: Sequence[Any], gradients: Sequence[Any], device: Device, block_dim: int
+) -> None:
+    """Run the adjoint of a launch on arrays as they are now.
+
+    Args:
+        kernel: the kernel.
+        dim: as for the launch.
+        args: as for the launch.
+        gradients: for each argument an array of gradients, or a struct of them; None and numbers leave the
+            argument's own.
+        device: where.
+        block_dim: as for the launch.
+
+    Raises:
+        CompileError: the kernel cannot be differentiated.
+        TypeError, ValueError: a gradient does not fit its array; or the kernel overwrites what its gradient needs, so
+            that only a tape can tell.
+    """
+    held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
+    for i, (g, (name, t)) in enumerate(zip(gradients, kernel.params)):
+        if not isinstance(g, (type(None), int, float)) and arrays_in(held[i]):
+            held[i] = _with_gradient(f"kernel `{kernel.name}`: the gradient of `{name}`", t, held[i], g, device)
+    arrays = [a for value in held for a in arrays_in(value)]
+    for a in arrays:
+        if a.grad is not None:
+            mutation_check.check_apart(a, f"kernel `{kernel.name}`")
+    options = _options(kernel, arrays, device, block_dim)
+    known = facts(kernel, options)
+    if known.replays or known.notes or AFTER in known.reads:
+        why = (
+            "reads what it overwrites"
+            if known.replays
+            else "has a gradient that depends on what it leaves in its arrays"
+        )
+        raise ValueError(
+            f"kernel `{kernel.name}` {why}, so its gradient needs the arrays from before and after the launch: record "
+            "the launch on a wp.Tape"
+        )
+    partial_gradients.check(arrays)
+    plan, step = plans.plan_for(kernel, options), Inactive(kernel, arrays)
+    try:
+        capture.run(kernel, plan, dim, held, keep=[a.grad for a in arrays])
+    except BaseException as error:
+        partial_gradients.failed.append((error, [step], iter(()), ()))
+        partial_gradients.spoil()
+        raise
+
+
+def _with_gradient(name: str, t: Any, value: Any, given: Any, device: Device) -> Any:
+    """An argument with another gradient."""
+    if isinstance(value, array):
+        gradient = as_array(given, t, device)
+        if not isinstance(gradient, array):
+            raise TypeError(f"{name}: expected an array, got {type(given).__name__}")
+        value._check_grad(gradient)
+        view = value[...]
+        view._attach(gradient, None)
+        return view
+    if indexed_array(t) is not None:
+        raise TypeError(f"{name}: expected None, as the gradient of an indexed array is that of its array")
+    if type(given) is not type(value):
+        raise TypeError(f"{name}: expected None or a {type(value).__name__} of arrays, got {type(given).__name__}")
+    made = copy.copy(value)
+    for field, of in t.fields:
+        old, new = getattr(value, field), getattr(given, field)
+        if new is not None and arrays_in(old):
+            setattr(made, field, _with_gradient(f"{name}.{field}", of, old, new, device))
+    return made
+
+
+def _options(kernel: Kernel, arrays: Sequence[array], device: Device, block_dim: int) -> plans.Options:
+    """The options that the adjoint of a launch on these arrays is compiled with."""
+    _check_enabled(kernel)
+    adjoint = "shared" if _share(kernel, arrays) else "distinct"
+    return plans.options_for(kernel, device, block_dim)._replace(debug=False, adjoint=adjoint)
+
+
+def _is_enabled(kernel: Kernel) -> bool:
+    return _word(kernel)[1]
+
+
+def _wishes(kernel: Kernel) -> dict[str, bool | None]:
+    """Who may say whether a kernel has a gradient, and what is said: the first word counts."""
+    own = kernel.options.get("module_options") or {}
+    return {
+        "the kernel was made with enable_backward=False": kernel.enable_backward,
+        "its module_options have enable_backward=False": own.get("enable_backward"),
+        "wp.set_module_options has set enable_backward to False for its module": plans.module_option(
+            kernel, "enable_backward"
+        ),
+        "wp.config.enable_backward is False": config.enable_backward,
+    }
+
+
+def _word(kernel: Kernel) -> tuple[str, bool]:
+    return next((why, wanted) for why, wanted in _wishes(kernel).items() if wanted is not None)
+
+
+def _check_enabled(kernel: Kernel) -> None:
+    """Refuse kernels that are not to be differentiated: the kernel has the first word, its module the second."""
+    why, wanted = _word(kernel)
+    if not wanted:
+        raise RuntimeError(
+            f"kernel `{kernel.name}` has no gradient, as {why}, and arrays of this launch require gradients: enable it "
+            "before the launch, or launch with record_tape=False if nothing has to flow through"
+        )
+
+
+def as_array(value: Any, t: Any, device: Device = CPU) -> Any:
+    """NumPy arrays and the like as arrays over the same memory; values as copies, since theirs may change."""
+    if indexed_array(t) is not None:
+        return plans.as_indexed(value, t)
+    if not isinstance(t, Array) or value is None or isinstance(value, array):
+        if isinstance(value, (list, tuple, np.ndarray)):
+            return copy.deepcopy(value)
+        return copy.copy(value) if hasattr(type(value), "__wc_type__") else value
+    made = plan_cuda.shared_array(value, t, device) if device.is_cuda else plans.shared_array(value, t)
+    return value if made is NotImplemented else made
+
+
+def arrays_in(value: Any) -> list[array]:
+    """The arrays that an argument is or, being a struct or an indexed array, has."""
+    if isinstance(value, array):
+        return [value]
+    if isinstance(value, (indexedarray, IndexedCells)):
+        return [leaf for leaf in value._leaves() if isinstance(leaf, array)]
+    t = getattr(type(value), "__wc_type__", None)
+    names = [name for name, _ in t.fields] if isinstance(t, Struct) else []
+    return [a for name in names for a in arrays_in(getattr(value, name))]
+
+
+def _as_kept(value: Any, kept: Kept) -> Any:
+    """An argument with its arrays as they were."""
+    if isinstance(value, array):
+        return kept.view(value)
+    if not arrays_in(value):
+        return value
+    if isinstance(value, (indexedarray, IndexedCells)):
+        data, *indices = (leaf and _as_kept(leaf, kept) for leaf in value._leaves())
+        return indexedarray(data, indices)
+    made = copy.copy(value)
+    for name, _ in type(value).__wc_type__.fields:
+        setattr(made, name, _as_kept(getattr(value, name), kept))
+    return made
+
+
+def _share(kernel: Kernel, arrays: Sequence[array]) -> bool:
+    """Whether some of the arrays share memory."""
+    pairs = [(a, b) for a, b in combinations(arrays, 2) if layouts.overlap(a, b)]
+    if any(a.dtype is not b.dtype for a, b in pairs):
+        raise ValueError(
+            f"kernel `{kernel.name}`: arrays of different element types share memory, so a tape cannot follow the "
+            "gradient; copy one of them"
+        )
+    return bool(pairs)
+
+
+def facts(kernel: Kernel, options: plans.Options) -> Facts:
+    """What a tape has to know of the adjoint."""
+    known = _facts.setdefault(kernel, {})
+    if options not in known:
+        with plans.as_at_first(kernel, options._replace(adjoint="", exact=False)):
+            request = plans.request(kernel, options, 0)
+            ready = plans.cached(kernel, options)
+            found = (ready.artifact.reads, ready.artifact.replays, ()) if ready is not None else adjoint_facts(request)
+            known[options] = Facts(*found, request.key(), [bool(read) for read in found[0]], _epoch)
+    return known[options]
+
+
+def _forget() -> None:
+    global _epoch
+    _epoch += 1
+    _facts.clear()
+
+
+on_redefinition.append(_forget)

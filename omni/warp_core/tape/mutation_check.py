@@ -1,0 +1,81 @@
+"""Changes that a tape does not see: of memory with gradients, between two of its steps.
+
+Gradients of what a step reads go to the step that wrote it. If somebody else has written there meanwhile, such as
+NumPy, they would go to the wrong one. So a tape seals the memory with gradients that its steps use: native code
+(native/python/py_seals.cpp) tells of what this package writes, and of memory whose address others have, it keeps a
+fingerprint. Start with `use`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .. import _native
+from ..arrays import layouts
+from ..arrays.array import array
+from ..dispatch import call_site
+from ..dispatch.call_site import Place
+
+_native.on_unseen_write(call_site.here)
+
+
+def use(
+    seals: _native.Seals,
+    arrays: list[array],
+    place: Place,
+    name: Callable[[int], str],
+    covers: Callable[[int], bool] = lambda number: False,
+) -> None:
+    """Note that a step that is recorded at `place` uses arrays with gradients.
+
+    Args:
+        seals: of the tape.
+        arrays: what the step reads or writes; those of integers hand on no gradient and may change.
+        place: where the step is recorded.
+        name: what messages call an array, by its number.
+        covers: whether the step overwrites all of an array, so that it does not matter what was there.
+
+    Raises:
+        RuntimeError: the memory of an array was changed since the tape used it, by something that is not recorded.
+        ValueError: elements of an array share memory with each other.
+    """
+    numbers = [number for number, a in enumerate(arrays) if a._require_element().is_active]
+    active = [arrays[number] for number in numbers]
+    for number, a in zip(numbers, active):
+        check_apart(a, name(number))
+    while (found := seals.use(active, place)) is not None:
+        at, how, before, writer = found
+        number = numbers[at]
+        if not (covers(number) and seals.renew(active[at])):
+            raise RuntimeError(f"{name(number)}: {_reason(how, before, writer)}")
+
+
+def check_apart(a: array, name: str) -> None:
+    """Refuse an array whose elements share memory: reversed code takes the gradient of each for that of one thread."""
+    if layouts.meets_itself(a):
+        raise ValueError(
+            f"{name}: elements of this array share memory (shape {a.shape}, strides {a.strides}), so that they have no "
+            "gradients of their own. Pass the array that it was made of, and find the elements by their indices in the "
+            "kernel; if nothing is to flow through it, pass a copy: wp.clone(a, requires_grad=False)"
+        )
+
+
+def _reason(how: int, before: Place, writer: Place | None) -> str:
+    used = f"a step that was recorded at {before} used this memory"
+    lost = "gradients would go on to what was there before"
+    if how == _native.CHANGED:
+        return (
+            f"{used}, and since then NumPy or another library has changed it, which no tape sees: {lost}. Use assign, "
+            "fill_, wp.copy or `a[...] =`, which are recorded, or another array; a step of your own is told with "
+            "tape.record_func"
+        )
+    by = f"at {writer}" if writer is not None else "by something that has no gradient"
+    return (
+        f"{used}, and since then it was overwritten {by}, which the tape has not recorded: {lost}. Do so inside of "
+        "`with tape:` (without record_tape=False), or begin a new tape, or this one anew with tape.reset()"
+    )
+
+
+def names_of(what: str, names: Sequence[str]) -> Callable[[int], str]:
+    """What messages call arrays that have names."""
+    return lambda number: f"{what}: `{names[number]}`"

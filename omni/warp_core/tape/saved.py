@@ -1,0 +1,241 @@
+"""The memory that arrays show, as it is when a tape records, for later.
+
+Nothing is copied then. A `Held` watches its span of memory: native code calls `_save` before it writes there, and what
+is about to be lost is copied, once for all that has been recorded since the last write. So each write makes a new
+version of the memory, of which the tape keeps the old ones that it needs, as far as its budget goes. Memory that others
+can write unseen (see `memory.share`) is copied at once. Start with `Kept`.
+
+Memory of a GPU is copied there, in the order of the stream that is current when it is about to be overwritten.
+
+While a graph is captured, nothing is written yet. What is kept for a tape inside is copied by the graph, before the
+work that overwrites it; what tapes outside keep is copied when the graph runs, which tells of its writes itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import ref
+
+from .. import _native
+from ..arrays import layouts, transfer
+from ..arrays.array import array
+from ..arrays.layouts import Span
+from ..devices.device import CPU, Device
+from ..dispatch import call_site, capture, recording
+from ..dispatch.call_site import Place
+
+
+class Keeper:
+    """What a tape keeps: `used` bytes at the moment, and `budget` of them at most, or any number if that is None.
+
+    `streams` are those of GPUs that its work was given to.
+    """
+
+    def __init__(self, budget: int | None = None):
+        self.budget, self.used = budget, 0
+        self.streams: dict[Any, None] = {}
+        self._latest: dict[Span, ref[Held]] = {}
+        self._lost: list[ref[Held]] = []
+
+    def hold(self, span: Span, arrays: Sequence[array]) -> Held:
+        """The memory of a span, which these arrays show, as it is now."""
+        known = self._latest.get(span)
+        held = None if known is None else known()
+        if held is None or not held.is_current():
+            first = arrays[0]
+            held = Held(span, first.device if first.device_id else None, [a.owner for a in arrays], self)
+            self._latest[span] = ref(held)
+            if not all(map(transfer.is_private, arrays)):
+                held.save("lies in memory that NumPy or another library sees, so that it may change at any time")
+        return held
+
+    def forget(self) -> None:
+        """Expect other memory from now on."""
+        self._latest.clear()
+
+    def note(self, device: Device) -> None:
+        """Remember the stream that work of the tape on a device goes to now."""
+        if device.is_cuda:
+            self.streams[device.stream] = None
+
+    def join(self) -> None:
+        """Let what goes to the current streams from now on follow all the work that was noted."""
+        for stream in self.streams:
+            if stream is not stream.device.stream:
+                stream.device.stream.wait_stream(stream)
+
+    def lose(self, held: Held) -> None:
+        """Note that there is no copy of something that was to be kept."""
+        self._lost.append(ref(held))
+
+    def check(self) -> None:
+        """Raise RuntimeError if something that was to be kept is lost."""
+        for found in self._lost:
+            held = found()
+            kept = None if held is None else held.user()
+            if held is not None and kept is not None:
+                raise RuntimeError(kept.loss(held))
+
+
+class Held(_native.WatchedSpan):
+    """A span of memory as it is when this is made: in place until somebody is about to write there, then in a copy.
+
+    `device` is that of memory of a GPU. `lost` says what happened where there was no budget for the copy; `owners` keep
+    the memory alive; `user` refers to who needs it.
+    """
+
+    __slots__ = ("_copy", "_device", "_graph", "_keeper", "_owners", "lost", "size", "user")
+    user: Callable[[], Kept | None]
+
+    def __init__(self, span: Span, device: Device | None, owners: Sequence[Any], keeper: Keeper):
+        self._copy: Any = None
+        self.size, self.lost = span[1] - span[0], ""
+        self._device, self._owners, self._keeper = device, owners, keeper
+        self._graph = capture.innermost()
+        super().__init__(*span)  # last, as it is asked to save from here on, even if Ctrl-C comes first
+
+    def __del__(self) -> None:
+        if getattr(self, "_copy", None) is not None:  # which an interrupt may have kept from being there
+            self._keeper.used -= self.size
+
+    @property
+    def address(self) -> int:
+        """Where the memory is now."""
+        return self.low if self._copy is None else self._copy.ptr
+
+    @property
+    def copied(self) -> bool:
+        """Whether the memory is in a copy."""
+        return self._copy is not None
+
+    def is_current(self) -> bool:
+        """Whether the memory still is as it was. In a graph that is captured, only where nobody writes."""
+        if capture.innermost() is not None or self._graph is not None:
+            return self.inside and self._graph is capture.innermost()
+        if self.inside or self._copy is None:
+            return self.inside
+        return transfer.same_bytes(self._copy.ptr, self.low, self.size, self._device or CPU)
+
+    def save(self, why: str = "") -> None:
+        """Copy the memory before it changes, if there is budget for it; else note `why` it is lost."""
+        if self._graph is not capture.innermost():
+            if self._graph is not None:  # it was captured, and only its graph uses it
+                self.leave()
+            return
+        keeper = self._keeper
+        if keeper.budget is not None and keeper.used + self.size > keeper.budget:
+            self.lost = why or f"was overwritten at {call_site.here()}"
+            keeper.lose(self)
+        else:
+            self._copy = self.duplicate()
+            keeper.used += self.size
+            if self._device is not None:
+                keeper.note(self._device)
+        self.leave()
+
+    def duplicate(self) -> Any:
+        """A buffer with the memory as it was."""
+        if self._device is None and self._graph is None:
+            return _native.copy_of(self.low if self._copy is None else self._copy.ptr, self.size)
+        return transfer.copy_of((self.address, self.address + self.size), self._device or CPU)
+
+
+def _save(about_to_change: list[Held]) -> None:
+    for held in about_to_change:
+        held.save()
+
+
+_native.on_write(_save)
+
+
+class Kept:
+    """The memory of arrays as it is now, by spans: views that overlap still overlap later.
+
+    Args:
+        arrays: what to keep.
+        names: what messages call them.
+        of: what messages call that which needs them.
+        place: where the program records it; by default where it is now.
+        keeper: of the tape, where it is known; then the arrays are known to lie apart.
+    """
+
+    __slots__ = ("__weakref__", "_arrays", "_copies", "_held", "_keeper", "_names", "_of", "place")
+
+    def __init__(
+        self,
+        arrays: Sequence[array],
+        names: Sequence[str] = (),
+        of: str = "a recorded function",
+        place: Place | None = None,
+        keeper: Keeper | None = None,
+    ):
+        self._names, self._of, self.place = names, of, place or call_site.here()
+        self._arrays = arrays
+        if keeper is not None:
+            self._held = [keeper.hold(a._span, (a,)) for a in arrays]
+        else:
+            keeper = getattr(recording.tape(), "keeper", None) or Keeper()
+            self._held = [keeper.hold(span, group) for span, group in layouts.groups(arrays)]
+        self._copies: Sequence[Any] = ()
+        self._keeper = keeper
+        user = ref(self)
+        for held in self._held:
+            held.user = user
+
+    @property
+    def size(self) -> int:
+        """The bytes that are kept in copies."""
+        return sum(held.size for held in self._held if held.copied)
+
+    def loss(self, held: Held) -> str:
+        """What to tell of memory that has been overwritten where there was no budget for a copy."""
+        inside = [
+            n for a, n in zip(self._arrays, self._names) if layouts.meet(layouts.span_of(a), (held.low, held.high))
+        ]
+        what = " and ".join(dict.fromkeys(f"`{name}`" for name in inside)) or "an array that it reads"
+        keeper = self._keeper
+        return (
+            f"{self._of} was recorded at {self.place}, and its gradient needs {what} as it was then, but that "
+            f"memory {held.lost}. A copy takes {held.size} bytes, and the tape keeps {keeper.used} of the "
+            f"{keeper.budget} that its memory_budget allows: raise tape.memory_budget, write to another array, "
+            "or call backward before"
+        )
+
+    def moves(self, written: bool) -> list[tuple[int, int, Any]]:
+        """Which memory is in copies: its addresses, from the first to one past the last, and the copy. Those that are
+        to be `written` are new ones.
+        """
+        found = []
+        for held in self._held:
+            if held.lost:
+                raise RuntimeError(self.loss(held))
+            if written or held._copy is not None:
+                found.append((held.low, held.high, held.duplicate() if written else held._copy))
+        return found
+
+    def copy(self) -> Kept:
+        """A copy that may be written."""
+        made = object.__new__(Kept)
+        made._held, made._copies = self._held, [held.duplicate() for held in self._held]
+        return made
+
+    def view(self, a: array) -> array:
+        """`a` as it was, with the gradient that it has now. It may be `a` itself, so it is not to be written."""
+        low, _ = layouts.span_of(a)
+        for i, held in enumerate(self._held):
+            if held.low <= low < held.high:
+                if held.lost:
+                    raise RuntimeError(self.loss(held))
+                if self._copies:
+                    return _moved(a, self._copies[i], held.low)
+                return _moved(a, held._copy, held.low) if held.copied else a
+        return a  # without elements
+
+
+def _moved(a: array, buffer: Any, low: int) -> array:
+    """`a` over a copy of the memory that begins at `low`."""
+    made = array.__new__(array)
+    made._init(a._require_element(), buffer.ptr + a._address - low, a.shape, a.strides, buffer, device=a.device)
+    made._attach(a.grad, None)
+    return made

@@ -1,0 +1,432 @@
+"""`wp.Tape`: records what computes a loss, and runs it backwards for the gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from .. import _native, config
+from ..arrays import grad_binding, layouts, transfer
+from ..arrays.accumulate import add
+from ..arrays.array import array
+from ..devices.device import Device, get_device
+from ..devices.progress import Bar
+from ..dispatch import call_site, capture, recording
+from ..dispatch.call_site import Place
+from ..lang.threads import USUAL_BLOCK
+from ..launches.overloads import instance_for
+from . import cotangents, mutation_check, partial_gradients, record_fast_path
+from .cotangents import Seed
+from .detached import Cut, Cuts, tell
+from .launch_vjp import Inactive, Recorded, record
+from .saved import Keeper
+from .tape_scopes import Scopes
+
+_ALL = "record and go backwards in one capture, or both outside of captures, and use a new tape or reset() for each"
+
+
+def _where(graph: Any) -> str:
+    return "outside of this capture" if graph is None else "while a graph was captured"
+
+
+class Step(NamedTuple):
+    """A step that is no launch. `known` are those of its `arrays` that it writes, or None if nobody said."""
+
+    backward: Callable[[], None]
+    arrays: list[array]
+    known: list[array] | None = None
+    cut: Cut | None = None  # a gradient that ends here
+    takes: bool = False  # whether all that it writes had a gradient
+
+    @property
+    def written(self) -> list[array]:
+        """The arrays that the step may have written."""
+        return self.arrays if self.known is None else self.known
+
+    @property
+    def outputs(self) -> list[array]:
+        """The arrays that it has written for certain."""
+        return self.known or []
+
+    def check(self) -> None:
+        """Raise RuntimeError if a gradient that the step takes over was taken away."""
+        if self.takes and any(a._grad is None for a in self.outputs):
+            raise RuntimeError(
+                "an array that a recorded step has written had a gradient, which was taken away since; leave "
+                "requires_grad and grad as they are until backward"
+            )
+
+
+class Tape(Scopes):
+    """Records launches and copies inside `with tape:`; `backward` then adds to the gradients of all arrays involved.
+
+    What the gradients need of arrays is copied when it is about to be overwritten, so that later writes change no
+    gradient. What NumPy or other libraries see, and may write at any time, is copied when a launch is recorded.
+
+    Args:
+        memory_budget: how many bytes these copies may take together; None sets no limit. Where the budget does not
+            allow a copy, `backward` raises and says what was overwritten where.
+
+    >>> import omni.warp_core as wp
+    >>> @wp.kernel
+    ... def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    ...     i = wp.tid()
+    ...     y[i] = x[i] * x[i]
+    >>> x, y = wp.full(1, 3.0, dtype=float, requires_grad=True), wp.zeros(1, dtype=float, requires_grad=True)
+    >>> tape = wp.Tape()
+    >>> with tape:
+    ...     wp.launch(square, dim=1, inputs=[x, y])
+    >>> tape.backward(y)
+    >>> x.grad.list()
+    [6.0]
+    """
+
+    records = True
+    stands_in = False
+
+    def __init__(self, memory_budget: int | None = None) -> None:
+        super().__init__()
+        self.launches: list[Recorded | Inactive | Step] = []
+        self.keeper = Keeper()
+        self.seals = _native.Seals()
+        self.cuts = Cuts()
+        self._graph: Any = None  # what it records goes into that, or is done
+        self._ending: Cut | None = None  # a gradient that ends at the step that is about to be recorded
+        self.memory_budget = memory_budget
+
+    def __enter__(self) -> Tape:
+        graph = capture.innermost()
+        if self.launches and graph is not self._graph:
+            raise RuntimeError(
+                f"the tape has recorded {_where(self._graph)}, and what is done now is not done there: {_ALL}"
+            )
+        self._graph = graph
+        recording.begin(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        recording.end()
+
+    @property
+    def memory_budget(self) -> int | None:
+        """How many bytes the copies of what was overwritten may take; None sets no limit."""
+        return self.keeper.budget
+
+    @memory_budget.setter
+    def memory_budget(self, value: int | None) -> None:
+        if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__") or value < 0):
+            raise ValueError(f"memory_budget: expected a number of bytes or None, got {value!r}")
+        self.keeper.budget = None if value is None else value.__index__()
+
+    @property
+    def memory_used(self) -> int:
+        """How many bytes the copies take now."""
+        return self.keeper.used
+
+    # -- recording --------------------------------------------------------------------------------------------------
+
+    def record_launch(
+        self,
+        kernel: Any,
+        dim: Any,
+        max_blocks: int,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        device: Device | str | None = None,
+        block_dim: int = USUAL_BLOCK,
+        metadata: Any = None,
+    ) -> None:
+        """Note a launch that has just run without the tape: by a recorded launch, or with `record_tape=False`.
+
+        Launches inside `with tape:` are noted anyway. Nothing may have changed the arrays since it ran.
+
+        Args:
+            kernel: what was launched.
+            dim: the number of threads, as for `wp.launch`.
+            max_blocks: accepted; has no effect.
+            inputs: the arguments in the order of the kernel's parameters.
+            outputs: the remaining arguments.
+            device: where it ran.
+            block_dim: how many threads a block had.
+            metadata: accepted; has no effect.
+
+        Raises:
+            CompileError: the kernel cannot be differentiated.
+            RuntimeError: its gradient needs what only a launch that the tape sees can keep, such as elements that the
+                kernel reads and overwrites.
+        """
+        args, before = [*inputs, *outputs], self.length()
+        try:
+            instance = instance_for(kernel, args) if kernel.is_generic else kernel
+            step = self.note_launch(instance, dim, args, device, block_dim)
+            if isinstance(step, Recorded) and (step.kernel is not instance or step.needs_its_launch()):
+                raise RuntimeError(
+                    f"kernel `{kernel.name}`: its gradient needs what is lost once it has run, such as elements that "
+                    "it overwrites: launch it by wp.launch inside `with tape:`"
+                )
+        except BaseException:
+            self.cut(before)
+            raise
+        self.launched(step)
+
+    def note_launch(
+        self,
+        kernel: Any,
+        dim: Any,
+        args: Sequence[Any],
+        device: Device | str | None = None,
+        block_dim: int = USUAL_BLOCK,
+    ) -> Recorded | Inactive:
+        """Note a launch that is about to run. Raises CompileError if the kernel cannot be differentiated.
+
+        Returns what has to be told when it has run (`launched`).
+        """
+        place, where = call_site.here(), get_device(device)
+        step = record(kernel, dim, args, place, self, where, block_dim)
+        self.keeper.note(where)
+        self.launches.append(step)
+        self.notes.append(place)
+        return step
+
+    def launched(self, step: Recorded | Inactive) -> None:
+        """Note that a launch has run."""
+        if isinstance(step, Recorded):
+            self.seals.wrote(step.active, True)
+            record_fast_path.remember(step)
+
+    def length(self) -> int:
+        """How many steps are recorded."""
+        return len(self.launches)
+
+    def cut(self, length: int) -> None:
+        """Forget all steps but the first `length`: the others did not run."""
+        del self.launches[length:], self.notes[length:]
+
+    def record_func(
+        self, backward: Callable[[], None], arrays: Sequence[array], outputs: Sequence[array] | None = None
+    ) -> None:
+        """Note a step of your own.
+
+        Args:
+            backward: called when its turn comes; it reads the gradients of what the step wrote, and adds to those of
+                what it read. Where it needs the arrays themselves, it keeps copies of them.
+            arrays: the arrays that the step touches; `zero` clears their gradients too.
+            outputs: those of them that the step writes, if all is to be said.
+
+        Raises:
+            RuntimeError: NumPy or another library has changed an array that recorded steps use, and that the step
+                does not write.
+        """
+        now = recording.tape()
+        if now is not None and now is not self and now.stands_in:
+            now.record_func(backward, arrays, outputs)
+        else:
+            self.record_step(backward, arrays, outputs)
+
+    def record_step(
+        self,
+        backward: Callable[[], None],
+        arrays: Sequence[array],
+        outputs: Sequence[array] | None = None,
+        covers: bool = False,
+        cut: Cut | None = None,
+    ) -> None:
+        """As `record_func`. `covers`: the step overwrites all elements of its outputs, whatever was there."""
+        cut, self._ending = cut or self._ending, None
+        takes = outputs is not None and all(a.grad is not None for a in outputs)
+        step = Step(backward, list(arrays), None if outputs is None else list(outputs), cut, takes)
+        for a in arrays:
+            self.keeper.note(a.device)
+        place = call_site.here()
+        own = place.called == "record_func"  # a step of the program's own, with a name of its own
+        if own:
+            place = place._replace(called=getattr(backward, "__name__", "step").strip("_"))
+        self._seal(step, place, own, covers)
+        self.launches.append(step)
+        self.notes.append(place)
+
+    def follow(self, out: array, inputs: Sequence[array], covers: bool) -> None:
+        """Note that `out` is made of inputs; if it has a gradient, the next step records that."""
+        place = call_site.here()
+        self._ending = self.cuts.step(place.called, inputs, out, covers, place)
+
+    def _seal(self, step: Step, place: Place, own: bool, covers: bool) -> None:
+        """Note what a step that is no launch does to memory with gradients."""
+        active = [a for a in step.arrays if a.grad is not None]
+        written = [a for a in step.written if a.grad is not None]
+        self.seals.wrote(written, own)
+        mutation_check.use(
+            self.seals,
+            active,
+            place,
+            lambda number: f"{place.called}: an array of shape {active[number].shape}",
+            lambda number: (own or covers) and any(active[number] is a for a in written),
+        )
+
+    # -- gradients --------------------------------------------------------------------------------------------------
+
+    def backward(self, loss: array | None = None, grads: dict[array, array] | None = None) -> None:
+        """Run everything recorded backwards. Gradients are added to those that arrays have already.
+
+        What arrays have before is not propagated: each call adds the derivatives of this loss, and nothing else.
+
+        Args:
+            loss: an array of one number, which recorded launches computed. Its gradient is set to 1.
+            grads: gradients to set and start with, by array; instead of a loss, or besides it.
+
+        Raises:
+            ValueError: `loss` is not one number, was not computed on the tape, or nothing was recorded; or the
+                gradients of recorded arrays do not belong to the memory that these show.
+            RuntimeError: the loss or an array of `grads` has no gradient, or nothing that the loss was made of has one;
+                something recorded has no gradient any more, as arrays or functions were changed in a way that the tape
+                could not keep up with; or an earlier call has failed in the middle, and gradients are NaN until
+                `zero` clears them.
+        """
+        if not self.launches:
+            raise ValueError("nothing is recorded on this tape: launch inside `with tape:`")
+        recording.refuse_following("running a tape backwards")
+        if self._graph is not capture.innermost():
+            raise RuntimeError(
+                f"the tape has recorded {_where(self._graph)}, and cannot go backwards elsewhere: {_ALL}"
+            )
+        given = cotangents.given(loss, grads)
+        self._check()
+        if partial_gradients.failed or partial_gradients.spoiled:
+            partial_gradients.check(a for step in self.launches for a in step.arrays)
+        self.keeper.join()
+        written = [a for step in self.launches for a in step.written]
+        if loss is not None and not [a for a in written if a is loss or layouts.overlap(a, loss)]:
+            raise ValueError(
+                "loss: nothing that is recorded on this tape writes it; compute it inside `with tape:`, and pass the "
+                "array that the launch wrote"
+            )
+        if loss is not None:
+            self._check_leaves(loss)
+        if config.cut_gradients == "ignore" or not [step for step in self.launches if step.cut is not None]:
+            self._propagate(written, given)
+        else:
+            self._propagate_to_cuts(written, given)
+
+    def _propagate(self, written: Sequence[array], given: Sequence[Seed], *before: Callable[[Any], None]) -> None:
+        """Go backwards from gradients that are given; `before` are called before the turn of each step.
+
+        Where that raises, gradients that have got a part of their terms are NaN.
+        """
+        paused, steps, aside = recording.Paused(), reversed(self.launches), None
+        try:
+            with paused:
+                aside = cotangents.begin([a._grad for a in written if a._grad is not None], given)
+                if [a for a in written if a.retain_grad]:
+                    retained = _Retained()
+                    self._run_backwards(steps, retained.note, *before)
+                    retained.give_back()
+                else:
+                    self._run_backwards(steps, *before)
+                for gradient, was in aside:
+                    add(gradient, was)
+        except BaseException as error:
+            partial_gradients.failed.append(
+                (error, self.launches, steps, aside)
+            )  # first, as another interrupt may come
+            paused.__exit__()
+            partial_gradients.spoil()
+            raise
+
+    def _propagate_to_cuts(self, written: Sequence[array], given: Sequence[Seed]) -> None:
+        """As `_propagate`, and tell if a gradient would end at a step. Where that raises, gradients are as before."""
+        if capture.innermost() is not None:  # whether the gradients that end are 0 is not known yet
+            for step in self.launches:
+                if step.cut is not None:
+                    step.cut.tell()
+            self._propagate(written, given)
+            return
+
+        def look(step: Any) -> None:
+            if step.cut is not None and step.cut.matters():
+                step.cut.tell()
+
+        paused, saved = recording.Paused(), []
+        try:
+            with paused:
+                gradients = {layouts.identity(g): g for g in self.gradients.values()}
+                saved = [(g, g._copied()) for g in gradients.values()]
+            self._propagate(written, given, look)
+        except BaseException:
+            paused.__exit__()
+            with paused:
+                for gradient, was in saved:
+                    transfer.copy(gradient, was)
+            raise
+
+    def _check_leaves(self, loss: array) -> None:
+        """Raise or warn if nothing but the loss has a gradient, so that none would come of going backwards."""
+        for step in self.launches:
+            if isinstance(step, Step) or [a for a in step.arrays if a is not loss and a._grad is not None]:
+                return  # a step of the program's own may hand gradients on to where it likes
+        if not [step for step in self.launches if isinstance(step, Recorded) and step.reads(loss)]:
+            tell(
+                "loss: no array that it was made of has a gradient, so none would be told: make those that are wanted, "
+                "such as parameters that are fitted, with requires_grad=True before the launches"
+            )
+
+    def _check(self) -> None:
+        grad_binding.check(a for step in self.launches for a in step.arrays)
+        for step in self.launches:
+            step.check()
+        # Steps may read what others write when their turn comes.
+        _native.before_writes([a._grad for step in self.launches for a in step.arrays if a._grad is not None])
+        self.keeper.check()
+
+    def _run_backwards(self, steps: Iterator[Any], *before: Callable[[Any], None]) -> None:
+        """Propagate the gradients that arrays have; `before` are called before the turn of each step."""
+        with Bar("backward", len(self.launches)) as bar:
+            for step in steps:
+                for look in before:
+                    look(step)
+                step.backward()
+                bar.advance()
+
+    @property
+    def gradients(self) -> dict[array, array]:
+        """The gradient of each recorded array that has one."""
+        return {a: a.grad for step in self.launches for a in step.arrays if a.grad is not None}
+
+    adjoints = gradients
+
+    def get_adjoint(self, a: array) -> array | None:
+        """The gradient of one array."""
+        return a.grad
+
+    def zero(self) -> None:
+        """Set the gradients of all recorded arrays to zero."""
+        partial_gradients.spoil()
+        for g in self.gradients.values():
+            g.zero_()
+
+    def reset(self) -> None:
+        """Forget everything recorded, and set the gradients to zero."""
+        self.zero()
+        self.launches.clear()
+        self.notes.clear()
+        self.scopes.clear()
+        self.seals.clear()
+        self.keeper.forget()
+        self.cuts.clear()
+
+
+class _Retained:
+    """The gradients of arrays with `retain_grad`, as they are for what was written there last."""
+
+    def __init__(self) -> None:
+        self._found: dict[Any, tuple[array, array]] = {}
+
+    def note(self, step: Recorded | Inactive | Step) -> None:
+        """Note those of what a step has written, before they are handed on."""
+        for a in step.outputs:
+            if a.retain_grad and a.grad is not None and layouts.identity(a.grad) not in self._found:
+                self._found[layouts.identity(a.grad)] = a.grad, a.grad._copied()
+
+    def give_back(self) -> None:
+        """Give arrays what was noted."""
+        for gradient, noted in reversed(self._found.values()):
+            transfer.copy(gradient, noted)
