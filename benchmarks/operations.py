@@ -16,8 +16,8 @@ import numpy as np
 import programs
 
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.ir import interp
-from omni.warp_core.ir.memory import MemArray
+from omni.warp_core.ir.interp import interp
+from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.ir.nodes import Function, Region
 from omni.warp_core.lang.types import Type, leaves
 from omni.warp_core.passes import pipeline

@@ -279,7 +279,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     written = _stage("passes.effects").written_params(fn)
     needed = () if request.debug or primal else _stage("passes.effects").needed_arrays(fn)
     counts = _counts(fn)
-    whole_blocks = fn.block_dim > 0 and _stage("ir.blocks").takes_whole_blocks(fn)
+    whole_blocks = fn.block_dim > 0 and _stage("ir.interp.block_runner").takes_whole_blocks(fn)
     watch.lap("passes")
     if fn.block_dim and not request.target.is_gpu:
         made["ir"] = fn = _stage("passes.fission").split(fn)

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from .front import gradients, library, lower, packed  # noqa: F401 - two of them fill tables
+from .ir.bytecode import write
 from .ir.nodes import Function
-from .ir.pack import write
 from .lang import registry
 from .lang.generics import Pattern, TypeVar, plain, substitute
 from .lang.types import F32, F64, I32, Mat, Type

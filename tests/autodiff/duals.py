@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from omni.warp_core.ir import interp, memory
+from omni.warp_core.ir.interp import array_memory, interp
+from omni.warp_core.ir.interp.transpile import transpile
 from omni.warp_core.ir.nodes import Function
-from omni.warp_core.ir.transpile import transpile
 from omni.warp_core.lang import semantics
 from omni.warp_core.lang.types import F64
 
@@ -123,11 +123,11 @@ def _bits(x: Any, t: Any) -> Any:
 
 def _atomic(kind: str, t: Any, array: Any, indices: Any, path: Any, *operands: Any) -> Any:
     if kind not in ("add", "sub", "min", "max"):
-        return memory.atomic(kind, t, array, indices, path, *operands)
-    old = memory.read(array, indices, path)
+        return array_memory.atomic(kind, t, array, indices, path, *operands)
+    old = array_memory.read(array, indices, path)
     parts = list(zip(old, *operands)) if isinstance(old, tuple) else [(old, *operands)]
     new = tuple(_COMBINED[kind](a, b) for a, b in parts)
-    memory.write(array, indices, path, new if isinstance(old, tuple) else new[0])
+    array_memory.write(array, indices, path, new if isinstance(old, tuple) else new[0])
     return old
 
 

@@ -8,7 +8,7 @@ import omni.warp_core as wp
 from omni.warp_core.autodiff.adjoint import adjoint_kernel
 from omni.warp_core.front.gradients import library_gradient
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.ir.memory import MemArray
+from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.lang import semantics
 from omni.warp_core.lang.types import F64
 from tests.autodiff import duals, judge

@@ -19,8 +19,8 @@ import pytest
 from omni.warp_core.autodiff.adjoint import adjoint_kernel
 from omni.warp_core.front.gradients import library_gradient
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.ir import interp
-from omni.warp_core.ir.memory import MemArray
+from omni.warp_core.ir.interp import interp
+from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.registry import public
 from omni.warp_core.lang.types import F32, F64, element

@@ -20,8 +20,9 @@ from omni.warp_core.autodiff.tangent import tangent_kernel
 from omni.warp_core.autodiff.tangent_values import carries
 from omni.warp_core.front.gradients import library_gradient
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.ir import interp, verifier
-from omni.warp_core.ir.memory import MemArray
+from omni.warp_core.ir import verifier
+from omni.warp_core.ir.interp import interp
+from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.types import F64
 from omni.warp_core.passes.pipeline import run

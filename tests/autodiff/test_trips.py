@@ -7,8 +7,8 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.autodiff.trips import backwards, times
-from omni.warp_core.ir import interp
 from omni.warp_core.ir.builder import Builder
+from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.nodes import Function, Value
 from omni.warp_core.lang.types import I32
 

@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 from omni.warp_core.codegen import toolchain
 from omni.warp_core.codegen.emit import EmitOptions, Unit, emit_cpu
 from omni.warp_core.codegen.target import Target, host, x86
-from omni.warp_core.ir.memory import MemArray, flatten, unflatten
+from omni.warp_core.ir.interp.array_memory import MemArray, flatten, unflatten
 from omni.warp_core.ir.nodes import Function
 from omni.warp_core.lang.semantics import bits_of, convert, from_bits
 from omni.warp_core.lang.types import BF16, F16, F32, F64, Array, Type, leaves

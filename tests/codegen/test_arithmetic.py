@@ -9,7 +9,7 @@ import random
 import pytest
 
 from omni.warp_core.ir.builder import Builder
-from omni.warp_core.ir.memory import MemArray
+from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.ir.nodes import Function, Value
 from omni.warp_core.ir.ops import COMPARISONS, OpError, result_type
 from omni.warp_core.lang import semantics

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from omni.warp_core.ir import interp
-from omni.warp_core.ir.memory import MemArray
+from omni.warp_core.ir.interp import interp
+from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.ir.parser import parse
 from omni.warp_core.ir.verifier import verify
 from omni.warp_core.lang.types import I32

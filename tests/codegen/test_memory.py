@@ -11,9 +11,9 @@ import pytest
 from omni.warp_core.codegen import emit
 from omni.warp_core.codegen.emit import EmitOptions, emit_cpu
 from omni.warp_core.codegen.target import x86
-from omni.warp_core.ir import interp
 from omni.warp_core.ir.builder import Builder
-from omni.warp_core.ir.memory import MemArray, unflatten
+from omni.warp_core.ir.interp import interp
+from omni.warp_core.ir.interp.array_memory import MemArray, unflatten
 from omni.warp_core.ir.nodes import Function, Value
 from omni.warp_core.ir.verifier import verify
 from omni.warp_core.lang import semantics

@@ -11,8 +11,8 @@ from omni.warp_core.algo.gpu import arrays, reduce, runs, scan, sort
 from omni.warp_core.codegen.target import GpuOptions, cuda
 from omni.warp_core.compiler import CompileRequest, compile
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.ir import interp
-from omni.warp_core.ir.memory import MemArray
+from omni.warp_core.ir.interp import interp
+from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.lang.types import F32, F64, I32, I64, U32, U64
 from omni.warp_core.passes.pipeline import PassOptions, run
 from tests.codegen.gpu import Gpu

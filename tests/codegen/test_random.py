@@ -9,7 +9,7 @@ import os
 
 import pytest
 
-from omni.warp_core.ir import interp
+from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.printer import print_function
 from omni.warp_core.passes.pipeline import PassOptions, run
 from tests.codegen.machine import Machine, targets

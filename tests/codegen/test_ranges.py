@@ -7,8 +7,8 @@ import random
 import pytest
 
 from omni.warp_core.codegen.emit import EmitOptions, emit_cpu
-from omni.warp_core.codegen.ranges import upper_bound
 from omni.warp_core.codegen.target import x86
+from omni.warp_core.ir.analysis.value_range import upper_bound
 from omni.warp_core.ir.builder import Builder
 from omni.warp_core.ir.nodes import Function, Value
 from omni.warp_core.lang import semantics

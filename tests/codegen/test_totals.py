@@ -11,9 +11,9 @@ import pytest
 import omni.warp_core as wp
 from omni.warp_core.codegen.totals import gathered
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.ir import interp
 from omni.warp_core.ir.builder import Builder
-from omni.warp_core.ir.memory import MemArray
+from omni.warp_core.ir.interp import interp
+from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.ir.nodes import Function, Value
 from omni.warp_core.lang import semantics
 from omni.warp_core.lang.types import BF16, F32, F64, I32, I64, U8, U32, Array, Scalar, Vec

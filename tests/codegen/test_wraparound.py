@@ -2,9 +2,9 @@
 
 import pytest
 
-from omni.warp_core.ir import interp
 from omni.warp_core.ir.builder import Builder
-from omni.warp_core.ir.memory import MemArray
+from omni.warp_core.ir.interp import interp
+from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.ir.nodes import Function, Value
 from omni.warp_core.ir.verifier import verify
 from omni.warp_core.lang.types import I32, I64, U32, U64, Array

@@ -1,9 +1,10 @@
 """Random IR programs that always end, never index out of range and have no races, with inputs for them.
 
 `generate(seed)` gives a kernel for a one-dimensional grid, `make_inputs(kernel, seed, n)` arguments for n threads in
-the interpreter's form (`omni.warp_core.ir.memory`). Arrays are named by how they may be used: `in*` are read anywhere,
-`out*` are read and written at the thread's own first index, `acc*` take atomics whose order does not matter, `loc*` are
-the thread's own. The same seed gives the same program. `same` compares results bit by bit, all NaNs being equal.
+the interpreter's form (`omni.warp_core.ir.interp.array_memory`). Arrays are named by how they may be used: `in*` are
+read anywhere, `out*` are read and written at the thread's own first index, `acc*` take atomics whose order does not
+matter, `loc*` are the thread's own. The same seed gives the same program. `same` compares results bit by bit, all NaNs
+being equal.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from omni.warp_core.ir.builder import Builder
-from omni.warp_core.ir.memory import MemArray, unflatten
+from omni.warp_core.ir.interp.array_memory import MemArray, unflatten
 from omni.warp_core.ir.nodes import Function, Operation, Region, Value
 from omni.warp_core.ir.verifier import completes
 from omni.warp_core.lang import semantics

@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from omni.warp_core.ir import interp, verifier
+from omni.warp_core.ir import verifier
+from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.nodes import Function, Value
 from omni.warp_core.lang import semantics
 from omni.warp_core.lang.types import (

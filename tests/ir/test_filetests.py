@@ -25,9 +25,10 @@ from pathlib import Path
 
 import pytest
 
-from omni.warp_core.ir import interp, parser, printer, verifier
+from omni.warp_core.ir import parser, printer, verifier
 from omni.warp_core.ir.clone import copy_function
-from omni.warp_core.ir.memory import MemArray
+from omni.warp_core.ir.interp import interp
+from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.ir.nodes import Function
 from omni.warp_core.passes import bounds, checks, contract, dce, licm, loads, private, simplify
 from omni.warp_core.passes.inline import inline

@@ -9,9 +9,9 @@ import zlib
 
 import pytest
 
-from omni.warp_core.ir import pack, printer, verifier
+from omni.warp_core.ir import bytecode, printer, verifier
+from omni.warp_core.ir.bytecode import Pack, PackError
 from omni.warp_core.ir.nodes import Function, Loc
-from omni.warp_core.ir.pack import Pack, PackError
 from tests.ir.generate import Options, generate
 
 
@@ -22,7 +22,7 @@ def functions() -> dict[str, Function]:
 
 @pytest.fixture(scope="module")
 def data(functions) -> bytes:
-    return pack.write(functions)
+    return bytecode.write(functions)
 
 
 def test_functions_come_back(functions, data):
@@ -55,7 +55,7 @@ def test_lines_stay_and_directories_go(functions):
     f = Function("f", [], (), loc=Loc("/home/me/omni/warp_core/lib/vec.py", 12, 4), is_library=True)
     f.body.ops = [op for op in generate(1, Options(control=False)).body.ops if op.code == "return"]
     f.body.ops[0].loc = Loc("/home/me/omni/warp_core/lib/vec.py", 14, 2)
-    loaded = Pack(pack.write({"f": f})).load("f")
+    loaded = Pack(bytecode.write({"f": f})).load("f")
     assert loaded.loc == Loc("omni/warp_core/lib/vec.py", 12) and loaded.is_library
     assert loaded.body.ops[0].loc == Loc("omni/warp_core/lib/vec.py", 14)
 
@@ -85,7 +85,7 @@ def test_every_cut_is_noticed(data):
 def test_wrong_words_with_right_checksums_do_no_harm(functions):
     """What a checksum cannot catch, a writer's mistake for instance, ends in an error too."""
     rng = random.Random(3)
-    data = pack.write({"f": generate(4)})
+    data = bytecode.write({"f": generate(4)})
     library = Pack(data)
     offset, size, count = library._find("f")
     start = len(data) - len(library._streams)

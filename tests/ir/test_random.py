@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from omni.warp_core.ir import interp, parser, printer, verifier
+from omni.warp_core.ir import parser, printer, verifier
 from omni.warp_core.ir.clone import copy_function
+from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.nodes import Function
 from omni.warp_core.lang.types import SCALARS
 from omni.warp_core.passes.pipeline import PassOptions, run

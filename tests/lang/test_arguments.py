@@ -6,7 +6,7 @@ import typing
 import numpy as np
 
 import omni.warp_core as wp
-from omni.warp_core.ir import interp
+from omni.warp_core.ir.interp import interp
 from omni.warp_core.lang.types import I32
 from tests.lang.test_kernels import floats, run
 

@@ -7,7 +7,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.ir import interp
+from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.parser import parse
 from omni.warp_core.ir.printer import print_function
 from omni.warp_core.ir.verifier import verify

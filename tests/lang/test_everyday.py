@@ -12,7 +12,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.front.lower import lower_function
-from omni.warp_core.ir import interp
+from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.verifier import verify
 from omni.warp_core.lang.kernel import Function
 from tests.lang import everyday, everyday_flow, everyday_forms, everyday_numbers, everyday_refused, everyday_values

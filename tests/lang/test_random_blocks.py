@@ -7,7 +7,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.ir import interp
+from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.verifier import verify
 from omni.warp_core.lang.types import I32
 from omni.warp_core.passes import pipeline

@@ -13,7 +13,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.front.lower import lower_function
-from omni.warp_core.ir import interp
+from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.verifier import verify
 from tests.lang.random_python import NAMES, SCRATCH, SHARED, TABLE, KernelWriter, Writer
 

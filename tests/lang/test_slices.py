@@ -5,7 +5,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.ir import interp
+from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.verifier import verify
 from omni.warp_core.passes.pipeline import PassOptions, run
 from tests.codegen.machine import Machine, targets

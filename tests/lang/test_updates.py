@@ -8,7 +8,7 @@ import pytest
 import omni.warp_core as wp
 from omni.warp_core import randf as draw
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.ir import interp
+from omni.warp_core.ir.interp import interp
 from omni.warp_core.lang.types import F32, U32
 from tests.errors.report import refused
 

@@ -8,7 +8,8 @@ import pytest
 import omni.warp_core as wp
 from omni.warp_core import packing
 from omni.warp_core.front import library, packed
-from omni.warp_core.ir import interp, pack, verifier
+from omni.warp_core.ir import bytecode, verifier
+from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.printer import print_function
 from omni.warp_core.lang import registry
 from omni.warp_core.lang.generics import unify
@@ -69,14 +70,14 @@ def test_compiled_maths_of_two_arguments_equals_the_interpreter(name, t):
 
 
 @pytest.fixture(scope="module")
-def built() -> pack.Pack:
+def built() -> bytecode.Pack:
     saved, library.pack_lookup = library.pack_lookup, None
     try:
         data = packing.build()
     finally:
         library.pack_lookup = saved
     assert data[: packed.DIGEST_SIZE] == packed.source_digest()
-    return pack.Pack(data[packed.DIGEST_SIZE :])
+    return bytecode.Pack(data[packed.DIGEST_SIZE :])
 
 
 def test_the_pack_has_the_common_instances_and_they_verify(built):
@@ -111,7 +112,7 @@ def test_a_pack_of_other_sources_is_not_used(tmp_path, monkeypatch, built):
         path.write_bytes(data)
         packed._pack.cache_clear()
         assert packed.lookup("sin#0(f32)") is None
-    path.write_bytes(good + pack.write({"sin#0(f32)": built.load("sin#0(f32)")}))
+    path.write_bytes(good + bytecode.write({"sin#0(f32)": built.load("sin#0(f32)")}))
     packed._pack.cache_clear()
     found = packed.lookup("sin#0(f32)")
     assert found is not None

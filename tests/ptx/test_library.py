@@ -15,8 +15,8 @@ import pytest
 from omni.warp_core.autodiff.adjoint import adjoint_kernel
 from omni.warp_core.codegen import ptx
 from omni.warp_core.front.gradients import library_gradient
-from omni.warp_core.ir import interp
-from omni.warp_core.ir.memory import MemArray, Trap, unflatten
+from omni.warp_core.ir.interp import interp
+from omni.warp_core.ir.interp.array_memory import MemArray, Trap, unflatten
 from omni.warp_core.ir.nodes import Function
 from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.types import Array, leaves

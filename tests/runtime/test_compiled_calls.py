@@ -18,7 +18,7 @@ import omni.warp_core as wp
 from omni.warp_core import packing
 from omni.warp_core.eager import call as scope
 from omni.warp_core.eager import jit
-from omni.warp_core.ir import interp
+from omni.warp_core.ir.interp import interp
 from omni.warp_core.lang import registry, semantics
 from omni.warp_core.lang.generics import Reference
 from omni.warp_core.lang.scalars import typed_components

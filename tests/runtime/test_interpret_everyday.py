@@ -10,7 +10,7 @@ import pytest
 import omni.warp_core as wp
 from omni.warp_core.front.lower import lower_function
 from omni.warp_core.interpreter import run
-from omni.warp_core.ir import interp, memory
+from omni.warp_core.ir.interp import array_memory, interp
 from omni.warp_core.lang.kernel import Function
 from omni.warp_core.lang.scalars import typed_components
 from omni.warp_core.lang.values import to_leaves
@@ -36,7 +36,7 @@ def argument(kind, rng):
 
 def to_ir(value):
     t = value.__wc_type__
-    return memory.unflatten(to_leaves(value, t), t)
+    return array_memory.unflatten(to_leaves(value, t), t)
 
 
 @pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
@@ -55,4 +55,4 @@ def test_same_as_the_ir(function):
         assert len(found) == len(expected)
         for f, e, t in zip(found, expected, lowered.results):
             assert run.describe(f) == t.key.replace("i32", "int32").replace("f32", "float32")
-            assert np.array_equal(to_leaves(f, t), memory.flatten(e, t), equal_nan=True), (args, found, expected)
+            assert np.array_equal(to_leaves(f, t), array_memory.flatten(e, t), equal_nan=True), (args, found, expected)

@@ -7,9 +7,9 @@ from functools import partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from ..ir.analysis.alias import is_made_by
 from ..ir.builder import Builder
 from ..ir.clone import Rewriter
-from ..ir.locals import is_made_by
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.errors import NotDifferentiable, Unrepeatable
 from ..lang.types import Array, Type

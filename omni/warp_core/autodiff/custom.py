@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..ir.analysis.alias import base
 from ..ir.clone import Rewriter, copy_region
-from ..ir.locals import base
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.errors import NotDifferentiable
 from ..lang.types import Array

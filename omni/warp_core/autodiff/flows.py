@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..ir.locals import base
+from ..ir.analysis.alias import base
 from ..ir.nodes import Function, Operation, Value
 from ..lang.types import Array
 from ..passes.dce import dce

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..ir.locals import base, is_made_by
+from ..ir.analysis.alias import base, is_made_by
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import OPS
 from ..lang.errors import NotDifferentiable

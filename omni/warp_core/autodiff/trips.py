@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..front.signs import not_negative
+from ..ir.analysis.sign import not_negative
 from ..ir.builder import Builder
 from ..ir.nodes import Value
 from ..lang.semantics import int_range

@@ -13,7 +13,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..ir.locals import base, is_made_by, local_arrays
+from ..ir.analysis.alias import base, is_made_by, local_arrays
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import index_count
 from ..lang.types import Array, Scalar, Struct, Type, element, leaves

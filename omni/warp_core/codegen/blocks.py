@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..ir.blocks import source_lane, takes_whole_blocks
+from ..ir.analysis.uniformity import brought_together
+from ..ir.interp.block_runner import source_lane, takes_whole_blocks
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import EXCHANGES
-from ..ir.uniformity import brought_together
 from ..lang.threads import WARP
 from ..lang.types import I32, I64, U32, FixedArray, Scalar
 from .atomics import Atomics

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from ..ir.analysis.uniformity import Facts
 from ..ir.nodes import Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
-from ..ir.uniformity import Facts
 from ..lang.types import BOOL, I64, U64, Scalar
 from .exits import Accumulator, Join
 from .lanes import Lanes, V

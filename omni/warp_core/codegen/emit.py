@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..ir.locals import is_made_by
+from ..ir.analysis.alias import is_made_by
+from ..ir.analysis.uniformity import analyze
 from ..ir.nodes import Function, Loc, Operation, Value
-from ..ir.uniformity import analyze
 from ..lang.threads import WARP
 from ..lang.types import I32, I64, Array, Scalar, Type
 from .accumulation import Accumulation, accumulation, together

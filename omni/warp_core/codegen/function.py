@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Any
 
+from ..ir.analysis.uniformity import Cache, Facts
+from ..ir.analysis.value_range import upper_bound
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import ATOMIC_KINDS, COMPARISONS, ELEMENTWISE, slice_parts
-from ..ir.uniformity import Cache, Facts
 from ..lang.types import F64, I32, I64, Array, Packed, Scalar, element
 from .atomics import Atomics
 from .blocks import Warps, shared_array
@@ -23,7 +24,6 @@ from .lines import Lines
 from .locals import Locals, Picked, is_pickable
 from .log import NONE_LOGGED, Log, Logged
 from .memory import Memory, member_range, memory_leaves, path_range
-from .ranges import upper_bound
 from .reports import Reports
 from .target import Target
 from .totals import Totals

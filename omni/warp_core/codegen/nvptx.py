@@ -31,8 +31,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..ir.blocks import takes_whole_blocks
-from ..ir.locals import is_made_by
+from ..ir.analysis.alias import is_made_by
+from ..ir.interp.block_runner import takes_whole_blocks
 from ..ir.nodes import Function, Loc, Operation, Value
 from ..ir.ops import index_count
 from ..ir.printer import reachable

@@ -9,10 +9,10 @@ Kernels with local arrays run on one register, or on fewer lanes where the array
 
 from __future__ import annotations
 
+from ..ir.analysis.uniformity import Facts, analyze
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import ELEMENTWISE, index_count
 from ..ir.printer import reachable
-from ..ir.uniformity import Facts, analyze
 from .atomics import REDUCIBLE
 from .memory import memory_leaves
 from .target import Target

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NamedTuple
 
-from ..ir.blocks import Block, Race, run_blocks
+from ..ir.interp.block_runner import Block, Race, run_blocks
 from ..lang.annotations import type_of
 from ..lang.scalars import int32, uint32
 from ..lang.threads import WARP

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..codegen.target import host
 from ..front.lower import lower_function
-from ..ir import interp, memory
+from ..ir.interp import array_memory, interp
 from ..ir.nodes import Function as IrFunction
 from ..lang import registry, semantics
 from ..lang.errors import CompileError
@@ -109,7 +109,7 @@ def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]
     lines: list[str] = []
     try:
         results = interp.call(fn, [_to_ir(g) for g in given if g.type is not None], out=lines)
-    except memory.Trap as why:
+    except array_memory.Trap as why:
         raise IndexError(f"wp.{callee.function.name}: an index is out of range: {why}") from None
     if lines:
         print("".join(lines), end="", flush=True)
@@ -274,13 +274,13 @@ def _to_ir(given: Given) -> Any:
     t = given.type
     if isinstance(t, Array):
         cells = ArrayCells.of(given.value, t)
-        return memory.MemArray(t.dtype, [int(n) for n in cells.shape], _Elements(cells))  # type: ignore[arg-type]
+        return array_memory.MemArray(t.dtype, [int(n) for n in cells.shape], _Elements(cells))  # type: ignore[arg-type]
     assert t is not None
-    return memory.unflatten(to_leaves(given.value, t), t)
+    return array_memory.unflatten(to_leaves(given.value, t), t)
 
 
 def _from_ir(value: Any, t: Type) -> Any:
-    return from_leaves(t, memory.flatten(value, t))
+    return from_leaves(t, array_memory.flatten(value, t))
 
 
 class _Elements:
@@ -301,7 +301,7 @@ class _Elements:
         return math.prod(self.extents)
 
     def __getitem__(self, flat: int) -> Any:
-        return memory.unflatten(to_leaves(self.cells[self._indices(flat)], self.type), self.type)
+        return array_memory.unflatten(to_leaves(self.cells[self._indices(flat)], self.type), self.type)
 
     def __setitem__(self, flat: int, value: Any) -> None:
         self.cells[self._indices(flat)] = _from_ir(value, self.type)

@@ -12,7 +12,7 @@ from ..dispatch import capture
 from ..eager import call
 from ..front.gradients import library_gradient
 from ..front.lower import lower_function
-from ..ir import interp, memory
+from ..ir.interp import array_memory, interp
 from ..ir.nodes import Function as IrFunction
 from ..lang.errors import CompileError, Diagnostic, NotDifferentiable
 from ..lang.generics import is_generic
@@ -200,4 +200,4 @@ def _tangent_value(t: Type, rest: Any) -> Any:
     if not is_active(t):
         return None
     leaves = [next(rest) if is_float(leaf) else 0 for leaf in leaf_types(t)]
-    return call._from_ir(memory.unflatten(leaves, t), t)
+    return call._from_ir(array_memory.unflatten(leaves, t), t)

@@ -10,6 +10,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
+from ..ir.analysis.sign import not_negative
 from ..ir.nodes import Value
 from ..lang.classes import python_type
 from ..lang.errors import nearest
@@ -20,7 +21,6 @@ from .indexed import array_type, extent, locate, size_of
 from .local_arrays import refuse_escape
 from .resolve import captured, member
 from .sections import section
-from .signs import not_negative
 from .values import Front, Lit, Member, Poison, Ref, Static, Tup, spell_front
 from .wording import method_help
 

@@ -12,6 +12,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..ir.analysis.sign import not_negative
 from ..ir.nodes import Loc, Value
 from ..lang import registry
 from ..lang.generics import spell
@@ -20,7 +21,6 @@ from ..lang.types import BOOL, Mat, Packed, Quat, Scalar, Transform, Type, Vec, 
 from .calls import call_builtin
 from .context import Context, Refused, lowers
 from .limits import check_bits, check_items
-from .signs import not_negative
 from .values import Front, Lit, Static, Tup, spell_front
 
 

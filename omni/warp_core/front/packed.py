@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
+from ..ir.bytecode import Pack, PackError
 from ..ir.nodes import Function
-from ..ir.pack import Pack, PackError
 from ..lang.hashes import blake2b
 
 # Names as strings: pathlib would take a tenth of the time that the first call of a builtin does.

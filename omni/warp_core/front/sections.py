@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from ..ir.analysis.sign import not_negative
 from ..ir.nodes import Value
 from ..lang.semantics import int_range
 from ..lang.types import I32, Scalar
 from .context import Context
-from .signs import not_negative
 from .values import Static
 
 _LAST = int_range(I32)[1]

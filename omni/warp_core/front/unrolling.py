@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from ..ir.size import cost
+from ..ir.analysis.size import cost
 from .context import Context
 
 TRIPS = 16

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.locals import base
+from ..ir.analysis.alias import base
+from ..ir.analysis.uniformity import Facts, analyze
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import COLLECTIVES
-from ..ir.uniformity import Facts, analyze
 from ..lang.errors import Refusal
 from ..lang.threads import WARP
 from ..lang.types import Array, FixedArray, leaves

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..ir.locals import local_arrays
+from ..ir.analysis.alias import local_arrays
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
 

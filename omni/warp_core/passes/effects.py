@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..ir.locals import base
+from ..ir.analysis.alias import base
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.types import Array, FixedArray, Struct, Type, element, leaves
 from .inline import inline_calls

@@ -12,6 +12,17 @@ segments hand on, if it differs between threads, lies in slots too. Start with `
 
 from __future__ import annotations
 
+from ..ir.analysis.barrier_regions import (
+    Segment,
+    ended,
+    exits,
+    holding_segments,
+    last_segment,
+    make,
+    region_of,
+    to_breaks,
+    truth,
+)
 from ..ir.clone import copy_function
 from ..ir.nodes import Function, Loc, Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
@@ -19,7 +30,6 @@ from ..lang.errors import Refusal
 from ..lang.types import BOOL, MAX_NDIM, VOID, Array, FixedArray, Type, leaves
 from .blocks import shared_bytes, uniform_facts
 from .dce import dce, has_effects
-from .segments import Segment, ended, exits, holding_segments, last_segment, make, region_of, to_breaks, truth
 
 MEMORY = 1 << 21  # bytes on the stack for a block: shared arrays, and slots
 _SLOW = frozenset(("libm", "sqrt", "div", "rem", "floordiv"))  # not computed again for integers' sake either

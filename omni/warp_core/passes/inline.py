@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..ir.analysis.size import inlined_size, is_spliced
 from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Loc, Operation, Region, Value
-from ..ir.size import inlined_size, is_spliced
 
 GROWTH = 10_000
 TINY = 8

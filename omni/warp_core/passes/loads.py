@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from ..ir.locals import local_arrays
+from ..ir.analysis.alias import local_arrays
 from ..ir.nodes import Function, Operation, Region, Value
 from .dce import has_effects
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
-from ..ir.blocks import has_any
+from ..ir.analysis.size import INLINE_LIMIT
+from ..ir.interp.block_runner import has_any
 from ..ir.nodes import Function
-from ..ir.size import INLINE_LIMIT
 from .blocks import check_blocks
 from .bounds import drop_from_end
 from .checks import drop_asserts, insert_checks

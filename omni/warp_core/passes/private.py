@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir.locals import local_arrays
+from ..ir.analysis.alias import local_arrays
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import EXCHANGES, index_count, result_type
 from ..lang.types import VOID, Packed, Type

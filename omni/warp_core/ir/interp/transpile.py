@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..lang import semantics
-from ..lang.types import BOOL, F64, Packed, Scalar, Type, element
-from . import memory
-from .blocks import has_any
-from .nodes import Function, Operation, Region, Value
-from .ops import COLLECTIVES, COMPARISONS, ELEMENTWISE, index_count, path_type
+from ...lang import semantics
+from ...lang.types import BOOL, F64, Packed, Scalar, Type, element
+from ..nodes import Function, Operation, Region, Value
+from ..ops import COLLECTIVES, COMPARISONS, ELEMENTWISE, index_count, path_type
+from . import array_memory
+from .block_runner import has_any
 
 _SIGNS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _INFIX = {"add": "+", "sub": "-", "mul": "*"}
@@ -25,7 +25,7 @@ _ROUND = {s.key: f"_round_{s.key}" for s in semantics.ROUND}
 
 
 def _unreachable() -> None:
-    raise memory.Trap("reached the unreachable")
+    raise array_memory.Trap("reached the unreachable")
 
 
 _BASE: dict[str, Any] = {
@@ -38,13 +38,13 @@ _BASE: dict[str, Any] = {
     "_bits_of": semantics.bits_of,
     "_from_bits": semantics.from_bits,
     "_libm": semantics.libm,
-    "_read": memory.read,
-    "_write": memory.write,
-    "_atomic": memory.atomic,
-    "_component": memory.component,
-    "_replace": memory.replace,
-    "_zero": memory.zero,
-    "_local": memory.MemArray.local,
+    "_read": array_memory.read,
+    "_write": array_memory.write,
+    "_atomic": array_memory.atomic,
+    "_component": array_memory.component,
+    "_replace": array_memory.replace,
+    "_zero": array_memory.zero,
+    "_local": array_memory.MemArray.local,
     "_unreachable": _unreachable,
 }
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..ir.nodes import Loc, Operation, Region, Value
-from ..ir.ops import BREAKABLE, OPS, result_type
-from ..lang.types import BOOL
+from ...lang.types import BOOL
+from ..nodes import Loc, Operation, Region, Value
+from ..ops import BREAKABLE, OPS, result_type
 
 
 def make(code: str, args: Sequence[Value] = (), attr: object = None, loc: Loc | None = None) -> Operation:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.nodes import Operation, Value
-from ..lang.semantics import int_range
-from ..lang.types import Scalar
+from ...lang.semantics import int_range
+from ...lang.types import Scalar
+from ..nodes import Operation, Value
 
 _DEPTH = 4  # operations looked back
 

@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..lang import semantics
-from ..lang.types import BOOL, Array, FixedArray, Packed, Scalar, Struct, Type, members
-from .ops import EXCHANGES, slice_parts
+from ...lang import semantics
+from ...lang.types import BOOL, Array, FixedArray, Packed, Scalar, Struct, Type, members
+from ..ops import EXCHANGES, slice_parts
 
 
 class Trap(Exception):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from .nodes import Function, Value
-from .ops import COUNTS
+from ..nodes import Function, Value
+from ..ops import COUNTS
 
 _LOOKS = COUNTS | {"is_null"}
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from ..lang.threads import WARP
-from ..lang.types import FixedArray
-from .memory import MemArray, Trap
-from .nodes import Function, Operation
-from .ops import COLLECTIVES, SHUFFLE_KINDS
-from .printer import reachable
+from ...lang.threads import WARP
+from ...lang.types import FixedArray
+from ..nodes import Function, Operation
+from ..ops import COLLECTIVES, SHUFFLE_KINDS
+from ..printer import reachable
+from .array_memory import MemArray, Trap
 
 
 class Race(Trap):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from ..ir.nodes import Value
-from ..ir.ops import COUNTS
-from ..lang.types import Scalar
+from ...lang.types import Scalar
+from ..nodes import Value
+from ..ops import COUNTS
 
 _KEEPS_SIGN = frozenset(("rem", "div", "floordiv", "or", "add", "mul", "shr", "min", "max"))
 _NEVER_NEGATIVE = COUNTS | {"tid", "popcount", "abs", "thread_index", "block_index"}

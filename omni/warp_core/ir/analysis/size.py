@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import chain
 from weakref import WeakKeyDictionary
 
-from ..lang.types import Packed
-from .nodes import Function, Operation
-from .ops import BLOCK_OPS
+from ...lang.types import Packed
+from ..nodes import Function, Operation
+from ..ops import BLOCK_OPS
 
 INLINE_LIMIT = 80  # callees of at least so many operations stay calls
 ATOMIC_COST = 8  # lanes may meet at one element, which takes a loop or a reduction

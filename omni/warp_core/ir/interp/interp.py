@@ -1,9 +1,9 @@
 """Runs IR slowly and exactly: the oracle that every back end is held to, and what runs builtins at Python scope.
 
-Each function is translated once to straight Python source and kept. Values are those of `memory`. `call` runs a device
-function, `run_kernel` a kernel over a grid, one thread after the other; kernels that work in blocks of threads run as
-`blocks` says. Programs that index out of range, run for too long or reach an unreachable place raise `Trap`; `fail` and
-violated asserts raise `Failure`.
+Each function is translated once to straight Python source and kept. Values are those of `array_memory`. `call` runs a
+device function, `run_kernel` a kernel over a grid, one thread after the other; kernels that work in blocks of threads
+run as `block_runner` says. Programs that index out of range, run for too long or reach an unreachable place raise
+`Trap`; `fail` and violated asserts raise `Failure`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from weakref import WeakKeyDictionary
 
-from ..lang.types import Type
-from .blocks import Block, Race, has_any, run_blocks, takes_whole_blocks
-from .memory import MemArray, Trap
-from .nodes import Function
-from .ops import COLLECTIVES
+from ...lang.types import Type
+from ..nodes import Function
+from ..ops import COLLECTIVES
+from .array_memory import MemArray, Trap
+from .block_runner import Block, Race, has_any, run_blocks, takes_whole_blocks
 from .transpile import transpile
 
 __all__ = ["Context", "Failure", "MemArray", "Race", "Trap", "call", "run_kernel"]

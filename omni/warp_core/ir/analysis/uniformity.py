@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..lang.threads import WARP
-from .locals import local_arrays
-from .nodes import Function, Operation, Region, Value
-from .ops import BREAKABLE
+from ...lang.threads import WARP
+from ..nodes import Function, Operation, Region, Value
+from ..ops import BREAKABLE
+from .alias import local_arrays
 
 
 @dataclass
