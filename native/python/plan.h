@@ -95,7 +95,7 @@ struct Accumulation {
     std::vector<ArrayAt> logged, touched, atomic;
     bool anywhere = false, in_order = false, alone = false, parts = false;
     std::vector<Following> following;
-    std::vector<ArrayAt> own;  // plain additions, as each element is that of one thread (passes/private.py)
+    std::vector<ArrayAt> own;  // plain additions, as each element is that of one thread (passes/atomic_demotion.py)
 
     // Whether memory that is added to through logs, or plainly, is seen in another way, too.
     bool overlap(const std::byte* block) const;

@@ -282,7 +282,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     whole_blocks = fn.block_dim > 0 and _stage("ir.interp.block_runner").takes_whole_blocks(fn)
     watch.lap("passes")
     if fn.block_dim and not request.target.is_gpu:
-        made["ir"] = fn = _stage("passes.fission").split(fn)
+        made["ir"] = fn = _stage("passes.barrier_fission").split(fn)
         watch.lap("blocks")
     emit = _stage("codegen.emit")
     options = emit.EmitOptions(request.lanes or 0, request.inner_contiguous, request.flat, request.additions)
@@ -320,7 +320,9 @@ def _counts(fn: Any) -> Counts:
 
 
 def _private(request: CompileRequest) -> str:
-    """Among which arrays to look for those of one thread (passes/private.py): a CPU launch checks what it is told."""
+    """Among which arrays to look for those of one thread (passes/atomic_demotion.py): a CPU launch checks what it is
+    told.
+    """
     told = request.adjoint or not request.target.is_gpu or request.gpu.disjoint
     if request.additions == "atomic" or not told:
         return "none"

@@ -30,7 +30,16 @@ from omni.warp_core.ir.clone import copy_function
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.ir.nodes import Function
-from omni.warp_core.passes import bounds, checks, contract, dce, licm, loads, private, simplify
+from omni.warp_core.passes import (
+    atomic_demotion,
+    checks,
+    dce,
+    fma_contraction,
+    index_normalization,
+    licm,
+    load_elimination,
+    simplify,
+)
 from omni.warp_core.passes.inline import inline
 from omni.warp_core.passes.pipeline import PassOptions, run
 from tests.ir.generate import same
@@ -50,12 +59,12 @@ def in_place(run_pass):
 PASSES = {
     "inline": lambda f: inline(f, 80, lambda callee: callee),
     "simplify": simplify.simplify,
-    "bounds": in_place(bounds.drop_from_end),
+    "bounds": in_place(index_normalization.drop_from_end),
     "licm": in_place(licm.licm),
-    "contract": in_place(contract.contract),
+    "contract": in_place(fma_contraction.contract),
     "dce": in_place(dce.dce),
-    "loads": in_place(loads.merge_loads),
-    "privatise": in_place(private.privatise),
+    "loads": in_place(load_elimination.merge_loads),
+    "privatise": in_place(atomic_demotion.privatise),
     "checks": checks.insert_checks,
     "asserts": in_place(checks.drop_asserts),
     "all": run,

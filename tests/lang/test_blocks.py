@@ -13,7 +13,7 @@ from omni.warp_core.ir.printer import print_function
 from omni.warp_core.ir.verifier import verify
 from omni.warp_core.lang.types import F32, I32
 from omni.warp_core.passes import pipeline
-from omni.warp_core.passes.fission import split
+from omni.warp_core.passes.barrier_fission import split
 
 
 @wp.func

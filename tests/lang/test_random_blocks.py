@@ -11,7 +11,7 @@ from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.verifier import verify
 from omni.warp_core.lang.types import I32
 from omni.warp_core.passes import pipeline
-from omni.warp_core.passes.fission import split
+from omni.warp_core.passes.barrier_fission import split
 
 from .random_blocks import Program
 

@@ -17,7 +17,7 @@ from ..passes.checks import drop_asserts
 from ..passes.dce import dce
 from ..passes.effects import written_params
 from ..passes.inline import inline_calls
-from ..passes.loads import merge_loads
+from ..passes.load_elimination import merge_loads
 from ..passes.simplify import simplify
 from .atomics import plain_local_atomics
 from .custom import expand_customs, is_custom

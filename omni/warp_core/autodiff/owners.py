@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import slice_parts
-from ..passes.private import thread_dimension
+from ..passes.atomic_demotion import thread_dimension
 from .scope import is_local, may_alias, place_of
 
 

@@ -1,8 +1,8 @@
 """Kernels that work in blocks of threads, on a CPU: one thread of the pool runs a block at a time.
 
-`passes/fission.py` has split the kernel at its barriers. What stands outside of `threads` operations is emitted once
-for a block, as scalar code; each `threads` becomes a loop over groups of lanes. Shared arrays lie on the stack. Warps
-are groups of 32 lanes, so that shuffles stay in registers. Start with `Blocks.run`.
+`passes/barrier_fission.py` has split the kernel at its barriers. What stands outside of `threads` operations is emitted
+once for a block, as scalar code; each `threads` becomes a loop over groups of lanes. Shared arrays lie on the stack.
+Warps are groups of 32 lanes, so that shuffles stay in registers. Start with `Blocks.run`.
 """
 
 from __future__ import annotations

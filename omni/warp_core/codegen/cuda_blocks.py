@@ -1,6 +1,6 @@
 """Kernels that work in blocks of threads, on a GPU: the operations of ir/ops.py that only they have.
 
-All threads of a block come to each barrier, shuffle and ballot (passes/blocks.py sees to that), and blocks are whole:
+All threads of a block come to each barrier, shuffle and ballot (passes/barriers.py sees to that), and blocks are whole:
 the instructions for all threads of a block or warp will do.
 """
 

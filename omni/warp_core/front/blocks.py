@@ -1,7 +1,7 @@
 """Threads that work together in blocks: where a thread is, shared memory, barriers, and warps.
 
 Each handler is one entry of the table in `calls`. That all threads of a block come to the collective operations is
-checked by passes/blocks.py.
+checked by passes/barriers.py.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Control flow is structured. A region is one straight list of operations that end
   values. Results are what `break` gives; they need not match the carried values.
 * `block()` runs its region once. `yield` and `break` give the results.
 * `threads()` runs its region once for each thread of a block, one after the other, and ends with a plain `yield`. A
-  kernel that has it runs once for each block, and only inside it is there a thread (passes/fission.py).
+  kernel that has it runs once for each block, and only inside it is there a thread (passes/barrier_fission.py).
 * `return` leaves the function with its results. A region that cannot reach its end closes with the terminator that
   left, or with `unreachable` after an operation that never completes, such as an `if` both of whose regions leave.
 
@@ -129,7 +129,7 @@ class Function:
     are what the user gave for differentiating kernels that call it: (parameters, adjoints of the results) -> adjoints
     of the parameters that can have one, and (parameters) -> results. A kernel that works in blocks of threads has a
     `block_dim`: how many threads a block has. It is 0 for all others. `private` are the parameters, or their gradients
-    (True), whose atomics became plain (passes/private.py).
+    (True), whose atomics became plain (passes/atomic_demotion.py).
     """
 
     __slots__ = (

@@ -12,15 +12,15 @@ from weakref import WeakKeyDictionary
 from ..ir.analysis.size import INLINE_LIMIT
 from ..ir.interp.block_runner import has_any
 from ..ir.nodes import Function
-from .blocks import check_blocks
-from .bounds import drop_from_end
+from .atomic_demotion import privatise
+from .barriers import check_blocks
 from .checks import drop_asserts, insert_checks
-from .contract import Sums, contract
 from .dce import dce
+from .fma_contraction import Sums, contract
+from .index_normalization import drop_from_end
 from .inline import inline, inline_calls
 from .licm import licm
-from .loads import merge_loads
-from .private import privatise
+from .load_elimination import merge_loads
 from .simplify import simplify
 
 

@@ -5,7 +5,8 @@ In: any verified function. Out: a new function where
 * operations were refolded and shared by the builder (which inlining gave new constants to meet);
 * an `if` on a constant is replaced by the region taken, a `for` of few constant iterations by its copies (`unroll`);
 * an `if` that only yields, after few cheap pure operations, is replaced by `select`;
-* exits in tail position are gone (see `tails`), and blocks that nothing breaks out of any more are replaced by their
+* exits in tail position are gone (see `structure_exits`), and blocks that nothing breaks out of any more are replaced
+by their
   region.
 """
 
@@ -15,7 +16,7 @@ from ..ir.clone import Rewriter, exits
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import COMPARISONS, COUNTS, ELEMENTWISE
 from ..lang.types import element
-from .tails import close, outdent
+from .structure_exits import close, outdent
 from .unroll import iterations
 
 # An `if` becomes selects when both sides together have no more than this many operations, all of them cheap.

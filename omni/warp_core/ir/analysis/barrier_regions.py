@@ -1,4 +1,4 @@
-"""The pieces of a kernel between its barriers, and how control flow lies around them. `fission.py` makes them."""
+"""The pieces of a kernel between its barriers, and how control flow lies around them. `barrier_fission.py` makes them."""
 
 from __future__ import annotations
 

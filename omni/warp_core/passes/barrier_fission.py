@@ -28,7 +28,7 @@ from ..ir.nodes import Function, Loc, Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
 from ..lang.errors import Refusal
 from ..lang.types import BOOL, MAX_NDIM, VOID, Array, FixedArray, Type, leaves
-from .blocks import shared_bytes, uniform_facts
+from .barriers import shared_bytes, uniform_facts
 from .dce import dce, has_effects
 
 MEMORY = 1 << 21  # bytes on the stack for a block: shared arrays, and slots
