@@ -57,7 +57,7 @@ PURE = {
 STANDARD = set(sys.stdlib_module_names)
 # Top-level name of a third-party module -> files or folders (relative to the package) that may import it.
 THIRD_PARTY = {
-    "llvmlite": ("codegen/toolchain.py", "codegen/ptx.py"),
+    "llvmlite": ("codegen/toolchain.py", "codegen/cuda/ptx.py"),
     "matplotlib": ("autograd/plot.py",),
     "numpy": (
         *("arrays", "launches", "tape", "forward_mode", "viz", "algo", "autograd"),

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from omni.warp_core.codegen import toolchain
-from omni.warp_core.codegen.emit import EmitOptions, emit_cpu
+from omni.warp_core.codegen.cpu.cpu_kernel import EmitOptions, emit_cpu
 from omni.warp_core.codegen.target import x86
 from omni.warp_core.front import library
 from omni.warp_core.ir.builder import Builder

@@ -79,12 +79,12 @@ struct Move {
     int64_t by;
 };
 
-// How a kernel adds numbers to arrays (codegen/accumulation.py). `logged` are the arrays it adds to through logs,
+// How a kernel adds numbers to arrays (codegen/accumulate/eligibility.py). `logged` are the arrays it adds to through logs,
 // `touched` all others, `atomic` those among them that it adds to atomically, as it does `anywhere`. `in_order`:
 // results must not depend on how many cores there are; `alone`: so that one thread must run it; `parts`: sums are
 // gathered for each chunk.
 struct Accumulation {
-    // An array that follows the threads (codegen/following.py).
+    // An array that follows the threads (codegen/accumulate/stencil_scatter.py).
     struct Following {
         ArrayAt array;
         std::vector<int> dimensions;                // for each index which of the thread's it is, or -1

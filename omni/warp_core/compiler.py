@@ -284,7 +284,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     if fn.block_dim and not request.target.is_gpu:
         made["ir"] = fn = _stage("passes.barrier_fission").split(fn)
         watch.lap("blocks")
-    emit = _stage("codegen.emit")
+    emit = _stage("codegen.cpu.cpu_kernel")
     options = emit.EmitOptions(request.lanes or 0, request.inner_contiguous, request.flat, request.additions)
     made["llvm"] = unit = (_emit_gpu if request.target.is_gpu else _emit_cpu)(request, fn, options)
     watch.lap("emit")
@@ -343,7 +343,7 @@ def _accumulation(unit: Any, additions: str) -> Accumulation:
 
 
 def _emit_cpu(request: CompileRequest, fn: Any, options: Any) -> Any:
-    return _stage("codegen.emit").emit_cpu(fn, request.target, options)
+    return _stage("codegen.cpu.cpu_kernel").emit_cpu(fn, request.target, options)
 
 
 def _cpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:
@@ -351,13 +351,13 @@ def _cpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:
 
 
 def _emit_gpu(request: CompileRequest, fn: Any, options: Any) -> Any:
-    return _stage("codegen.nvptx").emit_cuda(fn, request.target, options, request.gpu)
+    return _stage("codegen.cuda.cuda_kernel").emit_cuda(fn, request.target, options, request.gpu)
 
 
 def _gpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:
     """PTX, and machine code if that is asked for. What no GPU can do is told as a mistake of the kernel's."""
-    ptx = _stage("codegen.ptx")
-    size = _stage("codegen.nvptx").argument_bytes(fn)
+    ptx = _stage("codegen.cuda.ptx")
+    size = _stage("codegen.cuda.cuda_kernel").argument_bytes(fn)
     wrong = []
     if size > ptx.MOST_ARGUMENT_BYTES:
         message = f"the arguments take {size} bytes; a GPU takes {ptx.MOST_ARGUMENT_BYTES}"

@@ -15,8 +15,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from omni.warp_core.codegen.emit import EmitOptions
-from omni.warp_core.codegen.nvptx import emit_cuda
+from omni.warp_core.codegen.cpu.cpu_kernel import EmitOptions
+from omni.warp_core.codegen.cuda.cuda_kernel import emit_cuda
 from omni.warp_core.codegen.target import GpuOptions, cuda, host
 from omni.warp_core.ir.nodes import Function
 from tests.codegen.machine import Machine

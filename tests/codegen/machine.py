@@ -10,7 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from omni.warp_core.codegen import toolchain
-from omni.warp_core.codegen.emit import EmitOptions, Unit, emit_cpu
+from omni.warp_core.codegen.cpu.cpu_kernel import EmitOptions, Unit, emit_cpu
 from omni.warp_core.codegen.target import Target, host, x86
 from omni.warp_core.ir.interp.array_memory import MemArray, flatten, unflatten
 from omni.warp_core.ir.nodes import Function

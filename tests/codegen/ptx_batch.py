@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from omni.warp_core.codegen import ptx
+from omni.warp_core.codegen.cuda import ptx
 from omni.warp_core.codegen.target import cuda
 
 # Names that a module defines: kernels and functions, and data.

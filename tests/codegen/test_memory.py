@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from omni.warp_core.codegen import emit
-from omni.warp_core.codegen.emit import EmitOptions, emit_cpu
+from omni.warp_core.codegen.cpu import cpu_kernel
+from omni.warp_core.codegen.cpu.cpu_kernel import EmitOptions, emit_cpu
 from omni.warp_core.codegen.target import x86
 from omni.warp_core.ir.builder import Builder
 from omni.warp_core.ir.interp import interp
@@ -139,7 +139,7 @@ def test_element_types(t, lanes):
 @pytest.mark.parametrize("t", [BOOL, F32, Vec(3, F32), Mat(3, 3, F32), _EVEN], ids=lambda t: t.key.split("{")[0])
 def test_large_kernels(t, masked, monkeypatch):
     """They have one body, under a mask; full groups of lanes go to memory without, and the rest to its own elements."""
-    monkeypatch.setattr(emit, "_TWO_BODIES_LIMIT", 0)
+    monkeypatch.setattr(cpu_kernel, "_TWO_BODIES_LIMIT", 0)
     fn = _copy_kernel(t, _INDICES["linear"], masked)
     for threads in (0, 5, 32, _N):
         _compare(fn, [_array(t, (_N,), 1), _array(t, (_N + 3,), 2)], threads, 0)

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.codegen import ptx
+from omni.warp_core.codegen.cuda import ptx
 from omni.warp_core.codegen.target import CUDA_ARCHITECTURES, GpuOptions, cuda
 from omni.warp_core.codegen.toolchain import ToolchainError
 from omni.warp_core.compiler import Artifact, CompileRequest, compile

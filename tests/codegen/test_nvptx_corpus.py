@@ -14,9 +14,9 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.autodiff.adjoint import adjoint_kernel
-from omni.warp_core.codegen import ptx
-from omni.warp_core.codegen.emit import EmitOptions
-from omni.warp_core.codegen.nvptx import emit_cuda
+from omni.warp_core.codegen.cpu.cpu_kernel import EmitOptions
+from omni.warp_core.codegen.cuda import ptx
+from omni.warp_core.codegen.cuda.cuda_kernel import emit_cuda
 from omni.warp_core.codegen.target import GpuOptions, cuda
 from omni.warp_core.compiler import CompileRequest, compile
 from omni.warp_core.front.gradients import library_gradient

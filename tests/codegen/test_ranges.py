@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from omni.warp_core.codegen.emit import EmitOptions, emit_cpu
+from omni.warp_core.codegen.cpu.cpu_kernel import EmitOptions, emit_cpu
 from omni.warp_core.codegen.target import x86
 from omni.warp_core.ir.analysis.value_range import upper_bound
 from omni.warp_core.ir.builder import Builder

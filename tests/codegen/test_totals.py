@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.codegen.totals import gathered
+from omni.warp_core.codegen.accumulate.reductions import gathered
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir.builder import Builder
 from omni.warp_core.ir.interp import interp

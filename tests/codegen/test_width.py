@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from omni.warp_core.codegen.target import x86
-from omni.warp_core.codegen.width import preferred_lanes
+from omni.warp_core.codegen.vector_width import preferred_lanes
 from omni.warp_core.ir.builder import Builder
 from omni.warp_core.ir.nodes import Function, Value
 from omni.warp_core.lang.types import F32, I32, Array

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.codegen import ptx
+from omni.warp_core.codegen.cuda import ptx
 from omni.warp_core.codegen.target import cuda
 from omni.warp_core.compiler import compile
 from omni.warp_core.launches import plans

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.codegen.width import local_bytes
+from omni.warp_core.codegen.vector_width import local_bytes
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.verifier import verify

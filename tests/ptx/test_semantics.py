@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from omni.warp_core.codegen import ptx
+from omni.warp_core.codegen.cuda import ptx
 from omni.warp_core.codegen.target import cuda
 from tests.codegen import gpu, test_nvptx_blocks, test_nvptx_semantics
 from tests.codegen.test_nvptx_blocks import (  # noqa: F401 - run here

@@ -486,7 +486,7 @@ def test_a_failure_of_the_compiler_names_a_dump(monkeypatch, tmp_path):
 
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("omni.warp_core.codegen.emit.emit_cpu", broken)
+    monkeypatch.setattr("omni.warp_core.codegen.cpu.cpu_kernel.emit_cpu", broken)
     with pytest.raises(wp.InternalError, match="a broken pass") as caught:
         launch_made(make_kernel(11.0))
     (dump,) = tmp_path.glob("omni-warp-core-made-*.txt")

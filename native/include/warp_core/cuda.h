@@ -202,7 +202,7 @@ struct Entry {
     unsigned blocks = 0;
 };
 
-// The second parameter of every kernel, after the argument block (codegen/nvptx.py).
+// The second parameter of every kernel, after the argument block (codegen/cuda/cuda_kernel.py).
 struct Launch {
     int64_t threads;
     int64_t dims[4];

@@ -1,7 +1,7 @@
 """Atomic read-modify-write for all active lanes.
 
 Lanes that update one address with nobody looking at the old value are first reduced in registers, so that memory sees
-one operation a group instead of one a lane (or one a range of threads: see `totals`). Everything else goes lane by
+one operation a group instead of one a lane (or one a range of threads: see `reductions`). Everything else goes lane by
 lane, in order.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Callable
 from ..ir.ops import EXCHANGES
 from ..lang.semantics import int_range
 from ..lang.types import Scalar
-from .lanes import Lanes, V
-from .memory import Memory, memory_type
+from .lane_arithmetic import Lanes, V
+from .memory_access import Memory, memory_type
 from .writer import NARROW, Leaf, constant, literal, llvm_type
 
 REDUCIBLE = frozenset(("add", "sub", "min", "max", "and", "or", "xor"))

@@ -16,17 +16,17 @@ from ..ir.analysis.value_range import upper_bound
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import ATOMIC_KINDS, COMPARISONS, ELEMENTWISE, slice_parts
 from ..lang.types import F64, I32, I64, Array, Packed, Scalar, element
+from .accumulate.accumulation_log import NONE_LOGGED, Log, Logged
+from .accumulate.reductions import Totals
 from .atomics import Atomics
-from .blocks import Warps, shared_array
-from .control import Control, Fall, Level
-from .lanes import Lanes, V
-from .lines import Lines
-from .locals import Locals, Picked, is_pickable
-from .log import NONE_LOGGED, Log, Logged
-from .memory import Memory, member_range, memory_leaves, path_range
-from .reports import Reports
+from .control_flow import Control, Fall, Level
+from .cpu.cpu_blocks import Warps, shared_array
+from .debug_info import Lines
+from .lane_arithmetic import Lanes, V
+from .memory_access import Memory, member_range, memory_leaves, path_range
+from .runtime_calls import Reports
+from .stack_arrays import Locals, Picked, is_pickable
 from .target import Target
-from .totals import Totals
 from .writer import PTR, Writer, literal
 
 # Operations with a method `op_<name>` each.

@@ -1,7 +1,7 @@
 """Kernels on GPUs: code loaded into a device, and launches that may fail or keep values for a gradient.
 
 Plain launches go from native code straight to the driver. Kernels that can report a failure, or that need a stash
-(codegen/nvptx.py says what both are), come here: see `GpuCode.run`.
+(codegen/cuda/cuda_kernel.py says what both are), come here: see `GpuCode.run`.
 """
 
 from __future__ import annotations

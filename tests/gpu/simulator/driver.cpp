@@ -13,7 +13,7 @@
 // - Copies and fills of memory that was freed fail as kernels do that use an illegal address.
 //
 // "Images" are lines of text: a kernel's name, the address of its code for the CPU (`wc_kernel` of abi.h), the size of
-// its argument block, whether any grid will do. Parameters are those of codegen/nvptx.py. With `simulator_machine` they
+// its argument block, whether any grid will do. Parameters are those of codegen/cuda/cuda_kernel.py. With `simulator_machine` they
 // are PTX, which tests/ptx runs. `simulator_fail` makes a later call fail, `simulator_stall` keeps a device busy.
 #include "state.h"
 

@@ -12,7 +12,7 @@ from functools import partial
 
 from ..lang.types import BOOL
 from .interleave import Interleaver
-from .lanes import Lanes
+from .lane_arithmetic import Lanes
 from .writer import Leaf, memory_type, shuffle_mask, suffix
 
 

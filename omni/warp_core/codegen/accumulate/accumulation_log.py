@@ -1,4 +1,4 @@
-"""Additions written into the log of a launch instead of to memory; `accumulation` says which.
+"""Additions written into the log of a launch instead of to memory; `eligibility` says which.
 
 One record holds what all lanes add (native/include/warp_core/abi.h). What all of them add to one element is summed
 first, and lanes whose elements lie side by side write one piece of memory: both are records of a single lane.
@@ -16,13 +16,13 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import NamedTuple
 
-from ..ir.nodes import Operation
-from ..lang.types import BF16, F16, F32, F64, Scalar, Struct, Type, element
-from .atomics import Atomics
-from .lanes import Lanes, V
-from .memory import Memory, leaf_count, memory_leaves
-from .wide import Wide
-from .writer import PTR, llvm_type
+from ...ir.nodes import Operation
+from ...lang.types import BF16, F16, F32, F64, Scalar, Struct, Type, element
+from ..atomics import Atomics
+from ..contiguous import Wide
+from ..lane_arithmetic import Lanes, V
+from ..memory_access import Memory, leaf_count, memory_leaves
+from ..writer import PTR, llvm_type
 
 _TYPES = {F32: 0, F64: 1, F16: 2, BF16: 3}
 _NUMBERS = 16  # of each lane, in one record

@@ -1,6 +1,6 @@
 """From an IR kernel to LLVM assembly for an NVIDIA GPU: one thread of the launch for each thread of the device.
 
-The operations are emitted by the code that serves CPUs, for one lane, with the parts of `cuda.py` in the place of a
+The operations are emitted by the code that serves CPUs, for one lane, with the parts of `cuda_ops.py` in the place of a
 CPU's. Here is the function around them. Start with `emit_cuda`.
 
 **What a launch passes.** The entry takes two parameters by value. The first is the argument block: all parameters in
@@ -31,24 +31,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..ir.analysis.alias import is_made_by
-from ..ir.interp.block_runner import takes_whole_blocks
-from ..ir.nodes import Function, Loc, Operation, Value
-from ..ir.ops import index_count
-from ..ir.printer import reachable
-from ..lang.types import I32, I64
-from .accumulation import accumulation
-from .cuda import PARTS, CudaAtomics
+from ...ir.analysis.alias import is_made_by
+from ...ir.interp.block_runner import takes_whole_blocks
+from ...ir.nodes import Function, Loc, Operation, Value
+from ...ir.ops import index_count
+from ...ir.printer import reachable
+from ...lang.types import I32, I64
+from ..accumulate.accumulation_log import NONE_LOGGED
+from ..accumulate.eligibility import accumulation
+from ..accumulate.reductions import gathered, is_fixed
+from ..cpu.cpu_kernel import KernelEmitter, Unit, emit_call
+from ..debug_info import Lines, Metadata
+from ..function import EmitOptions, Shared
+from ..joins import Join
+from ..lane_arithmetic import V
+from ..target import GpuOptions, Target
+from ..writer import PTR
 from .cuda_blocks import CudaBlocks
-from .emit import KernelEmitter, Unit, emit_call
-from .exits import Join
-from .function import EmitOptions, Shared
-from .lanes import V
-from .lines import Lines, Metadata
-from .log import NONE_LOGGED
-from .target import GpuOptions, Target
-from .totals import gathered, is_fixed
-from .writer import PTR
+from .cuda_ops import PARTS, CudaAtomics
 
 # Where the fields of `LAUNCH` lie, and its size.
 _THREADS, _DIMS, _FAILURE, _STASH, _CELLS, _LAUNCH_BYTES = 0, 8, 40, 48, 64, 80

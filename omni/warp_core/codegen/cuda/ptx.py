@@ -23,9 +23,9 @@ from glob import glob
 
 import llvmlite.binding as llvm
 
-from ..lang.stack import interruptible
-from .target import Target
-from .toolchain import ToolchainError, check_intrinsics, optimize
+from ...lang.stack import interruptible
+from ..target import Target
+from ..toolchain import ToolchainError, check_intrinsics, optimize
 
 LIBDEVICE_HELP = "install the wheel nvidia-nvvm (`pip install nvidia-nvvm`), or set CUDA_HOME to a CUDA toolkit"
 MOST_ARGUMENT_BYTES = 32_764 - 80 - 16

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..ir.analysis.uniformity import brought_together
-from ..ir.interp.block_runner import source_lane, takes_whole_blocks
-from ..ir.nodes import Function, Operation, Value
-from ..ir.ops import EXCHANGES
-from ..lang.threads import WARP
-from ..lang.types import I32, I64, U32, FixedArray, Scalar
-from .atomics import Atomics
-from .exits import Join
-from .lanes import Lanes, V
-from .memory import Memory
-from .writer import PTR, Leaf, sequence
+from ...ir.analysis.uniformity import brought_together
+from ...ir.interp.block_runner import source_lane, takes_whole_blocks
+from ...ir.nodes import Function, Operation, Value
+from ...ir.ops import EXCHANGES
+from ...lang.threads import WARP
+from ...lang.types import I32, I64, U32, FixedArray, Scalar
+from ..atomics import Atomics
+from ..joins import Join
+from ..lane_arithmetic import Lanes, V
+from ..memory_access import Memory
+from ..writer import PTR, Leaf, sequence
 
 if TYPE_CHECKING:
-    from .emit import KernelEmitter
+    from .cpu_kernel import KernelEmitter
 
 _ALIGN = 64
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ..lang.semantics import int_range
 from ..lang.types import BF16, BOOL, F16, F32, F64, I16, I32, Scalar
-from .forms import Forms, Mostly, V
+from .lane_values import Forms, Mostly, V
 from .writer import NARROW, Leaf, constant, llvm_scalar, llvm_type
 
 

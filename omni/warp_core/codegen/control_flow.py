@@ -15,9 +15,9 @@ from ..ir.analysis.uniformity import Facts
 from ..ir.nodes import Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
 from ..lang.types import BOOL, I64, U64, Scalar
-from .exits import Accumulator, Join
-from .lanes import Lanes, V
-from .memory import memory_leaves
+from .joins import Accumulator, Join
+from .lane_arithmetic import Lanes, V
+from .memory_access import memory_leaves
 from .writer import Leaf, Writer, llvm_type
 
 Fall = Join | Accumulator

@@ -13,10 +13,10 @@ from ..ir.analysis.uniformity import Facts, analyze
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import ELEMENTWISE, index_count
 from ..ir.printer import reachable
+from .accumulate.reductions import gathered
 from .atomics import REDUCIBLE
-from .memory import memory_leaves
+from .memory_access import memory_leaves
 from .target import Target
-from .totals import gathered
 
 _LARGE = 300  # operations; beyond it the wider code takes too long to compile
 _SMALL = 16  # arithmetic operations; below it there is nothing to overlap

@@ -13,10 +13,10 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..ir.analysis.alias import base, is_made_by, local_arrays
-from ..ir.nodes import Function, Operation, Value
-from ..ir.ops import index_count
-from ..lang.types import Array, Scalar, Struct, Type, element, leaves
+from ...ir.analysis.alias import base, is_made_by, local_arrays
+from ...ir.nodes import Function, Operation, Value
+from ...ir.ops import index_count
+from ...lang.types import Array, Scalar, Struct, Type, element, leaves
 
 _OWN = ("alloca", "stash", "shared")  # where the memory of a thread or its block comes from
 _IN_ORDER = ("exch", "cas")  # what comes out depends on the order even if nobody looks at the old value

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from .lanes import Lanes, V
+from .lane_arithmetic import Lanes, V
 from .writer import Leaf, llvm_type
 
 

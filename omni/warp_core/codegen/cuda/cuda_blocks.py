@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.nodes import Operation
-from ..lang.types import I32, U32
-from .cuda import CudaLanes
-from .function import FunctionEmitter
-from .lanes import V
+from ...ir.nodes import Operation
+from ...lang.types import I32, U32
+from ..function import FunctionEmitter
+from ..lane_arithmetic import V
+from .cuda_ops import CudaLanes
 
 _ALIGN = 16
 _CODES = ("thread_index", "block_index", "shared", "barrier", "shuffle", "ballot")

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..ir.nodes import Function, Operation, Value
-from ..ir.ops import COUNTS, OPS, index_count
-from .atomics import REDUCIBLE, Atomics, combining, neutral
-from .lanes import Lanes, V
-from .log import Log
-from .memory import memory_leaves
-from .writer import NARROW, PTR, Leaf, constant, llvm_type
+from ...ir.nodes import Function, Operation, Value
+from ...ir.ops import COUNTS, OPS, index_count
+from ..atomics import REDUCIBLE, Atomics, combining, neutral
+from ..lane_arithmetic import Lanes, V
+from ..memory_access import memory_leaves
+from ..writer import NARROW, PTR, Leaf, constant, llvm_type
+from .accumulation_log import Log
 
 _OF_THREADS = ("tid", "thread_index", "block_index")
 _LOOKS_AT_NO_ELEMENT = COUNTS | {"is_null"}

@@ -1,22 +1,22 @@
 """What a GPU's threads do in their own way: atomics, reports, the C library's functions, conversions.
 
 A kernel for a GPU is emitted for one lane by the code that serves CPUs. These classes, named by `PARTS`, take the place
-of the CPU's where instructions differ. `nvptx.py` has the kernel around them.
+of the CPU's where instructions differ. `cuda_kernel.py` has the kernel around them.
 """
 
 from __future__ import annotations
 
 import re
 
-from ..ir.ops import EXCHANGES
-from ..lang.types import BOOL, F16, F32, F64, I32, I64, U32, Scalar
-from .atomics import REDUCIBLE, Atomics, combining
-from .function import Parts
-from .lanes import Lanes, V
-from .remainder import fmod
-from .reports import Reports
-from .totals import Totals
-from .writer import NARROW, Leaf, literal, llvm_type, memory_type
+from ...ir.ops import EXCHANGES
+from ...lang.types import BOOL, F16, F32, F64, I32, I64, U32, Scalar
+from ..accumulate.reductions import Totals
+from ..atomics import REDUCIBLE, Atomics, combining
+from ..fmod import fmod
+from ..function import Parts
+from ..lane_arithmetic import Lanes, V
+from ..runtime_calls import Reports
+from ..writer import NARROW, Leaf, literal, llvm_type, memory_type
 
 _NEVER = (1 << 63) - 1  # wc_failure.thread while nothing failed
 _PRINTED = 32  # operands that one call of vprintf takes

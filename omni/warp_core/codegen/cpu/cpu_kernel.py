@@ -10,23 +10,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..ir.analysis.alias import is_made_by
-from ..ir.analysis.uniformity import analyze
-from ..ir.nodes import Function, Loc, Operation, Value
-from ..lang.threads import WARP
-from ..lang.types import I32, I64, Array, Scalar, Type
-from .accumulation import Accumulation, accumulation, together
-from .blocks import BlockAtomics, Blocks, whole_warps
-from .exits import Accumulator, Join
-from .following import Follower, following
-from .function import EmitOptions, FunctionEmitter, Shared
-from .lanes import V
-from .log import Logged
-from .memory import memory_leaves, with_inner_strides
-from .target import Target
-from .totals import gathered
-from .width import affordable_lanes, preferred_lanes
-from .writer import PTR, llvm_type, sequence
+from ...ir.analysis.alias import is_made_by
+from ...ir.analysis.uniformity import analyze
+from ...ir.nodes import Function, Loc, Operation, Value
+from ...lang.threads import WARP
+from ...lang.types import I32, I64, Array, Scalar, Type
+from ..accumulate.accumulation_log import Logged
+from ..accumulate.eligibility import Accumulation, accumulation, together
+from ..accumulate.reductions import gathered
+from ..accumulate.stencil_scatter import Follower, following
+from ..function import EmitOptions, FunctionEmitter, Shared
+from ..joins import Accumulator, Join
+from ..lane_arithmetic import V
+from ..memory_access import memory_leaves, with_inner_strides
+from ..target import Target
+from ..vector_width import affordable_lanes, preferred_lanes
+from ..writer import PTR, llvm_type, sequence
+from .cpu_blocks import BlockAtomics, Blocks, whole_warps
 
 # From this many operations on, one masked body serves full groups too: compile time counts for more than the masks.
 _TWO_BODIES_LIMIT = 400

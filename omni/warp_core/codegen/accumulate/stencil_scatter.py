@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from ..ir.nodes import Operation, Value
-from ..lang.types import Packed, Scalar
-from .accumulation import ArrayAt
+from ...ir.nodes import Operation, Value
+from ...lang.types import Packed, Scalar
+from .eligibility import ArrayAt
 
 _WIDEST = 1 << 20  # constants beyond it are no neighbours
 

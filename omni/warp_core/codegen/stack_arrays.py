@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 
 from ..lang.types import BOOL, I32, I64, FixedArray, Type
-from .lanes import V
-from .memory import Memory, memory_leaves
+from .lane_arithmetic import V
+from .memory_access import Memory, memory_leaves
 from .writer import PTR, Leaf, literal
 
 ALIGN = 64

@@ -13,9 +13,9 @@ from math import gcd
 from typing import Any
 
 from ..lang.types import BOOL, I8, I16, I32, I64, MAX_NDIM, Array, Packed, Struct, Type, leaves, members
+from .contiguous import Wide
 from .interleave import Interleaver
-from .lanes import Lanes, Mostly, V
-from .wide import Wide
+from .lane_arithmetic import Lanes, Mostly, V
 from .writer import PTR, Leaf, constant, llvm_type, memory_type, shuffle_mask, suffix
 
 # Elements of up to this many leaves are accessed as one vector: beyond it the shuffles cost more than gathers.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..lang.hashes import blake2s
 from .atomics import each_lane
-from .lanes import Lanes, V
+from .lane_arithmetic import Lanes, V
 
 
 class Reports:

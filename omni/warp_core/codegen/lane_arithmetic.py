@@ -1,4 +1,4 @@
-"""The arithmetic of values as the emitter holds them: a `V`, see forms.py.
+"""The arithmetic of values as the emitter holds them: a `V`, see lane_values.py.
 
 It stays in the cheapest form that holds the result; `Lanes.vector` makes the full vector when one is needed.
 """
@@ -10,8 +10,8 @@ from functools import reduce
 
 from ..ir.ops import COMPARISONS
 from ..lang.types import BOOL, F32, F64, I64, Scalar
-from .conversions import Conversions
-from .forms import Mostly, V
+from .casts import Conversions
+from .lane_values import Mostly, V
 from .writer import NARROW, Leaf, constant, llvm_type, shuffle_mask
 
 __all__ = ["Lanes", "Mostly", "V"]
