@@ -408,7 +408,7 @@ def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple
             known[request.adjoint] = _Built(fn, found)
             return found.reads, found.replays, ()
         except Unrepeatable as why:
-            notes = _stage("autodiff.notes")
+            notes = _stage("autodiff.vjp.atomic_results")
             count = 0 if request.kernel.noted else notes.count_notes(fn)
             if not count:
                 raise _refusal(f"the gradient of {request.kernel.subject}", why, fn) from None
@@ -425,7 +425,7 @@ def flows(kernel: Kernel) -> tuple[frozenset[int], ...]:
     def find() -> tuple[frozenset[int], ...]:
         fn = _lowered(kernel)
         try:
-            return _stage("autodiff.flows").flows(fn, _stage("front.gradients").library_gradient)
+            return _stage("autodiff.analysis.dependence").flows(fn, _stage("front.gradients").library_gradient)
         except NotDifferentiable as why:
             raise _refusal(f"the gradient of {kernel.subject}", why, fn) from None
 
@@ -455,7 +455,7 @@ def tangent_facts(kernel: Kernel) -> TangentFacts:
     def find() -> TangentFacts:
         fn = _lowered(kernel)
         _refuse_blocks(kernel.subject, fn)
-        stage, given = _stage("autodiff.tangent"), _stage("front.gradients").library_gradient
+        stage, given = _stage("autodiff.jvp.tangent"), _stage("front.gradients").library_gradient
         return TangentFacts(
             stage.required(fn, given), _stage("passes.effects").written_params(fn), stage.is_nearby(fn, given)
         )
@@ -469,14 +469,14 @@ def _lowered(kernel: Kernel, debug: bool = False, block_dim: int = USUAL_BLOCK) 
     if primal is None:
         return _stage("front.lower").lower_kernel(kernel, block_dim)
     if kernel.noted:
-        return _stage("autodiff.notes").noting_kernel(_lowered(primal, debug))
+        return _stage("autodiff.vjp.atomic_results").noting_kernel(_lowered(primal, debug))
     fn = _lowered(primal, debug)
     _refuse_blocks(kernel.subject, fn)
     if debug and primal.primal is None:
         fn = _stage("passes.checks").insert_checks(fn)
     given = _stage("front.gradients").library_gradient
     try:
-        return _stage("autodiff.tangent").tangent_kernel(fn, kernel.active, given)
+        return _stage("autodiff.jvp.tangent").tangent_kernel(fn, kernel.active, given)
     except NotDifferentiable as why:
         raise _refusal(kernel.subject, why, fn) from None
 
@@ -492,7 +492,7 @@ def _reverse(request: CompileRequest, fn: Any) -> Any:
 def _adjoint(request: CompileRequest, fn: Any) -> Any:
     _refuse_blocks(f"the gradient of {request.kernel.subject}", fn)
     given = _stage("front.gradients").library_gradient
-    return _stage("autodiff.adjoint").adjoint_kernel(fn, given, request.adjoint == "shared")
+    return _stage("autodiff.vjp.adjoint").adjoint_kernel(fn, given, request.adjoint == "shared")
 
 
 def _refuse_blocks(subject: str, fn: Any) -> None:

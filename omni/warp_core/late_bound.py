@@ -14,7 +14,7 @@ from typing import Any
 # Name -> module and function.
 ROWS = {
     "content_hash": ("front.digest", "digest"),
-    "callee_adjoint": ("autodiff.adjoint", "callee_adjoint"),
+    "callee_adjoint": ("autodiff.vjp.adjoint", "callee_adjoint"),
     "call_builtin": ("eager.call", "call"),
     "compile_builtin": ("eager.jit", "compile_call"),
     "device_of": ("devices.device", "device_of"),

@@ -11,7 +11,7 @@ import random
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.autodiff.held import part_structs
+from omni.warp_core.autodiff.analysis.scalarize_structs import part_structs
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir import verifier
 from omni.warp_core.lang.types import Array

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.autodiff.adjoint import BEFORE, adjoint_kernel
-from omni.warp_core.autodiff.tangent import tangent_kernel
-from omni.warp_core.autodiff.tangent_values import carries
+from omni.warp_core.autodiff.jvp.tangent import tangent_kernel
+from omni.warp_core.autodiff.jvp.tangent_values import carries
+from omni.warp_core.autodiff.vjp.adjoint import BEFORE, adjoint_kernel
 from omni.warp_core.front.gradients import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir import verifier

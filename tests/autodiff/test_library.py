@@ -16,7 +16,7 @@ import re
 import numpy as np
 import pytest
 
-from omni.warp_core.autodiff.adjoint import adjoint_kernel
+from omni.warp_core.autodiff.vjp.adjoint import adjoint_kernel
 from omni.warp_core.front.gradients import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir.interp import interp

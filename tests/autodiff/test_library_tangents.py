@@ -9,7 +9,7 @@ import random
 import numpy as np
 import pytest
 
-from omni.warp_core.autodiff.tangent import tangent_kernel
+from omni.warp_core.autodiff.jvp.tangent import tangent_kernel
 from omni.warp_core.front.gradients import library_gradient
 from omni.warp_core.ir import verifier
 from omni.warp_core.ir.interp import interp

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.autodiff.adjoint import adjoint_kernel
+from omni.warp_core.autodiff.vjp.adjoint import adjoint_kernel
 from omni.warp_core.front.gradients import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir.printer import reachable

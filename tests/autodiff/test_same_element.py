@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.autodiff.adjoint import _prepare
-from omni.warp_core.autodiff.owners import owned_stores
+from omni.warp_core.autodiff.analysis.exclusive_stores import owned_stores
+from omni.warp_core.autodiff.vjp.adjoint import _prepare
 from omni.warp_core.front.gradients import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.autodiff import adjoint
+from omni.warp_core.autodiff.vjp import adjoint
 
 F = wp.array(dtype=float)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.autodiff.trips import backwards, times
+from omni.warp_core.autodiff.vjp.trip_count import backwards, times
 from omni.warp_core.ir.builder import Builder
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.nodes import Function, Value

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.autodiff.adjoint import adjoint_kernel
+from omni.warp_core.autodiff.vjp.adjoint import adjoint_kernel
 from omni.warp_core.codegen.cpu.cpu_kernel import EmitOptions
 from omni.warp_core.codegen.cuda import ptx
 from omni.warp_core.codegen.cuda.cuda_kernel import emit_cuda

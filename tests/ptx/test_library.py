@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from omni.warp_core.autodiff.adjoint import adjoint_kernel
+from omni.warp_core.autodiff.vjp.adjoint import adjoint_kernel
 from omni.warp_core.codegen.cuda import ptx
 from omni.warp_core.front.gradients import library_gradient
 from omni.warp_core.ir.interp import interp

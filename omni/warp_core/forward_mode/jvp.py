@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..arrays.array import array
-from ..autodiff.leaves import is_active, is_float, leaf_types
-from ..autodiff.tangent import is_nearby, tangent_function
+from ..autodiff.analysis.leaves import is_active, is_float, leaf_types
+from ..autodiff.jvp.tangent import is_nearby, tangent_function
 from ..dispatch import capture
 from ..eager import call
 from ..front.gradients import library_gradient

@@ -1,7 +1,8 @@
 """Launches in forward mode: `launch_tangent` runs a kernel's tangent kernel in its place, `kernel_jvp` is `wp.jvp` of
 a kernel.
 
-A tangent kernel (autodiff/tangent.py) computes values and tangents in one go; `shadows` has the memory for tangents. It
+A tangent kernel (autodiff/jvp/tangent.py) computes values and tangents in one go; `shadows` has the memory for
+tangents. It
 is an ordinary kernel: a tape records it, so that gradients of tangents (Hessian-vector products) come from running that
 tape backwards.
 """
@@ -15,7 +16,7 @@ from weakref import WeakKeyDictionary
 from ..arrays.array import array
 from ..arrays.layouts import identity, merged, overlap, span_of
 from ..arrays.transfer import copy
-from ..autodiff.tangent_values import carries
+from ..autodiff.jvp.tangent_values import carries
 from ..compiler import TangentFacts, tangent_facts
 from ..devices.device import Device, get_device
 from ..lang.kernel import Kernel, on_redefinition

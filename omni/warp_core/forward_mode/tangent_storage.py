@@ -14,7 +14,7 @@ from ..arrays import layouts
 from ..arrays.array import array
 from ..arrays.indexed_array import indexedarray
 from ..arrays.layouts import meet, span_of
-from ..autodiff.leaves import is_active
+from ..autodiff.analysis.leaves import is_active
 from ..dispatch import recording
 from ..lang.types import Array, Struct
 from ..tape import launch_vjp

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from .. import config
 from ..arrays import layouts, transfer
 from ..arrays.array import array
-from ..autodiff.leaves import is_float, leaf_types
+from ..autodiff.analysis.leaves import is_float, leaf_types
 from ..compiler import effects, flows
 from ..devices.interval_map import Intervals
 from ..dispatch.call_site import Place

@@ -20,7 +20,7 @@ from ..arrays import grad_binding, layouts
 from ..arrays.array import array
 from ..arrays.factories import zeros
 from ..arrays.indexed_array import indexedarray
-from ..autodiff.times import AFTER, BEFORE
+from ..autodiff.vjp.read_time import AFTER, BEFORE
 from ..compiler import adjoint_facts, effects
 from ..devices.device import CPU, Device
 from ..dispatch import capture

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from .. import _native, config
 from ..arrays import layouts
 from ..arrays.array import array
-from ..autodiff.leaves import is_active
-from ..autodiff.times import BEFORE
+from ..autodiff.analysis.leaves import is_active
+from ..autodiff.vjp.read_time import BEFORE
 from ..dispatch import call_site, capture, recording
 from ..lang.kernel import Kernel
 from ..lang.types import Array, Struct, indexed_array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ..ir.nodes import Function
+from ...ir.nodes import Function
 
 
 class Given(Protocol):

@@ -7,28 +7,28 @@ from functools import partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from ..ir.analysis.alias import is_made_by
-from ..ir.builder import Builder
-from ..ir.clone import Rewriter
-from ..ir.nodes import Function, Operation, Region, Value
-from ..lang.errors import NotDifferentiable, Unrepeatable
-from ..lang.types import Array, Type
-from ..passes.checks import drop_asserts
-from ..passes.dce import dce
-from ..passes.effects import written_params
-from ..passes.inline import inline_calls
-from ..passes.load_elimination import merge_loads
-from ..passes.simplify import simplify
-from .atomics import plain_local_atomics
-from .custom import expand_customs, is_custom
-from .forward import Forward
-from .given import Given, calls_stand_in
-from .held import part_structs
-from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types
-from .reverse import Reverse
-from .scope import is_local, may_alias, members_to, origin, place_of
+from ...ir.analysis.alias import is_made_by
+from ...ir.builder import Builder
+from ...ir.clone import Rewriter
+from ...ir.nodes import Function, Operation, Region, Value
+from ...lang.errors import NotDifferentiable, Unrepeatable
+from ...lang.types import Array, Type
+from ...passes.checks import drop_asserts
+from ...passes.dce import dce
+from ...passes.effects import written_params
+from ...passes.inline import inline_calls
+from ...passes.load_elimination import merge_loads
+from ...passes.simplify import simplify
+from ..analysis.leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types
+from ..analysis.scalarize_structs import part_structs
+from ..rules.custom_rules import expand_customs, is_custom
+from ..rules.provider import Given, calls_stand_in
+from .primal_pass import Forward
+from .read_time import AFTER, BEFORE, NOT
+from .reverse_atomics import plain_local_atomics
+from .reverse_pass import Reverse
 from .single_exit import single_exit
-from .times import AFTER, BEFORE, NOT
+from .value_scope import is_local, may_alias, members_to, origin, place_of
 
 
 class Adjoint(NamedTuple):

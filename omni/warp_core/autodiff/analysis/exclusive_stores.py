@@ -9,10 +9,10 @@ from __future__ import annotations
 from itertools import product
 from typing import NamedTuple
 
-from ..ir.nodes import Function, Operation, Value
-from ..ir.ops import slice_parts
-from ..passes.atomic_demotion import thread_dimension
-from .scope import is_local, may_alias, place_of
+from ...ir.nodes import Function, Operation, Value
+from ...ir.ops import slice_parts
+from ...passes.atomic_demotion import thread_dimension
+from ..vjp.value_scope import is_local, may_alias, place_of
 
 
 class _Place(NamedTuple):

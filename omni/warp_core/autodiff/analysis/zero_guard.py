@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from ..ir.nodes import Function, Operation, Value
+from ...ir.nodes import Function, Operation, Value
+from ..vjp.value_scope import is_local, may_alias
 from .leaves import is_active, is_float, leaf_types
-from .scope import is_local, may_alias
 
 _CHOOSING = frozenset(("select", "min", "max", "insert_dyn", "extract_dyn", "loop"))
 _STEEP = frozenset(("div", "sqrt", "call", "custom"))  # may have infinite slopes where their operands are numbers

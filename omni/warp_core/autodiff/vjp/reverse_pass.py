@@ -4,9 +4,9 @@ In: a verified kernel with one exit per region (`single_exit`), whose calls are 
 the same parameters that runs each thread's forward code again and then its reverse code, which adds to the gradients
 of arrays. Start with `Reverse.run`.
 
-Adjoints are kept per value and leaf (`leaves`); `derivatives` has the rules of arithmetic, `control` those of branches
-and loops, this file those of aggregates, memory and calls. The reverse code is made first. Making it finds out which
-values of the forward code it needs (`scope`); the forward code is then made to hand them over (`forward`).
+Adjoints are kept per value and leaf (`leaves`); `scalar_rules` has the rules of arithmetic, `reverse_control` those of
+branches and loops, this file those of aggregates, memory and calls. The reverse code is made first. Making it finds out
+which values of the forward code it needs (`scope`); the forward code is then made to hand them over (`primal_pass`).
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
-from ..ir.builder import Builder
-from ..ir.nodes import Function, Operation, Region, Value
-from ..lang.errors import NotDifferentiable
-from ..lang.types import I32, Array, Packed, Scalar, Struct, Type, element, members
-from . import derivatives
-from .atomics import reverse_atomic
-from .choices import may_choose
-from .control import reverse_for, reverse_if, reverse_loop
-from .custom import reverse_custom
-from .escapes import escaping, report_if_moved
-from .given import Given
-from .leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types, member_span, takes_bits
-from .owners import owned_stores
-from .scope import Scope, Scopes, is_absent, is_local, origin
-from .shadows import shadow
-from .stash import CELLS, Frame
+from ...ir.builder import Builder
+from ...ir.nodes import Function, Operation, Region, Value
+from ...lang.errors import NotDifferentiable
+from ...lang.types import I32, Array, Packed, Scalar, Struct, Type, element, members
+from ..analysis.exclusive_stores import owned_stores
+from ..analysis.factor_escape import escaping, report_if_moved
+from ..analysis.leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types, member_span, takes_bits
+from ..analysis.zero_guard import may_choose
+from ..rules import scalar_rules
+from ..rules.custom_rules import reverse_custom
+from ..rules.provider import Given
+from .reverse_atomics import reverse_atomic
+from .reverse_control import reverse_for, reverse_if, reverse_loop
+from .shadow_memory import shadow
+from .value_scope import Scope, Scopes, is_absent, is_local, origin
+from .value_stack import CELLS, Frame
 
 _SLOPES_OF_ONE = frozenset(("add", "sub", "neg", "min", "max", "abs"))  # adjoints that only pass on what they are given
 
@@ -109,8 +109,8 @@ class Reverse:
         handler = getattr(self, f"_{op.code}", None)
         if handler is not None:
             handler(op, given if op.code == "call" else given[0])
-        elif op.code in derivatives.ELEMENTWISE:
-            self._componentwise(op, given[0], derivatives.ELEMENTWISE[op.code])
+        elif op.code in scalar_rules.ELEMENTWISE:
+            self._componentwise(op, given[0], scalar_rules.ELEMENTWISE[op.code])
         elif op.code == "libm":  # stands in functions of the library only, which say what their gradients are
             raise NotDifferentiable(f"`{op.attr}` has no derivative here", op)
         elif (
@@ -118,7 +118,7 @@ class Reverse:
         ):
             raise NotDifferentiable(f"`{op.code}` has no derivative", op)
 
-    def _componentwise(self, op: Operation, given: Leaves | None, rule: derivatives.Rule) -> None:
+    def _componentwise(self, op: Operation, given: Leaves | None, rule: scalar_rules.Rule) -> None:
         assert given is not None
         out: list[Leaves] = [[None] * len(given) for _ in op.args]
         args, result = [self.scopes.primal(a) for a in op.args], self.scopes.primal(op.results[0])

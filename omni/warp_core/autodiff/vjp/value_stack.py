@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..ir.builder import Builder
-from ..ir.nodes import Value
-from ..lang.types import BOOL, I32, SCALAR_BY_KEY, U32, U64, Scalar, Type
-from .escapes import leave_if
-from .leaves import assemble, leaf_of, leaf_types
+from ...ir.builder import Builder
+from ...ir.nodes import Value
+from ...lang.types import BOOL, I32, SCALAR_BY_KEY, U32, U64, Scalar, Type
+from ..analysis.factor_escape import leave_if
+from ..analysis.leaves import assemble, leaf_of, leaf_types
 
 CELLS = (U32, U64)
 _REPORT = ("gradient-memory", "a loop keeps {0} values for its gradient, more than there is memory for")

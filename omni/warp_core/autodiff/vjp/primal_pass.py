@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from functools import partial
 
-from ..ir.builder import Builder
-from ..ir.clone import Rewriter
-from ..ir.nodes import Operation, Region, Value
-from ..lang.errors import NotDifferentiable
-from ..lang.types import I32
-from .custom import forward_custom, read_final
-from .reverse import Reverse
-from .scope import is_local
-from .stash import CELLS, push
+from ...ir.builder import Builder
+from ...ir.clone import Rewriter
+from ...ir.nodes import Operation, Region, Value
+from ...lang.errors import NotDifferentiable
+from ...lang.types import I32
+from ..rules.custom_rules import forward_custom, read_final
+from .reverse_pass import Reverse
+from .value_scope import is_local
+from .value_stack import CELLS, push
 
 _SILENT = ("printf", "assert", "fail")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..ir.builder import Builder
-from ..ir.nodes import Value
+from ...ir.builder import Builder
+from ...ir.nodes import Value
 
 Adjoints = Sequence[Value | None]
 Rule = Callable[[Builder, Sequence[Value], Value, Value], Adjoints]

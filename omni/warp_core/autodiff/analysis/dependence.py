@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..ir.analysis.alias import base
-from ..ir.nodes import Function, Operation, Value
-from ..lang.types import Array
-from ..passes.dce import dce
-from ..passes.inline import inline_calls
-from ..passes.simplify import simplify
-from .adjoint import adjoint_kernel
-from .custom import is_custom
-from .given import Given
+from ...ir.analysis.alias import base
+from ...ir.nodes import Function, Operation, Value
+from ...lang.types import Array
+from ...passes.dce import dce
+from ...passes.inline import inline_calls
+from ...passes.simplify import simplify
+from ..rules.custom_rules import is_custom
+from ..rules.provider import Given
+from ..vjp.adjoint import adjoint_kernel
+from ..vjp.value_scope import origin
 from .leaves import leaf_types
-from .scope import origin
 
 _Params = frozenset[int]
 _NONE: _Params = frozenset()

@@ -5,28 +5,28 @@ with it one tangent for each leaf (`leaves`): for a number its rate of change, f
 type whose elements are the tangents of its elements. As both are computed in the order of the program, control flow,
 overwriting and memory need no care: what is done to a value is done to its tangent beside it.
 
-The rules of arithmetic are those of reverse mode (`derivatives`): what an operand's tangent gives is the rule's adjoint
-of that operand with the tangent in place of the adjoint of the result. Functions whose gradient is written down, by
-the library or the user, are differentiated by it, one result at a time. Replays are of no use here: nothing is computed
-again.
+The rules of arithmetic are those of reverse mode (`scalar_rules`): what an operand's tangent gives is the rule's
+adjoint of that operand with the tangent in place of the adjoint of the result. Functions whose gradient is written
+down, by the library or the user, are differentiated by it, one result at a time. Replays are of no use here: nothing is
+computed again.
 """
 
 from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from ..ir.builder import Builder
-from ..ir.nodes import Function, Operation, Region, Value
-from ..lang.errors import NotDifferentiable
-from ..lang.types import Array, Type
-from ..passes.dce import dce, has_effects
-from ..passes.effects import written_params
-from ..passes.inline import inline_calls
-from .atomics import plain_local_atomics
-from .escapes import escaping, numbers_of, report_if_moved
-from .given import Given, calls_stand_in
-from .leaves import assemble, is_active, leaf_of, leaf_types, takes_bits
-from .scope import is_local
+from ...ir.builder import Builder
+from ...ir.nodes import Function, Operation, Region, Value
+from ...lang.errors import NotDifferentiable
+from ...lang.types import Array, Type
+from ...passes.dce import dce, has_effects
+from ...passes.effects import written_params
+from ...passes.inline import inline_calls
+from ..analysis.factor_escape import escaping, numbers_of, report_if_moved
+from ..analysis.leaves import assemble, is_active, leaf_of, leaf_types, takes_bits
+from ..rules.provider import Given, calls_stand_in
+from ..vjp.reverse_atomics import plain_local_atomics
+from ..vjp.value_scope import is_local
 from .tangent_values import Tangents, Unknown, ValueTangents, has_tangent, numbered_leaves, slot_types
 
 Mask = tuple[bool, ...]

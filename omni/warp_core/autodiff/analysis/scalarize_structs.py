@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..ir.builder import Builder
-from ..ir.clone import Rewriter, exits
-from ..ir.nodes import Function, Operation, Region, Value
-from ..lang.types import Array, Struct, Type, members
+from ...ir.builder import Builder
+from ...ir.clone import Rewriter, exits
+from ...ir.nodes import Function, Operation, Region, Value
+from ...lang.types import Array, Struct, Type, members
 from .leaves import leaf_types
 
 

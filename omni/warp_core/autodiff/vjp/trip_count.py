@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.analysis.sign import not_negative
-from ..ir.builder import Builder
-from ..ir.nodes import Value
-from ..lang.semantics import int_range
-from ..lang.types import I32, I64, SCALAR_BY_KEY, Scalar
+from ...ir.analysis.sign import not_negative
+from ...ir.builder import Builder
+from ...ir.nodes import Value
+from ...lang.semantics import int_range
+from ...lang.types import I32, I64, SCALAR_BY_KEY, Scalar
 
 
 def backwards(b: Builder, low: Value, high: Value, step: Value) -> tuple[list[Value], Callable[[Value], Value]]:

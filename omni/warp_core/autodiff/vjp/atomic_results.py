@@ -2,18 +2,19 @@
 
 A counter gives each thread its own number, and another one the next time. On a tape such a kernel runs in a form that
 stores what it got in arrays, one element per thread: each atomic becomes a function whose replay reads the note (see
-`custom`). An atomic in a loop would need as many as the loop has iterations, and has none. Start with `noting_kernel`.
+`custom_rules`). An atomic in a loop would need as many as the loop has iterations, and has none. Start with
+`noting_kernel`.
 """
 
 from __future__ import annotations
 
-from ..ir.builder import Builder
-from ..ir.clone import Rewriter
-from ..ir.nodes import Function, Operation, Value
-from ..lang.types import U64, Array, Scalar
-from ..passes.inline import inline_calls
-from .custom import is_custom
-from .scope import is_local
+from ...ir.builder import Builder
+from ...ir.clone import Rewriter
+from ...ir.nodes import Function, Operation, Value
+from ...lang.types import U64, Array, Scalar
+from ...passes.inline import inline_calls
+from ..rules.custom_rules import is_custom
+from .value_scope import is_local
 
 NOTES = Array(U64, 1)  # what one atomic found, by thread
 

@@ -1,7 +1,7 @@
 """Branches and loops in reverse: start with `reverse_if` and `_backward`.
 
 A branch runs the reverse of the side that was taken. A loop runs that of its iterations, from the last to the first;
-what it needs of each is on the stash (`stash`). Adjoints of values from outside leave both as their results.
+what it needs of each is on the stash (`value_stack`). Adjoints of values from outside leave both as their results.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ..ir.builder import Builder
-from ..ir.nodes import Operation, Region, Value
-from ..lang.types import I32, Type
-from ..passes.dce import REMOVABLE
-from .leaves import Leaves, is_float, leaf_types
-from .scope import Scope
-from .stash import CELLS, Frame, pop
-from .trips import backwards, times
+from ...ir.builder import Builder
+from ...ir.nodes import Operation, Region, Value
+from ...lang.types import I32, Type
+from ...passes.dce import REMOVABLE
+from ..analysis.leaves import Leaves, is_float, leaf_types
+from .trip_count import backwards, times
+from .value_scope import Scope
+from .value_stack import CELLS, Frame, pop
 
 if TYPE_CHECKING:
-    from .reverse import Reverse
+    from .reverse_pass import Reverse
 
 Leaf = tuple[Value, int, Type]  # of which value, the number of the leaf, its type
 Index = Callable[[Value], Value]  # of an iteration, from its number

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..ir.builder import Builder
-from ..ir.nodes import Operation, Value
-from ..lang.types import I32, FixedArray
+from ...ir.builder import Builder
+from ...ir.nodes import Operation, Value
+from ...lang.types import I32, FixedArray
 
 
 def shadow(t: FixedArray) -> tuple[Value, list[Operation]]:

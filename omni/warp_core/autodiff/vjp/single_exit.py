@@ -16,11 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ..ir.clone import Rewriter
-from ..ir.nodes import Function, Operation, Value
-from ..ir.ops import BREAKABLE, OPS
-from ..lang.types import I32, Type
-from .trips import index_at, trip_count
+from ...ir.clone import Rewriter
+from ...ir.nodes import Function, Operation, Value
+from ...ir.ops import BREAKABLE, OPS
+from ...lang.types import I32, Type
+from .trip_count import index_at, trip_count
 
 NORMAL = 0  # the code of reaching a region's end
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
-from ..ir.builder import Builder
-from ..ir.nodes import Function, Operation, Value
+from ...ir.builder import Builder
+from ...ir.nodes import Function, Operation, Value
+from ..vjp.value_scope import is_local, origin
 from .leaves import is_active, leaf_of, leaf_types
-from .scope import is_local, origin
 
 VECTORS, VALUES = "vectors", "values"  # what a number depends on: linearly on the one, in any way on the other
 

@@ -14,17 +14,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..ir.analysis.alias import base
-from ..ir.clone import Rewriter, copy_region
-from ..ir.nodes import Function, Operation, Region, Value
-from ..lang.errors import NotDifferentiable
-from ..lang.types import Array
-from .leaves import assemble, is_active, leaf_types
-from .scope import is_absent, is_local, may_alias, origin
+from ...ir.analysis.alias import base
+from ...ir.clone import Rewriter, copy_region
+from ...ir.nodes import Function, Operation, Region, Value
+from ...lang.errors import NotDifferentiable
+from ...lang.types import Array
+from ..analysis.leaves import assemble, is_active, leaf_types
+from ..vjp.value_scope import is_absent, is_local, may_alias, origin
 
 if TYPE_CHECKING:
-    from .forward import Forward
-    from .reverse import Reverse
+    from ..vjp.primal_pass import Forward
+    from ..vjp.reverse_pass import Reverse
 
 Prepare = Callable[[Function], Function]
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import NamedTuple
 
-from ..ir.clone import Rewriter
-from ..ir.nodes import Operation, Value
-from ..lang.errors import NotDifferentiable
-from ..lang.types import Array, Type, element
-from . import derivatives
-from .leaves import assemble, is_active, is_float, leaf_of, leaf_types, member_span
+from ...ir.clone import Rewriter
+from ...ir.nodes import Operation, Value
+from ...lang.errors import NotDifferentiable
+from ...lang.types import Array, Type, element
+from ..analysis.leaves import assemble, is_active, is_float, leaf_of, leaf_types, member_span
+from ..rules import scalar_rules
 
 
 class Unknown(NamedTuple):
@@ -113,14 +113,14 @@ class ValueTangents(Rewriter):
             self._set(op.result, self._arithmetic(op))
 
     def _arithmetic(self, op: Operation) -> Tangents:
-        if op.code in derivatives.ELEMENTWISE:
-            return self._componentwise(op, derivatives.ELEMENTWISE[op.code])
+        if op.code in scalar_rules.ELEMENTWISE:
+            return self._componentwise(op, scalar_rules.ELEMENTWISE[op.code])
         return self._unknown(op.result, f"`{op.code}` has no derivative", op)
 
     def _unknown(self, value: Value, reason: str, op: Operation) -> Tangents:
         return [Unknown(reason, op) if has_tangent(t) else None for _, t in numbered_leaves(value)]
 
-    def _componentwise(self, op: Operation, rule: derivatives.Rule) -> Tangents:
+    def _componentwise(self, op: Operation, rule: scalar_rules.Rule) -> Tangents:
         moving = [self._known(self._of(a)) for a in op.args]
         args, result = self.args(op), self.values[op.result]
         out: Tangents = []

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..ir.analysis.alias import base, is_made_by
-from ..ir.nodes import Function, Operation, Region, Value
-from ..ir.ops import OPS
-from ..lang.errors import NotDifferentiable
-from ..lang.types import I32, Array, Struct, Type
-from ..passes.dce import has_effects
-from .leaves import leaf_types
+from ...ir.analysis.alias import base, is_made_by
+from ...ir.nodes import Function, Operation, Region, Value
+from ...ir.ops import OPS
+from ...lang.errors import NotDifferentiable
+from ...lang.types import I32, Array, Struct, Type
+from ...passes.dce import has_effects
+from ..analysis.leaves import leaf_types
 
 
 def _behind(array: Value) -> Value | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..ir.nodes import Function, Value
-from ..lang.types import Array, Packed, Scalar, Struct, Type, leaves, members
+from ...ir.nodes import Function, Value
+from ...lang.types import Array, Packed, Scalar, Struct, Type, leaves, members
 
 if TYPE_CHECKING:  # tapes ask what is active also where all code is in the cache
-    from ..ir.builder import Builder
+    from ...ir.builder import Builder
 
 Leaves = list[Value | None]
 
