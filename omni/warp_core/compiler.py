@@ -169,7 +169,7 @@ class CompileRequest(NamedTuple):
 
     def key(self) -> str:
         """Hash of everything that the artifact depends on, in hexadecimal."""
-        content = _stage("front.digest").digest(self.kernel, positions=self.debug or self.gpu.lines)
+        content = _stage("front.content_hash").digest(self.kernel, positions=self.debug or self.gpu.lines)
         options = {name: value for name, value in self._asdict().items() if name != "kernel"}
         return blake2b(repr((content, options, compiler_version())).encode(), digest_size=20).hexdigest()
 
@@ -307,7 +307,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         replays=reverse.replays if reverse else False,
         accumulation=_accumulation(unit, request.additions),
         sites=tuple(_site(s["kind"], s["message"], s["types"], s["loc"]) for s in unit.sites),
-        warnings=_stage("front.notices").stored(request.kernel) if request.kernel.warned else (),
+        warnings=_stage("front.warnings").stored(request.kernel) if request.kernel.warned else (),
         milliseconds=watch.milliseconds,
         block_dim=fn.block_dim,
         whole_blocks=whole_blocks,
@@ -425,7 +425,9 @@ def flows(kernel: Kernel) -> tuple[frozenset[int], ...]:
     def find() -> tuple[frozenset[int], ...]:
         fn = _lowered(kernel)
         try:
-            return _stage("autodiff.analysis.dependence").flows(fn, _stage("front.gradients").library_gradient)
+            return _stage("autodiff.analysis.dependence").flows(
+                fn, _stage("front.gradients.library_rules").library_gradient
+            )
         except NotDifferentiable as why:
             raise _refusal(f"the gradient of {kernel.subject}", why, fn) from None
 
@@ -455,7 +457,7 @@ def tangent_facts(kernel: Kernel) -> TangentFacts:
     def find() -> TangentFacts:
         fn = _lowered(kernel)
         _refuse_blocks(kernel.subject, fn)
-        stage, given = _stage("autodiff.jvp.tangent"), _stage("front.gradients").library_gradient
+        stage, given = _stage("autodiff.jvp.tangent"), _stage("front.gradients.library_rules").library_gradient
         return TangentFacts(
             stage.required(fn, given), _stage("passes.effects").written_params(fn), stage.is_nearby(fn, given)
         )
@@ -474,7 +476,7 @@ def _lowered(kernel: Kernel, debug: bool = False, block_dim: int = USUAL_BLOCK) 
     _refuse_blocks(kernel.subject, fn)
     if debug and primal.primal is None:
         fn = _stage("passes.checks").insert_checks(fn)
-    given = _stage("front.gradients").library_gradient
+    given = _stage("front.gradients.library_rules").library_gradient
     try:
         return _stage("autodiff.jvp.tangent").tangent_kernel(fn, kernel.active, given)
     except NotDifferentiable as why:
@@ -491,7 +493,7 @@ def _reverse(request: CompileRequest, fn: Any) -> Any:
 
 def _adjoint(request: CompileRequest, fn: Any) -> Any:
     _refuse_blocks(f"the gradient of {request.kernel.subject}", fn)
-    given = _stage("front.gradients").library_gradient
+    given = _stage("front.gradients.library_rules").library_gradient
     return _stage("autodiff.vjp.adjoint").adjoint_kernel(fn, given, request.adjoint == "shared")
 
 

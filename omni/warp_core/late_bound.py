@@ -13,7 +13,7 @@ from typing import Any
 
 # Name -> module and function.
 ROWS = {
-    "content_hash": ("front.digest", "digest"),
+    "content_hash": ("front.content_hash", "digest"),
     "callee_adjoint": ("autodiff.vjp.adjoint", "callee_adjoint"),
     "call_builtin": ("eager.call", "call"),
     "compile_builtin": ("eager.jit", "compile_call"),

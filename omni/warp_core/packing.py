@@ -2,7 +2,7 @@
 
 Each builtin is lowered for the types that most kernels use and put through the passes, so that kernels splice in
 finished code. Other types are lowered from source when they are met. Needs no NumPy, and the
-native module for values alone. `front/packed.py` reads the pack. Start with `build`.
+native module for values alone. `front/library_pack.py` reads the pack. Start with `build`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from .front import gradients, library, lower, packed  # noqa: F401 - two of them fill tables
+from .front import library, library_pack, lower  # noqa: F401 - two of them fill tables
+from .front.gradients import library_rules  # noqa: F401 - two of them fill tables
 from .ir.bytecode import write
 from .ir.nodes import Function
 from .lang import registry
@@ -75,12 +76,12 @@ def build() -> bytes:
     for found, i, types in instances():
         lowered = library.instantiate(found, i, types).function
         functions[library.instance_key(found, i, types, {})] = pipeline.run(lowered, options)
-    return packed.source_digest() + write(functions)
+    return library_pack.source_digest() + write(functions)
 
 
 def main() -> None:
     """Write the pack to the file named on the command line, or to its place in the package."""
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(packed.PATH)
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(library_pack.PATH)
     data = build()
     fresh = out.with_suffix(f".{os.getpid()}")
     fresh.write_bytes(data)

@@ -10,7 +10,7 @@ from typing import Any
 
 import omni.warp_core as wp
 from omni.warp_core.autodiff.vjp.adjoint import AFTER, BEFORE, Adjoint, adjoint_kernel
-from omni.warp_core.front.gradients import library_gradient
+from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir import verifier
 from omni.warp_core.ir.interp import interp

@@ -6,7 +6,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.autodiff.vjp.adjoint import adjoint_kernel
-from omni.warp_core.front.gradients import library_gradient
+from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.lang import semantics

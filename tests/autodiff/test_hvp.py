@@ -13,7 +13,7 @@ import omni.warp_core as wp
 from omni.warp_core.autodiff.jvp.tangent import tangent_kernel
 from omni.warp_core.autodiff.jvp.tangent_values import carries
 from omni.warp_core.autodiff.vjp.adjoint import BEFORE, adjoint_kernel
-from omni.warp_core.front.gradients import library_gradient
+from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir import verifier
 from omni.warp_core.ir.interp import interp

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from omni.warp_core.autodiff.vjp.adjoint import adjoint_kernel
-from omni.warp_core.front.gradients import library_gradient
+from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.interp.array_memory import MemArray

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from omni.warp_core.autodiff.jvp.tangent import tangent_kernel
-from omni.warp_core.front.gradients import library_gradient
+from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.ir import verifier
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.interp.array_memory import MemArray

@@ -10,7 +10,7 @@ from omni.warp_core.arrays.layouts import meets_itself
 from omni.warp_core.autodiff.analysis.exclusive_stores import owned_stores
 from omni.warp_core.autodiff.vjp.adjoint import _prepare, adjoint_kernel
 from omni.warp_core.codegen.accumulate.eligibility import accumulation
-from omni.warp_core.front.gradients import library_gradient
+from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.passes import pipeline
 

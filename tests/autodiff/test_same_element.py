@@ -8,7 +8,7 @@ import pytest
 import omni.warp_core as wp
 from omni.warp_core.autodiff.analysis.exclusive_stores import owned_stores
 from omni.warp_core.autodiff.vjp.adjoint import _prepare
-from omni.warp_core.front.gradients import library_gradient
+from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 
 F, F2, V = wp.array(dtype=float), wp.array2d(dtype=float), wp.array(dtype=wp.vec3)

@@ -19,7 +19,7 @@ from omni.warp_core.codegen.cuda import ptx
 from omni.warp_core.codegen.cuda.cuda_kernel import emit_cuda
 from omni.warp_core.codegen.target import GpuOptions, cuda
 from omni.warp_core.compiler import CompileRequest, compile
-from omni.warp_core.front.gradients import library_gradient
+from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.kernel import Kernel
 from omni.warp_core.passes import pipeline

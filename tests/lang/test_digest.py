@@ -7,7 +7,7 @@ import types
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.front.digest import digest
+from omni.warp_core.front.content_hash import digest
 
 _numbers = itertools.count()
 BASE = """
@@ -128,7 +128,7 @@ def test_builtins_are_not_imported():
 
     program = (
         "import omni.warp_core as wp, sys, tempfile, os\n"
-        "from omni.warp_core.front.digest import digest\n"
+        "from omni.warp_core.front.content_hash import digest\n"
         "@wp.kernel\n"
         "def k(x: wp.array(dtype=float)):\n"
         "    x[0] = wp.sin(x[0])\n"

@@ -7,7 +7,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core import packing
-from omni.warp_core.front import library, packed
+from omni.warp_core.front import library, library_pack
 from omni.warp_core.ir import bytecode, verifier
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.printer import print_function
@@ -76,8 +76,8 @@ def built() -> bytecode.Pack:
         data = packing.build()
     finally:
         library.pack_lookup = saved
-    assert data[: packed.DIGEST_SIZE] == packed.source_digest()
-    return bytecode.Pack(data[packed.DIGEST_SIZE :])
+    assert data[: library_pack.DIGEST_SIZE] == library_pack.source_digest()
+    return bytecode.Pack(data[library_pack.DIGEST_SIZE :])
 
 
 def test_the_pack_has_the_common_instances_and_they_verify(built):
@@ -106,16 +106,16 @@ def test_packed_functions_compute_what_their_source_does(built):
 
 def test_a_pack_of_other_sources_is_not_used(tmp_path, monkeypatch, built):
     path = tmp_path / "library.pack"
-    monkeypatch.setattr(packed, "PATH", path)
-    good = packed.source_digest()
-    for data in (b"", b"short", bytes(packed.DIGEST_SIZE) + b"x" * 100, good + b"damaged"):
+    monkeypatch.setattr(library_pack, "PATH", path)
+    good = library_pack.source_digest()
+    for data in (b"", b"short", bytes(library_pack.DIGEST_SIZE) + b"x" * 100, good + b"damaged"):
         path.write_bytes(data)
-        packed._pack.cache_clear()
-        assert packed.lookup("sin#0(f32)") is None
+        library_pack._pack.cache_clear()
+        assert library_pack.lookup("sin#0(f32)") is None
     path.write_bytes(good + bytecode.write({"sin#0(f32)": built.load("sin#0(f32)")}))
-    packed._pack.cache_clear()
-    found = packed.lookup("sin#0(f32)")
+    library_pack._pack.cache_clear()
+    found = library_pack.lookup("sin#0(f32)")
     assert found is not None
     assert found.is_library
     assert print_function(found).count("call") == 1  # the reduction of huge arguments
-    packed._pack.cache_clear()
+    library_pack._pack.cache_clear()

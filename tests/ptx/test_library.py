@@ -14,7 +14,7 @@ import pytest
 
 from omni.warp_core.autodiff.vjp.adjoint import adjoint_kernel
 from omni.warp_core.codegen.cuda import ptx
-from omni.warp_core.front.gradients import library_gradient
+from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.interp.array_memory import MemArray, Trap, unflatten
 from omni.warp_core.ir.nodes import Function

@@ -23,7 +23,7 @@ from ..arrays.dtypes import Element
 from ..arrays.dtypes import element as element_of_type
 from ..arrays.indexed_array import indexedarray
 from ..devices.device import Device, get_device
-from ..front.digest import PACKAGE, digest, names_of
+from ..front.content_hash import PACKAGE, digest, names_of
 from ..front.lower import lower_function
 from ..lang.errors import CompileError
 from ..lang.inference import type_of_value

@@ -10,7 +10,7 @@ from ..autodiff.analysis.leaves import is_active, is_float, leaf_types
 from ..autodiff.jvp.tangent import is_nearby, tangent_function
 from ..dispatch import capture
 from ..eager import call
-from ..front.gradients import library_gradient
+from ..front.gradients.library_rules import library_gradient
 from ..front.lower import lower_function
 from ..ir.interp import array_memory, interp
 from ..ir.nodes import Function as IrFunction

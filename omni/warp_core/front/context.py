@@ -20,14 +20,14 @@ from ..lang.generics import spell
 from ..lang.semantics import convert
 from ..lang.source import Source
 from ..lang.types import BOOL, F32, I32, Array, FixedArray, Scalar, Type
+from .expressions.local_arrays import own
 from .limits import STEPS, too_many_steps
 from .liveness import Liveness
-from .local_arrays import own
+from .messages import ADVICE, WORDS, cast_help, misfit
 from .values import POISON, Closure, Front, Guarded, Lit, Poison, Ref, Static, Text, Tup, Unset, spell_front
-from .wording import ADVICE, WORDS, cast_help, misfit
 
 if TYPE_CHECKING:
-    from .instances import Session
+    from .session import Session
 
 EXPRESSIONS: dict[type, Callable[[Context, Any], Front]] = {}
 STATEMENTS: dict[type, Callable[[Context, Any], None]] = {}

@@ -15,14 +15,14 @@ from ..lang.errors import InternalError
 from ..lang.generics import Reference, plain, unify
 from ..lang.registry import Builtin, Overload
 from ..lang.types import Type
-from . import packed
+from . import library_pack
+from .calls.overload_resolution import Match
 from .context import Refused
-from .instances import Instance, Session, _static_key
-from .overloads import Match
-from .resolve import captures_of
+from .names import captures_of
+from .session import Instance, Session, _static_key
 from .values import Static, flatten
 
-pack_lookup: Callable[[str], Function | None] | None = packed.lookup
+pack_lookup: Callable[[str], Function | None] | None = library_pack.lookup
 
 _instances: dict[tuple, Instance] = {}
 _lock = RLock()  # kernels may be lowered by several threads at once

@@ -1,9 +1,10 @@
 """Lowering: from a decorated Python function to structured SSA. Start here.
 
-The package in reading order: `context` (state of lowering one function), `values` (what expressions can be), `resolve`
-(names), `expressions`, `operators`, `comparison`, `access` (members, indices, stores), `calls` with `intrinsics`,
-`printing`, `python_builtins` and `constructors`, `statements`, `control` (branches and loops) with `joins`, `liveness`,
-`updates` and `matching`, `local_arrays`, `instances` (functions called), `library`.
+The package in reading order: `context` (state of lowering one function), `values` (what expressions can be), `names`
+(names), `expressions`, `operators`, `comparison`, `member_access` (members, indices, stores), `calls` with
+`intrinsic_calls`, `printing`, `python_builtins` and `constructors`, `statements`, `control_statements` (branches and
+loops) with `merges`, `liveness`, `inout_arguments` and `match_statement`, `local_arrays`, `session` (functions called),
+`library`.
 """
 
 from __future__ import annotations
@@ -16,24 +17,15 @@ from ..lang.generics import Reference, is_generic, plain, unify
 from ..lang.kernel import Function, Kernel
 from ..lang.threads import USUAL_BLOCK
 from ..lang.types import FixedArray, Type
-from . import (  # noqa: F401 - they fill the tables
-    blocks,
-    constructors,
-    control,
-    expect,
-    expressions,
-    grads,
-    intrinsics,
-    matching,
-    printing,
-    python_builtins,
-    statements,
-)
+from .calls import assertions, block_intrinsics, intrinsic_calls, printing, python_builtins  # noqa: F401 - they fill the tables
+from .calls.overload_resolution import Match
 from .context import Refused
-from .instances import Instance, Session
+from .expressions import constructors, expressions  # noqa: F401 - they fill the tables
+from .gradients import grad_call  # noqa: F401 - they fill the tables
 from .library import instantiate
-from .notices import tell
-from .overloads import Match
+from .session import Instance, Session
+from .statements import control_statements, match_statement, statements  # noqa: F401 - they fill the tables
+from .warnings import tell
 
 
 def lower_kernel(kernel: Kernel, block_dim: int = USUAL_BLOCK) -> IrFunction:

@@ -1,5 +1,5 @@
 """The functions of the front end itself for threads that work together in blocks: documentation only, as in
-intrinsics.py. Their meaning in kernels is in front/blocks.py.
+intrinsics.py. Their meaning in kernels is in front/calls/block_intrinsics.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Gradients in the user's hand: `@wp.func_grad(f)`, `@wp.func_replay(f)`, `wp.adjoint`, `wp.grad(f)`.
 
-The decorators note on the function what its kernels are differentiated with; front/custom.py compiles it.
+The decorators note on the function what its kernels are differentiated with; front/gradients/custom_gradient_ir.py
+compiles it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What the functions that the front end itself understands are called with, and what they do: documentation only.
 
 `tid`, `printf`, `cast` and their like have no body in the library (see registry.py); their meaning in kernels is in
-front/intrinsics.py. The functions below carry their parameters and docstrings for `help(wp.tid)`, for the type stubs
-and for the reference pages. Nothing calls them. Those that access arrays are in accesses.py, operators as functions in
-operators.py. Types are the patterns of generics.py.
+front/calls/intrinsic_calls.py. The functions below carry their parameters and docstrings for `help(wp.tid)`, for the
+type stubs and for the reference pages. Nothing calls them. Those that access arrays are in accesses.py, operators as
+functions in operators.py. Types are the patterns of generics.py.
 """
 
 from __future__ import annotations

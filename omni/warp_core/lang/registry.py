@@ -7,7 +7,7 @@ importing anything; `get` imports the module of one name. A library module defin
     def dot(a: Vec[N, T], b: Vec[N, T]) -> T: ...
 
 `Intrinsic` names are those that the front end handles itself because they need more than values (`tid`, `printf`,
-`atomic_add`, ...); front/intrinsics.py has the handlers.
+`atomic_add`, ...); front/calls/intrinsic_calls.py has the handlers.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from types import CellType, FunctionType
 from typing import Any
 from weakref import ref
 
-from ..front.digest import names_of
+from ..front.content_hash import names_of
 from ..lang.kernel import Definition, Function
 
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None))

@@ -26,7 +26,7 @@ from ..codegen.target import GpuOptions, cuda, host
 from ..compiler import Artifact, CompileRequest, compile
 from ..devices.device import CPU, Device, device_of
 from ..dispatch import capture
-from ..front import digest, notices
+from ..front import content_hash, warnings
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.structs import spell
 from ..lang.threads import USUAL_BLOCK
@@ -109,14 +109,14 @@ def _told(kernel: Kernel, name: str) -> Any:
 def works_in_blocks(kernel: Kernel) -> bool:
     """Whether the size of blocks may make a difference to what a kernel means."""
     if kernel not in _in_blocks:
-        _in_blocks[kernel] = digest.works_in_blocks(kernel)
+        _in_blocks[kernel] = content_hash.works_in_blocks(kernel)
     return _in_blocks[kernel]
 
 
 def may_take_bits(kernel: Kernel) -> bool:
     """Whether a kernel may take numbers for their bits, or bits for numbers."""
     if kernel not in _take_bits:
-        _take_bits[kernel] = digest.mentions(kernel, ("cast",))
+        _take_bits[kernel] = content_hash.mentions(kernel, ("cast",))
     return _take_bits[kernel]
 
 
@@ -222,7 +222,7 @@ def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
         if found is None:
             found = _loaded[key] = _compile(wanted, key)
         if found.artifact.warnings:
-            notices.tell(kernel, notices.placed(kernel, found.artifact.warnings))
+            warnings.tell(kernel, warnings.placed(kernel, found.artifact.warnings))
         return found
 
 
@@ -252,17 +252,17 @@ def _as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
     is_derived = options.adjoint or options.exact or kernel.primal is not None
     while kernel.primal is not None:
         kernel = kernel.primal
-    now = digest.meaning(kernel)
+    now = content_hash.meaning(kernel)
     first = _meanings.get(kernel)
     if first is None:
-        first = _meanings[kernel] = Meaning(now, Constants(digest.definitions(kernel)))
-    names = digest.changed_names(kernel, first.parts, now) if first.parts != now else []
+        first = _meanings[kernel] = Meaning(now, Constants(content_hash.definitions(kernel)))
+    names = content_hash.changed_names(kernel, first.parts, now) if first.parts != now else []
     if not names:
         yield
         return
     if not is_derived:
         with first.constants.in_place():
-            if digest.meaning(kernel) == first.parts:
+            if content_hash.meaning(kernel) == first.parts:
                 yield
                 return
     changed = " and ".join(f"`{name}`" for name in names) + (" has" if len(names) == 1 else " have")

@@ -1,0 +1,30 @@
+"""What `wp.adjoint[x]` is for a parameter `x` of each type."""
+
+from __future__ import annotations
+
+from ...ir.builder import Builder
+from ...ir.nodes import Value
+from ...lang.types import Array, Scalar, Struct, Type, indexed_array, leaves
+
+
+def has_adjoint(t: Type) -> bool:
+    """Whether `wp.adjoint` has something for parameters of this type."""
+    return carries(t) or any(isinstance(leaf, Array) for _, leaf in leaves(t))
+
+
+def carries(t: Type) -> bool:
+    """Whether values of this type carry a derivative."""
+    return any(isinstance(leaf, Scalar) and leaf.is_float for _, leaf in leaves(t))
+
+
+def first_adjoint(b: Builder, value: Value) -> Value:
+    """What `wp.adjoint[x]` begins as, where `x` has this value: zero; arrays as the arrays of their gradients."""
+    t = value.type
+    if isinstance(t, Array):
+        return b.op("grad", value)
+    if not isinstance(t, Struct) or not any(isinstance(leaf, Array) for _, leaf in leaves(t)):
+        return b.zero(t)
+    fields = [b.op("extract", value, attr=i) for i in range(len(t.fields))]
+    if indexed_array(t) is not None:
+        return b.op("make", b.op("grad", fields[0]), *fields[1:], attr=t)
+    return b.op("make", *(first_adjoint(b, x) for x in fields), attr=t)

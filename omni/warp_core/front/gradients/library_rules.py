@@ -1,0 +1,62 @@
+"""What the library says about derivatives of its functions, as IR."""
+
+from __future__ import annotations
+
+from ...ir.nodes import Function
+from ...lang.generics import unify
+from ...lang.registry import GRADIENTS, STAND_INS, TANGENTS, Builtin
+from ...lang.types import Scalar, Type, element
+from ...lib import gradients  # noqa: F401 - fills the tables
+from ..library import instantiate
+
+
+class LibraryGradients:
+    """Gradients, tangents, and stand-ins: functions that code of derivatives calls in place of others."""
+
+    def __call__(self, callee: Function) -> Function | None:
+        """The function (arguments, results, adjoints of results) -> adjoints of arguments; None if none is given."""
+        return _instance(GRADIENTS.get(_rules(callee)), (*_types(callee), *filter(_is_active, callee.results)))
+
+    def stand_in(self, callee: Function) -> Function | None:
+        """What code of derivatives calls, whose results begin with those of `callee`; None if that is `callee`."""
+        found = STAND_INS.get(_name(callee)) if callee.is_library else None
+        return _instance(found, tuple(p.type for p in callee.params))
+
+    def tangent(self, callee: Function) -> Function | None:
+        """The function (arguments, results, tangents of arguments) -> tangents of the first results of a stand-in;
+        None if none is given.
+        """
+        active = filter(_is_active, (p.type for p in callee.params))
+        return _instance(TANGENTS.get(_rules(callee)), (*_types(callee), *active))
+
+
+library_gradient = LibraryGradients()
+
+
+def _name(callee: Function) -> str:
+    return callee.name.partition("#")[0]
+
+
+def _rules(callee: Function) -> str:
+    """What the rules for a function are called after: stand-ins of stand-ins have the same."""
+    return _name(callee).replace("_apart_apart", "_apart")
+
+
+def _types(callee: Function) -> tuple[Type, ...]:
+    return (*(p.type for p in callee.params), *callee.results)
+
+
+def _is_active(t: Type) -> bool:
+    return isinstance(element(t), Scalar) and element(t).is_float
+
+
+def _instance(found: Builtin | None, types: tuple[Type, ...]) -> Function | None:
+    """The overload for arguments of these types."""
+    if found is None:
+        return None
+    for i, overload in enumerate(found.overloads):
+        bindings: dict = {}
+        params = overload.params
+        if len(params) == len(types) and all(unify(p, t, bindings) for (_, p, _), t in zip(params, types)):
+            return instantiate(found, i, types, bindings).function
+    return None
