@@ -15,7 +15,7 @@ import numpy as np
 import omni.warp_core as wp
 from omni.warp_core.lang.generics import Pattern
 from omni.warp_core.lang.types import Array
-from omni.warp_core.lang.values import python_type
+from omni.warp_core.lang.values.value_classes import python_type
 
 MODE = os.environ.get("OMNI_WARP_GPU_TESTS", "")
 CPU_SUITES = ("codegen", "errors", "examples", "fuzz", "ir", "native", "nodes", "typing", "usd", "values")

@@ -23,7 +23,7 @@ import omni.warp_core as wp  # noqa: E402
 from omni.warp_core import config  # noqa: E402
 from omni.warp_core.lang import generics, registry  # noqa: E402
 from omni.warp_core.lang.types import Type  # noqa: E402
-from omni.warp_core.lang.values import NAMED  # noqa: E402
+from omni.warp_core.lang.values.value_classes import NAMED  # noqa: E402
 from tools.stubs.builtins_ import result_patterns  # noqa: E402
 from tools.stubs.text import own_doc  # noqa: E402
 
@@ -66,7 +66,7 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "kernels": (
         "Kernels and functions",
         "What makes kernels, and what only they can call.",
-        "lang.kernel lang.structs lang.overload lang.references",
+        "lang.kernel lang.values.structs lang.overload lang.ref_params",
     ),
     "utilities": ("Utilities", "Everything that has no page of its own.", ""),
     "arrays": (
@@ -87,7 +87,7 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "types": (
         "Types and constants",
         "Scalars, vectors, matrices, quaternions and transforms, usable in kernels and in Python.",
-        "lang.scalars lang.values lang.typevars lang.constants arrays.dtypes wp.types",
+        "lang.values.scalars lang.values.value_classes lang.typevars lang.values.constants arrays.dtypes wp.types",
     ),
     "errors": ("Errors", "What is raised; [errors.md](../errors.md) has each mistake with its repair.", "lang.errors "
                "launches.kernel_errors"),
@@ -274,7 +274,7 @@ def _page(place: str, kind: str) -> str:
 def entries() -> Iterator[Entry]:
     """Every public name with its text, apart from those that tables hold."""
     for home, names in wp._HOMES.items():
-        if home not in ("lang.constants", "config"):
+        if home not in ("lang.values.constants", "config"):
             for name in names.split():
                 if name not in NAMED:
                     yield _described(name, _page(home, "home"), getattr(wp, name))
@@ -320,7 +320,7 @@ def _value_types() -> list[Entry]:
 
 
 def _constants() -> Entry:
-    names = wp._HOMES["lang.constants"].split()
+    names = wp._HOMES["lang.values.constants"].split()
     upper = [n for n in names if n.isupper()]
     rows = "\n".join(f"| `{n}`, `{n.lower()}` | {getattr(wp, n)!r} |" for n in upper)
     text = (

@@ -10,7 +10,7 @@ namespace wc {
 
 namespace nb = nanobind;
 
-// Number: the native part of the typed scalars of lang/scalars.py. `value` is a Python number in range.
+// Number: the native part of the typed scalars of lang/values/scalars.py. `value` is a Python number in range.
 struct PyNumber {
     PyObject_HEAD;
     PyObject* value;

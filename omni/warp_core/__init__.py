@@ -29,13 +29,13 @@ _CONSTANTS = "E PI TAU HALF_PI PHI LN2 LN10 LOG2E LOG10E INF NAN"
 # Module -> the public names it defines.
 _HOMES = {
     "config": "LOG_DEBUG LOG_INFO LOG_WARNING LOG_ERROR",
-    "lang.scalars": "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64",
-    "lang.values": f"{_VECTORS} {_FLOATS} transform_expand",
-    "lang.structs": "struct",
-    "lang.references": "ref",
-    "lang.constants": f"{_CONSTANTS} {_CONSTANTS.lower()}",
+    "lang.values.scalars": "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64",
+    "lang.values.value_classes": f"{_VECTORS} {_FLOATS} transform_expand",
+    "lang.values.structs": "struct",
+    "lang.ref_params": "ref",
+    "lang.values.constants": f"{_CONSTANTS} {_CONSTANTS.lower()}",
     "lang.overload": "overload",
-    "lang.custom": "adjoint func_grad func_replay grad",
+    "lang.custom_gradients": "adjoint func_grad func_replay grad",
     "lang.typevars": "Float Int Scalar",
     "lang.kernel": "Kernel Function kernel func constant static kernel_from_source",
     "lang.errors": """CompileError InternalError KernelWarning WarpCodegenError WarpCodegenTypeError

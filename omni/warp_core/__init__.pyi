@@ -2067,12 +2067,12 @@ from .config import LOG_DEBUG as LOG_DEBUG
 from .config import LOG_ERROR as LOG_ERROR
 from .config import LOG_INFO as LOG_INFO
 from .config import LOG_WARNING as LOG_WARNING
-from .lang.values import transform_expand as transform_expand
+from .lang.values.value_classes import transform_expand as transform_expand
 from .lang.overload import overload as overload
-from .lang.custom import adjoint as adjoint
-from .lang.custom import func_grad as func_grad
-from .lang.custom import func_replay as func_replay
-from .lang.custom import grad as grad
+from .lang.custom_gradients import adjoint as adjoint
+from .lang.custom_gradients import func_grad as func_grad
+from .lang.custom_gradients import func_replay as func_replay
+from .lang.custom_gradients import grad as grad
 from .lang.kernel import Kernel as Kernel
 from .lang.kernel import kernel_from_source as kernel_from_source
 from .lang.errors import CompileError as CompileError

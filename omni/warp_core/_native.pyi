@@ -32,8 +32,8 @@ class ValueClass(type):
 class Value:
     """Vectors, matrices, quaternions and transforms: components in memory as kernels have them.
 
-    The classes in lang/components.py provide what native code calls for unusual arguments: `_parse` and `_convert` of
-    the class, `_operand`, `_equals` and `_assign` of the instance.
+    The classes in lang/values/value_methods.py provide what native code calls for unusual arguments: `_parse` and
+    `_convert` of the class, `_operand`, `_equals` and `_assign` of the instance.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...

@@ -29,6 +29,8 @@ from weakref import WeakKeyDictionary
 from . import config
 from .codegen.target import GpuOptions, Target
 from .ir.nodes import Loc, user_loc
+from .lang.blake2 import blake2b
+from .lang.deep_recursion import roomy
 from .lang.errors import (
     CompileError,
     Diagnostic,
@@ -40,10 +42,8 @@ from .lang.errors import (
     Unrepeatable,
     compile_error,
 )
-from .lang.hashes import blake2b
 from .lang.kernel import Kernel, on_redefinition
-from .lang.stack import roomy
-from .lang.threads import USUAL_BLOCK
+from .lang.launch_constants import USUAL_BLOCK
 from .lang.types import Type
 
 

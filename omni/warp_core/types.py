@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .arrays.array import array
-from .lang.scalars import (
+from .lang.values.scalars import (
     bfloat16,
     bool,
     float16,
@@ -18,7 +18,7 @@ from .lang.scalars import (
     uint32,
     uint64,
 )
-from .lang.values import matrix, quaternion, transformation, vector
+from .lang.values.value_classes import matrix, quaternion, transformation, vector
 
 __all__ = [
     "array",

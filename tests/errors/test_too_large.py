@@ -4,7 +4,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.lang.stack import roomy
+from omni.warp_core.lang.deep_recursion import roomy
 from tests.errors.report import accepted, kernel_of, refused
 
 CASES = {

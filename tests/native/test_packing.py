@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.lang import values
 from omni.warp_core.lang.types import (
     BF16,
     BOOL,
@@ -28,6 +27,7 @@ from omni.warp_core.lang.types import (
     Transform,
     Vec,
 )
+from omni.warp_core.lang.values import value_classes
 from tests.native.objects import array, descriptor, dump_plan, native, packed
 
 INTEGERS = {I8: "b", I16: "h", I32: "i", I64: "q", U8: "B", U16: "H", U32: "I", U64: "Q"}
@@ -41,7 +41,7 @@ def limits(t) -> tuple[int, int]:
 def test_integers(t):
     low, high = limits(t)
     numpy_type = np.dtype(INTEGERS[t]).type
-    for value in (low, high, 1, 0, True, numpy_type(high), values.python_type(t)(low)):
+    for value in (low, high, 1, 0, True, numpy_type(high), value_classes.python_type(t)(low)):
         assert packed({"a": t}, value)["a"] == struct.pack(INTEGERS[t], int(value))
 
 
@@ -140,7 +140,7 @@ def memory(t, leaves) -> bytes:
 @pytest.mark.parametrize("t", PACKED, ids=str)
 def test_packed_values(t):
     leaves = numbers(t)
-    forms = [leaves, tuple(leaves), np.array(leaves), values.from_leaves(t, leaves)]
+    forms = [leaves, tuple(leaves), np.array(leaves), value_classes.from_leaves(t, leaves)]
     if isinstance(t, Mat):
         forms += [[leaves[i : i + t.cols] for i in range(0, t.count, t.cols)], np.array(leaves).reshape(t.rows, t.cols)]
     if isinstance(t, Transform):
@@ -165,7 +165,7 @@ def test_wrong_packed_values():
 
 
 class Pair:
-    """A struct value as lang/structs.py makes them."""
+    """A struct value as lang/values/structs.py makes them."""
 
     __wc_type__ = Struct("Pair", (("x", I32), ("y", F64)))
 

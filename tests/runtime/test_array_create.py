@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import omni.warp_core as wp
 from omni.warp_core.lang.types import SCALARS
-from omni.warp_core.lang.values import python_type
+from omni.warp_core.lang.values.value_classes import python_type
 
 
 @wp.struct

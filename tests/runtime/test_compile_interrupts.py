@@ -13,7 +13,7 @@ import os, signal, sys, threading, time
 import numpy as np
 import omni.warp_core as wp
 from omni.warp_core.codegen import toolchain
-from omni.warp_core.lang import stack
+from omni.warp_core.lang import deep_recursion as stack
 
 @wp.kernel
 def large(x: wp.array(dtype=float)):

@@ -21,9 +21,9 @@ from omni.warp_core.eager import jit
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.lang import registry, semantics
 from omni.warp_core.lang.generics import Reference
-from omni.warp_core.lang.scalars import typed_components
 from omni.warp_core.lang.types import Packed, Scalar, leaves
-from omni.warp_core.lang.values import from_leaves, python_type, to_leaves
+from omni.warp_core.lang.values.scalars import typed_components
+from omni.warp_core.lang.values.value_classes import from_leaves, python_type, to_leaves
 
 NOT_IN_MATH = () if hasattr(math, "cbrt") else ("cbrt",)  # of Python 3.10
 INTERPRETED = ("index", "quat_from_euler", "quat_to_euler")  # their arguments are indices, which may be out of range

@@ -91,11 +91,12 @@ def test_every_listed_name_resolves():
 
 
 def test_names_are_the_objects_of_their_modules():
-    from omni.warp_core.lang import kernel, scalars, values
+    from omni.warp_core.lang import kernel
+    from omni.warp_core.lang.values import scalars, value_classes
 
     assert wp.kernel is kernel.kernel
     assert wp.float32 is scalars.float32
-    assert wp.vec3 is values.vec3
+    assert wp.vec3 is value_classes.vec3
     assert wp.vec3 is wp.vec3f
 
 

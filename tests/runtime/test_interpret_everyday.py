@@ -12,8 +12,8 @@ from omni.warp_core.front.lower import lower_function
 from omni.warp_core.interpreter import run
 from omni.warp_core.ir.interp import array_memory, interp
 from omni.warp_core.lang.kernel import Function
-from omni.warp_core.lang.scalars import typed_components
-from omni.warp_core.lang.values import to_leaves
+from omni.warp_core.lang.values.scalars import typed_components
+from omni.warp_core.lang.values.value_classes import to_leaves
 from tests.lang.test_everyday import CASES
 
 

@@ -12,8 +12,8 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core import _native
-from omni.warp_core.lang import components
 from omni.warp_core.lang.types import F32, Vec
+from omni.warp_core.lang.values import value_methods
 
 
 class Bomb:
@@ -136,8 +136,8 @@ def test_random_misuse(seed):
         lambda: _native.Value(),
         lambda: _native.Value.__new__(_native.Value),
         lambda: object.__new__(wp.vec3),
-        lambda: components.Components(1, 2),
-        lambda: components.Vector._from([1.0]),
+        lambda: value_methods.Components(1, 2),
+        lambda: value_methods.Vector._from([1.0]),
         lambda: _native.Value.__new__(int),
         lambda: _native.ValueClass("X", (), {}),
         lambda: _native.ValueClass("X", (int,), {}),
@@ -172,8 +172,8 @@ def test_random_misuse(seed):
         lambda: wp.vec3()[:: 2**100][5],
         lambda: wp.types.vector(2**61, float)(),
         lambda: wp.types.matrix((2**40, 2**40), float)(),
-        lambda: components._rebuild("vec3<f32>", (1.0,)),
-        lambda: components._rebuild("vec3<f3", (1.0,)),
+        lambda: value_methods._rebuild("vec3<f32>", (1.0,)),
+        lambda: value_methods._rebuild("vec3<f3", (1.0,)),
         lambda: memoryview(wp.types.vector(3, wp.bfloat16)(1)),
         lambda: _native.Dispatcher()(1.0),
         lambda: _native.add_code(5, (), (), (), 0, None),

@@ -10,7 +10,7 @@ import random
 import numpy as np
 import pytest
 
-from omni.warp_core.lang import scalars
+from omni.warp_core.lang.values import scalars
 
 INTS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 FLOATS = ["float16", "float32", "float64"]

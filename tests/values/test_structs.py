@@ -11,7 +11,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.lang.types import leaves
-from omni.warp_core.lang.values import from_leaves, to_leaves
+from omni.warp_core.lang.values.value_classes import from_leaves, to_leaves
 
 
 @wp.struct

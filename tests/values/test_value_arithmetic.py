@@ -11,7 +11,7 @@ import pytest
 import omni.warp_core as wp
 from omni.warp_core.lang import semantics
 from omni.warp_core.lang.types import F32, F64, SCALARS, Mat, Quat, Scalar, Transform, Vec
-from omni.warp_core.lang.values import from_leaves, python_type, to_leaves
+from omni.warp_core.lang.values.value_classes import from_leaves, python_type, to_leaves
 
 OPERATORS = {
     "add": lambda a, b: a + b,

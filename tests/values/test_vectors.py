@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.lang import scalars
 from omni.warp_core.lang.types import SCALARS, Quat, Transform, Vec
-from omni.warp_core.lang.values import from_leaves, python_type, to_leaves
+from omni.warp_core.lang.values import scalars
+from omni.warp_core.lang.values.value_classes import from_leaves, python_type, to_leaves
 
 SUFFIX_DTYPES = {
     "h": np.float16, "f": np.float32, "d": np.float64, "b": np.int8, "ub": np.uint8, "s": np.int16, "us": np.uint16,

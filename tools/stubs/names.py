@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from omni.warp_core.lang.scalars import SCALAR_CLASSES
 from omni.warp_core.lang.types import BF16, BOOL, F16, F32, F64, I32, Array, Mat, Scalar, Type
-from omni.warp_core.lang.values import NAMED
+from omni.warp_core.lang.values.scalars import SCALAR_CLASSES
+from omni.warp_core.lang.values.value_classes import NAMED
 
 # A kernel's float, int and bool are those of Python to a type checker.
 PLAIN = {F32: "float", I32: "int", BOOL: "bool"}

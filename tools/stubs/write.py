@@ -59,11 +59,11 @@ def package() -> str:
 
 
 def _scalar_names() -> list[str]:
-    return wp._HOMES["lang.scalars"].split()
+    return wp._HOMES["lang.values.scalars"].split()
 
 
 def _constants() -> Iterator[str]:
-    for name in wp._HOMES["lang.constants"].split():
+    for name in wp._HOMES["lang.values.constants"].split():
         yield f"{name}: float"
 
 
@@ -72,7 +72,7 @@ def _homes(done: set[str]) -> Iterator[str]:
     for home, names in wp._HOMES.items():
         for name in sorted(set(names.split()) - done):
             value = getattr(wp, name)
-            if home == "lang.constants":
+            if home == "lang.values.constants":
                 continue
             if inspect.isfunction(value) and modules.mentions_arrays(value):
                 yield modules.array_function(name, value)

@@ -10,8 +10,8 @@ from typing import Any
 
 from ..arrays.array import array
 from ..arrays.layouts import overlap
-from ..lang.structs import spell
 from ..lang.types import F32, F64, I32, I64, U32, U64, Packed, Scalar, Type
+from ..lang.values.structs import spell
 
 INTEGERS = (I32, U32, I64, U64)
 NUMBERS = (*INTEGERS, F32, F64)

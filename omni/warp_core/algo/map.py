@@ -28,9 +28,9 @@ from ..front.lower import lower_function
 from ..lang.errors import CompileError
 from ..lang.inference import type_of_value
 from ..lang.kernel import Function, Kernel, kernel_from_source
-from ..lang.plain import PlainFunction
+from ..lang.launch_constants import USUAL_BLOCK
+from ..lang.python_function import PlainFunction
 from ..lang.registry import Builtin, Intrinsic
-from ..lang.threads import USUAL_BLOCK
 from ..lang.types import BOOL, F32, I32, Array, Scalar, Type, element, indexed, indexed_array
 from ..launches.launch import launch
 from ..launches.plans import lock

@@ -12,9 +12,9 @@ import numpy as np
 
 from .. import _native
 from ..dispatch import recording
-from ..lang.scalars import ScalarValue
-from ..lang.structs import StructValue
 from ..lang.types import BF16, MAX_NDIM, Packed, Struct
+from ..lang.values.scalars import ScalarValue
+from ..lang.values.structs import StructValue
 from . import keepalive
 from .dtypes import Element, bfloat16_bits, element, scalar_of_numpy
 from .elements import match_records, record

@@ -8,10 +8,10 @@ import numpy as np
 
 from .. import _native
 from ..lang import semantics
-from ..lang.classes import python_type, wc_type
-from ..lang.scalars import SCALAR_CLASSES
-from ..lang.structs import numpy_spec, spell
 from ..lang.types import BF16, SCALARS, Array, Mat, Packed, Scalar, Struct, Type, leaves
+from ..lang.values.scalars import SCALAR_CLASSES
+from ..lang.values.structs import numpy_spec, spell
+from ..lang.values.type_registry import python_type, wc_type
 
 __all__ = ["dtype_from_numpy", "dtype_to_numpy"]
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from .. import _native
 from ..lang import semantics
-from ..lang.scalars import component, plain_number
 from ..lang.types import BF16, MAX_NDIM, Array, Packed, Scalar, Struct, leaves
-from ..lang.values import from_leaves, to_leaves
+from ..lang.values.scalars import component, plain_number
+from ..lang.values.value_classes import from_leaves, to_leaves
 from .dtypes import Element, bfloat16_numbers
 
 # Makes the array that a descriptor inside a struct stands for; the last argument is to be kept alive with it.

@@ -9,10 +9,10 @@ import numpy as np
 from .. import _native
 from ..devices.device import Device, get_device
 from ..dispatch import recording
-from ..lang.classes import python_type
 from ..lang.registry import Intrinsic
-from ..lang.scalars import SCALAR_CLASSES, plain_number, scalar_type_of
 from ..lang.types import BOOL, F32, I32, Mat, Type, Vec
+from ..lang.values.scalars import SCALAR_CLASSES, plain_number, scalar_type_of
+from ..lang.values.type_registry import python_type
 from . import dlpack, layouts
 from .array import array
 from .dtypes import dtype_from_numpy, element_of, scalar_of_numpy

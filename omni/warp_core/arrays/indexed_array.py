@@ -16,9 +16,9 @@ from ..devices.device import Device, get_device
 from ..dispatch import capture, recording
 from ..lang.arrays import check_ndim
 from ..lang.generics import Pattern
-from ..lang.indexed import IndexedAnnotation, indexed_name, indexed_pattern
-from ..lang.structs import descriptor_bytes
+from ..lang.indexed_annotation import IndexedAnnotation, indexed_name, indexed_pattern
 from ..lang.types import I32, Type
+from ..lang.values.structs import descriptor_bytes
 from . import array_data, elements, layouts, transfer
 from .array_operators import Arithmetic
 from .dtypes import element_of

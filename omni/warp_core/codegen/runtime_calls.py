@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lang.hashes import blake2s
+from ..lang.blake2 import blake2s
 from .atomics import each_lane
 from .lane_arithmetic import Lanes, V
 

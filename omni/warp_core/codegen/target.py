@@ -12,7 +12,7 @@ import platform
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..lang.threads import USUAL_BLOCK
+from ..lang.launch_constants import USUAL_BLOCK
 
 
 class Target(NamedTuple):

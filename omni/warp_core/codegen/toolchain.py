@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import llvmlite.binding as llvm
 
-from ..lang.stack import interruptible
+from ..lang.deep_recursion import interruptible
 from .target import Target
 
 LLVM_VERSION = ".".join(map(str, llvm.llvm_version_info))

@@ -14,10 +14,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..lang import semantics
-from ..lang.scalars import int32
-from ..lang.structs import spell
 from ..lang.types import MAX_NDIM, Array, FixedArray, Scalar, Type, leaves
-from ..lang.values import from_leaves, python_type, to_leaves
+from ..lang.values.scalars import int32
+from ..lang.values.structs import spell
+from ..lang.values.value_classes import from_leaves, python_type, to_leaves
 
 _DESCRIPTOR = struct.Struct(f"<2Q{2 * MAX_NDIM}q")  # wc_array of native/include/warp_core/abi.h
 

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 from ..ir.interp.block_runner import Block, Race, run_blocks
 from ..lang.annotations import type_of
-from ..lang.scalars import int32, uint32
-from ..lang.threads import WARP
+from ..lang.launch_constants import WARP
 from ..lang.types import Array, FixedArray, Scalar
+from ..lang.values.scalars import int32, uint32
 from .array_view import ArrayCells, LocalCells
 from .intrinsics import TABLE, Grid, grid, typed
 

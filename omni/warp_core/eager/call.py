@@ -22,10 +22,10 @@ from ..ir.nodes import Function as IrFunction
 from ..lang import registry, semantics
 from ..lang.errors import CompileError
 from ..lang.kernel import Function
-from ..lang.references import changed
-from ..lang.scalars import scalar_type_of
+from ..lang.ref_params import changed
 from ..lang.types import F32, I32, Array, Scalar, Type, element
-from ..lang.values import Components, from_leaves, to_leaves
+from ..lang.values.scalars import scalar_type_of
+from ..lang.values.value_classes import Components, from_leaves, to_leaves
 from ..passes import pipeline
 from . import block_scheduler  # noqa: F401 - fills the table
 from .array_view import ArrayCells

@@ -14,10 +14,10 @@ from typing import Any
 
 from ..lang import semantics
 from ..lang.annotations import type_of
-from ..lang.indexed import IndexedCells
-from ..lang.scalars import SCALAR_CLASSES, ScalarValue, int32, operand, plain_number
+from ..lang.indexed_annotation import IndexedCells
 from ..lang.types import F32, U64, FixedArray, Scalar, element
-from ..lang.values import from_leaves, to_leaves
+from ..lang.values.scalars import SCALAR_CLASSES, ScalarValue, int32, operand, plain_number
+from ..lang.values.value_classes import from_leaves, to_leaves
 from .array_view import ArrayCells, LocalCells, counted
 
 

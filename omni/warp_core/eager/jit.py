@@ -17,7 +17,7 @@ from ..lang import registry
 from ..lang.errors import CompileError, InternalError
 from ..lang.kernel import Kernel
 from ..lang.types import Array, Packed, Scalar, Type
-from ..lang.values import python_type
+from ..lang.values.value_classes import python_type
 from ..launches import plans
 from . import call
 from .intrinsics import TABLE

@@ -18,8 +18,8 @@ from ..lang.errors import CompileError, Diagnostic, NotDifferentiable
 from ..lang.generics import is_generic
 from ..lang.kernel import Function, Kernel
 from ..lang.registry import Builtin
-from ..lang.structs import spell
 from ..lang.types import Array, Type
+from ..lang.values.structs import spell
 from ..passes import pipeline
 from .launch_jvp import kernel_jvp
 from .tangent_storage import arrays_in, pairs

@@ -20,7 +20,7 @@ from ..autodiff.jvp.tangent_values import carries
 from ..compiler import TangentFacts, tangent_facts
 from ..devices.device import Device, get_device
 from ..lang.kernel import Kernel, on_redefinition
-from ..lang.threads import USUAL_BLOCK
+from ..lang.launch_constants import USUAL_BLOCK
 from ..launches.launch import _check_kernel, _sequence, launch
 from ..launches.overloads import instance_for
 from ..tape import launch_vjp

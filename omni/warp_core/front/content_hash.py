@@ -17,14 +17,14 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ..lang.annotations import evaluate_for, type_or_none
-from ..lang.custom import GradientOf
-from ..lang.hashes import blake2b
+from ..lang.blake2 import blake2b
+from ..lang.custom_gradients import GradientOf
+from ..lang.deep_recursion import roomy
 from ..lang.kernel import Definition, Function
 from ..lang.prim import Prim
 from ..lang.registry import BLOCK_BUILTINS, Builtin, Intrinsic
-from ..lang.stack import roomy
 from ..lang.types import Type
-from ..lang.values import to_leaves
+from ..lang.values.value_classes import to_leaves
 
 PACKAGE = __name__.rpartition(".front")[0]  # resolve has it too, but needs all of the front end
 _MISSING = object()

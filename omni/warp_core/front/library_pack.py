@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from ..ir.bytecode import Pack, PackError
 from ..ir.nodes import Function
-from ..lang.hashes import blake2b
+from ..lang.blake2 import blake2b
 
 # Names as strings: pathlib would take a tenth of the time that the first call of a builtin does.
 PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))

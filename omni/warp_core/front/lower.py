@@ -15,7 +15,7 @@ from ..ir.nodes import Function as IrFunction
 from ..lang.errors import CompileError, InternalError, compile_error
 from ..lang.generics import Reference, is_generic, plain, unify
 from ..lang.kernel import Function, Kernel
-from ..lang.threads import USUAL_BLOCK
+from ..lang.launch_constants import USUAL_BLOCK
 from ..lang.types import FixedArray, Type
 from .calls import assertions, block_intrinsics, intrinsic_calls, printing, python_builtins  # noqa: F401 - they fill the tables
 from .calls.overload_resolution import Match

@@ -15,11 +15,11 @@ from typing import Any
 
 from ..lang import registry
 from ..lang.annotations import type_of, type_or_none
-from ..lang.custom import adjoint
+from ..lang.custom_gradients import adjoint
 from ..lang.errors import nearest
 from ..lang.generics import Pattern, TypeVar, substitute
 from ..lang.types import Struct, Type
-from ..lang.values import to_leaves
+from ..lang.values.value_classes import to_leaves
 from .context import Context, lowers
 from .values import Front, Lit, Member, Static, Tup, spell_static
 

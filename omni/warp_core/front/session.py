@@ -18,9 +18,9 @@ from ..lang.annotations import evaluate_for, type_or_none
 from ..lang.errors import Diagnostic
 from ..lang.generics import is_generic, spell, substitute
 from ..lang.kernel import Definition, Function
+from ..lang.launch_constants import USUAL_BLOCK
 from ..lang.registry import Builtin, is_builtin
 from ..lang.source import Source
-from ..lang.threads import USUAL_BLOCK
 from ..lang.types import FixedArray, Type
 from .calls.inout_arguments import recogniser
 from .calls.overload_resolution import Match

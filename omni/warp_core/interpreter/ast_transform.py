@@ -24,10 +24,10 @@ from ..eager.array_view import ArrayCells
 from ..lang.annotations import type_of
 from ..lang.generics import Reference, plain, unify
 from ..lang.kernel import Definition, Function
-from ..lang.references import changed, changes_arguments
+from ..lang.ref_params import changed, changes_arguments
 from ..lang.registry import Builtin
 from ..lang.types import F32, I32, Packed, Scalar, Type
-from ..lang.values import python_type
+from ..lang.values.value_classes import python_type
 
 _MISSING = object()
 _TOLD_BY_TYPE = ("dtype", "length", "shape")

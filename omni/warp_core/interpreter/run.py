@@ -23,11 +23,11 @@ from ..lang import registry
 from ..lang.generics import Constant, Reference
 from ..lang.inference import infer, is_open, no_overload, overload_for
 from ..lang.kernel import Definition, Function, Kernel
-from ..lang.references import changes_arguments
-from ..lang.scalars import SCALAR_CLASSES, scalar_type_of, typed_components
-from ..lang.structs import StructValue, spell
+from ..lang.ref_params import changes_arguments
 from ..lang.types import Array, FixedArray, Scalar, Struct, Type, leaves
-from ..lang.values import Components, from_leaves, to_leaves
+from ..lang.values.scalars import SCALAR_CLASSES, scalar_type_of, typed_components
+from ..lang.values.structs import StructValue, spell
+from ..lang.values.value_classes import Components, from_leaves, to_leaves
 from .ast_transform import Meaning, rewrite
 from .typed_builtins import REPLACED
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from ..eager.intrinsics import TABLE, same_type
 from ..lang import semantics
-from ..lang.scalars import ScalarValue, float32, int32
-from ..lang.values import Components
+from ..lang.values.scalars import ScalarValue, float32, int32
+from ..lang.values.value_classes import Components
 
 
 class TypedRange:

@@ -21,7 +21,7 @@ from os import PathLike
 from typing import Any
 
 from ..lang import semantics
-from ..lang.hashes import blake2s
+from ..lang.blake2 import blake2s
 from ..lang.types import Packed, Scalar, Type, element, parse_type
 from .attrs import decode, encode
 from .nodes import Function, Loc, Operation, Region, Value

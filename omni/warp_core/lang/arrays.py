@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .annotations import open_type
-from .classes import wc_type
 from .generics import Pattern
-from .scalars import SCALAR_CLASSES
 from .types import MAX_NDIM, Array, FixedArray, Scalar, Type
+from .values.scalars import SCALAR_CLASSES
+from .values.type_registry import wc_type
 
 __all__ = ["ArrayAnnotation", "fixedarray"]
 

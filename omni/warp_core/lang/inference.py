@@ -15,7 +15,7 @@ from .annotations import describe, type_or_none
 from .arrays import ArrayAnnotation
 from .generics import Constant, Pattern, is_generic, passed, plain, spell, spell_pattern, substitute, unify
 from .types import Array, Type
-from .values import python_type
+from .values.value_classes import python_type
 
 if TYPE_CHECKING:
     from .kernel import Function, Kernel

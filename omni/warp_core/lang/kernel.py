@@ -22,7 +22,7 @@ from .annotations import AnnotationError, parameters, surroundings
 from .errors import CompileError, Diagnostic, Place, Span, compile_error
 from .generics import Constant, Reference, spell
 from .source import Source
-from .texts import split_lines
+from .source_recovery import split_lines
 from .types import Type
 
 
@@ -238,7 +238,7 @@ class Function(Definition):
         earlier = frame.f_locals.get(func.__name__) if frame else None
         same = isinstance(earlier, Function) and earlier.__qualname__ == self.__qualname__
         self._earlier: Function | None = earlier if same else None
-        self.custom: list[Definition] = []  # gradients and replays of the user's, see lang/custom.py
+        self.custom: list[Definition] = []  # gradients and replays of the user's, see lang/custom_gradients.py
         if same:
             for told in on_redefinition:
                 told()

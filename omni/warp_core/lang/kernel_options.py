@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .errors import nearest
-from .threads import MOST_THREADS
+from .launch_constants import MOST_THREADS
 
 _NAMES = (
     "enable_backward",

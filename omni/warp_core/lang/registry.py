@@ -27,7 +27,9 @@ from .source import Source
 
 _INDEX_MODULE = "omni.warp_core.lib.index"
 # What intrinsics do, for readers; most processes never load it.
-_DESCRIPTIONS = tuple(f"omni.warp_core.lang.{name}" for name in ("intrinsics", "accesses", "blocks", "operators"))
+_DESCRIPTIONS = tuple(
+    f"omni.warp_core.lang.intrinsics.{name}_functions" for name in ("general", "access", "block", "operator")
+)
 _builtins: dict[str, Builtin] = {}
 
 

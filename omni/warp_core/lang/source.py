@@ -12,7 +12,7 @@ import inspect
 from types import CodeType, FrameType
 
 from .errors import CompileError, Diagnostic, Place, Span
-from .texts import lines_of
+from .source_recovery import lines_of
 
 
 def _last_line(code: CodeType) -> int:

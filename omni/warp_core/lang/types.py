@@ -213,7 +213,7 @@ class FixedArray(Array):
 
 
 def indexed(array: Array) -> Struct:
-    """The type of an array that is seen through index arrays: see lang/indexed.py."""
+    """The type of an array that is seen through index arrays: see lang/indexed_annotation.py."""
     dtype = array.dtype.name if isinstance(array.dtype, Struct) else array.dtype.key
     fields = [("data", array), *((f"indices{d}", Array(I32)) for d in range(array.ndim))]
     return Struct(f"indexedarray{array.ndim}d[{dtype}]", tuple(fields))  # no class can have this name

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..compiler import Accumulation, Artifact, Counts, Grid, Site
-from ..lang.hashes import blake2b
+from ..lang.blake2 import blake2b
 
 MAGIC = b"OmWarpK\n"
 FORMAT = 10

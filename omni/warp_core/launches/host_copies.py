@@ -11,7 +11,7 @@ from ..arrays.indexed_array import indexedarray
 from ..devices import cuda_memory
 from ..devices.device import CPU
 from ..dispatch import capture
-from ..lang.structs import StructValue
+from ..lang.values.structs import StructValue
 
 
 class HostCopies:

@@ -15,7 +15,7 @@ from ..lang import semantics
 from ..lang.errors import shown_file
 from ..lang.kernel import Kernel
 from ..lang.types import F64, Array, Scalar, Type, leaves, parse_type
-from ..lang.values import from_leaves
+from ..lang.values.value_classes import from_leaves
 
 
 class KernelError(RuntimeError):

@@ -17,7 +17,7 @@ from ..devices.stream import ScopedStream, Stream, require_stream
 from ..dispatch import capture, recording
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel
-from ..lang.threads import USUAL_BLOCK
+from ..lang.launch_constants import USUAL_BLOCK
 from ..lang.types import Array, indexed_array
 from ..late_bound import late
 from .host_copies import HostCopies

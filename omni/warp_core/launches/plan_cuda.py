@@ -22,7 +22,7 @@ from ..devices import cuda_capture, cuda_memory
 from ..devices.device import CPU
 from ..dispatch import capture
 from ..lang.types import Array
-from ..lang.values import python_type
+from ..lang.values.value_classes import python_type
 
 driver = _native.cuda
 

@@ -28,10 +28,10 @@ from ..devices.device import CPU, Device, device_of
 from ..dispatch import capture
 from ..front import content_hash, warnings
 from ..lang.kernel import Kernel, on_redefinition
-from ..lang.structs import spell
-from ..lang.threads import USUAL_BLOCK
+from ..lang.launch_constants import USUAL_BLOCK
 from ..lang.types import Array, Type, indexed_array, leaves
-from ..lang.values import python_type
+from ..lang.values.structs import spell
+from ..lang.values.value_classes import python_type
 from . import kernel_cache, kernel_errors, plan_cuda
 from .captured_constants import Constants
 

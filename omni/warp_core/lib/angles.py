@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import F, Quat, Vec
 from ..lang.registry import builtin
-from ..lang.scalars import int32
+from ..lang.values.scalars import int32
 from .quaternions import _imaginary
 from .scalars import sqrt
 from .trigonometry import atan2, cos, sin

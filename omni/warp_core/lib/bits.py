@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import Int
 from ..lang.registry import builtin
-from ..lang.scalars import int32
+from ..lang.values.scalars import int32
 
 
 @builtin

@@ -21,8 +21,8 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import F, Mat, Vec
 from ..lang.registry import builtin, gradient, stand_in, tangent
-from ..lang.scalars import bool as boolean
-from ..lang.scalars import float32, float64
+from ..lang.values.scalars import bool as boolean
+from ..lang.values.scalars import float32, float64
 from .decompositions import eig3, qr3, svd2, svd3
 from .matrices import diag, get_diag, transpose
 from .norms import norm_l1

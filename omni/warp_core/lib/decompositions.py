@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from ..lang import prim
 from ..lang.generics import F, Mat, Vec
-from ..lang.references import ref
+from ..lang.ref_params import ref
 from ..lang.registry import builtin
-from ..lang.scalars import float32, float64
+from ..lang.values.scalars import float32, float64
 from .matrices import transpose
 from .vectors import cross, dot
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import F
 from ..lang.registry import builtin
-from ..lang.scalars import float32, float64, int32, uint32
+from ..lang.values.scalars import float32, float64, int32, uint32
 from .precisions import in_all_precisions
 from .trigonometry import _with_sign
 

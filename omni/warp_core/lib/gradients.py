@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import F, Mat, N, Quat, Vec
 from ..lang.registry import builtin, gradient
-from ..lang.scalars import float32, int32, uint32
+from ..lang.values.scalars import float32, int32, uint32
 from . import decomposition_gradients  # noqa: F401 - further gradients
 from .exponentials import cosh, exp, log, pow, sinh
 from .matrices import transpose

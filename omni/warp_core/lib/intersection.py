@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import F, Mat, Vec
 from ..lang.registry import builtin
-from ..lang.scalars import bool as boolean
-from ..lang.scalars import float32, float64, int32
+from ..lang.values.scalars import bool as boolean
+from ..lang.values.scalars import float32, float64, int32
 from .scalars import clamp
 from .vectors import cross, dot, length
 

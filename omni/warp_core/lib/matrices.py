@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import F, K, M, Mat, N, Quat, T, Transform, Vec
 from ..lang.registry import builtin
-from ..lang.scalars import int32
+from ..lang.values.scalars import int32
 from .vectors import cross
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import N, Vec
 from ..lang.registry import builtin
-from ..lang.scalars import float32, int32, uint32
+from ..lang.values.scalars import float32, int32, uint32
 from .random import _pcg, rand_init
 
 PRIMES = (73856093, 19349663, 53471161, 10000019)  # one for each coordinate

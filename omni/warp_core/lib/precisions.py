@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import F
 from ..lang.registry import Builtin, builtin
-from ..lang.scalars import float32, float64
+from ..lang.values.scalars import float32, float64
 
 
 def in_all_precisions(function: Builtin) -> Builtin:

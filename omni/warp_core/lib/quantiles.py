@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import F
 from ..lang.registry import builtin
-from ..lang.scalars import float32, float64
+from ..lang.values.scalars import float32, float64
 from .exponentials import log
 
 HALF_SQRT_PI = 0.886226925452758

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from ..lang import prim
 from ..lang.generics import Any, Constant, F, Mat, Quat, Vec
-from ..lang.references import ref
+from ..lang.ref_params import ref
 from ..lang.registry import INTRINSICS, builtin
-from ..lang.scalars import float32
+from ..lang.values.scalars import float32
 from . import matrices  # noqa: F401 - the first overloads of mul
 from .trigonometry import asin, atan2, cos, sin
 from .vectors import cross, dot, length, normalize

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import Array, Vec
 from ..lang.registry import builtin
-from ..lang.scalars import float32, float64, int32, uint32
+from ..lang.values.scalars import float32, float64, int32, uint32
 from .exponentials import cbrt, exp, log
 from .scalars import floor, sqrt
 from .search import lower_bound

@@ -9,8 +9,8 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import F, T
 from ..lang.registry import builtin
-from ..lang.scalars import bool as boolean
-from ..lang.scalars import float32, float64, uint16, uint32, uint64
+from ..lang.values.scalars import bool as boolean
+from ..lang.values.scalars import float32, float64, uint16, uint32, uint64
 
 INF = float("inf")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..lang.generics import Array, T
 from ..lang.registry import builtin
-from ..lang.scalars import int32
+from ..lang.values.scalars import int32
 
 
 @builtin

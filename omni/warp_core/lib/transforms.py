@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from ..lang import prim
 from ..lang.generics import Any, Constant, F, Mat, Quat, Transform, Vec
-from ..lang.references import ref
+from ..lang.ref_params import ref
 from ..lang.registry import INTRINSICS, builtin
-from ..lang.scalars import float32
+from ..lang.values.scalars import float32
 from .quaternions import quat_inverse, quat_rotate
 
 transformation = INTRINSICS["transformation"]

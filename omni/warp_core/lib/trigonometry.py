@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import F
 from ..lang.registry import builtin
-from ..lang.scalars import float32, float64, int32, int64, uint32, uint64
+from ..lang.values.scalars import float32, float64, int32, int64, uint32, uint64
 from .precisions import in_all_precisions
 
 INF, NAN = float("inf"), float("nan")

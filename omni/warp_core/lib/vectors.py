@@ -9,8 +9,8 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import F, M, Mat, N, Quat, T, Transform, Vec
 from ..lang.registry import builtin
-from ..lang.scalars import bool as boolean
-from ..lang.scalars import uint32
+from ..lang.values.scalars import bool as boolean
+from ..lang.values.scalars import uint32
 from .scalars import isfinite, isinf, isnan, sign
 
 

@@ -14,9 +14,9 @@ import numpy as np
 import omni.warp_core as wp
 
 from ..lang import types as kt
-from ..lang.classes import python_type
 from ..lang.errors import nearest
 from ..lang.generics import spell_pattern
+from ..lang.values.type_registry import python_type
 from .graph import GraphError
 from .kernel_text import TextInfo
 from .kernel_types import element_type, fits, spelled, struct_element_type

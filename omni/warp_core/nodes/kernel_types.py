@@ -13,8 +13,8 @@ import numpy as np
 
 from ..arrays.array import array
 from ..lang import types as kt
-from ..lang.classes import python_type
-from ..lang.structs import spell
+from ..lang.values.structs import spell
+from ..lang.values.type_registry import python_type
 from .types import MATRICES, AttributeType
 from .values import Value
 

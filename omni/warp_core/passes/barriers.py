@@ -16,7 +16,7 @@ from ..ir.analysis.uniformity import Facts, analyze
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import COLLECTIVES
 from ..lang.errors import Refusal
-from ..lang.threads import WARP
+from ..lang.launch_constants import WARP
 from ..lang.types import Array, FixedArray, leaves
 from .dce import has_effects
 

@@ -25,10 +25,10 @@ from ..compiler import adjoint_facts, effects
 from ..devices.device import CPU, Device
 from ..dispatch import capture
 from ..dispatch.call_site import Place
-from ..lang.indexed import IndexedCells
+from ..lang.indexed_annotation import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
-from ..lang.scalars import uint64
 from ..lang.types import Array, Struct, Type, indexed_array
+from ..lang.values.scalars import uint64
 from ..launches import plan_cuda, plans
 from . import mutation_check, partial_gradients
 from .detached import Cut, Cuts

@@ -13,7 +13,7 @@ from ..devices.device import Device, get_device
 from ..devices.progress import Bar
 from ..dispatch import call_site, capture, recording
 from ..dispatch.call_site import Place
-from ..lang.threads import USUAL_BLOCK
+from ..lang.launch_constants import USUAL_BLOCK
 from ..launches.overloads import instance_for
 from . import cotangents, mutation_check, partial_gradients, record_fast_path
 from .cotangents import Seed

@@ -13,8 +13,8 @@ from ...devices.cuda_memory import Allocation, fill, read
 from ...devices.device import Device
 from ...dispatch import capture, recording
 from ...lang.kernel import Kernel, kernel
-from ...lang.scalars import uint8, uint32
 from ...lang.types import Struct, Type, element
+from ...lang.values.scalars import uint8, uint32
 from ...launches.overloads import instance_for
 from ...launches.plans import options_for, plan_for
 

@@ -9,7 +9,7 @@ from ...arrays.factories import empty_like
 from ...arrays.layouts import overlap
 from ...arrays.transfer import copy
 from ...lang.types import Type
-from ...lang.values import python_type
+from ...lang.values.value_classes import python_type
 from ..arguments import scalar_of
 from ..map import Mapping
 from .arrays import numbers

@@ -13,8 +13,8 @@ from ...arrays.array import array, array3d
 from ...arrays.layouts import Layout
 from ...dispatch import recording
 from ...lang.kernel import kernel
-from ...lang.scalars import SCALAR_CLASSES
 from ...lang.types import BF16, F16, F32
+from ...lang.values.scalars import SCALAR_CLASSES
 from ...launches.launch import launch
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from ... import tid
 from ...arrays.array import array
 from ...lang.kernel import kernel
-from ...lang.scalars import int32
 from ...lang.types import I32, Type
-from ...lang.values import python_type
+from ...lang.values.scalars import int32
+from ...lang.values.value_classes import python_type
 from ..arguments import element_type
 from .arrays import OPTIONS, each, numbers, temporary
 from .scan import scan_numbers

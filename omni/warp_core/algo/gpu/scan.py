@@ -20,7 +20,7 @@ from ... import block_dim, block_index, int64, shared_array, syncthreads, thread
 from ...arrays.array import array
 from ...lang.kernel import func, kernel
 from ...lang.types import Scalar
-from ...lang.values import python_type
+from ...lang.values.value_classes import python_type
 from ..arguments import components, scalar_of
 from .arrays import BLOCK, OPTIONS, numbers, run, sums_of, temporary
 

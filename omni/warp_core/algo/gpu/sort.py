@@ -40,9 +40,9 @@ from ...arrays.array import array
 from ...arrays.transfer import copy
 from ...dispatch import capture
 from ...lang.kernel import func, kernel
-from ...lang.scalars import int32
 from ...lang.types import I32, I64, U32, U64, Scalar, Type
-from ...lang.values import python_type, vector
+from ...lang.values.scalars import int32
+from ...lang.values.value_classes import python_type, vector
 from ..arguments import element_type
 from .arrays import BLOCK, OPTIONS, each, numbers, run, temporary
 from .scan import scan_numbers

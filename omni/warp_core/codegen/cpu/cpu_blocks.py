@@ -13,7 +13,7 @@ from ...ir.analysis.uniformity import brought_together
 from ...ir.interp.block_runner import source_lane, takes_whole_blocks
 from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import EXCHANGES
-from ...lang.threads import WARP
+from ...lang.launch_constants import WARP
 from ...lang.types import I32, I64, U32, FixedArray, Scalar
 from ..atomics import Atomics
 from ..joins import Join

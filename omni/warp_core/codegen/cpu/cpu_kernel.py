@@ -13,7 +13,7 @@ from typing import Any
 from ...ir.analysis.alias import is_made_by
 from ...ir.analysis.uniformity import analyze
 from ...ir.nodes import Function, Loc, Operation, Value
-from ...lang.threads import WARP
+from ...lang.launch_constants import WARP
 from ...lang.types import I32, I64, Array, Scalar, Type
 from ..accumulate.accumulation_log import Logged
 from ..accumulate.eligibility import Accumulation, accumulation, together

@@ -23,7 +23,7 @@ from glob import glob
 
 import llvmlite.binding as llvm
 
-from ...lang.stack import interruptible
+from ...lang.deep_recursion import interruptible
 from ..target import Target
 from ..toolchain import ToolchainError, check_intrinsics, optimize
 

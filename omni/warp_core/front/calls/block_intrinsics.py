@@ -11,7 +11,7 @@ import ast
 from ...ir.nodes import Operation, Value
 from ...ir.ops import OpError
 from ...lang.generics import spell
-from ...lang.threads import WARP
+from ...lang.launch_constants import WARP
 from ...lang.types import I32
 from ..context import Context
 from ..values import Front, Static

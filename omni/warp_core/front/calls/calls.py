@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from ...ir.nodes import Value
 from ...ir.ops import OpError
 from ...lang.annotations import type_or_none
-from ...lang.custom import GradientOf
+from ...lang.custom_gradients import GradientOf
 from ...lang.errors import CompileError
 from ...lang.generics import spell, spell_pattern
 from ...lang.kernel import Function, Kernel, static
 from ...lang.prim import Prim
-from ...lang.references import changed
+from ...lang.ref_params import changed
 from ...lang.registry import INTRINSICS, Builtin, Intrinsic
 from ...lang.types import FixedArray, Scalar, Type, element
 from ..context import Context, Refused, lowers

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...ir.nodes import Value
 from ...lang.kernel import Function
-from ...lang.references import changed
+from ...lang.ref_params import changed
 from ...lang.registry import Builtin
 from ..context import Context
 from ..statements.lvalues import Place

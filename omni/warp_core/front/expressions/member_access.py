@@ -12,10 +12,10 @@ from typing import Any
 
 from ...ir.analysis.sign import not_negative
 from ...ir.nodes import Value
-from ...lang.classes import python_type
 from ...lang.errors import nearest
 from ...lang.generics import spell
 from ...lang.types import I32, I64, Array, FixedArray, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
+from ...lang.values.type_registry import python_type
 from ..context import Context, lowers
 from ..messages import method_help
 from ..names import captured, member

@@ -1,4 +1,5 @@
-"""Gradients and replays that users give for their functions (lang/custom.py), as IR beside the function's own.
+"""Gradients and replays that users give for their functions (lang/custom_gradients.py), as IR beside the function's
+own.
 
 Start with `attach`. In the body of a gradient `wp.adjoint[x]` becomes a local of its own that the syntax does not
 know: zero to begin with, given back in the end; for an array it is the array of its gradient.
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...ir.nodes import Function as IrFunction
 from ...lang import inference
-from ...lang.custom import Gradient, Replay, adjoint
+from ...lang.custom_gradients import Gradient, Replay, adjoint
 from ...lang.errors import CompileError
 from ...lang.generics import spell, spell_pattern, unify
 from ...lang.kernel import Definition, Function

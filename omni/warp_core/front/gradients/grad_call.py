@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from ...ir.builder import Builder
 from ...ir.nodes import Function as IrFunction
 from ...ir.nodes import Value
-from ...lang.custom import GradientOf, grad
+from ...lang.custom_gradients import GradientOf, grad
 from ...lang.errors import NotDifferentiable
 from ...lang.generics import spell
 from ...lang.kernel import Function

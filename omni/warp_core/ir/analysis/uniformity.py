@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...lang.threads import WARP
+from ...lang.launch_constants import WARP
 from ..nodes import Function, Operation, Region, Value
 from ..ops import BREAKABLE
 from .alias import local_arrays

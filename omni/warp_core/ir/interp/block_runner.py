@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from ...lang.threads import WARP
+from ...lang.launch_constants import WARP
 from ...lang.types import FixedArray
 from ..nodes import Function, Operation
 from ..ops import COLLECTIVES, SHUFFLE_KINDS

@@ -1,12 +1,12 @@
-"""The functions of the front end itself that access elements of arrays: documentation only, as in intrinsics.py.
+"""The functions of the front end itself that access elements of arrays: documentation only, as in general_functions.py.
 
 An array of several dimensions takes as many indices: `atomic_add(a, i, j, value)`.
 """
 
 from __future__ import annotations
 
-from .generics import Array, Int, N, S
-from .scalars import uint64
+from ..generics import Array, Int, N, S
+from ..values.scalars import uint64
 
 # -- elements of arrays -----------------------------------------------------------------------------------------------
 

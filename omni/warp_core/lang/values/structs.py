@@ -12,12 +12,12 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
-from . import semantics
-from .annotations import evaluate
-from .classes import python_type, register, wc_type
+from .. import semantics
+from ..annotations import evaluate
+from ..types import BF16, BOOL, MAX_NDIM, Array, FixedArray, Mat, Packed, Scalar, Struct, Type, indexed_array, leaves
 from .scalars import SCALAR_CLASSES, component
-from .types import BF16, BOOL, MAX_NDIM, Array, FixedArray, Mat, Packed, Scalar, Struct, Type, indexed_array, leaves
-from .values import from_leaves, to_leaves
+from .type_registry import python_type, register, wc_type
+from .value_classes import from_leaves, to_leaves
 
 __all__ = ["struct"]
 

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 from . import generics
 from .arrays import check_ndim
-from .classes import python_type, register_maker, wc_type
 from .generics import Pattern
-from .scalars import int32
 from .types import Array, Struct, Type, indexed, indexed_array
+from .values.scalars import int32
+from .values.type_registry import python_type, register_maker, wc_type
 
 __all__ = ["IndexedAnnotation"]
 

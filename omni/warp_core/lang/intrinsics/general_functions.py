@@ -2,14 +2,14 @@
 
 `tid`, `printf`, `cast` and their like have no body in the library (see registry.py); their meaning in kernels is in
 front/calls/intrinsic_calls.py. The functions below carry their parameters and docstrings for `help(wp.tid)`, for the
-type stubs and for the reference pages. Nothing calls them. Those that access arrays are in accesses.py, operators as
-functions in operators.py. Types are the patterns of generics.py.
+type stubs and for the reference pages. Nothing calls them. Those that access arrays are in access_functions.py,
+operators as functions in operator_functions.py. Types are the patterns of generics.py.
 """
 
 from __future__ import annotations
 
-from .generics import Any, AnyScalar, Constant, F, M, Mat, N, Quat, S, T, Transform, Vec
-from .scalars import bool, int32
+from ..generics import Any, AnyScalar, Constant, F, M, Mat, N, Quat, S, T, Transform, Vec
+from ..values.scalars import bool, int32
 
 # -- threads ----------------------------------------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
 """The functions of the front end itself for threads that work together in blocks: documentation only, as in
-intrinsics.py. Their meaning in kernels is in front/calls/block_intrinsics.py.
+general_functions.py. Their meaning in kernels is in front/calls/block_intrinsics.py.
 """
 
 from __future__ import annotations
 
-from .generics import Array, Constant, S
-from .scalars import bool, int32, uint32
+from ..generics import Array, Constant, S
+from ..values.scalars import bool, int32, uint32
 
 # -- where a thread is ------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,9 @@
-"""The operators as functions, `wp.add(a, b)` for `a + b`: documentation only, as in intrinsics.py."""
+"""The operators as functions, `wp.add(a, b)` for `a + b`: documentation only, as in general_functions.py."""
 
 from __future__ import annotations
 
-from .generics import AnyScalar, Int, S, T
-from .scalars import bool
+from ..generics import AnyScalar, Int, S, T
+from ..values.scalars import bool
 
 
 def add(a: S, b: S) -> S:

@@ -11,11 +11,11 @@ import struct
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from .. import _native
-from . import semantics
-from .classes import python_type, wc_type
+from ... import _native
+from .. import semantics
+from ..types import Packed, parse_type
 from .scalars import SCALAR_CLASSES, operand, plain_number, scalar_type_of
-from .types import Packed, parse_type
+from .type_registry import python_type, wc_type
 
 
 def _is_sequence(value: Any) -> bool:

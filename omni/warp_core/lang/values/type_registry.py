@@ -1,13 +1,13 @@
-"""Which Python class stands for which type; filled by `scalars`, `values` and `structs`."""
+"""Which Python class stands for which type; filled by `scalars`, `value_classes` and `structs`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from .annotations import describe, type_of
+from ..annotations import describe, type_of
+from ..types import Type
 from .scalars import SCALAR_CLASSES
-from .types import Type
 
 _classes: dict[Any, Any] = {**SCALAR_CLASSES}
 _makers: dict[type[Type], Callable[[Any], Any]] = {}

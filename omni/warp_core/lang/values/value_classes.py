@@ -1,7 +1,7 @@
 """The classes of vectors, matrices, quaternions and transforms, and the way between values and their leaf numbers.
 
 There is one class per type, made when first asked for; the usual ones have names (`vec3`, `mat44d`), the others come
-from `vector`, `matrix`, `quaternion` and `transformation`. What the classes do is in `components`. The rest of the
+from `vector`, `matrix`, `quaternion` and `transformation`. What the classes do is in `value_methods`. The rest of the
 package uses `python_type`, `wc_type`, `to_leaves` and `from_leaves`.
 """
 
@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .. import _native
-from . import semantics
-from .annotations import open_type, type_or_none
-from .classes import python_type, register_maker, wc_type
-from .components import Components, Matrix, Quaternion, SpatialVector, Transformation, Vector, widened
-from .generics import Pattern, TypeVar
-from .scalars import SCALAR_CLASSES, component, plain_number
-from .types import (
+from ... import _native
+from .. import semantics
+from ..annotations import open_type, type_or_none
+from ..generics import Pattern, TypeVar
+from ..types import (
     BF16,
     F16,
     F32,
@@ -39,6 +36,9 @@ from .types import (
     Vec,
     parse_type,
 )
+from .scalars import SCALAR_CLASSES, component, plain_number
+from .type_registry import python_type, register_maker, wc_type
+from .value_methods import Components, Matrix, Quaternion, SpatialVector, Transformation, Vector, widened
 
 SUFFIXES = {F16: "h", F32: "f", F64: "d", I8: "b", I16: "s", I32: "i", I64: "l"}
 SUFFIXES |= {U8: "ub", U16: "us", U32: "ui", U64: "ul"}

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, ClassVar
 
-from .. import _native
-from . import semantics
-from .types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, SCALARS, U8, U16, U32, U64, Scalar
+from ... import _native
+from .. import semantics
+from ..types import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, SCALARS, U8, U16, U32, U64, Scalar
 
 __all__ = [  # noqa: RUF022 - in the order of their widths
     "bool",
