@@ -24,7 +24,7 @@ from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.registry import public
 from omni.warp_core.lang.types import F32, F64, element
-from omni.warp_core.lib.index import INDEX
+from omni.warp_core.lib.builtin_index import INDEX
 from omni.warp_core.packing import instances
 from tests.autodiff.judge import kernel_of
 

@@ -13,7 +13,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.lang import registry
-from omni.warp_core.lib.index import INDEX
+from omni.warp_core.lib.builtin_index import INDEX
 
 pytestmark = pytest.mark.cpu
 

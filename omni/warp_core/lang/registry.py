@@ -1,7 +1,7 @@
 """The builtins of the language: overload sets written in the kernel language, loaded when first named.
 
-`lib/index.py` maps a builtin's name to its library module, so that names can be listed, completed and hashed without
-importing anything; `get` imports the module of one name. A library module defines builtins with the decorator:
+`lib/builtin_index.py` maps a builtin's name to its library module, so that names can be listed, completed and hashed
+without importing anything; `get` imports the module of one name. A library module defines builtins with the decorator:
 
     @builtin
     def dot(a: Vec[N, T], b: Vec[N, T]) -> T: ...
@@ -25,7 +25,7 @@ from .errors import nearest
 from .generics import spell_pattern
 from .source import Source
 
-_INDEX_MODULE = "omni.warp_core.lib.index"
+_INDEX_MODULE = "omni.warp_core.lib.builtin_index"
 # What intrinsics do, for readers; most processes never load it.
 _DESCRIPTIONS = tuple(
     f"omni.warp_core.lang.intrinsics.{name}_functions" for name in ("general", "access", "block", "operator")

@@ -11,7 +11,7 @@ from ..lang import prim
 from ..lang.generics import F
 from ..lang.registry import builtin
 from ..lang.values.scalars import float32, float64, int32, uint32
-from .precisions import in_all_precisions
+from .precision_variants import in_all_precisions
 from .trigonometry import _with_sign
 
 INF, NAN = float("inf"), float("nan")

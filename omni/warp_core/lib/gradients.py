@@ -14,7 +14,7 @@ from . import decomposition_gradients  # noqa: F401 - further gradients
 from .exponentials import cosh, exp, log, pow, sinh
 from .matrices import transpose
 from .noise import _cell_periodic, _cube_slope, _slope, _square_slope
-from .scalars import copysign
+from .scalar_functions import copysign
 from .trigonometry import cos, sin
 from .vectors import dot, length
 

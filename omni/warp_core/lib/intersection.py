@@ -7,7 +7,7 @@ from ..lang.generics import F, Mat, Vec
 from ..lang.registry import builtin
 from ..lang.values.scalars import bool as boolean
 from ..lang.values.scalars import float32, float64, int32
-from .scalars import clamp
+from .scalar_functions import clamp
 from .vectors import cross, dot, length
 
 CLOSE, CLOSE_DOUBLE = 2.4e-7, 4.5e-16  # what rounding makes of a volume that is zero, in units of its edges

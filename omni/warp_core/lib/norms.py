@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..lang import prim
 from ..lang.generics import F, N, Quat, Transform, Vec
 from ..lang.registry import builtin
-from .scalars import sqrt
+from .scalar_functions import sqrt
 from .vectors import dot, length
 
 

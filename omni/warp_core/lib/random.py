@@ -12,7 +12,7 @@ from ..lang.generics import Array, Vec
 from ..lang.registry import builtin
 from ..lang.values.scalars import float32, float64, int32, uint32
 from .exponentials import cbrt, exp, log
-from .scalars import floor, sqrt
+from .scalar_functions import floor, sqrt
 from .search import lower_bound
 from .trigonometry import cos, sin
 

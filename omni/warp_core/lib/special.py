@@ -10,7 +10,7 @@ from ..lang import prim
 from ..lang.registry import builtin
 from ..lang.values.scalars import float32
 from .exponentials import ROUND, _exp2_polynomial, _exp_parts, _power_of_two, _scale
-from .precisions import in_all_precisions
+from .precision_variants import in_all_precisions
 from .trigonometry import _with_sign
 
 

@@ -12,7 +12,7 @@ from ..lang import prim
 from ..lang.generics import F
 from ..lang.registry import builtin
 from ..lang.values.scalars import float32, float64, int32, int64, uint32, uint64
-from .precisions import in_all_precisions
+from .precision_variants import in_all_precisions
 
 INF, NAN = float("inf"), float("nan")
 SIGN = 0x80000000

@@ -11,7 +11,7 @@ from ..lang.generics import F, M, Mat, N, Quat, T, Transform, Vec
 from ..lang.registry import builtin
 from ..lang.values.scalars import bool as boolean
 from ..lang.values.scalars import uint32
-from .scalars import isfinite, isinf, isnan, sign
+from .scalar_functions import isfinite, isinf, isnan, sign
 
 
 @builtin

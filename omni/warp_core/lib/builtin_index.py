@@ -9,7 +9,7 @@ _MODULES = {
     "trigonometry": "sin cos tan asin acos atan atan2",
     "exponentials": "exp exp2 log log2 log10 pow sinh cosh tanh cbrt",
     "special": "erf erfc",
-    "scalars": """
+    "scalar_functions": """
         clamp floor ceil trunc rint round frac sqrt degrees radians step nonzero smoothstep copysign
     """,
     "vectors": """
@@ -17,7 +17,7 @@ _MODULES = {
         cw_div argmin argmax
     """,
     "matrices": "index transpose trace ddot diag get_diag determinant inverse",
-    "approximations": "div_approx inverse_approx",
+    "fast_math": "div_approx inverse_approx",
     "quaternions": """
         quat_identity quat_from_axis_angle quat_to_axis_angle quat_inverse quat_rotate quat_rotate_inv
         quat_to_matrix quat_from_matrix quat_rpy quat_to_rpy quat_slerp quat_between_vectors
@@ -35,13 +35,13 @@ _MODULES = {
     """,
     "decompositions": "svd2 svd3 qr3 eig3",
     "noise": "noise pnoise curlnoise",
-    "quantiles": "erfinv erfcinv",
+    "erfinv": "erfinv erfcinv",
     "search": "lower_bound",
     "spatial": """
         spatial_top spatial_bottom spatial_dot spatial_cross spatial_cross_dual spatial_adjoint transform_twist
         transform_wrench velocity_at_point
     """,
-    "angles": "quat_from_euler quat_to_euler quat_twist quat_twist_angle quat_twist_angle_signed",
+    "euler_angles": "quat_from_euler quat_to_euler quat_twist quat_twist_angle quat_twist_angle_signed",
     "affine": "transform_compose transform_decompose transform_from_matrix transform_to_matrix",
     "norms": "norm_l1 norm_l2 norm_huber norm_pseudo_huber smooth_normalize",
     "intersection": "closest_point_edge_edge intersect_tri_tri",

@@ -7,7 +7,7 @@ from ..lang.generics import F, Quat, Vec
 from ..lang.registry import builtin
 from ..lang.values.scalars import int32
 from .quaternions import _imaginary
-from .scalars import sqrt
+from .scalar_functions import sqrt
 from .trigonometry import atan2, cos, sin
 from .vectors import dot, normalize
 
