@@ -7,7 +7,7 @@ import re
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.algo.gpu import arrays, reduce, runs, scan, sort
+from omni.warp_core.algo.gpu import reduce, run_length, scan, sort, temporaries
 from omni.warp_core.codegen.target import GpuOptions, cuda
 from omni.warp_core.compiler import CompileRequest, compile
 from omni.warp_core.front.lower import lower_kernel
@@ -199,12 +199,12 @@ def _algorithms(capability):
         *(reduce._kernels(*row) for row in ((F32, F64, False), (F64, F32, False), (F32, F32, True), (U64, U64, True))),
         *(sort._kernels(*row) for row in ((U32, U32, I32, "signed"), (U64, U64, I64, "float"), (U32, PAIR, I32, ""))),
         *(sort._segment_kernels(*row) for row in ((U32, U64, I32), (U64, PAIR, I64))),
-        *(runs._kernels(t) for t in (I32, U64)),
+        *(run_length._kernels(t) for t in (I32, U64)),
     ]
     for number, kernels in enumerate(sets):
         for name, kernel in kernels.items():
             types = tuple(t for _, t in kernel.params)
-            block = scan._CHUNKS if name == "chain" else arrays.BLOCK
+            block = scan._CHUNKS if name == "chain" else temporaries.BLOCK
             gpu = GpuOptions(block_dim=block)
             made = compile(CompileRequest(kernel, types, cuda(capability), gpu=gpu, block_dim=block))
             yield f"{number} {kernel.name}", made.code.decode()

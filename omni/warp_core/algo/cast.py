@@ -9,14 +9,8 @@ from ..arrays.layouts import overlap
 from ..arrays.transfer import copy
 from ..dispatch import capture, recording
 from ..lang.types import SCALARS
-from . import adjoints
-from .arguments import (
-    check_count,
-    components,
-    require_arrays,
-    require_scalar,
-    require_writable,
-)
+from . import vjp
+from .argument_checks import check_count, components, require_arrays, require_scalar, require_writable
 from .gpu import cast as on_gpu
 
 __all__ = ["array_cast"]
@@ -62,7 +56,7 @@ def array_cast(in_array: array, out_array: array, count: int | None = None) -> N
     if numbers > room:
         raise ValueError(f"out_array: expected room for {numbers} numbers, got {room} ({out_array.shape} elements)")
     recording.sums(out_array, [(in_array, lambda t, out: array_cast(t, out, count))])
-    adjoints.casts(in_array, out_array, numbers)
+    vjp.casts(in_array, out_array, numbers)
     with recording.Doing(out_array):
         _convert(in_array.contiguous(), out_array, numbers)
 

@@ -12,8 +12,8 @@ from ..arrays.array import array
 from ..arrays.dtypes import Element, element
 from ..arrays.layouts import overlap
 from ..dispatch import capture, recording
-from . import adjoints
-from .arguments import (
+from . import vjp
+from .argument_checks import (
     NUMBERS,
     check_axis,
     check_count,
@@ -113,7 +113,7 @@ def _reduce(a: array, b: array | None, out: Any, kind: Element, count_name: str,
         sums = array._empty(kind, shape, a.device)
         sums.requires_grad = axis is not None and any(x is not None and x.requires_grad for x in (a, b))
     _follow(a, b, None if out is None and axis is None else sums, (kind, count_name, count, axis))
-    adjoints.reduces(a, b, out if axis is None else sums, length, axis)
+    vjp.reduces(a, b, out if axis is None else sums, length, axis)
     with recording.Doing(sums):
         if axis is not None and length < whole:  # what takes part is not contiguous any more
             a, b = _first(a, axis, length), b and _first(b, axis, length)

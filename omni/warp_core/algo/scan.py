@@ -13,8 +13,8 @@ from ..arrays.layouts import overlap
 from ..arrays.transfer import copy
 from ..dispatch import capture, recording
 from ..lang.types import I32
-from . import adjoints
-from .arguments import (
+from . import vjp
+from .argument_checks import (
     INTEGERS,
     NUMBERS,
     check_count,
@@ -25,9 +25,9 @@ from .arguments import (
     require_scalar,
     require_writable,
 )
-from .gpu import runs as gpu_runs
+from .gpu import run_length as gpu_runs
 from .gpu import scan as gpu_scan
-from .gpu.arrays import temporary
+from .gpu.temporaries import temporary
 
 __all__ = ["array_scan", "runlength_encode"]
 
@@ -66,7 +66,7 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
     if out_array.is_contiguous and out_array._address != source._address:
         require_apart("out_array", out_array, "in_array", source)
     recording.sums(out_array, [(in_array, lambda t, out: array_scan(t, out, inclusive))])
-    adjoints.scans(in_array, out_array, lambda values, sums: array_scan(values, sums, inclusive))
+    vjp.scans(in_array, out_array, lambda values, sums: array_scan(values, sums, inclusive))
     with recording.Doing(out_array):
         _scan(source, out_array, bool(inclusive))
 

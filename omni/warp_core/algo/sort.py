@@ -8,7 +8,7 @@ from .. import _native
 from ..arrays.array import array
 from ..dispatch import capture, recording
 from ..lang.types import I32
-from .arguments import (
+from .argument_checks import (
     NUMBERS,
     check_count,
     element_type,

@@ -10,9 +10,9 @@ from ...arrays.layouts import overlap
 from ...arrays.transfer import copy
 from ...lang.types import Type
 from ...lang.values.value_classes import python_type
-from ..arguments import scalar_of
+from ..argument_checks import scalar_of
 from ..map import Mapping
-from .arrays import numbers
+from .temporaries import numbers
 
 
 def convert(source: array, out: array, count: int) -> None:

@@ -18,8 +18,8 @@ from ...arrays.array import array
 from ...lang.kernel import func, kernel
 from ...lang.types import Scalar
 from ...lang.values.value_classes import python_type
-from ..arguments import components, scalar_of
-from .arrays import BLOCK, OPTIONS, each, numbers, run, sums_of, temporary
+from ..argument_checks import components, scalar_of
+from .temporaries import BLOCK, OPTIONS, each, numbers, run, sums_of, temporary
 
 _FEW = 1 << 14  # results that blocks make
 _SHORT = 32  # lengths that a thread adds up

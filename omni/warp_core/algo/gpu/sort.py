@@ -43,9 +43,9 @@ from ...lang.kernel import func, kernel
 from ...lang.types import I32, I64, U32, U64, Scalar, Type
 from ...lang.values.scalars import int32
 from ...lang.values.value_classes import python_type, vector
-from ..arguments import element_type
-from .arrays import BLOCK, OPTIONS, each, numbers, run, temporary
+from ..argument_checks import element_type
 from .scan import scan_numbers
+from .temporaries import BLOCK, OPTIONS, each, numbers, run, temporary
 
 _BITS = 8  # of a digit
 _DIGITS = 1 << _BITS

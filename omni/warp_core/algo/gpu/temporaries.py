@@ -9,7 +9,7 @@ from ...arrays.dtypes import element
 from ...lang.kernel import Kernel
 from ...lang.types import F32, F64, Scalar
 from ...launches.launch import launch
-from ..arguments import components, scalar_of
+from ..argument_checks import components, scalar_of
 
 BLOCK = 256  # threads
 OPTIONS: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}  # of all kernels here

@@ -16,7 +16,7 @@ from ..arrays.layouts import Layout, overlap
 from ..dispatch import recording
 from ..lang.types import Scalar
 from ..tape.saved import Kept
-from .arguments import element_type, scalar_of
+from .argument_checks import element_type, scalar_of
 
 
 def reduces(values: array, other: array | None, out: Any, count: int, axis: int | None) -> None:

@@ -12,9 +12,9 @@ from ...lang.kernel import kernel
 from ...lang.types import I32, Type
 from ...lang.values.scalars import int32
 from ...lang.values.value_classes import python_type
-from ..arguments import element_type
-from .arrays import OPTIONS, each, numbers, temporary
+from ..argument_checks import element_type
 from .scan import scan_numbers
+from .temporaries import OPTIONS, each, numbers, temporary
 
 
 def runlength_encode(values: array, count: int, run_values: array, run_lengths: array, run_count: array) -> None:
