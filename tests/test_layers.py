@@ -65,7 +65,7 @@ THIRD_PARTY = {
     ),
     "pxr": ("usd", "nodes"),
     "PIL": ("usd", "cli.py"),
-    "rich": ("nodes", "autograd/report.py", "cli.py", "devices/progress.py"),
+    "rich": ("nodes", "autograd/gradcheck_report.py", "cli.py", "devices/progress.py"),
     "torch": ("interop",),
     "jax": ("interop",),
     "paddle": ("interop",),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.autograd.report import Row, plain
+from omni.warp_core.autograd.gradcheck_report import Row, plain
 from omni.warp_core.dispatch import recording
 
 

@@ -5,8 +5,8 @@ Start with targets.py (what is differentiated), then jacobians.py.
 
 from __future__ import annotations
 
-from .check import gradcheck, gradcheck_tape
-from .differences import jacobian_fd
+from .finite_differences import jacobian_fd
+from .gradcheck import gradcheck, gradcheck_tape
 from .hvp import hvp
 from .jacobians import jacobian
 from .plot import jacobian_plot

@@ -1,7 +1,7 @@
 """`jacobian`: all derivatives of the outputs of a function by its inputs.
 
-They come row by row from running a tape backwards (reverse.py), or column by column from running the function in
-forward mode (forward.py).
+They come row by row from running a tape backwards (jacobian_reverse.py), or column by column from running the function
+in forward mode (jacobian_forward.py).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ..arrays.array import array
 from ..arrays.dtypes import bfloat16_bits
 from ..arrays.transfer import put
 from ..lang.types import BF16
-from .components import scalar_of
-from .forward import forward, is_better
+from .flatten import scalar_of
+from .jacobian_forward import forward, is_better
+from .jacobian_reverse import reverse
 from .plot import jacobian_plot
-from .reverse import reverse
 from .targets import FunctionMetadata, Mask, Pair, Target, target_of
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays.array import array
 from ..lang.kernel import Kernel
-from .components import count, numbers
+from .flatten import count, numbers
 from .targets import FunctionMetadata, Pair
 
 

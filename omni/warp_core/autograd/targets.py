@@ -21,7 +21,7 @@ from ..lang.registry import Builtin
 from ..lang.types import F32, Struct, Type
 from ..launches.launch import launch
 from ..tape.launch_vjp import arrays_in
-from .components import is_differentiable, is_float
+from .flatten import is_differentiable, is_float
 
 Mask = Sequence[tuple[int | str, int | str]]
 Pair = tuple[int, int]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from ..arrays.array import array
-from .components import State, count, set_numbers
+from .flatten import State, count, set_numbers
 from .targets import Pair, Target
 
 Numbers = dict[Pair, np.ndarray]  # float64, (output components, input components); with blocks, one more dimension

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..arrays.array import array
-from .components import EPSILON, State, count, numbers, scalar_of, set_numbers
+from .basis_sweeps import Numbers, preserved, results_of
+from .flatten import EPSILON, State, count, numbers, scalar_of, set_numbers
 from .jacobians import as_array, metadata_of
 from .plot import jacobian_plot
-from .sweeps import Numbers, preserved, results_of
 from .targets import FunctionMetadata, Mask, Pair, Target, target_of
 
 

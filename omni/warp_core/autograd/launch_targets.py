@@ -10,7 +10,7 @@ from ..arrays.layouts import identity, overlap
 from ..compiler import effects
 from ..launches.launch import launch
 from ..tape.launch_vjp import Recorded, arrays_in
-from .components import is_differentiable
+from .flatten import is_differentiable
 from .targets import Pair, Target
 
 

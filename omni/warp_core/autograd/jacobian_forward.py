@@ -7,8 +7,8 @@ import numpy as np
 from ..arrays.array import array
 from ..forward_mode.trace import Forward
 from ..lang.errors import CompileError
-from .components import State, count, is_float, numbers
-from .sweeps import Numbers, checked_blocks, preserved, results_of, shaped, sweep
+from .basis_sweeps import Numbers, checked_blocks, preserved, results_of, shaped, sweep
+from .flatten import State, count, is_float, numbers
 from .targets import Mask, Target
 
 

@@ -11,14 +11,14 @@ import numpy as np
 from ..lang.types import BF16, F16, F32, F64
 from ..tape.launch_vjp import Recorded
 from ..tape.tape import Tape
-from .components import count, place_of, scalar_of
-from .differences import central
+from .basis_sweeps import Numbers, preserved
+from .finite_differences import central
+from .flatten import count, place_of, scalar_of
+from .gradcheck_report import Row, failures, show
+from .jacobian_reverse import reverse
 from .jacobians import as_array, metadata_of
-from .launches import Unchecked, target_of_launch
+from .launch_targets import Unchecked, target_of_launch
 from .plot import jacobian_plot
-from .report import Row, failures, show
-from .reverse import reverse
-from .sweeps import Numbers, preserved
 from .targets import Mask, Target, target_of
 
 # By the coarser type of input and output: what differences, with the steps that are chosen for the type, may be off by.

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..arrays.array import array
 from ..tape.tape import Tape
-from .components import State, numbers
-from .sweeps import Numbers, checked_blocks, preserved, results_of, shaped, sweep
+from .basis_sweeps import Numbers, checked_blocks, preserved, results_of, shaped, sweep
+from .flatten import State, numbers
 from .targets import Mask, Target
 
 
