@@ -1,7 +1,7 @@
 """The Kernel node: a kernel whose text lives in the node. See omni/warp_core/nodes/kernel_node.py for what it does."""
 
 from omni.warp_core.nodes import execution, kernel_node
-from omni.warp_core.nodes.graph import GraphError
+from omni.warp_core.nodes.node_graph import GraphError
 
 
 class OgnKernel:

@@ -19,7 +19,7 @@ from typing import NoReturn
 from . import config
 from .files import sweep
 from .lang.errors import InternalError
-from .nodes import guard
+from .nodes import child_process
 
 OK, INTERNAL, USAGE, INPUT, CONSENT, NODES, OUTPUT, CRASHED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 130
 EXIT_CODES = {
@@ -127,16 +127,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _play(options: argparse.Namespace) -> int:
-    report = _load("nodes.report")
-    play, consent = _load("nodes.play"), _load("nodes.consent")
-    graph, stage, output = _load("nodes.graph"), _load("usd.stage"), _load("usd.output")
+    report = _load("nodes.console")
+    play, consent = _load("nodes.player"), _load("nodes.consent")
+    graph, stage, output = _load("nodes.node_graph"), _load("usd.stage"), _load("usd.output")
     _check_device(options.device)
     if options.debug:
         config.mode = "debug"
     warnings.showwarning = lambda message, *rest, **more: report.complain(f"warning: {message}")
     settings = play.Settings(options.frames, options.fps, options.device, options.values)
     if not _is_trusted(options):
-        guard.limit_memory()
+        child_process.limit_memory()
     try:
         player = play.Player.open(options.scene, settings, graph.Log(report.complain))
         output.check_target(options.output, player.stage)
@@ -146,8 +146,8 @@ def _play(options: argparse.Namespace) -> int:
             report.ask_consent(options.scene, missing)
             return CONSENT
         if player.codes:  # the user agreed to run it, which is more than any limit could keep from it
-            guard.lift_limit()
-        guard.reach(guard.PLAYING)
+            child_process.lift_limit()
+        child_process.reach(child_process.PLAYING)
         with report.progress() as bar:
             task = bar.add_task("playing", total=player.end - player.start + 1)
             outcome = player.run(options.output, lambda frame: bar.advance(task))
@@ -158,7 +158,7 @@ def _play(options: argparse.Namespace) -> int:
     except output.OutputError as error:
         raise _Stop(OUTPUT, str(error)) from None
     if outcome.written:
-        guard.reach(guard.WRITTEN)
+        child_process.reach(child_process.WRITTEN)
     report.summary(outcome)
     if not outcome.written:
         report.complain(f"error: no node wrote anything, so {options.output} was not written")
@@ -257,35 +257,35 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _fate_of_result() -> str:
-    return "the result was written" if guard.reached() == guard.WRITTEN else "no result was written"
+    return "the result was written" if child_process.reached() == child_process.WRITTEN else "no result was written"
 
 
 def _guarded(options: argparse.Namespace) -> int:
     """Play in a child process, and tell if it did not come to an end by itself."""
-    ending = guard.run(lambda: _run(options), 0.0 if _is_trusted(options) else guard.READ_SECONDS)
+    ending = child_process.run(lambda: _run(options), 0.0 if _is_trusted(options) else child_process.READ_SECONDS)
     sweep(os.path.dirname(os.path.abspath(options.output)))  # a play that was killed could not do it
     if ending.returned:
         return ending.code
     if ending.interrupted:
         return INTERRUPTED
-    if guard.reached() == guard.READING:
+    if child_process.reached() == child_process.READING:
         print(f"error: {options.scene}: cannot be read: {_why_unread(ending)}", file=sys.stderr)
         return INPUT
     print(f"error: {_why_ended(ending)}; {_fate_of_result()}", file=sys.stderr)
     return CRASHED
 
 
-def _why_unread(ending: guard.Ending) -> str:
+def _why_unread(ending: child_process.Ending) -> str:
     if ending.overdue:
-        return f"it takes longer than {guard.READ_SECONDS:.0f} s; --trust sets no limit"
+        return f"it takes longer than {child_process.READ_SECONDS:.0f} s; --trust sets no limit"
     name = signal.Signals(ending.signal).name if ending.signal else f"exit code {ending.code}"
     return (
-        f"USD ended the process ({name}); the file is damaged, or needs more than {guard.READ_BYTES / 1e9:.1f} GB of "
+        f"USD ended the process ({name}); the file is damaged, or needs more than {child_process.READ_BYTES / 1e9:.1f} GB of "
         "memory, where --trust sets no limit"
     )
 
 
-def _why_ended(ending: guard.Ending) -> str:
+def _why_ended(ending: child_process.Ending) -> str:
     if not ending.signal:
         return f"code in the scene ended the process with exit code {ending.code} before the play was over"
     if ending.signal == signal.SIGKILL:

@@ -7,9 +7,9 @@ import pytest
 
 from omni.warp_core import config
 from omni.warp_core.nodes.evaluate import Evaluator
-from omni.warp_core.nodes.graph import Attribute, Graph, Host, Log, Node, NodeType
-from omni.warp_core.nodes.ogn import from_dict
-from omni.warp_core.nodes.play import Player, Settings
+from omni.warp_core.nodes.node_graph import Attribute, Graph, Host, Log, Node, NodeType
+from omni.warp_core.nodes.ogn_spec import from_dict
+from omni.warp_core.nodes.player import Player, Settings
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ import pytest
 from pxr import Usd
 
 from omni.warp_core import cli, config
-from omni.warp_core.nodes import graph, report
-from omni.warp_core.nodes.play import Outcome
+from omni.warp_core.nodes import console, node_graph
+from omni.warp_core.nodes.player import Outcome
 
 SCENES = Path(__file__).parents[2] / "data" / "scenes"
 
@@ -163,28 +163,29 @@ def test_set_is_typed_by_the_attribute(make_scene, run, tmp_path):
 
 def test_paths_are_never_cut(capsys, monkeypatch):
     path = "/World/Graph/" + "a_long_name_" * 10
-    node = graph.Node(path, "omni.warp_core.Kernel", None, graph.Host())
+    node = node_graph.Node(path, "omni.warp_core.Kernel", None, node_graph.Host())
     outcome = Outcome(frames=1, seconds=1.0, written=[], samples=0, nodes=[node], failed=False)
-    report.summary(outcome)
+    console.summary(outcome)
     assert "omni.warp_core.Kernel" in capsys.readouterr().out
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda self: True, raising=False)
     monkeypatch.setenv("COLUMNS", "40")
-    report.summary(outcome)
+    console.summary(outcome)
     text = capsys.readouterr().out
     assert path in text and "omni.warp_core.Kernel" not in text
 
 
 def test_a_table_of_very_many_nodes_shows_first_what_is_not_ok(capsys):
     nodes = [
-        graph.Node(f"/G/n{i}", "omni.warp_core.Kernel", None, graph.Host()) for i in range(report.SHOWN_NODES + 50)
+        node_graph.Node(f"/G/n{i}", "omni.warp_core.Kernel", None, node_graph.Host())
+        for i in range(console.SHOWN_NODES + 50)
     ]
     for node in nodes:
         node.ran = True
     nodes[-1].failed = "no result"
-    report.summary(Outcome(frames=1, seconds=1.0, written=[], samples=0, nodes=nodes, failed=True))
+    console.summary(Outcome(frames=1, seconds=1.0, written=[], samples=0, nodes=nodes, failed=True))
     text = capsys.readouterr().out
     assert re.search(rf"^failed .*{nodes[-1].path} ", text, re.M) and "... 50 more nodes\n" in text
-    assert text.count("omni.warp_core.Kernel") == report.SHOWN_NODES
+    assert text.count("omni.warp_core.Kernel") == console.SHOWN_NODES
 
 
 def test_info(run):
@@ -272,7 +273,7 @@ def test_consent_in_a_pipe_or_behind_a_link_is_not_read(make_scene, run, tmp_pat
 
 
 def test_code_cannot_hide_itself_in_the_terminal():
-    assert report.harmless("a\x1b[2Jb\rc\u202ed\n\te") == "a\\x1b[2Jb\\x0dc\\u202ed\n\te"
+    assert console.harmless("a\x1b[2Jb\rc\u202ed\n\te") == "a\\x1b[2Jb\\x0dc\\u202ed\n\te"
 
 
 # -- interruptions ----------------------------------------------------------------------------------------------------
@@ -354,7 +355,7 @@ def test_a_play_that_crashes(make_scene, tmp_path):
 
 
 def test_the_child_ends_with_its_parent(tmp_path):
-    script = "import os, sys, time; from omni.warp_core.nodes import guard\n"
+    script = "import os, sys, time; from omni.warp_core.nodes import child_process as guard\n"
     script += "guard.run(lambda: (print(os.getpid(), flush=True), time.sleep(600)))"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
         child = int(parent.stdout.readline())

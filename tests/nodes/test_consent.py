@@ -8,9 +8,9 @@ import pytest
 from pxr import Sdf
 
 from omni.warp_core import cli
-from omni.warp_core.nodes import code_file, report
-from omni.warp_core.nodes.graph import Log
-from omni.warp_core.nodes.play import Player, Settings
+from omni.warp_core.nodes import code_file, console
+from omni.warp_core.nodes.node_graph import Log
+from omni.warp_core.nodes.player import Player, Settings
 
 CODE = "@wp.kernel\ndef k(y: wp.array(dtype=float)):\n    y[wp.tid()] = 3.0\n"
 WRITE = """
@@ -160,9 +160,9 @@ def test_the_listing_counts_what_it_hides(scene_with, ask):
     body = CODE + "# " + "x" * 500 + "\n" + "#\n" * 40 + "import os\n"
     _, text = ask(scene_with(body))
     assert sha256(body) in text and "import os" not in text
-    hidden = body.splitlines()[report.SHOWN_LINES :]
+    hidden = body.splitlines()[console.SHOWN_LINES :]
     assert f"... {len(hidden)} more lines of {sum(map(len, hidden))} characters are not shown" in text
-    assert f"... {502 - report.SHOWN_COLUMNS} more characters are not shown" in text
+    assert f"... {502 - console.SHOWN_COLUMNS} more characters are not shown" in text
 
 
 @pytest.mark.parametrize(
@@ -190,8 +190,8 @@ def test_lines_are_those_of_python(scene_with, ask):
 
 
 def test_messages_keep_letters_and_escape_what_cannot_be_seen():
-    assert report.harmless("größe 長さ") == "größe 長さ"
-    assert report.harmless("a\u200bb\u3164c\x9bd\ufeff") == "a\\u200bb\\u3164c\\x9bd\\ufeff"
+    assert console.harmless("größe 長さ") == "größe 長さ"
+    assert console.harmless("a\u200bb\u3164c\x9bd\ufeff") == "a\\u200bb\\u3164c\\x9bd\\ufeff"
 
 
 def test_a_text_of_many_nodes_is_listed_once(make_scene, ask):
@@ -199,4 +199,4 @@ def test_a_text_of_many_nodes_is_listed_once(make_scene, ask):
     nodes += "".join(node_of(f'custom string inputs:codeStr = "# other {i} "', f"o{i}") for i in range(30))
     _, text = ask(make_scene(nodes))
     assert "in 80 nodes" in text and "/G/k0 and 49 more" in text and text.count("# same") == 1
-    assert text.count("sha256") == 31 and text.count("1 more lines of") == 31 - report.SHOWN_TEXTS
+    assert text.count("sha256") == 31 and text.count("1 more lines of") == 31 - console.SHOWN_TEXTS

@@ -3,7 +3,7 @@
 import pytest
 
 from omni.warp_core.nodes.database import ENABLED, ENABLED_AND_PUSH, LATENT_FINISH, LATENT_PUSH
-from omni.warp_core.nodes.graph import GraphError
+from omni.warp_core.nodes.node_graph import GraphError
 
 NUMBER = {"x": "double"}
 EXEC_IN, EXEC_OUT = {"go": "execution"}, {"done": "execution"}

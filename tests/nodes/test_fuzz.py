@@ -8,7 +8,7 @@ import pytest
 from pxr import Sdf
 
 from omni.warp_core import cli
-from omni.warp_core.nodes import registry
+from omni.warp_core.nodes import node_registry
 from omni.warp_core.usd.convert import to_usd
 
 SEEDS = range(12)
@@ -170,7 +170,7 @@ class RandomScene:
         self.rng, self.paths = rng, []
         self.layer = Sdf.Layer.CreateNew(str(path))
         self.layer.ImportFromString(BASE)
-        self.types = list(registry.standard()._types.values())
+        self.types = list(node_registry.standard()._types.values())
         graph = self.layer.GetPrimAtPath("/G")
         graph.attributes["evaluator:type"].default = rng.choice(["execution", "push", "dirty_push", "other"])
         for i in range(rng.randint(1, 6)):

@@ -5,9 +5,9 @@ import sys
 import pytest
 from pxr import Sdf, Usd
 
-from omni.warp_core.nodes import registry
-from omni.warp_core.nodes.graph import Host, Log
-from omni.warp_core.nodes.load import load
+from omni.warp_core.nodes import node_registry
+from omni.warp_core.nodes.graph_loader import load
+from omni.warp_core.nodes.node_graph import Host, Log
 
 CONSTANT = "omni.graph.nodes.ConstantDouble"
 
@@ -89,7 +89,7 @@ def lines_run(stage, types) -> int:
     "build", [unconnected, chain, reversed_chain, graphs_in_a_chain, unknown_types, missing_sources]
 )
 def test_the_work_is_proportional_to_the_nodes(build):
-    types = registry.standard()
+    types = node_registry.standard()
     stages = [stage_of(build, count) for count in (100, 200, 800)]
     load(stages[0], types, Host(Log(emit=lambda text: None)))  # caches of types are filled
     few, twice, many = (lines_run(stage, types) for stage in stages)
@@ -103,7 +103,7 @@ def test_a_ring_of_inputs_loses_the_connection_that_closes_it():
     for name, source in (("a", "b"), ("b", "c"), ("c", "a"), ("d", "d"), ("e", "a")):
         add_node(graph, name, source=f"/G/{source}.inputs:value")
     log = Log(emit=lambda text: None)
-    loaded = load(Usd.Stage.Open(layer), registry.standard(), Host(log))
+    loaded = load(Usd.Stage.Open(layer), node_registry.standard(), Host(log))
     sources = {node.path: node.attributes["inputs:value"].sources for node in loaded.nodes()}
     assert [str(s) for s in sources["/G/a"] + sources["/G/b"]] == ["/G/b.inputs:value", "/G/c.inputs:value"]
     assert sources["/G/c"] == sources["/G/d"] == [] and [str(s) for s in sources["/G/e"]] == ["/G/a.inputs:value"]
@@ -119,7 +119,7 @@ def test_nodes_belong_to_the_innermost_graph():
     add_node(Sdf.PrimSpec(outer, "Scope", Sdf.SpecifierDef, "Scope"), "d")
     add_node(add_graph(layer, "GG"), "e")
     log = Log(emit=lambda text: None)
-    loaded = load(Usd.Stage.Open(layer), registry.standard(), Host(log))
+    loaded = load(Usd.Stage.Open(layer), node_registry.standard(), Host(log))
     owned = {graph.path: list(graph.nodes) for graph in loaded.graphs}
     assert owned == {"/G": ["/G/a", "/G/c", "/G/Scope/d"], "/G/Inner": ["/G/Inner/b"], "/GG": ["/GG/e"]}
     assert not log.warnings

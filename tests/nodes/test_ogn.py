@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from omni.warp_core.nodes import registry
-from omni.warp_core.nodes.ogn import OgnError, from_dict, from_json, read
-from omni.warp_core.nodes.registry import Registry
-from omni.warp_core.nodes.types import parse
+from omni.warp_core.nodes import node_registry
+from omni.warp_core.nodes.attribute_types import parse
+from omni.warp_core.nodes.node_registry import Registry
+from omni.warp_core.nodes.ogn_spec import OgnError, from_dict, from_json, read
 
 GOOD = {
     "$comment": "before the node",
@@ -143,7 +143,7 @@ def test_files(tmp_path):
 
 
 def test_our_nodes_are_all_right():
-    found = registry.standard()
+    found = node_registry.standard()
     spec = found.find("omni.warp_core.Kernel").spec
     assert spec.is_execution and spec.attributes["inputs:codeStr"].type == parse("string")
     assert found.find("omni.warp.WarpKernel") is found.find("omni.warp_core.Kernel")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pxr import Sdf
 
-from omni.warp_core.nodes.types import BASES, UNION_GROUPS, TypeNameError, from_sdf, parse, parse_union
+from omni.warp_core.nodes.attribute_types import BASES, UNION_GROUPS, TypeNameError, from_sdf, parse, parse_union
 
 # name, USD name, NumPy dtype, shape of one element: table 2.3 of the format, row by row
 TABLE = [

@@ -18,9 +18,9 @@ from .. import config
 from ..files import UntrustedError, make_private, read_private, write
 from ..usd.stage import StageError, layer_file
 from . import code_file
-from .graph import Attribute, GraphError, Node
-from .load import Loaded, beside_scene
-from .registry import KERNEL
+from .graph_loader import Loaded, beside_scene
+from .node_graph import Attribute, GraphError, Node
+from .node_registry import KERNEL
 
 FILE = "consented-code"
 _MAX_BYTES = 1 << 24

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..lang.errors import nearest
-from .graph import Attribute, GraphError, Host, Node
-from .types import AttributeType
-from .values import Value, ValueTypeError, coerce
+from .attribute_types import AttributeType
+from .attribute_values import Value, ValueTypeError, coerce
+from .node_graph import Attribute, GraphError, Host, Node
 
 # States of an execution output; the numbers are those of og.ExecutionAttributeState.
 DISABLED, ENABLED, ENABLED_AND_PUSH, LATENT_PUSH, LATENT_FINISH = range(5)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import traceback
 
 from .database import DISABLED, ENABLED_AND_PUSH, LATENT_FINISH, LATENT_PUSH, Database, reset_execution, start, stop
-from .graph import Attribute, Graph, GraphError, Node
+from .node_graph import Attribute, Graph, GraphError, Node
 
 STEP_LIMIT = 100_000
 EVALUATORS = ("execution", "push", "dirty_push")

@@ -22,11 +22,11 @@ import numpy as np
 import omni.warp_core as wp
 
 from ..lang.errors import CompileError, InternalError
-from .graph import GraphError
-from .kernel_bind import Attributes, Binding, bind_parameters, dynamic, make_structs, records_text
-from .kernel_text import TextInfo, inspect, normalized
+from .attribute_types import AttributeType
+from .kernel_bindings import Attributes, Binding, bind_parameters, dynamic, make_structs, records_text
+from .kernel_source import TextInfo, inspect, normalized
 from .kernel_types import as_array, as_numbers, as_scalar
-from .types import AttributeType
+from .node_graph import GraphError
 
 
 class Request(NamedTuple):

@@ -15,8 +15,8 @@ from ..arrays.array import array
 from ..lang import types as kt
 from ..lang.values.structs import spell
 from ..lang.values.type_registry import python_type
-from .types import MATRICES, AttributeType
-from .values import Value
+from .attribute_types import MATRICES, AttributeType
+from .attribute_values import Value
 
 _SCALARS = {
     "bool": kt.BOOL,

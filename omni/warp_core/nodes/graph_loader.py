@@ -16,12 +16,12 @@ from pxr import Usd
 
 from ..usd.convert import to_numpy
 from ..usd.stage import READ_ERRORS, resolve_beside, unraised_errors, unreadable
+from .attribute_types import ANY, EXECUTION, AttributeType, TypeNameError, from_sdf, parse
+from .attribute_values import ValueTypeError, coerce, converter
 from .evaluate import EVALUATORS
-from .graph import Attribute, Graph, Host, Node
-from .ogn import PORTS, NodeSpec
-from .registry import Registry
-from .types import ANY, EXECUTION, AttributeType, TypeNameError, from_sdf, parse
-from .values import ValueTypeError, coerce, converter
+from .node_graph import Attribute, Graph, Host, Node
+from .node_registry import Registry
+from .ogn_spec import PORTS, NodeSpec
 
 HINTS = 20  # node types that are not there and get suggestions; a search costs as much as loading ten nodes
 

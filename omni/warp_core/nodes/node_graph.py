@@ -1,8 +1,8 @@
 """Graphs of nodes in memory: attributes with values and connections, nodes, and the log they report to.
 
-A graph knows nothing of USD (see load.py) nor of when to run (see evaluate.py). Data travels by `Attribute.pull`: an
-input takes the value of its source, converted, when the source's `version` has moved. `Node` and `Attribute` carry
-the method names of `omni.graph.core`, so that node classes written for Kit find what they call.
+A graph knows nothing of USD (see graph_loader.py) nor of when to run (see evaluate.py). Data travels by
+`Attribute.pull`: an input takes the value of its source, converted, when the source's `version` has moved. `Node` and
+`Attribute` carry the method names of `omni.graph.core`, so that node classes written for Kit find what they call.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .ogn import AttributeSpec, NodeSpec
-from .types import AttributeType
-from .values import Value, converter, same, zero
+from .attribute_types import AttributeType
+from .attribute_values import Value, converter, same, zero
+from .ogn_spec import AttributeSpec, NodeSpec
 
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?|\b(inf|nan)\b")
 

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from .consent import Code
-from .graph import Node
-from .play import Outcome
+from .node_graph import Node
+from .player import Outcome
 
 SHOWN_LINES = 30  # of each text
 SHOWN_COLUMNS = 200  # of each line

@@ -16,9 +16,9 @@ from ..lang.errors import nearest
 from ..usd.convert import to_numpy, to_usd
 from ..usd.output import OutputLayer
 from ..usd.stage import READ_ERRORS, prim_at, reason, unraised_errors
-from .graph import GraphError, Log
-from .types import AttributeType, from_sdf
-from .values import Value, ValueTypeError, coerce, converter
+from .attribute_types import AttributeType, from_sdf
+from .attribute_values import Value, ValueTypeError, coerce, converter
+from .node_graph import GraphError, Log
 
 Key = tuple[str, str]
 

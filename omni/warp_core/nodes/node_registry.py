@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from ..lang.errors import nearest
-from . import stock
-from .graph import NodeType
-from .ogn import OgnError, read
+from . import builtin_nodes
+from .node_graph import NodeType
+from .ogn_spec import OgnError, read
 
 EXTENSION = "omni.warp_core"
 PACKAGE = Path(__file__).parents[1]
 KERNEL = f"{EXTENSION}.Kernel"
-ALIASES = {"omni.warp.WarpKernel": KERNEL, **stock.ALIASES}
+ALIASES = {"omni.warp.WarpKernel": KERNEL, **builtin_nodes.ALIASES}
 
 
 class Registry:
@@ -77,7 +77,7 @@ def folder() -> Path:
 def standard() -> Registry:
     """All node types this package has."""
     registry = Registry()
-    for node_type in stock.node_types():
+    for node_type in builtin_nodes.node_types():
         registry.add(node_type)
     registry.add_folder(folder())
     return registry

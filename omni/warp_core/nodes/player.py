@@ -29,12 +29,12 @@ from ..usd.stage import (
     unraised_errors,
     unreadable,
 )
-from . import consent, registry
+from . import consent, node_registry
+from .attribute_values import ValueTypeError, from_text
 from .evaluate import Evaluator
-from .graph import Attribute, Host, Log, Node, Timeline
-from .load import Loaded, load, take
-from .store import StageStore
-from .values import ValueTypeError, from_text
+from .graph_loader import Loaded, load, take
+from .node_graph import Attribute, Host, Log, Node, Timeline
+from .stage_values import StageStore
 
 MAX_FRAMES = 1_000_000
 
@@ -86,7 +86,7 @@ class Player:
         for text in opened.warnings:
             host.log.warning(Path(path).name, text)
         try:
-            loaded = load(opened.stage, registry.standard(), host)
+            loaded = load(opened.stage, node_registry.standard(), host)
             if not loaded.graphs:
                 raise StageError(f"{path}: has no OmniGraph prims with nodes, so there is nothing to play")
             return cls(path, opened.stage, host, loaded, settings)

@@ -1,4 +1,4 @@
-"""Which keys a `.ogn` file may have and what each may hold: the tables that ogn.py checks against.
+"""Which keys a `.ogn` file may have and what each may hold: the tables that ogn_spec.py checks against.
 
 A check returns what is wrong with a value, None when nothing is.
 """

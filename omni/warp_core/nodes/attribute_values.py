@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .types import MATRICES, AttributeType
+from .attribute_types import MATRICES, AttributeType
 
 Value = Any
 _SPECIAL = {"inf": np.inf, "+inf": np.inf, "-inf": -np.inf, "nan": np.nan, "snan": np.nan}
@@ -161,7 +161,7 @@ def converter(source: AttributeType, target: AttributeType) -> Callable[[Value],
     Numeric types of equal shape convert into each other, whatever their roles; texts convert among themselves; an
     array never becomes a scalar, nor the other way round.
 
-    >>> from omni.warp_core.nodes.types import parse
+    >>> from omni.warp_core.nodes.attribute_types import parse
     >>> converter(parse("double"), parse("int"))(2.9)
     2
     """

@@ -1,7 +1,7 @@
 """Reading and checking `.ogn` files: the JSON that describes a node type.
 
 `read` gives the `NodeSpec` of a file or raises `OgnError` with every problem found, each with the path of its key. Keys
-starting with `$` are comments at every level. The tables of keys are in ogn_keys.py.
+starting with `$` are comments at every level. The tables of keys are in ogn_schema.py.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from . import categories
-from .ogn_keys import ATTRIBUTE_KEYS, HINTS, LANGUAGES, NODE_KEYS, texts
-from .types import AttributeType, TypeNameError, parse, parse_union
-from .values import Value, ValueTypeError, coerce, zero
+from .attribute_types import AttributeType, TypeNameError, parse, parse_union
+from .attribute_values import Value, ValueTypeError, coerce, zero
+from .ogn_schema import ATTRIBUTE_KEYS, HINTS, LANGUAGES, NODE_KEYS, texts
 
 PORTS = ("inputs", "outputs", "state")
 NODE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")

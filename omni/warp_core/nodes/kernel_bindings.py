@@ -17,10 +17,10 @@ from ..lang import types as kt
 from ..lang.errors import nearest
 from ..lang.generics import spell_pattern
 from ..lang.values.type_registry import python_type
-from .graph import GraphError
-from .kernel_text import TextInfo
+from .attribute_types import AttributeType, parse
+from .kernel_source import TextInfo
 from .kernel_types import element_type, fits, spelled, struct_element_type
-from .types import AttributeType, parse
+from .node_graph import GraphError
 
 
 @dataclass

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 from .database import ENABLED, Database
-from .graph import GraphError, NodeType
-from .ogn import from_dict
+from .node_graph import GraphError, NodeType
+from .ogn_spec import from_dict
 
 _TIME = {
     "time": "double",
