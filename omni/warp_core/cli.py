@@ -129,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
 def _play(options: argparse.Namespace) -> int:
     report = _load("nodes.console")
     play, consent = _load("nodes.player"), _load("nodes.consent")
-    graph, stage, output = _load("nodes.node_graph"), _load("usd.stage"), _load("usd.output")
+    graph, stage, output = _load("nodes.node_graph"), _load("usd.stage"), _load("usd.output_layer")
     _check_device(options.device)
     if options.debug:
         config.mode = "debug"

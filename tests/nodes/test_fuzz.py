@@ -9,7 +9,7 @@ from pxr import Sdf
 
 from omni.warp_core import cli
 from omni.warp_core.nodes import node_registry
-from omni.warp_core.usd.convert import to_usd
+from omni.warp_core.usd.numpy_conversion import to_usd
 
 SEEDS = range(12)
 MUTATIONS_PER_SEED = 8

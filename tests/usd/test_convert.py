@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pxr import Gf, Sdf, Vt
 
-from omni.warp_core.usd.convert import to_numpy, to_usd
+from omni.warp_core.usd.numpy_conversion import to_numpy, to_usd
 
 RANDOM = np.random.default_rng(1)
 ARRAYS = [

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from pxr import Usd
 
-from omni.warp_core.usd.output import OutputError, OutputLayer
+from omni.warp_core.usd.output_layer import OutputError, OutputLayer
 from omni.warp_core.usd.preview import Request, preview
 
 SCENE = """#usda 1.0
@@ -120,7 +120,7 @@ def test_an_exception_leaves_nothing(scene, tmp_path, error):
 SAVES = """
 import sys
 from pxr import Usd
-from omni.warp_core.usd.output import OutputLayer
+from omni.warp_core.usd.output_layer import OutputLayer
 with OutputLayer(sys.argv[2], Usd.Stage.Open(sys.argv[1]), 0, 3, 24.0) as output:
     for frame in range(10**6):
         output.set("/Mesh", "heights", "double[]", [float(frame)] * 20000, frame)

@@ -6,9 +6,9 @@ from PIL import Image
 from pxr import Gf, Usd, UsdGeom
 
 import omni.warp_core as wp
-from omni.warp_core.usd import raster
+from omni.warp_core.usd import raster_kernels
 from omni.warp_core.usd.camera import View, fitted, look_at, stage_view
-from omni.warp_core.usd.gather import Gatherer, fan, neighbourhoods
+from omni.warp_core.usd.drawables import Gatherer, fan, neighbourhoods
 from omni.warp_core.usd.preview import Request, RequestError, preview
 from omni.warp_core.usd.render import Renderer, _lens
 from omni.warp_core.usd.stage import StageError
@@ -112,8 +112,8 @@ def test_z_buffer_against_float64():
     triangles = np.arange(90, dtype=np.int32).reshape(-1, 3)
     lens = _lens(FRONT, (1.0, 8.0), size, size)
     screen, cells = np.zeros((90, 3), np.float32), np.zeros(size * size, np.uint64)
-    wp.launch(raster.project, 90, [points, lens, screen])
-    wp.launch(raster.draw_triangles, 30, [screen, triangles, lens, cells])
+    wp.launch(raster_kernels.project, 90, [points, lens, screen])
+    wp.launch(raster_kernels.draw_triangles, 30, [screen, triangles, lens, cells])
 
     z = 5.0 - points[:, 2].astype(np.float64)
     xy = np.stack([size / 2 + size * points[:, 0] / z, size / 2 - size * points[:, 1] / z], -1)

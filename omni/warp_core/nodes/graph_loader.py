@@ -14,7 +14,7 @@ from typing import Any
 
 from pxr import Usd
 
-from ..usd.convert import to_numpy
+from ..usd.numpy_conversion import to_numpy
 from ..usd.stage import READ_ERRORS, resolve_beside, unraised_errors, unreadable
 from .attribute_types import ANY, EXECUTION, AttributeType, TypeNameError, from_sdf, parse
 from .attribute_values import ValueTypeError, coerce, converter

@@ -16,7 +16,7 @@ from pathlib import Path
 from pxr import Usd
 
 from ..lang.errors import nearest
-from ..usd.output import OutputLayer
+from ..usd.output_layer import OutputLayer
 from ..usd.stage import (
     RATES,
     READ_ERRORS,

@@ -13,8 +13,8 @@ import numpy as np
 from pxr import Tf, Usd, UsdGeom
 
 from ..lang.errors import nearest
-from ..usd.convert import to_numpy, to_usd
-from ..usd.output import OutputLayer
+from ..usd.numpy_conversion import to_numpy, to_usd
+from ..usd.output_layer import OutputLayer
 from ..usd.stage import READ_ERRORS, prim_at, reason, unraised_errors
 from .attribute_types import AttributeType, from_sdf
 from .attribute_values import Value, ValueTypeError, coerce, converter

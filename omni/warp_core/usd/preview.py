@@ -11,7 +11,7 @@ from pxr import Usd
 
 from ..files import Unfinished
 from .camera import fitted, stage_view, up_axis
-from .gather import Drawable, Gatherer
+from .drawables import Drawable, Gatherer
 from .render import Renderer
 from .stage import StageError, frame_range, frame_rate, open_stage, time_code_rate
 

@@ -1,4 +1,4 @@
-"""One picture: runs the kernels of raster.py over what gather.py found. Start with `Renderer.draw`."""
+"""One picture: runs the kernels of raster_kernels.py over what drawables.py found. Start with `Renderer.draw`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 
 import omni.warp_core as wp
 
-from . import raster
+from . import raster_kernels
 from .camera import View, look_at
-from .gather import Drawable
+from .drawables import Drawable
 
 SUPERSAMPLING = 2
 SHADOW_SIZE = 2048
 
 
 def _lens(view: View, depths: tuple[float, float], width: int, height: int) -> Any:
-    lens = raster.Lens()
+    lens = raster_kernels.Lens()
     for name in ("eye", "right", "up", "forward"):
         setattr(lens, name, wp.vec3(*map(float, getattr(view, name))))
     lens.scale, lens.perspective = view.scale, int(view.perspective)
@@ -48,24 +48,26 @@ class Renderer:
         faces, normals = self._normals(scene)
         lights = [light, self._light_cells, wp.vec3(*map(float, self.up)), self._image]
         surface = [screen, scene.vertices, scene.triangles, faces, normals, scene.colors]
-        wp.launch(raster.shade_triangles, (height, width), [self._cells, lens, *surface, *lights])
+        wp.launch(raster_kernels.shade_triangles, (height, width), [self._cells, lens, *surface, *lights])
         if len(scene.points):
             discs = [len(scene.triangles), lens, point_screen, scene.points, scene.point_colors, scene.radii]
-            wp.launch(raster.shade_points, (height, width), [self._cells, *discs, *lights])
+            wp.launch(raster_kernels.shade_points, (height, width), [self._cells, *discs, *lights])
         pixels = np.zeros((self.height, self.width, 3), np.uint8)
-        wp.launch(raster.resolve, (self.height, self.width), [self._image, width, SUPERSAMPLING, pixels])
+        wp.launch(raster_kernels.resolve, (self.height, self.width), [self._image, width, SUPERSAMPLING, pixels])
         return pixels
 
     def _fill(self, scene: Drawable, lens: Any, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Draw everything into a z-buffer; returns where vertices and points are on the screen."""
-        wp.launch(raster.clear, len(cells), [cells])
+        wp.launch(raster_kernels.clear, len(cells), [cells])
         screen, point_screen = np.zeros_like(scene.vertices), np.zeros_like(scene.points)
-        wp.launch(raster.project, len(screen), [scene.vertices, lens, screen])
-        wp.launch(raster.draw_triangles, len(scene.triangles), [screen, scene.triangles, lens, cells])
+        wp.launch(raster_kernels.project, len(screen), [scene.vertices, lens, screen])
+        wp.launch(raster_kernels.draw_triangles, len(scene.triangles), [screen, scene.triangles, lens, cells])
         if len(scene.points):
-            wp.launch(raster.project, len(point_screen), [scene.points, lens, point_screen])
+            wp.launch(raster_kernels.project, len(point_screen), [scene.points, lens, point_screen])
             wp.launch(
-                raster.draw_points, len(scene.points), [point_screen, scene.radii, len(scene.triangles), lens, cells]
+                raster_kernels.draw_points,
+                len(scene.points),
+                [point_screen, scene.radii, len(scene.triangles), lens, cells],
             )
         return screen, point_screen
 
@@ -73,8 +75,8 @@ class Renderer:
         """Normals of triangles (not normalised) and of vertices."""
         faces = np.zeros((len(scene.triangles), 3), np.float32)
         normals = np.zeros_like(scene.vertices)
-        wp.launch(raster.face_normals, len(faces), [scene.vertices, scene.triangles, faces])
-        wp.launch(raster.vertex_normals, len(normals), [faces, scene.starts, scene.around, normals])
+        wp.launch(raster_kernels.face_normals, len(faces), [scene.vertices, scene.triangles, faces])
+        wp.launch(raster_kernels.vertex_normals, len(normals), [faces, scene.starts, scene.around, normals])
         return faces, normals
 
     def _depths(self, scene: Drawable, view: View) -> tuple[float, float]:
