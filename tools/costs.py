@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from omni.warp_core.build_library_pack import instances
 from omni.warp_core.codegen import toolchain
 from omni.warp_core.codegen.cpu.cpu_kernel import EmitOptions, emit_cpu
 from omni.warp_core.codegen.target import x86
@@ -24,7 +25,6 @@ from omni.warp_core.ir.builder import Builder
 from omni.warp_core.ir.clone import op_count
 from omni.warp_core.ir.nodes import Function, Value
 from omni.warp_core.lang.types import F32, F64, I32, Array, Type, element
-from omni.warp_core.packing import instances
 from omni.warp_core.passes import pipeline
 
 FILE = Path(__file__).resolve().parent.parent / "tests" / "lib" / "costs.txt"

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from omni.warp_core.autodiff.vjp.adjoint import adjoint_kernel
+from omni.warp_core.build_library_pack import instances
 from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir.interp import interp
@@ -25,7 +26,6 @@ from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.registry import public
 from omni.warp_core.lang.types import F32, F64, element
 from omni.warp_core.lib.builtin_index import INDEX
-from omni.warp_core.packing import instances
 from tests.autodiff.judge import kernel_of
 
 # precision: (suffix of types, NumPy's type, rounding unit)

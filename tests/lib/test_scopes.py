@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core import packing
+from omni.warp_core import build_library_pack
 from omni.warp_core.front import library, library_pack
 from omni.warp_core.ir import bytecode, verifier
 from omni.warp_core.ir.interp import interp
@@ -73,7 +73,7 @@ def test_compiled_maths_of_two_arguments_equals_the_interpreter(name, t):
 def built() -> bytecode.Pack:
     saved, library.pack_lookup = library.pack_lookup, None
     try:
-        data = packing.build()
+        data = build_library_pack.build()
     finally:
         library.pack_lookup = saved
     assert data[: library_pack.DIGEST_SIZE] == library_pack.source_digest()

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core import packing
+from omni.warp_core import build_library_pack
 from omni.warp_core.eager import call as scope
 from omni.warp_core.eager import jit
 from omni.warp_core.ir.interp import interp
@@ -32,7 +32,7 @@ INTERPRETED = ("index", "quat_from_euler", "quat_to_euler")  # their arguments a
 def first_instances():
     """One instance of each builtin that takes and gives values."""
     found = {}
-    for builtin, i, types in packing.instances():
+    for builtin, i, types in build_library_pack.instances():
         changes = any(isinstance(pattern, Reference) for _, pattern, _ in builtin.overloads[i].params)
         values = all(isinstance(t, (Scalar, Packed)) for t in types) and not changes
         if values and builtin.name not in INTERPRETED:

@@ -1,4 +1,4 @@
-"""The pack of library functions that were lowered when the package was built; `packing.py` writes it.
+"""The pack of library functions that were lowered when the package was built; `build_library_pack.py` writes it.
 
 A pack counts only while it comes from the sources at hand: it begins with their digest. Without one, or with a stale or
 damaged one, functions are lowered from source, which takes longer and gives the same. Start with `lookup`.

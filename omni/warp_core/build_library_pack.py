@@ -1,4 +1,5 @@
-"""Lowers the library when the package is built: `python -m omni.warp_core.packing [OUT]` writes `lib/library.pack`.
+"""Lowers the library when the package is built: `python -m omni.warp_core.build_library_pack [OUT]` writes
+`lib/library.pack`.
 
 Each builtin is lowered for the types that most kernels use and put through the passes, so that kernels splice in
 finished code. Other types are lowered from source when they are met. Needs no NumPy, and the
