@@ -15,7 +15,7 @@ SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest 
     "others": [
         *(f"tests/lang/test_{name}.py" for name in ("kernels", "slices", "updates")),
         *(f"tests/runtime/test_{name}.py" for name in ("array_create", "array_data", "array_views", "indexed")),
-        "tests/runtime/test_interpret_launch.py",
+        "tests/interpreter/test_interpret_launch.py",
         *(f"tests/runtime/test_{name}.py" for name in ("graph", "graph_tapes", "random_graphs")),
         *(f"tests/lib/test_{name}.py" for name in ("atomics", "expect")),
         *(f"tests/autodiff/test_{name}.py" for name in ("tape", "between_launches")),

@@ -61,7 +61,7 @@ def test_a_test_that_hangs_ends_with_its_name(tmp_path, processes):
     "test",
     [
         "tests/native/test_pool.py::test_ctrl_c_stops_a_long_launch",
-        "tests/runtime/test_interrupts.py::test_outside_of_launches_all_is_as_it_was",
+        "tests/launches/test_interrupts.py::test_outside_of_launches_all_is_as_it_was",
         "tests/nodes/test_cli.py::test_interrupted_plays_leave_nothing",
     ],
 )

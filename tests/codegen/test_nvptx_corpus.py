@@ -89,7 +89,7 @@ _LEFT_OUT = {
     "tests/autodiff/test_same_element.py": {"rows", "told", "read", "again"},
     "tests/codegen/test_nvptx.py": {"k"},
     "tests/lang/test_sources.py": {"h"},
-    "tests/runtime/test_launch.py": {"made"},
+    "tests/launches/test_launch.py": {"made"},
 }
 
 

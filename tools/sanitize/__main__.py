@@ -25,7 +25,7 @@ OPTIONS = {
     "OMNI_WARP_TEST_SECONDS": "1800",
 }
 # AddressSanitizer reserves the addresses around arrays: there is memory, which a kernel must not use.
-LEFT_OUT = ["tests/runtime/test_faults.py::test_what_the_error_tells"]
+LEFT_OUT = ["tests/launches/test_faults.py::test_what_the_error_tells"]
 
 
 def build(folder: Path, kinds: str) -> None:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.runtime.programs import FORKS, command
+from tests.launches.programs import FORKS, command
 
 pytestmark = pytest.mark.cpu
 

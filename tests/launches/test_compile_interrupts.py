@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tests.runtime.programs import FORKS, command
+from tests.launches.programs import FORKS, command
 
 pytestmark = pytest.mark.cpu
 

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from tests.runtime.programs import command
+from tests.launches.programs import command
 
 PRELUDE = """
 import os, resource, threading, time

@@ -15,7 +15,7 @@ import pytest
 from omni.warp_core import config
 from omni.warp_core.launches import artifact as codec
 from omni.warp_core.launches import kernel_cache
-from tests.runtime.test_cache import KEY, directory, make  # noqa: F401 - a fixture
+from tests.launches.test_kernel_cache import KEY, directory, make  # noqa: F401 - a fixture
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_the_umask_opens_nothing_to_others(tmp_path, umask):
         import os, sys
         from omni.warp_core import config
         from omni.warp_core.launches import kernel_cache as cache
-        from tests.runtime.test_cache import KEY, make
+        from tests.launches.test_kernel_cache import KEY, make
         os.umask(int(sys.argv[2]))
         config.kernel_cache_dir = sys.argv[1]
         assert cache.store(KEY, make()) and cache.load(KEY) == make()
