@@ -16,7 +16,7 @@ from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.types import F64
-from tests.autodiff.test_library import POINTS, TABLE, Case
+from tests.autodiff.test_library_gradients import POINTS, TABLE, Case
 
 
 def tangent(case: Case, x: list[float], along: list[float]) -> np.ndarray:

@@ -12,8 +12,8 @@ from collections import Counter
 import pytest
 
 from tests.autodiff.conftest import PREFIX
-from tests.autodiff.judge import verdict
-from tests.autodiff.programs import SOURCES
+from tests.autodiff.corpus.random_programs import SOURCES
+from tests.autodiff.reference_gradients import verdict
 
 LOW, HIGH = map(int, os.environ.get("OMNI_WARP_GRADIENTS", "0:150").split(":"))
 CHUNK = 30

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from tests.autodiff.judge import kernel_of
+from tests.autodiff.reference_gradients import kernel_of
 
 N = 200
 LOW, HIGH = map(int, os.environ.get("OMNI_WARP_ROUNDING", "0:60").split(":"))

@@ -26,8 +26,9 @@ from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.types import F64
 from omni.warp_core.passes.pipeline import run
-from tests.autodiff import judge, programs, test_local_arrays, test_table
-from tests.autodiff.judge import LARGE, STEP, THREADS, Arrays
+from tests.autodiff import reference_gradients, test_gradient_table, test_shadow_memory
+from tests.autodiff.corpus import random_programs
+from tests.autodiff.reference_gradients import LARGE, STEP, THREADS, Arrays
 
 LOW, HIGH = map(int, os.environ.get("OMNI_WARP_GRADIENTS", "0:90").split(":"))
 CHUNK = 10
@@ -47,7 +48,7 @@ def moved(values: Arrays, along: Arrays, step: float) -> Arrays:
 
 def pushed(ready, values: Arrays, along: Arrays) -> tuple[Arrays, Arrays]:
     """Values and tangents of `y` and `z`."""
-    args = judge.arguments(values)
+    args = reference_gradients.arguments(values)
     tangents = [MemArray(F64, (len(d),), list(d)) for d in (along[name] for name in "xyz")]
     interp.run_kernel(ready, [*args, *tangents], THREADS)
     return {n: args[i].values() for n, i in (("y", 2), ("z", 3))}, {
@@ -55,31 +56,33 @@ def pushed(ready, values: Arrays, along: Arrays) -> tuple[Arrays, Arrays]:
     }
 
 
-def verdict(seed: int) -> judge.Verdict:
-    function = lower_kernel(judge.kernel_of(programs.text(seed), f"<tangent {seed}>"))
+def verdict(seed: int) -> reference_gradients.Verdict:
+    function = lower_kernel(reference_gradients.kernel_of(random_programs.text(seed), f"<tangent {seed}>"))
     try:
         ready = tangent_of(function)
         adjoint = adjoint_kernel(function, library_gradient)
     except NotDifferentiable as why:
-        return judge.Verdict("refused", why.reason)
-    values, r = judge.inputs(seed), random.Random(-seed)
+        return reference_gradients.Verdict("refused", why.reason)
+    values, r = reference_gradients.inputs(seed), random.Random(-seed)
     along, weights = ({name: [r.uniform(-1.0, 1.0) for _ in v] for name, v in values.items()} for _ in range(2))
     out, tangents = pushed(ready, values, along)
-    for name, expected in judge.forward(function, values).items():
+    for name, expected in reference_gradients.forward(function, values).items():
         np.testing.assert_allclose(out[name], expected, rtol=1e-9, atol=1e-9)
     del weights["x"]
-    gradients = judge.backward(function, adjoint._replace(function=run(adjoint.function)), THREADS, values, weights)
+    gradients = reference_gradients.backward(
+        function, adjoint._replace(function=run(adjoint.function)), THREADS, values, weights
+    )
     pulled = sum(np.dot(g, along[name]) for name, g in gradients.items())
     forward = sum(np.dot(t, weights[name]) for name, t in tangents.items())
     size = sum(np.dot(np.abs(g), np.abs(along[name])) for name, g in gradients.items())
     if abs(pulled - forward) > 1e-9 * (1.0 + size):
-        return judge.Verdict("wrong", f"forward {forward}, reverse {pulled}")
+        return reference_gradients.Verdict("wrong", f"forward {forward}, reverse {pulled}")
     return differences(function, values, along, tangents)
 
 
-def differences(function, values: Arrays, along: Arrays, tangents: Arrays) -> judge.Verdict:
+def differences(function, values: Arrays, along: Arrays, tangents: Arrays) -> reference_gradients.Verdict:
     def slopes(step: float) -> dict:
-        up, down = (judge.forward(function, moved(values, along, s)) for s in (step, -step))
+        up, down = (reference_gradients.forward(function, moved(values, along, s)) for s in (step, -step))
         return {name: (np.array(up[name]) - down[name]) / (2.0 * step) for name in up}
 
     found, finer = slopes(STEP), [slopes(STEP / n) for n in (3.0, 10.0)]
@@ -92,9 +95,9 @@ def differences(function, values: Arrays, along: Arrays, tangents: Arrays) -> ju
         for f in finer:
             shaky |= np.abs(f[name] - expected) > allowed
         if (off & ~shaky).any():
-            return judge.Verdict("wrong", f"{name}: {tangents[name]} instead of {expected}")
+            return reference_gradients.Verdict("wrong", f"{name}: {tangents[name]} instead of {expected}")
         unclear += int(off.any())
-    return judge.Verdict("unclear" if unclear else "right")
+    return reference_gradients.Verdict("unclear" if unclear else "right")
 
 
 @pytest.mark.parametrize("first", range(LOW, HIGH, CHUNK))
@@ -111,26 +114,29 @@ def test_programs(first, record_property):
 @pytest.mark.parametrize("seed", range(300, 312))
 @pytest.mark.filterwarnings("ignore::omni.warp_core.lang.errors.KernelWarning")
 def test_compiled_as_interpreted(seed):
-    kernel = judge.kernel_of(programs.text(seed), f"<tangent compiled {seed}>")
+    kernel = reference_gradients.kernel_of(random_programs.text(seed), f"<tangent compiled {seed}>")
     kernel.lanes = (None, 1, 4, 8, 16)[seed % 5]
     threads = THREADS
     ready = tangent_of(lower_kernel(kernel))
-    values, r = judge.inputs(seed), random.Random(seed)
+    values, r = reference_gradients.inputs(seed), random.Random(seed)
     along = {name: [r.uniform(-1.0, 1.0) for _ in v] for name, v in values.items()}
     out, expected = pushed(ready, values, along)
     args, directions = ({n: wp.array(v, dtype=wp.float64) for n, v in d.items()} for d in (values, along))
     wp.jvp(
-        kernel, threads, [args["x"], judge.N, args["y"], args["z"]], tangents={args[n]: directions[n] for n in "xyz"}
+        kernel,
+        threads,
+        [args["x"], reference_gradients.N, args["y"], args["z"]],
+        tangents={args[n]: directions[n] for n in "xyz"},
     )
     for name in "yz":
         np.testing.assert_allclose(args[name].numpy(), out[name], rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(directions[name].numpy(), expected[name], rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", test_table.TABLE)
+@pytest.mark.parametrize("name", test_gradient_table.TABLE)
 def test_table_agrees_with_gradients(name):
     """The tangent of the output along each element of an input is that element of its gradient."""
-    kernel, args, of, seed, expected = test_table.TABLE[name]
+    kernel, args, of, seed, expected = test_gradient_table.TABLE[name]
     for which, gradient in zip(of, expected):
         for k, slope in enumerate(gradient):
             arrays = [wp.array(a, dtype=float) if isinstance(a, list) else a for a in args]
@@ -141,9 +147,9 @@ def test_table_agrees_with_gradients(name):
 
 
 LOCAL = [
-    (test_local_arrays.ring, test_local_arrays.ring_judge),
-    (test_local_arrays.table, test_local_arrays.table_judge),
-    (test_local_arrays.records, test_local_arrays.records_judge),
+    (test_shadow_memory.ring, test_shadow_memory.ring_judge),
+    (test_shadow_memory.table, test_shadow_memory.table_judge),
+    (test_shadow_memory.records, test_shadow_memory.records_judge),
 ]
 
 

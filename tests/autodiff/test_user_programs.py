@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from tests.autodiff import agreements, idioms, methods, simulations, users
+from tests.autodiff.corpus import derivative_agreement, kernel_idioms, numerical_methods, simulations, user_programs
 
 STEPS = (1e-6, 2.5e-7)
-MODULES = (agreements, idioms, methods, simulations)
+MODULES = (derivative_agreement, kernel_idioms, numerical_methods, simulations)
 
 
 def made(values, inputs, grad):
@@ -25,10 +25,10 @@ def slope(function, inputs, values, name, at, step):
     return (ends[1] - ends[0]) / (2.0 * step)
 
 
-@pytest.mark.parametrize("name", users.PROGRAMS)
+@pytest.mark.parametrize("name", user_programs.PROGRAMS)
 @pytest.mark.filterwarnings("ignore::omni.warp_core.lang.errors.KernelWarning")
 def test_gradient(name):
-    function, inputs = users.PROGRAMS[name]
+    function, inputs = user_programs.PROGRAMS[name]
     assert function.__module__ in {m.__name__ for m in MODULES}
     r = np.random.default_rng(100)
     values = {n: r.uniform(-1.0, 1.0, (*shape, *getattr(t, "_shape_", ()))) for n, (shape, t) in inputs.items()}

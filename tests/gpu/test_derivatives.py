@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from tests.autodiff.tapes import SIZE, Program, verdict
-from tests.autodiff.test_random_steps import N, gradients, program
+from tests.tape.random_tapes import SIZE, Program, verdict
+from tests.tape.test_random_steps import N, gradients, program
 
 LOW, HIGH = map(int, os.environ.get("OMNI_WARP_TAPES", "0:30").split(":"))
 D = wp.array(dtype=wp.float64)

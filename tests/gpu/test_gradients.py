@@ -8,7 +8,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.launches import plan_cuda
-from tests.autodiff.test_table import TABLE, gradients
+from tests.autodiff.test_gradient_table import TABLE, gradients
 
 RNG = np.random.default_rng(5)
 

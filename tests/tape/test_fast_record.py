@@ -81,7 +81,7 @@ def test_the_second_launch_is_quick(quick):
     assert fourth.grad.list() == [0.0, 0.0]
     assert len(tape.notes) == len(tape.launches) == 3
     assert {place.called for place in tape.notes} == {"launch"}
-    assert {place.short.split(":")[0] for place in tape.notes} == {"test_everyday.py"}
+    assert {place.short.split(":")[0] for place in tape.notes} == {"test_fast_record.py"}
 
 
 @pytest.mark.cpu

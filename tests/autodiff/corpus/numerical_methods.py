@@ -6,7 +6,7 @@ import numpy as np
 
 import omni.warp_core as wp
 from omni.warp_core.dispatch import recording
-from tests.autodiff.users import R2, M, R, V, loss_of, mat33, program, real, smooth, vec2, vec3, zeros
+from tests.autodiff.corpus.user_programs import R2, M, R, V, loss_of, mat33, program, real, smooth, vec2, vec3, zeros
 
 
 @wp.func

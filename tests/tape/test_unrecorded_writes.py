@@ -46,7 +46,7 @@ def line():
 
 
 def place(number):
-    return rf"\S*test_unseen.py:{number}\b"
+    return rf"\S*test_unrecorded_writes.py:{number}\b"
 
 
 WRITES = {

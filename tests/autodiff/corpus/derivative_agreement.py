@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import omni.warp_core as wp
-from tests.autodiff.users import R2, R, V, loss_of, program, real, vec3, zeros
+from tests.autodiff.corpus.user_programs import R2, R, V, loss_of, program, real, vec3, zeros
 
 
 @wp.kernel

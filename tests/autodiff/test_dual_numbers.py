@@ -11,23 +11,23 @@ from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.lang import semantics
 from omni.warp_core.lang.types import F64
-from tests.autodiff import duals, judge
+from tests.autodiff import dual_numbers, reference_gradients
 
 POINTS = {"acosh": [1.7], "log1p": [0.4], "rem": [7.3, -2.1], "fmod": [7.3, -2.1], "fma": [0.3, -1.2, 0.7]}
 
 
-@pytest.mark.parametrize("name", sorted(duals._RULES))
+@pytest.mark.parametrize("name", sorted(dual_numbers._RULES))
 def test_rules(name):
     plain, binary = (semantics.libm if name in semantics.LIBM else semantics.evaluate), {"div", "atan2", "pow"}
     point = POINTS.get(name, [0.6, 0.8] if name in binary else [0.6])
     value = plain(name, F64, *point)
-    for i, found in enumerate(duals._RULES[name](value, *point)):
+    for i, found in enumerate(dual_numbers._RULES[name](value, *point)):
         ends = [plain(name, F64, *(x + s * (j == i) for j, x in enumerate(point))) for s in (1e-6, -1e-6)]
         assert math.isclose(found, (ends[0] - ends[1]) / 2e-6, rel_tol=1e-7, abs_tol=1e-9)
 
 
 def test_every_function_of_the_c_library_has_a_rule():
-    assert set(semantics.LIBM) <= set(duals._RULES)
+    assert set(semantics.LIBM) <= set(dual_numbers._RULES)
 
 
 def test_programs_carry_derivatives():
@@ -40,8 +40,8 @@ def test_programs_carry_derivatives():
                 v[0] = v[0] * v[1] + 1.0 / v[2]
         wp.atomic_add(y, 0, wp.length(v) - abs(x[i]))
 
-    x, y = [duals.Dual(0.3, 1.0), duals.Dual(-0.4, 0.5)], MemArray(F64, (1,), [0.0])
-    duals.run_kernel(lower_kernel(program), [MemArray(F64, (2,), x), y], 2)
+    x, y = [dual_numbers.Dual(0.3, 1.0), dual_numbers.Dual(-0.4, 0.5)], MemArray(F64, (1,), [0.0])
+    dual_numbers.run_kernel(lower_kernel(program), [MemArray(F64, (2,), x), y], 2)
 
     def formula(a, b):
         total = 0.0
@@ -60,10 +60,12 @@ def test_programs_carry_derivatives():
 
 def test_a_wrong_gradient_is_seen():
     text = "@wp.kernel\ndef program(x: F, n: int, y: F, z: F):\n    i = wp.tid()\n    z[i] = x[i] * x[i]\n"
-    function = lower_kernel(judge.kernel_of(text, "<dual>"))
-    values = judge.inputs(3)
+    function = lower_kernel(reference_gradients.kernel_of(text, "<dual>"))
+    values = reference_gradients.inputs(3)
     weights = {name: [1.0] * len(v) for name, v in values.items() if name != "x"}
-    found = judge.backward(function, adjoint_kernel(function, library_gradient), judge.THREADS, values, weights)
-    assert judge.by_duals(function, values, weights, found).kind == "right"
+    found = reference_gradients.backward(
+        function, adjoint_kernel(function, library_gradient), reference_gradients.THREADS, values, weights
+    )
+    assert reference_gradients.by_duals(function, values, weights, found).kind == "right"
     found["x"][1] *= 1.0 + 1e-7  # which no differences would tell
-    assert judge.by_duals(function, values, weights, found).kind == "wrong"
+    assert reference_gradients.by_duals(function, values, weights, found).kind == "wrong"

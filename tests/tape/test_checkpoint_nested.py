@@ -7,7 +7,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.tape import checkpoint as tapes
-from tests.autodiff.test_checkpointed import (
+from tests.tape.test_checkpoint import (
     CELLS,
     SNAPSHOT,
     F,

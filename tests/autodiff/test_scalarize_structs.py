@@ -17,7 +17,7 @@ from omni.warp_core.ir import verifier
 from omni.warp_core.lang.types import Array
 from omni.warp_core.passes.inline import inline_calls
 from omni.warp_core.passes.simplify import simplify
-from tests.autodiff import judge
+from tests.autodiff import reference_gradients
 
 F = wp.array(dtype=wp.float64)
 
@@ -125,10 +125,12 @@ KERNELS = (written, left, nested, endless, chosen)
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.key)
 @pytest.mark.parametrize("seed", range(3))
 def test_gradient(kernel, seed):
-    values, r = judge.inputs(seed), random.Random(seed)
+    values, r = reference_gradients.inputs(seed), random.Random(seed)
     weights = {name: [r.uniform(-1.0, 1.0) for _ in values[name]] for name in "yz"}
-    found = judge.interpreted(kernel, judge.THREADS, values, weights)
-    assert judge.compare(lower_kernel(kernel), values, weights, found) == judge.Verdict("right")
+    found = reference_gradients.interpreted(kernel, reference_gradients.THREADS, values, weights)
+    assert reference_gradients.compare(lower_kernel(kernel), values, weights, found) == reference_gradients.Verdict(
+        "right"
+    )
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.key)

@@ -385,7 +385,7 @@ def refused(step, state, match, n=12, loss=None):
 @pytest.mark.cpu
 def test_forgotten_state():
     wave = Wave()
-    refused(wave.step, [wave.u], r"not in `state`(.|\n)*parameter `v` of kernel `push` \(test_checkpointed.py:\d+\)")
+    refused(wave.step, [wave.u], r"not in `state`(.|\n)*parameter `v` of kernel `push` \(test_checkpoint.py:\d+\)")
 
 
 def test_forgotten_state_in_a_struct():

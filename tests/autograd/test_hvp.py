@@ -21,7 +21,8 @@ from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.types import F64
 from omni.warp_core.passes.pipeline import run
-from tests.autodiff import judge, programs
+from tests.autodiff import reference_gradients
+from tests.autodiff.corpus import random_programs
 
 LOW, HIGH = map(int, os.environ.get("OMNI_WARP_GRADIENTS", "0:60").split(":"))
 CHUNK = 10
@@ -172,41 +173,47 @@ def test_mistakes():
 # -- random programs --------------------------------------------------------------------------------------------------
 
 
-def second(seed: int) -> judge.Verdict:
+def second(seed: int) -> reference_gradients.Verdict:
     """The gradient of tangents, times a direction, against differences of the tangents in that direction."""
-    function = lower_kernel(judge.kernel_of(programs.text(seed), f"<second {seed}>"))
+    function = lower_kernel(reference_gradients.kernel_of(random_programs.text(seed), f"<second {seed}>"))
     try:
         tangent = tangent_kernel(function, tuple(carries(p.type) for p in function.params), library_gradient)
         adjoint = adjoint_kernel(tangent, library_gradient)
     except NotDifferentiable as why:
-        return judge.Verdict("refused", why.reason)
+        return reference_gradients.Verdict("refused", why.reason)
     verifier.verify(adjoint.function)
     tangent = run(tangent)
-    values, r = judge.inputs(seed), random.Random(-seed)
+    values, r = reference_gradients.inputs(seed), random.Random(-seed)
     along, across, weights = ({n: [r.uniform(-1.0, 1.0) for _ in v] for n, v in values.items()} for _ in range(3))
 
     def arrays(h: float) -> list:
         moved = {n: [x + h * d for x, d in zip(v, across[n])] for n, v in values.items()}
-        return [*judge.arguments(moved), *(MemArray(F64, (len(v),), list(v)) for v in along.values())]
+        return [*reference_gradients.arguments(moved), *(MemArray(F64, (len(v),), list(v)) for v in along.values())]
 
     def changes(h: float) -> float:
         args = arrays(h)
-        interp.run_kernel(tangent, args, judge.THREADS)
+        interp.run_kernel(tangent, args, reference_gradients.THREADS)
         return sum(np.dot(weights[n], args[i].values()) for n, i in (("y", 5), ("z", 6)))
 
     before, after = arrays(0.0), arrays(0.0)
-    interp.run_kernel(tangent, after, judge.THREADS)
+    interp.run_kernel(tangent, after, reference_gradients.THREADS)
     args = [b if time == BEFORE else a for a, b, time in zip(after, before, adjoint.reads)]
     for i, (n, seeds) in {0: ("x", 0), 2: ("y", 0), 3: ("z", 0), 4: ("x", 0), 5: ("y", 1), 6: ("z", 1)}.items():
         args[i].grad = MemArray(F64, args[i].shape, list(weights[n]) if seeds else [0.0] * len(weights[n]))
-    interp.run_kernel(run(adjoint.function), args, judge.THREADS)
+    interp.run_kernel(run(adjoint.function), args, reference_gradients.THREADS)
     found = sum(np.dot(across[n], args[i].grad.values()) for n, i in (("x", 0), ("y", 2), ("z", 3)))
     slopes = [(changes(h) - changes(-h)) / (2.0 * h) for h in (1e-5, 5e-6, 2.5e-6)]
     allowed = 1e-4 * (1.0 + abs(found) + abs(slopes[0])) + 1e-9 * abs(changes(0.0)) / 1e-5
     if abs(found - slopes[0]) <= allowed:
-        return judge.Verdict("right")
-    shaky = max(abs(found), *map(abs, slopes)) > judge.LARGE or any(abs(s - slopes[0]) > allowed for s in slopes)
-    return judge.Verdict("unclear") if shaky else judge.Verdict("wrong", f"{found} instead of {slopes}")
+        return reference_gradients.Verdict("right")
+    shaky = max(abs(found), *map(abs, slopes)) > reference_gradients.LARGE or any(
+        abs(s - slopes[0]) > allowed for s in slopes
+    )
+    return (
+        reference_gradients.Verdict("unclear")
+        if shaky
+        else reference_gradients.Verdict("wrong", f"{found} instead of {slopes}")
+    )
 
 
 @pytest.mark.parametrize("first", range(LOW, HIGH, CHUNK))

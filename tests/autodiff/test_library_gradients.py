@@ -26,7 +26,7 @@ from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.registry import public
 from omni.warp_core.lang.types import F32, F64, element
 from omni.warp_core.lib.builtin_index import INDEX
-from tests.autodiff.judge import kernel_of
+from tests.autodiff.reference_gradients import kernel_of
 
 # precision: (suffix of types, NumPy's type, rounding unit)
 PRECISIONS = {
@@ -261,7 +261,7 @@ def test_every_function_is_in_the_table():
     assert not (tabled | set(ASSIGNING)) & without
 
 
-# In tests/autodiff/test_decompositions.py: results that are given to variables.
+# In tests/autodiff/test_decomposition_gradients.py: results that are given to variables.
 ELSEWHERE = {"svd2#1", "svd3#3", "qr3#3", "eig3#3"}
 
 

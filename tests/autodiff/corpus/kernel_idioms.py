@@ -5,7 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import omni.warp_core as wp
-from tests.autodiff.users import R, V, loss_of, mat23, mat33, program, quat, real, smooth, sums, vec3, vec5, zeros
+from tests.autodiff.corpus.user_programs import (
+    R,
+    V,
+    loss_of,
+    mat23,
+    mat33,
+    program,
+    quat,
+    real,
+    smooth,
+    sums,
+    vec3,
+    vec5,
+    zeros,
+)
 
 
 @wp.kernel

@@ -268,8 +268,8 @@ def test_budget_names_both_places():
     with pytest.raises(RuntimeError) as e:
         tape.backward(grads={y: ones(y)})
     text = str(e.value)
-    assert re.search(rf"kernel `square` was recorded at \S+test_versions.py:{recorded},", text)
-    assert re.search(rf"needs `x` .* overwritten at \S+test_versions.py:{overwritten}\.", text)
+    assert re.search(rf"kernel `square` was recorded at \S+test_saved_versions.py:{recorded},", text)
+    assert re.search(rf"needs `x` .* overwritten at \S+test_saved_versions.py:{overwritten}\.", text)
     assert "A copy takes 16 bytes" in text
     assert "tape.memory_budget" in text
     assert x.grad.list() == [0.0] * 4
@@ -588,7 +588,7 @@ def test_two_tapes():
     with wp.Tape():
         begun = line() - 1
         with (
-            pytest.raises(RuntimeError, match=rf"a tape records already, since \S*test_versions.py:{begun},"),
+            pytest.raises(RuntimeError, match=rf"a tape records already, since \S*test_saved_versions.py:{begun},"),
             wp.Tape(),
         ):
             pass

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from tests.autodiff import judge, programs
+from tests.autodiff import reference_gradients
+from tests.autodiff.corpus import random_programs
 
 THREADS = (1, 2, 4)
 RUNS = 2
@@ -45,7 +46,7 @@ def _agree(run: Callable[[], list[Any]], tolerance: float) -> list[np.ndarray]:
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.filterwarnings("ignore::omni.warp_core.lang.errors.KernelWarning")
 def test_random_programs(seed: int) -> None:
-    kernel = judge.kernel_of(programs.text(seed), f"<in order {seed}>")
+    kernel = reference_gradients.kernel_of(random_programs.text(seed), f"<in order {seed}>")
     n = 3000
     r = np.random.default_rng(seed)
     values = [r.uniform(-1, 1.5, 4 * n), r.uniform(-1, 1, 2 * n), r.uniform(-1, 1, n)]
@@ -55,7 +56,7 @@ def test_random_programs(seed: int) -> None:
         x, y, z = (wp.array(v, dtype=wp.float64, requires_grad=True) for v in values)
         tape = wp.Tape()
         with tape:
-            wp.launch(kernel, n, inputs=[x, judge.N, y, z])
+            wp.launch(kernel, n, inputs=[x, reference_gradients.N, y, z])
         tape.backward(grads={a: wp.array(w, dtype=wp.float64) for a, w in zip((y, z), weights)})
         return [x, y, z]
 

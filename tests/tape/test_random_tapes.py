@@ -12,7 +12,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tests.autodiff.tapes import SIZE, Program, verdict
+from tests.tape.random_tapes import SIZE, Program, verdict
 
 LOW, HIGH = map(int, os.environ.get("OMNI_WARP_TAPES", "0:100").split(":"))
 CHUNK = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import omni.warp_core as wp
-from tests.autodiff.users import (
+from tests.autodiff.corpus.user_programs import (
     R2,
     M,
     R,

@@ -19,8 +19,8 @@ from omni.warp_core.ir.nodes import Function
 from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.types import F64, I32
 from omni.warp_core.passes.pipeline import PassOptions, run
-from tests.autodiff import duals
-from tests.autodiff.duals import Dual, slope
+from tests.autodiff import dual_numbers
+from tests.autodiff.dual_numbers import Dual, slope
 
 THREADS = 3
 N = 4  # the loop bound that programs get
@@ -124,8 +124,8 @@ def by_duals(function: Function, values: Arrays, weights: Arrays, found: Arrays)
         moving = {name: [Dual(x, d) for x, d in zip(v, along[name])] for name, v in values.items()}
         args = arguments(moving)
         try:
-            duals.run_kernel(function, args, THREADS)
-        except duals.Unsupported:
+            dual_numbers.run_kernel(function, args, THREADS)
+        except dual_numbers.Unsupported:
             return Verdict("unclear")
         out = memory(args)
         told = sum(w * slope(x) for name in weights for w, x in zip(weights[name], out[name].values()))
