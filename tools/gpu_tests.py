@@ -3,7 +3,7 @@
 Each file of tests runs in a process of its own. What comes out is written at once into a folder, and the next call goes
 on where the last one ended, so the work can be cut into commands of any length:
 
-    journal.jsonl   each test, when it begins and when it has ended (tests/journal.py)
+    journal.jsonl   each test, when it begins and when it has ended (tests/resume_log.py)
     failures.txt    the details of all failures, the first one first
     summary.txt     counts, what failed, what took longest
 
@@ -28,13 +28,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests import journal  # noqa: E402
+from tests import resume_log  # noqa: E402
 
 # What the others rest on comes first.
 FIRST = [f"tests/gpu/test_{name}.py" for name in ("devices", "arrays", "launches", "streams", "memory", "graphs")]
 SUITES = [f"tests/{name}" for name in ("gpu", "lang", "lib", "runtime", "algo", "autodiff", "autograd")]
 # The machine's packages may warn of anything, and bring plugins of pytest.
-OPTIONS = ["-c", "pyproject.toml", "-p", "tests.journal", "-p", "no:cacheprovider", "-W", "default", "--tb=short"]
+OPTIONS = ["-c", "pyproject.toml", "-p", "tests.resume_log", "-p", "no:cacheprovider", "-W", "default", "--tb=short"]
 FOR_CPU = "\npytestmark = pytest.mark.cpu\n"
 STARTING = 120  # seconds in which a process has to come to its first test
 TAIL = 6_000  # characters of what a process wrote that ended before its time
@@ -126,29 +126,29 @@ class Results:
 
     def note(self, run: str, /, **entry: Any) -> None:
         """Add an entry to the journal."""
-        journal.write(self.journal, run, **entry)
+        resume_log.write(self.journal, run, **entry)
 
     def of(self, run: str) -> list[dict[str, Any]]:
         """The entries of a process."""
-        return [e for e in journal.read(self.journal) if e["run"] == run]
+        return [e for e in resume_log.read(self.journal) if e["run"] == run]
 
     def processes(self, file: str) -> int:
         """How many processes have run tests of a file."""
-        return len({e["run"] for e in journal.read(self.journal) if e["run"].startswith(f"{file} ")})
+        return len({e["run"] for e in resume_log.read(self.journal) if e["run"].startswith(f"{file} ")})
 
     def done(self) -> set[str]:
         """The files that have been run to their end."""
-        return {e["file"] for e in journal.read(self.journal) if e["event"] == "done"}
+        return {e["file"] for e in resume_log.read(self.journal) if e["event"] == "done"}
 
     def ends(self) -> list[dict[str, Any]]:
         """What has come out of each test, in the order in which they ended."""
-        return list({e["test"]: e for e in journal.read(self.journal) if e["event"] == "end"}.values())
+        return list({e["test"]: e for e in resume_log.read(self.journal) if e["event"] == "end"}.values())
 
     def forget_failures(self) -> None:
         """Let what failed be run again."""
         failed = {e["test"] for e in self.ends() if e["outcome"] == "failed"}
         files = {test.split("::")[0] for test in failed}
-        kept = [e for e in journal.read(self.journal) if e.get("test") not in failed and e.get("file") not in files]
+        kept = [e for e in resume_log.read(self.journal) if e.get("test") not in failed and e.get("file") not in files]
         self.journal.unlink(missing_ok=True)
         for e in kept:
             e["run"] = e["run"] if e["run"].rsplit(" ", 1)[0] not in files else "an earlier call"

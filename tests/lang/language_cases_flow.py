@@ -1,4 +1,4 @@
-"""Small functions of everyday Python, run both by CPython and as compiled IR (see test_everyday.py).
+"""Small functions of everyday Python, run both by CPython and as compiled IR (see test_language_cases.py).
 
 Control flow: branches, loops, early returns, match.
 

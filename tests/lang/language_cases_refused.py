@@ -1,6 +1,6 @@
 """Everyday Python that kernels cannot express: each function is refused, with words that say why or what to write.
 
-The docstring of each function is a part of what the compiler says (see test_everyday.py).
+The docstring of each function is a part of what the compiler says (see test_language_cases.py).
 """
 
 # ruff: noqa

@@ -1,6 +1,6 @@
-"""Small functions of everyday Python, run both by CPython and as compiled IR (see test_everyday.py).
+"""Small functions of everyday Python, run both by CPython and as compiled IR (see test_language_cases.py).
 
-Numbers and control flow; everyday_values.py has the rest.
+Numbers and control flow; language_cases_values.py has the rest.
 
 Parameters: int, float, bool, wp.vec3. CPython gets NumPy float32 numbers, so that both compute in the same precision.
 """

@@ -1,4 +1,4 @@
-"""Small functions of everyday Python, run both by CPython and as compiled IR (see test_everyday.py).
+"""Small functions of everyday Python, run both by CPython and as compiled IR (see test_language_cases.py).
 
 Tuples, vectors, comprehensions, captured constants, whole algorithms.
 

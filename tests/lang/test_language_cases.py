@@ -15,7 +15,14 @@ from omni.warp_core.front.lower import lower_function
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.verifier import verify
 from omni.warp_core.lang.kernel import Function
-from tests.lang import everyday, everyday_flow, everyday_forms, everyday_numbers, everyday_refused, everyday_values
+from tests.lang import (
+    language_cases,
+    language_cases_flow,
+    language_cases_forms,
+    language_cases_numbers,
+    language_cases_refused,
+    language_cases_values,
+)
 
 
 def functions(*modules):
@@ -23,8 +30,10 @@ def functions(*modules):
     return [f for m in modules for _, f in inspect.getmembers(m, inspect.isfunction)]
 
 
-CASES = functions(everyday, everyday_flow, everyday_forms, everyday_numbers, everyday_values)
-REFUSED = functions(everyday_refused)
+CASES = functions(
+    language_cases, language_cases_flow, language_cases_forms, language_cases_numbers, language_cases_values
+)
+REFUSED = functions(language_cases_refused)
 TRIALS = 30
 
 
