@@ -43,8 +43,8 @@ _HOMES = {
     "lang.arrays": "fixedarray",
     "arrays.array": "array array1d array2d array3d array4d",
     "arrays.indexed_array": "indexedarray indexedarray1d indexedarray2d indexedarray3d indexedarray4d",
-    "arrays.factories": """clone empty empty_like from_dlpack from_numpy from_ptr full full_like ones ones_like to_dlpack
-        zeros zeros_like""",
+    "arrays.factories": """clone empty empty_like from_dlpack from_numpy from_ptr full full_like ones ones_like
+        to_dlpack zeros zeros_like""",
     "arrays.transfer": "copy",
     "arrays.dtypes": "dtype_from_numpy dtype_to_numpy",
     "devices.device": """Device ScopedDevice get_cuda_device get_cuda_device_count get_cuda_devices get_device

@@ -279,9 +279,10 @@ def _why_unread(ending: child_process.Ending) -> str:
     if ending.overdue:
         return f"it takes longer than {child_process.READ_SECONDS:.0f} s; --trust sets no limit"
     name = signal.Signals(ending.signal).name if ending.signal else f"exit code {ending.code}"
+    limit = f"{child_process.READ_BYTES / 1e9:.1f} GB"
     return (
-        f"USD ended the process ({name}); the file is damaged, or needs more than {child_process.READ_BYTES / 1e9:.1f} GB of "
-        "memory, where --trust sets no limit"
+        f"USD ended the process ({name}); the file is damaged, or needs more than {limit} of memory, where --trust "
+        "sets no limit"
     )
 
 

@@ -245,7 +245,7 @@ def compile(request: CompileRequest) -> Artifact:
         raise report_refusal(request.kernel.subject, why) from None
     except Exception as why:
         what = why.what if isinstance(why, InternalError) else f"{type(why).__name__}: {why}"
-        dump = _stage("dump").write(request, made)
+        dump = _stage("crash_report").write(request, made)
         raise InternalError(f"{what} (details in {dump})", f"kernel `{request.kernel.name}`") from why
 
 

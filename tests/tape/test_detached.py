@@ -74,7 +74,8 @@ def test_an_output_without_gradient():
     with pytest.raises(RuntimeError, match=ENDS) as e:
         tape.backward(loss)
     assert re.search(
-        rf"kernel `total`: argument `x` \(\S*test_detached.py:{at}\) .* kernel `square` \(\S*test_detached.py:{at - 1}\)",
+        rf"kernel `total`: argument `x` \(\S*test_detached.py:{at}\) .* "
+        rf"kernel `square` \(\S*test_detached.py:{at - 1}\)",
         str(e.value),
     )
     assert "requires_grad=True" in str(e.value)

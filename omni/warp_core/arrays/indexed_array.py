@@ -19,7 +19,7 @@ from ..lang.generics import Pattern
 from ..lang.indexed_annotation import IndexedAnnotation, indexed_name, indexed_pattern
 from ..lang.types import I32, Type
 from ..lang.values.structs import descriptor_bytes
-from . import array_data, elements, layouts, transfer
+from . import array_data, elements, keepalive, layouts, transfer
 from .array_operators import Arithmetic
 from .dtypes import element_of
 
@@ -209,7 +209,7 @@ class indexedarray(Arithmetic):
             transfer.put(dest, self.data._numbers()[places])
         if dest._refs is not None:
             each = [self.data._refs.get(a, ()) for a in self._addresses(places)]
-            transfer.references.replace(dest, dest._layout(), each)
+            keepalive.replace(dest, dest._layout(), each)
 
     def _gather(self, dest: Any) -> None:
         """Copy the elements, on a GPU, into an array of the same shape, wherever that is."""

@@ -178,8 +178,8 @@ class Witness(Fingerprint):
         found = _known[kernel]
         if found.hidden:
             raise RuntimeError(
-                f"step {self.step}, kernel `{kernel.name}` ({call_site.here().short}) gets at arrays through elements of "
-                "arrays, which wp.checkpointed does not follow: pass them as arguments"
+                f"step {self.step}, kernel `{kernel.name}` ({call_site.here().short}) gets at arrays through elements "
+                "of arrays, which wp.checkpointed does not follow: pass them as arguments"
             )
         self.unordered |= found.unordered
         uses = []

@@ -1,4 +1,7 @@
-"""The pieces of a kernel between its barriers, and how control flow lies around them. `barrier_fission.py` makes them."""
+"""The pieces of a kernel between its barriers, and how control flow lies around them.
+
+`passes/barrier_fission.py` makes them.
+"""
 
 from __future__ import annotations
 
