@@ -1,7 +1,7 @@
 """The documents keep their promises: code blocks run, links lead somewhere, generated pages are up to date.
 
 A block opened with ```python runs, after the blocks before it in the same file; ```python fails is one that must not
-compile. Everything else is only read by people.
+compile. A block opened with ```sh runs in a shell, where `data` is the folder of the repository. Other blocks are text.
 """
 
 from __future__ import annotations
@@ -74,6 +74,24 @@ def test_code_runs(path, tmp_path):
         timeout=120,
     )
     assert ran.returncode == 0, f"{name_of(path)}:\n{ran.stderr}"
+
+
+@pytest.mark.parametrize("path", [page for page in PAGES if "\n```sh\n" in page.read_text()], ids=name_of)
+def test_commands_run(path, tmp_path):
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    commands = "\n".join(text for language, _, text in blocks(path) if language == "sh")
+    ran = subprocess.run(
+        ["sh", "-e", "-c", commands],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ran.returncode == 0, f"{name_of(path)}:\n{ran.stderr}"
+    written = re.findall(r"-o (\S+)", commands)
+    assert written
+    assert all((tmp_path / name).stat().st_size > 1000 for name in written)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
