@@ -35,14 +35,14 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "scalars": (
         "Scalar functions",
         "Functions of one number, or of a few; they take float16, bfloat16, float32 and float64 unless said otherwise.",
-        "trigonometry exponentials special quantiles scalars",
+        "trigonometry exponentials special erfinv scalar_functions",
     ),
     "vectors": (
         "Vectors and matrices",
         "Products, lengths, decompositions, componentwise functions.",
         "vectors matrices norms decompositions vector matrix identity matrix_from_rows matrix_from_cols",
     ),
-    "quaternions": ("Quaternions", "Rotations as unit quaternions x, y, z, w.", "quaternions angles quaternion"),
+    "quaternions": ("Quaternions", "Rotations as unit quaternions x, y, z, w.", "quaternions euler_angles quaternion"),
     "transforms": (
         "Transforms",
         "Rigid transforms: a rotation, then a translation.",
