@@ -65,4 +65,6 @@ def _cost(op: Operation) -> int:
         return _costs[op.attr]
     if op.code == "atomic":
         return ATOMIC_COST
+    if op.code in ("insert", "extract"):
+        return 1  # the other components stay in their registers
     return max((v.type.count for v in op.results if isinstance(v.type, Packed)), default=1)
