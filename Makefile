@@ -39,8 +39,8 @@ test: build  ## run all tests on the CPU
 check: lint test  ## everything that must pass before a commit: lint, types, tests, generated files up to date
 
 # See tools/sanitize. ASAN_TESTS: files and folders of tests.
-ASAN_TESTS ?= tests/native tests/runtime
-asan: build  ## build native/ with AddressSanitizer and UBSan, and run tests/native and tests/runtime with it
+ASAN_TESTS ?= $(addprefix tests/,native arrays devices launches graphs eager)
+asan: build  ## build native/ with AddressSanitizer and UBSan, and run the tests of the runtime with it
 	$(BIN)/python -m tools.sanitize address,undefined -n 2 --dist worksteal $(ASAN_TESTS)
 
 # The suite about GPUs, and those that are about no device, on the first GPU of the machine. Each call ends in GPU_SECONDS

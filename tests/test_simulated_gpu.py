@@ -13,12 +13,13 @@ ROOT = Path(__file__).parents[1]
 SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest tests/lang` runs all of one
     "gpu": ["tests/gpu"],
     "others": [
-        *(f"tests/lang/test_{name}.py" for name in ("kernels", "slices", "updates")),
-        *(f"tests/runtime/test_{name}.py" for name in ("array_create", "array_data", "array_views", "indexed")),
+        *(f"tests/lang/test_{name}.py" for name in ("kernels", "slices")),
+        "tests/front/test_updates.py",
+        *(f"tests/arrays/test_{name}.py" for name in ("factories", "array_data", "array_views", "indexed_array")),
         "tests/interpreter/test_interpret_launch.py",
-        *(f"tests/runtime/test_{name}.py" for name in ("graph", "graph_tapes", "random_graphs")),
+        *(f"tests/graphs/test_{name}.py" for name in ("graph", "graph_tapes", "random_graphs")),
         *(f"tests/lib/test_{name}.py" for name in ("atomics", "expect")),
-        *(f"tests/autodiff/test_{name}.py" for name in ("tape", "between_launches")),
+        *(f"tests/tape/test_{name}.py" for name in ("tape", "between_launches")),
     ],
 }
 EMULATED = {

@@ -32,7 +32,13 @@ from tests import resume_log  # noqa: E402
 
 # What the others rest on comes first.
 FIRST = [f"tests/gpu/test_{name}.py" for name in ("devices", "arrays", "launches", "streams", "memory", "graphs")]
-SUITES = [f"tests/{name}" for name in ("gpu", "lang", "lib", "runtime", "algo", "autodiff", "autograd")]
+SUITES = [
+    f"tests/{name}"
+    for name in (
+        *("gpu", "lang", "front", "lib", "devices", "arrays", "launches", "graphs", "eager", "interpreter", "viz"),
+        *("package", "algo", "autodiff", "tape", "forward_mode", "autograd"),
+    )
+]
 # The machine's packages may warn of anything, and bring plugins of pytest.
 OPTIONS = ["-c", "pyproject.toml", "-p", "tests.resume_log", "-p", "no:cacheprovider", "-W", "default", "--tb=short"]
 FOR_CPU = "\npytestmark = pytest.mark.cpu\n"

@@ -20,6 +20,7 @@ ROWS = {
     "device_of": ("devices.device", "device_of"),
     "interpret": ("interpreter.run", "run"),
     "launch_adjoint": ("tape.launch_vjp", "launch_adjoint"),
+    "draw_tape": ("viz.draw", "draw_tape"),
     "array_operator": ("algo.map", "Mapping"),
     "matrix_product": ("algo.matmul", "product"),
     "copy_by_kernel": ("algo.gpu.array_kernels", "copy"),

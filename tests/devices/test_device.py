@@ -91,11 +91,14 @@ def test_timers_profile_and_report(capsys):
     assert "function calls" in out and "sorted" in out and out.endswith(" ms\n") and reports == [([], "")]
 
 
-RUNTIME = ("array", "create", "memory", "reshaping", "dtypes", "device", "stream", "timer")
-LANG = ("scalars", "values", "structs")
+WITH_EXAMPLES = [
+    *(f"arrays.{m}" for m in ("array", "factories", "transfer", "reshaping", "dtypes")),
+    *(f"devices.{m}" for m in ("device", "stream", "timer")),
+    *(f"lang.values.{m}" for m in ("scalars", "value_classes", "structs")),
+]
 
 
-@pytest.mark.parametrize("module", [f"runtime.{m}" for m in RUNTIME] + [f"lang.{m}" for m in LANG])
+@pytest.mark.parametrize("module", WITH_EXAMPLES)
 def test_examples_in_docstrings(module):
     result = doctest.testmod(importlib.import_module(f"omni.warp_core.{module}"), extraglobs={"wp": wp, "np": np})
     assert result.failed == 0

@@ -22,7 +22,10 @@ import numpy as np
 import omni.warp_core as wp
 from omni.warp_core.lang.types import F32, I32, Mat, Vec
 """
-FOLDERS = ("lang", "lib", "codegen", "runtime", "values", "algo", "errors")
+FOLDERS = (
+    *("lang", "front", "lib", "codegen", "values", "algo", "errors"),
+    *("arrays", "devices", "launches", "graphs", "eager", "interpreter", "viz", "package"),
+)
 GENERATED = 20
 
 
@@ -31,7 +34,11 @@ def everything() -> Iterator[tuple[str, str]]:
     for path in _files():
         tree = ast.parse(path.read_text())
         name = str(path.relative_to(TESTS.parent))
-        for text in [*_tests(tree), *_strings(tree), *(_everyday(tree) if path.name.startswith("everyday") else ())]:
+        for text in [
+            *_tests(tree),
+            *_strings(tree),
+            *(_everyday(tree) if path.name.startswith("language_cases") else ()),
+        ]:
             yield name, text
 
 
@@ -41,7 +48,7 @@ def modules() -> list[str]:
     for folder in FOLDERS:
         for path in sorted((TESTS / folder).glob("*.py")):
             tree = ast.parse(path.read_text())
-            if path.name.startswith("everyday"):
+            if path.name.startswith("language_cases"):
                 found += _everyday(tree)
             elif folder == "errors":
                 found += _strings(tree)

@@ -463,7 +463,7 @@ def test_cached_code_that_does_not_load_is_compiled_again(monkeypatch):
     launch_made(make_kernel(7.0))
     load = kernel_cache.load
     monkeypatch.setattr(plans, "_loaded", weakref.WeakValueDictionary())
-    monkeypatch.setattr(plans.cache, "load", lambda key: load(key)._replace(code=b"\x7fELF nonsense"))
+    monkeypatch.setattr(plans.kernel_cache, "load", lambda key: load(key)._replace(code=b"\x7fELF nonsense"))
     calls = count_compiles(monkeypatch)
     assert launch_made(make_kernel(7.0))[3] == 21
     assert len(calls) == 1

@@ -55,15 +55,18 @@ assert x.list() == [2.0] * 3
 """
 # What a launch of a kernel that is in the cache takes: names and data types, hashes of kernels, arrays and devices.
 LAUNCHES = {
-    "lang": """annotations arrays classes components custom errors generics hashes indexed inference kernel
-        kernel_options prim registry scalars semantics source stack structs texts threads types values""",
-    "lib": "index scalars",
+    "lang": """annotations arrays blake2 custom_gradients deep_recursion errors generics indexed_annotation inference
+        kernel kernel_options launch_constants prim ref_params registry semantics source source_recovery types values
+        values.scalars values.structs values.type_registry values.value_classes values.value_methods""",
+    "lib": "builtin_index scalar_functions",
     "ir": "nodes",
-    "front": "digest notices",
+    "front": "content_hash warnings",
     "codegen": "target",
-    "runtime": """arithmetic array artifact cache capture claims constants create debug device dtypes elements exchange
-        foreign foreign_names generic gpu_graphs gpu_memory gpu_plans host_copies indexed ingest launch memory places
-        plans recording references reshaping stream sums views""",
+    "dispatch": "call_site capture recording",
+    "devices": "cuda_capture cuda_memory device stream",
+    "arrays": """accumulate array array_data array_operators attribute_hints copy dlpack dtypes elements factories
+        grad_binding indexed_array interchange keepalive layouts reshaping transfer""",
+    "launches": "artifact captured_constants host_copies kernel_cache kernel_errors launch overloads plan_cuda plans",
 }
 
 

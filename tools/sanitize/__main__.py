@@ -1,6 +1,6 @@
 """Builds the native module with sanitizers of GCC in a folder of its own, and runs tests with it.
 
-    python -m tools.sanitize address,undefined tests/native tests/runtime
+    python -m tools.sanitize address,undefined tests/native tests/launches
 
 Further arguments go to pytest. The machine code of kernels is not instrumented, but all native code that it calls is.
 """

@@ -132,7 +132,7 @@ def device_of(number: int) -> Device:
 
 def _gpus() -> Any:
     """The module that knows the GPUs. Importing it loads nothing; asking it for devices loads the driver."""
-    return importlib.import_module(f"{__package__}.cuda")
+    return importlib.import_module(f"{__package__}.cuda_device")
 
 
 def why_no_gpu() -> str | None:

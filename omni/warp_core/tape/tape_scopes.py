@@ -5,15 +5,13 @@ Start with `Scopes.visualize`.
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Sequence
 from typing import Any
 
 from ..arrays.array import array
 from ..dispatch.call_site import Place
-
-_BY_GRAPHVIZ = (".png", ".pdf", ".jpg", ".gif")
+from ..late_bound import late
 
 
 class Scopes:
@@ -111,28 +109,7 @@ class Scopes:
                 raise ValueError(f"track_input_names, track_output_names: more names than arrays: {list(names or ())}")
             tracked += arrays or ()
             labels |= dict(zip(arrays or (), names or ()))
-        # Most tapes are never drawn.
-        load = importlib.import_module
-        graphs = load(f"{__package__}.visual.graph")
-        options = graphs.Options(
+        options = (
             simplify_graph, hide_readonly_arrays, labels, choose_longest_node_name, ignore_graph_scopes, tracked
-        )
-        graph = graphs.build(self.launches, self.notes, self.scopes, options)
-        text = load(f"{__package__}.visual.dot").dot(graph, graph_direction)
-        if filename is not None:
-            path = os.fspath(filename)
-            ending = os.path.splitext(path)[1].lower()
-            if ending == ".svg":
-                _write(path, load(f"{__package__}.visual.svg").svg(graph, graph_direction))
-            elif ending in _BY_GRAPHVIZ:
-                load(f"{__package__}.visual.graphviz").draw(path, ending, text)
-            elif ending in ("", ".dot", ".gv"):
-                _write(path, text)
-            else:
-                raise ValueError(f"filename: {ending} is none of .svg, .dot, .gv, {', '.join(_BY_GRAPHVIZ)}")
-        return text
-
-
-def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+        )  # fmt: skip
+        return late("draw_tape")(self, filename, graph_direction, *options)
