@@ -228,7 +228,7 @@ def before_any_write() -> None:
 def gradients_in(low: int, high: int) -> list[Any]:
     """The gradient spans that meet a range."""
 
-class Seals:
+class MutationTracker:
     """What a tape last saw of the memory that its steps use."""
 
     suspended: bool
@@ -250,10 +250,10 @@ class Seals:
 OVERWRITTEN: int
 CHANGED: int
 
-def seal_for(seals: Seals | None) -> None:
+def seal_for(seals: MutationTracker | None) -> None:
     """Say which tape records."""
 
-def follow_seals(seals: Seals | None) -> Seals | None:
+def follow_seals(seals: MutationTracker | None) -> MutationTracker | None:
     """Say what computes tangents of what this thread does. Returns what did so before."""
 
 def set_unseen(count: int) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.forward_mode.trace import Forward
+from omni.warp_core.forward_mode.trace import JvpTrace
 
 
 def backwards(*args, **options):
@@ -275,8 +275,8 @@ def stretched(x: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64), z: w
 def test_fewer_runs(monkeypatch, inputs, rows):
     """Backwards there is a run for each component of the output, forward for each of the inputs."""
     counted = {"forward": 0, "reverse": 0}
-    for name, method in (("forward", Forward.__enter__), ("reverse", wp.Tape.backward)):
-        owner = Forward if name == "forward" else wp.Tape
+    for name, method in (("forward", JvpTrace.__enter__), ("reverse", wp.Tape.backward)):
+        owner = JvpTrace if name == "forward" else wp.Tape
 
         def count(*args, name=name, method=method, **options):
             counted[name] += 1
@@ -299,7 +299,7 @@ def test_arrays_without_gradient_and_programs_run_backwards(monkeypatch):
     def never(*args):
         raise AssertionError("forward")
 
-    monkeypatch.setattr(Forward, "__enter__", never)
+    monkeypatch.setattr(JvpTrace, "__enter__", never)
 
     @wp.kernel
     def through(x: wp.array(dtype=wp.float64), t: wp.array(dtype=wp.float64), y: wp.array(dtype=wp.float64)):

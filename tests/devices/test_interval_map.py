@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import pytest
 
-from omni.warp_core.devices.interval_map import Intervals
+from omni.warp_core.devices.interval_map import IntervalMap
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_intervals_are_sets_of_addresses(seed):
     rng = random.Random(seed)
-    intervals, addresses, notes = Intervals(), set(), {}
+    intervals, addresses, notes = IntervalMap(), set(), {}
     for note in range(30):
         low = rng.randrange(100)
         span = low, low + rng.randrange(1, 12)
@@ -30,7 +30,7 @@ def test_intervals_are_sets_of_addresses(seed):
 
 
 def test_the_first_note_stays():
-    intervals = Intervals()
+    intervals = IntervalMap()
     intervals.add((10, 20), "a")
     intervals.add((30, 40), "b")
     intervals.add((15, 30), "c")

@@ -68,7 +68,7 @@ def test_compiled_and_interpreted_calls_agree_to_the_bit(builtin, types):
     fresh = registry.Builtin(builtin.name)
     fresh.overloads, fresh.updates = builtin.overloads, builtin.updates
     sample = tuple(argument(rng, t) for t in types)
-    jit.compile_call(fresh, sample, jit.PATIENCE)
+    jit.compile_call(fresh, sample, jit.COMPILE_AFTER_CALLS)
     fresh._interpret = None  # from here on nothing is interpreted
     for _ in range(20):
         args = tuple(argument(rng, t) for t in types)
@@ -84,7 +84,7 @@ def fresh(name: str) -> registry.Builtin:
 
 def compiled(name: str, *args) -> registry.Builtin:
     made = fresh(name)
-    jit.compile_call(made, args, jit.PATIENCE)
+    jit.compile_call(made, args, jit.COMPILE_AFTER_CALLS)
     return made
 
 
@@ -93,9 +93,9 @@ def test_calls_are_compiled_once_they_are_many(monkeypatch):
     interpreted = []
     run = interp.call
     monkeypatch.setattr(interp, "call", lambda *args, **kw: interpreted.append(1) or run(*args, **kw))
-    for _ in range(2 * jit.PATIENCE):
+    for _ in range(2 * jit.COMPILE_AFTER_CALLS):
         assert dot(v, v) == 14.0
-    assert 100 < len(interpreted) <= jit.PATIENCE
+    assert 100 < len(interpreted) <= jit.COMPILE_AFTER_CALLS
 
 
 def test_numbers_take_the_types_they_take_in_interpreted_calls():
@@ -234,6 +234,6 @@ def loads_llvm(calls: int, cache) -> bool:
 
 
 def test_few_calls_and_known_code_load_no_compiler(tmp_path):
-    assert not loads_llvm(jit.PATIENCE - 1, tmp_path)
-    assert loads_llvm(2 * jit.PATIENCE, tmp_path)
-    assert not loads_llvm(2 * jit.PATIENCE, tmp_path)
+    assert not loads_llvm(jit.COMPILE_AFTER_CALLS - 1, tmp_path)
+    assert loads_llvm(2 * jit.COMPILE_AFTER_CALLS, tmp_path)
+    assert not loads_llvm(2 * jit.COMPILE_AFTER_CALLS, tmp_path)

@@ -731,7 +731,7 @@ def test_progress_on_a_terminal():
 
 
 def test_no_progress_elsewhere(capfd, monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "SHOW_AFTER_SECONDS", 0.0)
     x = active([1.0])
     with wp.Tape() as tape:
         wp.checkpointed(lambda i: wp.launch(scale, dim=1, inputs=[x, 0.5]), 8, state=[x])

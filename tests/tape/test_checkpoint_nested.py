@@ -79,13 +79,13 @@ def bend(x: F):
 
 def test_steps_in_steps_keep_few_states(monkeypatch):
     """The tape of an outer step holds no copies of what inner steps overwrite: as much as that of one inner step."""
-    used, run_backwards = [], tapes._StepTape._run_backwards
+    used, run_backwards = [], tapes._ReplayTape._run_backwards
 
     def noted(tape, *args):
         used.append(tape.memory_used)
         run_backwards(tape, *args)
 
-    monkeypatch.setattr(tapes._StepTape, "_run_backwards", noted)
+    monkeypatch.setattr(tapes._ReplayTape, "_run_backwards", noted)
     x, start = active([1.0, 2.0]), np.array([1.0, 2.0])
     tape = wp.Tape()
     with tape:

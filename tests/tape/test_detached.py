@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.devices.interval_map import Intervals
+from omni.warp_core.devices.interval_map import IntervalMap
 
 F = wp.array(dtype=float)
 ENDS = "reads an array without a gradient"
@@ -317,7 +317,7 @@ def test_checkpointed_state_without_gradient():
 def test_adding_and_removing_spans():
     r = random.Random(3)
     for _ in range(200):
-        spans, cells = Intervals(), np.zeros(40, bool)
+        spans, cells = IntervalMap(), np.zeros(40, bool)
         for _ in range(30):
             low = r.randint(0, 38)
             high = r.randint(low + 1, 40)

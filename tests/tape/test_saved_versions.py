@@ -686,7 +686,7 @@ def test_ctrl_c_while_memory_is_about_to_be_watched(monkeypatch):
     with wp.Tape():
         monkeypatch.setattr(saved.capture, "innermost", interrupted)
         with pytest.raises(KeyboardInterrupt) as caught:
-            saved.Kept([x])
+            saved.SavedArrays([x])
         x.fill_(3.0)
     assert caught.value.__traceback__ is not None  # which holds what was being made
     assert x.list() == [3.0, 3.0]

@@ -57,7 +57,7 @@ def array_cast(in_array: array, out_array: array, count: int | None = None) -> N
         raise ValueError(f"out_array: expected room for {numbers} numbers, got {room} ({out_array.shape} elements)")
     recording.sums(out_array, [(in_array, lambda t, out: array_cast(t, out, count))])
     vjp.casts(in_array, out_array, numbers)
-    with recording.Doing(out_array):
+    with recording.Performing(out_array):
         _convert(in_array.contiguous(), out_array, numbers)
 
 

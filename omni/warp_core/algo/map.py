@@ -42,7 +42,7 @@ _ARRAYS = (array, indexedarray)
 _INDICES = ("_i", "_j", "_k", "_l")
 _NUMBERS = {bool: BOOL, int: I32, float: F32}  # what bare numbers are by themselves
 _WRAPPER = "<map>"
-_MOST = 256  # functions whose mappings are kept
+MAX_CACHED_MAPPINGS = 256  # functions whose mappings are kept
 
 
 def map(
@@ -358,7 +358,7 @@ def mapping_of(func: Any, frame: FrameType | None = None) -> Mapping:
 
 def _keep(table: dict[Any, Mapping], key: Any, mapping: Mapping) -> None:
     with lock:
-        if len(table) >= _MOST:
+        if len(table) >= MAX_CACHED_MAPPINGS:
             del table[next(iter(table))]
         table[key] = mapping
 

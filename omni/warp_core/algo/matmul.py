@@ -21,7 +21,7 @@ from ..arrays.layouts import Layout
 from ..devices.device import Device, get_device
 from ..dispatch import capture, recording
 from ..lang.types import BF16, BOOL, F16, F32, F64, Scalar
-from ..tape.saved import Kept
+from ..tape.saved import SavedArrays
 from .gpu import matmul as gpu_products
 
 __all__ = ["batched_matmul", "matmul"]
@@ -223,7 +223,7 @@ def _multiply(a: array, b: array, c: array, d: array, alpha: float, beta: float)
     if d.device.is_cuda:
         gpu_products.multiply(a, b, c, d, alpha, beta)
         return
-    with recording.Doing(d):
+    with recording.Performing(d):
         capture.call(_compute, a, b, c, d, alpha, beta, label=f"product of {a.shape} and {b.shape}", writes=[d])
 
 
@@ -254,7 +254,7 @@ def _times(x: array, y: array, alpha: float) -> np.ndarray:
 
 def _record(a: array, b: array, c: array, d: array, alpha: float, beta: float) -> None:
     """Note the product on the tape, with those operands as they are now that a gradient needs."""
-    kept = Kept([x for x, other in ((a, b), (b, a)) if other.grad is not None])
+    kept = SavedArrays([x for x, other in ((a, b), (b, a)) if other.grad is not None])
 
     def backward() -> None:
         given = taken(d)  # first: c may be d

@@ -61,13 +61,13 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
     if out_array.size != in_array.size:
         raise ValueError(f"out_array: expected {in_array.size} elements like in_array, got {out_array.size}")
     require_writable("out_array", out_array)
-    with recording.Paused():
+    with recording.NotRecording():
         source = in_array.contiguous()
     if out_array.is_contiguous and out_array._address != source._address:
         require_apart("out_array", out_array, "in_array", source)
     recording.sums(out_array, [(in_array, lambda t, out: array_scan(t, out, inclusive))])
     vjp.scans(in_array, out_array, lambda values, sums: array_scan(values, sums, inclusive))
-    with recording.Doing(out_array):
+    with recording.Performing(out_array):
         _scan(source, out_array, bool(inclusive))
 
 

@@ -15,7 +15,7 @@ from ..arrays.dtypes import element
 from ..arrays.layouts import Layout, overlap
 from ..dispatch import recording
 from ..lang.types import Scalar
-from ..tape.saved import Kept
+from ..tape.saved import SavedArrays
 from .argument_checks import element_type, scalar_of
 
 
@@ -38,7 +38,9 @@ def reduces(values: array, other: array | None, out: Any, count: int, axis: int 
         return
     if not recording.follows(out, *inputs):
         return
-    kept = Kept([] if other is None else [x for x, y in ((values, other), (other, values)) if y.grad is not None])
+    kept = SavedArrays(
+        [] if other is None else [x for x, y in ((values, other), (other, values)) if y.grad is not None]
+    )
 
     def part(x: array) -> array:
         """The elements of an array that take part."""

@@ -25,7 +25,7 @@ def add(sums: Any, more: Any) -> None:
         capture.call(_add, sums, more, label=f"add {sums.size}", writes=[sums])
 
 
-def hand_on(gradient: Any, to: Any) -> None:
+def move_gradient(gradient: Any, to: Any) -> None:
     """Clear a gradient, and add what it was to another, if there is one; the two may overlap.
 
     Raises:

@@ -22,7 +22,7 @@ from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
 from ..lang.generics import Pattern, spell_pattern
 from ..lang.types import Array, Type
 from . import array_data, dlpack, elements, grad_binding, keepalive, layouts, transfer
-from .accumulate import hand_on
+from .accumulate import move_gradient
 from .array_operators import Arithmetic
 from .attribute_hints import ForeignNames
 from .dtypes import Element, element_of
@@ -64,7 +64,7 @@ def _buffer(element: Element, shape: tuple, nbytes: int, device: Device, pinned:
         raise MemoryError(f"no memory for shape={shape} of {element.name}: it takes {nbytes} bytes{more}") from None
 
 
-def _lasting(numbers: Any, value: Any) -> Any:
+def _owning(numbers: Any, value: Any) -> Any:
     """Numbers for a graph that assigns them whenever it runs: those of an array as they are then, others as now."""
     if not isinstance(value, array):
         return np.array(numbers)
@@ -107,8 +107,8 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
 
     __wc_type__ = _ArrayType()
     _open: Any = Any  # the dtype of an annotation that leaves it open
-    _claim: grad_binding.Claim | None = None  # of the gradient
-    _constant = False  # whether the user wants no gradient, whatever memory is shared
+    _claim: grad_binding.GradientBinding | None = None  # of the gradient
+    _requires_grad_off = False  # whether the user wants no gradient, whatever memory is shared
     retain_grad = False
 
     def __init__(
@@ -209,7 +209,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             return False
         self._allocate(element, found.shape, CPU, pinned)
         if capture.current() is not None:
-            numbers = _lasting(numbers, data)
+            numbers = _owning(numbers, data)
         capture.call(transfer.assign, self._numbers(), numbers, label="assign", writes=[self], keep=data)
         keepalive.replace(self, self._layout(), found.refs)
         return True
@@ -297,7 +297,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         element = element or self._require_element()
         at = self._address + layout.offset
         made._init(element, at, layout.shape, layout.strides, self.owner, self.flags, self.device)
-        made._refs, made.retain_grad, made._constant = self._refs, self.retain_grad, self._constant
+        made._refs, made.retain_grad, made._requires_grad_off = self._refs, self.retain_grad, self._requires_grad_off
         if self._grad is not None and element.shows_numbers_of(self._require_element()):
             made._attach(self._grad._view_of(layout, element), self._claim)
         return made
@@ -363,9 +363,9 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
     def _set_grad(self, value: array | None, fresh: bool = False) -> None:
         self._attach(value, None if value is None else grad_binding.claim(self, value, fresh))
 
-    def _attach(self, value: array | None, claim: grad_binding.Claim | None) -> None:
+    def _attach(self, value: array | None, claim: grad_binding.GradientBinding | None) -> None:
         """Set the gradient under a claim that there is already, or none."""
-        self._grad, self._claim, self._constant = value, claim, False
+        self._grad, self._claim, self._requires_grad_off = value, claim, False
         self.grad_ptr = 0 if value is None else value._address
 
     def _resolve_grad(self, name: str) -> None:
@@ -374,7 +374,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
 
     def _move_gradient(self, to: array) -> None:
         """Add the gradient to that of another array, and clear it: the VJP of a copy."""
-        hand_on(self.grad, to.grad)
+        move_gradient(self.grad, to.grad)
 
     @property
     def requires_grad(self) -> bool:
@@ -385,7 +385,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
     def requires_grad(self, value: bool) -> None:
         if not value:
             self._set_grad(None)
-            self._constant = True
+            self._requires_grad_off = True
         elif self._grad is None and self._element is not None:
             grad = array(dtype=self.dtype, shape=self.shape, strides=self.strides, device=self.device)
             grad.zero_()
@@ -435,11 +435,11 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         else:
             place = (*layouts.expand(key, self.ndim), ...)
             if capture.current() is not None:
-                numbers = _lasting(numbers, value)
+                numbers = _owning(numbers, value)
             capture.call(transfer.assign, self._numbers()[place], numbers, label="assign", writes=[self], keep=value)
         keepalive.replace(self, layout, refs)
         if recording.watched():
-            recording.copied(self[key], value) if isinstance(value, array) else self._forget(layout)
+            recording.copied(self[key], value) if isinstance(value, array) else self._mark_overwritten(layout)
 
     def _assigned(self, layout: Layout, value: Any) -> tuple[keepalive.Refs, np.ndarray | None]:
         """What to assign to the elements of `layout`: references and numbers, None for those that stay on GPUs."""
@@ -457,14 +457,14 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         target = self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(self.strides[0],)))
         element = self._require_element()
         if numbers is None:
-            with recording.Doing(target):  # it is told where this is called
+            with recording.Performing(target):  # it is told where this is called
                 transfer.copy(target, value)
         elif numbers.shape == element.inner:
             transfer.fill(target, numbers.tobytes())
         else:
             transfer.put(target, numbers)
 
-    def _forget(self, layout: Layout) -> None:
+    def _mark_overwritten(self, layout: Layout) -> None:
         """Tell the tape that elements have got values which depend on nothing recorded."""
         recording.overwritten(self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(0,))))
 

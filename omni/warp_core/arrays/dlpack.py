@@ -103,7 +103,7 @@ def lend(a: Any, stream: Any, max_version: Any, dl_device: Any, copy: bool | Non
 
 
 def _copy(a: Any, device: Any) -> Any:
-    with recording.Paused():
+    with recording.NotRecording():
         made = type(a)._empty(a._require_element(), a.shape, device, pinned=a.pinned and device.is_cpu)
         transfer.copy(made, a)
     return made

@@ -19,7 +19,7 @@ _order = count()
 _usual = True  # whether no gradient was ever assigned or replaced, so that there is nothing to `check`
 
 
-class Claim(_native.GradientSpan):
+class GradientBinding(_native.GradientSpan):
     """That the memory of an array has its gradient in another one, for as long as there are views of the array."""
 
     def __init__(self, a: Any, gradient: Any):
@@ -28,7 +28,7 @@ class Claim(_native.GradientSpan):
         self.offset = gradient._address - a._address
 
 
-def claim(a: Any, gradient: Any, fresh: bool) -> Claim | None:
+def claim(a: Any, gradient: Any, fresh: bool) -> GradientBinding | None:
     """The claim of an array that gets a gradient. Memory at an address that was given is there as long as the array.
 
     Args:
@@ -38,7 +38,7 @@ def claim(a: Any, gradient: Any, fresh: bool) -> Claim | None:
     """
     global _usual
     _usual = _usual and fresh and not _native.gradients_in(*a._span)
-    return Claim(a, gradient) if a.size else None
+    return GradientBinding(a, gradient) if a.size else None
 
 
 def settle(a: Any, name: str) -> None:
@@ -53,9 +53,9 @@ def settle(a: Any, name: str) -> None:
     """
     span = a._span
     claims = _native.gradients_in(*span)
-    if not claims or a._constant or (len(claims) == 1 and claims[0] is a._claim):
+    if not claims or a._requires_grad_off or (len(claims) == 1 and claims[0] is a._claim):
         return
-    latest: Claim = max(claims, key=lambda c: c.number)
+    latest: GradientBinding = max(claims, key=lambda c: c.number)
     if a._grad is None:
         if not (latest.low <= span[0] and span[1] <= latest.high):
             raise ValueError(
@@ -78,9 +78,9 @@ def settle(a: Any, name: str) -> None:
         )
 
 
-def is_claimed(a: Any) -> bool:
+def has_bound_gradient(a: Any) -> bool:
     """Whether memory of an array has a gradient, unless the program wants none for the array."""
-    return not a._constant and bool(_native.gradients_in(*a._span))
+    return not a._requires_grad_off and bool(_native.gradients_in(*a._span))
 
 
 def check(arrays: Iterable[Any]) -> None:

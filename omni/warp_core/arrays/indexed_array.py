@@ -216,7 +216,7 @@ class indexedarray(Arithmetic):
         if dest.device is self.device:
             transfer.copy_picked(dest, self)
             return
-        with recording.Paused():
+        with recording.NotRecording():
             transfer.copy(dest, self._dense())
 
     def _addresses(self, places: tuple[np.ndarray, ...]) -> Sequence[int]:

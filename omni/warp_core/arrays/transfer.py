@@ -133,7 +133,7 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
     dest._check_writable()
     n = _range(dest, src, dest_offset, src_offset, count)
     _copy_elements(dest, src, dest_offset, src_offset, n)
-    if dest.grad is not None and src.grad is not None and recording.is_plain():
+    if dest.grad is not None and src.grad is not None and recording.is_idle():
         _copy_elements(dest.grad, src.grad, dest_offset, src_offset, n)
     if recording.watched() and n:
         if dest.shape != src.shape or n != src.size:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..lang.types import BF16, F16, F32, F64
-from ..tape.launch_vjp import Recorded
+from ..tape.launch_vjp import RecordedLaunch
 from ..tape.tape import Tape
 from .basis_sweeps import Numbers, preserved
 from .finite_differences import central
@@ -148,7 +148,7 @@ def gradcheck_tape(
         raise TypeError(f"tape: expected a wp.Tape, got {type(tape).__name__}")
     checked = _Check(eps, atol, rtol, max_inputs_per_var, max_outputs_per_var, True)
     rows = []
-    launches = [step for step in tape.launches if isinstance(step, Recorded)]
+    launches = [step for step in tape.launches if isinstance(step, RecordedLaunch)]
     for step in (launches[::-1] if reverse_launches else launches)[skip_to_launch_index:]:
         name = step.kernel.name
         if name in (blacklist_kernels or ()) or (whitelist_kernels and name not in whitelist_kernels):
@@ -180,7 +180,7 @@ class _Check:
         self.most_columns, self.most_rows, self.restore = columns, rows, restore
         self._last: tuple[Target, Numbers, Numbers] | None = None
 
-    def launch(self, step: Recorded, mask: Mask | None) -> list[Row]:
+    def launch(self, step: RecordedLaunch, mask: Mask | None) -> list[Row]:
         """The comparison of a recorded launch, or why there is none."""
         try:
             target, default = target_of_launch(step)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays.array import array
-from ..forward_mode.trace import Forward
+from ..forward_mode.trace import JvpTrace
 from ..lang.errors import CompileError
 from .basis_sweeps import Numbers, checked_blocks, preserved, results_of, shaped, sweep
 from .flatten import State, count, is_float, numbers
@@ -28,7 +28,7 @@ def is_better(target: Target, mask: Mask | None, most: int) -> bool:
         if sum(count(target.inputs[i]) for i in {i for i, _ in pairs}) >= rows:
             return False
         try:
-            with Forward(strict=True) as follower:
+            with JvpTrace(strict=True) as follower:
                 for i, _ in pairs:
                     follower.shadows.ensure(target.inputs[i]).zero_()
                 target.call()
@@ -63,7 +63,7 @@ def _columns(
     def push(seed: array) -> list[np.ndarray]:
         if before is not None:
             before.restore()
-        follower = Forward(strict=True)
+        follower = JvpTrace(strict=True)
         follower.shadows.ensure(x)[...] = seed
         with follower:
             made = target.call()

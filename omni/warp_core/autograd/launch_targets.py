@@ -9,7 +9,7 @@ from ..arrays.factories import clone
 from ..arrays.layouts import identity, overlap
 from ..compiler import effects
 from ..launches.launch import launch
-from ..tape.launch_vjp import Recorded, arrays_in
+from ..tape.launch_vjp import RecordedLaunch, arrays_in
 from .flatten import is_differentiable
 from .targets import Pair, Target
 
@@ -18,7 +18,7 @@ class Unchecked(Exception):
     """Why a launch cannot be run again."""
 
 
-def target_of_launch(step: Recorded) -> tuple[Target, list[Pair]]:
+def target_of_launch(step: RecordedLaunch) -> tuple[Target, list[Pair]]:
     """The launch as a function of all its arguments, and the pairs of those it reads and those it writes.
 
     Raises:
@@ -45,7 +45,7 @@ def target_of_launch(step: Recorded) -> tuple[Target, list[Pair]]:
     return Target(kernel.name, args, names, call, results, [names[i] for i in outputs]), pairs
 
 
-def _copies(step: Recorded, names: list[str]) -> list[Any]:
+def _copies(step: RecordedLaunch, names: list[str]) -> list[Any]:
     """The arguments with copies for arrays; arguments that are the same array get the same copy."""
     made: dict[bytes, array] = {}
     seen: dict[bytes, tuple[str, array]] = {}

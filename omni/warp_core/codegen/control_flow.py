@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from ..ir.analysis.uniformity import Facts
+from ..ir.analysis.uniformity import Uniformity
 from ..ir.nodes import Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
 from ..lang.types import BOOL, I64, U64, Scalar
@@ -40,7 +40,7 @@ class Control:
 
     lanes: Lanes
     w: Writer
-    facts: Facts
+    facts: Uniformity
     mask: str | None
     values: dict[Value, list[V]]
     levels: list[Level]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Any
 
-from ..ir.analysis.uniformity import Cache, Facts
+from ..ir.analysis.uniformity import Cache, Uniformity
 from ..ir.analysis.value_range import upper_bound
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import ATOMIC_KINDS, COMPARISONS, ELEMENTWISE, slice_parts
@@ -98,7 +98,7 @@ class FunctionEmitter(Control):
     def __init__(
         self,
         shared: Shared,
-        facts: Facts,
+        facts: Uniformity,
         totals: Iterable[Operation] = (),
         logged: Logged = NONE_LOGGED,
         returns: Fall | None = None,

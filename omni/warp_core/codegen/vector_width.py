@@ -9,7 +9,7 @@ Kernels with local arrays run on one register, or on fewer lanes where the array
 
 from __future__ import annotations
 
-from ..ir.analysis.uniformity import Facts, analyze
+from ..ir.analysis.uniformity import Uniformity, analyze
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import ELEMENTWISE, index_count
 from ..ir.printer import reachable
@@ -60,7 +60,7 @@ def _fitting_lanes(memory: int, target: Target) -> int:
     return lanes if lanes * memory <= _STACK else 1
 
 
-def _reduced_numbers(op: Operation, facts: Facts) -> int:
+def _reduced_numbers(op: Operation, facts: Uniformity) -> int:
     """How many numbers an operation brings together of all lanes."""
     if op.code != "atomic" or op.attr[0] not in REDUCIBLE or op.result in facts.used:
         return 0

@@ -99,12 +99,12 @@ def begin(device: Any, stream: Stream | None, mode: int, external: bool) -> None
             if external
             else f"{stream} is captured already, by other means than wp.capture_begin()"
         )
-    capture.hold_back(device)
+    capture.begin_exclusive(device)
     try:
         if not external:
             driver.begin_capture(device.context, stream.cuda_stream, mode)
     except BaseException:
-        capture.let_go(device)
+        capture.end_exclusive(device)
         raise
     capture.set_gpu(GpuCapture(device, stream, mode, external))
 
@@ -286,7 +286,7 @@ class GpuCapture:
             broken = broken or _fault(why)
         finally:
             capture.set_gpu(None)
-            capture.let_go(self.device)
+            capture.end_exclusive(self.device)
         if broken and not drop:
             raise RuntimeError(f"the capture that began at {self.place} gives no graph: {broken}")
         return None if drop else self._graph(work)

@@ -81,7 +81,7 @@ def _no_room(device: Any, nbytes: int) -> str:
 
 def _release(device: Any, ptr: int, nbytes: int, pooled: bool) -> None:
     live[device] -= nbytes
-    capture.when_free(device, lambda: _give_back(device, ptr, pooled))
+    capture.run_when_idle(device, lambda: _give_back(device, ptr, pooled))
 
 
 def _give_back(device: Any, ptr: int, pooled: bool) -> None:

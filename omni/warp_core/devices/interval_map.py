@@ -10,7 +10,7 @@ Span = tuple[int, int]
 Note = TypeVar("Note")
 
 
-class Intervals(Generic[Note]):
+class IntervalMap(Generic[Note]):
     """Spans of memory, from the first address to one past the last."""
 
     def __init__(self) -> None:

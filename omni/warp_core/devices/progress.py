@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any, ClassVar
 
-PATIENCE = 1.0  # seconds
+SHOW_AFTER_SECONDS = 1.0  # seconds
 
 
 class Bar:
@@ -26,7 +26,7 @@ class Bar:
 
     def __enter__(self) -> Bar:
         if self._shown is None:
-            self._due = time.monotonic() + PATIENCE
+            self._due = time.monotonic() + SHOW_AFTER_SECONDS
         elif self._shown:
             self._start()
         return self

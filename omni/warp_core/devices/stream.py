@@ -137,7 +137,7 @@ def _require(name: str, value: Any, kind: type) -> None:
 
 def _leave(device: Any, handle: int) -> None:
     """Let the null stream, in whose order memory goes back, follow a stream of another library one last time."""
-    capture.when_free(device, lambda: driver.follow(device.context, 0, handle))
+    capture.run_when_idle(device, lambda: driver.follow(device.context, 0, handle))
 
 
 def require_stream(name: str, value: Any) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
-class Place(NamedTuple):
+class CallSite(NamedTuple):
     """A call into this package: of which function, and from where."""
 
     called: str
@@ -26,10 +26,10 @@ class Place(NamedTuple):
         return f"{os.path.basename(self.file)}:{self.line}"
 
 
-def here(called: str = "") -> Place:
+def here(called: str = "") -> CallSite:
     """The call into this package that is going on; `called` if native code was called."""
     frame: FrameType = sys._getframe(1)
     known = called
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         called, frame = frame.f_code.co_name, frame.f_back
-    return Place(known or called.strip("_"), frame.f_code.co_filename, frame.f_lineno)
+    return CallSite(known or called.strip("_"), frame.f_code.co_filename, frame.f_lineno)

@@ -54,7 +54,7 @@ def innermost() -> Any:
     return current() if current() is not None else getattr(gpu(), "scope", None)
 
 
-def in_part() -> bool:
+def in_conditional_body() -> bool:
     """Whether what this thread captures now is done on a condition."""
     return len(_mine.graphs) > 1 or bool(getattr(gpu(), "depth", 0))
 
@@ -190,14 +190,14 @@ _busy: dict[Any, int] = {}
 _later: dict[Any, list[Callable[[], None]]] = {}
 
 
-def hold_back(device: Any) -> None:
-    """Let `when_free` wait from now on: the driver refuses work on the null stream while another one captures."""
+def begin_exclusive(device: Any) -> None:
+    """Let `run_when_idle` wait from now on: the driver refuses work on the null stream while another one captures."""
     with _lock:
         _busy[device] = _busy.get(device, 0) + 1
 
 
-def let_go(device: Any) -> None:
-    """End `hold_back`, and do what has waited."""
+def end_exclusive(device: Any) -> None:
+    """End `begin_exclusive`, and do what has waited."""
     with _lock:
         _busy[device] -= 1
         ready = [] if _busy[device] else _later.pop(device, [])
@@ -205,7 +205,7 @@ def let_go(device: Any) -> None:
         work()
 
 
-def when_free(device: Any, work: Callable[[], None]) -> None:
+def run_when_idle(device: Any, work: Callable[[], None]) -> None:
     """Do something on the null stream of a GPU, at once unless some thread captures there."""
     with _lock:
         waits = bool(_busy.get(device))

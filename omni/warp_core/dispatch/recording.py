@@ -17,7 +17,7 @@ from . import call_site
 
 _active: list[Any] = []  # the tape that records, if there is one
 _witnesses: list[Any] = []  # what is told of all that happens to memory, recorded or not
-_following: list[Following] = []  # of all threads
+_following: list[JvpScope] = []  # of all threads
 _watchers: list[Callable[[], None]] = []
 _begun: Any = None  # where the program lets the tape record
 
@@ -44,7 +44,7 @@ def tape() -> Any:
     return _active[0] if _active and not _pauses.count else None
 
 
-def is_plain() -> bool:
+def is_idle() -> bool:
     """Whether this thread runs plain code: no tape records, and it runs no steps of one backwards."""
     return not _active and not _pauses.count
 
@@ -64,7 +64,7 @@ def active() -> bool:
     return bool(_witnesses or _following or (_active and _active[0].records))
 
 
-def unfollowed() -> bool:
+def tape_only() -> bool:
     """Whether something must know of launches, and no tangents are computed."""
     return bool(_active) and active() and not _following
 
@@ -87,14 +87,14 @@ def end() -> None:
     _tell()
 
 
-class Silent:
+class NullTape:
     """A tape that records nothing, for runs whose gradients come from elsewhere."""
 
     seals: Any = None
     records = False
     stands_in = True  # for a tape, which is told of nothing meanwhile
 
-    def note_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> Any:
+    def begin_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> Any:
         """Pass over a launch; gives what is to be told that it has run, if anything is."""
 
     def length(self) -> int:
@@ -113,10 +113,10 @@ class Silent:
             witness.touched(arrays, arrays if outputs is None else outputs)
 
 
-SILENT = Silent()
+SILENT = NullTape()
 
 
-class Instead:
+class ReplacedObservers:
     """A `with` block in which another tape records, and only these witnesses are told of what happens."""
 
     def __init__(self, recording: Any, *witnesses: Any):
@@ -139,7 +139,7 @@ class Instead:
         _tell()
 
 
-class Following:
+class JvpScope:
     """A `with` block: what this thread does in it is followed."""
 
     def __init__(self, follower: Any):
@@ -167,7 +167,7 @@ class Following:
             )
 
 
-class Outside:
+class OuterLevel:
     """A `with` block in which only the followers around `follower` see what is done."""
 
     def __init__(self, follower: Any):
@@ -181,7 +181,7 @@ class Outside:
         _mine.followers.extend(self._inner)
 
 
-class Unseen:
+class UntrackedWrites:
     """A `with` block in which the tape sees nothing of what this thread writes."""
 
     def __enter__(self) -> None:
@@ -191,7 +191,7 @@ class Unseen:
         _native.set_unseen(self._before)
 
 
-class Paused(Unseen):
+class NotRecording(UntrackedWrites):
     """A `with` block in which nothing that this thread does is recorded."""
 
     _count = -1
@@ -209,7 +209,7 @@ class Paused(Unseen):
             _pauses.count = self._count
 
 
-class Doing:
+class Performing:
     """A `with` block that does what was recorded just before: it writes to `out`."""
 
     def __init__(self, out: Any):

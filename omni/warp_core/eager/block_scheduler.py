@@ -35,7 +35,7 @@ class Site(NamedTuple):
     attr: Any = None
 
 
-class _Left(BaseException):
+class ThreadExited(BaseException):
     """Ends a thread whose launch has failed."""
 
 
@@ -104,7 +104,7 @@ def _step(step: Any) -> Any:
     return tuple(map(int, step)) if isinstance(step, tuple) else step if isinstance(step, str) else int(step)
 
 
-class Worker:
+class BlockThread:
     """A thread of a block. `sizes` are those of a block and of the launch, `shared` the shared arrays of the block, by
     where they are made.
     """
@@ -134,7 +134,7 @@ class Worker:
                 grid.set(self.here)
                 self.body()
             self.given = None
-        except _Left:
+        except ThreadExited:
             pass
         except BaseException as why:
             self.failure = why
@@ -156,7 +156,7 @@ class Worker:
         self.others.release()
         self.mine.acquire()
         if self.left:
-            raise _Left
+            raise ThreadExited
         return self.given
 
     def check_whole(self) -> None:
@@ -180,7 +180,7 @@ def run(here: Grid, indices: list[tuple[int, ...]], block_dim: int, body: Callab
         own = Grid(here.dims)
         own.index = indices[block.number * block_dim + thread]
         memory = shared.setdefault(block.number, {})
-        own.worker = worker = Worker(block, thread, (block_dim, len(indices)), memory, body, own)
+        own.worker = worker = BlockThread(block, thread, (block_dim, len(indices)), memory, body, own)
         worker.thread.start()
         answer: Any = None
         try:
@@ -198,7 +198,7 @@ def run(here: Grid, indices: list[tuple[int, ...]], block_dim: int, body: Callab
 # -- intrinsics -------------------------------------------------------------------------------------------------------
 
 
-def _worker(name: str) -> Worker:
+def _worker(name: str) -> BlockThread:
     here = grid.get()
     if here is None or here.worker is None:
         raise RuntimeError(f"wp.{name}() has a value only inside a kernel")
@@ -248,7 +248,7 @@ def _name(frame: FrameType) -> str:
 def _calls(frame: FrameType | None) -> tuple[Any, ...]:
     """The places of the calls that led here, which tell one call of a function from another."""
     found: list[Any] = []
-    while frame is not None and frame.f_code is not Worker._main.__code__:
+    while frame is not None and frame.f_code is not BlockThread._main.__code__:
         found += [frame.f_code, frame.f_lasti]
         frame = frame.f_back
     return tuple(found)

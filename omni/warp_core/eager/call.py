@@ -116,7 +116,7 @@ def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]
     return tuple(_from_ir(x, t) for x, t in zip(results, fn.results))
 
 
-def lowered_for_all(
+def lower_type_generic(
     callee: registry.Builtin | registry.Intrinsic, args: tuple
 ) -> tuple[tuple[Type, ...], IrFunction] | None:
     """The types of the arguments of a call and its IR, or None if they are not the same for all calls like it.
@@ -149,7 +149,7 @@ def _given(value: Any) -> Given:
 def _lower(callee: Callee, names: tuple[str | None, ...], given: list[Given]) -> tuple[IrFunction, list[Given]]:
     """The IR of the call, and its arguments as that takes them."""
     refusals = []
-    for reading in _readings(given):
+    for reading in _candidate_types(given):
         fn = _lowered(callee, names, tuple((g.type, None if g.type else _Known(g.value)) for g in reading))
         if isinstance(fn, IrFunction):
             return fn, reading
@@ -171,7 +171,7 @@ def _with_advice(name: str, given: list[Given], refusal: str) -> str:
     return refusal
 
 
-def _readings(given: list[Given]) -> Iterator[list[Given]]:
+def _candidate_types(given: list[Given]) -> Iterator[list[Given]]:
     """What bare numbers among arguments may be, in order of preference.
 
     They take the type that they most likely have, so that one function serves all numbers; else integers beside floats

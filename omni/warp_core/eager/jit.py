@@ -22,9 +22,9 @@ from ..launches import plans
 from . import call
 from .intrinsics import TABLE
 
-PATIENCE = 1000  # calls before LLVM is loaded for them
-NEVER = 0
-LARGEST = 1024  # bytes of arguments and results
+COMPILE_AFTER_CALLS = 1000  # calls before LLVM is loaded for them
+DISABLED = 0
+MAX_ARGUMENT_BYTES = 1024  # bytes of arguments and results
 
 
 def compile_call(callee: registry.Builtin | registry.Intrinsic, args: tuple, calls: int) -> int:
@@ -33,30 +33,30 @@ def compile_call(callee: registry.Builtin | registry.Intrinsic, args: tuple, cal
     Returns the number of calls after which to ask again; 0 for never.
     """
     if isinstance(callee, registry.Intrinsic) and callee.name in TABLE:
-        return NEVER
-    found = call.lowered_for_all(callee, args)
+        return DISABLED
+    found = call.lower_type_generic(callee, args)
     if found is None:
-        return NEVER
+        return DISABLED
     params, fn = found
     if not fn.results or not _fits((*params, *fn.results)) or not _is_safe(fn):
-        return NEVER
+        return DISABLED
     kernel = _kernel(callee, params, fn.results)
     options = plans.Options(debug=False)
     try:
         loaded = plans.cached(kernel, options)
-        if loaded is None and "llvmlite" not in sys.modules and calls < PATIENCE:
-            return PATIENCE
+        if loaded is None and "llvmlite" not in sys.modules and calls < COMPILE_AFTER_CALLS:
+            return COMPILE_AFTER_CALLS
         loaded = loaded or plans.load(kernel, options)
     except (CompileError, InternalError, ImportError):  # the interpreter does it, too
-        return NEVER
+        return DISABLED
     arguments, results = ([python_type(t) for t in types] for types in (params, fn.results))
     _native.add_code(callee, args, arguments, results, loaded.address, loaded)
-    return NEVER
+    return DISABLED
 
 
 def _fits(types: tuple[Type, ...]) -> bool:
     """Whether native code takes values of these types."""
-    return all(isinstance(t, (Scalar, Packed)) for t in types) and sum(t.size for t in types) <= LARGEST
+    return all(isinstance(t, (Scalar, Packed)) for t in types) and sum(t.size for t in types) <= MAX_ARGUMENT_BYTES
 
 
 _CHECKED = frozenset(("extract_dyn", "insert_dyn", "load", "store", "atomic"))  # by the interpreter alone

@@ -23,7 +23,7 @@ from ..lang.values.structs import spell
 from ..passes import pipeline
 from .launch_jvp import kernel_jvp
 from .tangent_storage import arrays_in, pairs
-from .trace import Forward
+from .trace import JvpTrace
 
 __all__ = ["jvp"]
 
@@ -97,7 +97,7 @@ def program_jvp(
 ) -> tuple[Any, Any]:
     """`jvp` of a Python function; see there. `differentiated` is for a tape around it."""
     _check_parallel(primals, tangents)
-    forward = Forward(strict=differentiated, gradients=differentiated)
+    forward = JvpTrace(strict=differentiated, gradients=differentiated)
     starts: list[tuple[array, array]] = []
     for i, (value, tangent) in enumerate(zip(primals, tangents)):
         if tangent is not None and not arrays_in(value):
@@ -126,7 +126,7 @@ def _check_parallel(primals: Any, tangents: Any) -> None:
         raise ValueError(f"tangents: expected {len(primals)}, one for each of primals, got {len(tangents)}")
 
 
-def _tangents_of(value: Any, forward: Forward) -> Any:
+def _tangents_of(value: Any, forward: JvpTrace) -> Any:
     """The tangents of arrays, in the structure that they come in; None for what is none."""
     if isinstance(value, array):
         forward.seal("wp.jvp: a result", arrays_in(value))

@@ -24,7 +24,7 @@ from ..lang.launch_constants import USUAL_BLOCK
 from ..launches.launch import _check_kernel, _sequence, launch
 from ..launches.overloads import instance_for
 from ..tape import launch_vjp
-from .tangent_storage import Shadows, arrays_in, pairs, tangent_value
+from .tangent_storage import TangentStorage, arrays_in, pairs, tangent_value
 
 _facts: WeakKeyDictionary[Kernel, TangentFacts] = WeakKeyDictionary()
 on_redefinition.append(_facts.clear)
@@ -42,7 +42,7 @@ def launch_tangent(
     dim: Any,
     args: Sequence[Any],
     given: Sequence[Any],
-    shadows: Shadows,
+    shadows: TangentStorage,
     device: Device,
     block_dim: int,
 ) -> None:
@@ -105,7 +105,7 @@ def kernel_jvp(
     return [_result(args[i], given[i], shadows) for i in wanted]
 
 
-def _result(value: Any, given: Any, shadows: Shadows) -> array | None:
+def _result(value: Any, given: Any, shadows: TangentStorage) -> array | None:
     if not isinstance(value, array) or not arrays_in(value):
         return None
     return shadows.ensure(value) if given is None else given
@@ -147,11 +147,11 @@ def _positions(kernel: Kernel, args: Sequence[Any], key: Any) -> list[int]:
 
 def _shadows(
     kernel: Kernel, args: Sequence[Any], given: list[Any], needed: Sequence[bool]
-) -> tuple[Shadows, list[tuple[array, array]]]:
+) -> tuple[TangentStorage, list[tuple[array, array]]]:
     """The memory of the tangents of a launch, and the given tangents that are to get copies of a part of it."""
     arrays = [a for value in args for a in arrays_in(value)]
     spans = merged([span_of(a) for a in arrays])
-    shadows, copied = Shadows(spans), []
+    shadows, copied = TangentStorage(spans), []
     starts: list[tuple[array, array]] = []
     for (name, _), value, tangent, written in zip(kernel.params, args, given, needed):
         for a, t in pairs(name, value, tangent):

@@ -1,6 +1,6 @@
 """Memory for tangents: beside the memory of arrays, as much that holds the tangents of it.
 
-Arrays that overlap have tangents that overlap in the same way. Start with `Shadows.ensure`.
+Arrays that overlap have tangents that overlap in the same way. Start with `TangentStorage.ensure`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Block(NamedTuple):
     kept: array
 
 
-class Shadows:
+class TangentStorage:
     """The tangents of some memory.
 
     `spans` are addresses that are shadowed as one; arrays outside of them as one with the whole memory that they are
@@ -78,7 +78,7 @@ class Shadows:
             low, high = self._extent(a)
             flows = recording.tape() is not None
             root = array(dtype=np.uint8, shape=high - low, requires_grad=flows, device=a.device)
-            with recording.Paused():
+            with recording.NotRecording():
                 root.zero_()
             self._blocks.append(_Block(low, high, root, a))
             found = self.of(a)
@@ -146,7 +146,7 @@ def _like(name: str, a: array, tangent: Any) -> array:
     return tangent
 
 
-def tangent_value(t: Any, value: Any, given: Any, shadows: Shadows) -> Any:
+def tangent_value(t: Any, value: Any, given: Any, shadows: TangentStorage) -> Any:
     """The argument for the tangent of a parameter of type `t`."""
     if isinstance(value, indexedarray):
         return indexedarray(shadows.ensure(value.data), value.indices[: value.ndim])

@@ -1,4 +1,4 @@
-"""Programs in forward mode: while a `Forward` follows, launches, copies and fills also compute tangents."""
+"""Programs in forward mode: while a `JvpTrace` follows, launches, copies and fills also compute tangents."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..launches.launch import launch
 from ..tape import launch_vjp
 from ..tape.launch_vjp import as_array, covers
 from .launch_jvp import facts, launch_tangent
-from .tangent_storage import Shadows, arrays_in
+from .tangent_storage import TangentStorage, arrays_in
 
 
-class Forward:
+class JvpTrace:
     """Follows what is done in a `with` block. What `shadows` has no tangents of has zero tangents.
 
     `strict` is for what a tape records as well: writing to arrays that have no gradient, and so nothing on the tape,
@@ -28,15 +28,15 @@ class Forward:
     """
 
     def __init__(self, strict: bool = False, gradients: bool = False):
-        self.shadows = Shadows()
+        self.shadows = TangentStorage()
         self.strict, self.gradients = strict, gradients
-        self.seals: _native.Seals | None = None  # of memory with tangents, where no tape has its own
+        self.seals: _native.MutationTracker | None = None  # of memory with tangents, where no tape has its own
 
-    def __enter__(self) -> Forward:
+    def __enter__(self) -> JvpTrace:
         if recording.tape() is None:
             around = recording.follower()
-            self.seals = _native.Seals() if around is None else around.seals
-        self._following = recording.Following(self)
+            self.seals = _native.MutationTracker() if around is None else around.seals
+        self._following = recording.JvpScope(self)
         self._following.__enter__()
         return self
 
@@ -85,7 +85,7 @@ class Forward:
         held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
         arrays = [a for value in held for a in launch_vjp.arrays_in(value)]
         self.seal(f"kernel `{kernel.name}`", arrays, lambda a: covers(kernel, dim, held, a))
-        with recording.Outside(self):
+        with recording.OuterLevel(self):
             if self.strict and len(held) == len(kernel.params):
                 written = {name: a for (name, _), a, w in zip(kernel.params, held, facts(kernel).written) if w}
                 self._check_gradients(f"kernel `{kernel.name}`", held, written)
@@ -109,13 +109,13 @@ class Forward:
     def made(self, a: array) -> None:
         """`a` has got memory of its own."""
         if self.gradients and arrays_in(a):
-            with recording.Outside(self):
+            with recording.OuterLevel(self):
                 a.requires_grad = True
 
     def overwritten(self, a: array) -> None:
         """Elements of `a` have got values that do not change with anything."""
         self._changed("a fill or an assignment", a)
-        with recording.Outside(self):
+        with recording.OuterLevel(self):
             tangent = self.shadows.of(a)
             if tangent is not None:
                 tangent.zero_()
@@ -123,7 +123,7 @@ class Forward:
     def copied(self, dest: array, src: array) -> None:
         """The elements of `src` were copied to those of `dest`."""
         self._changed("a copy", dest, src)
-        with recording.Outside(self):
+        with recording.OuterLevel(self):
             tangent = self.shadows.of(src) if arrays_in(src) else None
             self._check_gradients("a copy", [src], {"dest": dest})
             if tangent is not None and arrays_in(dest):
@@ -135,7 +135,7 @@ class Forward:
     def sums(self, out: array, terms: Sequence[tuple[array, Callable[[array, array], None]]]) -> None:
         """The elements of `out` become a sum of terms; see `recording.sums`."""
         self.seal("a sum or product", [out, *(x for x, _ in terms)])
-        with recording.Outside(self):
+        with recording.OuterLevel(self):
             self._check_gradients("a sum or product", [x for x, _ in terms], {"out": out})
             moving = [(self.shadows.of(x), write) for x, write in terms if self.follows(x)]
             if not moving and self.shadows.of(out) is not None:

@@ -130,7 +130,7 @@ def _end(device: DeviceLike, stream: Any, drop: bool) -> Any:
     where = CPU if captured is None else captured.device
     if captured is None and capture.current() is None:
         raise RuntimeError("this thread captures no graph: begin one with wp.capture_begin()")
-    if capture.in_part() and not drop:
+    if capture.in_conditional_body() and not drop:
         raise RuntimeError("a part of a condition is captured here: end the capture behind the condition")
     if device is not None and get_device(device) is not where:
         raise RuntimeError(f"the capture was begun on {where}, not on {get_device(device)}: end it there")

@@ -61,7 +61,7 @@ def _told_by_type(x: Any, name: str) -> Any:
     return getattr(x, name)
 
 
-class Meaning(NamedTuple):
+class RewriteContext(NamedTuple):
     """What rewritten code calls.
 
     Attributes:
@@ -95,7 +95,7 @@ class Meaning(NamedTuple):
     passed: Callable[..., tuple[Any, dict[int | str, Any]]]
 
 
-def rewrite(definition: Definition, meaning: Meaning, converts_arguments: bool) -> Callable:
+def rewrite(definition: Definition, meaning: RewriteContext, converts_arguments: bool) -> Callable:
     """The Python function that computes what `definition` means.
 
     Args:
@@ -126,7 +126,7 @@ def rewrite(definition: Definition, meaning: Meaning, converts_arguments: bool) 
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, definition: Definition, meaning: Meaning):
+    def __init__(self, definition: Definition, meaning: RewriteContext):
         func = definition.func
         cells = zip(func.__code__.co_freevars, func.__closure__ or ())
         captured = {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}

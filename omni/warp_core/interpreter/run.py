@@ -28,7 +28,7 @@ from ..lang.types import Array, FixedArray, Scalar, Struct, Type, leaves
 from ..lang.values.scalars import SCALAR_CLASSES, scalar_type_of, typed_components
 from ..lang.values.structs import StructValue, spell
 from ..lang.values.value_classes import Components, from_leaves, to_leaves
-from .ast_transform import Meaning, rewrite
+from .ast_transform import RewriteContext, rewrite
 from .typed_builtins import REPLACED
 
 
@@ -95,7 +95,7 @@ class _Run:
 
     def __init__(self) -> None:
         self.functions: dict[Definition, Callable] = {}
-        self.meaning = Meaning(
+        self.meaning = RewriteContext(
             substitute=self.substitute,
             value=value,
             convert=convert,

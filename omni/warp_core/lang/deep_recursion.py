@@ -18,7 +18,7 @@ from .errors import CompileError, Diagnostic
 R = TypeVar("R")
 FRAMES = 25_000
 BYTES = 256 << 20  # of address space; only what is used becomes memory
-ENOUGH = 1 << 20  # for all that does not recurse deeply, LLVM included
+MIN_STACK_BYTES = 1 << 20  # for all that does not recurse deeply, LLVM included
 POLL = 0.05  # seconds until a waiting thread handles signals, and exceptions that others have sent it
 
 _starting = threading.Lock()  # the stack size belongs to the process
@@ -39,7 +39,7 @@ def roomy(action: Callable[[], R], subject: str) -> R:
     if getattr(_thread, "is_deep", False):
         return action()
     try:
-        if not 0 < threading.stack_size() < ENOUGH:
+        if not 0 < threading.stack_size() < MIN_STACK_BYTES:
             return action()
     except RecursionError:
         pass

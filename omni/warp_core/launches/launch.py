@@ -166,7 +166,7 @@ def _run_watched(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any]
     try:
         if not how.on_tape:
             recording.launched(instance, dim, args)
-            with recording.Unseen():
+            with recording.UntrackedWrites():
                 return _run(kernel, instance, dim, args, how)
         block_dim = _block_dim(instance, how.block_dim, how.device)
         if recording.follower() is not None and recording.watched():
@@ -175,7 +175,7 @@ def _run_watched(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any]
             return None
         if tape is not None:
             _check_plain(instance, how.record_cmd)
-        step = None if tape is None else tape.note_launch(instance, dim, args, how.device, block_dim)
+        step = None if tape is None else tape.begin_launch(instance, dim, args, how.device, block_dim)
         recording.launched(instance, dim, args)
         if tape is None or step is None:
             return _run(kernel, instance, dim, args, how)

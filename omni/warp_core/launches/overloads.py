@@ -38,11 +38,11 @@ def _with_type(x: Any) -> Any:
 def remember(kernel: Kernel, args: Sequence[Any], plan: Any) -> None:
     """Let native code run launches with arguments like these, if their classes decide about the types."""
     opened = [i for i, (_, t) in enumerate(kernel.params) if is_generic(t)]
-    if all(_is_told_by_class(kernel.params[i][1], args[i]) for i in opened):
+    if all(_is_determined_by_class(kernel.params[i][1], args[i]) for i in opened):
         choices_of(kernel, opened).add(args, plan)
 
 
-def _is_told_by_class(pattern: Any, x: Any) -> bool:
+def _is_determined_by_class(pattern: Any, x: Any) -> bool:
     if type(x) is np.ndarray:  # components may hide in its shape
         return not (isinstance(pattern, Pattern) and isinstance(pattern.params[0], Pattern))
     if x is None or isinstance(x, (_native.ArrayBase, np.generic, int, float)):

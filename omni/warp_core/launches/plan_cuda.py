@@ -62,7 +62,7 @@ def _unload(device: Any, module: int) -> None:
         device.follow_streams_apart()
         driver.unload_module(device.context, module)
 
-    capture.when_free(device, unload)
+    capture.run_when_idle(device, unload)
 
 
 class GpuCode:

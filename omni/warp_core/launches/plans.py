@@ -52,7 +52,7 @@ class Options(NamedTuple):
     assemble: bool = False  # whether NVIDIA's assembler makes machine code, and not the driver
 
 
-class Loaded:
+class LoadedKernel:
     """An artifact and its code in memory, for the CPU with the address of the kernel's entry. Kernels with equal keys
     share it.
     """
@@ -72,7 +72,7 @@ class Loaded:
         return self._on[device]
 
 
-class Meaning(NamedTuple):
+class CaptureSnapshot(NamedTuple):
     """What a kernel means, as `digest.meaning` has it, and the constants that it means this with."""
 
     parts: list[str]
@@ -80,10 +80,10 @@ class Meaning(NamedTuple):
 
 
 _planned: WeakSet[Kernel] = WeakSet()
-_loaded: WeakValueDictionary[str, Loaded] = WeakValueDictionary()
+_loaded: WeakValueDictionary[str, LoadedKernel] = WeakValueDictionary()
 _in_blocks: WeakKeyDictionary[Kernel, bool] = WeakKeyDictionary()
 _take_bits: WeakKeyDictionary[Kernel, bool] = WeakKeyDictionary()
-_meanings: WeakKeyDictionary[Kernel, Meaning] = WeakKeyDictionary()  # when code for the kernel was wanted first
+_meanings: WeakKeyDictionary[Kernel, CaptureSnapshot] = WeakKeyDictionary()  # when code for the kernel was wanted first
 lock = threading.RLock()  # held while kernels are made
 # A child of fork has one thread: a compilation that another one was at would never end, nor give its locks back.
 os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
@@ -113,7 +113,7 @@ def works_in_blocks(kernel: Kernel) -> bool:
     return _in_blocks[kernel]
 
 
-def may_take_bits(kernel: Kernel) -> bool:
+def may_bitcast_gradients(kernel: Kernel) -> bool:
     """Whether a kernel may take numbers for their bits, or bits for numbers."""
     if kernel not in _take_bits:
         _take_bits[kernel] = content_hash.mentions(kernel, ("cast",))
@@ -147,7 +147,7 @@ def forget_definitions() -> None:
         _take_bits.clear()
 
 
-def may_promise(options: Options) -> bool:
+def may_specialize(options: Options) -> bool:
     """Whether there is code that relies on arrays being aligned and apart: on GPUs, but for adjoints and debug mode."""
     return bool(options.device) and not options.adjoint and not options.debug
 
@@ -172,7 +172,7 @@ def plan_for(kernel: Kernel, options: Options, args: Sequence[Any] = ()) -> Any:
 def _variant_of(args: Sequence[Any], options: Options) -> int:
     """The variant of code that a launch on these arguments needs, as far as these tell; native code knows exactly."""
     strided = any(isinstance(value, _native.ArrayBase) and not value.inner_contiguous for value in args)
-    promised = may_promise(options) and _native.promised(args)
+    promised = may_specialize(options) and _native.promised(args)
     return (STRIDED if strided else 0) | (PROMISED if promised else 0)
 
 
@@ -213,10 +213,10 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
     )
 
 
-def load(kernel: Kernel, options: Options, variant: int = 0) -> Loaded:
+def load(kernel: Kernel, options: Options, variant: int = 0) -> LoadedKernel:
     """The code of one variant of `kernel`: in memory already, from the cache, or compiled now."""
     wanted = request(kernel, options, variant)
-    with as_at_first(kernel, options):
+    with with_captured_constants(kernel, options):
         key = wanted.key()
         found = _known(wanted, key)
         if found is None:
@@ -237,7 +237,7 @@ _OTHER_CODE = "but this one needs code of its own (for strided arrays, short row
 
 
 @contextmanager
-def as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
+def with_captured_constants(kernel: Kernel, options: Options) -> Iterator[None]:
     """A `with` block, held by one thread, in which a kernel means what it did when it was launched first: all code of a
     kernel must mean the same, or a derivative could be that of another one than the launch ran.
 
@@ -255,7 +255,7 @@ def _as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
     now = content_hash.meaning(kernel)
     first = _meanings.get(kernel)
     if first is None:
-        first = _meanings[kernel] = Meaning(now, Constants(content_hash.definitions(kernel)))
+        first = _meanings[kernel] = CaptureSnapshot(now, Constants(content_hash.definitions(kernel)))
     names = content_hash.changed_names(kernel, first.parts, now) if first.parts != now else []
     if not names:
         yield
@@ -272,27 +272,27 @@ def _as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
     )
 
 
-def cached(kernel: Kernel, options: Options) -> Loaded | None:
+def cached(kernel: Kernel, options: Options) -> LoadedKernel | None:
     """The code of `kernel` if it need not be compiled."""
     wanted = request(kernel, options, 0)
     with lock:
         return _known(wanted, wanted.key())
 
 
-def _known(request: CompileRequest, key: str) -> Loaded | None:
+def _known(request: CompileRequest, key: str) -> LoadedKernel | None:
     found = _loaded.get(key) or _from_cache(request, key)
     if found is not None:
         _loaded[key] = found
     return found
 
 
-def _from_cache(request: CompileRequest, key: str) -> Loaded | None:
+def _from_cache(request: CompileRequest, key: str) -> LoadedKernel | None:
     start = time.perf_counter()
     artifact = kernel_cache.load(key)
     if artifact is None:
         return None
     try:
-        loaded = Loaded(artifact)
+        loaded = LoadedKernel(artifact)
     except _native.LoadError as why:
         config.log(config.LOG_INFO, f"kernel `{request.kernel.name}`: the cached code does not load ({why})")
         return None
@@ -300,12 +300,12 @@ def _from_cache(request: CompileRequest, key: str) -> Loaded | None:
     return loaded
 
 
-def _compile(request: CompileRequest, key: str) -> Loaded:
+def _compile(request: CompileRequest, key: str) -> LoadedKernel:
     artifact = compile(request)
     kernel_cache.store(key, artifact)
     stages = ", ".join(f"{name} {ms:.1f}" for name, ms in artifact.milliseconds.items())
     _tell(request, f"compiled in {sum(artifact.milliseconds.values()):.1f} ms ({stages})")
-    return Loaded(artifact)
+    return LoadedKernel(artifact)
 
 
 def _tell(request: CompileRequest, what: str) -> None:
@@ -377,7 +377,7 @@ class _Maker:
     def on_missing(self, variant: int) -> None:
         self.add(variant, load(self.kernel, self.options, variant))
 
-    def add(self, variant: int, loaded: Loaded) -> None:
+    def add(self, variant: int, loaded: LoadedKernel) -> None:
         """Give the plan the code of a variant."""
         self.plan.set_entry(variant, loaded.address, loaded)
 
@@ -418,10 +418,10 @@ class _GpuMaker(_Maker):
             on_failure=self.on_failure,
             convert=self.convert,
         )
-        plan.promised = may_promise(self.options)
+        plan.promised = may_specialize(self.options)
         return plan
 
-    def add(self, variant: int, loaded: Loaded) -> None:
+    def add(self, variant: int, loaded: LoadedKernel) -> None:
         """Load the code of a variant into the device."""
         code = loaded.on(device_of(self.options.device))
         self.codes[variant] = code

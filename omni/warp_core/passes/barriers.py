@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..ir.analysis.alias import base
-from ..ir.analysis.uniformity import Facts, analyze
+from ..ir.analysis.uniformity import Uniformity, analyze
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import COLLECTIVES
 from ..lang.errors import Refusal
@@ -58,12 +58,12 @@ def check_blocks(kernel: Function) -> None:
     _analyze(kernel, visit)
 
 
-def uniform_facts(kernel: Function) -> Facts:
+def uniform_facts(kernel: Function) -> Uniformity:
     """What is the same in all threads of a block, of an inlined kernel."""
     return _analyze(kernel)
 
 
-def _analyze(kernel: Function, visit: Visitor | None = None) -> Facts:
+def _analyze(kernel: Function, visit: Visitor | None = None) -> Uniformity:
     """The facts; blocks of one thread have the rules of all others."""
     return analyze(kernel, (False,) * len(kernel.params), MOST_THREADS, {}, _differing(kernel), visit)
 
@@ -120,7 +120,7 @@ def _returns_within(enclosing: list[Operation]) -> list[Operation]:
     return [op for region in loops[0].regions for op in region.walk() if op.code == "return"] if loops else []
 
 
-def _reason(enclosing: list[Operation], facts: Facts) -> Operation | None:
+def _reason(enclosing: list[Operation], facts: Uniformity) -> Operation | None:
     """The operation that lets threads part: a branch on what differs, or an exit that only some take."""
     for op in enclosing:
         if op.code == "if" and op.args[0] in facts.varying:

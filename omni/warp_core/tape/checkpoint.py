@@ -17,15 +17,15 @@ from ..arrays.array import array
 from ..arrays.layouts import span_of
 from ..arrays.snapshots import Piece, Snapshots
 from ..arrays.transfer import any_set
-from ..devices.interval_map import Intervals
+from ..devices.interval_map import IntervalMap
 from ..devices.progress import Bar
 from ..dispatch import call_site, capture, recording
-from ..dispatch.call_site import Place
+from ..dispatch.call_site import CallSite
 from . import mutation_check
 from .checkpoint_schedule import Action, advances, schedule
-from .detached import Cut
-from .launch_vjp import Passed, pass_over
-from .replay_check import Fingerprint, Use, Witness
+from .detached import BrokenChain
+from .launch_vjp import SkippedLaunch, record_skipped
+from .replay_check import AccessRecorder, TraceHash, Use
 from .tape import Tape
 
 __all__ = ["checkpointed"]
@@ -92,7 +92,7 @@ def checkpointed(
         ends = run.forward(tape)
     except BaseException:
         if run.witness.outputs or not run.snapshots.same():  # as at the start, which is in the first slot
-            _end_gradients(tape, [*state, *run.witness.outputs])
+            _discard_step_gradients(tape, [*state, *run.witness.outputs])
         raise
 
     def backward() -> None:
@@ -109,7 +109,7 @@ def checkpointed(
     tape.record_step(backward, [*outputs, *run.witness.inputs], outputs, cut=ends)
 
 
-def _end_gradients(tape: Tape, written: Sequence[array]) -> None:
+def _discard_step_gradients(tape: Tape, written: Sequence[array]) -> None:
     """Note that some steps have run and written to arrays, and that no gradient can flow back through these."""
 
     def backward() -> None:
@@ -136,27 +136,27 @@ def _check(step: Any, n: Any, state: Any) -> None:
             )
 
 
-class _StepTape(Tape):
+class _ReplayTape(Tape):
     """Records one step that runs again."""
 
     stands_in = True
 
 
-class _Watched(recording.Silent):
+class _RecordingProbe(recording.NullTape):
     """Records nothing of the steps, but sees whether gradients end in them, and what is done that no tape sees."""
 
     def __init__(self, tape: Tape, state: Sequence[array]):
         self.seals, self.cuts = tape.seals, tape.cuts
-        self.ends: Cut | None = None
+        self.ends: BrokenChain | None = None
         self._seal(state, call_site.here())
 
-    def note_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> Passed:
+    def begin_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> SkippedLaunch:
         """Look at a launch."""
-        step, ends = pass_over(kernel, dim, args, call_site.here(), self, device, block_dim)
+        step, ends = record_skipped(kernel, dim, args, call_site.here(), self, device, block_dim)
         self.ends = ends or self.ends
         return step
 
-    def launched(self, step: Passed) -> None:
+    def launched(self, step: SkippedLaunch) -> None:
         """Note that a launch has run."""
         self.seals.wrote(step.active, True)
 
@@ -174,7 +174,7 @@ class _Watched(recording.Silent):
         written = arrays if outputs is None else outputs
         self.seals.wrote([a for a in written if a.grad is not None], True)
 
-    def _seal(self, arrays: Sequence[array], place: Place, covered: array | None = None) -> None:
+    def _seal(self, arrays: Sequence[array], place: CallSite, covered: array | None = None) -> None:
         active = [a for a in arrays if a.grad is not None]
         mutation_check.use(
             self.seals,
@@ -190,33 +190,33 @@ class _Run:
 
     def __init__(self, step: Callable[[int], Any], n: int, state: Sequence[array], budget: int, progress: bool | None):
         self.step, self.n, self.state, self.progress = step, n, list(state), progress
-        self.last = self._room()  # for the state after the last step
+        self.last = self._allocate_slots()  # for the state after the last step
         self.slots = min(budget // max(self.last.nbytes, 1), n + 1)
         if self.slots < 1:
             raise ValueError(
                 f"memory_budget: a snapshot of the state takes {self.last.nbytes} bytes, and the budget is {budget}"
             )
-        self.snapshots = self._room(self.slots)
-        self.witness = Witness([span for span, _ in self.last.pieces])
+        self.snapshots = self._allocate_slots(self.slots)
+        self.witness = AccessRecorder([span for span, _ in self.last.pieces])
         self.rest: Iterator[Action] | None = None  # what is left of the schedule before the first `backward`
 
-    def _room(self, slots: int = 1) -> Snapshots:
+    def _allocate_slots(self, slots: int = 1) -> Snapshots:
         return Snapshots([(span_of(a), a.device) for a in self.state], slots)
 
-    def forward(self, tape: Tape) -> Cut | None:
+    def forward(self, tape: Tape) -> BrokenChain | None:
         """Run all steps, keeping snapshots on the way, as part of what a tape records.
 
         Returns where a gradient would end, if it does in one of the steps.
         """
-        watched = _Watched(tape, self.state)
+        watched = _RecordingProbe(tape, self.state)
         # The last step of this schedule is the program that follows.
         self.rest = schedule(self.n + 1, self.slots)
         told = [self.witness, *recording.witnesses()]
-        with recording.Instead(watched, *told), Bar("steps", self.n, self.progress) as bar:
+        with recording.ReplacedObservers(watched, *told), Bar("steps", self.n, self.progress) as bar:
             for action in self.rest:
                 if action.kind == "reverse":
                     break
-                self._perform(action, bar, self.witness)
+                self._run_action(action, bar, self.witness)
             self.witness.end()
         self.witness.check_unwritten()
         self.constants = Snapshots(_pieces(self.witness.read))
@@ -230,7 +230,7 @@ class _Run:
         changed = [] if self.constants.same() else self.constants.pieces  # memory that is read-only is not
         now = Snapshots([*self.last.pieces, *_pieces(self.witness.written), *changed])
         now.save()
-        unrecorded = recording.Instead(recording.SILENT)
+        unrecorded = recording.ReplacedObservers(recording.SILENT)
         try:
             if changed:
                 self.constants.restore()
@@ -247,17 +247,17 @@ class _Run:
             actions, total = schedule(self.n, self.slots), advances(self.n, self.slots) + self.n
             next(actions)
             self.snapshots.restore(0)
-        end, start, fingerprint = self.last, self._room(), Fingerprint()
+        end, start, fingerprint = self.last, self._allocate_slots(), TraceHash()
         with Bar("back", total, self.progress) as bar:
             for action in actions:
                 if action.kind != "reverse":
-                    self._perform(action, bar)
+                    self._run_action(action, bar)
                     continue
                 start.save()
                 self._reverse(action.first, fingerprint)
                 if not end.same():
                     self._check_rounding(action.first, end)
-                end, start = (start, end) if end is not self.last else (start, self._room())
+                end, start = (start, end) if end is not self.last else (start, self._allocate_slots())
                 bar.advance()
         if fingerprint.sum != self.witness.sum:
             raise RuntimeError(
@@ -265,7 +265,7 @@ class _Run:
                 "time: a step must depend on nothing but its number and `state`"
             )
 
-    def _perform(self, action: Action, bar: Bar, witness: Witness | None = None) -> None:
+    def _run_action(self, action: Action, bar: Bar, witness: AccessRecorder | None = None) -> None:
         if action.kind == "save":
             self.snapshots.save(action.slot)
         elif action.kind == "restore":
@@ -280,15 +280,15 @@ class _Run:
                 self.step(i)
             bar.advance(action.last - action.first)
 
-    def _reverse(self, i: int, fingerprint: Fingerprint) -> None:
-        tape = _StepTape()
-        with recording.Instead(tape, fingerprint):
+    def _reverse(self, i: int, fingerprint: TraceHash) -> None:
+        tape = _ReplayTape()
+        with recording.ReplacedObservers(tape, fingerprint):
             fingerprint.begin(i)
             self.step(i)
             fingerprint.end()
         tape._check()
         tape.keeper.join()
-        with recording.Paused():
+        with recording.NotRecording():
             tape._run_backwards(reversed(tape.launches))
 
     def _check_rounding(self, i: int, end: Snapshots) -> None:
@@ -306,7 +306,7 @@ class _Run:
         )
 
 
-def _pieces(found: Intervals[Use]) -> list[Piece]:
+def _pieces(found: IntervalMap[Use]) -> list[Piece]:
     return [(span, use.array.device) for span, use in found.notes()]
 
 

@@ -82,7 +82,7 @@ def _like(gradient: array, wanted: Any) -> array:
     """What is given for a gradient as an array like it; the given array itself if that will do."""
     if isinstance(wanted, array) and wanted.dtype is gradient.dtype and wanted.shape == gradient.shape:
         return wanted
-    with recording.Paused():
+    with recording.NotRecording():
         made = array._empty(gradient._require_element(), gradient.shape, gradient.device)
         made[...] = wanted
     return made
@@ -94,19 +94,19 @@ def begin(written: Sequence[array], seeds: Sequence[Seed]) -> list[tuple[array, 
     Returns what these were, where they were not zero. A seed whose memory nothing else shows is copied, once.
     """
     rest = None if capture.innermost() is not None else _native.begin_gradients(written, seeds)
-    return _begin(written, seeds) if rest is None else _set_aside(rest)
+    return _begin(written, seeds) if rest is None else _stash_existing(rest)
 
 
 def _begin(written: Sequence[array], seeds: Sequence[Seed]) -> list[tuple[array, array]]:
     """`begin`, whatever the gradients show and wherever they are."""
     gradients = {layouts.identity(g): g for g in [*written, *(seed.gradient for seed in seeds)]}
-    others, plain = _apart(list(gradients.values()), seeds)
+    others, plain = _split_aliased(list(gradients.values()), seeds)
     sums = [(seed.gradient, _copy(seed)) for seed in others]
     for gradient, _ in plain:
         del gradients[layouts.identity(gradient)]
     for gradient, _ in sums:
         gradient.zero_()
-    before = _set_aside(filter(_may_be_set, gradients.values()))
+    before = _stash_existing(filter(_may_be_set, gradients.values()))
     for gradient, first in plain:
         _set(gradient, first)
     for gradient, more in sums:
@@ -114,7 +114,7 @@ def _begin(written: Sequence[array], seeds: Sequence[Seed]) -> list[tuple[array,
     return before
 
 
-def _apart(gradients: Sequence[array], seeds: Sequence[Seed]) -> tuple[list[Seed], list[Seed]]:
+def _split_aliased(gradients: Sequence[array], seeds: Sequence[Seed]) -> tuple[list[Seed], list[Seed]]:
     """Seeds that share memory with something, and those that do not."""
     count = Counter(layouts.identity(seed.gradient) for seed in seeds)
     shown = layouts.groups([*gradients, *(seed.given for seed in seeds if isinstance(seed.given, array))])
@@ -147,7 +147,7 @@ def _copy(seed: Seed) -> array:
     return made
 
 
-def _set_aside(gradients: Iterable[array]) -> list[tuple[array, array]]:
+def _stash_existing(gradients: Iterable[array]) -> list[tuple[array, array]]:
     """Clear gradients, one after the other as they may overlap; what they were."""
     aside = []
     for gradient in gradients:

@@ -1,7 +1,8 @@
 """Gradients that would end unnoticed: at arrays without a gradient that hand on what was made of arrays with one.
 
-Start with `Cuts.launch`, which a tape calls for every launch. Which arrays a kernel takes gradients from and hands them
-to is known from its adjoint, so that conditions, integers and constants cut nothing. Bits of floats in arrays of
+Start with `DependenceTracker.launch`, which a tape calls for every launch. Which arrays a kernel takes gradients from
+and hands them to is known from its adjoint, so that conditions, integers and constants cut nothing. Bits of floats in
+arrays of
 integers are followed, too: what is made of them again would have no gradient.
 """
 
@@ -17,8 +18,8 @@ from ..arrays import layouts, transfer
 from ..arrays.array import array
 from ..autodiff.analysis.leaves import is_float, leaf_types
 from ..compiler import effects, flows
-from ..devices.interval_map import Intervals
-from ..dispatch.call_site import Place
+from ..devices.interval_map import IntervalMap
+from ..dispatch.call_site import CallSite
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.types import Array, Type
@@ -46,13 +47,13 @@ class CutGradientWarning(UserWarning):
     """A gradient ends at an array without one; see `wp.config.cut_gradients`."""
 
 
-class Made(NamedTuple):
+class Provenance(NamedTuple):
     """How an array without a gradient came to hold what depends on arrays with one, or one of structs with a gradient
     to hold bits of that in members that are no floats.
     """
 
     what: str
-    place: Place
+    place: CallSite
     kept: array
     active: bool  # whether the array had a gradient then
 
@@ -62,15 +63,15 @@ class Made(NamedTuple):
         return self.active or not _is_float(self.kept)
 
 
-class Cut(NamedTuple):
+class BrokenChain(NamedTuple):
     """A step that reads such an array, and the gradients that it would hand back there."""
 
     what: str
-    place: Place
-    made: Made
+    place: CallSite
+    made: Provenance
     gradients: tuple[array, ...]
 
-    def matters(self) -> bool:
+    def has_nonzero_gradient(self) -> bool:
         """Whether the loss depends on what the step wrote; asked when its turn comes to go backwards."""
         return any(map(transfer.any_set, self.gradients))
 
@@ -104,15 +105,15 @@ def tell(text: str) -> None:
         warnings.warn(text, CutGradientWarning, stacklevel=3)
 
 
-class Cuts:
+class DependenceTracker:
     """What a tape knows of arrays without gradients."""
 
     def __init__(self) -> None:
-        self._made: Intervals[Made] = Intervals()
+        self._made: IntervalMap[Provenance] = IntervalMap()
 
     def launch(
-        self, kernel: Kernel, dim: Any, args: Sequence[list[array]], place: Place, writes: Sequence[bool]
-    ) -> Cut | None:
+        self, kernel: Kernel, dim: Any, args: Sequence[list[array]], place: CallSite, writes: Sequence[bool]
+    ) -> BrokenChain | None:
         """Note a launch: for each parameter the arrays that it shows, and whether the kernel may write to them."""
         if not self._concerns(kernel, args, writes):
             return None
@@ -126,7 +127,7 @@ class Cuts:
         active: dict[int, list[array]] = {}  # by where they would end
         for a, i in [(a, i) for i, arrays in enumerate(args) if made_of[i] for a in arrays]:
             if not _is_active(a) or made_of[i] & bits[i]:
-                self._add(a, Made(f"kernel `{kernel.name}`", place, a, _is_active(a)))
+                self._add(a, Provenance(f"kernel `{kernel.name}`", place, a, _is_active(a)))
             if a.grad is not None and _is_float(a):
                 for end in made_of[i] & found.keys():
                     if end in bits[i] or not found[end].active:
@@ -136,15 +137,15 @@ class Cuts:
         number = min(active)
         what = f"kernel `{kernel.name}`: argument `{kernel.params[number][0]}`"
         gradients = {layouts.identity(g): g for end in active.values() for g in end}
-        return Cut(what, place, found[number], tuple(gradients.values()))
+        return BrokenChain(what, place, found[number], tuple(gradients.values()))
 
     def _concerns(self, kernel: Kernel, args: Sequence[list[array]], writes: Sequence[bool]) -> bool:
         """Whether there is an array without a gradient that could take over what has one, or has done so."""
         for arrays, written in zip(args, writes):
             for a in arrays:
-                may_take = written and not a._constant
+                may_take = written and not a._requires_grad_off
                 takes = may_take and _is_float(a) and not _is_active(a)
-                takes = takes or (may_take and _has_other_members(a) and plans.may_take_bits(kernel))
+                takes = takes or (may_take and _has_other_members(a) and plans.may_bitcast_gradients(kernel))
                 if takes or self._found(a) is not None:
                     return True
         return False
@@ -155,7 +156,7 @@ class Cuts:
         for a in (a for arrays in covered for a in arrays if a.shape == grid):
             self.overwritten(a)
 
-    def step(self, what: str, inputs: Iterable[array], out: array, covers: bool, place: Place) -> Cut | None:
+    def step(self, what: str, inputs: Iterable[array], out: array, covers: bool, place: CallSite) -> BrokenChain | None:
         """Note a step that is no launch: it makes `out` of its inputs, be it that it overwrites all of `out`."""
         found = [made for a in inputs if (made := self._found(a)) is not None]
         if out.grad is not None:
@@ -163,10 +164,10 @@ class Cuts:
                 self.overwritten(out)
             lost = [made for made in found if not made.active]
             if found and not lost:
-                self._add(out, Made(what, place, out, _is_active(out)))
-            return Cut(what, place, lost[0], (out.grad,)) if lost else None
+                self._add(out, Provenance(what, place, out, _is_active(out)))
+            return BrokenChain(what, place, lost[0], (out.grad,)) if lost else None
         if found or (_is_float(out) and any(map(_is_active, inputs))):
-            self._add(out, Made(what, place, out, _is_active(out)))
+            self._add(out, Provenance(what, place, out, _is_active(out)))
         elif covers:
             self.overwritten(out)
         return None
@@ -184,14 +185,14 @@ class Cuts:
         """Forget everything."""
         self._made.clear()
 
-    def _found(self, a: array) -> Made | None:
+    def _found(self, a: array) -> Provenance | None:
         """How an array came to hold what it does when it had no gradient, though it may have one by now."""
-        if not self._made or a._constant:
+        if not self._made or a._requires_grad_off:
             return None
         return self._made.meeting(layouts.span_of(a))
 
-    def _add(self, a: array, made: Made) -> None:
-        if a.size and not a._constant and (not _is_active(a) or _has_other_members(a)):
+    def _add(self, a: array, made: Provenance) -> None:
+        if a.size and not a._requires_grad_off and (not _is_active(a) or _has_other_members(a)):
             self._made.add(layouts.span_of(a), made)
 
 
@@ -209,7 +210,7 @@ def _has_other_members(a: array) -> bool:
 
 def _of(kernel: Kernel) -> _Uses:
     if kernel not in _uses:
-        with plans.as_at_first(kernel, plans.options_for(kernel)):
+        with plans.with_captured_constants(kernel, plans.options_for(kernel)):
             done = effects(kernel)
             try:
                 flow = flows(kernel)

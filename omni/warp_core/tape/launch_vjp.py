@@ -24,18 +24,18 @@ from ..autodiff.vjp.read_time import AFTER, BEFORE
 from ..compiler import adjoint_facts, effects
 from ..devices.device import CPU, Device
 from ..dispatch import capture
-from ..dispatch.call_site import Place
+from ..dispatch.call_site import CallSite
 from ..lang.indexed_annotation import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.types import Array, Struct, Type, indexed_array
 from ..lang.values.scalars import uint64
 from ..launches import plan_cuda, plans
 from . import mutation_check, partial_gradients
-from .detached import Cut, Cuts
-from .saved import Kept
+from .detached import BrokenChain, DependenceTracker
+from .saved import SavedArrays
 
 
-class Facts(NamedTuple):
+class AdjointInfo(NamedTuple):
     """What `compiler.adjoint_facts` gives, and the key of the adjoint's code."""
 
     reads: tuple[int, ...]
@@ -46,27 +46,27 @@ class Facts(NamedTuple):
     epoch: int  # when this was found
 
 
-_facts: WeakKeyDictionary[Kernel, dict[plans.Options, Facts]] = WeakKeyDictionary()
+_facts: WeakKeyDictionary[Kernel, dict[plans.Options, AdjointInfo]] = WeakKeyDictionary()
 _epoch = 0  # counts definitions that may have changed functions which kernels call
 
 
 @dataclass(slots=True)
-class Recorded:
+class RecordedLaunch:
     """A launch as the tape has it: what was launched, and what the adjoint will read of it."""
 
     kernel: Kernel
     dim: Any
     args: list[Any]
     options: plans.Options  # of the adjoint
-    kept: Kept
-    facts: Facts
+    kept: SavedArrays
+    facts: AdjointInfo
     active: list[array]  # those with gradients
     arrays: list[array]  # all of them
     written: list[array]  # those that the launch may have written
     block_dim: int
     device: Device = CPU
-    cut: Cut | None = None  # a gradient that ends here
-    left: Kept | None = None  # what the launch left in the arrays that the adjoint reads AFTER it
+    cut: BrokenChain | None = None  # a gradient that ends here
+    left: SavedArrays | None = None  # what the launch left in the arrays that the adjoint reads AFTER it
 
     @property
     def exact(self) -> bool:
@@ -82,7 +82,7 @@ class Recorded:
         """The arrays that the step has written."""
         return self.written
 
-    def needs_its_launch(self) -> bool:
+    def requires_execution(self) -> bool:
         """Whether the tape must have seen the launch: for what it was to keep of it, or of what it overwrites."""
         read = [a for value, time in zip(self.args, self.facts.reads) if time == BEFORE for a in arrays_in(value)]
         return self.exact or any(layouts.overlap(a, b) for a in read for b in self.written)
@@ -111,7 +111,7 @@ class Recorded:
                     f"kernel `{self.kernel.name}`: an array of a recorded launch had a gradient, which was taken away "
                     "since; leave requires_grad and grad as they are until backward"
                 )
-        _refuse_late(self.kernel, self.arrays, len(self.active))
+        _check_no_late_gradients(self.kernel, self.arrays, len(self.active))
 
     def _is_other(self) -> bool:
         return facts(self.kernel, self.options).key != self.facts.key
@@ -137,7 +137,7 @@ class Recorded:
 
 
 @dataclass
-class Inactive:
+class UntrackedLaunch:
     """A launch none of whose arrays had a gradient, so that nothing was kept."""
 
     kernel: Kernel
@@ -152,23 +152,23 @@ class Inactive:
 
     def check(self) -> None:
         """Raise RuntimeError if gradients were asked for too late."""
-        _refuse_late(self.kernel, self.arrays, 0)
+        _check_no_late_gradients(self.kernel, self.arrays, 0)
 
     def backward(self) -> None:
         """Nothing flows through."""
 
 
-def _refuse_late(kernel: Kernel, arrays: Sequence[array], active: int) -> None:
+def _check_no_late_gradients(kernel: Kernel, arrays: Sequence[array], active: int) -> None:
     """Refuse a launch of which more than that many arrays have gradients by now, be it those of their memory."""
-    if len([a for a in arrays if a._grad is not None or grad_binding.is_claimed(a)]) > active:
+    if len([a for a in arrays if a._grad is not None or grad_binding.has_bound_gradient(a)]) > active:
         raise RuntimeError(
             f"kernel `{kernel.name}`: an array got requires_grad after the launch was recorded; set it before"
         )
 
 
 def record(
-    kernel: Kernel, dim: Any, args: Sequence[Any], place: Place, tape: Any, device: Device, block_dim: int
-) -> Recorded | Inactive:
+    kernel: Kernel, dim: Any, args: Sequence[Any], place: CallSite, tape: Any, device: Device, block_dim: int
+) -> RecordedLaunch | UntrackedLaunch:
     """Note a launch that is about to run, and keep what its adjoint needs, if any of its arrays has a gradient.
 
     Raises:
@@ -181,7 +181,7 @@ def record(
     if all(a.grad is None for a in arrays):
         if tape.cuts:
             follow(tape.cuts, kernel, dim, held, place, device, block_dim)
-        return Inactive(kernel, arrays)
+        return UntrackedLaunch(kernel, arrays)
     options = _options(kernel, arrays, device, block_dim)
     known = facts(kernel, options)
     if known.notes:
@@ -194,29 +194,29 @@ def record(
     kept = _keep(kernel, held, known, BEFORE, place)
     dim = tuple(dim) if isinstance(dim, list) else dim  # a list may change until backward
     cut = follow(tape.cuts, kernel, dim, held, place, device, block_dim)
-    step = Recorded(kernel, dim, held, options, kept, known, active, arrays, [], block_dim, device, cut)
+    step = RecordedLaunch(kernel, dim, held, options, kept, known, active, arrays, [], block_dim, device, cut)
     written = plans.plan_for(kernel, step.forward_options()).written
     step.written = [a for value, may in zip(held, written) if may for a in arrays_in(value)]
     return step
 
 
 @dataclass(slots=True)
-class Passed:
+class SkippedLaunch:
     """A launch of which only the arrays with gradients are noted, as others see to what flows through."""
 
     active: list[array]
     exact: ClassVar[bool] = False
 
 
-def pass_over(
-    kernel: Kernel, dim: Any, args: Sequence[Any], place: Place, tape: Any, device: Device, block_dim: int
-) -> tuple[Passed, Cut | None]:
+def record_skipped(
+    kernel: Kernel, dim: Any, args: Sequence[Any], place: CallSite, tape: Any, device: Device, block_dim: int
+) -> tuple[SkippedLaunch, BrokenChain | None]:
     """Note no more of a launch that is about to run than which memory it uses, and where gradients would end.
 
     Raises what `record` raises for its arrays.
     """
     held, named = _named(kernel, args, device)
-    step = Passed(_seal(tape, kernel, dim, held, named, place))
+    step = SkippedLaunch(_seal(tape, kernel, dim, held, named, place))
     return step, follow(tape.cuts, kernel, dim, held, place, device, block_dim)
 
 
@@ -230,7 +230,7 @@ def _named(kernel: Kernel, args: Sequence[Any], device: Device) -> tuple[list[An
 
 
 def _seal(
-    tape: Any, kernel: Kernel, dim: Any, held: Sequence[Any], named: Sequence[tuple[array, str]], place: Place
+    tape: Any, kernel: Kernel, dim: Any, held: Sequence[Any], named: Sequence[tuple[array, str]], place: CallSite
 ) -> list[array]:
     """Note which memory with gradients a launch uses; gives the arrays that have them."""
     active = [a for a, _ in named if a.grad is not None]
@@ -246,8 +246,14 @@ def _seal(
 
 
 def follow(
-    cuts: Cuts, kernel: Kernel, dim: Any, args: Sequence[Any], place: Place, device: Device, block_dim: int
-) -> Cut | None:
+    cuts: DependenceTracker,
+    kernel: Kernel,
+    dim: Any,
+    args: Sequence[Any],
+    place: CallSite,
+    device: Device,
+    block_dim: int,
+) -> BrokenChain | None:
     """Note where the gradients of a launch would end, unless the kernel is to have none."""
     if not _is_enabled(kernel):
         return None
@@ -263,7 +269,7 @@ def covers(kernel: Kernel, dim: Any, args: Sequence[Any], a: array) -> bool:
     return a.is_contiguous and a.shape == grid and all(access.covers for access in uses)
 
 
-def _keep(kernel: Kernel, args: Sequence[Any], known: Facts, time: int, place: Place) -> Kept:
+def _keep(kernel: Kernel, args: Sequence[Any], known: AdjointInfo, time: int, place: CallSite) -> SavedArrays:
     """Keep what the adjoint reads of the arrays as they are at this time."""
     read = [
         (a, name)
@@ -271,7 +277,7 @@ def _keep(kernel: Kernel, args: Sequence[Any], known: Facts, time: int, place: P
         if t == time
         for a in arrays_in(value)
     ]
-    return Kept([a for a, _ in read], [name for _, name in read], f"the launch of kernel `{kernel.name}`", place)
+    return SavedArrays([a for a, _ in read], [name for _, name in read], f"the launch of kernel `{kernel.name}`", place)
 
 
 def _notes(dim: Any, device: Device) -> array:
@@ -319,7 +325,7 @@ def launch_adjoint(
             "the launch on a wp.Tape"
         )
     partial_gradients.check(arrays)
-    plan, step = plans.plan_for(kernel, options), Inactive(kernel, arrays)
+    plan, step = plans.plan_for(kernel, options), UntrackedLaunch(kernel, arrays)
     try:
         capture.run(kernel, plan, dim, held, keep=[a.grad for a in arrays])
     except BaseException as error:
@@ -353,15 +359,15 @@ def _with_gradient(name: str, t: Any, value: Any, given: Any, device: Device) ->
 def _options(kernel: Kernel, arrays: Sequence[array], device: Device, block_dim: int) -> plans.Options:
     """The options that the adjoint of a launch on these arrays is compiled with."""
     _check_enabled(kernel)
-    adjoint = "shared" if _share(kernel, arrays) else "distinct"
+    adjoint = "shared" if _may_alias(kernel, arrays) else "distinct"
     return plans.options_for(kernel, device, block_dim)._replace(debug=False, adjoint=adjoint)
 
 
 def _is_enabled(kernel: Kernel) -> bool:
-    return _word(kernel)[1]
+    return _deciding_setting(kernel)[1]
 
 
-def _wishes(kernel: Kernel) -> dict[str, bool | None]:
+def _backward_settings(kernel: Kernel) -> dict[str, bool | None]:
     """Who may say whether a kernel has a gradient, and what is said: the first word counts."""
     own = kernel.options.get("module_options") or {}
     return {
@@ -374,13 +380,13 @@ def _wishes(kernel: Kernel) -> dict[str, bool | None]:
     }
 
 
-def _word(kernel: Kernel) -> tuple[str, bool]:
-    return next((why, wanted) for why, wanted in _wishes(kernel).items() if wanted is not None)
+def _deciding_setting(kernel: Kernel) -> tuple[str, bool]:
+    return next((why, wanted) for why, wanted in _backward_settings(kernel).items() if wanted is not None)
 
 
 def _check_enabled(kernel: Kernel) -> None:
     """Refuse kernels that are not to be differentiated: the kernel has the first word, its module the second."""
-    why, wanted = _word(kernel)
+    why, wanted = _deciding_setting(kernel)
     if not wanted:
         raise RuntimeError(
             f"kernel `{kernel.name}` has no gradient, as {why}, and arrays of this launch require gradients: enable it "
@@ -411,7 +417,7 @@ def arrays_in(value: Any) -> list[array]:
     return [a for name in names for a in arrays_in(getattr(value, name))]
 
 
-def _as_kept(value: Any, kept: Kept) -> Any:
+def _as_kept(value: Any, kept: SavedArrays) -> Any:
     """An argument with its arrays as they were."""
     if isinstance(value, array):
         return kept.view(value)
@@ -426,7 +432,7 @@ def _as_kept(value: Any, kept: Kept) -> Any:
     return made
 
 
-def _share(kernel: Kernel, arrays: Sequence[array]) -> bool:
+def _may_alias(kernel: Kernel, arrays: Sequence[array]) -> bool:
     """Whether some of the arrays share memory."""
     pairs = [(a, b) for a, b in combinations(arrays, 2) if layouts.overlap(a, b)]
     if any(a.dtype is not b.dtype for a, b in pairs):
@@ -437,15 +443,15 @@ def _share(kernel: Kernel, arrays: Sequence[array]) -> bool:
     return bool(pairs)
 
 
-def facts(kernel: Kernel, options: plans.Options) -> Facts:
+def facts(kernel: Kernel, options: plans.Options) -> AdjointInfo:
     """What a tape has to know of the adjoint."""
     known = _facts.setdefault(kernel, {})
     if options not in known:
-        with plans.as_at_first(kernel, options._replace(adjoint="", exact=False)):
+        with plans.with_captured_constants(kernel, options._replace(adjoint="", exact=False)):
             request = plans.request(kernel, options, 0)
             ready = plans.cached(kernel, options)
             found = (ready.artifact.reads, ready.artifact.replays, ()) if ready is not None else adjoint_facts(request)
-            known[options] = Facts(*found, request.key(), [bool(read) for read in found[0]], _epoch)
+            known[options] = AdjointInfo(*found, request.key(), [bool(read) for read in found[0]], _epoch)
     return known[options]
 
 

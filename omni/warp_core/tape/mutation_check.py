@@ -14,15 +14,15 @@ from .. import _native
 from ..arrays import layouts
 from ..arrays.array import array
 from ..dispatch import call_site
-from ..dispatch.call_site import Place
+from ..dispatch.call_site import CallSite
 
 _native.on_unseen_write(call_site.here)
 
 
 def use(
-    seals: _native.Seals,
+    seals: _native.MutationTracker,
     arrays: list[array],
-    place: Place,
+    place: CallSite,
     name: Callable[[int], str],
     covers: Callable[[int], bool] = lambda number: False,
 ) -> None:
@@ -60,7 +60,7 @@ def check_apart(a: array, name: str) -> None:
         )
 
 
-def _reason(how: int, before: Place, writer: Place | None) -> str:
+def _reason(how: int, before: CallSite, writer: CallSite | None) -> str:
     used = f"a step that was recorded at {before} used this memory"
     lost = "gradients would go on to what was there before"
     if how == _native.CHANGED:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import layouts, transfer
 from ..arrays.array import array
-from ..devices.interval_map import Intervals
+from ..devices.interval_map import IntervalMap
 from ..dispatch import call_site, capture, recording
 from ..launches import plans
 
@@ -54,7 +54,7 @@ def _spoil(error: BaseException, steps: Sequence[Any], left: Iterator[Any], asid
     why = f"`{place.called}` at {place} raised {type(error).__name__} before it had added all terms"
     begun = steps if aside is None else _begun(error, steps, length_hint(left))
     arrays = [a for step in begun for a in step.arrays if a._grad is not None]
-    with recording.Paused():
+    with recording.NotRecording():
         for gradient, was in reversed(aside or ()):
             transfer.copy(gradient, was)
         for a in {layouts.identity(a._grad): a for a in arrays if a._require_element().is_active}.values():
@@ -88,9 +88,9 @@ def check(arrays: Iterable[array]) -> None:
             )
 
 
-def _still_spoiled() -> Intervals[str]:
+def _still_spoiled() -> IntervalMap[str]:
     """Forget gradients that were overwritten or are gone; where the others are, and why."""
-    spans: Intervals[str] = Intervals()
+    spans: IntervalMap[str] = IntervalMap()
     left = []
     for entry in spoiled:
         gradient = entry.gradient()

@@ -19,19 +19,19 @@ from ..dispatch import call_site, capture, recording
 from ..lang.kernel import Kernel
 from ..lang.types import Array, Struct, indexed_array
 from ..launches import plans
-from .launch_vjp import Facts, Passed, Recorded
-from .saved import Kept
+from .launch_vjp import AdjointInfo, RecordedLaunch, SkippedLaunch
+from .saved import SavedArrays
 
 _PLAIN = (float, int, bool, type(None))
 _epoch = [0]  # counts changes of the options that recipes depend on
 
 
-class Recipe(NamedTuple):
+class RecordTemplate(NamedTuple):
     """How to record a launch of a kernel on arrays that lie apart. Parameters are told by their numbers."""
 
     kernel: Kernel
     options: plans.Options  # of the adjoint
-    facts: Facts
+    facts: AdjointInfo
     block_dim: int
     epoch: int
     enable_backward: bool | None  # what the kernel said
@@ -52,10 +52,10 @@ config.watch("enable_backward", _changed)
 plans.on_options.append(_changed)
 
 
-def remember(step: Recorded) -> None:
+def remember(step: RecordedLaunch) -> None:
     """Keep how a launch was recorded, if others can be recorded like it."""
     kernel, params = step.kernel, step.kernel.params
-    if step.exact or step.options.adjoint != "distinct" or step.device.is_cuda or plans.may_take_bits(kernel):
+    if step.exact or step.options.adjoint != "distinct" or step.device.is_cuda or plans.may_bitcast_gradients(kernel):
         return
     if any(isinstance(t, Struct) or indexed_array(t) is not None for _, t in params):
         return
@@ -63,7 +63,7 @@ def remember(step: Recorded) -> None:
     arrays = tuple(i for i, (_, t) in enumerate(params) if isinstance(t, Array))
     written = tuple(i for i in arrays if plan.written[i])
     read = tuple(i for i in arrays if step.facts.reads[i] == BEFORE)
-    plan.recipe = Recipe(
+    plan.recipe = RecordTemplate(
         kernel,
         step.options,
         step.facts,
@@ -80,7 +80,7 @@ def remember(step: Recorded) -> None:
     )
 
 
-def taping(recipe: Recipe, dim: Any, args: list[Any]) -> Recorded | Passed | None:
+def taping(recipe: RecordTemplate, dim: Any, args: list[Any]) -> RecordedLaunch | SkippedLaunch | None:
     """Record a launch that is about to run; None if it is not like the one that the recipe is from."""
     tape = recording.tape()
     if tape is None or tape.cuts or not _fits(recipe, args):
@@ -94,11 +94,11 @@ def taping(recipe: Recipe, dim: Any, args: list[Any]) -> Recorded | Passed | Non
         return None
     if not tape.records:  # it looks for gradients that end, and none does here
         recording.launched(recipe.kernel, dim, args)
-        return Passed(active)
+        return SkippedLaunch(active)
     if not active:
         return None
-    kept = Kept([args[i] for i in recipe.read], recipe.names, recipe.needs, place, tape.keeper)
-    step = Recorded(
+    kept = SavedArrays([args[i] for i in recipe.read], recipe.names, recipe.needs, place, tape.keeper)
+    step = RecordedLaunch(
         recipe.kernel,
         tuple(dim) if type(dim) is list else dim,
         args,
@@ -116,7 +116,7 @@ def taping(recipe: Recipe, dim: Any, args: list[Any]) -> Recorded | Passed | Non
     return step
 
 
-def _fits(recipe: Recipe, args: list[Any]) -> bool:
+def _fits(recipe: RecordTemplate, args: list[Any]) -> bool:
     """Whether arguments are like those that the recipe is from. Values that may change until backward are copied."""
     if recipe.epoch != _epoch[0] or recipe.enable_backward is not recipe.kernel.enable_backward:
         return False
@@ -133,13 +133,13 @@ def _fits(recipe: Recipe, args: list[Any]) -> bool:
     return all(args[i]._grad is not None for i in recipe.results)
 
 
-def taped(step: Recorded | Passed) -> None:
+def taped(step: RecordedLaunch | SkippedLaunch) -> None:
     """Note that a launch has run."""
     if step.active:
         recording.tape().seals.wrote(step.active, True)
 
 
-def failed(step: Recorded | Passed) -> None:
+def failed(step: RecordedLaunch | SkippedLaunch) -> None:
     """Forget a launch that did not run."""
     tape = recording.tape()
     if tape.length() and tape.launches[-1] is step:
@@ -149,7 +149,7 @@ def failed(step: Recorded | Passed) -> None:
 def _attach(_: object = None) -> None:
     """Let native code ask here where launches are recorded or watched."""
     usual = not config.print_launches and config.mode != "interpret"
-    if usual and recording.unfollowed() and not capture.active():
+    if usual and recording.tape_only() and not capture.active():
         _native.set_taping(taping, taped, failed)
     else:
         _native.set_taping(None, None, None)

@@ -1,7 +1,8 @@
 """What steps do to memory, so that running them again is known to give the same, or refused.
 
-A `Witness` is told of every launch, copy and fill (see `recording`). It finds the arrays that a step hands to a later
-one without their being state, and makes a fingerprint of all that a program asks for. Start with `Witness.launched`.
+A `AccessRecorder` is told of every launch, copy and fill (see `recording`). It finds the arrays that a step hands to a
+later one without their being state, and makes a fingerprint of all that a program asks for. Start with
+`AccessRecorder.launched`.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from ..arrays.layouts import span_of
 from ..arrays.transfer import memory_at
 from ..compiler import effects
 from ..devices.device import Device
-from ..devices.interval_map import Intervals, Span
+from ..devices.interval_map import IntervalMap, Span
 from ..dispatch import call_site
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.types import Struct
 from ..launches import launch
 from .launch_vjp import arrays_in, as_array
 
-PLAIN = 4096  # so many launches are remembered at most
+MAX_REMEMBERED_LAUNCHES = 4096  # so many launches are remembered at most
 _known: weakref.WeakKeyDictionary[Kernel, Any] = weakref.WeakKeyDictionary()
 on_redefinition.append(_known.clear)
 
@@ -41,7 +42,7 @@ class Use(NamedTuple):
         return f"step {self.step}, {self.what} ({self.place})"
 
 
-class Fingerprint:
+class TraceHash:
     """A number made of what steps launch, copy and fill: the same for two runs if they do the same."""
 
     def __init__(self) -> None:
@@ -112,7 +113,7 @@ class Fingerprint:
         """An array got a gradient."""
 
 
-class Witness(Fingerprint):
+class AccessRecorder(TraceHash):
     """Finds what steps hand to each other besides `state`. Raises RuntimeError where that could not be repeated.
 
     An array that is written must be state, unless no step reads what another one wrote: steps never read it, or each
@@ -123,18 +124,18 @@ class Witness(Fingerprint):
         super().__init__()
         self.step = 0
         self.unordered = False
-        self.read: Intervals[Use] = Intervals()
-        self.written: Intervals[Use] = Intervals()
+        self.read: IntervalMap[Use] = IntervalMap()
+        self.written: IntervalMap[Use] = IntervalMap()
         self.inputs: list[array] = []  # what was read, besides the state
         self.outputs: list[array] = []  # what was written
         self.gradients: weakref.WeakKeyDictionary[Any, tuple[Span, Device]] = (
             weakref.WeakKeyDictionary()
         )  # those that steps made
         self._before: list[tuple[Span, bytes, Use]] = []  # what was read, as it was
-        self._state: Intervals[None] = Intervals()
+        self._state: IntervalMap[None] = IntervalMap()
         for span in state:
             self._state.add(span, None)
-        self._covered: Intervals[None] = Intervals()  # written as a whole in this step
+        self._covered: IntervalMap[None] = IntervalMap()  # written as a whole in this step
         self._earlier: set[int] = set()  # where memory was made in steps before
         self._plain: set[tuple] = set()  # launches of which nothing is to be told any more
 
@@ -163,7 +164,7 @@ class Witness(Fingerprint):
             if access.writes:
                 self._writes(a, what, access.covers and a.shape == grid)
         if (
-            len(self._plain) < PLAIN
+            len(self._plain) < MAX_REMEMBERED_LAUNCHES
             and not self._made
             and all(self._is_plain(span_of(a), access) for a, access, *_ in uses)
         ):

@@ -1,9 +1,9 @@
 """The memory that arrays show, as it is when a tape records, for later.
 
-Nothing is copied then. A `Held` watches its span of memory: native code calls `_save` before it writes there, and what
-is about to be lost is copied, once for all that has been recorded since the last write. So each write makes a new
+Nothing is copied then. A `CowSpan` watches its span of memory: native code calls `_save` before it writes there, and
+what is about to be lost is copied, once for all that has been recorded since the last write. So each write makes a new
 version of the memory, of which the tape keeps the old ones that it needs, as far as its budget goes. Memory that others
-can write unseen (see `memory.share`) is copied at once. Start with `Kept`.
+can write unseen (see `memory.share`) is copied at once. Start with `SavedArrays`.
 
 Memory of a GPU is copied there, in the order of the stream that is current when it is about to be overwritten.
 
@@ -23,10 +23,10 @@ from ..arrays.array import array
 from ..arrays.layouts import Span
 from ..devices.device import CPU, Device
 from ..dispatch import call_site, capture, recording
-from ..dispatch.call_site import Place
+from ..dispatch.call_site import CallSite
 
 
-class Keeper:
+class SavedPool:
     """What a tape keeps: `used` bytes at the moment, and `budget` of them at most, or any number if that is None.
 
     `streams` are those of GPUs that its work was given to.
@@ -35,16 +35,16 @@ class Keeper:
     def __init__(self, budget: int | None = None):
         self.budget, self.used = budget, 0
         self.streams: dict[Any, None] = {}
-        self._latest: dict[Span, ref[Held]] = {}
-        self._lost: list[ref[Held]] = []
+        self._latest: dict[Span, ref[CowSpan]] = {}
+        self._lost: list[ref[CowSpan]] = []
 
-    def hold(self, span: Span, arrays: Sequence[array]) -> Held:
+    def hold(self, span: Span, arrays: Sequence[array]) -> CowSpan:
         """The memory of a span, which these arrays show, as it is now."""
         known = self._latest.get(span)
         held = None if known is None else known()
-        if held is None or not held.is_current():
+        if held is None or not held.is_unmodified():
             first = arrays[0]
-            held = Held(span, first.device if first.device_id else None, [a.owner for a in arrays], self)
+            held = CowSpan(span, first.device if first.device_id else None, [a.owner for a in arrays], self)
             self._latest[span] = ref(held)
             if not all(map(transfer.is_private, arrays)):
                 held.save("lies in memory that NumPy or another library sees, so that it may change at any time")
@@ -65,7 +65,7 @@ class Keeper:
             if stream is not stream.device.stream:
                 stream.device.stream.wait_stream(stream)
 
-    def lose(self, held: Held) -> None:
+    def mark_unsaved(self, held: CowSpan) -> None:
         """Note that there is no copy of something that was to be kept."""
         self._lost.append(ref(held))
 
@@ -78,7 +78,7 @@ class Keeper:
                 raise RuntimeError(kept.loss(held))
 
 
-class Held(_native.WatchedSpan):
+class CowSpan(_native.WatchedSpan):
     """A span of memory as it is when this is made: in place until somebody is about to write there, then in a copy.
 
     `device` is that of memory of a GPU. `lost` says what happened where there was no budget for the copy; `owners` keep
@@ -86,9 +86,9 @@ class Held(_native.WatchedSpan):
     """
 
     __slots__ = ("_copy", "_device", "_graph", "_keeper", "_owners", "lost", "size", "user")
-    user: Callable[[], Kept | None]
+    user: Callable[[], SavedArrays | None]
 
-    def __init__(self, span: Span, device: Device | None, owners: Sequence[Any], keeper: Keeper):
+    def __init__(self, span: Span, device: Device | None, owners: Sequence[Any], keeper: SavedPool):
         self._copy: Any = None
         self.size, self.lost = span[1] - span[0], ""
         self._device, self._owners, self._keeper = device, owners, keeper
@@ -109,7 +109,7 @@ class Held(_native.WatchedSpan):
         """Whether the memory is in a copy."""
         return self._copy is not None
 
-    def is_current(self) -> bool:
+    def is_unmodified(self) -> bool:
         """Whether the memory still is as it was. In a graph that is captured, only where nobody writes."""
         if capture.innermost() is not None or self._graph is not None:
             return self.inside and self._graph is capture.innermost()
@@ -126,7 +126,7 @@ class Held(_native.WatchedSpan):
         keeper = self._keeper
         if keeper.budget is not None and keeper.used + self.size > keeper.budget:
             self.lost = why or f"was overwritten at {call_site.here()}"
-            keeper.lose(self)
+            keeper.mark_unsaved(self)
         else:
             self._copy = self.duplicate()
             keeper.used += self.size
@@ -141,7 +141,7 @@ class Held(_native.WatchedSpan):
         return transfer.copy_of((self.address, self.address + self.size), self._device or CPU)
 
 
-def _save(about_to_change: list[Held]) -> None:
+def _save(about_to_change: list[CowSpan]) -> None:
     for held in about_to_change:
         held.save()
 
@@ -149,7 +149,7 @@ def _save(about_to_change: list[Held]) -> None:
 _native.on_write(_save)
 
 
-class Kept:
+class SavedArrays:
     """The memory of arrays as it is now, by spans: views that overlap still overlap later.
 
     Args:
@@ -167,15 +167,15 @@ class Kept:
         arrays: Sequence[array],
         names: Sequence[str] = (),
         of: str = "a recorded function",
-        place: Place | None = None,
-        keeper: Keeper | None = None,
+        place: CallSite | None = None,
+        keeper: SavedPool | None = None,
     ):
         self._names, self._of, self.place = names, of, place or call_site.here()
         self._arrays = arrays
         if keeper is not None:
             self._held = [keeper.hold(a._span, (a,)) for a in arrays]
         else:
-            keeper = getattr(recording.tape(), "keeper", None) or Keeper()
+            keeper = getattr(recording.tape(), "keeper", None) or SavedPool()
             self._held = [keeper.hold(span, group) for span, group in layouts.groups(arrays)]
         self._copies: Sequence[Any] = ()
         self._keeper = keeper
@@ -188,7 +188,7 @@ class Kept:
         """The bytes that are kept in copies."""
         return sum(held.size for held in self._held if held.copied)
 
-    def loss(self, held: Held) -> str:
+    def loss(self, held: CowSpan) -> str:
         """What to tell of memory that has been overwritten where there was no budget for a copy."""
         inside = [
             n for a, n in zip(self._arrays, self._names) if layouts.meet(layouts.span_of(a), (held.low, held.high))
@@ -214,9 +214,9 @@ class Kept:
                 found.append((held.low, held.high, held.duplicate() if written else held._copy))
         return found
 
-    def copy(self) -> Kept:
+    def copy(self) -> SavedArrays:
         """A copy that may be written."""
-        made = object.__new__(Kept)
+        made = object.__new__(SavedArrays)
         made._held, made._copies = self._held, [held.duplicate() for held in self._held]
         return made
 

@@ -12,15 +12,15 @@ from ..arrays.array import array
 from ..devices.device import Device, get_device
 from ..devices.progress import Bar
 from ..dispatch import call_site, capture, recording
-from ..dispatch.call_site import Place
+from ..dispatch.call_site import CallSite
 from ..lang.launch_constants import USUAL_BLOCK
 from ..launches.overloads import instance_for
 from . import cotangents, mutation_check, partial_gradients, record_fast_path
 from .cotangents import Seed
-from .detached import Cut, Cuts, tell
-from .launch_vjp import Inactive, Recorded, record
-from .saved import Keeper
-from .tape_scopes import Scopes
+from .detached import BrokenChain, DependenceTracker, tell
+from .launch_vjp import RecordedLaunch, UntrackedLaunch, record
+from .saved import SavedPool
+from .tape_scopes import TapeScopes
 
 _ALL = "record and go backwards in one capture, or both outside of captures, and use a new tape or reset() for each"
 
@@ -35,7 +35,7 @@ class Step(NamedTuple):
     backward: Callable[[], None]
     arrays: list[array]
     known: list[array] | None = None
-    cut: Cut | None = None  # a gradient that ends here
+    cut: BrokenChain | None = None  # a gradient that ends here
     takes: bool = False  # whether all that it writes had a gradient
 
     @property
@@ -57,7 +57,7 @@ class Step(NamedTuple):
             )
 
 
-class Tape(Scopes):
+class Tape(TapeScopes):
     """Records launches and copies inside `with tape:`; `backward` then adds to the gradients of all arrays involved.
 
     What the gradients need of arrays is copied when it is about to be overwritten, so that later writes change no
@@ -86,12 +86,12 @@ class Tape(Scopes):
 
     def __init__(self, memory_budget: int | None = None) -> None:
         super().__init__()
-        self.launches: list[Recorded | Inactive | Step] = []
-        self.keeper = Keeper()
-        self.seals = _native.Seals()
-        self.cuts = Cuts()
+        self.launches: list[RecordedLaunch | UntrackedLaunch | Step] = []
+        self.keeper = SavedPool()
+        self.seals = _native.MutationTracker()
+        self.cuts = DependenceTracker()
         self._graph: Any = None  # what it records goes into that, or is done
-        self._ending: Cut | None = None  # a gradient that ends at the step that is about to be recorded
+        self._ending: BrokenChain | None = None  # a gradient that ends at the step that is about to be recorded
         self.memory_budget = memory_budget
 
     def __enter__(self) -> Tape:
@@ -158,8 +158,8 @@ class Tape(Scopes):
         args, before = [*inputs, *outputs], self.length()
         try:
             instance = instance_for(kernel, args) if kernel.is_generic else kernel
-            step = self.note_launch(instance, dim, args, device, block_dim)
-            if isinstance(step, Recorded) and (step.kernel is not instance or step.needs_its_launch()):
+            step = self.begin_launch(instance, dim, args, device, block_dim)
+            if isinstance(step, RecordedLaunch) and (step.kernel is not instance or step.requires_execution()):
                 raise RuntimeError(
                     f"kernel `{kernel.name}`: its gradient needs what is lost once it has run, such as elements that "
                     "it overwrites: launch it by wp.launch inside `with tape:`"
@@ -169,14 +169,14 @@ class Tape(Scopes):
             raise
         self.launched(step)
 
-    def note_launch(
+    def begin_launch(
         self,
         kernel: Any,
         dim: Any,
         args: Sequence[Any],
         device: Device | str | None = None,
         block_dim: int = USUAL_BLOCK,
-    ) -> Recorded | Inactive:
+    ) -> RecordedLaunch | UntrackedLaunch:
         """Note a launch that is about to run. Raises CompileError if the kernel cannot be differentiated.
 
         Returns what has to be told when it has run (`launched`).
@@ -188,9 +188,9 @@ class Tape(Scopes):
         self.notes.append(place)
         return step
 
-    def launched(self, step: Recorded | Inactive) -> None:
+    def launched(self, step: RecordedLaunch | UntrackedLaunch) -> None:
         """Note that a launch has run."""
-        if isinstance(step, Recorded):
+        if isinstance(step, RecordedLaunch):
             self.seals.wrote(step.active, True)
             record_fast_path.remember(step)
 
@@ -229,7 +229,7 @@ class Tape(Scopes):
         arrays: Sequence[array],
         outputs: Sequence[array] | None = None,
         covers: bool = False,
-        cut: Cut | None = None,
+        cut: BrokenChain | None = None,
     ) -> None:
         """As `record_func`. `covers`: the step overwrites all elements of its outputs, whatever was there."""
         cut, self._ending = cut or self._ending, None
@@ -250,7 +250,7 @@ class Tape(Scopes):
         place = call_site.here()
         self._ending = self.cuts.step(place.called, inputs, out, covers, place)
 
-    def _seal(self, step: Step, place: Place, own: bool, covers: bool) -> None:
+    def _seal(self, step: Step, place: CallSite, own: bool, covers: bool) -> None:
         """Note what a step that is no launch does to memory with gradients."""
         active = [a for a in step.arrays if a.grad is not None]
         written = [a for a in step.written if a.grad is not None]
@@ -312,12 +312,12 @@ class Tape(Scopes):
 
         Where that raises, gradients that have got a part of their terms are NaN.
         """
-        paused, steps, aside = recording.Paused(), reversed(self.launches), None
+        paused, steps, aside = recording.NotRecording(), reversed(self.launches), None
         try:
             with paused:
                 aside = cotangents.begin([a._grad for a in written if a._grad is not None], given)
                 if [a for a in written if a.retain_grad]:
-                    retained = _Retained()
+                    retained = RetainedGradients()
                     self._run_backwards(steps, retained.note, *before)
                     retained.give_back()
                 else:
@@ -342,10 +342,10 @@ class Tape(Scopes):
             return
 
         def look(step: Any) -> None:
-            if step.cut is not None and step.cut.matters():
+            if step.cut is not None and step.cut.has_nonzero_gradient():
                 step.cut.tell()
 
-        paused, saved = recording.Paused(), []
+        paused, saved = recording.NotRecording(), []
         try:
             with paused:
                 gradients = {layouts.identity(g): g for g in self.gradients.values()}
@@ -363,7 +363,7 @@ class Tape(Scopes):
         for step in self.launches:
             if isinstance(step, Step) or [a for a in step.arrays if a is not loss and a._grad is not None]:
                 return  # a step of the program's own may hand gradients on to where it likes
-        if not [step for step in self.launches if isinstance(step, Recorded) and step.reads(loss)]:
+        if not [step for step in self.launches if isinstance(step, RecordedLaunch) and step.reads(loss)]:
             tell(
                 "loss: no array that it was made of has a gradient, so none would be told: make those that are wanted, "
                 "such as parameters that are fitted, with requires_grad=True before the launches"
@@ -414,13 +414,13 @@ class Tape(Scopes):
         self.cuts.clear()
 
 
-class _Retained:
+class RetainedGradients:
     """The gradients of arrays with `retain_grad`, as they are for what was written there last."""
 
     def __init__(self) -> None:
         self._found: dict[Any, tuple[array, array]] = {}
 
-    def note(self, step: Recorded | Inactive | Step) -> None:
+    def note(self, step: RecordedLaunch | UntrackedLaunch | Step) -> None:
         """Note those of what a step has written, before they are handed on."""
         for a in step.outputs:
             if a.retain_grad and a.grad is not None and layouts.identity(a.grad) not in self._found:

@@ -1,6 +1,6 @@
 """The part of a tape that is for people: named scopes, where each step comes from, and pictures of it all.
 
-Start with `Scopes.visualize`.
+Start with `TapeScopes.visualize`.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..arrays.array import array
-from ..dispatch.call_site import Place
+from ..dispatch.call_site import CallSite
 from ..late_bound import late
 
 
-class Scopes:
+class TapeScopes:
     """Mixed into `wp.Tape`."""
 
     launches: list[Any]
 
     def __init__(self) -> None:
         self.scopes: list[tuple[int, str | None, dict | None]] = []  # index of the next step, name or None at an end
-        self.notes: list[Place] = []  # where each step comes from
+        self.notes: list[CallSite] = []  # where each step comes from
 
     def record_scope_begin(self, scope_name: str, metadata: dict | None = None) -> None:
         """Begin a scope: a group of steps that pictures show together.

@@ -15,7 +15,7 @@ from ..arrays.array import array
 from ..arrays.layouts import identity, meet, span_of
 from ..compiler import effects
 from ..lang.kernel import Kernel
-from ..tape.launch_vjp import Inactive, Recorded, arrays_in
+from ..tape.launch_vjp import RecordedLaunch, UntrackedLaunch, arrays_in
 from .loop_folding import Group, Loop, loops, tree
 
 
@@ -188,10 +188,10 @@ def _meet(a: tuple, b: tuple) -> bool:
 def _step(index: int, step: Any, note: Any, history: _History) -> StepNode:
     name, file, line = note
     place = f"{os.path.basename(file)}:{line}"
-    if isinstance(step, Recorded):
+    if isinstance(step, RecordedLaunch):
         ports = _ports(step.kernel, step.args, history)
         return StepNode(index, step.kernel.name, _dim(step.dim), place, ports)
-    if isinstance(step, Inactive):
+    if isinstance(step, UntrackedLaunch):
         names = [n for n, _ in step.kernel.params]
         return StepNode(index, step.kernel.name, "", place, [Port(", ".join(names), "")], passive=True)
     return StepNode(index, name, "", place, _function_ports(step, history))

@@ -23,7 +23,7 @@ from ..analysis.leaves import assemble, is_active, leaf_types
 from ..vjp.value_scope import is_absent, is_local, may_alias, origin
 
 if TYPE_CHECKING:
-    from ..vjp.primal_pass import Forward
+    from ..vjp.primal_pass import PrimalPass
     from ..vjp.reverse_pass import Reverse
 
 Prepare = Callable[[Function], Function]
@@ -69,7 +69,7 @@ def _body(callee: Function, call: Operation) -> Region:
 # -- forward --------------------------------------------------------------------------------------------------------
 
 
-def forward_custom(forward: Forward, op: Operation) -> None:
+def forward_custom(forward: PrimalPass, op: Operation) -> None:
     """Compute the results of a custom function again."""
     region = op.attr.replay or op.regions[0]
     own = {a for a in _changed_by(op.regions[0]) if a is not None and a.op is not None}

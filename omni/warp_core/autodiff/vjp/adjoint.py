@@ -23,7 +23,7 @@ from ..analysis.leaves import Leaves, assemble, is_active, is_float, leaf_of, le
 from ..analysis.scalarize_structs import part_structs
 from ..rules.custom_rules import expand_customs, is_custom
 from ..rules.provider import Given, calls_stand_in
-from .primal_pass import Forward
+from .primal_pass import PrimalPass
 from .read_time import AFTER, BEFORE, NOT
 from .reverse_atomics import plain_local_atomics
 from .reverse_pass import Reverse
@@ -129,7 +129,7 @@ def _assemble(
     results = tuple(v.type for v in adjoints)
     new = Function(f"{function.name}.adjoint", [*params, *seeds], results, function.is_kernel, function.loc)
     new.is_library = function.is_library
-    forward = Forward(reverse, replayed)
+    forward = PrimalPass(reverse, replayed)
     b = Builder(new)
     forward.run(b, params)
     known = {**reverse.known, **dict(zip(reverse.start, forward.top))}
@@ -156,7 +156,7 @@ def _return_zeros(region: Region, types: tuple[Type, ...]) -> None:
         region.ops[-1:-1] = b.pop().ops
 
 
-def _check_unknown(adjoint: Function, forward: Forward) -> None:
+def _check_unknown(adjoint: Function, forward: PrimalPass) -> None:
     """Refuse code that asks for what an atomic found."""
     for op in adjoint.body.walk():
         for value in op.args:

@@ -22,7 +22,7 @@ from .value_stack import CELLS, push
 _SILENT = ("printf", "assert", "fail")
 
 
-class Forward(Rewriter):
+class PrimalPass(Rewriter):
     """Rebuilds a function's body without its end; see the module's docstring."""
 
     def __init__(self, reverse: Reverse, replayed: Set[Value]):

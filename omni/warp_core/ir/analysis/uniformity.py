@@ -24,7 +24,7 @@ from .alias import local_arrays
 
 
 @dataclass
-class Facts:
+class Uniformity:
     """The result. Sets hold the objects themselves."""
 
     varying: set[Value] = field(default_factory=set)
@@ -50,7 +50,7 @@ class _Level:
 
 
 # (function, which parameters are varying) -> facts; shared by all calls of one kernel's compilation
-Cache = dict[tuple[Function, tuple[bool, ...]], Facts]
+Cache = dict[tuple[Function, tuple[bool, ...]], Uniformity]
 
 
 _OF_LANES = frozenset(("tid", "thread_index", "atomic", "alloca", "stash", "shuffle"))
@@ -82,7 +82,7 @@ def analyze(
     cache: Cache,
     differs: Callable[[Operation], bool] = differs_in_lanes,
     visit: Callable[[Operation, list[Operation], bool], None] | None = None,
-) -> Facts:
+) -> Uniformity:
     """Facts about `fn` when its parameters are uniform or varying as given. With one lane nothing varies.
 
     `differs` says which operations give different results for the same operands. `visit` is called, once the facts are
@@ -90,7 +90,7 @@ def analyze(
     """
     key = (fn, varying_params)
     if key not in cache:
-        facts = Facts(results_varying=(False,) * len(fn.results), local=local_arrays(fn, ("load", "store")))
+        facts = Uniformity(results_varying=(False,) * len(fn.results), local=local_arrays(fn, ("load", "store")))
         facts.used.update(a for op in fn.body.walk() for a in op.args)
         if lanes > 1:
             facts.varying.update(p for p, v in zip(fn.params, varying_params) if v)
@@ -100,7 +100,7 @@ def analyze(
 
 
 class _Walk:
-    def __init__(self, fn: Function, facts: Facts, lanes: int, cache: Cache, differs: Callable[[Operation], bool]):
+    def __init__(self, fn: Function, facts: Uniformity, lanes: int, cache: Cache, differs: Callable[[Operation], bool]):
         self.fn, self.facts, self.lanes, self.cache, self.differs = fn, facts, lanes, cache, differs
         self.visit: Callable[[Operation, list[Operation], bool], None] | None = None
         self.levels: list[_Level] = []
