@@ -9,7 +9,7 @@ import operator
 from typing import Any
 
 from ..arrays.array import array
-from ..arrays.layouts import overlap
+from ..arrays.layouts import may_share_memory
 from ..lang.types import F32, F64, I32, I64, U32, U64, Packed, Scalar, Type
 from ..lang.values.structs import spell
 
@@ -77,7 +77,7 @@ def require_writable(name: str, a: array) -> None:
 
 def require_apart(name: str, a: array, other_name: str, other: array) -> None:
     """Raise ValueError if two contiguous arrays share memory."""
-    if overlap(a, other):
+    if may_share_memory(a, other):
         raise ValueError(f"{name}: shares memory with {other_name}")
 
 

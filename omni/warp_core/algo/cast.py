@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import _native
 from ..arrays.array import array
 from ..arrays.factories import empty_like
-from ..arrays.layouts import overlap
+from ..arrays.layouts import may_share_memory
 from ..arrays.transfer import copy
 from ..dispatch import capture, recording
 from ..lang.types import SCALARS
@@ -71,7 +71,7 @@ def _convert(source: array, out: array, numbers: int) -> None:
     if out.device.is_cuda:
         on_gpu.convert(source, out, numbers)
         return
-    if out.is_contiguous and not overlap(source, out):
+    if out.is_contiguous and not may_share_memory(source, out):
         capture.call(_native.cast, source, out, numbers, label=f"cast {numbers} numbers", writes=[out])
         return
     made = empty_like(out, requires_grad=False)

@@ -318,7 +318,7 @@ def _broadcast(shapes: tuple[Shape, ...]) -> tuple[Shape, tuple[tuple[bool, ...]
 def _apart(x: Any, outputs: Sequence[Any]) -> Any:
     """An input, or a copy of it where a thread could write an element of it before another one reads it."""
     for out in outputs:
-        if x is out or not layouts.overlap(_plain(x), _plain(out)):
+        if x is out or not layouts.may_share_memory(_plain(x), _plain(out)):
             continue
         if isinstance(x, indexedarray):
             return indexedarray(_plain(x)._copied(), x.indices[: x.ndim])

@@ -10,7 +10,7 @@ from typing import Any
 from .. import _native
 from ..arrays.array import array
 from ..arrays.dtypes import Element, element
-from ..arrays.layouts import overlap
+from ..arrays.layouts import may_share_memory
 from ..dispatch import capture, recording
 from . import vjp
 from .argument_checks import (
@@ -134,7 +134,7 @@ def _follow(a: array, b: array | None, sums: array | None, how: tuple) -> None:
 
 def _write(sums: array, a: array, b: array | None, extents: tuple[int, int, int]) -> None:
     target = sums
-    if overlap(sums, a) or (b is not None and overlap(sums, b)):
+    if may_share_memory(sums, a) or (b is not None and may_share_memory(sums, b)):
         target = array._empty(sums._require_element(), sums.shape, sums.device)
     _sum(target, a, b, extents)
     if target is not sums:

@@ -9,7 +9,7 @@ from typing import Any
 from .. import _native
 from ..arrays.array import array
 from ..arrays.factories import empty_like
-from ..arrays.layouts import overlap
+from ..arrays.layouts import may_share_memory
 from ..arrays.transfer import copy
 from ..dispatch import capture, recording
 from ..lang.types import I32
@@ -125,7 +125,7 @@ def runlength_encode(
         require_writable(name, a)
     require_apart("run_lengths", run_lengths, "run_values", run_values)
     source = values.contiguous()
-    if any(overlap(source, a) for a in outputs.values()):
+    if any(may_share_memory(source, a) for a in outputs.values()):
         source = source._copied()
     if run_count is None:
         capture.refuse("a number of runs (give run_count=)")

@@ -12,7 +12,7 @@ from typing import Any
 from ..arrays.accumulate import add, add_product, taken
 from ..arrays.array import array
 from ..arrays.dtypes import element
-from ..arrays.layouts import Layout, overlap
+from ..arrays.layouts import Layout, may_share_memory
 from ..dispatch import recording
 from ..lang.types import Scalar
 from ..tape.saved import SavedArrays
@@ -76,7 +76,7 @@ def casts(source: array, out: array, numbers: int) -> None:
     """
     if not recording.follows(out, source):
         return
-    if source.grad is not None and overlap(source, out) and element_type(source) is not element_type(out):
+    if source.grad is not None and may_share_memory(source, out) and element_type(source) is not element_type(out):
         raise ValueError(
             "out_array: shares memory with in_array, so a tape cannot follow the gradient; copy one of them"
         )

@@ -14,7 +14,7 @@ from ..dispatch import capture
 from ..lang.types import BF16, Struct, Type, element
 from ..late_bound import late
 from .dtypes import bfloat16_bits, bfloat16_numbers
-from .layouts import overlap, span_of
+from .layouts import byte_range, may_share_memory
 
 
 def add(sums: Any, more: Any) -> None:
@@ -39,7 +39,7 @@ def move_gradient(gradient: Any, to: Any) -> None:
         )
     if to is None:
         gradient.zero_()
-    elif gradient.device is not to.device or overlap(gradient, to):
+    elif gradient.device is not to.device or may_share_memory(gradient, to):
         given = gradient._copied()
         gradient.zero_()
         add(to, given)
@@ -50,7 +50,7 @@ def move_gradient(gradient: Any, to: Any) -> None:
 
 def _is_set(gradient: Any) -> bool:
     """Whether a gradient is known not to be zero: on a GPU, and in a graph, that would take waiting."""
-    low, high = span_of(gradient)
+    low, high = byte_range(gradient)
     return gradient.device.is_cpu and capture.innermost() is None and _native.any_set(low, high - low)
 
 

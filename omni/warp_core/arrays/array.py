@@ -357,7 +357,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             if mine != theirs:
                 mine, theirs = (getattr(x, "__name__", x) for x in (mine, theirs))
                 raise ValueError(f"grad: expected {what} {mine}, got {theirs}; `a.grad.assign(...)` converts numbers")
-        if layouts.overlap(self, value):
+        if layouts.may_share_memory(self, value):
             raise ValueError("grad: shares memory with the array itself; give another array, such as wp.zeros_like(a)")
 
     def _set_grad(self, value: array | None, fresh: bool = False) -> None:

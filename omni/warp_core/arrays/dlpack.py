@@ -1,4 +1,5 @@
-"""Memory of GPUs that libraries share: by DLPack (`lend`, `borrow`) and by the CUDA array interface (`over_interface`).
+"""Memory of GPUs that libraries share: by DLPack (`export_dlpack`, `import_dlpack`) and by the CUDA array interface
+(`import_cuda_array_interface`).
 
 Whoever takes memory says which stream it will use; whoever has it lets that stream wait for what is still being done.
 Pinned memory goes by DLPack too, and has been waited for when it is handed out.
@@ -70,7 +71,7 @@ def dlpack_device(a: Any) -> tuple[int, int]:
     return (PINNED if a.pinned else HOST), 0
 
 
-def lend(a: Any, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
+def export_dlpack(a: Any, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
     """A capsule for the memory of an array on a GPU, or in pinned memory: what `__dlpack__` says.
 
     Raises:
@@ -99,7 +100,9 @@ def lend(a: Any, stream: Any, max_version: Any, dl_device: Any, copy: bool | Non
     elif stream != -1:
         _let_wait(a.device, LEGACY if stream is None else stream)
     shape, strides, (code, bits) = _described(a)
-    return _native.dlpack.lend(a, a._address, shape, strides, code, bits, *wanted, a.readonly, copied, versioned)
+    return _native.dlpack.export_dlpack(
+        a, a._address, shape, strides, code, bits, *wanted, a.readonly, copied, versioned
+    )
 
 
 def _copy(a: Any, device: Any) -> Any:
@@ -122,7 +125,7 @@ def _described(a: Any) -> tuple[list[int], list[int], tuple[int, int]]:
     return [*a.shape, *found.inner], [s // size for s in (*a.strides, *found.inner_strides)], kind
 
 
-def borrow(kind: Any, source: Any, dtype: Any, ordinal: int) -> Any:
+def import_dlpack(kind: Any, source: Any, dtype: Any, ordinal: int) -> Any:
     """An array, of the class `kind`, over the memory of a GPU that an object or a capsule of DLPack offers.
 
     Raises:
@@ -186,10 +189,10 @@ def over(kind: Any, data: Any, dtype: Any, device: Any) -> Any:
         device = get_device(f"cuda:{where[1]}")
     elif not device.is_cuda:
         device = get_device("cuda")
-    return over_interface(kind, data, data.__cuda_array_interface__, dtype, device)
+    return import_cuda_array_interface(kind, data, data.__cuda_array_interface__, dtype, device)
 
 
-def over_interface(kind: Any, owner: Any, interface: dict[str, Any], dtype: Any, device: Any) -> Any:
+def import_cuda_array_interface(kind: Any, owner: Any, interface: dict[str, Any], dtype: Any, device: Any) -> Any:
     """An array over the memory that the CUDA array interface tells of; `owner` is kept alive.
 
     The current stream waits for the one that the interface names, if it does.

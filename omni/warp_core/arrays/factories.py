@@ -461,7 +461,7 @@ def from_dlpack(source: Any, dtype: Any = None) -> array:
         return source if dtype is None else source.view(dtype)
     where, number = _native.dlpack.device(source) if is_capsule else source.__dlpack_device__()
     if where in (dlpack.CUDA, dlpack.MANAGED):
-        return dlpack.borrow(array, source, dtype, number)
+        return dlpack.import_dlpack(array, source, dtype, number)
     if is_capsule:
         source = _Capsule(source)
     made = array(np.from_dlpack(source), dtype=dtype, device="cpu", copy=False)

@@ -98,7 +98,12 @@ def check(arrays: Iterable[Any]) -> None:
     high, last = 0, None
     for a in sorted(active, key=lambda a: a.grad._span[0]):
         low, end = a.grad._span
-        if last is not None and low < high and _offset(a) != _offset(last) and layouts.overlap(a.grad, last.grad):
+        if (
+            last is not None
+            and low < high
+            and _offset(a) != _offset(last)
+            and layouts.may_share_memory(a.grad, last.grad)
+        ):
             raise ValueError(
                 f"recorded arrays of shapes {last.shape} and {a.shape} share a gradient, but not their elements, so "
                 "the gradients of the two would be mixed up: give each a gradient array of its own"

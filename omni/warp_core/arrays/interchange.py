@@ -132,7 +132,7 @@ class Exchange:
         self: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
     ) -> Any:
         if self.device.is_cuda or self.pinned:
-            return dlpack.lend(self, stream, max_version, dl_device, copy)
+            return dlpack.export_dlpack(self, stream, max_version, dl_device, copy)
         options = {"max_version": max_version, "dl_device": dl_device, "copy": copy}  # old versions of NumPy have none
         return self.numpy().__dlpack__(**{k: v for k, v in options.items() if v is not None})
 

@@ -61,7 +61,7 @@ def span(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[i
     return sum(r for r in reach if r < 0), sum(r for r in reach if r > 0) + itemsize
 
 
-def meets_itself(a: Any) -> bool:
+def has_internal_overlap(a: Any) -> bool:
     """Whether elements of an array share memory with each other, as those of a stride 0 or of sliding windows do."""
     if a.is_contiguous or a.size < 2:
         return False
@@ -74,7 +74,7 @@ def meets_itself(a: Any) -> bool:
 
 
 def _meet(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> bool:
-    """`meets_itself` for dimensions that interlace, element by element."""
+    """`has_internal_overlap` for dimensions that interlace, element by element."""
     low, high = span(shape, strides, itemsize)
     if math.prod(shape) * itemsize > high - low:
         return True
@@ -152,23 +152,23 @@ def transpose(layout: Layout, axes: Any = None) -> Layout:
 Span = tuple[int, int]
 
 
-def span_of(a: Any) -> Span:
+def byte_range(a: Any) -> Span:
     """The addresses that the elements of an array cover, from the first to one past the last; (0, 0) without any."""
     found: Span = a._span
     return found
 
 
-def meet(a: Span, b: Span) -> bool:
+def ranges_overlap(a: Span, b: Span) -> bool:
     """Whether two spans have addresses in common."""
     return a[0] < b[1] and b[0] < a[1]
 
 
-def overlap(a: Any, b: Any) -> bool:
+def may_share_memory(a: Any, b: Any) -> bool:
     """Whether the memory from the first to the last element of the two meets."""
-    return meet(span_of(a), span_of(b))
+    return ranges_overlap(byte_range(a), byte_range(b))
 
 
-def merged(spans: Sequence[Span]) -> list[Span]:
+def merge_ranges(spans: Sequence[Span]) -> list[Span]:
     """Spans with those that overlap made one."""
     out: list[Span] = []
     for low, high in sorted(s for s in spans if s[0] < s[1]):
@@ -182,10 +182,10 @@ def merged(spans: Sequence[Span]) -> list[Span]:
 def groups(arrays: Sequence[Any]) -> list[tuple[Span, list[Any]]]:
     """Arrays that share memory together, with the span of each group; without those that have no elements."""
     if len(arrays) == 1 and arrays[0].size:
-        return [(span_of(arrays[0]), list(arrays))]
+        return [(byte_range(arrays[0]), list(arrays))]
     out: list[tuple[Span, list[Any]]] = []
-    for span, a in sorted(((span_of(a), a) for a in arrays if a.size), key=lambda pair: pair[0]):
-        if out and meet(out[-1][0], span):
+    for span, a in sorted(((byte_range(a), a) for a in arrays if a.size), key=lambda pair: pair[0]):
+        if out and ranges_overlap(out[-1][0], span):
             (low, high), group = out[-1]
             out[-1] = (low, max(high, span[1])), [*group, a]
         else:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..devices.cuda_memory import Allocation
 from ..devices.device import Device
-from .layouts import Span, merged
+from .layouts import Span, merge_ranges
 from .transfer import copy_bytes, same_bytes
 
 Piece = tuple[Span, Device]  # a span of memory, and where it is
@@ -21,7 +21,7 @@ class _Block:
     """Room for copies of spans of one device."""
 
     def __init__(self, device: Device, spans: Iterable[Span], slots: int):
-        self.device, self.spans = device, merged(list(spans))
+        self.device, self.spans = device, merge_ranges(list(spans))
         self.nbytes = sum(high - low for low, high in self.spans)
         self._memory: Any
         if device.is_cuda:

@@ -17,7 +17,7 @@ from ..devices.stream import ScopedStream
 from ..dispatch import capture, recording
 from ..late_bound import late
 from . import keepalive, layouts
-from .layouts import Span, overlap, span_of
+from .layouts import Span, byte_range, may_share_memory
 
 __all__ = ["copy"]
 
@@ -78,7 +78,7 @@ def fill(target: Any, pattern: bytes) -> None:
 
 
 def _fill_on_gpu(target: Any, pattern: bytes) -> None:
-    _native.before_write(*span_of(target))
+    _native.before_write(*byte_range(target))
     if target.is_contiguous:
         _keep(target)
         cuda_memory.fill(target.device, target._address, target.capacity, pattern)
@@ -180,12 +180,12 @@ def _copy_elements(dest: Any, src: Any, dest_offset: int, src_offset: int, n: in
         _copy_with_gpus(dest, src, dest_offset, src_offset, n)
         return
     settle(dest, src)
-    if dest.is_contiguous and src.is_contiguous and not overlap(dest, src):
+    if dest.is_contiguous and src.is_contiguous and not may_share_memory(dest, src):
         to, at = dest._address + dest_offset * size, src._address + src_offset * size
         capture.call(_native.copy, to, at, n * size, label=f"copy {n * size} bytes", writes=[dest], keep=src)
         return
     dest, src = _same_shape(dest, src, dest_offset, src_offset, n)
-    if overlap(dest, src):
+    if may_share_memory(dest, src):
         src = src._copied()
     places = dest._address, dest.strides, src._address, src.strides, dest.shape, size
     capture.call(_native.copy_strided, *places, label=f"copy {n * size} bytes", writes=[dest], keep=src)
@@ -204,12 +204,12 @@ def _copy_with_gpus(dest: Any, src: Any, dest_offset: int, src_offset: int, n: i
     """Copy where at least one array is on a GPU. Gaps are closed and opened on the device that has them."""
     size = src._require_element().type.size
     dest, src = _same_shape(dest, src, dest_offset, src_offset, n)
-    _native.before_write(*span_of(dest))
+    _native.before_write(*byte_range(dest))
     if dest.device is src.device and not (dest.is_contiguous and src.is_contiguous):
-        _strided_on_gpu(dest, src._copied() if overlap(dest, src) else src)
+        _strided_on_gpu(dest, src._copied() if may_share_memory(dest, src) else src)
         return
     _check_pinned(dest, src)
-    if not src.is_contiguous or overlap(dest, src):
+    if not src.is_contiguous or may_share_memory(dest, src):
         src = src._copied()
     to = dest if dest.is_contiguous else type(dest)._empty(dest._require_element(), dest.shape, dest.device)
     _keep(to, src)
@@ -221,7 +221,7 @@ def _copy_with_gpus(dest: Any, src: Any, dest_offset: int, src_offset: int, n: i
 
 def upload(dest: Any, src: Any) -> None:
     """Copy an array on the CPU that will not last to one of the same type and shape on a GPU."""
-    _native.before_write(*span_of(dest))
+    _native.before_write(*byte_range(dest))
     if dest._refs is not None:
         _copy_references(dest, src, 0, 0, src.size)
     to = dest if dest.is_contiguous else type(dest)._empty(dest._require_element(), dest.shape, dest.device)
@@ -264,7 +264,7 @@ def _strided_on_gpu(dest: Any, src: Any) -> None:
 def copy_picked(dest: Any, src: Any) -> None:
     """Copy between an indexed array and an array of its shape, both on one GPU, by a kernel."""
     written = dest if isinstance(dest, _native.ArrayBase) else dest.data
-    _native.before_write(*span_of(written))
+    _native.before_write(*byte_range(written))
     _strided_on_gpu(dest, src)
 
 
@@ -284,7 +284,7 @@ def any_set(a: Any) -> bool:
     """Whether any byte of the memory from an array's first to its last element is not 0."""
     capture.refuse("looking at memory", a.device)
     here = a if a.device.is_cpu else a.to("cpu", requires_grad=False)
-    low, high = span_of(here)
+    low, high = byte_range(here)
     return _native.any_set(low, high - low)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..arrays.array import array
 from ..arrays.factories import clone
-from ..arrays.layouts import identity, overlap
+from ..arrays.layouts import identity, may_share_memory
 from ..compiler import effects
 from ..launches.launch import launch
 from ..tape.launch_vjp import RecordedLaunch, arrays_in
@@ -55,7 +55,7 @@ def _copies(step: RecordedLaunch, names: list[str]) -> list[Any]:
             continue
         key = identity(given)
         for other, (label, a) in seen.items():
-            if other != key and overlap(given, a):
+            if other != key and may_share_memory(given, a):
                 raise Unchecked(f"`{name}` and `{label}` overlap")
         seen[key] = name, given
         if key not in made or kept is not given:  # of two, the one that the adjoint reads is what was kept

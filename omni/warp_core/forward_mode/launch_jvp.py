@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..arrays.array import array
-from ..arrays.layouts import identity, merged, overlap, span_of
+from ..arrays.layouts import byte_range, identity, may_share_memory, merge_ranges
 from ..arrays.transfer import copy
 from ..autodiff.jvp.tangent_values import carries
 from ..compiler import TangentFacts, tangent_facts
@@ -150,15 +150,15 @@ def _shadows(
 ) -> tuple[TangentStorage, list[tuple[array, array]]]:
     """The memory of the tangents of a launch, and the given tangents that are to get copies of a part of it."""
     arrays = [a for value in args for a in arrays_in(value)]
-    spans = merged([span_of(a) for a in arrays])
+    spans = merge_ranges([byte_range(a) for a in arrays])
     shadows, copied = TangentStorage(spans), []
     starts: list[tuple[array, array]] = []
     for (name, _), value, tangent, written in zip(kernel.params, args, given, needed):
         for a, t in pairs(name, value, tangent):
             starts.append((a, _apart(name, t, arrays, written)))
     for low, high in spans:
-        inside = [a for a in arrays if a.size and low <= span_of(a)[0] < high]
-        here = [(a, t) for a, t in starts if a.size and low <= span_of(a)[0] < high]
+        inside = [a for a in arrays if a.size and low <= byte_range(a)[0] < high]
+        here = [(a, t) for a, t in starts if a.size and low <= byte_range(a)[0] < high]
         if len(set(map(identity, inside))) == 1 and len({id(t) for _, t in here}) == 1:
             shadows.adopt(*here[0])
             continue
@@ -174,7 +174,7 @@ def _shadows(
 
 def _apart(name: str, tangent: array, arrays: Sequence[array], written: bool) -> array:
     """A tangent that shares no memory with the arguments."""
-    if not any(overlap(tangent, a) for a in arrays):
+    if not any(may_share_memory(tangent, a) for a in arrays):
         return tangent
     if written:
         raise ValueError(f"tangent of `{name}`: it shares memory with an argument, and the kernel writes both")

@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import layouts
 from ..arrays.array import array
 from ..arrays.indexed_array import indexedarray
-from ..arrays.layouts import meet, span_of
+from ..arrays.layouts import byte_range, ranges_overlap
 from ..autodiff.analysis.leaves import is_active
 from ..dispatch import recording
 from ..lang.types import Array, Struct
@@ -52,13 +52,13 @@ class TangentStorage:
         found = self._adopted.get(layouts.identity(a))
         if found is not None or not a.size:
             return found
-        low, high = span_of(a)
+        low, high = byte_range(a)
         for block in self._blocks:
             if block.low <= low and high <= block.high:
                 self._check_numbers(a, block.kept)
                 layout = layouts.Layout(a.shape, a.strides, a._address - block.low)
                 return block.root._view_of(layout, a._require_element())
-            if meet((low, high), (block.low, block.high)):
+            if ranges_overlap((low, high), (block.low, block.high)):
                 raise ValueError("arrays overlap in memory that is not known as a whole, so tangents cannot follow")
         return None
 
@@ -87,7 +87,7 @@ class TangentStorage:
         return found
 
     def _extent(self, a: array) -> tuple[int, int]:
-        low, high = span_of(a)
+        low, high = byte_range(a)
         for span in self._spans:
             if span[0] <= low and high <= span[1]:
                 return span

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import _native, config
 from ..arrays.array import array
-from ..arrays.layouts import span_of
+from ..arrays.layouts import byte_range
 from ..arrays.snapshots import Piece, Snapshots
 from ..arrays.transfer import any_set
 from ..devices.interval_map import IntervalMap
@@ -201,7 +201,7 @@ class _Run:
         self.rest: Iterator[Action] | None = None  # what is left of the schedule before the first `backward`
 
     def _allocate_slots(self, slots: int = 1) -> Snapshots:
-        return Snapshots([(span_of(a), a.device) for a in self.state], slots)
+        return Snapshots([(byte_range(a), a.device) for a in self.state], slots)
 
     def forward(self, tape: Tape) -> BrokenChain | None:
         """Run all steps, keeping snapshots on the way, as part of what a tape records.

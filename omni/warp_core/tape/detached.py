@@ -175,7 +175,7 @@ class DependenceTracker:
     def overwritten(self, a: array) -> None:
         """Note that the elements of an array have got values that depend on nothing."""
         if self._made and a.is_contiguous:
-            self._made.remove(layouts.span_of(a))
+            self._made.remove(layouts.byte_range(a))
 
     def __bool__(self) -> bool:
         """Whether there is an array without a gradient that hands on what was made of arrays with one."""
@@ -189,11 +189,11 @@ class DependenceTracker:
         """How an array came to hold what it does when it had no gradient, though it may have one by now."""
         if not self._made or a._requires_grad_off:
             return None
-        return self._made.meeting(layouts.span_of(a))
+        return self._made.meeting(layouts.byte_range(a))
 
     def _add(self, a: array, made: Provenance) -> None:
         if a.size and not a._requires_grad_off and (not _is_active(a) or _has_other_members(a)):
-            self._made.add(layouts.span_of(a), made)
+            self._made.add(layouts.byte_range(a), made)
 
 
 def _is_active(a: array) -> bool:

@@ -85,7 +85,7 @@ class RecordedLaunch:
     def requires_execution(self) -> bool:
         """Whether the tape must have seen the launch: for what it was to keep of it, or of what it overwrites."""
         read = [a for value, time in zip(self.args, self.facts.reads) if time == BEFORE for a in arrays_in(value)]
-        return self.exact or any(layouts.overlap(a, b) for a in read for b in self.written)
+        return self.exact or any(layouts.may_share_memory(a, b) for a in read for b in self.written)
 
     def reads(self, wanted: array) -> bool:
         """Whether the launch read an array, and did not only write or add to it."""
@@ -264,7 +264,7 @@ def follow(
 def covers(kernel: Kernel, dim: Any, args: Sequence[Any], a: array) -> bool:
     """Whether a launch overwrites an array without reading it, be it through another that shows its memory."""
     grid = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
-    shown = [any(layouts.overlap(a, b) for b in arrays_in(value)) for value in args]
+    shown = [any(layouts.may_share_memory(a, b) for b in arrays_in(value)) for value in args]
     uses = [access for meets, access in zip(shown, effects(kernel).params) if meets]
     return a.is_contiguous and a.shape == grid and all(access.covers for access in uses)
 
@@ -434,7 +434,7 @@ def _as_kept(value: Any, kept: SavedArrays) -> Any:
 
 def _may_alias(kernel: Kernel, arrays: Sequence[array]) -> bool:
     """Whether some of the arrays share memory."""
-    pairs = [(a, b) for a, b in combinations(arrays, 2) if layouts.overlap(a, b)]
+    pairs = [(a, b) for a, b in combinations(arrays, 2) if layouts.may_share_memory(a, b)]
     if any(a.dtype is not b.dtype for a, b in pairs):
         raise ValueError(
             f"kernel `{kernel.name}`: arrays of different element types share memory, so a tape cannot follow the "

@@ -52,7 +52,7 @@ def use(
 
 def check_apart(a: array, name: str) -> None:
     """Refuse an array whose elements share memory: reversed code takes the gradient of each for that of one thread."""
-    if layouts.meets_itself(a):
+    if layouts.has_internal_overlap(a):
         raise ValueError(
             f"{name}: elements of this array share memory (shape {a.shape}, strides {a.strides}), so that they have no "
             "gradients of their own. Pass the array that it was made of, and find the elements by their indices in the "

@@ -80,7 +80,7 @@ def check(arrays: Iterable[array]) -> None:
     spoil()
     spans = _still_spoiled()
     for a in arrays:
-        why = None if a._grad is None else spans.meeting(layouts.span_of(a._grad))
+        why = None if a._grad is None else spans.meeting(layouts.byte_range(a._grad))
         if why is not None and _is_spoiled(a._grad):
             raise RuntimeError(
                 f"the gradient of an array of shape {a.shape} is a partial sum: {why}. Clear it, by tape.zero() of the "
@@ -96,7 +96,7 @@ def _still_spoiled() -> IntervalMap[str]:
         gradient = entry.gradient()
         if gradient is not None and _is_spoiled(gradient):
             left.append(entry)
-            spans.add(layouts.span_of(gradient), entry.why)
+            spans.add(layouts.byte_range(gradient), entry.why)
     spoiled[:] = left
     return spans
 

@@ -90,7 +90,7 @@ def taping(recipe: RecordTemplate, dim: Any, args: list[Any]) -> RecordedLaunch 
         return None
     active = [] if tape.seals is None else [a for a in arrays if a._grad is not None]
     place = call_site.here("launch")
-    if active and (any(map(layouts.meets_itself, active)) or tape.seals.use(active, place) is not None):
+    if active and (any(map(layouts.has_internal_overlap, active)) or tape.seals.use(active, place) is not None):
         return None
     if not tape.records:  # it looks for gradients that end, and none does here
         recording.launched(recipe.kernel, dim, args)

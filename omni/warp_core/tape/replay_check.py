@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays.array import array
-from ..arrays.layouts import span_of
+from ..arrays.layouts import byte_range
 from ..arrays.transfer import memory_at
 from ..compiler import effects
 from ..devices.device import Device
@@ -107,7 +107,7 @@ class TraceHash:
 
     def made(self, a: array) -> None:
         """An array got memory of its own."""
-        self._made.append(span_of(a))
+        self._made.append(byte_range(a))
 
     def made_gradient(self, a: array) -> None:
         """An array got a gradient."""
@@ -166,7 +166,7 @@ class AccessRecorder(TraceHash):
         if (
             len(self._plain) < MAX_REMEMBERED_LAUNCHES
             and not self._made
-            and all(self._is_plain(span_of(a), access) for a, access, *_ in uses)
+            and all(self._is_plain(byte_range(a), access) for a, access, *_ in uses)
         ):
             self._plain.add(key)
 
@@ -216,12 +216,12 @@ class AccessRecorder(TraceHash):
 
     def made_gradient(self, a: array) -> None:
         """An array that was made here got a gradient."""
-        self.gradients[a.owner] = span_of(a), a.device
+        self.gradients[a.owner] = byte_range(a), a.device
 
     # -- what follows from it -----------------------------------------------------------------------------------------
 
     def _reads(self, a: array, what: str, keep: bool = True) -> None:
-        span = span_of(a)
+        span = byte_range(a)
         if self._state.has(span) or self.read.has(span) or self._covered.has(span) or self._is_made(span):
             return
         use = self._use(a, what)
@@ -234,7 +234,7 @@ class AccessRecorder(TraceHash):
             self._before.append((span, memory_at(span, a.device), use))
 
     def _writes(self, a: array, what: str, whole: bool) -> None:
-        span = span_of(a)
+        span = byte_range(a)
         if self._state.has(span) or self._is_made(span):
             return
         if whole and a.is_contiguous:

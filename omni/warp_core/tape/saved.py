@@ -191,7 +191,9 @@ class SavedArrays:
     def loss(self, held: CowSpan) -> str:
         """What to tell of memory that has been overwritten where there was no budget for a copy."""
         inside = [
-            n for a, n in zip(self._arrays, self._names) if layouts.meet(layouts.span_of(a), (held.low, held.high))
+            n
+            for a, n in zip(self._arrays, self._names)
+            if layouts.ranges_overlap(layouts.byte_range(a), (held.low, held.high))
         ]
         what = " and ".join(dict.fromkeys(f"`{name}`" for name in inside)) or "an array that it reads"
         keeper = self._keeper
@@ -222,7 +224,7 @@ class SavedArrays:
 
     def view(self, a: array) -> array:
         """`a` as it was, with the gradient that it has now. It may be `a` itself, so it is not to be written."""
-        low, _ = layouts.span_of(a)
+        low, _ = layouts.byte_range(a)
         for i, held in enumerate(self._held):
             if held.low <= low < held.high:
                 if held.lost:

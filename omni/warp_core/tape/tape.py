@@ -295,7 +295,7 @@ class Tape(TapeScopes):
             partial_gradients.check(a for step in self.launches for a in step.arrays)
         self.keeper.join()
         written = [a for step in self.launches for a in step.written]
-        if loss is not None and not [a for a in written if a is loss or layouts.overlap(a, loss)]:
+        if loss is not None and not [a for a in written if a is loss or layouts.may_share_memory(a, loss)]:
             raise ValueError(
                 "loss: nothing that is recorded on this tape writes it; compute it inside `with tape:`, and pass the "
                 "array that the launch wrote"

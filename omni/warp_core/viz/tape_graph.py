@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..arrays.array import array
-from ..arrays.layouts import identity, meet, span_of
+from ..arrays.layouts import byte_range, identity, ranges_overlap
 from ..compiler import effects
 from ..lang.kernel import Kernel
 from ..tape.launch_vjp import RecordedLaunch, UntrackedLaunch, arrays_in
@@ -175,11 +175,11 @@ class _History:
 
 
 def _key(a: array) -> tuple:
-    return span_of(a), *identity(a)
+    return byte_range(a), *identity(a)
 
 
 def _meet(a: tuple, b: tuple) -> bool:
-    return meet(a[0], b[0])
+    return ranges_overlap(a[0], b[0])
 
 
 # -- steps ------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from functools import cache
 
 from ...arrays.array import array
 from ...arrays.factories import empty_like
-from ...arrays.layouts import overlap
+from ...arrays.layouts import may_share_memory
 from ...arrays.transfer import copy
 from ...lang.types import Type
 from ...lang.values.value_classes import python_type
@@ -17,7 +17,7 @@ from .temporaries import numbers
 
 def convert(source: array, out: array, count: int) -> None:
     """Convert the first `count` numbers of a contiguous array to those of `out`."""
-    whole = out.is_contiguous and not overlap(source, out)
+    whole = out.is_contiguous and not may_share_memory(source, out)
     made = out if whole else empty_like(out, requires_grad=False)
     if not whole:
         copy(made, out)
