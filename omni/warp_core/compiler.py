@@ -409,7 +409,7 @@ def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple
             return found.reads, found.replays, ()
         except Unrepeatable as why:
             notes = _stage("autodiff.vjp.atomic_results")
-            count = 0 if request.kernel.noted else notes.count_notes(fn)
+            count = 0 if request.kernel.noted else notes.count_atomic_results(fn)
             if not count:
                 raise _refusal(f"the gradient of {request.kernel.subject}", why, fn) from None
             return (), False, (notes.NOTES,) * count
@@ -419,13 +419,13 @@ def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple
     return roomy(find, request.kernel.subject)
 
 
-def flows(kernel: Kernel) -> tuple[frozenset[int], ...]:
+def differentiable_dependences(kernel: Kernel) -> tuple[frozenset[int], ...]:
     """`autodiff.flows.flows` of a kernel. Raises as `compile`."""
 
     def find() -> tuple[frozenset[int], ...]:
         fn = _lowered(kernel)
         try:
-            return _stage("autodiff.analysis.dependence").flows(
+            return _stage("autodiff.analysis.dependence").differentiable_dependences(
                 fn, _stage("front.gradients.library_rules").library_gradient
             )
         except NotDifferentiable as why:
@@ -471,7 +471,7 @@ def _lowered(kernel: Kernel, debug: bool = False, block_dim: int = USUAL_BLOCK) 
     if primal is None:
         return _stage("front.lower").lower_kernel(kernel, block_dim)
     if kernel.noted:
-        return _stage("autodiff.vjp.atomic_results").noting_kernel(_lowered(primal, debug))
+        return _stage("autodiff.vjp.atomic_results").augmented_kernel(_lowered(primal, debug))
     fn = _lowered(primal, debug)
     _refuse_blocks(kernel.subject, fn)
     if debug and primal.primal is None:

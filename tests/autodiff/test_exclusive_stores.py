@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.autodiff.analysis.exclusive_stores import owned_stores
+from omni.warp_core.autodiff.analysis.exclusive_stores import find_exclusive_stores
 from omni.warp_core.autodiff.vjp.adjoint import _prepare
 from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.front.lower import lower_kernel
@@ -179,7 +179,7 @@ def by_grid(x: F, y: F, m: F2, n: int):
 )
 def test_stores_of_one_thread(kernel, expected):
     prepared = _prepare(lower_kernel(kernel), library_gradient, shared=False)
-    owned = owned_stores(prepared, shared=False)
+    owned = find_exclusive_stores(prepared, shared=False)
     found = []
     for op in prepared.body.walk():
         if op.code == "store":
@@ -188,4 +188,4 @@ def test_stores_of_one_thread(kernel, expected):
                 array = array.op.args[0]
             found.append((array.name, op in owned))
     assert found == expected
-    assert not owned_stores(prepared, shared=True)
+    assert not find_exclusive_stores(prepared, shared=True)

@@ -11,7 +11,7 @@ import random
 import pytest
 
 import omni.warp_core as wp
-from omni.warp_core.autodiff.analysis.scalarize_structs import part_structs
+from omni.warp_core.autodiff.analysis.scalarize_structs import scalarize
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir import verifier
 from omni.warp_core.lang.types import Array
@@ -135,7 +135,7 @@ def test_gradient(kernel, seed):
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.key)
 def test_loops_carry_no_array(kernel):
-    parted = part_structs(simplify(inline_calls(lower_kernel(kernel), lambda callee: not callee.is_library)))
+    parted = scalarize(simplify(inline_calls(lower_kernel(kernel), lambda callee: not callee.is_library)))
     verifier.verify(parted)
     loops = [op for op in parted.body.walk() if op.code in ("for", "loop")]
     assert loops

@@ -7,7 +7,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.arrays.layouts import has_internal_overlap
-from omni.warp_core.autodiff.analysis.exclusive_stores import owned_stores
+from omni.warp_core.autodiff.analysis.exclusive_stores import find_exclusive_stores
 from omni.warp_core.autodiff.vjp.adjoint import _prepare, adjoint_kernel
 from omni.warp_core.codegen.accumulate.eligibility import accumulation
 from omni.warp_core.front.gradients.library_rules import library_gradient
@@ -131,7 +131,7 @@ def by_rounded_thread(y: D, z: D):
 
 def test_a_float_may_be_that_of_two_threads():
     function = _prepare(lower_kernel(by_rounded_thread), library_gradient, shared=False)
-    owned = owned_stores(function, shared=False)
+    owned = find_exclusive_stores(function, shared=False)
     stores = [op for op in function.body.walk() if op.code == "store"]
     assert [op in owned for op in stores] == [False, True]
 

@@ -34,7 +34,7 @@ from .intrinsics import TABLE
 _serial = itertools.count()
 
 
-class Given(NamedTuple):
+class BoundArguments(NamedTuple):
     """An argument: a value of a type, or (`type` None) something known when the call is lowered."""
 
     type: Type | None
@@ -139,14 +139,16 @@ def lower_type_generic(
     return params, fn
 
 
-def _given(value: Any) -> Given:
+def _given(value: Any) -> BoundArguments:
     t = getattr(value, "__wc_type__", None)
     if isinstance(t, Type) and not isinstance(value, type):
-        return Given(t, value)
-    return Given(scalar_type_of(value), value)
+        return BoundArguments(t, value)
+    return BoundArguments(scalar_type_of(value), value)
 
 
-def _lower(callee: Callee, names: tuple[str | None, ...], given: list[Given]) -> tuple[IrFunction, list[Given]]:
+def _lower(
+    callee: Callee, names: tuple[str | None, ...], given: list[BoundArguments]
+) -> tuple[IrFunction, list[BoundArguments]]:
     """The IR of the call, and its arguments as that takes them."""
     refusals = []
     for reading in _candidate_types(given):
@@ -157,7 +159,7 @@ def _lower(callee: Callee, names: tuple[str | None, ...], given: list[Given]) ->
     raise TypeError(_with_advice(callee.function.name, given, refusals[-1]))
 
 
-def _with_advice(name: str, given: list[Given], refusal: str) -> str:
+def _with_advice(name: str, given: list[BoundArguments], refusal: str) -> str:
     """A refusal, with what to do about arguments that are no values of the kernel language."""
     for value in (g.value for g in given if g.type is None):
         vector = "it is no vector: make one, such as wp.vec3(*a)"
@@ -171,7 +173,7 @@ def _with_advice(name: str, given: list[Given], refusal: str) -> str:
     return refusal
 
 
-def _candidate_types(given: list[Given]) -> Iterator[list[Given]]:
+def _candidate_types(given: list[BoundArguments]) -> Iterator[list[BoundArguments]]:
     """What bare numbers among arguments may be, in order of preference.
 
     They take the type that they most likely have, so that one function serves all numbers; else integers beside floats
@@ -186,11 +188,11 @@ def _candidate_types(given: list[Given]) -> Iterator[list[Given]]:
         yield given
 
 
-def _typed(given: list[Given], common: Scalar | None) -> list[Given]:
-    return [Given(_literal_type(g.value, common), g.value) if g.type is None else g for g in given]
+def _typed(given: list[BoundArguments], common: Scalar | None) -> list[BoundArguments]:
+    return [BoundArguments(_literal_type(g.value, common), g.value) if g.type is None else g for g in given]
 
 
-def _common(given: list[Given]) -> Scalar | None:
+def _common(given: list[BoundArguments]) -> Scalar | None:
     """The type that numbers take beside these arguments."""
     scalars = [element(g.type) for g in given if g.type is not None]
     return next((s for s in scalars if isinstance(s, Scalar) and s.kind != "bool"), None)
@@ -270,7 +272,7 @@ def _refusal(name: str, why: CompileError) -> str:
     return "\n".join(lines + ([first.help] if first.help else []))
 
 
-def _to_ir(given: Given) -> Any:
+def _to_ir(given: BoundArguments) -> Any:
     t = given.type
     if isinstance(t, Array):
         cells = ArrayCells.of(given.value, t)

@@ -154,8 +154,8 @@ def function_jvp(function: Function | Builtin, primals: Sequence[Any], tangents:
         if active[i] and not is_active(t):
             raise TypeError(f"tangents[{i}]: a {spell(t)} has none, only floating point numbers do; give None")
     plain, moving = _lowered(function, types, active)
-    args = [call._to_ir(call.Given(t, x)) for t, x in zip(types, primals)]
-    moved = [call._to_ir(call.Given(t, x)) for t, x in zip(types, tangents) if x is not None]
+    args = [call._to_ir(call.BoundArguments(t, x)) for t, x in zip(types, primals)]
+    moved = [call._to_ir(call.BoundArguments(t, x)) for t, x in zip(types, tangents) if x is not None]
     found = list(interp.call(moving, [*args, *moved]))
     rest = iter(found[len(plain.results) :])
     if is_nearby(plain, library_gradient):

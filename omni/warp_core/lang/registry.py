@@ -146,7 +146,7 @@ STAND_INS: dict[str, Builtin] = {}
 TANGENTS: dict[str, Builtin] = {}
 
 
-def stand_in(func: Callable) -> Builtin:
+def surrogate(func: Callable) -> Builtin:
     """Decorator: code of derivatives calls `func`, called `<name>_apart`, for the builtin `name`.
 
     It takes the same arguments. To the results it adds others, which its gradient and its tangent are given too, ending

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from ..lang import prim
 from ..lang.generics import F, Mat, Vec
-from ..lang.registry import builtin, gradient, stand_in, tangent
+from ..lang.registry import builtin, gradient, surrogate, tangent
 from ..lang.values.scalars import bool as boolean
 from ..lang.values.scalars import float32, float64
 from .decompositions import eig3, qr3, svd2, svd3
@@ -69,13 +69,13 @@ def _svd2_apart(
     return U, w, V, prim.select(sharp, s, w), w[0] > s[0], sharp
 
 
-@stand_in
+@surrogate
 def svd2_apart(A: Mat[2, 2, F]) -> tuple[Mat[2, 2, F], Vec[2, F], Mat[2, 2, F], Vec[2, F], boolean, boolean]:
     """For first derivatives."""
     return _svd2_apart(A, True)
 
 
-@stand_in
+@surrogate
 def svd2_apart_apart(A: Mat[2, 2, F]) -> tuple[Mat[2, 2, F], Vec[2, F], Mat[2, 2, F], Vec[2, F], boolean, boolean]:
     """For second derivatives."""
     return _svd2_apart(A, False)
@@ -93,13 +93,13 @@ def _svd3_apart(
     return U, w, V, prim.select(sharp, s, w), prim.bit_or(w[0] > s[0], w[1] > s[1]), sharp
 
 
-@stand_in
+@surrogate
 def svd3_apart(A: Mat[3, 3, F]) -> tuple[Mat[3, 3, F], Vec[3, F], Mat[3, 3, F], Vec[3, F], boolean, boolean]:
     """For first derivatives."""
     return _svd3_apart(A, True)
 
 
-@stand_in
+@surrogate
 def svd3_apart_apart(A: Mat[3, 3, F]) -> tuple[Mat[3, 3, F], Vec[3, F], Mat[3, 3, F], Vec[3, F], boolean, boolean]:
     """For second derivatives."""
     return _svd3_apart(A, False)
@@ -130,13 +130,13 @@ def _moved(x: F, largest: boolean, smallest: boolean, above: F, below: F) -> F:
     return prim.select(largest, prim.max(x, above), prim.select(smallest, prim.min(x, below), x))
 
 
-@stand_in
+@surrogate
 def eig3_apart(A: Mat[3, 3, F]) -> tuple[Mat[3, 3, F], Vec[3, F], boolean, boolean]:
     """For first derivatives."""
     return _eig3_apart(A, True)
 
 
-@stand_in
+@surrogate
 def eig3_apart_apart(A: Mat[3, 3, F]) -> tuple[Mat[3, 3, F], Vec[3, F], boolean, boolean]:
     """For second derivatives."""
     return _eig3_apart(A, False)
@@ -153,13 +153,13 @@ def _qr3_apart(A: Mat[3, 3, F], sharp: boolean) -> tuple[Mat[3, 3, F], Mat[3, 3,
     return Q, R, prim.bit_xor(prim.bit_and(first, second), True), sharp
 
 
-@stand_in
+@surrogate
 def qr3_apart(A: Mat[3, 3, F]) -> tuple[Mat[3, 3, F], Mat[3, 3, F], boolean, boolean]:
     """For first derivatives."""
     return _qr3_apart(A, True)
 
 
-@stand_in
+@surrogate
 def qr3_apart_apart(A: Mat[3, 3, F]) -> tuple[Mat[3, 3, F], Mat[3, 3, F], boolean, boolean]:
     """For second derivatives."""
     return _qr3_apart(A, False)

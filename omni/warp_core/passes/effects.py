@@ -112,14 +112,14 @@ class Effects(NamedTuple):
 
     `params` has an entry for each parameter, `arrays` one for each array in them that is read or written. With
     `unordered`, results depend on the order of threads; with `hidden`, arrays are reached through elements of arrays.
-    `takes_bits` and `makes_of_bits` say whether it takes the bits of floats, and makes floats of bits.
+    `bitcasts_floats` and `makes_of_bits` say whether it takes the bits of floats, and makes floats of bits.
     """
 
     params: tuple[Access, ...]
     arrays: tuple[ArrayAccess, ...]
     unordered: bool
     hidden: bool
-    takes_bits: bool
+    bitcasts_floats: bool
     makes_of_bits: bool
 
 

@@ -17,7 +17,7 @@ from .. import config
 from ..arrays import layouts, transfer
 from ..arrays.array import array
 from ..autodiff.analysis.leaves import is_float, leaf_types
-from ..compiler import effects, flows
+from ..compiler import differentiable_dependences, effects
 from ..devices.interval_map import IntervalMap
 from ..dispatch.call_site import CallSite
 from ..lang.errors import CompileError
@@ -213,7 +213,7 @@ def _of(kernel: Kernel) -> _Uses:
         with plans.with_captured_constants(kernel, plans.options_for(kernel)):
             done = effects(kernel)
             try:
-                flow = flows(kernel)
+                flow = differentiable_dependences(kernel)
             except CompileError:  # never differentiated itself, but what it does still depends on what it reads
                 read = frozenset(i for i, p in enumerate(done.params) if p.reads)
                 floats = [_has(t, True) for _, t in kernel.params]
@@ -230,7 +230,7 @@ def _flow_of_bits(kernel: Kernel, done: Effects) -> Iterable[frozenset[int]]:
     for access, (holds_bits, holds_numbers) in zip(done.params, kinds):
         found = frozenset[int]()
         if access.writes and holds_bits:
-            found |= bits | (numbers if done.takes_bits else found)
+            found |= bits | (numbers if done.bitcasts_floats else found)
         if access.writes and holds_numbers and done.makes_of_bits:
             found |= bits
         yield found

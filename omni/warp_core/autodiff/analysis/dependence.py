@@ -1,7 +1,7 @@
 """Between which arrays of a kernel derivatives flow.
 
 Found in the adjoint: what it makes of the gradient of a result goes to the gradients of what the result depends on.
-Start with `flows`.
+Start with `differentiable_dependences`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...passes.dce import dce
 from ...passes.inline import inline_calls
 from ...passes.simplify import simplify
 from ..rules.custom_rules import is_custom
-from ..rules.provider import Given
+from ..rules.provider import DerivativeRules
 from ..vjp.adjoint import adjoint_kernel
 from ..vjp.value_scope import origin
 from .leaves import leaf_types
@@ -25,7 +25,7 @@ _NONE: _Params = frozenset()
 _QUIET = ("slice", "is_null", "grad")  # take a gradient and leave its elements alone
 
 
-def flows(function: Function, given: Given) -> tuple[_Params, ...]:
+def differentiable_dependences(function: Function, given: DerivativeRules) -> tuple[_Params, ...]:
     """For each parameter of a kernel, the parameters whose elements have a part in the derivative of its elements.
 
     Args:
@@ -35,7 +35,7 @@ def flows(function: Function, given: Given) -> tuple[_Params, ...]:
     Raises:
         NotDifferentiable: the kernel does something that has no derivative.
     """
-    whole = inline_calls(function, lambda f: not (is_custom(f) or given.stand_in(f) or given(f)))
+    whole = inline_calls(function, lambda f: not (is_custom(f) or given.surrogate(f) or given(f)))
     adjoint = simplify(adjoint_kernel(whole, given, True).function)
     dce(adjoint)
     return _Search(adjoint).found()

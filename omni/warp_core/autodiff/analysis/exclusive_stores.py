@@ -24,7 +24,7 @@ class _Place(NamedTuple):
     by: dict[int, tuple[int, Value]]
 
 
-def owned_stores(function: Function, shared: bool) -> set[Operation]:
+def find_exclusive_stores(function: Function, shared: bool) -> set[Operation]:
     """The stores of a kernel to arrays that only their own thread stores to, as far as can be seen.
 
     Args:

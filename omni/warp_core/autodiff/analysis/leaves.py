@@ -29,7 +29,7 @@ def is_float(t: Type) -> bool:
     return isinstance(t, Scalar) and t.is_float
 
 
-def takes_bits(function: Function) -> bool:
+def bitcasts_floats(function: Function) -> bool:
     """Whether a function takes the bits of a float. A float that it makes of bits may then depend on one; else its bits
     come from integers, which have no derivative.
     """

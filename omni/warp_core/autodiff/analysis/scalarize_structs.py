@@ -18,7 +18,7 @@ from ...lang.types import Array, Struct, Type, members
 from .leaves import leaf_types
 
 
-def part_structs(function: Function) -> Function:
+def scalarize(function: Function) -> Function:
     """The rewritten function; `function` itself where it merges no structs with arrays."""
     merged = (
         v.type
@@ -26,7 +26,7 @@ def part_structs(function: Function) -> Function:
         if op.regions or op.code == "select"
         for v in (*op.results, *(p for region in op.regions for p in region.params))
     )
-    return _Parting().rewrite(function) if any(map(_holds_arrays, merged)) else function
+    return _Scalarizer().rewrite(function) if any(map(_holds_arrays, merged)) else function
 
 
 def _holds_arrays(t: Type) -> bool:
@@ -52,7 +52,7 @@ def _whole(b: Builder, t: Type, parts: list[Value]) -> Value:
     return b.op("make", *(_whole(b, m, parts) for m in members(t)), attr=t)
 
 
-class _Parting(Rewriter):
+class _Scalarizer(Rewriter):
     def _split(self, values: Sequence[Value]) -> list[Value]:
         return [x for v in values for x in _parts(self.b, v)]
 

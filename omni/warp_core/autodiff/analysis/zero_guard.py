@@ -2,7 +2,7 @@
 
 The slope of what was not chosen may be infinite, or no number, and so is zero times that: where this may happen, the
 reverse code has to ask for zeros. It costs n-body's adjoint a fifth, so sums in loops, which choose nothing, are told
-from what does. Start with `may_choose`.
+from what does. Start with `needs_zero_guard`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SUMS = {"add": slice(None), "sub": slice(1), "fma": slice(2, None)}  # by opera
 _NONE: frozenset[Value] = frozenset()
 
 
-def may_choose(function: Function, shared: bool) -> bool:
+def needs_zero_guard(function: Function, shared: bool) -> bool:
     """Whether an adjoint in the reverse of `function` may be zero for a value that others were preferred to.
 
     Args:

@@ -23,8 +23,8 @@ from ...passes.dce import dce, has_effects
 from ...passes.effects import written_params
 from ...passes.inline import inline_calls
 from ..analysis.factor_escape import escaping, numbers_of, report_if_moved
-from ..analysis.leaves import assemble, is_active, leaf_of, leaf_types, takes_bits
-from ..rules.provider import Given, calls_stand_in
+from ..analysis.leaves import assemble, bitcasts_floats, is_active, leaf_of, leaf_types
+from ..rules.provider import DerivativeRules, calls_surrogate
 from ..vjp.reverse_atomics import plain_local_atomics
 from ..vjp.value_scope import is_local
 from .tangent_values import Tangents, Unknown, ValueTangents, has_tangent, numbered_leaves, slot_types
@@ -32,14 +32,14 @@ from .tangent_values import Tangents, Unknown, ValueTangents, has_tangent, numbe
 Mask = tuple[bool, ...]
 
 
-def required(function: Function, given: Given) -> Mask:
+def required(function: Function, given: DerivativeRules) -> Mask:
     """Which parameters of a kernel need a tangent even if what they hold has none: those that it writes through, those
     that it chooses among, and structs with arrays.
     """
     return _required(_flat(function, given))
 
 
-def tangent_kernel(function: Function, active: Mask, given: Given) -> Function:
+def tangent_kernel(function: Function, active: Mask, given: DerivativeRules) -> Function:
     """The kernel that computes tangents as well.
 
     Args:
@@ -58,11 +58,11 @@ def tangent_kernel(function: Function, active: Mask, given: Given) -> Function:
     return _Forward(given).run(flat, active)
 
 
-def is_nearby(function: Function, given: Given) -> bool:
+def is_nearby(function: Function, given: DerivativeRules) -> bool:
     """Whether the values that tangent kernels of a kernel compute may be those of arguments nearby: functions of the
     library that have no derivative at some points are replaced by stand-ins.
     """
-    return calls_stand_in(function, given)
+    return calls_surrogate(function, given)
 
 
 def _refuse_counters(flat: Function) -> None:
@@ -78,7 +78,7 @@ def _refuse_counters(flat: Function) -> None:
 _functions: WeakKeyDictionary[Function, dict[Mask, Function]] = WeakKeyDictionary()
 
 
-def tangent_function(function: Function, active: Mask, given: Given) -> Function:
+def tangent_function(function: Function, active: Mask, given: DerivativeRules) -> Function:
     """The function (arguments, tangents of the active ones) -> results, tangents of those that have any."""
     known = _functions.setdefault(function, {})
     if active not in known:
@@ -86,7 +86,7 @@ def tangent_function(function: Function, active: Mask, given: Given) -> Function
     return known[active]
 
 
-def _flat(function: Function, given: Given) -> Function:
+def _flat(function: Function, given: DerivativeRules) -> Function:
     """`function` with what has no gradient of its own inlined, except for library functions without arrays."""
 
     def chosen(callee: Function) -> bool:
@@ -127,18 +127,18 @@ def _chosen_elements(body: Region) -> set[Type]:
 class _Forward(ValueTangents):
     """Rebuilds a function with tangents beside its values."""
 
-    def __init__(self, given: Given):
+    def __init__(self, given: DerivativeRules):
         super().__init__()
         self.given = given
 
     def run(self, function: Function, active: Mask) -> Function:
-        self._takes_bits = takes_bits(function)
+        self._takes_bits = bitcasts_floats(function)
         params = [Value(p.type, name=p.name) for p in function.params]
         moved = [Value(p.type, name=f"{p.name}_tangent") for p, a in zip(function.params, active) if a]
         results = (*function.results, *(t for v in function.results for t in slot_types(v)))
         new = Function(f"{function.name}.tangent", [*params, *moved], results, function.is_kernel, function.loc)
         new.is_library, new.is_cold = function.is_library, function.is_cold
-        self._escaping = escaping(function, lambda callee: self.given.stand_in(callee) is not None)
+        self._escaping = escaping(function, lambda callee: self.given.surrogate(callee) is not None)
         self.b = Builder(new)
         self.values.update(zip(function.params, params))
         for p, tangent in zip((p for p, a in zip(function.params, active) if a), moved):
@@ -155,9 +155,9 @@ class _Forward(ValueTangents):
             super().visit_call(op)
             return
         callee = op.attr
-        stand_in = self.given.stand_in(callee)
-        if stand_in is not None:
-            self._by_stand_in(op, stand_in)
+        surrogate = self.given.surrogate(callee)
+        if surrogate is not None:
+            self._by_stand_in(op, surrogate)
             return
         gradient = self.given(callee) if callee.is_library else callee.gradient
         if gradient is None:
@@ -175,12 +175,12 @@ class _Forward(ValueTangents):
         self.define(op, found)
         self._spread(op.results, found[len(op.results) :])
 
-    def _by_stand_in(self, op: Operation, stand_in: Function) -> None:
+    def _by_stand_in(self, op: Operation, surrogate: Function) -> None:
         """Values and tangents of what stands in for a function."""
-        rule = self.given.tangent(stand_in)
+        rule = self.given.tangent(surrogate)
         if rule is None:
             raise NotDifferentiable(f"wp.{_name(op.attr)} has no second derivative in forward mode", op)
-        found = self.b.emit("call", self.args(op), stand_in, results=stand_in.results)
+        found = self.b.emit("call", self.args(op), surrogate, results=surrogate.results)
         self.define(op, found[: len(op.results)])
         moved = [self._whole(a) for a in op.args if is_active(a.type)]
         if op in self._escaping:

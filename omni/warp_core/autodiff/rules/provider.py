@@ -7,13 +7,13 @@ from typing import Protocol
 from ...ir.nodes import Function
 
 
-class Given(Protocol):
+class DerivativeRules(Protocol):
     """The derivatives of functions that are not differentiated operation by operation."""
 
     def __call__(self, callee: Function) -> Function | None:
         """The function (arguments, results, adjoints of results) -> adjoints of arguments; None if none is given."""
 
-    def stand_in(self, callee: Function) -> Function | None:
+    def surrogate(self, callee: Function) -> Function | None:
         """What code of derivatives calls, whose results begin with those of `callee`; None if that is `callee`."""
 
     def tangent(self, callee: Function) -> Function | None:
@@ -22,9 +22,9 @@ class Given(Protocol):
         """
 
 
-def calls_stand_in(function: Function, given: Given) -> bool:
+def calls_surrogate(function: Function, given: DerivativeRules) -> bool:
     """Whether a function, or one that it calls, calls one that another stands in for."""
     return any(
-        op.code == "call" and (given.stand_in(op.attr) is not None or calls_stand_in(op.attr, given))
+        op.code == "call" and (given.surrogate(op.attr) is not None or calls_surrogate(op.attr, given))
         for op in function.body.walk()
     )

@@ -20,9 +20,9 @@ from ...passes.inline import inline_calls
 from ...passes.load_elimination import merge_loads
 from ...passes.simplify import simplify
 from ..analysis.leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types
-from ..analysis.scalarize_structs import part_structs
+from ..analysis.scalarize_structs import scalarize
 from ..rules.custom_rules import expand_customs, is_custom
-from ..rules.provider import Given, calls_stand_in
+from ..rules.provider import DerivativeRules, calls_surrogate
 from .primal_pass import PrimalPass
 from .read_time import AFTER, BEFORE, NOT
 from .reverse_atomics import plain_local_atomics
@@ -43,7 +43,7 @@ class Adjoint(NamedTuple):
     replays: bool
 
 
-def adjoint_kernel(function: Function, given: Given, shared: bool = False) -> Adjoint:
+def adjoint_kernel(function: Function, given: DerivativeRules, shared: bool = False) -> Adjoint:
     """The adjoint of a kernel.
 
     Args:
@@ -64,7 +64,7 @@ def adjoint_kernel(function: Function, given: Given, shared: bool = False) -> Ad
         replayed |= more
 
 
-def _prepare(function: Function, given: Given, shared: bool = True) -> Function:
+def _prepare(function: Function, given: DerivativeRules, shared: bool = True) -> Function:
     flat = _flat(function, lambda callee: not is_custom(callee) and not _stays(callee, given), shared)
     whole = partial(_flat, inlined=lambda callee: not _stays(callee, given))
     return expand_customs(_StandIns(given).rewrite(flat), partial(_prepare, given=given), whole)
@@ -77,24 +77,24 @@ def _flat(function: Function, inlined: Callable[[Function], bool], shared: bool 
     """
     flat = inline_calls(function, inlined)
     drop_asserts(flat)
-    flat = part_structs(simplify(plain_local_atomics(flat)))
+    flat = scalarize(simplify(plain_local_atomics(flat)))
     merge_loads(flat, place_of if not shared else lambda array: None)
     return single_exit(flat)
 
 
-def _stays(callee: Function, given: Given) -> bool:
+def _stays(callee: Function, given: DerivativeRules) -> bool:
     """Whether a function of the library is differentiated as a whole."""
     if not callee.is_library:
         return False
-    if given.stand_in(callee) or given(callee):
+    if given.surrogate(callee) or given(callee):
         return True
     passive = not any(map(is_active, callee.results)) and not any(isinstance(p.type, Array) for p in callee.params)
     return passive or not _opens(callee, given)
 
 
-def _opens(function: Function, given: Given) -> bool:
+def _opens(function: Function, given: DerivativeRules) -> bool:
     """Whether a function has loops, whose stash is its caller's, or calls one that another stands in for."""
-    return calls_stand_in(function, given) or any(
+    return calls_surrogate(function, given) or any(
         op.code in ("for", "loop") or (op.code == "call" and _opens(op.attr, given)) for op in function.body.walk()
     )
 
@@ -102,18 +102,18 @@ def _opens(function: Function, given: Given) -> bool:
 class _StandIns(Rewriter):
     """Calls what stands in for functions."""
 
-    def __init__(self, given: Given):
+    def __init__(self, given: DerivativeRules):
         super().__init__()
         self.given = given
 
     def visit_call(self, op: Operation) -> None:
-        callee = self.given.stand_in(op.attr) or op.attr
+        callee = self.given.surrogate(op.attr) or op.attr
         results = self.b.emit("call", self.args(op), callee, results=callee.results)
         self.define(op, results[: len(op.results)])
 
 
 def _assemble(
-    function: Function, replayed: set[Value], shared: bool, given: Given, constant: bool = False
+    function: Function, replayed: set[Value], shared: bool, given: DerivativeRules, constant: bool = False
 ) -> tuple[Function, set[Operation]]:
     """The adjoint of a prepared function, and the loads in it that read what arrays hold after the launch. If these
     are `constant`, nothing is added to gradients of arrays.
@@ -123,7 +123,7 @@ def _assemble(
     reverse = Reverse(function, shared, given, partial(callee_adjoint, given=given, constant=constant), constant)
     reverse.b.push()
     rest = iter(seeds)
-    reverse.run([_taken_apart(reverse.b, next(rest)) if is_active(t) else [] for t in function.results])
+    reverse.run([_flattened(reverse.b, next(rest)) if is_active(t) else [] for t in function.results])
     adjoints = [] if function.is_kernel else [_of_param(reverse, p) for p in function.params if is_active(p.type)]
     after = reverse.b.pop()
     results = tuple(v.type for v in adjoints)
@@ -133,7 +133,7 @@ def _assemble(
     b = Builder(new)
     forward.run(b, params)
     known = {**reverse.known, **dict(zip(reverse.start, forward.top))}
-    linker = _Linker(known, forward.values)
+    linker = _ValueLinker(known, forward.values)
     linker.link(after)
     new.body.ops += after.ops
     if results:
@@ -166,7 +166,7 @@ def _check_unknown(adjoint: Function, forward: PrimalPass) -> None:
                 raise Unrepeatable(f"{why}: {helps}", forward.unknown[value])
 
 
-def _taken_apart(b: Builder, value: Value) -> Leaves:
+def _flattened(b: Builder, value: Value) -> Leaves:
     return [leaf_of(b, value, i) if is_float(t) else None for i, t in enumerate(leaf_types(value.type))]
 
 
@@ -175,7 +175,7 @@ def _of_param(reverse: Reverse, param: Value) -> Value:
     return assemble(reverse.b, param.type, found)
 
 
-class _Linker:
+class _ValueLinker:
     """Connects the reverse code with the values of the forward code."""
 
     def __init__(self, known: dict[Value, Value], forward: dict[Value, Value]):
@@ -208,7 +208,7 @@ def _written(prepared: Function) -> list[Value]:
     return [a for op in prepared.body.walk() if op.code in codes and not is_local(a := op.args[0])]
 
 
-class _Meeting:
+class _AliasCheck:
     """Whether an array of the adjoint and one of the function it is made of may share elements."""
 
     def __init__(self, prepared: Function, adjoint: Function, shared: bool):
@@ -225,7 +225,7 @@ class _Meeting:
 
 def _reads_what_it_wrote(prepared: Function, adjoint: Function, final: set[Operation], shared: bool) -> set[Value]:
     """The arrays that the function writes to and what is left of the forward code reads."""
-    meet = _Meeting(prepared, adjoint, shared)
+    meet = _AliasCheck(prepared, adjoint, shared)
     read = set(_accessed(adjoint, final))
     return {w for w in _written(prepared) if any(meet(r, w) for r in read)}
 
@@ -235,7 +235,7 @@ def _reads(prepared: Function, adjoint: Function, final: set[Operation], shared:
     late = [op for op in adjoint.body.walk() if op in final]
     early = _accessed(adjoint, final)
     before, after = _touched(adjoint, early), _touched(adjoint, [op.args[0] for op in late])
-    meet, written = _Meeting(prepared, adjoint, shared), _written(prepared)
+    meet, written = _AliasCheck(prepared, adjoint, shared), _written(prepared)
     changing = [a for a in early if any(meet(a, w) for w in written)]
     # All arrays of a parameter are given as of one time. Those that the launch does not change are the same at both.
     for op in late:
@@ -265,7 +265,7 @@ def _is_private(op: Operation) -> bool:
 _adjoints: WeakKeyDictionary[Function, dict[bool, Function]] = WeakKeyDictionary()
 
 
-def callee_adjoint(callee: Function, given: Given, constant: bool = False) -> Function:
+def callee_adjoint(callee: Function, given: DerivativeRules, constant: bool = False) -> Function:
     """The adjoint of a function without effects: (arguments, adjoints of results) -> adjoints of arguments. It adds to
     the gradients of arrays, unless what they hold is `constant`.
     """

@@ -3,7 +3,7 @@
 A counter gives each thread its own number, and another one the next time. On a tape such a kernel runs in a form that
 stores what it got in arrays, one element per thread: each atomic becomes a function whose replay reads the note (see
 `custom_rules`). An atomic in a loop would need as many as the loop has iterations, and has none. Start with
-`noting_kernel`.
+`augmented_kernel`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .value_scope import is_local
 NOTES = Array(U64, 1)  # what one atomic found, by thread
 
 
-def count_notes(function: Function) -> int:
-    """How many arrays of notes `noting_kernel` adds to the parameters of a kernel."""
+def count_atomic_results(function: Function) -> int:
+    """How many arrays of notes `augmented_kernel` adds to the parameters of a kernel."""
     return len(_Noting(_flat(function)).noted)
 
 
-def noting_kernel(function: Function) -> Function:
+def augmented_kernel(function: Function) -> Function:
     """The kernel with one more parameter for each atomic whose result it uses."""
     flat = _flat(function)
     noting = _Noting(flat)

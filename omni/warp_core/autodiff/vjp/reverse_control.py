@@ -15,8 +15,8 @@ from ...lang.types import I32, Type
 from ...passes.dce import REMOVABLE
 from ..analysis.leaves import Leaves, is_float, leaf_types
 from .trip_count import backwards, times
-from .value_scope import Scope
-from .value_stack import CELLS, Frame, pop
+from .value_scope import ValueScope
+from .value_stack import CELLS, ValueFrame, pop
 
 if TYPE_CHECKING:
     from .reverse_pass import Reverse
@@ -125,11 +125,11 @@ def _iteration(
 
 
 def _fetched(
-    reverse: Reverse, op: Operation, scope: Scope, base: Sequence[Value], top: Sequence[Value], needed: set[Value]
+    reverse: Reverse, op: Operation, scope: ValueScope, base: Sequence[Value], top: Sequence[Value], needed: set[Value]
 ) -> list[Operation]:
     """Operations that take back what the iteration stashed: what is `needed` of all that rules asked for."""
     inputs = {value: name for value, name in scope.inputs.items() if name in needed}
-    frame = Frame.of(inputs)
+    frame = ValueFrame.of(inputs)
     reverse.frames[op] = frame
     reverse.b.push()
     values, below = pop(reverse.b, frame, top)

@@ -18,18 +18,18 @@ from ...ir.builder import Builder
 from ...ir.nodes import Function, Operation, Region, Value
 from ...lang.errors import NotDifferentiable
 from ...lang.types import I32, Array, Packed, Scalar, Struct, Type, element, members
-from ..analysis.exclusive_stores import owned_stores
+from ..analysis.exclusive_stores import find_exclusive_stores
 from ..analysis.factor_escape import escaping, report_if_moved
-from ..analysis.leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types, member_span, takes_bits
-from ..analysis.zero_guard import may_choose
+from ..analysis.leaves import Leaves, assemble, bitcasts_floats, is_active, is_float, leaf_of, leaf_types, member_span
+from ..analysis.zero_guard import needs_zero_guard
 from ..rules import scalar_rules
 from ..rules.custom_rules import reverse_custom
-from ..rules.provider import Given
+from ..rules.provider import DerivativeRules
 from .reverse_atomics import reverse_atomic
 from .reverse_control import reverse_for, reverse_if, reverse_loop
 from .shadow_memory import shadow
-from .value_scope import Scope, Scopes, is_absent, is_local, origin
-from .value_stack import CELLS, Frame
+from .value_scope import ValueScope, ValueScopes, is_absent, is_local, origin
+from .value_stack import CELLS, ValueFrame
 
 _SLOPES_OF_ONE = frozenset(("add", "sub", "neg", "min", "max", "abs"))  # adjoints that only pass on what they are given
 
@@ -41,23 +41,23 @@ class Reverse:
         self,
         function: Function,
         shared: bool,
-        given: Given,
+        given: DerivativeRules,
         callee_adjoint: Callable[[Function], Function],
         constant: bool = False,
     ):
         self.function, self.given, self.callee_adjoint = function, given, callee_adjoint
         self.constant = constant  # what arrays hold, those of the thread's own aside
-        self.scopes = Scopes(function, shared)
+        self.scopes = ValueScopes(function, shared)
         self.b = Builder()
-        self._chooses = may_choose(function, shared)
-        self._takes_bits = takes_bits(function)
-        self._owned = owned_stores(function, shared)
+        self._chooses = needs_zero_guard(function, shared)
+        self._takes_bits = bitcasts_floats(function)
+        self._owned = find_exclusive_stores(function, shared)
         self._escaping = escaping(function, lambda callee: given.tangent(callee) is not None)
         self.start = tuple(Value(I32, name="top") for _ in CELLS)  # of the stash, when the forward code is through
         self.top: Sequence[Value] = self.start
         self.shadows: dict[Operation, Value] = {}  # of local arrays, by `alloca`
         self.prelude: list[Operation] = []  # what the reverse code begins with
-        self.frames: dict[Operation, Frame] = {}  # of loops, by operation
+        self.frames: dict[Operation, ValueFrame] = {}  # of loops, by operation
         self.known: dict[Value, Value] = {}  # what placeholders came to be
         self.final: set[Operation] = set()  # loads of what arrays hold after the launch
 
@@ -70,7 +70,7 @@ class Reverse:
         self.b.region.ops[:0] = self.prelude
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> ValueScope:
         """The innermost open scope."""
         return self.scopes.scope
 
@@ -350,9 +350,9 @@ class Reverse:
         seeds: Iterable[tuple[Value, Leaves | None]],
         end: int = 1,
         index: Value | None = None,
-    ) -> Scope:
+    ) -> ValueScope:
         """Emit the reverse of a region into the open one; returns its scope."""
-        scope = self.scopes.scope = Scope(region, owner, self.scope, index)
+        scope = self.scopes.scope = ValueScope(region, owner, self.scope, index)
         for value, given in seeds:
             if given is not None:
                 self.add(value, given)
@@ -361,7 +361,7 @@ class Reverse:
         self.scopes.scope = scope.outer
         return scope
 
-    def outward(self, scope: Scope) -> dict[Value, Leaves]:
+    def outward(self, scope: ValueScope) -> dict[Value, Leaves]:
         """What a scope contributes to values from outside its region."""
         home = self.scopes.region_of
         return {v: g for v, g in scope.adjoints.items() if home[v] is not scope.region}

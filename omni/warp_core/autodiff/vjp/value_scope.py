@@ -1,9 +1,9 @@
 """Where reversed code stands, and how it gets at values of the forward code.
 
-The reverse of a region is emitted under a `Scope`. `Scopes.primal` answers with a value that can be used there: values
-of the function's own body are at hand, since the forward code stands before the reverse code. Inside the reverse of a
-loop or an `if`, a value is computed again from what is at hand; where that is not possible it is *carried*: a loop
-puts it on the stash in every iteration, an `if` gives it as one more result.
+The reverse of a region is emitted under a `ValueScope`. `ValueScopes.primal` answers with a value that can be used
+there: values of the function's own body are at hand, since the forward code stands before the reverse code. Inside the
+reverse of a loop or an `if`, a value is computed again from what is at hand; where that is not possible it is
+*carried*: a loop puts it on the stash in every iteration, an `if` gives it as one more result.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _check_source(op: Operation) -> None:
 
 
 @dataclass
-class Scope:
+class ValueScope:
     """The reverse of one region being emitted.
 
     `prologue` are operations that compute values again, to stand before all others; `inputs` maps values that a loop
@@ -101,7 +101,7 @@ class Scope:
 
     region: Region
     owner: Operation | None
-    outer: Scope | None
+    outer: ValueScope | None
     index: Value | None = None  # of a `for`
     adjoints: dict[Value, list[Value | None]] = field(default_factory=dict)
     found: dict[Value, Value] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class Scope:
     inputs: dict[Value, Value] = field(default_factory=dict)
 
 
-class Scopes:
+class ValueScopes:
     """The open scopes, and what the forward code is asked to hand over.
 
     `exposed` maps an `if` to the values inside it that it gives as results: (branch, value, result). `counts` maps a
@@ -127,7 +127,7 @@ class Scopes:
         self._repeatable: dict[Operation, bool] = {}
         self.region_of.update(dict.fromkeys(function.params, function.body))
         self._survey(function.body)
-        self.scope = Scope(function.body, None, None)
+        self.scope = ValueScope(function.body, None, None)
 
     def _survey(self, region: Region) -> None:
         self.region_of.update(dict.fromkeys(region.params, region))
@@ -161,7 +161,7 @@ class Scopes:
 
     def region_of_op(self, op: Operation) -> Region:
         """The region that an operation stands in: that of the open scopes which has it."""
-        scope: Scope | None = self.scope
+        scope: ValueScope | None = self.scope
         while scope is not None:
             if op in scope.region.ops:
                 return scope.region
@@ -176,7 +176,7 @@ class Scopes:
 
     # -- values -----------------------------------------------------------------------------------------------------
 
-    def primal(self, value: Value, scope: Scope | None = None) -> Value:
+    def primal(self, value: Value, scope: ValueScope | None = None) -> Value:
         """`value` of the forward code, as a value that can be used in `scope`, by default the innermost."""
         home = self.region_of[value]
         at = scope or self.scope
@@ -189,7 +189,7 @@ class Scopes:
             self._find(value, at)
         return at.found[value]
 
-    def _find(self, value: Value, scope: Scope) -> None:
+    def _find(self, value: Value, scope: ValueScope) -> None:
         op = value.op
         if op is None and scope.owner is not None and scope.owner.code == "for" and value is scope.region.params[0]:
             assert scope.index is not None
@@ -199,7 +199,7 @@ class Scopes:
         else:
             scope.found[value] = self._carry(value, scope)
 
-    def _carry(self, value: Value, scope: Scope) -> Value:
+    def _carry(self, value: Value, scope: ValueScope) -> Value:
         if any(isinstance(t, Array) for t in leaf_types(value.type)):
             raise NotDifferentiable("an array that a loop or branch chooses cannot be differentiated", value.op)
         owner = scope.owner
@@ -212,7 +212,7 @@ class Scopes:
         self.exposed.setdefault(owner, []).append((owner.regions.index(scope.region), value, result))
         return self.primal(result, scope.outer)
 
-    def _check_replay(self, scope: Scope | None) -> None:
+    def _check_replay(self, scope: ValueScope | None) -> None:
         """Refuse to ask for what a function computed inside where its replay runs in its place."""
         while scope is not None:
             if scope.owner is not None and scope.owner.code == "custom":
@@ -241,12 +241,12 @@ class Scopes:
             return all(self.is_repeatable(inner) for r in op.regions for inner in r.ops if inner.code != "yield")
         return OPS[op.code].pure and not op.regions
 
-    def _repeat(self, op: Operation, scope: Scope) -> None:
+    def _repeat(self, op: Operation, scope: ValueScope) -> None:
         copy = self._copy(op, scope, {})
         scope.found.update(zip(op.results, copy.results))
         scope.prologue.append(copy)
 
-    def _copy(self, op: Operation, scope: Scope, inside: dict[Value, Value]) -> Operation:
+    def _copy(self, op: Operation, scope: ValueScope, inside: dict[Value, Value]) -> Operation:
         copy = Operation(op.code, [inside.get(a) or self.primal(a, scope) for a in op.args], op.attr, op.loc)
         copy.results = tuple(Value(v.type, copy, i, v.name) for i, v in enumerate(op.results))
         regions = []

@@ -26,14 +26,14 @@ def cell_kind(t: Type) -> int:
 
 
 @dataclass(frozen=True)
-class Frame:
+class ValueFrame:
     """The cells of one iteration: each value with (stash, offset) of its leaves, and the sizes."""
 
     places: tuple[tuple[Value, tuple[tuple[int, int], ...]], ...]
     sizes: tuple[int, int]
 
     @classmethod
-    def of(cls, values: Iterable[Value]) -> Frame:
+    def of(cls, values: Iterable[Value]) -> ValueFrame:
         """The frame that holds `values`."""
         sizes = [0, 0]
         places = []
@@ -51,7 +51,7 @@ def _offset(b: Builder, at: Value, offset: int) -> Value:
     return b.op("add", at, b.const(offset, I32))
 
 
-def push(b: Builder, frame: Frame, top: Sequence[Value], values: Sequence[Value]) -> list[Value]:
+def push(b: Builder, frame: ValueFrame, top: Sequence[Value], values: Sequence[Value]) -> list[Value]:
     """Store the values of a frame; returns the new top."""
     stashes = [b.op("stash", attr=cell) for cell in CELLS]
     after = [_offset(b, t, size) for t, size in zip(top, frame.sizes)]
@@ -71,7 +71,7 @@ def _ensure(b: Builder, end: Value, stash: Value) -> None:
     leave_if(b, full, _REPORT, end)
 
 
-def pop(b: Builder, frame: Frame, top: Sequence[Value]) -> tuple[list[Value], list[Value]]:
+def pop(b: Builder, frame: ValueFrame, top: Sequence[Value]) -> tuple[list[Value], list[Value]]:
     """Take the topmost frame: its values, and the top below it."""
     stashes = [b.op("stash", attr=cell) for cell in CELLS]
     base = [b.op("sub", t, b.const(size, I32)) for t, size in zip(top, frame.sizes)]

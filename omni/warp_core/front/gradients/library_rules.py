@@ -17,7 +17,7 @@ class LibraryGradients:
         """The function (arguments, results, adjoints of results) -> adjoints of arguments; None if none is given."""
         return _instance(GRADIENTS.get(_rules(callee)), (*_types(callee), *filter(_is_active, callee.results)))
 
-    def stand_in(self, callee: Function) -> Function | None:
+    def surrogate(self, callee: Function) -> Function | None:
         """What code of derivatives calls, whose results begin with those of `callee`; None if that is `callee`."""
         found = STAND_INS.get(_name(callee)) if callee.is_library else None
         return _instance(found, tuple(p.type for p in callee.params))
