@@ -24,7 +24,7 @@ from .dce import has_effects
 _PLAIN = ("add", "sub", "min", "max", "and", "or", "xor")
 
 
-def privatise(function: Function, among: str = "all") -> None:
+def demote_atomics(function: Function, among: str = "all") -> None:
     """Demote the private atomics of `function`, and note on which arrays.
 
     Args:

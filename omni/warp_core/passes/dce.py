@@ -26,7 +26,7 @@ _RETURN_DEPTH = 1 << 30
 
 def dce(function: Function) -> None:
     """Remove dead code from `function`."""
-    marker = _Marker(_idle_stores(function))
+    marker = _Marker(dead_stores(function))
     marker.scan(function.body)
     marker.roots(function.body)
     marker.run()
@@ -47,7 +47,7 @@ def has_effects(function: Function) -> bool:
     return False
 
 
-def _idle_stores(function: Function) -> set[Operation]:
+def dead_stores(function: Function) -> set[Operation]:
     """The stores into local arrays that nothing reads."""
     local = local_arrays(function)
     if not local:

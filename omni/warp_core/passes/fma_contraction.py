@@ -6,8 +6,8 @@ depend on lanes, inlining order or debug checks: a use that merely tests for NaN
 dead multiplications are left for `dce`.
 
 An adjoint computes values of its kernel again, where it uses them otherwise: it would round them in another way, and
-could take another branch than the launch did. So it is given the `Sums` of the finished kernel, and what is a sum there
-is fused here as it was there.
+could take another branch than the launch did. So it is given the `FusionRecord` of the finished kernel, and what is a
+sum there is fused here as it was there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ROUNDED_ONCE = ("add", "sub", "fma")
 Term = tuple[int, bool]
 
 
-class Sums:
+class FusionRecord:
     """What the sums of a finished function look like, and which product went into each; 0 if none did.
 
     Values are equal that are computed in the same way from the same parameters, constants and places in memory. What
@@ -35,9 +35,9 @@ class Sums:
     def __init__(self, function: Function):
         self._numbers: dict[Hashable, int] = {}
         self._found: dict[int, set[int]] = {}
-        self._collect(function, Terms(self._numbers, function))
+        self._collect(function, ValueNumbering(self._numbers, function))
 
-    def _collect(self, function: Function, terms: Terms) -> None:
+    def _collect(self, function: Function, terms: ValueNumbering) -> None:
         for op in function.body.walk():
             if op.code == "call" and not op.attr.is_library:
                 self._collect(op.attr, terms.enter(op))
@@ -46,9 +46,9 @@ class Sums:
                 product = terms.product(op.args[0], op.args[1])[0] if op.code == "fma" else 0
                 self._found.setdefault(number, set()).add(product)
 
-    def terms(self, function: Function) -> Terms:
+    def terms(self, function: Function) -> ValueNumbering:
         """The values of another function, numbered as those of this one."""
-        return Terms(self._numbers, function)
+        return ValueNumbering(self._numbers, function)
 
     def product(self, number: int) -> int | None:
         """The number of the product that went into a sum; None if there is no such sum, or it went both ways."""
@@ -56,7 +56,7 @@ class Sums:
         return next(iter(found)) if len(found) == 1 else None
 
 
-class Terms:
+class ValueNumbering:
     """The values of a function as numbers that equal values share."""
 
     def __init__(self, numbers: dict[Hashable, int], function: Function):
@@ -66,9 +66,9 @@ class Terms:
     def _number(self, key: Hashable) -> int:
         return self._numbers.setdefault(key, len(self._numbers) + 1)
 
-    def enter(self, call: Operation) -> Terms:
+    def enter(self, call: Operation) -> ValueNumbering:
         """The values of a function that is called; an adjoint has it inline."""
-        inside = Terms(self._numbers, call.attr)
+        inside = ValueNumbering(self._numbers, call.attr)
         inside._known = {p: self.of(a) for p, a in zip(call.attr.params, call.args)}
         end = call.attr.body.terminator
         for result, value in zip(call.results, end.args if end.code == "return" else ()):
@@ -124,13 +124,13 @@ class Terms:
         return self._number(("sum", a, b, minus == other)), minus
 
 
-def contract(function: Function, like: Sums | None = None) -> None:
+def contract(function: Function, like: FusionRecord | None = None) -> None:
     """Form fused multiply-adds in `function`; where it has the sums of another one, those that this has."""
     _Contraction(function, like).visit(function.body)
 
 
 class _Contraction:
-    def __init__(self, function: Function, like: Sums | None):
+    def __init__(self, function: Function, like: FusionRecord | None):
         self.uses, self.like = _uses(function), like
         self.terms = like.terms(function) if like is not None else None
 

@@ -21,7 +21,7 @@ _DEPTH = 30
 _NEVER_NEGATIVE = COUNTS | {"tid", "popcount", "thread_index", "block_index"}
 
 
-def drop_from_end(function: Function) -> None:
+def normalize_indices(function: Function) -> None:
     """Replace every superfluous `from_end` in `function` by its index."""
     guards = Guards(function)
     bounds = Bounds(guards)

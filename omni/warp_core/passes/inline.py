@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.analysis.size import inlined_size, is_spliced
+from ..ir.analysis.size import has_single_exit, inlined_size
 from ..ir.clone import Rewriter
 from ..ir.nodes import Function, Loc, Operation, Region, Value
 
@@ -80,7 +80,7 @@ class _Inliner(Rewriter):
     def _is_chosen(self, callee: Function) -> bool:
         if callee.name.partition("#")[0] in self._calls:
             return False
-        return is_spliced(callee, self._limit if self._grown < GROWTH else min(TINY, self._limit))
+        return has_single_exit(callee, self._limit if self._grown < GROWTH else min(TINY, self._limit))
 
     def _block(self, op: Operation, callee: Function) -> None:
         self._level += 1

@@ -25,12 +25,12 @@ def _anywhere(array: Value) -> Place:
     return None
 
 
-def merge_loads(function: Function, place: Callable[[Value], Place] = _anywhere) -> None:
+def eliminate_loads(function: Function, place: Callable[[Value], Place] = _anywhere) -> None:
     """Reuse loaded values in `function`. `place` tells where arrays lie that are not local."""
-    _Merger(local_arrays(function), place).visit(function.body, {})
+    _LoadEliminator(local_arrays(function), place).visit(function.body, {})
 
 
-class _Merger:
+class _LoadEliminator:
     def __init__(self, local: dict[Value, Value], place: Callable[[Value], Place]):
         self.local, self._other = local, place
         self.own = set(local.values())

@@ -12,15 +12,15 @@ from weakref import WeakKeyDictionary
 from ..ir.analysis.size import INLINE_LIMIT
 from ..ir.interp.block_runner import has_any
 from ..ir.nodes import Function
-from .atomic_demotion import privatise
+from .atomic_demotion import demote_atomics
 from .barriers import check_blocks
 from .checks import drop_asserts, insert_checks
 from .dce import dce
-from .fma_contraction import Sums, contract
-from .index_normalization import drop_from_end
+from .fma_contraction import FusionRecord, contract
+from .index_normalization import normalize_indices
 from .inline import inline, inline_calls
 from .licm import licm
-from .load_elimination import merge_loads
+from .load_elimination import eliminate_loads
 from .simplify import simplify
 
 
@@ -30,7 +30,7 @@ class PassOptions:
 
     debug: check bounds, NaN, asserts and integer division. contract: form fused multiply-adds. inline_limit: callees of
     at least so many operations stay calls. calls: functions that stay calls whatever their size, by name. private:
-    among which arrays `privatise` may look for those of one thread.
+    among which arrays `demote_atomics` may look for those of one thread.
     """
 
     debug: bool = False
@@ -56,20 +56,20 @@ def run(function: Function, options: PassOptions = PassOptions(), primal: Functi
         if function.block_dim:
             function = inline_calls(function, _may_fail)  # only the kernel can end its block
     options = replace(options, debug=False)
-    like = Sums(_optimise(primal, options)) if primal is not None and options.contract else None
+    like = FusionRecord(_optimise(primal, options)) if primal is not None and options.contract else None
     return _optimise(function, options, like)
 
 
-def _optimise(function: Function, options: PassOptions, like: Sums | None = None) -> Function:
+def _optimise(function: Function, options: PassOptions, like: FusionRecord | None = None) -> Function:
     """`function` after all passes; the finished functions it calls came out of here too."""
     new = inline(function, options.inline_limit, lambda callee: _finish(callee, options), options.calls)
     drop_asserts(new)
     new = simplify(new)
     if new.block_dim:
         check_blocks(new)
-    drop_from_end(new)
-    merge_loads(new)
-    privatise(new, options.private)
+    normalize_indices(new)
+    eliminate_loads(new)
+    demote_atomics(new, options.private)
     licm(new)
     if options.contract:
         contract(new, like)

@@ -17,7 +17,7 @@ from ...passes.checks import drop_asserts
 from ...passes.dce import dce
 from ...passes.effects import written_params
 from ...passes.inline import inline_calls
-from ...passes.load_elimination import merge_loads
+from ...passes.load_elimination import eliminate_loads
 from ...passes.simplify import simplify
 from ..analysis.leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types
 from ..analysis.scalarize_structs import scalarize
@@ -78,7 +78,7 @@ def _flat(function: Function, inlined: Callable[[Function], bool], shared: bool 
     flat = inline_calls(function, inlined)
     drop_asserts(flat)
     flat = scalarize(simplify(plain_local_atomics(flat)))
-    merge_loads(flat, place_of if not shared else lambda array: None)
+    eliminate_loads(flat, place_of if not shared else lambda array: None)
     return single_exit(flat)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...ir.analysis.uniformity import brought_together
+from ...ir.analysis.uniformity import reconverges
 from ...ir.interp.block_runner import source_lane, takes_whole_blocks
 from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import EXCHANGES
@@ -143,7 +143,7 @@ class Blocks:
         lanes, first = self.kernel.lanes, self.kernel.thread_index
         assert first is not None
         n, base = lanes.lanes, V(I32, first.text)
-        if n > 1 and brought_together(op, n):
+        if n > 1 and reconverges(op, n):
             count = V(I32, str(by.const))
             return lanes.shift("shr", base, count, None) if op.code == "shr" else lanes.binary("div", base, count)
         size = by.const + (op.code == "and")

@@ -23,14 +23,14 @@ def inlined_size(function: Function, limit: int) -> int:
         size = 0
         for op in function.body.walk():
             if op.code == "call":
-                size += inlined_size(op.attr, limit) if is_spliced(op.attr, limit) else 1
+                size += inlined_size(op.attr, limit) if has_single_exit(op.attr, limit) else 1
             elif op.code != "const":
                 size += 1
         known[limit] = size
     return known[limit]
 
 
-def is_spliced(callee: Function, limit: int) -> bool:
+def has_single_exit(callee: Function, limit: int) -> bool:
     """True if calls of `callee` are replaced by its body."""
     return _asks_thread(callee) or (not callee.is_cold and inlined_size(callee, limit) < limit)
 
@@ -59,7 +59,7 @@ def cost(ops: Sequence[Operation]) -> int:
 def _cost(op: Operation) -> int:
     if op.code == "const":
         return 0
-    if op.code == "call" and is_spliced(op.attr, INLINE_LIMIT):
+    if op.code == "call" and has_single_exit(op.attr, INLINE_LIMIT):
         if op.attr not in _costs:
             _costs[op.attr] = sum(map(_cost, op.attr.body.walk()))
         return _costs[op.attr]

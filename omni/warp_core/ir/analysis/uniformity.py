@@ -56,12 +56,12 @@ Cache = dict[tuple[Function, tuple[bool, ...]], Uniformity]
 _OF_LANES = frozenset(("tid", "thread_index", "atomic", "alloca", "stash", "shuffle"))
 
 
-def differs_in_lanes(op: Operation) -> bool:
+def is_divergent(op: Operation) -> bool:
     """Whether lanes of one group get different results from the same operands."""
     return op.code in _OF_LANES
 
 
-def brought_together(op: Operation, lanes: int) -> bool:
+def reconverges(op: Operation, lanes: int) -> bool:
     """Whether an operation gives all lanes of a group one result, whatever they have: groups begin where the index in
     the block is a multiple of `lanes`.
     """
@@ -80,7 +80,7 @@ def analyze(
     varying_params: tuple[bool, ...],
     lanes: int,
     cache: Cache,
-    differs: Callable[[Operation], bool] = differs_in_lanes,
+    differs: Callable[[Operation], bool] = is_divergent,
     visit: Callable[[Operation, list[Operation], bool], None] | None = None,
 ) -> Uniformity:
     """Facts about `fn` when its parameters are uniform or varying as given. With one lane nothing varies.
@@ -165,7 +165,7 @@ class _Walk:
                 handler(self, op)
             elif op.code == "yield":
                 self.yield_(op, owner)
-            elif (self.differs(op) or any(map(self.is_varying, op.args))) and not brought_together(op, self.lanes):
+            elif (self.differs(op) or any(map(self.is_varying, op.args))) and not reconverges(op, self.lanes):
                 self.mark(*op.results)
 
     def yield_(self, op: Operation, owner: Operation | None) -> None:
