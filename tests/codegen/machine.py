@@ -10,7 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from omni.warp_core.codegen import toolchain
-from omni.warp_core.codegen.cpu.cpu_kernel import EmitOptions, Unit, emit_cpu
+from omni.warp_core.codegen.cpu.cpu_kernel import EmitOptions, EmittedModule, emit_cpu
 from omni.warp_core.codegen.target import Target, host, x86
 from omni.warp_core.ir.interp.array_memory import MemArray, flatten, unflatten
 from omni.warp_core.ir.nodes import Function
@@ -112,7 +112,7 @@ class Machine:
         flat: bool = False,
         additions: str = "atomic",
     ):
-        self.unit: Unit = emit_cpu(fn, target, EmitOptions(lanes, inner_contiguous, flat, additions))
+        self.unit: EmittedModule = emit_cpu(fn, target, EmitOptions(lanes, inner_contiguous, flat, additions))
         self.failures: list[tuple[int, int, list[int]]] = []
         self.printed: list[str] = []
         self._load(self.unit.text, target)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ..ir.ops import EXCHANGES
 from ..lang.semantics import int_range
 from ..lang.types import Scalar
-from .lane_arithmetic import Lanes, V
+from .lane_arithmetic import LaneArithmetic, LaneValue
 from .memory_access import Memory, memory_type
 from .writer import NARROW, Leaf, constant, literal, llvm_type
 
@@ -20,32 +20,41 @@ REDUCIBLE = frozenset(("add", "sub", "min", "max", "and", "or", "xor"))
 
 
 class Atomics:
-    """Emits atomics through a `Lanes`."""
+    """Emits atomics through a `LaneArithmetic`."""
 
     scope = ""  # which threads must see them as atomic, if not all of the machine
 
-    def __init__(self, lanes: Lanes, memory: Memory):
+    def __init__(self, lanes: LaneArithmetic, memory: Memory):
         self.lanes, self.memory, self.w = lanes, memory, lanes.w
 
-    def emit(self, kind: str, address: V, leaf: Leaf, value: V, compare: V | None, used: bool, mask: str | None) -> V:
+    def emit(
+        self,
+        kind: str,
+        address: LaneValue,
+        leaf: Leaf,
+        value: LaneValue,
+        compare: LaneValue | None,
+        used: bool,
+        mask: str | None,
+    ) -> LaneValue:
         """One atomic of `kind` at `address` for each active lane; the old values."""
         assert isinstance(leaf, Scalar)
         n = self.lanes.lanes
         if n == 1:
-            return V(leaf, self._one(kind, address.text, leaf, value.text, compare.text if compare else None))
+            return LaneValue(leaf, self._one(kind, address.text, leaf, value.text, compare.text if compare else None))
         if address.uniform and not used and kind in REDUCIBLE:
             self.once(kind, address.text, leaf, value, mask)
-            return V(leaf, literal(0, leaf))
+            return LaneValue(leaf, literal(0, leaf))
         return self._each(kind, address, leaf, value, compare, used, mask)
 
-    def once(self, kind: str, address: str, leaf: Leaf, value: V, mask: str | None = None) -> None:
+    def once(self, kind: str, address: str, leaf: Leaf, value: LaneValue, mask: str | None = None) -> None:
         """Update one element with what the active lanes give, reduced."""
         assert isinstance(leaf, Scalar)
         self._one(kind, address, leaf, self.reduced(kind, value, mask).text, None)
 
-    def reduced(self, kind: str, value: V, mask: str | None) -> V:
+    def reduced(self, kind: str, value: LaneValue, mask: str | None) -> LaneValue:
         """What the active lanes give, brought together."""
-        return value if self.lanes.lanes == 1 else V(value.type, self._reduce(kind, value.type, value, mask))
+        return value if self.lanes.lanes == 1 else LaneValue(value.type, self._reduce(kind, value.type, value, mask))
 
     def _one(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
         if t.is_float and (kind == "cas" or t in NARROW):
@@ -70,7 +79,7 @@ class Atomics:
         self.w.start(loop)
         old, seen = self.w.name(), self.w.name()
         self.w.do(f"{old} = phi {bits} [ {first}, %{entry} ], [ {seen}, %{loop} ]")
-        new = value if kind in EXCHANGES else self.lanes.binary(kind, V(t, old), V(t, value)).text
+        new = value if kind in EXCHANGES else self.lanes.binary(kind, LaneValue(t, old), LaneValue(t, value)).text
         pair = self.w.inst(f"cmpxchg ptr {address}, {bits} {old}, {bits} {new}{self.scope} monotonic monotonic")
         self.w.do(f"{seen} = extractvalue {{ {bits}, i1 }} {pair}, 0")
         self.w.cond_br(self.w.inst(f"extractvalue {{ {bits}, i1 }} {pair}, 1"), done, loop)
@@ -80,7 +89,7 @@ class Atomics:
     def _bitcast(self, a: str, b: str, x: str | None) -> str:
         return self.w.inst(f"bitcast {a} {x} to {b}")
 
-    def _reduce(self, kind: str, t: Scalar, value: V, mask: str | None) -> str:
+    def _reduce(self, kind: str, t: Scalar, value: LaneValue, mask: str | None) -> str:
         n = self.lanes.lanes
         vector = self.lanes.vector(value)
         ty = llvm_type(t, n)
@@ -98,13 +107,15 @@ class Atomics:
     def _tree(self, kind: str, t: Scalar, vector: str) -> str:
         """Halve the vector until one lane is left: the same order on every machine of this width."""
         code, n = combining(kind), self.lanes.lanes
-        narrow = Lanes(self.w, n, self.lanes.target, self.lanes.declare)
+        narrow = LaneArithmetic(self.w, n, self.lanes.target, self.lanes.declare)
         while n > 1:
             half = n // 2
             ty = llvm_type(t, n)
             low, high = (self._part(ty, vector, start, half) for start in (0, half))
             narrow.lanes = half
-            vector = narrow.binary(code, V(t, low, None if half > 1 else 0), V(t, high, None if half > 1 else 0)).text
+            vector = narrow.binary(
+                code, LaneValue(t, low, None if half > 1 else 0), LaneValue(t, high, None if half > 1 else 0)
+            ).text
             n = half
         return vector
 
@@ -115,8 +126,15 @@ class Atomics:
         return self.w.inst(f"shufflevector {ty} {vector}, {ty} poison, <{count} x i32> <{indices}>")
 
     def _each(
-        self, kind: str, address: V, leaf: Scalar, value: V, compare: V | None, used: bool, mask: str | None
-    ) -> V:
+        self,
+        kind: str,
+        address: LaneValue,
+        leaf: Scalar,
+        value: LaneValue,
+        compare: LaneValue | None,
+        used: bool,
+        mask: str | None,
+    ) -> LaneValue:
         """A loop over the active lanes, which takes operands from memory, where the vectors are put once."""
         ty = llvm_type(leaf, self.lanes.lanes)
         old = self.w.alloca(ty) if used else ""
@@ -131,9 +149,11 @@ class Atomics:
                 self.w.do(f"store {llvm_type(leaf)} {result}, ptr {place}")
 
         each_lane(self.lanes, mask, body)
-        return V(leaf, self.w.inst(f"load {ty}, ptr {old}"), None) if used else V(leaf, literal(0, leaf))
+        return (
+            LaneValue(leaf, self.w.inst(f"load {ty}, ptr {old}"), None) if used else LaneValue(leaf, literal(0, leaf))
+        )
 
-    def _spilled(self, v: V) -> Callable[[str], str]:
+    def _spilled(self, v: LaneValue) -> Callable[[str], str]:
         """The scalar of a lane, for a loop over lanes."""
         if v.uniform:
             return lambda lane: v.text
@@ -147,7 +167,7 @@ class Atomics:
         return load
 
 
-def each_lane(lanes: Lanes, mask: str | None, body) -> None:
+def each_lane(lanes: LaneArithmetic, mask: str | None, body) -> None:
     """A scalar loop that runs `body(lane)` for every active lane; `lane` is an i64 operand."""
     w, n = lanes.w, lanes.lanes
     if n == 1:

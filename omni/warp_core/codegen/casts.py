@@ -6,29 +6,29 @@ from __future__ import annotations
 
 from ..lang.semantics import int_range
 from ..lang.types import BF16, BOOL, F16, F32, F64, I16, I32, Scalar
-from .lane_values import Forms, Mostly, V
+from .lane_values import Forms, LaneValue, SpeculatedLinear
 from .writer import NARROW, Leaf, constant, llvm_scalar, llvm_type
 
 
 class Conversions(Forms):
-    """Emits conversions of `V`s."""
+    """Emits conversions of `LaneValue`s."""
 
-    def cast(self, a: V, t: Scalar, wraps: bool = True) -> V:
+    def cast(self, a: LaneValue, t: Scalar, wraps: bool = True) -> LaneValue:
         """`a` as a number of type `t`. `wraps`: lanes of a linear integer may have wrapped around."""
         s = a.type
         if s is t:
             return a
         linear = None
         if a.stride and s.is_int and t.is_int and s.bits >= 32 and t.bits >= s.bits:
-            linear = V(t, self._cast(s, t, 1, a.text), a.stride)
+            linear = LaneValue(t, self._cast(s, t, 1, a.text), a.stride)
             if not wraps or t.bits == s.bits:
                 return linear
         n = self.width(a)
         found = self.result(t, self._cast(s, t, n, self.operand(a, n)), n)
-        found.mostly = Mostly(self._within(a), linear) if linear else None
+        found.mostly = SpeculatedLinear(self._within(a), linear) if linear else None
         return found
 
-    def _within(self, a: V) -> str:
+    def _within(self, a: LaneValue) -> str:
         """Whether no lane of a linear integer has wrapped around: the condition for counting on from the first."""
         assert a.stride is not None
         (low, high), reach = int_range(a.type), a.stride * (self.lanes - 1)
@@ -177,7 +177,7 @@ class Conversions(Forms):
         big = self._inst("icmp ugt", s, n, high, constant(1 << 54, s, n))
         return self._select(s, n, self._inst("and", BOOL, n, lost, big), cut, x)
 
-    def bitcast(self, a: V, t: Scalar) -> V:
+    def bitcast(self, a: LaneValue, t: Scalar) -> LaneValue:
         n = self.width(a)
         return self.result(t, self._convert("bitcast", a.type, t, n, self.operand(a, n)), n)
 

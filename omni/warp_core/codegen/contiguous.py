@@ -12,17 +12,17 @@ from functools import partial
 
 from ..lang.types import BOOL
 from .interleave import Interleaver
-from .lane_arithmetic import Lanes
+from .lane_arithmetic import LaneArithmetic
 from .writer import Leaf, memory_type, shuffle_mask, suffix
 
 
-class Wide:
+class ContiguousAccess:
     """An access of elements made of `leaves`, all of one size, that start at `address`.
 
     `element` is the LLVM type that stands for all of them. One leaf is one vector, which needs no shuffles.
     """
 
-    def __init__(self, lanes: Lanes, leaves: Sequence[Leaf], address: str):
+    def __init__(self, lanes: LaneArithmetic, leaves: Sequence[Leaf], address: str):
         self.lanes, self.w, self.address = lanes, lanes.w, address
         self.count, self.size, self.align = len(leaves), leaves[0].size, leaves[0].align
         kinds = {memory_type(leaf) for leaf in leaves}

@@ -15,12 +15,12 @@ from ..ir.analysis.uniformity import Uniformity
 from ..ir.nodes import Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
 from ..lang.types import BOOL, I64, U64, Scalar
-from .joins import Accumulator, Join
-from .lane_arithmetic import Lanes, V
+from .joins import LaneAccumulator, PhiJoin
+from .lane_arithmetic import LaneArithmetic, LaneValue
 from .memory_access import memory_leaves
 from .writer import Leaf, Writer, llvm_type
 
-Fall = Join | Accumulator
+Fall = PhiJoin | LaneAccumulator
 
 # A varying `if` whose two sides cost no more than this runs both and selects; the unit is about one instruction.
 _SPECULATION_LIMIT = 16
@@ -28,7 +28,7 @@ _COHERENT_LIMIT = 60
 _COSTLY = {"libm": 100, "div": 4, "rem": 8, "floordiv": 8, "sqrt": 4}
 
 
-class Level(NamedTuple):
+class MaskLevel(NamedTuple):
     """A breakable construct being emitted: where `break` and `continue` go."""
 
     leave: Fall
@@ -38,25 +38,25 @@ class Level(NamedTuple):
 class Control:
     """Emits regions. The function emitter derives from this and adds the operations without regions."""
 
-    lanes: Lanes
+    lanes: LaneArithmetic
     w: Writer
     facts: Uniformity
     mask: str | None
-    values: dict[Value, list[V]]
-    levels: list[Level]
+    values: dict[Value, list[LaneValue]]
+    levels: list[MaskLevel]
     copied: bool
     returns: Fall
     handlers: dict[str, Callable[[Operation], None]]
 
     # -- values -------------------------------------------------------------------------------------------------
 
-    def get(self, value: Value) -> list[V]:
+    def get(self, value: Value) -> list[LaneValue]:
         return self.values[value]
 
-    def gets(self, values: Sequence[Value]) -> list[V]:
+    def gets(self, values: Sequence[Value]) -> list[LaneValue]:
         return [v for value in values for v in self.values[value]]
 
-    def sets(self, results: Sequence[Value], leaves: list[V]) -> None:
+    def sets(self, results: Sequence[Value], leaves: list[LaneValue]) -> None:
         at = 0
         for result in results:
             n = len(memory_leaves(result.type))
@@ -96,7 +96,7 @@ class Control:
             return
         target = self.target(op, fall)
         if op in self.facts.divergent and target is not fall:
-            if isinstance(target, Accumulator):
+            if isinstance(target, LaneAccumulator):
                 target.accumulate(self.gets(op.args))
             fall.bail()
         else:
@@ -121,9 +121,9 @@ class Control:
         else:
             self.varying_if(op, cond)
 
-    def uniform_if(self, op: Operation, cond: V) -> None:
+    def uniform_if(self, op: Operation, cond: LaneValue) -> None:
         labels = self.w.label("then"), self.w.label("else")
-        join = Join(self, "endif", self.slots(op.results))
+        join = PhiJoin(self, "endif", self.slots(op.results))
         entry = self.mask
         self.w.cond_br(cond.text, *labels)
         for label, region in zip(labels, op.regions):
@@ -132,7 +132,7 @@ class Control:
             self.region(region, join)
         self.sets(op.results, join.finish())
 
-    def speculate(self, op: Operation, cond: V) -> None:
+    def speculate(self, op: Operation, cond: LaneValue) -> None:
         sides = []
         for region in op.regions:
             for inner in region.ops[:-1]:
@@ -140,7 +140,7 @@ class Control:
             sides.append(self.gets(region.terminator.args))
         self.sets(op.results, [self.lanes.select(cond, a, b) for a, b in zip(*sides)])
 
-    def varying_if(self, op: Operation, cond: V) -> None:
+    def varying_if(self, op: Operation, cond: LaneValue) -> None:
         entry = self.mask
         c = self.lanes.vector(cond)
         masks = self.lanes.mask_and(entry, c), self.lanes.mask_and(entry, self.lanes.mask_not(c))
@@ -171,20 +171,20 @@ class Control:
         first = masks[0] or "splat (i1 true)"
         return first if len(masks) == 1 else self.lanes.mask_or(first, masks[1] or "splat (i1 true)")
 
-    def side(self, region: Region) -> list[V] | None:
+    def side(self, region: Region) -> list[LaneValue] | None:
         """One side of a varying `if` under the mask already set; None when no lane comes out of it."""
         end = region.terminator
         if len(region.ops) == 1 and end.code == "yield":
             return self.gets(end.args)
         if len(region.ops) == 1 and end.code in ("break", "continue", "return") and len(end.args) <= 4:
             target = self.target(end, self.returns)
-            if isinstance(target, Accumulator):  # a kernel's return carries nothing: its lanes just go
+            if isinstance(target, LaneAccumulator):  # a kernel's return carries nothing: its lanes just go
                 target.accumulate(self.gets(end.args))
             return None
         assert self.mask is not None
         inside, skip = self.w.label("side"), self.w.label("skip")
-        join = Join(self, "endside", self.slots(end.args) if end.code == "yield" else [])
-        outermost = not self.copied and gains_without_mask(region)
+        join = PhiJoin(self, "endside", self.slots(end.args) if end.code == "yield" else [])
+        outermost = not self.copied and prefers_branch(region)
         if outermost:
             self.copied = True
             self.coherent(region, join)
@@ -197,7 +197,7 @@ class Control:
         values = join.finish()
         return values if end.code == "yield" else None
 
-    def coherent(self, region: Region, join: Join) -> None:
+    def coherent(self, region: Region, join: PhiJoin) -> None:
         """A copy of the region without masks, for when all lanes are active; goes on in the block for the others."""
         mask = self.mask
         assert mask is not None
@@ -214,20 +214,20 @@ class Control:
     def block(self, op: Operation) -> None:
         region = op.regions[0]
         if op not in self.facts.masked:
-            join = Join(self, "endblock", self.slots(op.results))
-            self.inside(region, Level(join, join), join)
+            join = PhiJoin(self, "endblock", self.slots(op.results))
+            self.inside(region, MaskLevel(join, join), join)
             self.sets(op.results, join.finish())
             return
         entry, leaky = self.mask, op in self.facts.leaky
-        leave = Accumulator(self, self.w.label("endblock"), self.slots(op.results), track=leaky)
+        leave = LaneAccumulator(self, self.w.label("endblock"), self.slots(op.results), track=leaky)
         leave.reset()
-        self.inside(region, Level(leave, leave), leave)
+        self.inside(region, MaskLevel(leave, leave), leave)
         self.w.start(leave.label)
         values, arrived = leave.load()
         self.mask = arrived if leaky else entry
         self.sets(op.results, values)
 
-    def inside(self, region: Region, level: Level, fall: Fall) -> None:
+    def inside(self, region: Region, level: MaskLevel, fall: Fall) -> None:
         self.levels.append(level)
         self.region(region, fall)
         self.levels.pop()
@@ -249,13 +249,13 @@ class Control:
 
     def plain_loop(self, op: Operation, carried: list[Value], init: list[Value], counter: Counter | None) -> None:
         """Real control flow; the mask is the same throughout."""
-        leave = Join(self, "endloop", self.slots(op.results))
-        latch = Join(self, "latch", self.slots(carried))
-        head = Head(self, carried, init, counter, None)
+        leave = PhiJoin(self, "endloop", self.slots(op.results))
+        latch = PhiJoin(self, "latch", self.slots(carried))
+        head = LoopHeader(self, carried, init, counter, None)
         if counter:
             self.exhaust(counter, carried, leave)
         entry = self.mask
-        self.inside(op.regions[0], Level(leave, latch), latch)
+        self.inside(op.regions[0], MaskLevel(leave, latch), latch)
         if latch.edges:
             following = latch.finish()
             head.close(following, counter.step() if counter else None, None)
@@ -276,17 +276,17 @@ class Control:
         """Lanes leave or skip ahead at different times; the loop runs until none is left."""
         region = op.regions[0]
         entry, leaky = self.mask, op in self.facts.leaky
-        leave = Accumulator(self, self.w.label("endloop"), self.slots(op.results), track=leaky)
-        following = Accumulator(self, self.w.label("latch"), self.slots(carried), next_sites(region) > 1)
+        leave = LaneAccumulator(self, self.w.label("endloop"), self.slots(op.results), track=leaky)
+        following = LaneAccumulator(self, self.w.label("latch"), self.slots(carried), next_sites(region) > 1)
         leave.reset()
-        head = Head(self, carried, init, counter, self.mask or "splat (i1 true)")
+        head = LoopHeader(self, carried, init, counter, self.mask or "splat (i1 true)")
         self.mask = head.mask
         if counter and counter.uniform:
             self.exhaust(counter, carried, leave)
         elif counter:
             self.drop_exhausted(counter, carried, leave)
         following.reset()
-        self.inside(region, Level(leave, following), following)
+        self.inside(region, MaskLevel(leave, following), following)
         self.w.start(following.label)
         values, mask = following.load()
         head.close(values, counter.step() if counter else None, mask)
@@ -297,7 +297,7 @@ class Control:
         self.mask = arrived if leaky else entry
         self.sets(op.results, results)
 
-    def drop_exhausted(self, counter: Counter, carried: list[Value], leave: Accumulator) -> None:
+    def drop_exhausted(self, counter: Counter, carried: list[Value], leave: LaneAccumulator) -> None:
         """Lanes whose own count has run out leave the loop at its head."""
         assert self.mask is not None
         running = self.lanes.vector(counter.in_range())
@@ -325,35 +325,37 @@ class Counter:
         self.lo, self.hi, self.by = (control.lanes.cast(v, self.type) for v in (lo, hi, step))
         self.varying = self.param in control.facts.varying
         self.uniform = not self.varying and hi.uniform
-        self.current = V(self.type, "")
+        self.current = LaneValue(self.type, "")
 
     def begin(self, text: str) -> None:
         """Bind the head's phi, and the loop's index parameter to it."""
-        self.current = V(self.type, text, None if self.varying else 0)
+        self.current = LaneValue(self.type, text, None if self.varying else 0)
         self.c.values[self.param] = [self.c.lanes.cast(self.current, self.param.type)]
 
-    def in_range(self) -> V:
+    def in_range(self) -> LaneValue:
         lanes, known = self.c.lanes, self.by.literal_int
         if known is not None:
-            return lanes.binary("lt" if known > 0 else "gt", self.current, self.hi) if known else V(BOOL, "false")
-        zero = V(self.type, "0")
+            return (
+                lanes.binary("lt" if known > 0 else "gt", self.current, self.hi) if known else LaneValue(BOOL, "false")
+            )
+        zero = LaneValue(self.type, "0")
         up = lanes.binary("and", lanes.binary("gt", self.by, zero), lanes.binary("lt", self.current, self.hi))
         down = lanes.binary("and", lanes.binary("lt", self.by, zero), lanes.binary("gt", self.current, self.hi))
         return lanes.binary("or", up, down)
 
-    def step(self) -> V:
+    def step(self) -> LaneValue:
         lanes = self.c.lanes
         following = lanes.binary("add", self.current, self.by)
         if self.unit or self.param.type.bits < I64.bits:
             return following
-        up = lanes.binary("gt", self.by, V(self.type, "0"))
+        up = lanes.binary("gt", self.by, LaneValue(self.type, "0"))
         back = lanes.select(up, *(lanes.binary(way, following, self.current) for way in ("lt", "gt")))
         first, last = (0, -1) if self.type is U64 else (-(1 << 63), (1 << 63) - 1)
-        end = lanes.select(up, V(self.type, str(last)), V(self.type, str(first)))
+        end = lanes.select(up, LaneValue(self.type, str(last)), LaneValue(self.type, str(first)))
         return lanes.select(back, end, following)
 
 
-class Head:
+class LoopHeader:
     """The first block of a loop. Its phis are written last, when the values from the latch are known."""
 
     def __init__(
@@ -386,10 +388,10 @@ class Head:
         if counter:
             counter.begin(names.pop(0))
             slots = slots[1:]
-        leaves = [V(leaf, n, None if varying else 0) for (leaf, varying), n in zip(slots, names)]
+        leaves = [LaneValue(leaf, n, None if varying else 0) for (leaf, varying), n in zip(slots, names)]
         self.c.sets(carried, leaves)
 
-    def close(self, values: list[V], index: V | None, mask: str | None) -> None:
+    def close(self, values: list[LaneValue], index: LaneValue | None, mask: str | None) -> None:
         """The values with which the latch, the current block, comes back."""
         following = ([index] if index else []) + values
         texts = [self.c.lanes.vector(v) if varying else v.text for v, varying in zip(following, self.varying)]
@@ -405,7 +407,7 @@ class Head:
         self.w.lines[self.at : self.at] = lines
 
 
-def gains_without_mask(region: Region) -> bool:
+def prefers_branch(region: Region) -> bool:
     """Whether a second copy of the region, for all lanes, pays: it is small, no lane leaves it early, and it goes to
     memory, where wide accesses are several times faster than masked ones.
     """

@@ -1,7 +1,7 @@
 """Emits the operations of one function for a group of lanes: the table from IR operation to code.
 
-`FunctionEmitter` adds to `Control` everything without regions. One emitter writes one LLVM function; `Unit`-wide state
-(declarations, callees, failure sites) lives in `Shared`.
+`FunctionEmitter` adds to `Control` everything without regions. One emitter writes one LLVM function;
+`EmittedModule`-wide state (declarations, callees, failure sites) lives in `ModuleState`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ..ir.analysis.value_range import upper_bound
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import ATOMIC_KINDS, COMPARISONS, ELEMENTWISE, slice_parts
 from ..lang.types import F64, I32, I64, Array, Packed, Scalar, element
-from .accumulate.accumulation_log import NONE_LOGGED, Log, Logged
-from .accumulate.reductions import Totals
+from .accumulate.accumulation_log import NONE_LOGGED, AccumulationLog, DeferredAdd
+from .accumulate.reductions import Reductions
 from .atomics import Atomics
-from .control_flow import Control, Fall, Level
+from .control_flow import Control, Fall, MaskLevel
 from .cpu.cpu_blocks import Warps, shared_array
 from .debug_info import Lines
-from .lane_arithmetic import Lanes, V
+from .lane_arithmetic import LaneArithmetic, LaneValue
 from .memory_access import Memory, member_range, memory_leaves, path_range
 from .runtime_calls import Reports
-from .stack_arrays import Locals, Picked, is_pickable
+from .stack_arrays import Locals, PromotedArray, is_promotable
 from .target import Target
 from .writer import PTR, Writer, literal
 
@@ -55,30 +55,30 @@ class EmitOptions:
 
 
 @dataclass(frozen=True)
-class Parts:
+class Emitters:
     """The classes that write what differs between machines: these are a CPU's."""
 
-    lanes: type[Lanes] = Lanes
+    lanes: type[LaneArithmetic] = LaneArithmetic
     atomics: type[Atomics] = Atomics
     reports: type[Reports] = Reports
-    totals: type[Totals] = Totals
+    totals: type[Reductions] = Reductions
 
 
 @dataclass
-class Shared:
+class ModuleState:
     """What the functions of one unit have in common."""
 
     target: Target
     options: EmitOptions
     lanes: int
-    parts: Parts = Parts()
+    parts: Emitters = Emitters()
     lines: Lines | None = None
     declarations: dict[str, None] = field(default_factory=dict)
     functions: list[str] = field(default_factory=list)
     names: dict[tuple, str] = field(default_factory=dict)
     facts: Cache = field(default_factory=dict)
     sites: dict[Operation, dict[str, Any]] = field(default_factory=dict)
-    emit_callee: Callable[..., list[V]] | None = None
+    emit_callee: Callable[..., list[LaneValue]] | None = None
 
     def declare(self, text: str) -> None:
         self.declarations[text] = None
@@ -97,10 +97,10 @@ class FunctionEmitter(Control):
 
     def __init__(
         self,
-        shared: Shared,
+        shared: ModuleState,
         facts: Uniformity,
         totals: Iterable[Operation] = (),
-        logged: Logged = NONE_LOGGED,
+        logged: DeferredAdd = NONE_LOGGED,
         returns: Fall | None = None,
     ):
         self.shared, self.facts = shared, facts
@@ -112,18 +112,18 @@ class FunctionEmitter(Control):
         self.warps = Warps(self.lanes, self.memory)
         self.stack: dict[Value, str] = {}  # addresses of local arrays
         self.atomics = shared.parts.atomics(self.lanes, self.memory)
-        self.log = Log(self.lanes, self.memory, self.atomics, logged)
+        self.log = AccumulationLog(self.lanes, self.memory, self.atomics, logged)
         self.totals = shared.parts.totals(self.lanes, self.atomics, self.log, totals)
         self.reports = shared.parts.reports(self.lanes, shared.declare)
         self.mask: str | None = None
-        self.values: dict[Value, list[V]] = {}
-        self.levels: list[Level] = []
+        self.values: dict[Value, list[LaneValue]] = {}
+        self.levels: list[MaskLevel] = []
         self.copied = False  # inside a region that is emitted twice: copies of copies would grow without end
         self.thread = "%thread"
-        self.stashes: dict[Scalar, list[V]] = {}  # cell type: the array of the thread's cells
-        self.tids: Callable[[int, int], V] | None = None
-        self.thread_index: V | None = None
-        self.block_index: V | None = None
+        self.stashes: dict[Scalar, list[LaneValue]] = {}  # cell type: the array of the thread's cells
+        self.tids: Callable[[int, int], LaneValue] | None = None
+        self.thread_index: LaneValue | None = None
+        self.block_index: LaneValue | None = None
         self.run_threads: Callable[[Operation], None] | None = None
         if returns is not None:
             self.returns = returns
@@ -160,7 +160,7 @@ class FunctionEmitter(Control):
         body = "\n".join(["entry:", *self.w.allocas, "  br label %first", *self.w.lines])
         self.shared.functions.append(f"define {head} #0 {scope}{{\n{body}\n}}")
 
-    def one(self, op: Operation, leaves: list[V]) -> None:
+    def one(self, op: Operation, leaves: list[LaneValue]) -> None:
         self.values[op.results[0]] = leaves
 
     # -- constants and arithmetic -------------------------------------------------------------------------------
@@ -169,10 +169,10 @@ class FunctionEmitter(Control):
         s = element(op.result.type)
         assert isinstance(s, Scalar)
         numbers = op.attr if isinstance(op.attr, tuple) else (op.attr,)
-        self.one(op, [V(s, literal(n, s)) for n in numbers])
+        self.one(op, [LaneValue(s, literal(n, s)) for n in numbers])
 
     def op_zero(self, op: Operation) -> None:
-        self.one(op, [V(leaf, literal(0, leaf)) for _, leaf in memory_leaves(op.result.type)])
+        self.one(op, [LaneValue(leaf, literal(0, leaf)) for _, leaf in memory_leaves(op.result.type)])
 
     def elementwise(self, op: Operation) -> None:
         operands = [self.get(a) for a in op.args]
@@ -238,14 +238,14 @@ class FunctionEmitter(Control):
         parts, (index,) = self.get(op.args[0]), self.get(op.args[1])
         result = parts[0]
         for i, part in enumerate(parts[1:], 1):
-            here = self.lanes.binary("eq", index, V(index.type, str(i)))
+            here = self.lanes.binary("eq", index, LaneValue(index.type, str(i)))
             result = self.lanes.select(here, part, result)
         self.one(op, [result])
 
     def op_insert_dyn(self, op: Operation) -> None:
         """An index outside changes nothing."""
         parts, (value,), (index,) = (self.get(a) for a in op.args)
-        at = [self.lanes.binary("eq", index, V(index.type, str(i))) for i in range(len(parts))]
+        at = [self.lanes.binary("eq", index, LaneValue(index.type, str(i))) for i in range(len(parts))]
         self.one(op, [self.lanes.select(here, value, part) for here, part in zip(at, parts)])
 
     # -- memory -------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ class FunctionEmitter(Control):
     def in_planes(self, array: Value) -> bool:
         return array in self.facts.local
 
-    def place(self, op: Operation, path: tuple[int, ...]) -> tuple[V, Any, int, int]:
+    def place(self, op: Operation, path: tuple[int, ...]) -> tuple[LaneValue, Any, int, int]:
         """Where an access goes: (address, element type, first leaf, end leaf). Partial paths keep the element's own
         address, so that neighbouring lanes' elements are recognised, except below a dynamic component.
         """
@@ -274,18 +274,18 @@ class FunctionEmitter(Control):
         assert isinstance(t, Packed)
         index = self.memory.wide(self.get(op.args[1 + array.ndim])[0])
         address = self.memory.displace(address, offset * spread)
-        scaled = self.lanes.binary("mul", index, V(I64, str(t.scalar.size * spread)))
+        scaled = self.lanes.binary("mul", index, LaneValue(I64, str(t.scalar.size * spread)))
         return self.memory.advance(address, scaled), t.scalar, 0, 1
 
-    def picked(self, op: Operation) -> Picked | None:
+    def picked(self, op: Operation) -> PromotedArray | None:
         """The access of a small local array whose lanes name different elements."""
         array = op.args[0].type
         if self.facts.local.get(op.args[0]) is not op.args[0] or -1 in op.attr:
             return None
         indices = [self.get(a)[0] for a in op.args[1 : 1 + array.ndim]]
-        if all(i.uniform for i in indices) or not is_pickable(array):
+        if all(i.uniform for i in indices) or not is_promotable(array):
             return None
-        return Picked(self.locals, array, self.stack[op.args[0]], indices)
+        return PromotedArray(self.locals, array, self.stack[op.args[0]], indices)
 
     def op_load(self, op: Operation) -> None:
         picked = self.picked(op)
@@ -316,11 +316,11 @@ class FunctionEmitter(Control):
         if op in self.totals.operations and address.uniform and address.mostly is None:
             for i, ((offset, leaf), value) in enumerate(zip(memory_leaves(t)[start:end], values)):
                 self.totals.add(op, i, leaf, self.memory.displace(address, offset), value, self.mask)
-            self.one(op, [V(v.type, literal(0, v.type)) for v in values])
+            self.one(op, [LaneValue(v.type, literal(0, v.type)) for v in values])
             return
         if op in self.log.operations:
             self.log.add(op, address, t, start, values, self.mask)
-            self.one(op, [V(v.type, literal(0, v.type)) for v in values])
+            self.one(op, [LaneValue(v.type, literal(0, v.type)) for v in values])
             return
         used = op.result in self.facts.used
         results = []
@@ -350,7 +350,7 @@ class FunctionEmitter(Control):
 
     def op_grad(self, op: Operation) -> None:
         array = self.get(op.args[0])
-        self.one(op, [array[1], V(PTR, "null"), *array[2:]])
+        self.one(op, [array[1], LaneValue(PTR, "null"), *array[2:]])
 
     def op_stash(self, op: Operation) -> None:
         self.one(op, self.stashes[op.attr])
@@ -399,7 +399,7 @@ class FunctionEmitter(Control):
         slots = [self.slot(v) for a in op.args for v in self.get(a)]
         self.reports.fail(self.shared.site(op), self.thread, slots[:8], self.mask)
 
-    def slot(self, v: V) -> V:
+    def slot(self, v: LaneValue) -> LaneValue:
         """`v` in the 64-bit form of the reporting functions."""
         assert isinstance(v.type, Scalar)
         if v.type.is_float:

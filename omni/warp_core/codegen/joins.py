@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from .lane_arithmetic import Lanes, V
+from .lane_arithmetic import LaneArithmetic, LaneValue
 from .writer import Leaf, llvm_type
 
 
 class Scope(Protocol):
     """What exits need of the emitter: the lanes, and the mask of the point being emitted."""
 
-    lanes: Lanes
+    lanes: LaneArithmetic
     mask: str | None
 
 
@@ -30,16 +30,16 @@ def slot_type(scope: Scope, slot: tuple[Leaf, bool]) -> str:
     return llvm_type(leaf, scope.lanes.lanes if varying else 1)
 
 
-def slot_text(scope: Scope, slot: tuple[Leaf, bool], value: V) -> str:
+def slot_text(scope: Scope, slot: tuple[Leaf, bool], value: LaneValue) -> str:
     return scope.lanes.vector(value) if slot[1] else value.text
 
 
-def slot_value(slot: tuple[Leaf, bool], text: str, lanes: int) -> V:
+def slot_value(slot: tuple[Leaf, bool], text: str, lanes: int) -> LaneValue:
     leaf, varying = slot
-    return V(leaf, text, None if varying and lanes > 1 else 0)
+    return LaneValue(leaf, text, None if varying and lanes > 1 else 0)
 
 
-class Join:
+class PhiJoin:
     """A block reached by real branches; values meet in phis, and so do masks that differ."""
 
     def __init__(self, scope: Scope, hint: str, slots: Slots):
@@ -47,9 +47,9 @@ class Join:
         self.w = scope.lanes.w
         self.label = self.w.label(hint)
         self.edges: list[tuple[str, list[str], str | None]] = []
-        self.only: list[V] = []
+        self.only: list[LaneValue] = []
 
-    def take(self, values: Sequence[V]) -> None:
+    def take(self, values: Sequence[LaneValue]) -> None:
         texts = [slot_text(self.scope, s, v) for s, v in zip(self.slots, values)]
         self.only = list(values)
         self.edges.append((self.w.block, texts, self.scope.mask))
@@ -60,7 +60,7 @@ class Join:
         self.edges.append((self.w.block, ["zeroinitializer"] * len(self.slots), "zeroinitializer"))
         self.w.br(self.label)
 
-    def finish(self) -> list[V]:
+    def finish(self) -> list[LaneValue]:
         """Start the block; returns the values and sets the mask. Without edges the block is unreachable."""
         w, lanes = self.w, self.scope.lanes.lanes
         w.start(self.label)
@@ -87,7 +87,7 @@ class Join:
         self.scope.mask = self.w.phi(f"<{self.scope.lanes.lanes} x i1>", edges)
 
 
-class Accumulator:
+class LaneAccumulator:
     """A label that lanes reach at different times: values, and if tracked the mask of the arrived, wait in stack slots.
 
     Without `blend` only one group of lanes ever arrives between resets, so values need no selecting.
@@ -106,7 +106,7 @@ class Accumulator:
             self.w.do(f"store {slot_type(self.scope, slot)} zeroinitializer, ptr {place}")
         self.w.do(f"store {self.mask_type} zeroinitializer, ptr {self.mask_place}")
 
-    def accumulate(self, values: Sequence[V]) -> None:
+    def accumulate(self, values: Sequence[LaneValue]) -> None:
         mask = self.scope.mask
         for slot, place, value in zip(self.slots, self.places, values):
             ty, text = slot_type(self.scope, slot), slot_text(self.scope, slot, value)
@@ -122,14 +122,14 @@ class Accumulator:
         arrived = self.w.inst(f"or {self.mask_type} {arrived}, {mask or 'splat (i1 true)'}")
         self.w.do(f"store {self.mask_type} {arrived}, ptr {self.mask_place}")
 
-    def take(self, values: Sequence[V]) -> None:
+    def take(self, values: Sequence[LaneValue]) -> None:
         self.accumulate(values)
         self.w.br(self.label)
 
     def bail(self) -> None:
         self.w.br(self.label)
 
-    def load(self) -> tuple[list[V], str]:
+    def load(self) -> tuple[list[LaneValue], str]:
         """What has arrived: values and mask."""
         lanes = self.scope.lanes.lanes
         values = [

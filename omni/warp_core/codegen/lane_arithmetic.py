@@ -1,6 +1,6 @@
-"""The arithmetic of values as the emitter holds them: a `V`, see lane_values.py.
+"""The arithmetic of values as the emitter holds them: a `LaneValue`, see lane_values.py.
 
-It stays in the cheapest form that holds the result; `Lanes.vector` makes the full vector when one is needed.
+It stays in the cheapest form that holds the result; `LaneArithmetic.vector` makes the full vector when one is needed.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from functools import reduce
 from ..ir.ops import COMPARISONS
 from ..lang.types import BOOL, F32, F64, I64, Scalar
 from .casts import Conversions
-from .lane_values import Mostly, V
+from .lane_values import LaneValue, SpeculatedLinear
 from .writer import NARROW, Leaf, constant, llvm_type, shuffle_mask
 
-__all__ = ["Lanes", "Mostly", "V"]
+__all__ = ["LaneArithmetic", "LaneValue", "SpeculatedLinear"]
 
 _FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _INT_OPS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}
@@ -22,10 +22,10 @@ _ROUNDING = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
 _MAX_STRIDE = 1 << 20
 
 
-class Lanes(Conversions):
-    """Emits arithmetic on `V`s into a writer, `lanes` lanes wide."""
+class LaneArithmetic(Conversions):
+    """Emits arithmetic on `LaneValue`s into a writer, `lanes` lanes wide."""
 
-    def binary(self, code: str, a: V, b: V) -> V:
+    def binary(self, code: str, a: LaneValue, b: LaneValue) -> LaneValue:
         """An elementwise operation or comparison of two scalars of one type."""
         linear = self._linear(code, a, b)
         if linear is not None:
@@ -46,19 +46,19 @@ class Lanes(Conversions):
         found.mostly = self._mostly(code, a, b)
         return found
 
-    def _mostly(self, code: str, a: V, b: V) -> Mostly | None:
+    def _mostly(self, code: str, a: LaneValue, b: LaneValue) -> SpeculatedLinear | None:
         """When a sum or product of values that are mostly linear is linear."""
         conditions = [v.mostly.condition for v in (a, b) if v.mostly is not None]
         if not conditions:
             return None
         linear = self._linear(code, *(v if v.mostly is None else v.mostly.value for v in (a, b)))
-        return None if linear is None else Mostly(self.both(conditions), linear)
+        return None if linear is None else SpeculatedLinear(self.both(conditions), linear)
 
     def both(self, conditions: Sequence[str]) -> str:
         """Whether all of these scalar conditions hold."""
         return reduce(lambda a, b: self.w.inst(f"and i1 {a}, {b}"), conditions)
 
-    def _linear(self, code: str, a: V, b: V) -> V | None:
+    def _linear(self, code: str, a: LaneValue, b: LaneValue) -> LaneValue | None:
         """Integer sums and constant multiples of linear values stay linear."""
         if a.stride is None or b.stride is None or (a.uniform and b.uniform):
             return None
@@ -70,9 +70,9 @@ class Lanes(Conversions):
             stride = _scaled(a, b) or _scaled(b, a)
         if stride is None or abs(stride) > _MAX_STRIDE:
             return None
-        return V(t, self._inst(_INT_OPS[code], t, 1, a.text, b.text), stride)
+        return LaneValue(t, self._inst(_INT_OPS[code], t, 1, a.text, b.text), stride)
 
-    def from_end(self, index: V, extent: V, beside: bool = False) -> V:
+    def from_end(self, index: LaneValue, extent: LaneValue, beside: bool = False) -> LaneValue:
         """An index that counts from the end when negative. Linear ones rarely are, but their first lanes may be. With
         `beside`, a varying one may well turn out to be linear.
         """
@@ -81,44 +81,44 @@ class Lanes(Conversions):
             return index
         if index.mostly is not None:
             return self._mostly_from_end(index, index.mostly, extent)
-        negative = self.binary("lt", index, V(t, "0"))
+        negative = self.binary("lt", index, LaneValue(t, "0"))
         found = self.select(negative, self.binary("add", index, extent), index)
         if not extent.uniform or index.uniform:
             return found
         if index.stride is None:
-            return V(t, found.text, None, self._side_by_side(index)) if beside and t.bits >= 32 else found
+            return LaneValue(t, found.text, None, self._side_by_side(index)) if beside and t.bits >= 32 else found
         last = self.lanes - 1 if index.stride < 0 else 0
         lowest = self._inst("add", t, 1, index.text, str(last * index.stride))
-        return V(t, found.text, None, Mostly(self._inst("icmp sge", t, 1, lowest, "0"), index))
+        return LaneValue(t, found.text, None, SpeculatedLinear(self._inst("icmp sge", t, 1, lowest, "0"), index))
 
-    def _mostly_from_end(self, index: V, mostly: Mostly, extent: V) -> V:
-        found = self.from_end(V(index.type, index.text, None), extent)
+    def _mostly_from_end(self, index: LaneValue, mostly: SpeculatedLinear, extent: LaneValue) -> LaneValue:
+        found = self.from_end(LaneValue(index.type, index.text, None), extent)
         counted = self.from_end(mostly.value, extent).mostly
         if counted is not None:
-            found.mostly = Mostly(self.both([mostly.condition, counted.condition]), counted.value)
+            found.mostly = SpeculatedLinear(self.both([mostly.condition, counted.condition]), counted.value)
         return found
 
-    def _side_by_side(self, index: V) -> Mostly:
+    def _side_by_side(self, index: LaneValue) -> SpeculatedLinear:
         """Whether a varying index counts up from a number that is not negative; it does for identities, and wherever
         neighbours were numbered in a row.
         """
         t, n = index.type, self.lanes
-        linear = V(t, self.extract(index, "0"), 1)
+        linear = LaneValue(t, self.extract(index, "0"), 1)
         steps = self._inst("icmp eq", t, n, index.text, self.vector(linear))
         ordinary = self._inst("icmp ult", t, 1, linear.text, str((1 << t.bits - 1) - n))
-        return Mostly(self.w.inst(f"and i1 {self.all(steps)}, {ordinary}"), linear)
+        return SpeculatedLinear(self.w.inst(f"and i1 {self.all(steps)}, {ordinary}"), linear)
 
-    def _min(self, t: Scalar, n: int, a: V, b: V) -> str:
+    def _min(self, t: Scalar, n: int, a: LaneValue, b: LaneValue) -> str:
         return self._extremum("lt", t, n, a, b)
 
-    def _max(self, t: Scalar, n: int, a: V, b: V) -> str:
+    def _max(self, t: Scalar, n: int, a: LaneValue, b: LaneValue) -> str:
         return self._extremum("gt", t, n, a, b)
 
-    def _extremum(self, code: str, t: Scalar, n: int, a: V, b: V) -> str:
+    def _extremum(self, code: str, t: Scalar, n: int, a: LaneValue, b: LaneValue) -> str:
         x, y = self.operand(a, n), self.operand(b, n)
         return self._select(t, n, self._compare(code, t, n, x, y), x, y)
 
-    def shift(self, code: str, a: V, b: V, most: int | None) -> V:
+    def shift(self, code: str, a: LaneValue, b: LaneValue, most: int | None) -> LaneValue:
         """`shl` or `shr` by a count known to be between 0 and `most`, if that is not None. One outside the width shifts
         everything out, which LLVM leaves undefined.
         """
@@ -136,7 +136,7 @@ class Lanes(Conversions):
 
     # -- integer division: total (0 for a zero divisor), without the traps of the hardware's instruction ------------
 
-    def _div(self, t: Scalar, n: int, a: V, b: V) -> str:
+    def _div(self, t: Scalar, n: int, a: LaneValue, b: LaneValue) -> str:
         x, y = self.operand(a, n), self.operand(b, n)
         return self._inst("fdiv", t, n, x, y) if t.is_float else self._quotient(t, n, x, y, b.literal_int)
 
@@ -164,7 +164,7 @@ class Lanes(Conversions):
         q = self.w.inst(f"fdiv {wide} {a}, {b}")
         return self.w.inst(f"{back} {wide} {q} to {ty}")
 
-    def _rem(self, t: Scalar, n: int, a: V, b: V) -> str:
+    def _rem(self, t: Scalar, n: int, a: LaneValue, b: LaneValue) -> str:
         if t.is_float:
             return self.libm("fmod", t, [a, b]).text
         x, y = self.operand(a, n), self.operand(b, n)
@@ -178,7 +178,7 @@ class Lanes(Conversions):
         by_zero = self._inst("icmp eq", t, n, y, constant(0, t, n))
         return self._select(t, n, by_zero, constant(0, t, n), r)
 
-    def _floordiv(self, t: Scalar, n: int, a: V, b: V) -> str:
+    def _floordiv(self, t: Scalar, n: int, a: LaneValue, b: LaneValue) -> str:
         x, y = self.operand(a, n), self.operand(b, n)
         if t.is_float:
             return self._unary_intrinsic("floor", t, n, self._inst("fdiv", t, n, x, y))
@@ -194,12 +194,12 @@ class Lanes(Conversions):
 
     # -- one operand --------------------------------------------------------------------------------------------
 
-    def unary(self, code: str, a: V) -> V:
+    def unary(self, code: str, a: LaneValue) -> LaneValue:
         t, n = a.type, self.width(a)
         if t in NARROW:
             return self.cast(self.unary(code, self.cast(a, F32)), t)
         if code == "neg" and a.stride and t.bits >= 32:
-            return V(t, self._inst("sub", t, 1, "0", a.text), -a.stride)
+            return LaneValue(t, self._inst("sub", t, 1, "0", a.text), -a.stride)
         x = self.operand(a, n)
         return self.result(t, self._unary(code, t, n, x), n)
 
@@ -217,7 +217,7 @@ class Lanes(Conversions):
         name = {"abs": "fabs", "popcount": "ctpop"}.get(code) or _ROUNDING[code]
         return self._unary_intrinsic(name, t, n, x)
 
-    def multiply_add(self, a: V, b: V, c: V) -> V:
+    def multiply_add(self, a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
         """a*b + c, rounded once."""
         t, n = a.type, self.width(a, b, c)
         if t in NARROW:
@@ -228,7 +228,7 @@ class Lanes(Conversions):
         args = [(ty, self.operand(v, n)) for v in (a, b, c)]
         return self.result(t, self.intrinsic(f"llvm.fma.{self.suffix(t, n)}", ty, *args), n)
 
-    def _soft_multiply_add(self, a: V, b: V, c: V) -> V:
+    def _soft_multiply_add(self, a: LaneValue, b: LaneValue, c: LaneValue) -> LaneValue:
         """In double, where the product is exact; the sum is rounded to odd, so that only the last rounding counts."""
         a, b, c = (self.cast(v, F64) for v in (a, b, c))
         product = self.binary("mul", a, b)
@@ -238,14 +238,16 @@ class Lanes(Conversions):
         error = self.binary("add", self.binary("sub", product, high), self.binary("sub", c, low))
         n = self.width(total, error)
         bits, sign = self.bitcast(total, I64), self.bitcast(error, I64)
-        even = self.binary("eq", self.binary("and", bits, V(I64, "1")), V(I64, "0"))
-        inexact = V(BOOL, self._inst("fcmp one", F64, n, self.operand(error, n), constant(0.0, F64, n)), total.stride)
-        away = self.binary("ge", self.binary("xor", bits, sign), V(I64, "0"))
-        step = self.select(away, V(I64, "1"), V(I64, "-1"))
+        even = self.binary("eq", self.binary("and", bits, LaneValue(I64, "1")), LaneValue(I64, "0"))
+        inexact = LaneValue(
+            BOOL, self._inst("fcmp one", F64, n, self.operand(error, n), constant(0.0, F64, n)), total.stride
+        )
+        away = self.binary("ge", self.binary("xor", bits, sign), LaneValue(I64, "0"))
+        step = self.select(away, LaneValue(I64, "1"), LaneValue(I64, "-1"))
         odd = self.select(self.binary("and", even, inexact), self.binary("add", bits, step), bits)
         return self.cast(self.bitcast(odd, F64), F32)
 
-    def select(self, cond: V, a: V, b: V) -> V:
+    def select(self, cond: LaneValue, a: LaneValue, b: LaneValue) -> LaneValue:
         if a.same(b):
             return a
         if cond.uniform:
@@ -254,23 +256,25 @@ class Lanes(Conversions):
             x, y = self.operand(a, n), self.operand(b, n)
             return self.result(a.type, self.w.inst(f"select i1 {cond.text}, {ty} {x}, {ty} {y}"), n)
         n = self.lanes
-        return V(a.type, self._select(a.type, n, self.vector(cond), self.vector(a), self.vector(b)), None)
+        return LaneValue(a.type, self._select(a.type, n, self.vector(cond), self.vector(a), self.vector(b)), None)
 
     # -- C library ----------------------------------------------------------------------------------------------
 
-    def libm(self, name: str, t: Scalar, args: list[V]) -> V:
+    def libm(self, name: str, t: Scalar, args: list[LaneValue]) -> LaneValue:
         """Call a function of the C library for each lane, in double."""
         n = self.width(*args)
         wide = [self.operand(self.cast(v, F64), n) for v in args]
         signature = ", ".join(["double"] * len(args))
         self.declare(f"declare double @{name}({signature})")
         if n == 1:
-            return self.cast(V(F64, self.w.inst(f"call double @{name}({', '.join('double ' + a for a in wide)})")), t)
+            return self.cast(
+                LaneValue(F64, self.w.inst(f"call double @{name}({', '.join('double ' + a for a in wide)})")), t
+            )
         ty = llvm_type(F64, n)
         helper = f"wide_{name}_{n}"
         self.declare(_lanewise(helper, name, len(args), n))
         call = self.w.inst(f"call {ty} @{helper}({', '.join(f'{ty} {a}' for a in wide)})")
-        return self.cast(V(F64, call, None), t)
+        return self.cast(LaneValue(F64, call, None), t)
 
     # -- masks --------------------------------------------------------------------------------------------------
 
@@ -294,7 +298,7 @@ class Lanes(Conversions):
     def mask_not(self, a: str) -> str:
         return self._inst("xor", BOOL, self.lanes, a, "splat (i1 true)")
 
-    def extract(self, v: V, lane: str) -> str:
+    def extract(self, v: LaneValue, lane: str) -> str:
         """The scalar of one lane; `lane` is an i64 operand."""
         if v.uniform or self.lanes == 1:
             return v.text
@@ -305,7 +309,7 @@ class Lanes(Conversions):
         return self.w.inst(f"shufflevector {ty} {a}, {ty} {b}, {shuffle_mask(indices)}")
 
 
-def _scaled(a: V, b: V) -> int | None:
+def _scaled(a: LaneValue, b: LaneValue) -> int | None:
     """The stride of linear `a` times literal `b`."""
     return a.stride * b.literal_int if a.stride and b.literal_int is not None else None
 

@@ -1,7 +1,7 @@
 """Values as the emitter holds them, and the instructions that bring them into another form.
 
-A `V` is one leaf (scalar or address) for all lanes: *uniform* (one register for all, stride 0), *linear* (base plus
-lane number times a constant stride, only the base in a register), or *varying* (a vector register, stride None).
+A `LaneValue` is one leaf (scalar or address) for all lanes: *uniform* (one register for all, stride 0), *linear* (base
+plus lane number times a constant stride, only the base in a register), or *varying* (a vector register, stride None).
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from .target import Target
 from .writer import PTR, Leaf, Writer, literal, llvm_scalar, llvm_type, sequence
 
 
-class V:
+class LaneValue:
     """One leaf value. `text` is the register or literal: the vector when varying, else the (base) scalar."""
 
     __slots__ = ("mostly", "stride", "text", "type")
     type: Any  # a Scalar, or PTR for addresses; arithmetic asks for the former only
     text: str
     stride: int | None
-    mostly: Mostly | None
+    mostly: SpeculatedLinear | None
 
-    def __init__(self, type: Leaf, text: str, stride: int | None = 0, mostly: Mostly | None = None):
+    def __init__(self, type: Leaf, text: str, stride: int | None = 0, mostly: SpeculatedLinear | None = None):
         self.type, self.text, self.stride, self.mostly = type, text, stride, mostly
 
     @property
@@ -34,15 +34,15 @@ class V:
         """The value of an integer literal."""
         return int(self.text) if self.stride == 0 and self.text.lstrip("-").isdigit() else None
 
-    def same(self, other: V) -> bool:
+    def same(self, other: LaneValue) -> bool:
         return self.text == other.text and self.stride == other.stride
 
 
-class Mostly(NamedTuple):
+class SpeculatedLinear(NamedTuple):
     """A linear value that a varying one equals whenever the (scalar) condition holds, which it does nearly always."""
 
     condition: str
-    value: V
+    value: LaneValue
 
 
 class Forms:
@@ -51,10 +51,10 @@ class Forms:
     def __init__(self, writer: Writer, lanes: int, target: Target, declare):
         self.w, self.lanes, self.target, self.declare = writer, lanes, target, declare
 
-    def const(self, value, t: Leaf) -> V:
-        return V(t, literal(value, t))
+    def const(self, value, t: Leaf) -> LaneValue:
+        return LaneValue(t, literal(value, t))
 
-    def vector(self, v: V) -> str:
+    def vector(self, v: LaneValue) -> str:
         """`v` as a full vector operand (as a scalar when there is one lane)."""
         if v.stride is None or self.lanes == 1:
             return v.text
@@ -75,15 +75,15 @@ class Forms:
         zeros = f"<{lanes} x i32> zeroinitializer"
         return self.w.inst(f"shufflevector <{lanes} x {scalar}> {one}, <{lanes} x {scalar}> poison, {zeros}")
 
-    def operand(self, v: V, lanes: int) -> str:
+    def operand(self, v: LaneValue, lanes: int) -> str:
         return self.vector(v) if lanes > 1 else v.text
 
-    def width(self, *values: V) -> int:
+    def width(self, *values: LaneValue) -> int:
         """1 when all are uniform, else the lane count."""
         return 1 if all(v.uniform for v in values) else self.lanes
 
-    def result(self, t: Leaf, text: str, lanes: int) -> V:
-        return V(t, text, 0 if lanes == 1 else None)
+    def result(self, t: Leaf, text: str, lanes: int) -> LaneValue:
+        return LaneValue(t, text, 0 if lanes == 1 else None)
 
     def intrinsic(self, name: str, result: str, *args: tuple[str, str]) -> str:
         """Call an LLVM intrinsic with (type, operand) arguments."""

@@ -1,8 +1,8 @@
 """Loads, stores and atomics.
 
-An address is a `V` like any other value, and its form decides the access: uniform addresses are scalar accesses, linear
-ones with a small element are wide accesses plus shuffles (so arrays of vectors, matrices and structs are read at full
-width), and the rest are gathers and scatters. Under a mask, wide accesses become masked ones.
+An address is a `LaneValue` like any other value, and its form decides the access: uniform addresses are scalar
+accesses, linear ones with a small element are wide accesses plus shuffles (so arrays of vectors, matrices and structs
+are read at full width), and the rest are gathers and scatters. Under a mask, wide accesses become masked ones.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from math import gcd
 from typing import Any
 
 from ..lang.types import BOOL, I8, I16, I32, I64, MAX_NDIM, Array, Packed, Struct, Type, leaves, members
-from .contiguous import Wide
+from .contiguous import ContiguousAccess
 from .interleave import Interleaver
-from .lane_arithmetic import Lanes, Mostly, V
+from .lane_arithmetic import LaneArithmetic, LaneValue, SpeculatedLinear
 from .writer import PTR, Leaf, constant, llvm_type, memory_type, shuffle_mask, suffix
 
 # Elements of up to this many leaves are accessed as one vector: beyond it the shuffles cost more than gathers.
@@ -65,22 +65,22 @@ def path_range(t: Type, path: tuple[int, ...]) -> tuple[int, int, int, Type]:
     return offset, start, start + leaf_count(t), t
 
 
-def with_inner_strides(values: list[V], t: Type) -> list[V]:
+def with_inner_strides(values: list[LaneValue], t: Type) -> list[LaneValue]:
     """Leaves of a value of `t` with the last stride of each array in it replaced by the size of its elements."""
     values, at = list(values), 0
     for _, leaf in leaves(t):
         if isinstance(leaf, Array):
             at += 2 + 2 * leaf.ndim
-            values[at - 1] = V(I64, str(leaf.dtype.size))
+            values[at - 1] = LaneValue(I64, str(leaf.dtype.size))
         else:
             at += 1
     return values
 
 
 class Memory:
-    """Emits accesses through a `Lanes`."""
+    """Emits accesses through a `LaneArithmetic`."""
 
-    def __init__(self, lanes: Lanes):
+    def __init__(self, lanes: LaneArithmetic):
         self.lanes, self.w = lanes, lanes.w
         self.rarely = False  # what is emitted seldom runs: short code before fast code
         self.often_full: tuple[str, str] | None = None  # a mask, and whether all lanes are on, as they mostly are
@@ -89,52 +89,52 @@ class Memory:
 
     # -- addresses ----------------------------------------------------------------------------------------------
 
-    def advance(self, address: V, offset: V) -> V:
+    def advance(self, address: LaneValue, offset: LaneValue) -> LaneValue:
         """`address` plus a 64-bit byte offset."""
         if offset.literal_int == 0:
             return address
         n = self.lanes.lanes
         if address.stride is not None and offset.stride is not None:
             text = self.w.inst(f"getelementptr i8, ptr {address.text}, i64 {offset.text}")
-            return V(PTR, text, address.stride + offset.stride)
+            return LaneValue(PTR, text, address.stride + offset.stride)
         base = f"ptr {address.text}" if address.uniform else f"<{n} x ptr> {self.lanes.vector(address)}"
-        return V(PTR, self.w.inst(f"getelementptr i8, {base}, <{n} x i64> {self.lanes.vector(offset)}"), None)
+        return LaneValue(PTR, self.w.inst(f"getelementptr i8, {base}, <{n} x i64> {self.lanes.vector(offset)}"), None)
 
-    def displace(self, address: V, offset: int) -> V:
-        return self.advance(address, V(I64, str(offset)))
+    def displace(self, address: LaneValue, offset: int) -> LaneValue:
+        return self.advance(address, LaneValue(I64, str(offset)))
 
-    def element(self, array: list[V], t: Array, indices: list[V]) -> V:
+    def element(self, array: list[LaneValue], t: Array, indices: list[LaneValue]) -> LaneValue:
         """The address of an element, or of the sub-array that fewer indices name."""
         indices = [self.wide(i) for i in indices]
         address = self._element(array, t, indices)
         conditions = [i.mostly.condition for i in indices if i.mostly is not None]
         if conditions:
             linear = self._element(array, t, [i.mostly.value if i.mostly is not None else i for i in indices])
-            address.mostly = Mostly(self.lanes.both(conditions), linear)
+            address.mostly = SpeculatedLinear(self.lanes.both(conditions), linear)
         return address
 
-    def _element(self, array: list[V], t: Array, indices: list[V]) -> V:
+    def _element(self, array: list[LaneValue], t: Array, indices: list[LaneValue]) -> LaneValue:
         address = array[0]
         for k, index in enumerate(indices):
             stride = array[2 + t.ndim + k]
             address = self.advance(address, self._times(index, stride))
         return address
 
-    def wide(self, index: V) -> V:
+    def wide(self, index: LaneValue) -> LaneValue:
         """An index in 64 bits; a literal stays one. Lanes of a signed index that have wrapped around are in no array;
         those of an unsigned one may be, as it goes on at 0.
         """
         if index.literal_int is not None:
-            return V(I64, index.text)
+            return LaneValue(I64, index.text)
         found = self.lanes.cast(index, I64, wraps=not index.type.is_signed)
         if index.mostly is not None:
-            found.mostly = Mostly(index.mostly.condition, self.wide(index.mostly.value))
+            found.mostly = SpeculatedLinear(index.mostly.condition, self.wide(index.mostly.value))
         return found
 
-    def slice(self, array: list[V], ndim: int, parts: list[tuple[str, Sequence[V]]]) -> list[V]:
+    def slice(self, array: list[LaneValue], ndim: int, parts: list[tuple[str, Sequence[LaneValue]]]) -> list[LaneValue]:
         """The descriptor of a view; `parts` are the letters of the operation `slice` with their 64-bit operands."""
         address, gradient, shape, strides = array[0], array[1], array[2 : 2 + ndim], array[2 + ndim :]
-        kept, zero = [], V(I64, "0")
+        kept, zero = [], LaneValue(I64, "0")
         offset = zero
         for k, (letter, operands) in enumerate(parts):
             if operands:
@@ -148,7 +148,7 @@ class Memory:
         kept += range(len(parts), ndim)
         return [address, self._gradient(gradient, offset), *(shape[k] for k in kept), *(strides[k] for k in kept)]
 
-    def _gradient(self, gradient: V, offset: V) -> V:
+    def _gradient(self, gradient: LaneValue, offset: LaneValue) -> LaneValue:
         """The gradient of a view: as far along as the view is, or null as before."""
         if gradient.text == "null":
             return gradient
@@ -156,19 +156,21 @@ class Memory:
         if moved.stride is None:
             return self.lanes.select(missing, gradient, moved)
         text = self.w.inst(f"select i1 {missing.text}, ptr {gradient.text}, ptr {moved.text}")
-        return V(PTR, text, moved.stride)
+        return LaneValue(PTR, text, moved.stride)
 
-    def is_null(self, pointer: V) -> V:
+    def is_null(self, pointer: LaneValue) -> LaneValue:
         """Whether a pointer is null; of a linear one, whether it leads on from null."""
         n = 1 if pointer.stride is not None else self.lanes.lanes
         ty, null = ("ptr", "null") if n == 1 else (f"<{n} x ptr>", "zeroinitializer")
         return self.lanes.result(BOOL, self.w.inst(f"icmp eq {ty} {pointer.text}, {null}"), n)
 
-    def _times(self, a: V, b: V) -> V:
+    def _times(self, a: LaneValue, b: LaneValue) -> LaneValue:
         x, y = a.literal_int, b.literal_int
-        return self.lanes.binary("mul", a, b) if x is None or y is None else V(I64, str(x * y))
+        return self.lanes.binary("mul", a, b) if x is None or y is None else LaneValue(I64, str(x * y))
 
-    def either(self, condition: str, sides: Sequence[Callable[[], Any]], leaves: Sequence[Leaf] = ()) -> list[V]:
+    def either(
+        self, condition: str, sides: Sequence[Callable[[], Any]], leaves: Sequence[Leaf] = ()
+    ) -> list[LaneValue]:
         """Branch on a scalar; what the side taken gives, `leaves`."""
 
         def vectors(side: Callable[[], Any]) -> list[str]:
@@ -176,16 +178,17 @@ class Memory:
 
         types = [llvm_type(leaf, self.lanes.lanes) for leaf in leaves]
         texts = self.w.either(condition, [partial(vectors, side) for side in sides], types)
-        return [V(leaf, text, None) for leaf, text in zip(leaves, texts)]
+        return [LaneValue(leaf, text, None) for leaf, text in zip(leaves, texts)]
 
     # -- loads --------------------------------------------------------------------------------------------------
 
-    def load(self, address: V, t: Type, first: int, end: int, mask: str | None) -> list[V]:
+    def load(self, address: LaneValue, t: Type, first: int, end: int, mask: str | None) -> list[LaneValue]:
         """Leaves `first` to `end` of the element of type `t` at `address`."""
         parts = memory_leaves(t)
         if address.mostly is not None and self._wide(address.mostly.value, t):
             sides = [
-                partial(self.load, at, t, first, end, mask) for at in (address.mostly.value, V(PTR, address.text, None))
+                partial(self.load, at, t, first, end, mask)
+                for at in (address.mostly.value, LaneValue(PTR, address.text, None))
             ]
             return self.either(address.mostly.condition, sides, [leaf for _, leaf in parts[first:end]])
         if address.uniform:
@@ -209,7 +212,7 @@ class Memory:
             and len({memory_type(leaf) for _, leaf in parts}) == 1
         )
 
-    def _load_pieces(self, address: V, parts: Sequence[tuple[int, Leaf]], mask: str | None) -> list[V]:
+    def _load_pieces(self, address: LaneValue, parts: Sequence[tuple[int, Leaf]], mask: str | None) -> list[LaneValue]:
         """Read the element of one lane after the other, in pieces of up to 16 bytes, and put lanes together. Lanes that
         are off read zeros instead.
         """
@@ -221,8 +224,8 @@ class Memory:
             pointers = self.w.inst(
                 f"select <{n} x i1> {mask}, <{n} x ptr> {pointers}, <{n} x ptr> {self.lanes.splat(zeros, PTR)}"
             )
-        lanes = [V(PTR, self.w.inst(f"extractelement <{n} x ptr> {pointers}, i64 {i}")) for i in range(n)]
-        columns: list[V] = []
+        lanes = [LaneValue(PTR, self.w.inst(f"extractelement <{n} x ptr> {pointers}, i64 {i}")) for i in range(n)]
+        columns: list[LaneValue] = []
         while len(columns) < len(parts):
             left = min(len(parts) - len(columns), 16 // leaf.size)
             count = 1 << left.bit_length() - 1
@@ -233,7 +236,7 @@ class Memory:
                 for lane in lanes
             ]
             split = Interleaver(self.w, n, ty).split(self._registers(texts, ty, count, n), range(count))
-            columns += [V(leaf, self._from_memory(column, leaf, n), None) for column in split]
+            columns += [LaneValue(leaf, self._from_memory(column, leaf, n), None) for column in split]
         return columns
 
     def _registers(self, pieces: list[str], ty: str, count: int, n: int) -> list[str]:
@@ -251,17 +254,17 @@ class Memory:
             count *= 2
         return pieces
 
-    def _load_uniform(self, address: V, offset: int, leaf: Leaf) -> V:
+    def _load_uniform(self, address: LaneValue, offset: int, leaf: Leaf) -> LaneValue:
         at = self.displace(address, offset).text
         raw = self.w.inst(f"load {memory_type(leaf)}, ptr {at}, align {self._align(offset, leaf)}{self.note}")
-        return V(leaf, self._from_memory(raw, leaf, 1))
+        return LaneValue(leaf, self._from_memory(raw, leaf, 1))
 
     def _from_memory(self, raw: str, leaf: Leaf, n: int) -> str:
         if leaf is BOOL:
             return self.w.inst(f"icmp ne {llvm_type(I8, n)} {raw}, {constant(0, I8, n)}")
         return raw
 
-    def _wide(self, address: V, t: Type) -> bool:
+    def _wide(self, address: LaneValue, t: Type) -> bool:
         """Whether lanes' elements lie side by side and are made of leaves of one size."""
         parts = memory_leaves(t)
         size = parts[0][1].size
@@ -282,26 +285,26 @@ class Memory:
         """The condition for doing without `mask`, where that is worth a branch."""
         return self.often_full[1] if self.often_full and self.often_full[0] == mask else None
 
-    def _load_wide(self, address: V, t: Type, wanted: range, mask: str | None) -> list[V]:
+    def _load_wide(self, address: LaneValue, t: Type, wanted: range, mask: str | None) -> list[LaneValue]:
         parts = memory_leaves(t)
-        access = Wide(self.lanes, [leaf for _, leaf in parts], address.text)
+        access = ContiguousAccess(self.lanes, [leaf for _, leaf in parts], address.text)
         columns = access.load(wanted, mask, self._when_full(mask))
         return [self._leaf(column, access.element, parts[i][1]) for column, i in zip(columns, wanted)]
 
-    def _leaf(self, raw: str, raw_type: str, leaf: Leaf) -> V:
+    def _leaf(self, raw: str, raw_type: str, leaf: Leaf) -> LaneValue:
         n = self.lanes.lanes
         if raw_type != memory_type(leaf):
             cast = "inttoptr" if leaf is PTR else "bitcast"
             raw = self.w.inst(f"{cast} <{n} x {raw_type}> {raw} to <{n} x {memory_type(leaf)}>")
-        return V(leaf, self._from_memory(raw, leaf, n), None)
+        return LaneValue(leaf, self._from_memory(raw, leaf, n), None)
 
-    def load_side_by_side(self, address: V, leaf: Leaf) -> V:
+    def load_side_by_side(self, address: LaneValue, leaf: Leaf) -> LaneValue:
         """Scalars that lie next to each other for the lanes."""
         if address.uniform:
             return self._load_uniform(address, 0, leaf)
         return self._load_wide(address, leaf, range(1), None)[0]  # type: ignore[arg-type]
 
-    def gather(self, address: V, leaf: Leaf, mask: str | None) -> V:
+    def gather(self, address: LaneValue, leaf: Leaf, mask: str | None) -> LaneValue:
         """A scalar from an address for each lane."""
         n = self.lanes.lanes
         ty = f"<{n} x {memory_type(leaf)}>"
@@ -312,20 +315,20 @@ class Memory:
             f"call {ty} @{name}(<{n} x ptr> {pointers}, i32 {leaf.align}, <{n} x i1> {self._mask(mask)}, "
             f"{ty} zeroinitializer)"
         )
-        return V(leaf, self._from_memory(raw, leaf, n), None)
+        return LaneValue(leaf, self._from_memory(raw, leaf, n), None)
 
     def _mask(self, mask: str | None) -> str:
         return mask or "splat (i1 true)"
 
     # -- stores -------------------------------------------------------------------------------------------------
 
-    def store(self, address: V, t: Type, first: int, values: list[V], mask: str | None) -> None:
+    def store(self, address: LaneValue, t: Type, first: int, values: list[LaneValue], mask: str | None) -> None:
         """Write leaves from `first` on of the element of type `t` at `address`."""
         parts = memory_leaves(t)[first : first + len(values)]
         if address.mostly is not None and self._wide(address.mostly.value, t):
             sides = [
                 partial(self.store, at, t, first, values, mask)
-                for at in (address.mostly.value, V(PTR, address.text, None))
+                for at in (address.mostly.value, LaneValue(PTR, address.text, None))
             ]
             self.either(address.mostly.condition, sides)
         elif address.uniform:
@@ -342,7 +345,7 @@ class Memory:
             return self.w.inst(f"zext {llvm_type(BOOL, n)} {text} to {llvm_type(I8, n)}")
         return text
 
-    def _store_uniform(self, address: V, offset: int, leaf: Leaf, value: V, mask: str | None) -> None:
+    def _store_uniform(self, address: LaneValue, offset: int, leaf: Leaf, value: LaneValue, mask: str | None) -> None:
         """All active lanes write one place: the last of them wins, as with scalar threads in order."""
         text = value.text if value.uniform else self.lanes.extract(value, self.last_lane(mask))
         text = self._to_memory(text, leaf, 1)
@@ -361,13 +364,13 @@ class Memory:
         lane = self.w.inst(f"sub i64 63, {zeros}")
         return self.w.inst(f"and i64 {lane}, {n - 1}")  # stays a lane should none be active
 
-    def _store_wide(self, address: V, t: Type, values: list[V], mask: str | None) -> None:
+    def _store_wide(self, address: LaneValue, t: Type, values: list[LaneValue], mask: str | None) -> None:
         parts = memory_leaves(t)
-        access = Wide(self.lanes, [leaf for _, leaf in parts], address.text)
+        access = ContiguousAccess(self.lanes, [leaf for _, leaf in parts], address.text)
         columns = [self._raw(v, leaf, access.element) for v, (_, leaf) in zip(values, parts)]
         access.store(columns, mask, self._when_full(mask))
 
-    def _raw(self, value: V, leaf: Leaf, raw_type: str) -> str:
+    def _raw(self, value: LaneValue, leaf: Leaf, raw_type: str) -> str:
         n = self.lanes.lanes
         text = self._to_memory(self.lanes.vector(value), leaf, n)
         if raw_type != memory_type(leaf):
@@ -375,14 +378,14 @@ class Memory:
             text = self.w.inst(f"{cast} <{n} x {memory_type(leaf)}> {text} to <{n} x {raw_type}>")
         return text
 
-    def store_side_by_side(self, address: V, leaf: Leaf, value: V) -> None:
+    def store_side_by_side(self, address: LaneValue, leaf: Leaf, value: LaneValue) -> None:
         """Write scalars next to each other, of all lanes."""
         if address.uniform:
             self._store_uniform(address, 0, leaf, value, None)
         else:
             self._store_wide(address, leaf, [value], None)  # type: ignore[arg-type]
 
-    def scatter(self, address: V, leaf: Leaf, value: V, mask: str | None) -> None:
+    def scatter(self, address: LaneValue, leaf: Leaf, value: LaneValue, mask: str | None) -> None:
         """Write a scalar to an address for each lane."""
         n = self.lanes.lanes
         ty = f"<{n} x {memory_type(leaf)}>"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from ..lang.blake2 import blake2s
 from .atomics import each_lane
-from .lane_arithmetic import Lanes, V
+from .lane_arithmetic import LaneArithmetic, LaneValue
 
 
 class Reports:
-    """Emits the calls through a `Lanes`."""
+    """Emits the calls through a `LaneArithmetic`."""
 
-    def __init__(self, lanes: Lanes, declare):
+    def __init__(self, lanes: LaneArithmetic, declare):
         self.lanes, self.w, self.declare = lanes, lanes.w, declare
 
-    def printf(self, text: str, slots: list[V], mask: str | None) -> None:
+    def printf(self, text: str, slots: list[LaneValue], mask: str | None) -> None:
         """Print `text` with 64-bit operands for every active lane."""
         name = self._string(text)
         self.declare("declare void @wc_printf(ptr, ptr, ptr)")
@@ -25,7 +25,7 @@ class Reports:
 
         each_lane(self.lanes, mask, body)
 
-    def fail(self, site: int, thread: str, slots: list[V], mask: str | None) -> None:
+    def fail(self, site: int, thread: str, slots: list[LaneValue], mask: str | None) -> None:
         """Report failure `site` of every active lane; `thread` is the first lane's flattened index."""
         self.declare("declare void @wc_fail(ptr, i64, i32, i32, ptr)")
         buffer = self.w.alloca(f"[{max(1, len(slots))} x i64]")
@@ -37,7 +37,7 @@ class Reports:
 
         each_lane(self.lanes, mask, body)
 
-    def _fill(self, buffer: str, slots: list[V], lane: str) -> None:
+    def _fill(self, buffer: str, slots: list[LaneValue], lane: str) -> None:
         for i, slot in enumerate(slots):
             place = self.w.inst(f"getelementptr i64, ptr {buffer}, i64 {i}")
             self.w.do(f"store i64 {self.lanes.extract(slot, lane)}, ptr {place}")

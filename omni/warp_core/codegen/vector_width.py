@@ -25,7 +25,7 @@ _SPARE = 6  # registers left for masks' operands, constants and addresses
 _REDUCED = 6  # values on the stack that cost less than a number that all lanes add to one element
 
 
-def affordable_lanes(fn: Function, lanes: int) -> int:
+def max_lanes(fn: Function, lanes: int) -> int:
     """A lane count that was asked for, or less of it where the local arrays of all lanes would overflow the stack."""
     memory = local_bytes(fn)
     while lanes > 1 and lanes * memory > _STACK:
@@ -72,7 +72,7 @@ def _fits_twice(fn: Function, varying: set[Value], target: Target, spilled: int 
     """Whether two groups of lanes fit into the registers, but for some values, in `fn` and in what it often calls."""
     ops = list(fn.body.walk())
     registers = 32 if target.vector_bits == 512 else 16
-    if len(ops) > _LARGE or 2 * _Pressure(varying).peak(fn.body) > registers - _SPARE + spilled:
+    if len(ops) > _LARGE or 2 * RegisterPressure(varying).peak(fn.body) > registers - _SPARE + spilled:
         return False
     callees = {op.attr for op in ops if op.code == "call" and not op.attr.is_cold}
     for callee in callees:
@@ -82,7 +82,7 @@ def _fits_twice(fn: Function, varying: set[Value], target: Target, spilled: int 
     return True
 
 
-class _Pressure:
+class RegisterPressure:
     """Counts the registers that varying values alive at the same time take, for one group of lanes."""
 
     def __init__(self, varying: set[Value]):

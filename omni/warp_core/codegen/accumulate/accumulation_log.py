@@ -19,8 +19,8 @@ from typing import NamedTuple
 from ...ir.nodes import Operation
 from ...lang.types import BF16, F16, F32, F64, Scalar, Struct, Type, element
 from ..atomics import Atomics
-from ..contiguous import Wide
-from ..lane_arithmetic import Lanes, V
+from ..contiguous import ContiguousAccess
+from ..lane_arithmetic import LaneArithmetic, LaneValue
 from ..memory_access import Memory, leaf_count, memory_leaves
 from ..writer import PTR, llvm_type
 
@@ -29,7 +29,7 @@ _NUMBERS = 16  # of each lane, in one record
 _MOST_BYTES = 8192 - 16  # in the values of a record with one address: kLogRecord (accumulate.h) without its head
 
 
-class Logged(NamedTuple):
+class DeferredAdd(NamedTuple):
     """The additions that go through the log, the number of the array that follows the threads for those to one, and
     those to arrays to which all lanes add together.
     """
@@ -39,13 +39,13 @@ class Logged(NamedTuple):
     together: Collection[Operation] = ()
 
 
-NONE_LOGGED = Logged()
+NONE_LOGGED = DeferredAdd()
 
 
-class Log:
-    """Emits additions through a `Lanes`."""
+class AccumulationLog:
+    """Emits additions through a `LaneArithmetic`."""
 
-    def __init__(self, lanes: Lanes, memory: Memory, atomics: Atomics, logged: Logged):
+    def __init__(self, lanes: LaneArithmetic, memory: Memory, atomics: Atomics, logged: DeferredAdd):
         self.lanes, self.w, self.memory, self.atomics = lanes, lanes.w, memory, atomics
         self.operations, self.followers, self.together = logged
         self.pointer = ""
@@ -64,7 +64,9 @@ class Log:
                 low, high = (self.w.inst(f"load ptr, ptr {self._at(spans, 16 * i + k)}") for k in (0, 8))
                 self.own[i] = low, high
 
-    def add(self, op: Operation, address: V, t: Type, first: int, values: list[V], mask: str | None) -> None:
+    def add(
+        self, op: Operation, address: LaneValue, t: Type, first: int, values: list[LaneValue], mask: str | None
+    ) -> None:
         """Add or subtract leaves of one type, from `first` on, of the elements of type `t` at `address`."""
         s, kind = element(op.args[-1].type), op.attr[0]
         assert isinstance(s, Scalar)
@@ -87,12 +89,12 @@ class Log:
         if not wide and op in self.together:
             self._apply_if(self._is_turn())
 
-    def add_one(self, kind: str, address: V, values: list[V], mask: str | None) -> None:
+    def add_one(self, kind: str, address: LaneValue, values: list[LaneValue], mask: str | None) -> None:
         """Add what the active lanes give, summed, to numbers at one address."""
         sums = [self._signed(kind, self.atomics.reduced(kind, v, mask)) for v in values]
         self._one(address, sums[0].type, sums, None)
 
-    def _signed(self, kind: str, v: V) -> V:
+    def _signed(self, kind: str, v: LaneValue) -> LaneValue:
         return self.lanes.unary("neg", v) if kind == "sub" else v
 
     # -- in place ---------------------------------------------------------------------------------------------------
@@ -122,13 +124,15 @@ class Log:
             self.w.br(done)
         self.w.start(done)
 
-    def _add_in_place(self, address: V, s: Scalar, sums: list[V]) -> None:
+    def _add_in_place(self, address: LaneValue, s: Scalar, sums: list[LaneValue]) -> None:
         for i, v in enumerate(sums):
             at = self.memory.displace(address, i * s.size)
             (old,) = self.memory.load(at, s, 0, 1, None)
             self.memory.store(at, s, 0, [self.lanes.binary("add", old, v)], None)
 
-    def _add_wide_in_place(self, address: V, t: Type, first: int, given: list[V], mask: str | None) -> None:
+    def _add_wide_in_place(
+        self, address: LaneValue, t: Type, first: int, given: list[LaneValue], mask: str | None
+    ) -> None:
         """Other leaves of the elements are the range's own as well, and stay as they are."""
         values = self.memory.load(address, t, 0, leaf_count(t), mask)
         for i, v in enumerate(given, first):
@@ -137,7 +141,9 @@ class Log:
 
     # -- records ----------------------------------------------------------------------------------------------------
 
-    def _write(self, address: V, t: Type, first: int, given: list[V], mask: str | None, follower: int | None) -> None:
+    def _write(
+        self, address: LaneValue, t: Type, first: int, given: list[LaneValue], mask: str | None, follower: int | None
+    ) -> None:
         whole = follower is None and not isinstance(t, Struct) and len(given) == leaf_count(t)
         whole = whole and self.lanes.lanes * t.size <= _MOST_BYTES
         if whole and mask is None and address.stride == t.size:
@@ -151,21 +157,23 @@ class Log:
         else:
             self._spread(address, t, first, given, mask, follower)
 
-    def _side_by_side(self, address: V, t: Type, given: list[V]) -> None:
+    def _side_by_side(self, address: LaneValue, t: Type, given: list[LaneValue]) -> None:
         s, count = element(t), self.lanes.lanes * len(given)
         assert isinstance(s, Scalar)
         place = self._begin(s, 1, count, "1", address.text)
-        Wide(self.lanes, [s] * len(given), place).store([self.lanes.vector(v) for v in given], None)
+        ContiguousAccess(self.lanes, [s] * len(given), place).store([self.lanes.vector(v) for v in given], None)
         self._end(place, s, count, None)
 
-    def _spread(self, address: V, t: Type, first: int, given: list[V], mask: str | None, follower: int | None) -> None:
+    def _spread(
+        self, address: LaneValue, t: Type, first: int, given: list[LaneValue], mask: str | None, follower: int | None
+    ) -> None:
         (offset, s), *_ = memory_leaves(t)[first:]
         assert isinstance(s, Scalar)
         for at in range(0, len(given), _NUMBERS):
             columns = given[at : at + _NUMBERS]
             self._scattered(self.memory.displace(address, offset + at * s.size), s, columns, mask, follower)
 
-    def _one(self, address: V, s: Scalar, sums: list[V], follower: int | None) -> None:
+    def _one(self, address: LaneValue, s: Scalar, sums: list[LaneValue], follower: int | None) -> None:
         for at in range(0, len(sums), _NUMBERS):
             columns = sums[at : at + _NUMBERS]
             place = self._begin(s, 1, len(columns), "1", self.memory.displace(address, at * s.size).text)
@@ -173,7 +181,9 @@ class Log:
                 self.w.do(f"store {llvm_type(s)} {v.text}, ptr {self._at(place, i * s.size)}, align {s.align}")
             self._end(place, s, len(columns), follower)
 
-    def _scattered(self, address: V, s: Scalar, columns: list[V], mask: str | None, follower: int | None) -> None:
+    def _scattered(
+        self, address: LaneValue, s: Scalar, columns: list[LaneValue], mask: str | None, follower: int | None
+    ) -> None:
         n = self.lanes.lanes
         done = self.w.label("added") if mask is not None else ""
         bits = str((1 << n) - 1)
@@ -223,4 +233,4 @@ class Log:
         self.w.start(going_on)
 
     def _at(self, base: str, offset: int) -> str:
-        return self.memory.displace(V(PTR, base), offset).text
+        return self.memory.displace(LaneValue(PTR, base), offset).text

@@ -4,7 +4,7 @@ Where every thread updates the same element and nobody looks at it, the range ke
 and updates memory once, at its end: threads do not contend for the element, and a sum of floats has many short partial
 sums. `gathered` finds those atomics. Their array is a parameter that the kernel uses for nothing else that order could
 matter to, and their indices are the same for all threads. (Another parameter may be the same array; reading an element
-that others update at the same time has no defined result anyway.) `Totals` emits them.
+that others update at the same time has no defined result anyway.) `Reductions` emits them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import COUNTS, OPS, index_count
 from ..atomics import REDUCIBLE, Atomics, combining, neutral
-from ..lane_arithmetic import Lanes, V
+from ..lane_arithmetic import LaneArithmetic, LaneValue
 from ..memory_access import memory_leaves
 from ..writer import NARROW, PTR, Leaf, constant, llvm_type
-from .accumulation_log import Log
+from .accumulation_log import AccumulationLog
 
 _OF_THREADS = ("tid", "thread_index", "block_index")
 _LOOKS_AT_NO_ELEMENT = COUNTS | {"is_null"}
@@ -43,26 +43,28 @@ def _is_total(op: Operation, function: Function) -> bool:
     indices = op.args[1 : 1 + index_count(op.args[0].type, path)]
     leaves = [leaf for _, leaf in memory_leaves(op.args[-1].type)]
     plain = not any(leaf in NARROW for leaf in leaves)
-    return kind in REDUCIBLE and plain and all(is_fixed(i, function) for i in indices)
+    return kind in REDUCIBLE and plain and all(is_launch_invariant(i, function) for i in indices)
 
 
-def is_fixed(value: Value, function: Function) -> bool:
+def is_launch_invariant(value: Value, function: Function) -> bool:
     """Whether `value` is the same for all threads of a launch, and in every iteration of a loop."""
     if value.op is None:
         return value in function.params
     op = value.op
-    return op.code not in _OF_THREADS and OPS[op.code].pure and all(is_fixed(a, function) for a in op.args)
+    return op.code not in _OF_THREADS and OPS[op.code].pure and all(is_launch_invariant(a, function) for a in op.args)
 
 
-class Totals:
+class Reductions:
     """The totals of one kernel, in stack slots, which LLVM turns into registers."""
 
-    def __init__(self, lanes: Lanes, atomics: Atomics, log: Log, operations: Iterable[Operation]):
+    def __init__(self, lanes: LaneArithmetic, atomics: Atomics, log: AccumulationLog, operations: Iterable[Operation]):
         self.lanes, self.w, self.atomics, self.log = lanes, lanes.w, atomics, log
         self.operations = frozenset(operations)
         self.slots: dict[tuple[Operation, int], tuple[bool, str, Leaf, str, str]] = {}
 
-    def add(self, op: Operation, index: int, leaf: Leaf, address: V, value: V, mask: str | None) -> None:
+    def add(
+        self, op: Operation, index: int, leaf: Leaf, address: LaneValue, value: LaneValue, mask: str | None
+    ) -> None:
         """Take `value` of the active lanes into the total of component `index` of an operation."""
         kind, n = op.attr[0], self.lanes.lanes
         if (op, index) not in self.slots:
@@ -71,7 +73,7 @@ class Totals:
             self.slots[op, index] = (logged, kind, leaf, *slots)
         *_, total, place = self.slots[op, index]
         ty = llvm_type(leaf, n)
-        old = V(leaf, self.w.inst(f"load {ty}, ptr {total}"), None)
+        old = LaneValue(leaf, self.w.inst(f"load {ty}, ptr {total}"), None)
         new = self.lanes.vector(self.lanes.binary(combining(kind), value, old))
         at = address.text
         if mask is not None:
@@ -97,8 +99,8 @@ class Totals:
             self.w.start(some)
             value = self.w.inst(f"load {llvm_type(leaf, self.lanes.lanes)}, ptr {total}")
             if logged:
-                self.log.add_one(kind, V(PTR, address), [V(leaf, value, None)], None)
+                self.log.add_one(kind, LaneValue(PTR, address), [LaneValue(leaf, value, None)], None)
             else:
-                self.atomics.once(kind, address, leaf, V(leaf, value, None))
+                self.atomics.once(kind, address, leaf, LaneValue(leaf, value, None))
             self.w.br(done)
             self.w.start(done)

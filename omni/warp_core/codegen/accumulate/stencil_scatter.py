@@ -18,7 +18,7 @@ from .eligibility import ArrayAt
 _WIDEST = 1 << 20  # constants beyond it are no neighbours
 
 
-class Follower(NamedTuple):
+class StencilTarget(NamedTuple):
     """An array of a launch whose elements follow the threads, as the native `Plan` takes it.
 
     `dimensions` says of each index which of the thread's indices it is, -1 if none; `offsets` are what accesses add.
@@ -31,7 +31,7 @@ class Follower(NamedTuple):
 
 def following(
     logged: Mapping[Operation, ArrayAt], arity: int, others: Collection[Operation]
-) -> tuple[tuple[Follower, ...], dict[Operation, int]]:
+) -> tuple[tuple[StencilTarget, ...], dict[Operation, int]]:
     """The followers among arrays that are added to through the log, and which of them each operation goes to.
 
     Args:
@@ -42,7 +42,7 @@ def following(
     groups: dict[ArrayAt, list[Operation]] = {}
     for op, at in logged.items():
         groups.setdefault(at, []).append(op)
-    followers: list[Follower] = []
+    followers: list[StencilTarget] = []
     numbers: dict[Operation, int] = {}
     for at, ops in groups.items():
         places = [_place(op, arity) for op in ops if op not in others]
@@ -55,7 +55,7 @@ def following(
         ):
             offsets = dict.fromkeys(tuple(offset for _, offset in place) for place in places if place is not None)
             numbers |= dict.fromkeys(ops, len(followers))
-            followers.append(Follower(at, shape, tuple(offsets)))
+            followers.append(StencilTarget(at, shape, tuple(offsets)))
     return tuple(followers), numbers
 
 

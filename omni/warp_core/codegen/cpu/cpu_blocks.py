@@ -16,8 +16,8 @@ from ...ir.ops import EXCHANGES
 from ...lang.launch_constants import WARP
 from ...lang.types import I32, I64, U32, FixedArray, Scalar
 from ..atomics import Atomics
-from ..joins import Join
-from ..lane_arithmetic import Lanes, V
+from ..joins import PhiJoin
+from ..lane_arithmetic import LaneArithmetic, LaneValue
 from ..memory_access import Memory
 from ..writer import PTR, Leaf, sequence
 
@@ -41,17 +41,17 @@ class Blocks:
         self.partial = not takes_whole_blocks(kernel.fn)
         self.first = ""  # the flattened index of the block's first thread
         self.column = ""  # and that in its row
-        self.outer: list[V] = []  # the indices of the row
+        self.outer: list[LaneValue] = []  # the indices of the row
 
     def run(self) -> None:
         """Run the blocks of [begin, end), which are whole."""
         k, w = self.kernel, self.w
         with w.loop("%begin", "%end", ("blocks", "block", "endblocks")) as (self.first, following):
             number = w.inst(f"udiv i64 {self.first}, {self.size}")
-            k.block_index = V(I32, w.inst(f"trunc i64 {number} to i32"))
+            k.block_index = LaneValue(I32, w.inst(f"trunc i64 {number} to i32"))
             self.find_row()
             k.run_threads, k.thread, k.values, k.mask = self.threads, self.first, dict(k.params), None
-            k.returns = Join(k, "endblock", [])
+            k.returns = PhiJoin(k, "endblock", [])
             k.region(k.fn.body, k.returns)
             k.returns.finish()
             w.do(f"{following} = add i64 {self.first}, {self.size}")
@@ -65,9 +65,9 @@ class Blocks:
             self.column = w.inst(f"urem i64 {self.first}, {dims[-1]}")
             left = w.inst(f"udiv i64 {self.first}, {dims[-1]}")
             for extent in reversed(dims[1:-1]):
-                self.outer.insert(0, V(I32, w.inst(f"trunc i64 {w.inst(f'urem i64 {left}, {extent}')} to i32")))
+                self.outer.insert(0, LaneValue(I32, w.inst(f"trunc i64 {w.inst(f'urem i64 {left}, {extent}')} to i32")))
                 left = w.inst(f"udiv i64 {left}, {extent}")
-            self.outer.insert(0, V(I32, w.inst(f"trunc i64 {left} to i32")))
+            self.outer.insert(0, LaneValue(I32, w.inst(f"trunc i64 {left} to i32")))
 
     def threads(self, op: Operation) -> None:
         """Run a segment for all threads of the block."""
@@ -94,7 +94,7 @@ class Blocks:
             self.group(op, str(whole), f"splat (i64 {self.size % n})", known)
         self.after(known)
 
-    def after(self, known: dict[Value, list[V]]) -> None:
+    def after(self, known: dict[Value, list[LaneValue]]) -> None:
         """Go on with what is done once for the block."""
         self.kernel.values, self.kernel.mask, self.kernel.thread = known, None, self.first
         self.kernel.locals.whole = None
@@ -110,7 +110,7 @@ class Blocks:
             w.do(f"{following} = add i64 {column}, {n}")
         self.after(known)
 
-    def group(self, op: Operation, column: str, left: str | None, known: dict[Value, list[V]]) -> None:
+    def group(self, op: Operation, column: str, left: str | None, known: dict[Value, list[LaneValue]]) -> None:
         """A segment for one group of lanes, from thread `column` of the block on; `left` is how many threads there are,
         in every lane, if the group may not be full.
         """
@@ -123,17 +123,17 @@ class Blocks:
         k.thread = w.inst(f"add i64 {self.first}, {column}")
         step = 1 if n > 1 else 0
         number = column if column.isdigit() else w.inst(f"trunc i64 {column} to i32")
-        k.thread_index = V(I32, number, step)
+        k.thread_index = LaneValue(I32, number, step)
         indices = None
         if self.outer:
             place = w.inst(f"add i64 {self.column}, {column}")
-            indices = [*self.outer, V(I32, w.inst(f"trunc i64 {place} to i32"), step)]
-        k.take_indices(V(I32, w.inst(f"trunc i64 {k.thread} to i32"), step), indices)
-        end = Join(k, "endsegment", [])
+            indices = [*self.outer, LaneValue(I32, w.inst(f"trunc i64 {place} to i32"), step)]
+        k.take_indices(LaneValue(I32, w.inst(f"trunc i64 {k.thread} to i32"), step), indices)
+        end = PhiJoin(k, "endsegment", [])
         k.region(op.regions[0], end)
         end.finish()
 
-    def of_index(self, op: Operation) -> V | None:
+    def of_index(self, op: Operation) -> LaneValue | None:
         """Which warp of the block and which lane of it a thread is, and the like: `thread_index` divided by a number.
         Groups begin at multiples of their size, so that a quotient is the same in all lanes and a rest goes up.
         """
@@ -142,15 +142,15 @@ class Blocks:
             return None
         lanes, first = self.kernel.lanes, self.kernel.thread_index
         assert first is not None
-        n, base = lanes.lanes, V(I32, first.text)
+        n, base = lanes.lanes, LaneValue(I32, first.text)
         if n > 1 and reconverges(op, n):
-            count = V(I32, str(by.const))
+            count = LaneValue(I32, str(by.const))
             return lanes.shift("shr", base, count, None) if op.code == "shr" else lanes.binary("div", base, count)
         size = by.const + (op.code == "and")
         if op.code not in ("and", "rem") or size & (size - 1) or size % n:
             return None
-        rest = lanes.binary("and", base, V(I32, str(size - 1))) if size > n else V(I32, "0")
-        return V(I32, rest.text, first.stride)
+        rest = lanes.binary("and", base, LaneValue(I32, str(size - 1))) if size > n else LaneValue(I32, "0")
+        return LaneValue(I32, rest.text, first.stride)
 
     def stop(self) -> None:
         """End the launch where a thread has failed: others may not find what it should have left."""
@@ -162,19 +162,28 @@ class Blocks:
         w.start(fine)
 
 
-def shared_array(memory: Memory, t: FixedArray) -> list[V]:
+def shared_array(memory: Memory, t: FixedArray) -> list[LaneValue]:
     """The array value of new shared memory."""
     address = memory.w.alloca(f"[{max(1, t.bytes)} x i8], align {_ALIGN}")
     rows = [t.dtype.size]
     for extent in reversed(t.shape[1:]):
         rows.insert(0, rows[0] * extent)
-    return [V(PTR, address), V(PTR, "null"), *(V(I64, str(x)) for x in (*t.shape, *rows))]
+    return [LaneValue(PTR, address), LaneValue(PTR, "null"), *(LaneValue(I64, str(x)) for x in (*t.shape, *rows))]
 
 
 class BlockAtomics(Atomics):
     """Updates of shared memory: the thread of the machine that runs the block is alone with it."""
 
-    def emit(self, kind: str, address: V, leaf: Leaf, value: V, compare: V | None, used: bool, mask: str | None) -> V:
+    def emit(
+        self,
+        kind: str,
+        address: LaneValue,
+        leaf: Leaf,
+        value: LaneValue,
+        compare: LaneValue | None,
+        used: bool,
+        mask: str | None,
+    ) -> LaneValue:
         """Elements that lie in a row are updated at once."""
         linear = address.mostly.value if address.mostly is not None else address
         if compare is not None or linear.stride is None or abs(linear.stride) < leaf.size:
@@ -182,15 +191,17 @@ class BlockAtomics(Atomics):
         if address.mostly is None:
             return self._in_a_row(kind, address, leaf, value, mask)
 
-        def wide() -> list[V]:
+        def wide() -> list[LaneValue]:
             return [self._in_a_row(kind, linear, leaf, value, mask)]
 
-        def scattered() -> list[V]:
-            return [super(BlockAtomics, self).emit(kind, V(PTR, address.text, None), leaf, value, None, used, mask)]
+        def scattered() -> list[LaneValue]:
+            return [
+                super(BlockAtomics, self).emit(kind, LaneValue(PTR, address.text, None), leaf, value, None, used, mask)
+            ]
 
         return self.memory.either(address.mostly.condition, (wide, scattered), (leaf,))[0]
 
-    def _in_a_row(self, kind: str, address: V, leaf: Leaf, value: V, mask: str | None) -> V:
+    def _in_a_row(self, kind: str, address: LaneValue, leaf: Leaf, value: LaneValue, mask: str | None) -> LaneValue:
         (old,) = self.memory.load(address, leaf, 0, 1, mask)  # type: ignore[arg-type]
         new = value if kind in EXCHANGES else self.lanes.binary(kind, old, value)
         self.memory.store(address, leaf, 0, [new], mask)  # type: ignore[arg-type]
@@ -199,9 +210,9 @@ class BlockAtomics(Atomics):
     def _one(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
         if compare is not None:
             return super()._one(kind, address, t, value, compare)
-        at = V(PTR, address)
+        at = LaneValue(PTR, address)
         old = self.memory.load_side_by_side(at, t)
-        new = V(t, value) if kind in EXCHANGES else self.lanes.binary(kind, old, V(t, value))
+        new = LaneValue(t, value) if kind in EXCHANGES else self.lanes.binary(kind, old, LaneValue(t, value))
         self.memory.store_side_by_side(at, t, new)
         return old.text
 
@@ -209,16 +220,16 @@ class BlockAtomics(Atomics):
 class Warps:
     """What the lanes of a warp do together, when they are one group."""
 
-    def __init__(self, lanes: Lanes, memory: Memory):
+    def __init__(self, lanes: LaneArithmetic, memory: Memory):
         self.lanes, self.memory, self.w = lanes, memory, lanes.w
 
-    def ballot(self, said: V) -> V:
+    def ballot(self, said: LaneValue) -> LaneValue:
         """A bit for each lane."""
         if said.uniform:
-            return V(U32, self.w.inst(f"select i1 {said.text}, i32 -1, i32 0"))
-        return V(U32, self.w.inst(f"bitcast <{WARP} x i1> {self.lanes.vector(said)} to i32"))
+            return LaneValue(U32, self.w.inst(f"select i1 {said.text}, i32 -1, i32 0"))
+        return LaneValue(U32, self.w.inst(f"bitcast <{WARP} x i1> {self.lanes.vector(said)} to i32"))
 
-    def shuffle(self, kind: str, values: list[V], by: V) -> list[V]:
+    def shuffle(self, kind: str, values: list[LaneValue], by: LaneValue) -> list[LaneValue]:
         """For each lane what another one has."""
         if by.literal_int is not None:
             lanes = [source_lane(kind, lane, by.literal_int) for lane in range(WARP)]
@@ -226,15 +237,15 @@ class Warps:
         source = self._source(kind, by)
         return [v if v.uniform else self._anywhere(v, source) for v in values]
 
-    def _constant(self, v: V, lanes: list[int]) -> V:
+    def _constant(self, v: LaneValue, lanes: list[int]) -> LaneValue:
         if v.uniform:
             return v
         text = self.lanes.vector(v)
-        return V(v.type, self.lanes.shuffle(v.type, WARP, text, text, lanes), None)
+        return LaneValue(v.type, self.lanes.shuffle(v.type, WARP, text, text, lanes), None)
 
-    def _source(self, kind: str, by: V) -> V:
+    def _source(self, kind: str, by: LaneValue) -> LaneValue:
         """The lane whose value each lane gets."""
-        own, last = V(I32, "0", 1), V(I32, str(WARP - 1))
+        own, last = LaneValue(I32, "0", 1), LaneValue(I32, str(WARP - 1))
         by = self.lanes.binary("and", by, last)
         if kind == "lane":
             return by
@@ -242,11 +253,11 @@ class Warps:
         there = self.lanes.binary("eq", self.lanes.binary("and", found, last), found)
         return self.lanes.select(there, found, own)
 
-    def _anywhere(self, v: V, source: V) -> V:
+    def _anywhere(self, v: LaneValue, source: LaneValue) -> LaneValue:
         """Through memory."""
         leaf: Leaf = v.type
         place = self.w.alloca(f"[{WARP * leaf.size} x i8], align {_ALIGN}")
-        self.memory.store_side_by_side(V(PTR, place, leaf.size), leaf, v)
-        offset = self.lanes.binary("mul", self.lanes.cast(source, I64), V(I64, str(leaf.size)))
-        address = self.memory.advance(V(PTR, place), offset)
+        self.memory.store_side_by_side(LaneValue(PTR, place, leaf.size), leaf, v)
+        offset = self.lanes.binary("mul", self.lanes.cast(source, I64), LaneValue(I64, str(leaf.size)))
+        address = self.memory.advance(LaneValue(PTR, place), offset)
         return self.memory.gather(address, leaf, None)

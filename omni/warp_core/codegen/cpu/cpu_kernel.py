@@ -15,16 +15,16 @@ from ...ir.analysis.uniformity import analyze
 from ...ir.nodes import Function, Loc, Operation, Value
 from ...lang.launch_constants import WARP
 from ...lang.types import I32, I64, Array, Scalar, Type
-from ..accumulate.accumulation_log import Logged
+from ..accumulate.accumulation_log import DeferredAdd
 from ..accumulate.eligibility import Accumulation, accumulation, together
 from ..accumulate.reductions import gathered
-from ..accumulate.stencil_scatter import Follower, following
-from ..function import EmitOptions, FunctionEmitter, Shared
-from ..joins import Accumulator, Join
-from ..lane_arithmetic import V
+from ..accumulate.stencil_scatter import StencilTarget, following
+from ..function import EmitOptions, FunctionEmitter, ModuleState
+from ..joins import LaneAccumulator, PhiJoin
+from ..lane_arithmetic import LaneValue
 from ..memory_access import memory_leaves, with_inner_strides
 from ..target import Target
-from ..vector_width import affordable_lanes, preferred_lanes
+from ..vector_width import max_lanes, preferred_lanes
 from ..writer import PTR, llvm_type, sequence
 from .cpu_blocks import BlockAtomics, Blocks, whole_warps
 
@@ -34,7 +34,7 @@ _MOST_CELLS = 1 << 30
 
 
 @dataclass(frozen=True)
-class Unit:
+class EmittedModule:
     """The result: assembly `text` that defines `symbol` as a `wc_kernel`.
 
     `sites` are the failures that debug code can report, `arity` is the number of launch dimensions the kernel asks
@@ -52,17 +52,17 @@ class Unit:
     sites: tuple[dict[str, Any], ...]
     accumulation: Accumulation
     gathers: bool
-    following: tuple[Follower, ...] = ()
+    following: tuple[StencilTarget, ...] = ()
     strided: bool = False
     stashes: tuple[int, ...] = ()
     needs: tuple[tuple[str, Loc | None], ...] = ()
 
 
-def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> Unit:
+def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> EmittedModule:
     """Emit kernel `fn`. It must be verified IR without `assert` operations (the checks pass removes them)."""
-    lanes = affordable_lanes(fn, options.lanes) if options.lanes else preferred_lanes(fn, target)
+    lanes = max_lanes(fn, options.lanes) if options.lanes else preferred_lanes(fn, target)
     lanes = WARP if whole_warps(fn) else lanes
-    shared = Shared(target, options, lanes)
+    shared = ModuleState(target, options, lanes)
     shared.emit_callee = emit_call
     totals = gathered(fn)
     arrays = _accumulation(fn, options.additions, totals)
@@ -70,7 +70,7 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> Unit:
     in_place = options.inner_contiguous and not options.flat
     facts = analyze(fn, (False,) * len(fn.params), lanes, shared.facts)
     others = {op: at for op, at in arrays.operations.items() if op not in totals and op not in numbers}
-    logged = Logged(arrays.operations, numbers if in_place else {}, together(others, facts.varying))
+    logged = DeferredAdd(arrays.operations, numbers if in_place else {}, together(others, facts.varying))
     KernelEmitter(shared, fn, totals, logged).emit()
     header = [f'target triple = "{target.triple}"']
     # Probing large frames page by page keeps a stack that is too small for them from growing over other memory.
@@ -78,7 +78,9 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> Unit:
     attributes = f"attributes #0 = {{ {words} }}"
     text = "\n".join([*header, *shared.functions, *shared.declarations, attributes, ""])
     params = tuple((p.name, p.type) for p in fn.params)
-    return Unit(text, "kernel", arity(fn), lanes, params, tuple(shared.sites.values()), arrays, bool(totals), follow)
+    return EmittedModule(
+        text, "kernel", arity(fn), lanes, params, tuple(shared.sites.values()), arrays, bool(totals), follow
+    )
 
 
 def _accumulation(fn: Function, additions: str, totals: frozenset[Operation]) -> Accumulation:
@@ -103,11 +105,11 @@ def arity(fn: Function) -> int:
 class KernelEmitter(FunctionEmitter):
     """The kernel's own function."""
 
-    def __init__(self, shared: Shared, fn: Function, totals: frozenset[Operation], logged: Logged):
+    def __init__(self, shared: ModuleState, fn: Function, totals: frozenset[Operation], logged: DeferredAdd):
         facts = analyze(fn, (False,) * len(fn.params), shared.lanes, shared.facts)
         super().__init__(shared, facts, totals, logged)
         self.fn, self.arity = fn, arity(fn)
-        self.params: dict[Value, list[V]] = {}
+        self.params: dict[Value, list[LaneValue]] = {}
         self.blocks = Blocks(self) if fn.block_dim and not shared.target.is_gpu else None
 
     def op_fail(self, op: Operation) -> None:
@@ -145,7 +147,7 @@ class KernelEmitter(FunctionEmitter):
         self.define("void @kernel(ptr %args, ptr %dims, i64 %begin, i64 %end, ptr %context)")
 
     def load_parameters(self) -> None:
-        block = V(PTR, "%args")
+        block = LaneValue(PTR, "%args")
         at = 0
         for param in self.fn.params:
             t = param.type
@@ -167,13 +169,18 @@ class KernelEmitter(FunctionEmitter):
 
     def countable(self, cells: str) -> str:
         """As many cells of a stash as adjoints number with an int32, the next frame included."""
-        return self.lanes.binary("min", V(I64, cells), V(I64, str(_MOST_CELLS))).text
+        return self.lanes.binary("min", LaneValue(I64, cells), LaneValue(I64, str(_MOST_CELLS))).text
 
-    def stash(self, cell: Scalar, base: str, cells: str) -> list[V]:
+    def stash(self, cell: Scalar, base: str, cells: str) -> list[LaneValue]:
         """Cells of neighbouring lanes lie side by side."""
         n = self.shared.lanes
         stride = cell.size if n > 1 else 0
-        return [V(PTR, base, stride), V(PTR, "null"), V(I64, cells), V(I64, str(n * cell.size))]
+        return [
+            LaneValue(PTR, base, stride),
+            LaneValue(PTR, "null"),
+            LaneValue(I64, cells),
+            LaneValue(I64, str(n * cell.size)),
+        ]
 
     # -- the launch grid ----------------------------------------------------------------------------------------
 
@@ -201,16 +208,16 @@ class KernelEmitter(FunctionEmitter):
         place = self.w.inst(f"getelementptr i64, ptr %dims, i64 {k}")
         return self.w.inst(f"load i64, ptr {place}")
 
-    def unflatten(self, index: V) -> list[V]:
+    def unflatten(self, index: LaneValue) -> list[LaneValue]:
         """The launch indices of flattened thread numbers, lane by lane."""
-        indices: list[V] = []
+        indices: list[LaneValue] = []
         for k in range(self.arity - 1, 0, -1):
-            extent = V(I32, self.w.inst(f"trunc i64 {self.dim(k)} to i32"))
+            extent = LaneValue(I32, self.w.inst(f"trunc i64 {self.dim(k)} to i32"))
             indices.insert(0, self.lanes.binary("rem", index, extent))
             index = self.lanes.binary("div", index, extent)
         return [index, *indices]
 
-    def take_indices(self, whole: V, indices: list[V] | None = None) -> None:
+    def take_indices(self, whole: LaneValue, indices: list[LaneValue] | None = None) -> None:
         """The threads at hand are those with the flattened indices `whole`."""
         found = indices or self.unflatten(whole)
         self.tids = lambda k, count: found[k] if count == self.arity else whole
@@ -255,19 +262,19 @@ class KernelEmitter(FunctionEmitter):
             if not self.memory.rarely:
                 self.memory.often_full = self.mask, w.inst(f"icmp sge i64 {left}, {n}")
         self.locals.whole = self.mask
-        first = V(I32, w.inst(f"trunc i64 {column} to i32"), 1 if n > 1 else 0)
+        first = LaneValue(I32, w.inst(f"trunc i64 {column} to i32"), 1 if n > 1 else 0)
         offset = w.inst(f"sub i64 {column}, {start}")
         self.thread = w.inst(f"add i64 {flat}, {offset}")
-        whole = V(I32, w.inst(f"trunc i64 {self.thread} to i32"), first.stride)
-        indices = [V(I32, text) for text in outer] + [first] if outer or self.arity == 1 else None
+        whole = LaneValue(I32, w.inst(f"trunc i64 {self.thread} to i32"), first.stride)
+        indices = [LaneValue(I32, text) for text in outer] + [first] if outer or self.arity == 1 else None
         self.take_indices(whole, indices)
         self.values = dict(self.params)
-        self.returns = Join(self, "endbody", [])
+        self.returns = PhiJoin(self, "endbody", [])
         self.region(self.fn.body, self.returns)
         self.returns.finish()
 
 
-def emit_call(caller: FunctionEmitter, fn: Function, varying: tuple[bool, ...], args: list[Value]) -> list[V]:
+def emit_call(caller: FunctionEmitter, fn: Function, varying: tuple[bool, ...], args: list[Value]) -> list[LaneValue]:
     """Call `fn` for the active lanes, emitting it first if this is the first such call."""
     shared, lanes = caller.shared, caller.lanes.lanes
     facts = analyze(fn, varying, lanes, shared.facts)
@@ -292,7 +299,7 @@ def emit_call(caller: FunctionEmitter, fn: Function, varying: tuple[bool, ...], 
         return []
     whole = caller.w.inst(call)
     parts = [caller.w.inst(f"extractvalue {result} {whole}, {i}") for i in range(len(slots))]
-    return [V(leaf, text, None if v else 0) for (leaf, v), text in zip(slots, parts)]
+    return [LaneValue(leaf, text, None if v else 0) for (leaf, v), text in zip(slots, parts)]
 
 
 def _known_strides(caller: FunctionEmitter, args: list[Value]) -> dict[tuple[int, int], str]:
@@ -320,7 +327,7 @@ def _result_type(slots, lanes: int) -> str:
 class _FunctionBody(FunctionEmitter):
     """A device function that stays a call: parameters are registers, vectors where the caller's values vary."""
 
-    def __init__(self, shared: Shared, fn: Function, varying: tuple[bool, ...], name: str):
+    def __init__(self, shared: ModuleState, fn: Function, varying: tuple[bool, ...], name: str):
         facts = analyze(fn, varying, shared.lanes, shared.facts)
         super().__init__(shared, facts)
         self.fn, self.varying, self.name = fn, varying, name
@@ -334,7 +341,7 @@ class _FunctionBody(FunctionEmitter):
             kinds = [leaf for _, leaf in memory_leaves(param.type)]
             signature += [f"{llvm_type(k, lanes if is_varying else 1)} {n}" for k, n in zip(kinds, names)]
             self.values[param] = [
-                V(k, known[i, j]) if (i, j) in known else V(k, n, None if is_varying else 0)
+                LaneValue(k, known[i, j]) if (i, j) in known else LaneValue(k, n, None if is_varying else 0)
                 for j, (k, n) in enumerate(zip(kinds, names))
             ]
         if lanes > 1:
@@ -352,15 +359,15 @@ class _FunctionBody(FunctionEmitter):
         w.do(f"ret {result} {whole}" if slots else "ret void")
         self.define(f"internal {result} @{self.name}({', '.join(signature)}) noinline")
 
-    def run(self) -> list[V]:
+    def run(self) -> list[LaneValue]:
         """Emit the body; the results."""
         slots = _result_slots(self.fn, self.facts.results_varying)
         if not self.facts.return_divergent:
-            join = Join(self, "endfunction", slots)
+            join = PhiJoin(self, "endfunction", slots)
             self.returns = join
             self.region(self.fn.body, join)
             return join.finish()
-        leave = Accumulator(self, self.w.label("endfunction"), slots)
+        leave = LaneAccumulator(self, self.w.label("endfunction"), slots)
         self.returns = leave
         leave.reset()
         self.region(self.fn.body, leave)

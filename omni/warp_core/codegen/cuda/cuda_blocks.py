@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ...ir.nodes import Operation
 from ...lang.types import I32, U32
 from ..function import FunctionEmitter
-from ..lane_arithmetic import V
+from ..lane_arithmetic import LaneValue
 from .cuda_ops import CudaLanes
 
 _ALIGN = 16
@@ -28,10 +28,10 @@ class CudaBlocks(FunctionEmitter):
         return super()._handlers() | {code: getattr(self, f"op_{code}") for code in _CODES}
 
     def op_thread_index(self, op: Operation) -> None:
-        self.one(op, [V(I32, self.lanes.intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", "i32"))])
+        self.one(op, [LaneValue(I32, self.lanes.intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", "i32"))])
 
     def op_block_index(self, op: Operation) -> None:
-        self.one(op, [V(I32, self.lanes.intrinsic("llvm.nvvm.read.ptx.sreg.ctaid.x", "i32"))])
+        self.one(op, [LaneValue(I32, self.lanes.intrinsic("llvm.nvvm.read.ptx.sreg.ctaid.x", "i32"))])
 
     def op_shared(self, op: Operation) -> None:
         """A variable of the block's; LLVM sees from the cast which memory accesses go to."""
@@ -54,7 +54,7 @@ class CudaBlocks(FunctionEmitter):
     def op_ballot(self, op: Operation) -> None:
         (said,) = self.get(op.args[0])
         given = ("i32", "-1"), ("i1", said.text)
-        self.one(op, [V(U32, self.lanes.intrinsic("llvm.nvvm.vote.ballot.sync", "i32", *given))])
+        self.one(op, [LaneValue(U32, self.lanes.intrinsic("llvm.nvvm.vote.ballot.sync", "i32", *given))])
 
     def op_fail(self, op: Operation) -> None:
         """The thread reports and leaves; those that go on do not wait for it."""

@@ -39,12 +39,12 @@ from ...ir.printer import reachable
 from ...lang.types import I32, I64
 from ..accumulate.accumulation_log import NONE_LOGGED
 from ..accumulate.eligibility import accumulation
-from ..accumulate.reductions import gathered, is_fixed
-from ..cpu.cpu_kernel import KernelEmitter, Unit, emit_call
+from ..accumulate.reductions import gathered, is_launch_invariant
+from ..cpu.cpu_kernel import EmittedModule, KernelEmitter, emit_call
 from ..debug_info import Lines, Metadata
-from ..function import EmitOptions, Shared
-from ..joins import Join
-from ..lane_arithmetic import V
+from ..function import EmitOptions, ModuleState
+from ..joins import PhiJoin
+from ..lane_arithmetic import LaneValue
 from ..target import GpuOptions, Target
 from ..writer import PTR
 from .cuda_blocks import CudaBlocks
@@ -54,11 +54,11 @@ from .cuda_ops import PARTS, CudaAtomics
 _THREADS, _DIMS, _FAILURE, _STASH, _CELLS, _LAUNCH_BYTES = 0, 8, 40, 48, 64, 80
 
 
-def emit_cuda(fn: Function, target: Target, options: EmitOptions, gpu: GpuOptions) -> Unit:
+def emit_cuda(fn: Function, target: Target, options: EmitOptions, gpu: GpuOptions) -> EmittedModule:
     """Emit kernel `fn`. It must be verified IR without `assert` operations (the checks pass removes them)."""
     metadata = Metadata()
     metadata.node("!{}")
-    shared = Shared(target, options, 1, PARTS, Lines(metadata, fn) if gpu.lines else None)
+    shared = ModuleState(target, options, 1, PARTS, Lines(metadata, fn) if gpu.lines else None)
     shared.emit_callee = emit_call
     kernel = _CudaKernel(shared, fn, gpu)
     kernel.emit()
@@ -69,7 +69,7 @@ def emit_cuda(fn: Function, target: Target, options: EmitOptions, gpu: GpuOption
     named = [f"!nvvm.annotations = !{{{', '.join(notes)}}}", *(shared.lines.named() if shared.lines else [])]
     header = f'target triple = "{target.triple}"'
     text = "\n".join([header, *shared.functions, *shared.declarations, *attributes, *named, *metadata.lines(), ""])
-    return Unit(
+    return EmittedModule(
         text,
         kernel.symbol,
         kernel.arity,
@@ -105,7 +105,7 @@ def argument_bytes(fn: Function) -> int:
 class _CudaKernel(CudaBlocks, KernelEmitter):
     atomics: CudaAtomics
 
-    def __init__(self, shared: Shared, fn: Function, gpu: GpuOptions):
+    def __init__(self, shared: ModuleState, fn: Function, gpu: GpuOptions):
         in_blocks = fn.block_dim > 0
         super().__init__(shared, fn, frozenset() if in_blocks else gathered(fn), NONE_LOGGED)
         self.in_blocks = in_blocks
@@ -159,7 +159,7 @@ class _CudaKernel(CudaBlocks, KernelEmitter):
         for values in self.params.values():
             for i, v in enumerate(values):
                 if v.type is PTR:
-                    values[i] = V(PTR, self.in_global(v.text))
+                    values[i] = LaneValue(PTR, self.in_global(v.text))
 
     def in_global(self, address: str) -> str:
         there = self.w.inst(f"addrspacecast ptr {address} to ptr addrspace(1)")
@@ -184,21 +184,28 @@ class _CudaKernel(CudaBlocks, KernelEmitter):
             which = 8 * (cell.size > 4)
             memory = self.in_global(self.w.inst(f"load ptr, ptr {self.field(_STASH + which)}, align 8"))
             cells = self.w.inst(f"load i64, ptr {self.field(_CELLS + which)}, align 8")
-            mine = self.memory.advance(V(PTR, memory), V(I64, self.w.inst(f"mul i64 {self.number}, {cell.size}")))
+            mine = self.memory.advance(
+                LaneValue(PTR, memory), LaneValue(I64, self.w.inst(f"mul i64 {self.number}, {cell.size}"))
+            )
             stride = self.w.inst(f"mul i64 {self.grid}, {cell.size}")
-            self.stashes[cell] = [mine, V(PTR, "null"), V(I64, self.countable(cells)), V(I64, stride)]
+            self.stashes[cell] = [
+                mine,
+                LaneValue(PTR, "null"),
+                LaneValue(I64, self.countable(cells)),
+                LaneValue(I64, stride),
+            ]
 
     def run_thread(self) -> None:
         """The body, for thread `self.thread` of the launch."""
         indices = self.unflattened()
-        whole = V(I32, self.w.inst(f"trunc i64 {self.thread} to i32")) if self.arity > 1 else indices[0]
+        whole = LaneValue(I32, self.w.inst(f"trunc i64 {self.thread} to i32")) if self.arity > 1 else indices[0]
         self.tids = lambda k, count: indices[k] if count == self.arity else whole
         self.values = dict(self.params)
-        self.returns = Join(self, "endbody", [])
+        self.returns = PhiJoin(self, "endbody", [])
         self.region(self.fn.body, self.returns)
         self.returns.finish()
 
-    def unflattened(self) -> list[V]:
+    def unflattened(self) -> list[LaneValue]:
         """The launch indices of the thread. LLVM adds a short cut to a 64-bit division, for operands of 32 bits: they
         are in all launches that are not huge.
         """
@@ -209,7 +216,7 @@ class _CudaKernel(CudaBlocks, KernelEmitter):
             quotient = w.inst(f"udiv i64 {left}, {extent}")
             found.insert(0, w.inst(f"sub i64 {left}, {w.inst(f'mul i64 {quotient}, {extent}')}"))
             left = quotient
-        return [V(I32, w.inst(f"trunc i64 {x} to i32")) for x in (left, *found)]
+        return [LaneValue(I32, w.inst(f"trunc i64 {x} to i32")) for x in (left, *found)]
 
     # -- memory -------------------------------------------------------------------------------------------------
 
@@ -226,7 +233,7 @@ class _CudaKernel(CudaBlocks, KernelEmitter):
 
     def op_atomic(self, op: Operation) -> None:
         indices = op.args[1 : 1 + index_count(op.args[0].type, op.attr[1])]
-        at_one_place = op.args[0] in self.fn.params and all(is_fixed(i, self.fn) for i in indices)
+        at_one_place = op.args[0] in self.fn.params and all(is_launch_invariant(i, self.fn) for i in indices)
         self.atomics.together = at_one_place
         super().op_atomic(op)
         self.atomics.together = False

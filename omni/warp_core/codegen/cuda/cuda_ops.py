@@ -10,11 +10,11 @@ import re
 
 from ...ir.ops import EXCHANGES
 from ...lang.types import BOOL, F16, F32, F64, I32, I64, U32, Scalar
-from ..accumulate.reductions import Totals
+from ..accumulate.reductions import Reductions
 from ..atomics import REDUCIBLE, Atomics, combining
 from ..fmod import fmod
-from ..function import Parts
-from ..lane_arithmetic import Lanes, V
+from ..function import Emitters
+from ..lane_arithmetic import LaneArithmetic, LaneValue
 from ..runtime_calls import Reports
 from ..writer import NARROW, Leaf, literal, llvm_type, memory_type
 
@@ -23,20 +23,20 @@ _PRINTED = 32  # operands that one call of vprintf takes
 _WARP = (16, 8, 4, 2, 1)
 
 
-class CudaLanes(Lanes):
+class CudaLanes(LaneArithmetic):
     """Arithmetic of one thread."""
 
-    def libm(self, name: str, t: Scalar, args: list[V]) -> V:
+    def libm(self, name: str, t: Scalar, args: list[LaneValue]) -> LaneValue:
         """Functions of the C library come from libdevice, in double; remainders are our own."""
         if name == "fmod":
             kind = F64 if t is F64 else F32
             self.declare(fmod(kind))
             ty = llvm_type(kind)
             given = ", ".join(f"{ty} {self.cast(a, kind).text}" for a in args)
-            return self.cast(V(kind, self.w.inst(f"call {ty} @fmod_{kind.key}({given})")), t)
+            return self.cast(LaneValue(kind, self.w.inst(f"call {ty} @fmod_{kind.key}({given})")), t)
         given = ", ".join(f"double {self.cast(a, F64).text}" for a in args)
         self.declare(f"declare double @__nv_{name}({', '.join(['double'] * len(args))})")
-        return self.cast(V(F64, self.w.inst(f"call double @__nv_{name}({given})")), t)
+        return self.cast(LaneValue(F64, self.w.inst(f"call double @__nv_{name}({given})")), t)
 
     def _cast(self, s: Scalar, t: Scalar, n: int, x: str) -> str:
         """The conversion instruction clamps by itself, and makes 0 of NaN."""
@@ -45,7 +45,7 @@ class CudaLanes(Lanes):
             return self.intrinsic(name, "i32", ("float", x))
         return super()._cast(s, t, n, x)
 
-    def from_thread(self, how: str, v: V, where: str, threads: str = "-1") -> V:
+    def from_thread(self, how: str, v: LaneValue, where: str, threads: str = "-1") -> LaneValue:
         """The value of another thread of the warp: a `shuffle` of ir/ops.py. `threads` has a bit for each that is here.
         The instruction is for 32 bits: smaller numbers are extended, larger ones go in two parts.
         """
@@ -62,7 +62,7 @@ class CudaLanes(Lanes):
         else:
             wide = inst(f"zext {bits} {raw} to i32")
             moved = inst(f"trunc i32 {self._shuffle(how, wide, where, threads)} to {bits}")
-        return V(t, inst(f"bitcast {bits} {moved} to {ty}") if ty != bits else moved)
+        return LaneValue(t, inst(f"bitcast {bits} {moved} to {ty}") if ty != bits else moved)
 
     def _shuffle(self, how: str, value: str, where: str, threads: str) -> str:
         name = {"lane": "idx", "xor": "bfly"}.get(how, how)
@@ -80,16 +80,25 @@ class CudaAtomics(Atomics):
     together = False
     anywhere = True  # the address may be in the thread's own memory: it came as an argument
 
-    def emit(self, kind: str, address: V, leaf: Leaf, value: V, compare: V | None, used: bool, mask: str | None) -> V:
+    def emit(
+        self,
+        kind: str,
+        address: LaneValue,
+        leaf: Leaf,
+        value: LaneValue,
+        compare: LaneValue | None,
+        used: bool,
+        mask: str | None,
+    ) -> LaneValue:
         assert isinstance(leaf, Scalar)
         if self.together and not used and kind in REDUCIBLE:
             self.once(kind, address.text, leaf, value)
-            return V(leaf, literal(0, leaf))
+            return LaneValue(leaf, literal(0, leaf))
         if self.together and used and kind in ("add", "sub") and value.literal_int is not None and leaf.bits >= 32:
             return self._counted(kind, address.text, leaf, value.literal_int)
         return super().emit(kind, address, leaf, value, compare, used, mask)
 
-    def once(self, kind: str, address: str, leaf: Leaf, value: V, mask: str | None = None) -> None:
+    def once(self, kind: str, address: str, leaf: Leaf, value: LaneValue, mask: str | None = None) -> None:
         """One atomic for a warp whose threads are all here, else one for each thread. All addresses are the same one,
         or null for threads that do not take part.
         """
@@ -119,18 +128,18 @@ class CudaAtomics(Atomics):
     def _sreg(self, name: str, prefix: str = "read.ptx.sreg.") -> str:
         return self.lanes.intrinsic(f"llvm.nvvm.{prefix}{name}", "i32")
 
-    def _reduce_warp(self, kind: str, t: Scalar, value: V) -> V:
+    def _reduce_warp(self, kind: str, t: Scalar, value: LaneValue) -> LaneValue:
         """What the 32 threads of a warp have together, in each of them."""
         if t.is_int and t.bits == 32 and int(self.lanes.target.cpu.removeprefix("sm_")) >= 80:
             name = _redux(kind, t)
             arguments = ("i32", value.text), ("i32", "-1")
-            return V(t, self.lanes.intrinsic(f"llvm.nvvm.redux.sync.{name}", "i32", *arguments))
+            return LaneValue(t, self.lanes.intrinsic(f"llvm.nvvm.redux.sync.{name}", "i32", *arguments))
         for distance in _WARP:
             other = self.lanes.from_thread("xor", value, str(distance))
             value = self.lanes.binary(combining(kind), value, other)
         return value
 
-    def _counted(self, kind: str, address: str, t: Scalar, step: int) -> V:
+    def _counted(self, kind: str, address: str, t: Scalar, step: int) -> LaneValue:
         """The threads that are here each take `step` of a counter: one of them takes all, the others their turn."""
         w, ty = self.w, llvm_type(t)
         leader, join = w.label("leader"), w.label("counted")
@@ -150,9 +159,9 @@ class CudaAtomics(Atomics):
         w.br(join)
         w.start(join)
         first = w.phi(ty, [("0", entry), (old, last)])
-        first = self.lanes.from_thread("lane", V(t, first), lowest, active).text
+        first = self.lanes.from_thread("lane", LaneValue(t, first), lowest, active).text
         mine = w.inst(f"mul {ty} {self._as(t, rank)}, {step}")
-        return V(t, w.inst(f"{kind} {ty} {first}, {mine}"))
+        return LaneValue(t, w.inst(f"{kind} {ty} {first}, {mine}"))
 
     def _as(self, t: Scalar, count: str) -> str:
         return count if t.bits == 32 else self.w.inst(f"zext i32 {count} to i{t.bits}")
@@ -185,13 +194,13 @@ class CudaAtomics(Atomics):
             a, b = (self._bitcast(ty, bits, x) if ty != bits else x for x in (old, compare))
             new = self.w.inst(f"select i1 {self.w.inst(f'icmp eq {bits} {a}, {b}')}, {ty} {value}, {ty} {old}")
         elif kind not in EXCHANGES:
-            new = self.lanes.binary(kind, V(t, old), V(t, value)).text
+            new = self.lanes.binary(kind, LaneValue(t, old), LaneValue(t, value)).text
         self.w.do(f"store {ty} {new}, ptr {address}, align {t.align}")
         return old
 
     def _shared(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
         if t.is_float and kind == "sub":
-            return self._one("add", address, t, self.lanes.unary("neg", V(t, value)).text, None)
+            return self._one("add", address, t, self.lanes.unary("neg", LaneValue(t, value)).text, None)
         if t is F16 and kind == "add":
             half = self.w.inst(f"bitcast i16 {value} to half")
             old = self.w.inst(f"atomicrmw fadd ptr {address}, half {half}{self.scope} monotonic")
@@ -237,7 +246,7 @@ class CudaAtomics(Atomics):
         return self._bitcast(bits, ty, found)
 
 
-class CudaTotals(Totals):
+class CudaTotals(Reductions):
     """What a thread has brought together, while it went over the launch in strides."""
 
     def finish(self) -> None:
@@ -245,7 +254,7 @@ class CudaTotals(Totals):
         for _, kind, leaf, total, place in self.slots.values():
             address = self.w.inst(f"load ptr, ptr {place}")
             value = self.w.inst(f"load {llvm_type(leaf)}, ptr {total}")
-            self.atomics.once(kind, address, leaf, V(leaf, value))
+            self.atomics.once(kind, address, leaf, LaneValue(leaf, value))
 
 
 def _redux(kind: str, t: Scalar) -> str:
@@ -260,7 +269,7 @@ _WIDE = "diuxXo"
 class CudaReports(Reports):
     """Output through the driver's vprintf, failures into the launch's record, which `%context` points to."""
 
-    def printf(self, text: str, slots: list[V], mask: str | None) -> None:
+    def printf(self, text: str, slots: list[LaneValue], mask: str | None) -> None:
         """Print in calls of as many operands as one may have. Other threads may print between two of them."""
         self.declare("declare i32 @vprintf(ptr, ptr)")
         for piece, kinds in printed_pieces(text):
@@ -270,13 +279,13 @@ class CudaReports(Reports):
             self._fill(buffer, given, "0")
             self.w.do(f"call i32 @vprintf(ptr {self._string(piece)}, ptr {buffer})")
 
-    def _truth(self, slot: V) -> V:
+    def _truth(self, slot: LaneValue) -> LaneValue:
         """The address of the word for a truth value, as a number."""
         yes, no = (f"ptr {self._string(word)}" for word in ("True", "False"))
         word = self.w.inst(f"select i1 {self.w.inst(f'icmp ne i64 {slot.text}, 0')}, {yes}, {no}")
-        return V(I64, self.w.inst(f"ptrtoint ptr {word} to i64"))
+        return LaneValue(I64, self.w.inst(f"ptrtoint ptr {word} to i64"))
 
-    def fail(self, site: int, thread: str, slots: list[V], mask: str | None) -> None:
+    def fail(self, site: int, thread: str, slots: list[LaneValue], mask: str | None) -> None:
         """The first thread to take the record (`wc_failure` of abi.h) writes the rest of it."""
         w = self.w
         won, done = w.label("failed"), w.label("reported")
@@ -310,4 +319,4 @@ def printed_pieces(text: str) -> list[tuple[str, str]]:
     return [*pieces, (piece + text[at:], kinds)]
 
 
-PARTS = Parts(CudaLanes, CudaAtomics, CudaReports, CudaTotals)
+PARTS = Emitters(CudaLanes, CudaAtomics, CudaReports, CudaTotals)
