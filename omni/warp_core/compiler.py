@@ -30,20 +30,20 @@ from . import config
 from .codegen.target import GpuOptions, Target
 from .ir.nodes import Loc, user_loc
 from .lang.blake2 import blake2b
-from .lang.deep_recursion import roomy
+from .lang.deep_recursion import with_large_stack
 from .lang.errors import (
     CompileError,
     Diagnostic,
     InternalError,
     NotDifferentiable,
+    NotReplayable,
+    PassError,
     Place,
-    Refusal,
     Span,
-    Unrepeatable,
     compile_error,
 )
 from .lang.kernel import Kernel, on_redefinition
-from .lang.launch_constants import USUAL_BLOCK
+from .lang.launch_constants import DEFAULT_BLOCK_DIM
 from .lang.types import Type
 
 
@@ -165,7 +165,7 @@ class CompileRequest(NamedTuple):
     adjoint: str = ""
     additions: str = "logged"
     gpu: GpuOptions = GpuOptions()
-    block_dim: int = USUAL_BLOCK
+    block_dim: int = DEFAULT_BLOCK_DIM
 
     def key(self) -> str:
         """Hash of everything that the artifact depends on, in hexadecimal."""
@@ -238,10 +238,10 @@ def compile(request: CompileRequest) -> Artifact:
     made: dict[str, Any] = {}  # what each stage made, for the dump
     try:
         with _without_collector():
-            return roomy(lambda: _compile(request, made), request.kernel.subject)
+            return with_large_stack(lambda: _compile(request, made), request.kernel.subject)
     except (CompileError, Warning):  # a program may have turned warnings into errors
         raise
-    except Refusal as why:
+    except PassError as why:
         raise report_refusal(request.kernel.subject, why) from None
     except Exception as why:
         what = why.what if isinstance(why, InternalError) else f"{type(why).__name__}: {why}"
@@ -387,7 +387,7 @@ on_redefinition.append(_built.clear)
 
 def _take_built(request: CompileRequest) -> _Built | None:
     """What `adjoint_facts` has built, once: a tape that asks for the facts compiles the same adjoint in `backward`."""
-    if not request.adjoint or request.debug or request.block_dim != USUAL_BLOCK:
+    if not request.adjoint or request.debug or request.block_dim != DEFAULT_BLOCK_DIM:
         return None
     return _built.get(request.kernel, {}).pop(request.adjoint, None)
 
@@ -407,7 +407,7 @@ def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple
             found = _adjoint(request, fn)
             known[request.adjoint] = _Built(fn, found)
             return found.reads, found.replays, ()
-        except Unrepeatable as why:
+        except NotReplayable as why:
             notes = _stage("autodiff.vjp.atomic_results")
             count = 0 if request.kernel.noted else notes.count_atomic_results(fn)
             if not count:
@@ -416,7 +416,7 @@ def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple
         except NotDifferentiable as why:
             raise _refusal(f"the gradient of {request.kernel.subject}", why, fn) from None
 
-    return roomy(find, request.kernel.subject)
+    return with_large_stack(find, request.kernel.subject)
 
 
 def differentiable_dependences(kernel: Kernel) -> tuple[frozenset[int], ...]:
@@ -431,12 +431,12 @@ def differentiable_dependences(kernel: Kernel) -> tuple[frozenset[int], ...]:
         except NotDifferentiable as why:
             raise _refusal(f"the gradient of {kernel.subject}", why, fn) from None
 
-    return roomy(find, kernel.subject)
+    return with_large_stack(find, kernel.subject)
 
 
 def effects(kernel: Kernel) -> Any:
     """What a kernel does to memory: `passes.effects.Effects`. Raises as `compile`."""
-    return roomy(lambda: _stage("passes.effects").effects(_lowered(kernel)), kernel.subject)
+    return with_large_stack(lambda: _stage("passes.effects").effects(_lowered(kernel)), kernel.subject)
 
 
 class TangentFacts(NamedTuple):
@@ -462,10 +462,10 @@ def tangent_facts(kernel: Kernel) -> TangentFacts:
             stage.required(fn, given), _stage("passes.effects").written_params(fn), stage.is_nearby(fn, given)
         )
 
-    return roomy(find, kernel.subject)
+    return with_large_stack(find, kernel.subject)
 
 
-def _lowered(kernel: Kernel, debug: bool = False, block_dim: int = USUAL_BLOCK) -> Any:
+def _lowered(kernel: Kernel, debug: bool = False, block_dim: int = DEFAULT_BLOCK_DIM) -> Any:
     """The IR of a kernel; of a tangent or noting kernel, made from its primal's. Tangents come with all checks."""
     primal = kernel.primal
     if primal is None:
@@ -507,7 +507,7 @@ def _refuse_blocks(subject: str, fn: Any) -> None:
         raise CompileError(subject, [Diagnostic("gradient", reason, _place(fn.loc), help=way_out)])
 
 
-def report_refusal(subject: str, why: Refusal) -> CompileError:
+def report_refusal(subject: str, why: PassError) -> CompileError:
     """What a pass has found, as the user is told."""
     notes = tuple((text, place) for text, op in why.notes if (place := _place(op.loc)) is not None)
     return compile_error(subject, [Diagnostic(why.code, why.reason, _place(why.op.loc), notes, help=why.help)])

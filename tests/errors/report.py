@@ -10,7 +10,7 @@ import omni.warp_core as wp
 from omni.warp_core.compiler import report_refusal
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir.verifier import verify
-from omni.warp_core.lang.errors import Refusal
+from omni.warp_core.lang.errors import PassError
 from omni.warp_core.passes import pipeline
 
 _numbers = itertools.count()
@@ -34,7 +34,7 @@ def check(kernel, block_dim=64):
     fn = lower_kernel(kernel, block_dim)
     try:
         return pipeline.run(fn) if fn.block_dim else fn
-    except Refusal as why:
+    except PassError as why:
         raise report_refusal(kernel.subject, why) from None
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.lang.deep_recursion import roomy
+from omni.warp_core.lang.deep_recursion import with_large_stack
 from tests.errors.report import accepted, kernel_of, refused
 
 CASES = {
@@ -147,13 +147,13 @@ def test_deep_nesting_compiles_or_is_refused():
     chain = "".join(f"    elif n == {j}:\n        m = {j + 1}\n" for j in range(1, 200))
     text = f"@wp.kernel\ndef k(x: wp.array(dtype=float), n: int):\n    m = 0\n    if n == 0:\n        m = 1\n{chain}"
     text += "    x[0] = float(m)" + " + 1.0" * 900 + "\n"
-    assert roomy(lambda: lower_kernel(kernel_of(text)), "k").name == "k"
+    assert with_large_stack(lambda: lower_kernel(kernel_of(text)), "k").name == "k"
 
     def endless():
         return endless()
 
     with pytest.raises(wp.CompileError, match="nested too deeply"):
-        roomy(endless, "k")
+        with_large_stack(endless, "k")
 
 
 def test_repaired():

@@ -28,8 +28,8 @@ from ..front.lower import lower_function
 from ..lang.errors import CompileError
 from ..lang.inference import type_of_value
 from ..lang.kernel import Function, Kernel, kernel_from_source
-from ..lang.launch_constants import USUAL_BLOCK
-from ..lang.python_function import PlainFunction
+from ..lang.launch_constants import DEFAULT_BLOCK_DIM
+from ..lang.python_function import PythonFunction
 from ..lang.registry import Builtin, Intrinsic
 from ..lang.types import BOOL, F32, I32, Array, Scalar, Type, element, indexed, indexed_array
 from ..launches.launch import launch
@@ -82,7 +82,7 @@ def map(
     [1.5, 2.0, 2.5]
     """
     where = None if device is None else get_device(device)
-    blocks = USUAL_BLOCK if block_dim is None else block_dim
+    blocks = DEFAULT_BLOCK_DIM if block_dim is None else block_dim
     return mapping_of(func, sys._getframe(1)).run(inputs, out, return_kernel, where, blocks)
 
 
@@ -116,7 +116,7 @@ class Mapping:
         out: Any = None,
         return_kernel: bool = False,
         device: Device | None = None,
-        block_dim: int = USUAL_BLOCK,
+        block_dim: int = DEFAULT_BLOCK_DIM,
     ) -> Any:
         """Apply the function; see `map`."""
         if np.ndarray in (types := [type(x) for x in inputs]):
@@ -269,7 +269,7 @@ class Mapping:
         return TypeError(f"wp.map of `{self.name}`: {first.message}{helps}{forms}")
 
 
-class _Wrapper(PlainFunction):
+class _Wrapper(PythonFunction):
     """The function that only calls the mapped one, lowered to know its results."""
 
     quiet = True  # the kernel warns
@@ -388,11 +388,11 @@ def _of_python(func: FunctionType, frame: FrameType | None) -> Mapping:
     plain = None
     key: Any = _meaning(func)
     if key is None:
-        plain = PlainFunction(func, frame)
+        plain = PythonFunction(func, frame)
         key = digest(plain)
     found = _of_meanings.get(key)
     if found is None:
-        _keep(_of_meanings, key, found := _of_function(plain or PlainFunction(func, frame)))
+        _keep(_of_meanings, key, found := _of_function(plain or PythonFunction(func, frame)))
     return found
 
 

@@ -12,7 +12,7 @@ from .flatten import State, count, is_float, numbers
 from .targets import Mask, Target
 
 
-def is_better(target: Target, mask: Mask | None, most: int) -> bool:
+def prefers_forward(target: Target, mask: Mask | None, most: int) -> bool:
     """Whether forward mode takes fewer runs, and can miss nothing that running backwards sees.
 
     Of programs it does not see the steps that they record on tapes themselves; through arrays without gradient it

@@ -17,7 +17,7 @@ from ..arrays.dtypes import bfloat16_bits
 from ..arrays.transfer import put
 from ..lang.types import BF16
 from .flatten import scalar_of
-from .jacobian_forward import forward, is_better
+from .jacobian_forward import forward, prefers_forward
 from .jacobian_reverse import reverse
 from .plot import jacobian_plot
 from .targets import FunctionMetadata, Mask, Pair, Target, target_of
@@ -88,7 +88,7 @@ def jacobian(
         raise ValueError(f"mode: expected auto, reverse or forward, got {mode!r}")
     options = {"device": device, "block_dim": block_dim, "max_blocks": max_blocks}
     target = target_of(function, dim, inputs, outputs, metadata, options)
-    pushed = mode == "forward" or (mode == "auto" and is_better(target, input_output_mask, max_outputs_per_var))
+    pushed = mode == "forward" or (mode == "auto" and prefers_forward(target, input_output_mask, max_outputs_per_var))
     run = forward if pushed else reverse
     found = run(target, input_output_mask, max_outputs_per_var, num_blocks, restore_inputs)
     made = {pair: as_array(rows, target.inputs[pair[0]]) for pair, rows in found.items()}

@@ -12,7 +12,7 @@ import platform
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..lang.launch_constants import USUAL_BLOCK
+from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 
 
 class Target(NamedTuple):
@@ -61,7 +61,7 @@ class GpuOptions(NamedTuple):
             when it loads the kernel.
     """
 
-    block_dim: int = USUAL_BLOCK
+    block_dim: int = DEFAULT_BLOCK_DIM
     max_registers: int = 0
     min_blocks: int = 0
     aligned: bool = False

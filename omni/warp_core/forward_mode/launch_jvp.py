@@ -20,7 +20,7 @@ from ..autodiff.jvp.tangent_values import carries
 from ..compiler import TangentFacts, tangent_facts
 from ..devices.device import Device, get_device
 from ..lang.kernel import Kernel, on_redefinition
-from ..lang.launch_constants import USUAL_BLOCK
+from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..launches.launch import _check_kernel, _sequence, launch
 from ..launches.overloads import instance_for
 from ..tape import launch_vjp
@@ -81,7 +81,7 @@ def kernel_jvp(
     outputs: Sequence[Any] = (),
     tangents: Sequence[Any] | Mapping[Any, Any] | None = None,
     device: Device | str | None = None,
-    block_dim: int = USUAL_BLOCK,
+    block_dim: int = DEFAULT_BLOCK_DIM,
 ) -> list[array | None]:
     """`jvp` of a kernel; see there."""
     _check_kernel(kernel)

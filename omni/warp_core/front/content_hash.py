@@ -19,7 +19,7 @@ from typing import Any
 from ..lang.annotations import evaluate_for, type_or_none
 from ..lang.blake2 import blake2b
 from ..lang.custom_gradients import GradientOf
-from ..lang.deep_recursion import roomy
+from ..lang.deep_recursion import with_large_stack
 from ..lang.kernel import Definition, Function
 from ..lang.prim import Prim
 from ..lang.registry import BLOCK_BUILTINS, Builtin, Intrinsic
@@ -121,7 +121,7 @@ def _written(kernel: Definition, positions: bool = False, functions: bool = Fals
         writer.definition(kernel)
         return writer
 
-    return roomy(write, kernel.subject)
+    return with_large_stack(write, kernel.subject)
 
 
 class _Writer:

@@ -24,7 +24,20 @@ from .expressions.local_arrays import own
 from .limits import STEPS, too_many_steps
 from .liveness import Liveness
 from .messages import ADVICE, WORDS, cast_help, misfit
-from .values import POISON, Closure, Front, Guarded, Lit, Poison, Ref, Static, Text, Tup, Unset, spell_front
+from .values import (
+    POISON,
+    Closure,
+    ElementRef,
+    FormattedString,
+    Front,
+    MaybeUndefined,
+    Poison,
+    Static,
+    TupleValue,
+    Undefined,
+    UntypedLiteral,
+    spell_front,
+)
 
 if TYPE_CHECKING:
     from .session import Session
@@ -55,7 +68,7 @@ def conditions(kind: type) -> Callable:
     return enter
 
 
-class Refused(Exception):
+class LoweringError(Exception):
     """Lowering of a statement stops here. Without a diagnostic the reason was told before."""
 
     def __init__(self, diagnostic: Diagnostic | None = None):
@@ -156,10 +169,10 @@ class Context:
         notes: Sequence[tuple[str, ast.AST | Loc]] = (),
         candidates: Sequence[str] = (),
         help: str = "",
-    ) -> Refused:
+    ) -> LoweringError:
         """The exception that refuses the statement being lowered: a mistake of the user's at `node`."""
         placed = tuple((text, self.place(where)) for text, where in notes)
-        return Refused(Diagnostic(code, message, self.place(node), placed, tuple(candidates), help))
+        return LoweringError(Diagnostic(code, message, self.place(node), placed, tuple(candidates), help))
 
     def report(self, *args: Any, **kwargs: Any) -> None:
         """Report a mistake (see `error`) and go on."""
@@ -175,7 +188,7 @@ class Context:
         depth, frames, loops = len(self.b._open), len(self.frames), len(self.loops)
         try:
             return action()
-        except Refused as refused:
+        except LoweringError as refused:
             self.session.report(refused.diagnostic)
             del self.b._open[depth:], self.frames[frames:], self.loops[loops:]
             return default
@@ -213,10 +226,10 @@ class Context:
             self.b.loc = self.loc(node)
             handler(self, node)
             return True
-        except Refused:
+        except LoweringError:
             # Names bound before keep their type for the checks that follow; new ones are not asked about again.
             for name in self.liveness.writes([node]):
-                if isinstance(self.env.get(name, POISON), Unset | Poison):
+                if isinstance(self.env.get(name, POISON), Undefined | Poison):
                     self.env[name] = POISON
             raise
 
@@ -225,19 +238,19 @@ class Context:
     def rvalue(self, node: ast.expr) -> Front:
         """Lower an expression and load it if it stands for an array element."""
         x = self.expr(node)
-        return self.load(x, node) if type(x) is Ref else x
+        return self.load(x, node) if type(x) is ElementRef else x
 
     def value(self, node: ast.expr, what: str = "") -> Value:
         """Lower an expression to an IR value; a literal takes its own type."""
         return self.materialise(self.expr(node), node, what)
 
-    def load(self, ref: Ref, node: ast.AST) -> Value:
+    def load(self, ref: ElementRef, node: ast.AST) -> Value:
         """Read an array element or a part of one."""
         if ref.run is not None:
             return self.at(node).op("make", *(self.load(p, node) for p in ref.run.parts(self)), attr=ref.type)
         return self.at(node).op("load", *ref.operands, attr=ref.path)
 
-    def store(self, ref: Ref, value: Value, node: ast.AST) -> None:
+    def store(self, ref: ElementRef, value: Value, node: ast.AST) -> None:
         """Write an array element or a part of one."""
         if ref.run is None:
             self.at(node).op("store", *ref.operands, value, attr=ref.path)
@@ -249,16 +262,16 @@ class Context:
         """An IR value of a front value."""
         if isinstance(x, Value):
             return x
-        if isinstance(x, Ref):
+        if isinstance(x, ElementRef):
             return self.load(x, node)
-        if isinstance(x, Lit):
+        if isinstance(x, UntypedLiteral):
             return self.literal(x, x.type, node)
         if isinstance(x, Poison):
-            raise Refused
+            raise LoweringError
         where = f" as {what}" if what else " where a number or vector is needed"
         raise self.error("type-mismatch", f"{spell_front(x)} cannot be used{where}", node)
 
-    def literal(self, x: Lit, t: Type, node: ast.AST) -> Value:
+    def literal(self, x: UntypedLiteral, t: Type, node: ast.AST) -> Value:
         """A literal as a constant of scalar type `t`."""
         assert isinstance(t, Scalar)
         if t.is_int and not isinstance(x.value, float) and not x.fits(t) and not isinstance(x.value, bool):
@@ -269,27 +282,27 @@ class Context:
         """What a local holds after `name = x`."""
         if isinstance(x, (Value, Static, Closure)):
             return x
-        if isinstance(x, Text):
+        if isinstance(x, FormattedString):
             raise self.error("unsupported", "text with run-time parts has no value", node, help="print it here")
-        if isinstance(x, Tup):
-            return Tup([self.bindable(i, node) for i in x.items])
+        if isinstance(x, TupleValue):
+            return TupleValue([self.bindable(i, node) for i in x.items])
         return self.materialise(x, node)
 
     def convert(self, x: Front, t: Type, node: ast.AST, what: str) -> Value:
         """`x` as type `t`: literals adapt, anything else must have that type."""
-        if isinstance(x, Lit) and x.fits(t):
+        if isinstance(x, UntypedLiteral) and x.fits(t):
             return self.b.const(x.value, t)
-        if isinstance(x, (Value, Ref)) and x.type is t:
+        if isinstance(x, (Value, ElementRef)) and x.type is t:
             return self.materialise(x, node)
         raise self.error("type-mismatch", f"{what} is {spell(t)}, {misfit(x, t)}", node, help=cast_help(x, t, node))
 
     def constant(self, x: Front, node: ast.AST, what: str) -> Any:
         """The Python value of something that must be known at compile time."""
-        if isinstance(x, Lit):
+        if isinstance(x, UntypedLiteral):
             return x.value
         if isinstance(x, Static):
             return x.obj
-        if isinstance(x, Tup):
+        if isinstance(x, TupleValue):
             return tuple(self.constant(i, node, what) for i in x.items)
         if isinstance(x, Value) and x.is_const:
             return x.const
@@ -298,11 +311,11 @@ class Context:
 
     def truth(self, x: Front, node: ast.AST) -> Value | bool:
         """A condition: an IR bool, or a Python bool where it is known."""
-        if isinstance(x, Ref):
+        if isinstance(x, ElementRef):
             x = self.load(x, node)
-        if isinstance(x, Lit):
+        if isinstance(x, UntypedLiteral):
             return bool(x.value)
-        if isinstance(x, Tup):
+        if isinstance(x, TupleValue):
             return bool(x.items)
         if isinstance(x, Static):
             return bool(x.obj)
@@ -329,11 +342,11 @@ class Context:
 
     def index_value(self, x: Front, node: ast.AST, what: str = "an index") -> Value:
         """An integer operand; literals become int32."""
-        if isinstance(x, Lit) and isinstance(x.value, int) and not isinstance(x.value, bool):
+        if isinstance(x, UntypedLiteral) and isinstance(x.value, int) and not isinstance(x.value, bool):
             if not x.fits(I32):
                 raise self.error("literal", f"{what} is an int32, whose range does not include {spell_front(x)}", node)
             return self.b.const(x.value, I32)
-        if isinstance(x, (Value, Ref)) and isinstance(x.type, Scalar) and x.type.is_int:
+        if isinstance(x, (Value, ElementRef)) and isinstance(x.type, Scalar) and x.type.is_int:
             return self.materialise(x, node)
         raise self.error(
             "type-mismatch", f"{what} must be an integer, not {spell_front(x)}", node, help="convert with int(...)"
@@ -347,12 +360,12 @@ class Context:
         if x is None:
             raise self._unassigned(name, node, None)
         if isinstance(x, Poison):
-            raise Refused
-        if isinstance(x, Unset):
+            raise LoweringError
+        if isinstance(x, Undefined):
             raise self._unassigned(name, node, x)
         return x
 
-    def _unassigned(self, name: str, node: ast.AST, unset: Unset | None) -> Refused:
+    def _unassigned(self, name: str, node: ast.AST, unset: Undefined | None) -> LoweringError:
         where = unset.where if unset else None
         notes = [(unset.why, where)] if unset and where else []
         if not notes:
@@ -387,13 +400,13 @@ class Context:
     def known(self, condition: bool) -> None:
         """From here on the condition just lowered is known: locals assigned inside it are or are not assigned."""
         for name, x in self.env.items():
-            if type(x) is Guarded:
-                self.env[name] = x.value if x.when == condition else Unset(x.where, x.why)
+            if type(x) is MaybeUndefined:
+                self.env[name] = x.value if x.when == condition else Undefined(x.where, x.why)
 
     def bind(self, name: str, x: Any, node: ast.AST) -> None:
         """`name = x`: a local keeps the type of its first assignment. An element passed by reference is written."""
         ref = self.env.get(name)
-        if type(ref) is Ref:
+        if type(ref) is ElementRef:
             self.store(ref, self.convert(x, ref.type, node, f"`{name}`"), node)
             return
         if isinstance(x, Value):
@@ -415,8 +428,8 @@ class Context:
     def adapted(self, name: str, x: Any) -> Any:
         """What is bound to a local: a literal takes the type that the local has, where it fits exactly."""
         ref = self.env.get(name)
-        t = ref.type if type(ref) is Ref else self.local_types.get(name, (None,))[0]
-        return self.b.const(x.value, t) if isinstance(x, Lit) and isinstance(t, Scalar) and x.fits(t) else x
+        t = ref.type if type(ref) is ElementRef else self.local_types.get(name, (None,))[0]
+        return self.b.const(x.value, t) if isinstance(x, UntypedLiteral) and isinstance(t, Scalar) and x.fits(t) else x
 
     def started(self, name: str, wanted: Type) -> str:
         """How to start a local that starts as an integer literal so that it can become `wanted`; "" for all else."""

@@ -17,7 +17,7 @@ from ..lang.registry import Builtin, Overload
 from ..lang.types import Type
 from . import library_pack
 from .calls.overload_resolution import Match
-from .context import Refused
+from .context import LoweringError
 from .names import captures_of
 from .session import Instance, Session, _static_key
 from .values import Static, flatten
@@ -107,10 +107,10 @@ def _lower(
     _active.append(text)
     try:
         found = session.lower_body(text, overload.source, overload.func, captures_of(overload.func), m, False)
-    except Refused as refused:
+    except LoweringError as refused:
         session.report(refused.diagnostic)
         if statics:  # what the caller gave for them is not what the function can use
-            raise Refused(session.diagnostics[0]) from None
+            raise LoweringError(session.diagnostics[0]) from None
         problems = "\n".join(d.render() for d in session.diagnostics)
         raise InternalError(f"library function {text} does not compile:\n{problems}") from None
     finally:

@@ -15,11 +15,11 @@ from ..ir.nodes import Function as IrFunction
 from ..lang.errors import CompileError, InternalError, compile_error
 from ..lang.generics import Reference, is_generic, plain, unify
 from ..lang.kernel import Function, Kernel
-from ..lang.launch_constants import USUAL_BLOCK
+from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.types import FixedArray, Type
 from .calls import assertions, block_intrinsics, intrinsic_calls, printing, python_builtins  # noqa: F401 - they fill the tables
 from .calls.overload_resolution import Match
-from .context import Refused
+from .context import LoweringError
 from .expressions import constructors, expressions  # noqa: F401 - they fill the tables
 from .gradients import grad_call  # noqa: F401 - they fill the tables
 from .library import instantiate
@@ -28,7 +28,7 @@ from .statements import control_statements, match_statement, statements  # noqa:
 from .warnings import tell
 
 
-def lower_kernel(kernel: Kernel, block_dim: int = USUAL_BLOCK) -> IrFunction:
+def lower_kernel(kernel: Kernel, block_dim: int = DEFAULT_BLOCK_DIM) -> IrFunction:
     """The IR of a kernel. `block_dim` is how many threads a block has, for kernels that work in blocks.
 
     Raises:
@@ -49,7 +49,7 @@ def local_types(definition: Kernel | Function, types: tuple[Type, ...] | None = 
 
 
 def _lower(
-    definition: Kernel | Function, types: tuple[Type, ...] | None, is_kernel: bool, block_dim: int = USUAL_BLOCK
+    definition: Kernel | Function, types: tuple[Type, ...] | None, is_kernel: bool, block_dim: int = DEFAULT_BLOCK_DIM
 ) -> Instance:
     session = Session(instantiate, block_dim=block_dim)
     subject = definition.subject
@@ -58,7 +58,7 @@ def _lower(
         m = _match(session, definition, types)
         result = session.lower(definition, m, is_kernel)
         result.function.block_dim = block_dim if is_kernel and session.in_blocks else 0
-    except Refused as refused:
+    except LoweringError as refused:
         session.report(refused.diagnostic)
     except (CompileError, InternalError, RecursionError):
         raise
@@ -85,7 +85,7 @@ def _match(session: Session, definition: Kernel | Function, types: tuple[Type, .
             text = f"parameter `{name}`: local arrays are made in kernels and passed to functions only"
             session.report(definition.source.at_parameter(name, text))
     if session.diagnostics:
-        raise Refused
+        raise LoweringError
     bindings: dict[str, object] = {}
     for (_, pattern), t in zip((getattr(definition, "parent", None) or definition).params, found):
         unify(plain(pattern), t, bindings)

@@ -15,7 +15,7 @@ from ..ir.nodes import Loc, Operation, Region, Value
 from ..ir.ops import OPS
 from ..lang.types import BOOL, Type
 from .context import Context, Exit
-from .values import POISON, Poison, Unset, flatten, shape_types, spell_shape, unflatten
+from .values import POISON, Poison, Undefined, flatten, shape_types, spell_shape, unflatten
 
 SELECT_LIMIT = 16  # operations that are cheaper to compute than to branch around
 
@@ -48,7 +48,7 @@ class Join:
         if any(isinstance(x, Poison) for x in bindings):
             self.set[name] = POISON
             return
-        if any(x is None or isinstance(x, Unset) for x in bindings):
+        if any(x is None or isinstance(x, Undefined) for x in bindings):
             self.set[name] = self._unset(name, bindings)
             return
         if all(x is self.cx.memory.get(name) for x in bindings):
@@ -66,13 +66,13 @@ class Join:
 
     def _unset(self, name: str, bindings: list[Any]) -> Any:
         """None when no path assigns it, else the reason a later read will be told."""
-        known = next((x for x in bindings if isinstance(x, Unset)), None)
+        known = next((x for x in bindings if isinstance(x, Undefined)), None)
         if known is not None:
             return known
         if all(x is None for x in bindings):
             return None
         found = self.cx.assigned_within(name, self.node)
-        return Unset(self.cx.loc(found) if found is not None else None, "it is assigned here, on some paths only")
+        return Undefined(self.cx.loc(found) if found is not None else None, "it is assigned here, on some paths only")
 
     def _differ(self, name: str, shapes: list[Any]) -> None:
         self.set[name] = POISON

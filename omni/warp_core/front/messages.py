@@ -8,7 +8,7 @@ from typing import Any
 from ..lang.generics import spell
 from ..lang.registry import is_builtin
 from ..lang.types import Scalar, Type
-from .values import Lit, spell_brief, spell_front
+from .values import UntypedLiteral, spell_brief, spell_front
 
 WORDS: dict[type, str] = {
     ast.Dict: "a dict",
@@ -50,14 +50,14 @@ ADVICE: dict[type, str] = {
 
 def misfit(x: Any, t: Type) -> str:
     """Why `x` cannot stand where type `t` is needed, after a comma."""
-    if isinstance(x, Lit) and isinstance(x.value, int) and isinstance(t, Scalar) and t.is_int:
+    if isinstance(x, UntypedLiteral) and isinstance(x.value, int) and isinstance(t, Scalar) and t.is_int:
         return f"whose range does not include {spell_brief(x)}"
     return f"but this is {spell_front(x)}"
 
 
 def cast_help(x: Any, t: Type, node: ast.AST) -> str:
     """How to convert `x` to `t`, if a cast does it."""
-    if isinstance(t, Scalar) and (isinstance(x, Lit) or isinstance(getattr(x, "type", None), Scalar)):
+    if isinstance(t, Scalar) and (isinstance(x, UntypedLiteral) or isinstance(getattr(x, "type", None), Scalar)):
         short = {"int32": "int", "float32": "float", "bool": "bool"}.get(spell(t), f"wp.{spell(t)}")
         text = ast.unparse(node) if isinstance(node, ast.expr) else ""
         return f"convert it: `{short}({text})`" if 0 < len(text) <= 60 else f"use `{short}(...)`"

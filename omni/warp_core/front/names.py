@@ -21,7 +21,7 @@ from ..lang.generics import Pattern, TypeVar, substitute
 from ..lang.types import Struct, Type
 from ..lang.values.value_classes import to_leaves
 from .context import Context, lowers
-from .values import Front, Lit, Member, Static, Tup, spell_static
+from .values import EnumMember, Front, Static, TupleValue, UntypedLiteral, spell_static
 
 PACKAGE = "omni.warp_core"
 _MISSING = object()
@@ -62,9 +62,9 @@ def lookup(cx: Context, name: str) -> Any:
 def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
     """A Python object as a front value."""
     if isinstance(obj, enum.Enum):
-        return Member(obj) if isinstance(obj.value, (int, float)) else Static(obj)
+        return EnumMember(obj) if isinstance(obj.value, (int, float)) else Static(obj)
     if type(obj) in (bool, int, float):
-        return Lit(obj)
+        return UntypedLiteral(obj)
     if isinstance(obj, (TypeVar, typing.TypeVar)):
         return _variable(cx, obj, node)
     if isinstance(obj, Pattern):
@@ -75,7 +75,7 @@ def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
     if obj is None or isinstance(obj, (str, range, type, Type, pytypes.ModuleType, pytypes.BuiltinFunctionType)):
         return Static(obj)
     if isinstance(obj, (tuple, list)):
-        return Tup([captured(cx, item, node) for item in obj])
+        return TupleValue([captured(cx, item, node) for item in obj])
     t = getattr(type(obj), "__wc_type__", None)
     if isinstance(t, Type) and not hasattr(obj, "ndim"):
         return _constant(cx, obj, t, node)

@@ -18,13 +18,13 @@ from ..lang.annotations import evaluate_for, type_or_none
 from ..lang.errors import Diagnostic
 from ..lang.generics import is_generic, spell, substitute
 from ..lang.kernel import Definition, Function
-from ..lang.launch_constants import USUAL_BLOCK
+from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.registry import Builtin, is_builtin
 from ..lang.source import Source
 from ..lang.types import FixedArray, Type
 from .calls.inout_arguments import recogniser
 from .calls.overload_resolution import Match
-from .context import Context, Refused, Returned
+from .context import Context, LoweringError, Returned
 from .gradients import custom_gradient_ir
 from .gradients.adjoint_params import carries, first_adjoint
 from .limits import check_values
@@ -33,7 +33,7 @@ from .merges import terminate
 from .names import captures_of
 from .statements.iteration import Items, iterate
 from .statements.lvalues import from_memory
-from .values import Closure, Front, Lit, Static, Tup, flatten, spell_shape
+from .values import Closure, Front, Static, TupleValue, UntypedLiteral, flatten, spell_shape
 
 
 @dataclass
@@ -54,7 +54,7 @@ NOTHING = flatten(Static(None))[0]
 class Session:
     """Everything shared while one kernel, or one library function, is lowered."""
 
-    def __init__(self, instantiate: Callable[..., Instance], quiet: bool = False, block_dim: int = USUAL_BLOCK):
+    def __init__(self, instantiate: Callable[..., Instance], quiet: bool = False, block_dim: int = DEFAULT_BLOCK_DIM):
         self._instantiate = instantiate
         self.diagnostics: list[Diagnostic] = []
         self.warnings: dict[tuple[str, int, str], str] = {}
@@ -127,7 +127,7 @@ class Session:
             known = len(self.diagnostics)
             try:
                 self._instances[key] = self.lower(f, m, False)
-            except Refused as refused:
+            except LoweringError as refused:
                 self.report(refused.diagnostic)
             finally:
                 del self._active[key]
@@ -137,7 +137,7 @@ class Session:
                 self.diagnostics[i] = d._replace(notes=(*d.notes, note))
         found = self._instances[key]
         if found is None:
-            raise Refused
+            raise LoweringError
         custom_gradient_ir.attach(self, head, f, m, found)
         return found
 
@@ -182,7 +182,7 @@ class Session:
         shape = self._finish(cx, fn, tree, returned, before)
         check_values(cx, fn)
         if len(self.diagnostics) > before:
-            raise Refused
+            raise LoweringError
         return Instance(fn, shape, {name: t for name, (t, _) in cx.local_types.items()})
 
     def _unique(self, name: str) -> str:
@@ -264,7 +264,7 @@ class Session:
     def iterate(self, cx: Context, node: ast.expr) -> Any:
         """A call of range, zip, ... as a value."""
         found = iterate(cx, node)
-        return Tup(found.items) if isinstance(found, Items) else found
+        return TupleValue(found.items) if isinstance(found, Items) else found
 
     def foreign(self, cx: Context, f: Closure, bound: dict[str, Any], node: ast.AST) -> Front:
         """A lambda called in another function than the one that wrote it: it may use constants only."""
@@ -295,7 +295,7 @@ def _own(cx: Context, x: Any) -> Any:
     """A compile-time argument with the caller's constants made again in this function."""
     if isinstance(x, Value):
         return cx.b.const(x.const, x.type)
-    return Tup([_own(cx, i) for i in x.items]) if isinstance(x, Tup) else x
+    return TupleValue([_own(cx, i) for i in x.items]) if isinstance(x, TupleValue) else x
 
 
 def _final(cx: Context, parameter: str, r: Returned) -> Value:
@@ -312,7 +312,7 @@ def _is_none(x: Any) -> bool:
 
 def _typed_return(cx: Context, r: Returned) -> tuple[Any, list[Value]]:
     """The shape and values of a return; literals take the expected or the common type."""
-    items = r.value.items if isinstance(r.value, Tup) else (r.value,)
+    items = r.value.items if isinstance(r.value, TupleValue) else (r.value,)
     if _is_none(r.value):
         if cx.expected:
             raise _return_mismatch(cx, r, "nothing")
@@ -323,16 +323,16 @@ def _typed_return(cx: Context, r: Returned) -> tuple[Any, list[Value]]:
     out: list[Any] = []
     for i, x in enumerate(items):
         t = wanted[i] if i < len(wanted) else None
-        if isinstance(x, Lit):
+        if isinstance(x, UntypedLiteral):
             x = r.exit.constant(x.value, t if t is not None and x.fits(t) else x.type)
-        elif isinstance(x, Tup):
-            x = Tup([r.exit.constant(y.value, y.type) if isinstance(y, Lit) else y for y in x.items])
+        elif isinstance(x, TupleValue):
+            x = TupleValue([r.exit.constant(y.value, y.type) if isinstance(y, UntypedLiteral) else y for y in x.items])
         elif not isinstance(x, Value):
             raise cx.error("return-type", "only values can be returned", getattr(r.node, "value", None) or r.node)
         if cx.expected is not None and isinstance(x, Value) and x.type is not t:
             raise _return_mismatch(cx, r, spell(x.type))
         out.append(x)
-    return flatten(Tup(out) if isinstance(r.value, Tup) else out[0])
+    return flatten(TupleValue(out) if isinstance(r.value, TupleValue) else out[0])
 
 
 def _common(cx: Context, count: int) -> list[Type | None]:
@@ -341,16 +341,16 @@ def _common(cx: Context, count: int) -> list[Type | None]:
     for i in range(count):
         found, fraction = None, False
         for r in cx.returns:
-            items = r.value.items if isinstance(r.value, Tup) else (r.value,)
+            items = r.value.items if isinstance(r.value, TupleValue) else (r.value,)
             x = items[i] if i < len(items) else None
             if isinstance(x, Value):
                 found = found or x.type
-            fraction = fraction or (isinstance(x, Lit) and isinstance(x.value, float))
-        out.append(found or (Lit(0.0).type if fraction else None))
+            fraction = fraction or (isinstance(x, UntypedLiteral) and isinstance(x.value, float))
+        out.append(found or (UntypedLiteral(0.0).type if fraction else None))
     return out
 
 
-def _return_mismatch(cx: Context, r: Returned, what: str) -> Refused:
+def _return_mismatch(cx: Context, r: Returned, what: str) -> LoweringError:
     wanted = ", ".join(map(spell, cx.expected or ())) or "nothing"
     tree = cx.source.tree()
     notes = [("the annotation", tree.returns)] if tree.returns else []
@@ -364,12 +364,12 @@ def _return_mismatch(cx: Context, r: Returned, what: str) -> Refused:
 
 def _static_key(x: Any) -> Any:
     """Identifies a compile-time argument."""
-    if isinstance(x, Lit):
+    if isinstance(x, UntypedLiteral):
         return type(x.value).__name__, x.value
     if isinstance(x, Static):
         return x.obj if isinstance(x.obj, str) else id(x.obj)
     if isinstance(x, Value) and x.is_const:
         return x.type.key, repr(x.const)
-    if isinstance(x, Tup):
+    if isinstance(x, TupleValue):
         return tuple(map(_static_key, x.items))
     return id(getattr(x, "node", x))

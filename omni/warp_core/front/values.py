@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .context import Context
 
 
-class Lit:
+class UntypedLiteral:
     """A bare number of the source: it has no type until it meets one."""
 
     __slots__ = ("value",)
@@ -48,7 +48,7 @@ class Lit:
         return t.is_float
 
 
-class Member(Lit):
+class EnumMember(UntypedLiteral):
     """A member of an enum whose value is a number: that number, and what `.value` and `.name` are asked of."""
 
     __slots__ = ("member",)
@@ -67,7 +67,7 @@ class Static:
         self.obj = obj
 
 
-class Tup:
+class TupleValue:
     """A tuple whose items are front values."""
 
     __slots__ = ("items",)
@@ -78,10 +78,10 @@ class Tup:
     @property
     def size(self) -> int:
         """The number of items, those of its tuples included."""
-        return sum(i.size if isinstance(i, Tup) else 1 for i in self.items)
+        return sum(i.size if isinstance(i, TupleValue) else 1 for i in self.items)
 
 
-class Text(Tup):
+class FormattedString(TupleValue):
     """An f-string with run-time parts: a tuple that prints without separators. `specs` has a format for each part."""
 
     __slots__ = ("specs",)
@@ -92,7 +92,7 @@ class Text(Tup):
 
 
 @dataclass(slots=True)
-class Ref:
+class ElementRef:
     """A place inside an array element, not loaded yet: `array[indices]` and members below it (`path`, with the values
     of dynamic component indices in `dynamic`). Of several components, these are its `run`, a `places.Run`.
     """
@@ -119,7 +119,7 @@ class Closure:
 
 
 @dataclass(slots=True)
-class Unset:
+class Undefined:
     """A local that some path leaves unassigned; reading it is an error that names both lines."""
 
     where: Loc | None
@@ -127,7 +127,7 @@ class Unset:
 
 
 @dataclass(slots=True)
-class Guarded(Unset):
+class MaybeUndefined(Undefined):
     """A local assigned inside `a and (x := b)`: it has its value where the condition is `when`, and none elsewhere."""
 
     value: Any = None
@@ -140,16 +140,16 @@ class Poison:
 
 POISON = Poison()
 
-Front = Value | Lit | Static | Tup | Ref | Closure
+Front = Value | UntypedLiteral | Static | TupleValue | ElementRef | Closure
 
 
 def spell_front(x: Any) -> str:
     """The type of a front value, in the words of the source."""
-    if isinstance(x, (Value, Ref)):
+    if isinstance(x, (Value, ElementRef)):
         return spell(x.type)
-    if isinstance(x, Lit):
+    if isinstance(x, UntypedLiteral):
         return f"the literal {spell_brief(x)}"
-    if isinstance(x, Tup):
+    if isinstance(x, TupleValue):
         return f"({', '.join(map(spell_front, x.items))}{',' if len(x.items) == 1 else ''})"
     if isinstance(x, Closure):
         return "a lambda"
@@ -158,7 +158,7 @@ def spell_front(x: Any) -> str:
 
 def spell_brief(x: Any) -> str:
     """A front value in a list of arguments: literals as they are written, anything else by its type."""
-    return _shortened(repr(x.value)) if isinstance(x, Lit) else spell_front(x)
+    return _shortened(repr(x.value)) if isinstance(x, UntypedLiteral) else spell_front(x)
 
 
 def _shortened(text: str) -> str:
@@ -179,7 +179,7 @@ def flatten(x: Any) -> tuple[Any, list[Value]]:
     """The shape of a binding and its IR values: two bindings can be merged when their shapes are equal."""
     if isinstance(x, Value):
         return x.type, [x]
-    if isinstance(x, Tup):
+    if isinstance(x, TupleValue):
         parts = [flatten(i) for i in x.items]
         return tuple(shape for shape, _ in parts), [v for _, vs in parts for v in vs]
     return _Same(x), []
@@ -207,7 +207,7 @@ class _Same:
 def unflatten(shape: Any, values: list[Value]) -> Any:
     """The binding of this shape, taking its values from the front of the list."""
     if isinstance(shape, tuple):
-        return Tup([unflatten(s, values) for s in shape])
+        return TupleValue([unflatten(s, values) for s in shape])
     if isinstance(shape, _Same):
         return shape.x
     return values.pop(0)

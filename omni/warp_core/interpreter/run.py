@@ -18,7 +18,7 @@ from ..eager.array_view import ArrayCells, LocalCells
 from ..eager.call import changes, updated
 from ..eager.intrinsics import TABLE, Grid, grid, tid, typed
 from ..front.lower import local_types, lower_function
-from ..front.values import Lit
+from ..front.values import UntypedLiteral
 from ..lang import registry
 from ..lang.generics import Constant, Reference
 from ..lang.inference import infer, is_open, no_overload, overload_for
@@ -281,7 +281,7 @@ def _locals_for(f: Function, types: tuple[Any, ...], _: Definition) -> dict[str,
 def fitting(x: Any, t: Type) -> Any:
     """What a local of type `t` holds after it is bound to a literal."""
     is_number = isinstance(t, Scalar) and type(x) in (int, float)
-    return SCALAR_CLASSES[t](x) if is_number and Lit(x).fits(t) else value(x)  # type: ignore[index]
+    return SCALAR_CLASSES[t](x) if is_number and UntypedLiteral(x).fits(t) else value(x)  # type: ignore[index]
 
 
 def literal(operation: Callable, a: Any, b: Any) -> Any:

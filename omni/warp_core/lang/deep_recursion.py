@@ -29,7 +29,7 @@ _turn = threading.Lock()  # held while an interruptible action runs
 os.register_at_fork(before=_turn.acquire, after_in_parent=_turn.release, after_in_child=_turn.release)
 
 
-def roomy(action: Callable[[], R], subject: str) -> R:
+def with_large_stack(action: Callable[[], R], subject: str) -> R:
     """Do `action`; if it recurses too deeply, again in a thread with a large stack. Where threads of the program have
     small ones, it is done there at once, as LLVM does not look whether there is room.
 

@@ -172,7 +172,7 @@ class InternalError(Exception):
         )
 
 
-class Refusal(Exception):
+class PassError(Exception):
     """A mistake of the user's that a pass finds: a `Diagnostic` whose places are operations of the IR."""
 
     def __init__(self, code: str, reason: str, op: Any, notes: Sequence[tuple[str, Any]] = (), help: str = ""):
@@ -188,7 +188,7 @@ class NotDifferentiable(Exception):
         self.reason, self.op = reason, op
 
 
-class Unrepeatable(NotDifferentiable):
+class NotReplayable(NotDifferentiable):
     """What has no gradient only because it gives something else when it is done again."""
 
 

@@ -17,7 +17,7 @@ from .kernel import Function
 from .source import Source
 
 
-class PlainFunction(Function):
+class PythonFunction(Function):
     """A kernel function made of a Python function that was handed over in `frame`."""
 
     untyped = AnyType

@@ -60,7 +60,7 @@ class Overload:
         return f"{self.name}({', '.join(parts)})"
 
 
-class PythonScope(_native.Dispatcher):
+class EagerCall(_native.Dispatcher):
     """What can be called at Python scope: native code runs calls that are compiled, these methods see to the others."""
 
     name: str
@@ -75,7 +75,7 @@ class PythonScope(_native.Dispatcher):
         return f"<builtin {self.name}>"
 
 
-class Builtin(PythonScope):
+class Builtin(EagerCall):
     """A function of the library: overloads tried in the order they were written.
 
     One that `updates` its first argument returns the new value of that argument after its result. In a kernel the
@@ -90,7 +90,7 @@ class Builtin(PythonScope):
         self.__doc__ = None
 
 
-class Intrinsic(PythonScope):
+class Intrinsic(EagerCall):
     """A name that the front end itself understands. Its docstring and parameters are in `_DESCRIPTIONS`."""
 
     def __init__(self, name: str):
@@ -153,7 +153,7 @@ def surrogate(func: Callable) -> Builtin:
     with two truth values: whether the results are not those of `name`, and one of its own. Derivatives of derivatives
     call its own stand-in.
     """
-    return _noted(STAND_INS, func, "_apart")
+    return _register_rule(STAND_INS, func, "_apart")
 
 
 def tangent(func: Callable) -> Builtin:
@@ -161,10 +161,10 @@ def tangent(func: Callable) -> Builtin:
     tangents of floating point arguments, and gives the tangents of the results that it has in common with what it
     stands in for.
     """
-    return _noted(TANGENTS, func, "_tangent")
+    return _register_rule(TANGENTS, func, "_tangent")
 
 
-def _noted(table: dict[str, Builtin], func: Callable, suffix: str) -> Builtin:
+def _register_rule(table: dict[str, Builtin], func: Callable, suffix: str) -> Builtin:
     name = func.__name__
     found = table.setdefault(name.removesuffix(suffix), Builtin(name))
     found.overloads.append(Overload(name, func))

@@ -17,7 +17,7 @@ from ..devices.stream import ScopedStream, Stream, require_stream
 from ..dispatch import capture, recording
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel
-from ..lang.launch_constants import USUAL_BLOCK
+from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.types import Array, indexed_array
 from ..late_bound import late
 from .host_copies import HostCopies
@@ -221,9 +221,9 @@ def _run_on_gpu(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any],
 def _block_dim(kernel: Kernel, value: Any, device: Device) -> int:
     """The threads of a block, as the launch says, if that makes a difference."""
     if device.is_cpu and not works_in_blocks(kernel):
-        return USUAL_BLOCK
+        return DEFAULT_BLOCK_DIM
     if value is None:
-        return _bounded(kernel, USUAL_BLOCK) if device.is_cuda else USUAL_BLOCK
+        return _bounded(kernel, DEFAULT_BLOCK_DIM) if device.is_cuda else DEFAULT_BLOCK_DIM
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"kernel `{kernel.name}`: block_dim must be an integer, got {type(value).__name__}")
     if not 1 <= value.__index__() <= device.max_block_dim:

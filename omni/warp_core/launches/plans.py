@@ -28,7 +28,7 @@ from ..devices.device import CPU, Device, device_of
 from ..dispatch import capture
 from ..front import content_hash, warnings
 from ..lang.kernel import Kernel, on_redefinition
-from ..lang.launch_constants import USUAL_BLOCK
+from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.types import Array, Type, indexed_array, leaves
 from ..lang.values.structs import spell
 from ..lang.values.value_classes import python_type
@@ -89,10 +89,10 @@ lock = threading.RLock()  # held while kernels are made
 os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
-def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = USUAL_BLOCK) -> Options:
+def options_for(kernel: Kernel, device: Device = CPU, block_dim: int = DEFAULT_BLOCK_DIM) -> Options:
     """The options that a launch of `kernel` on a device, in blocks of so many threads, runs with now."""
     is_debug = _told(kernel, "mode") == "debug" or config.verify_fp
-    blocks = block_dim if block_dim != USUAL_BLOCK and (device.is_cuda or works_in_blocks(kernel)) else 0
+    blocks = block_dim if block_dim != DEFAULT_BLOCK_DIM and (device.is_cuda or works_in_blocks(kernel)) else 0
     found = Options(is_debug, config.deterministic, device=device.id, block_dim=blocks)
     if device.is_cpu:
         return found
@@ -201,7 +201,7 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
         adjoint=options.adjoint,
         additions="atomic" if variant & ATOMIC else "ordered" if options.deterministic else "logged",
         gpu=GpuOptions(
-            block_dim=options.block_dim or USUAL_BLOCK,
+            block_dim=options.block_dim or DEFAULT_BLOCK_DIM,
             aligned=bool(variant & PROMISED),
             disjoint=bool(variant & PROMISED),
             max_registers=kernel.options.get("cuda_max_registers") or 0,
@@ -209,7 +209,7 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
             lines=options.lines,
             assemble=options.assemble,
         ),
-        block_dim=options.block_dim or USUAL_BLOCK,
+        block_dim=options.block_dim or DEFAULT_BLOCK_DIM,
     )
 
 
@@ -413,7 +413,7 @@ class _GpuMaker(_Maker):
             params,
             self.artifact.arity,
             device_id=self.options.device,
-            block_dim=self.options.block_dim or USUAL_BLOCK,
+            block_dim=self.options.block_dim or DEFAULT_BLOCK_DIM,
             on_missing=self.on_missing,
             on_failure=self.on_failure,
             convert=self.convert,

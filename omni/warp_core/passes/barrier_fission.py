@@ -26,7 +26,7 @@ from ..ir.analysis.barrier_regions import (
 from ..ir.clone import copy_function
 from ..ir.nodes import Function, Loc, Operation, Region, Value
 from ..ir.ops import BREAKABLE, OPS
-from ..lang.errors import Refusal
+from ..lang.errors import PassError
 from ..lang.types import BOOL, MAX_NDIM, VOID, Array, FixedArray, Type, leaves
 from .barriers import shared_bytes, uniform_facts
 from .dce import dce, has_effects
@@ -44,7 +44,7 @@ def split(kernel: Function) -> Function:
     if total > MEMORY:
         reason = f"what a block keeps from one barrier to the next takes {total} bytes; {MEMORY} is the most on a CPU"
         last = max((op for op in new.body.ops if op.code == "shared"), key=lambda op: op.attr.bytes)
-        raise Refusal("too-large", reason, last, help="launch with a smaller block_dim")
+        raise PassError("too-large", reason, last, help="launch with a smaller block_dim")
     return new
 
 
@@ -187,7 +187,7 @@ class _Splitter:
     def slot_for(self, value: Value, op: Operation) -> Value:
         if any(isinstance(leaf, Array) for _, leaf in leaves(value.type)):
             reason = "an array that threads of a block choose is used behind a barrier"
-            raise Refusal("unsupported", reason, op, help="choose it again behind the barrier")
+            raise PassError("unsupported", reason, op, help="choose it again behind the barrier")
         return self.slot(value.type, op.loc)
 
     def leave(self, end: Operation, owner: Operation | None, frames: list[Operation]) -> list[Operation]:
@@ -245,7 +245,7 @@ class _Splitter:
                 return segment.first(make(op.code, args, op.attr, op.loc))
         if has_arrays:
             reason = "an array that a thread has read from memory is used behind a barrier"
-            raise Refusal("unsupported", reason, op, help="read it again behind the barrier")
+            raise PassError("unsupported", reason, op, help="read it again behind the barrier")
         if value not in self.slots:
             assert op is not None
             self.slots[value] = self.slot(value.type, op.loc)
@@ -273,14 +273,14 @@ class _Splitter:
         t: FixedArray = op.attr
         if t.ndim == MAX_NDIM:
             reason = f"a local array of {MAX_NDIM} dimensions is used on both sides of a barrier"
-            raise Refusal("unsupported", reason, op, help="give it fewer dimensions")
+            raise PassError("unsupported", reason, op, help="give it fewer dimensions")
         whole = make("shared", attr=FixedArray(t.dtype, (*t.shape, self.size)), loc=op.loc)
         self.made.append(whole)
         for segment in users:
             operations = [*segment.head, *segment.walk()]
             if any(o.code == "call" and op.result in o.args for o in operations):
                 reason = "a local array that is passed to a function is used on both sides of a barrier"
-                raise Refusal("unsupported", reason, op, help="make one for each side")
+                raise PassError("unsupported", reason, op, help="make one for each side")
             index = segment.index
             view = make("slice", (whole.result, index), ":" * t.ndim + "i", op.loc)
             for o in operations:
@@ -333,4 +333,4 @@ def _refuse_exits(op: Operation) -> None:
         for inner, depth in exits(region, int(op.code in BREAKABLE)):
             if (inner.attr or 0) >= depth:
                 reason = "only some threads of a block may leave here what has a barrier in it"
-                raise Refusal("divergence", reason, inner, help="put what follows into an `else`")
+                raise PassError("divergence", reason, inner, help="put what follows into an `else`")

@@ -15,7 +15,7 @@ from ..ir.analysis.alias import base
 from ..ir.analysis.uniformity import Uniformity, analyze
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import COLLECTIVES
-from ..lang.errors import Refusal
+from ..lang.errors import PassError
 from ..lang.launch_constants import WARP
 from ..lang.types import Array, FixedArray, leaves
 from .dce import has_effects
@@ -32,7 +32,7 @@ _OF_THREADS = frozenset(("tid", "thread_index", "atomic", "alloca", "stash", "sh
 
 
 def check_blocks(kernel: Function) -> None:
-    """Raise `Refusal` if threads of a block may part before a collective operation of an inlined `kernel`, if its
+    """Raise `PassError` if threads of a block may part before a collective operation of an inlined `kernel`, if its
     warps are not whole, or if it takes too much shared memory.
     """
     _check_memory(kernel)
@@ -45,7 +45,7 @@ def check_blocks(kernel: Function) -> None:
             return
         if op.code != "barrier" and kernel.block_dim % WARP:
             reason = f"{_NAMES[op.code]} needs whole warps of {WARP} threads, and a block has {kernel.block_dim}"
-            raise Refusal("block-size", reason, op, help=f"launch with a block_dim that is a multiple of {WARP}")
+            raise PassError("block-size", reason, op, help=f"launch with a block_dim that is a multiple of {WARP}")
         if split:
             _refuse(op, _reason(enclosing, facts), "only some threads of a block may get here")
         for early in left:
@@ -84,7 +84,7 @@ def _check_memory(kernel: Function) -> None:
             total += _bytes(op)
             if total > SHARED_BYTES:
                 reason = f"with this, the shared arrays of a block take {total} bytes; {SHARED_BYTES} is the most"
-                raise Refusal("too-large", reason, op)
+                raise PassError("too-large", reason, op)
 
 
 def _differing(kernel: Function) -> Callable[[Operation], bool]:
@@ -134,7 +134,7 @@ def _reason(enclosing: list[Operation], facts: Uniformity) -> Operation | None:
 def _refuse(op: Operation, cause: Operation | None, why: str) -> None:
     what = f"{_NAMES[op.code]} must be reached by all threads of a block, or by none: {why}"
     notes = [(_cause(cause), cause)] if cause is not None else []
-    raise Refusal("divergence", what, op, notes, _STAY if cause is not None and cause.code == "return" else _ALIKE)
+    raise PassError("divergence", what, op, notes, _STAY if cause is not None and cause.code == "return" else _ALIKE)
 
 
 _ALIKE = (

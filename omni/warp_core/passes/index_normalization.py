@@ -28,7 +28,7 @@ def normalize_indices(function: Function) -> None:
     dropped: dict[Value, Value] = {}
     for op in guards.indices:
         index = op.args[0]
-        if bounds.not_negative(index, guards.at[op]):
+        if bounds.is_non_negative(index, guards.at[op]):
             dropped[op.result] = index
     if dropped:
         _replace(function.body, dropped)
@@ -113,7 +113,7 @@ class Bounds:
         self._assumed: dict[Value, int] = {}
         self._steps = self._depth = 0
 
-    def not_negative(self, value: Value, known: Guard | None) -> bool:
+    def is_non_negative(self, value: Value, known: Guard | None) -> bool:
         """Whether `value` is at least zero wherever `known` holds."""
         self._steps = 0
         found = self.lower(value, known)

@@ -13,7 +13,7 @@ from ..devices.device import Device, get_device
 from ..devices.progress import Bar
 from ..dispatch import call_site, capture, recording
 from ..dispatch.call_site import CallSite
-from ..lang.launch_constants import USUAL_BLOCK
+from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..launches.overloads import instance_for
 from . import cotangents, mutation_check, partial_gradients, record_fast_path
 from .cotangents import Seed
@@ -133,7 +133,7 @@ class Tape(TapeScopes):
         inputs: Sequence[Any],
         outputs: Sequence[Any],
         device: Device | str | None = None,
-        block_dim: int = USUAL_BLOCK,
+        block_dim: int = DEFAULT_BLOCK_DIM,
         metadata: Any = None,
     ) -> None:
         """Note a launch that has just run without the tape: by a recorded launch, or with `record_tape=False`.
@@ -175,7 +175,7 @@ class Tape(TapeScopes):
         dim: Any,
         args: Sequence[Any],
         device: Device | str | None = None,
-        block_dim: int = USUAL_BLOCK,
+        block_dim: int = DEFAULT_BLOCK_DIM,
     ) -> RecordedLaunch | UntrackedLaunch:
         """Note a launch that is about to run. Raises CompileError if the kernel cannot be differentiated.
 

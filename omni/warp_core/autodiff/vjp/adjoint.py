@@ -11,7 +11,7 @@ from ...ir.analysis.alias import is_made_by
 from ...ir.builder import Builder
 from ...ir.clone import Rewriter
 from ...ir.nodes import Function, Operation, Region, Value
-from ...lang.errors import NotDifferentiable, Unrepeatable
+from ...lang.errors import NotDifferentiable, NotReplayable
 from ...lang.types import Array, Type
 from ...passes.checks import drop_asserts
 from ...passes.dce import dce
@@ -163,7 +163,7 @@ def _check_unknown(adjoint: Function, forward: PrimalPass) -> None:
             if value in forward.unknown:
                 why = "what an atomic found in memory, in a loop, differs when it is done again"
                 helps = "put it into a function, and give that a replay with @wp.func_replay"
-                raise Unrepeatable(f"{why}: {helps}", forward.unknown[value])
+                raise NotReplayable(f"{why}: {helps}", forward.unknown[value])
 
 
 def _flattened(b: Builder, value: Value) -> Leaves:

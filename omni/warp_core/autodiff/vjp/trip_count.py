@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.analysis.sign import not_negative
+from ...ir.analysis.sign import is_non_negative
 from ...ir.builder import Builder
 from ...ir.nodes import Value
 from ...lang.semantics import int_range
@@ -41,7 +41,7 @@ def _fits(low: Value, high: Value, step: Value) -> bool:
     if t.bits < I32.bits or (step.is_const and abs(step.const) > 1):
         return True
     ends = [low, high] if not step.is_const else [low if step.const > 0 else high]
-    return all((end.is_const and end.const == -1) or not_negative(end, frozenset()) for end in ends)
+    return all((end.is_const and end.const == -1) or is_non_negative(end, frozenset()) for end in ends)
 
 
 def trip_count(b: Builder, low: Value, high: Value, step: Value) -> Value:

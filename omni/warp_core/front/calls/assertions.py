@@ -10,7 +10,7 @@ from ...lang.generics import spell
 from ...lang.types import Packed, Scalar, element
 from ..context import Context
 from ..expressions.comparison import any_of, compare
-from ..values import Front, Lit, Static
+from ..values import Front, Static, UntypedLiteral
 from .calls import Call, count_arguments, handles, loaded, same_type
 from .printing import emit_text, printed
 
@@ -35,7 +35,7 @@ def _expect_near(cx: Context, c: Call) -> Front:
     s = element(a.type)
     if not (isinstance(s, Scalar) and s.is_float):
         raise cx.error("type-mismatch", f"`wp.expect_near` works on floats, not on {spell(a.type)}", c.arg_node(0))
-    limit = _tolerance(cx, given[0] if given else Lit(TOLERANCE), s, c.arg_node(2))
+    limit = _tolerance(cx, given[0] if given else UntypedLiteral(TOLERANCE), s, c.arg_node(2))
     build = cx.at(c.node)
     distance = build.op("abs", build.op("sub", a, b))
     parts = [distance]
@@ -48,7 +48,7 @@ def _expect_near(cx: Context, c: Call) -> Front:
 
 def _tolerance(cx: Context, x: Any, s: Scalar, node: ast.AST) -> Value:
     """The tolerance in the type of what is compared."""
-    if isinstance(x, Lit):
+    if isinstance(x, UntypedLiteral):
         return cx.at(node).const(x.value, s)
     v = cx.materialise(x, node)
     if not (isinstance(v.type, Scalar) and v.type.is_float):

@@ -23,13 +23,13 @@ from ...lang.prim import Prim
 from ...lang.ref_params import changed
 from ...lang.registry import INTRINSICS, Builtin, Intrinsic
 from ...lang.types import FixedArray, Scalar, Type, element
-from ..context import Context, Refused, lowers
+from ..context import Context, LoweringError, lowers
 from ..expressions import local_arrays
 from ..limits import check_type
 from ..messages import method_help
 from ..names import PACKAGE
 from ..statements.lvalues import argument, in_memory
-from ..values import Closure, Front, Lit, Ref, Static, Tup, shape_types, spell_front, unflatten
+from ..values import Closure, ElementRef, Front, Static, TupleValue, UntypedLiteral, shape_types, spell_front, unflatten
 from .inout_arguments import update, write_back
 from .overload_resolution import Call, Match, adapt_values, choose
 
@@ -67,7 +67,7 @@ def _call(cx: Context, node: ast.Call) -> Front:
     for a in node.args:
         if isinstance(a, ast.Starred):
             items = HANDLERS["*"](cx, Call(a, [cx.rvalue(a.value)], [a.value]))
-            assert isinstance(items, Tup)
+            assert isinstance(items, TupleValue)
             done.args += items.items
             done.nodes += [a] * len(items.items)
         else:
@@ -111,7 +111,7 @@ def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
     raise _not_callable(cx, obj, func_node)
 
 
-def _not_callable(cx: Context, obj: Any, node: ast.AST) -> Refused:
+def _not_callable(cx: Context, obj: Any, node: ast.AST) -> LoweringError:
     name = getattr(obj, "__name__", repr(obj))
     if isinstance(obj, Kernel):
         return cx.error(
@@ -151,7 +151,7 @@ def _inline(cx: Context, f: Closure, c: Call) -> Front:
         raise cx.error(
             "arguments", f"the lambda takes {len(names)} arguments, {len(c.args) + len(c.kwargs)} given", c.node
         )
-    bound = {n: cx.load(x, c.node) if isinstance(x, Ref) else x for n, x in given.items()}
+    bound = {n: cx.load(x, c.node) if isinstance(x, ElementRef) else x for n, x in given.items()}
     if cx.session.depth > 50:
         raise cx.error("recursion", "this lambda calls itself", c.node)
     if f.home is not cx:
@@ -175,7 +175,7 @@ def _inline(cx: Context, f: Closure, c: Call) -> Front:
 
 
 def _primitive(cx: Context, p: Prim, c: Call) -> Front:
-    args = [cx.load(a, c.node) if isinstance(a, Ref) else a for a in c.args]
+    args = [cx.load(a, c.node) if isinstance(a, ElementRef) else a for a in c.args]
     attr: Any = None
     if p.name == "libm":
         attr, args = cx.constant(args[0], c.node, "the function"), args[1:]
@@ -192,7 +192,7 @@ def _primitive(cx: Context, p: Prim, c: Call) -> Front:
 
 
 def _prim_operand(cx: Context, a: Front, t: Type | None, node: ast.AST) -> Value:
-    if isinstance(a, Lit) and t is not None and not isinstance(a.value, bool):
+    if isinstance(a, UntypedLiteral) and t is not None and not isinstance(a.value, bool):
         s = element(t)
         return cx.b.const(a.value, t) if isinstance(s, Scalar) else cx.materialise(a, node)
     return cx.materialise(a, node)
@@ -217,7 +217,7 @@ def call_builtin(
         return found
     *kept, new = found.items
     update(cx, builtin, node, new)
-    return kept[0] if len(kept) == 1 else Tup(kept)
+    return kept[0] if len(kept) == 1 else TupleValue(kept)
 
 
 def chosen_builtin(cx: Context, builtin: Builtin, c: Call, shown: str = "") -> tuple[Instance, Match, list[Value]]:
@@ -229,7 +229,7 @@ def chosen_builtin(cx: Context, builtin: Builtin, c: Call, shown: str = "") -> t
         check_type(cx, v.type, c.node)
     try:
         return cx.session.builtin_instance(builtin, i, m, c.node), m, values
-    except Refused as refused:
+    except LoweringError as refused:
         why = refused.diagnostic.message if refused.diagnostic else "it cannot use these arguments"
         raise cx.error("arguments", f"`wp.{builtin.name}`: {why}", c.node, candidates=[f for _, f in forms]) from None
 
@@ -262,7 +262,7 @@ def chosen(cx: Context, f: Function, c: Call) -> tuple[Instance, Match, list[Val
         except CompileError as e:
             for d in e.diagnostics:
                 cx.session.report(d)
-            raise Refused from None
+            raise LoweringError from None
         forms.append((params, signature(g.name, params)))
     i, m = choose(cx, f"`{f.name}`", forms, c)
     _check_captures(cx, m, c)
@@ -275,8 +275,8 @@ def chosen(cx: Context, f: Function, c: Call) -> tuple[Instance, Match, list[Val
 def _check_captures(cx: Context, m: Match, c: Call) -> None:
     """A tuple of run-time values cannot be a compile-time argument."""
     for name, x in m.statics:
-        items = x.items if isinstance(x, Tup) else ()
-        if any(isinstance(i, (Value, Ref)) and not getattr(i, "is_const", False) for i in items):
+        items = x.items if isinstance(x, TupleValue) else ()
+        if any(isinstance(i, (Value, ElementRef)) and not getattr(i, "is_const", False) for i in items):
             raise cx.error("unsupported", f"a tuple cannot be passed to a function (parameter `{name}`)", c.node)
 
 
@@ -302,17 +302,17 @@ def count_arguments(cx: Context, c: Call, low: int, high: int, name: str) -> Non
 
 def loaded(cx: Context, c: Call) -> list[Any]:
     """The arguments of a call, array elements read."""
-    return [cx.load(a, n) if isinstance(a, Ref) else a for a, n in zip(c.args, c.nodes)]
+    return [cx.load(a, n) if isinstance(a, ElementRef) else a for a, n in zip(c.args, c.nodes)]
 
 
 def same_type(cx: Context, xs: list[Any], nodes: list[ast.AST], node: ast.AST) -> list[Value]:
     """Values brought to one type: literals adapt to the typed ones, or to float when one literal is a float."""
-    typed = next((x.type for x in xs if isinstance(x, (Value, Ref))), None)
-    if typed is None and any(isinstance(x, Lit) and isinstance(x.value, float) for x in xs):
-        typed = Lit(0.0).type
+    typed = next((x.type for x in xs if isinstance(x, (Value, ElementRef))), None)
+    if typed is None and any(isinstance(x, UntypedLiteral) and isinstance(x.value, float) for x in xs):
+        typed = UntypedLiteral(0.0).type
     out = []
     for x, n in zip(xs, nodes):
-        if isinstance(x, Lit) and typed is not None and x.fits(typed):
+        if isinstance(x, UntypedLiteral) and typed is not None and x.fits(typed):
             out.append(cx.b.const(x.value, typed))
         else:
             out.append(cx.materialise(x, n))

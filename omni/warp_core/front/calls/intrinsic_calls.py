@@ -20,7 +20,7 @@ from ..expressions.array_indexing import array_type, locate
 from ..expressions.member_access import array_index, store
 from ..expressions.operators import binary, unary
 from ..names import captured
-from ..values import Closure, Front, Lit, Ref, Static, Tup, spell_front
+from ..values import Closure, ElementRef, Front, Static, TupleValue, UntypedLiteral, spell_front
 from .calls import Call, count_arguments, handles, loaded, same_type
 
 # -- threads --------------------------------------------------------------------------------------------------------
@@ -32,7 +32,7 @@ def _tid(cx: Context, c: Call) -> Front:
     return cx.at(c.node).op("tid", attr=(0, 1))
 
 
-def unpacked_tid(cx: Context, node: ast.expr, count: int) -> Tup | None:
+def unpacked_tid(cx: Context, node: ast.expr, count: int) -> TupleValue | None:
     """`i, j = wp.tid()`: as many indices as there are names."""
     if not isinstance(node, ast.Call) or node.args or not isinstance(node.func, (ast.Name, ast.Attribute)):
         return None
@@ -43,13 +43,13 @@ def unpacked_tid(cx: Context, node: ast.expr, count: int) -> Tup | None:
         return None
     if count > 4:
         raise cx.error("arguments", f"a launch has at most 4 dimensions, not {count}", node)
-    return Tup([cx.at(node).op("tid", attr=(i, count)) for i in range(count)])
+    return TupleValue([cx.at(node).op("tid", attr=(i, count)) for i in range(count)])
 
 
 # -- memory ---------------------------------------------------------------------------------------------------------
 
 
-def _element(cx: Context, c: Call, extra: int, name: str) -> Ref:
+def _element(cx: Context, c: Call, extra: int, name: str) -> ElementRef:
     """The array element named by the leading arguments; `extra` arguments follow."""
     array = cx.materialise(c.args[0], c.arg_node(0)) if c.args else None
     t = array_type(array.type) if array is not None else None
@@ -63,8 +63,8 @@ def _element(cx: Context, c: Call, extra: int, name: str) -> Ref:
             "arguments", f"`{name}` on {spell(array.type)} takes {total} arguments, {len(c.args)} given", c.node
         )
     indices = [array_index(cx, array, i, x, c.arg_node(i + 1)) for i, x in enumerate(c.args[1 : 1 + given])]
-    found = locate(cx, array, indices, c.node) if array.type is not t else Ref(array, tuple(indices), t.dtype)
-    assert isinstance(found, Ref)
+    found = locate(cx, array, indices, c.node) if array.type is not t else ElementRef(array, tuple(indices), t.dtype)
+    assert isinstance(found, ElementRef)
     return found
 
 
@@ -72,14 +72,14 @@ def _element(cx: Context, c: Call, extra: int, name: str) -> Ref:
 def _load(cx: Context, c: Call) -> Front:
     """`wp.load(a, i)`, or `wp.load(a[i])`."""
     place = c.args[0] if len(c.args) == 1 and not c.kwargs else None
-    return cx.load(place if isinstance(place, Ref) else _element(cx, c, 0, "wp.load"), c.node)
+    return cx.load(place if isinstance(place, ElementRef) else _element(cx, c, 0, "wp.load"), c.node)
 
 
 @handles("store")
 def _store(cx: Context, c: Call) -> Front:
     """`wp.store(a, i, x)`, or `wp.store(a[i], x)`."""
     place = c.args[0] if len(c.args) == 2 and not c.kwargs else None
-    return _write(cx, c, place if isinstance(place, Ref) else _element(cx, c, 1, "wp.store"))
+    return _write(cx, c, place if isinstance(place, ElementRef) else _element(cx, c, 1, "wp.store"))
 
 
 @handles("array_store")
@@ -87,7 +87,7 @@ def _array_store(cx: Context, c: Call) -> Front:
     return _write(cx, c, _element(cx, c, 1, "wp.array_store"))
 
 
-def _write(cx: Context, c: Call, place: Ref) -> Front:
+def _write(cx: Context, c: Call, place: ElementRef) -> Front:
     node = c.arg_node(len(c.args) - 1)
     store(cx, place, cx.convert(c.args[-1], place.type, node, "the element"), c.node)
     return Static(None)
@@ -122,7 +122,7 @@ def fixed_array(cx: Context, c: Call, name: str, what: str) -> FixedArray:
         raise cx.error("arguments", f"in a kernel, `{name}` takes a shape and a dtype", c.node)
     ((shape, shape_node),) = shapes
     shape_of = f"the shape of {what}"
-    extents = cx.constant(cx.load(shape, shape_node) if isinstance(shape, Ref) else shape, shape_node, shape_of)
+    extents = cx.constant(cx.load(shape, shape_node) if isinstance(shape, ElementRef) else shape, shape_node, shape_of)
     extents = extents if isinstance(extents, tuple) else (extents,)
     if not 1 <= len(extents) <= MAX_NDIM or not all(type(n) is int and n > 0 for n in extents):
         text = f"{shape_of} is one to {MAX_NDIM} positive integers"
@@ -162,10 +162,10 @@ def _atomic(kind: str) -> Any:
 
 
 def _fills(x: Any, t: Type) -> bool:
-    return isinstance(x, Lit) and isinstance(t, Packed) and x.fits(t.scalar)
+    return isinstance(x, UntypedLiteral) and isinstance(t, Packed) and x.fits(t.scalar)
 
 
-def _fill(cx: Context, x: Lit, ref: Ref) -> Value:
+def _fill(cx: Context, x: UntypedLiteral, ref: ElementRef) -> Value:
     assert isinstance(ref.type, Packed)
     return cx.b.const(x.value, ref.type)
 
@@ -179,7 +179,7 @@ for _kind in ("add", "sub", "min", "max", "and", "or", "xor", "exch", "cas"):
 
 def _choose(cx: Context, cond: Any, x: Front, y: Front, c: Call) -> Front:
     ok = cx.truth(cond, c.arg_node(0))
-    if isinstance(ok, bool) and isinstance(x, (Lit, Tup, Static, Closure)):
+    if isinstance(ok, bool) and isinstance(x, (UntypedLiteral, TupleValue, Static, Closure)):
         return x if ok else y
     a, b = same_type(cx, [x, y], [c.arg_node(1), c.arg_node(2)], c.node)
     return cx.at(c.node).op("select", cx.as_bool(ok), a, b)
@@ -297,4 +297,4 @@ for _name, _symbol in _UNARY.items():
 def _unot(cx: Context, c: Call) -> Front:
     count_arguments(cx, c, 1, 1, "wp.unot")
     ok = cx.truth(c.args[0], c.arg_node(0))
-    return Lit(not ok) if isinstance(ok, bool) else cx.at(c.node).op("not", ok)
+    return UntypedLiteral(not ok) if isinstance(ok, bool) else cx.at(c.node).op("not", ok)

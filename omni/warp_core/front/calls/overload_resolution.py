@@ -20,7 +20,7 @@ from ..context import Context
 from ..expressions.local_arrays import view
 from ..names import captured
 from ..statements.lvalues import Place
-from ..values import Closure, Lit, Ref, Static, Tup, spell_brief, spell_front
+from ..values import Closure, ElementRef, Static, TupleValue, UntypedLiteral, spell_brief, spell_front
 
 
 @dataclass
@@ -99,7 +99,7 @@ def _arrange(cx: Context, params: Sequence[tuple[str, Any, Any]], c: Call) -> li
 
 
 def _pass_of(x: Any) -> int:
-    if isinstance(x, Lit):
+    if isinstance(x, UntypedLiteral):
         return 2 if isinstance(x.value, int) else 1
     return 0
 
@@ -109,21 +109,21 @@ def _fit(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Any) -> s
     if isinstance(pattern, Reference):
         return _fit_reference(m, types, name, pattern, x)
     if pattern is Constant:
-        constant = isinstance(x, (Static, Lit, Closure, Tup)) or (isinstance(x, Value) and x.is_const)
+        constant = isinstance(x, (Static, UntypedLiteral, Closure, TupleValue)) or (isinstance(x, Value) and x.is_const)
         return "" if constant else f"`{name}` must be a compile-time value"
-    if isinstance(x, (Value, Ref)):
+    if isinstance(x, (Value, ElementRef)):
         types[name] = passed(x.type, pattern)
         return "" if unify(pattern, types[name], m.bindings) else _misfit(m, name, pattern, x)
-    if isinstance(x, Lit):
+    if isinstance(x, UntypedLiteral):
         return _fit_literal(m, types, name, pattern, x)
-    if pattern is AnyType and isinstance(x, (Static, Closure, Tup)):
+    if pattern is AnyType and isinstance(x, (Static, Closure, TupleValue)):
         return ""
     return _misfit(m, name, pattern, x)
 
 
 def _fit_reference(m: Match, types: dict[str, Type], name: str, pattern: Reference, x: Any) -> str:
     if not isinstance(x, Place):
-        shown = "an expression" if isinstance(x, (Value, Ref)) else spell_front(x)
+        shown = "an expression" if isinstance(x, (Value, ElementRef)) else spell_front(x)
         return f"`{name}` takes a local, a part of one, or an array element, for it is changed; this is {shown}"
     types[name] = x.type
     return "" if unify(pattern.pattern, x.type, m.bindings) else _misfit(m, name, pattern.pattern, x.value)
@@ -133,7 +133,7 @@ def _misfit(m: Match, name: str, pattern: Any, x: Any) -> str:
     return f"`{name}` takes {spell_pattern(substitute(pattern, m.bindings))}, not {spell_front(x)}"
 
 
-def _fit_literal(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Lit) -> str:
+def _fit_literal(m: Match, types: dict[str, Type], name: str, pattern: Any, x: UntypedLiteral) -> str:
     t = substitute(pattern, m.bindings)
     if isinstance(t, TypeVar):
         found = next((s for s in (x.type, F32) if admits(t, s) and x.fits(s)), None)
@@ -192,5 +192,5 @@ def adapt_values(cx: Context, m: Match, c: Call) -> list[Value]:
     for _, t, x in m.values:
         x = x.value if isinstance(x, Place) else x
         node = next((n for a, n in zip(c.args, c.nodes) if a is x), c.node)
-        out.append(cx.literal(x, t, node) if isinstance(x, Lit) else view(cx, cx.materialise(x, node), t))
+        out.append(cx.literal(x, t, node) if isinstance(x, UntypedLiteral) else view(cx, cx.materialise(x, node), t))
     return out

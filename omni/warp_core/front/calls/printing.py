@@ -11,7 +11,7 @@ from ...ir.nodes import Value
 from ...lang.generics import spell
 from ...lang.types import BOOL, I32, SCALAR_BY_KEY, Packed, Scalar, Struct
 from ..context import Context
-from ..values import Front, Static, Text, Tup
+from ..values import FormattedString, Front, Static, TupleValue
 from .calls import Call, handles, loaded
 
 
@@ -25,10 +25,10 @@ def printed(cx: Context, x: Any, node: ast.AST) -> tuple[str, list[Value]]:
     """Format text and operands that show a value as Python does."""
     if isinstance(x, Static):
         return str(x.obj).replace("%", "%%"), []
-    if isinstance(x, Text):
+    if isinstance(x, FormattedString):
         shown = [_formatted(cx, i, spec, node) for i, spec in zip(x.items, x.specs)]
         return "".join(p for p, _ in shown), [v for _, vs in shown for v in vs]
-    if isinstance(x, Tup):
+    if isinstance(x, TupleValue):
         parts = [printed(cx, i, node) for i in x.items]
         return f"({', '.join(p for p, _ in parts)})", [v for _, vs in parts for v in vs]
     v = cx.materialise(x, node, "something to print")

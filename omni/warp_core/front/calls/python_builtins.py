@@ -15,7 +15,7 @@ from ..expressions.array_indexing import array_type, extent
 from ..expressions.comparison import any_of
 from ..expressions.operators import binary
 from ..statements.iteration import items_of
-from ..values import Front, Lit, Ref, Static, Tup, spell_front
+from ..values import ElementRef, Front, Static, TupleValue, UntypedLiteral, spell_front
 from .calls import Call, count_arguments, handles, loaded, same_type
 
 
@@ -23,21 +23,21 @@ from .calls import Call, count_arguments, handles, loaded, same_type
 def _len(cx: Context, c: Call) -> Front:
     count_arguments(cx, c, 1, 1, "len")
     x = c.args[0]
-    if isinstance(x, Tup):
-        return Lit(len(x.items))
+    if isinstance(x, TupleValue):
+        return UntypedLiteral(len(x.items))
     if isinstance(x, Static) and isinstance(x.obj, (str, range)):
-        return Lit(len(x.obj))
+        return UntypedLiteral(len(x.obj))
     t = getattr(x, "type", None)
     if array_type(t):
         return extent(cx, cx.materialise(x, c.arg_node(0)), 0, c.node)
     if isinstance(t, Packed):
-        return Lit(getattr(t, "rows", t.count))
+        return UntypedLiteral(getattr(t, "rows", t.count))
     raise cx.error("type-mismatch", f"{spell_front(x)} has no length", c.arg_node(0))
 
 
 def _items(cx: Context, c: Call, name: str) -> tuple[Any, ...]:
     return items_of(
-        cx, cx.load(c.args[0], c.node) if isinstance(c.args[0], Ref) else c.args[0], c.arg_node(0), f"`{name}`"
+        cx, cx.load(c.args[0], c.node) if isinstance(c.args[0], ElementRef) else c.args[0], c.arg_node(0), f"`{name}`"
     )
 
 
@@ -47,7 +47,7 @@ def _sum(cx: Context, c: Call) -> Front:
         raise cx.error("arguments", "`sum` takes 1 or 2 arguments", c.node)
     items = list(_items(cx, c, "sum"))
     start = c.args[1] if len(c.args) == 2 else c.kwargs.get("start")
-    total: Any = start if start is not None else Lit(0)
+    total: Any = start if start is not None else UntypedLiteral(0)
     if start is None and items:
         total = items.pop(0)
     for x in items:
@@ -73,8 +73,8 @@ def _extreme(name: str, code: str) -> Any:
 
 
 def _better(cx: Context, name: str, code: str, a: Any, b: Any, c: Call) -> Front:
-    if isinstance(a, Lit) and isinstance(b, Lit):
-        return Lit(min(a.value, b.value) if code == "min" else max(a.value, b.value))
+    if isinstance(a, UntypedLiteral) and isinstance(b, UntypedLiteral):
+        return UntypedLiteral(min(a.value, b.value) if code == "min" else max(a.value, b.value))
     x, y = same_type(cx, [a, b], [c.arg_node(0), c.node], c.node)
     if not isinstance(element(x.type), Scalar) or element(x.type) is BOOL:
         raise cx.error("type-mismatch", f"`{name}` does not work on {spell(x.type)}", c.node)
@@ -89,7 +89,7 @@ def _quantified(name: str, code: str) -> Any:
     def handler(cx: Context, c: Call) -> Front:
         count_arguments(cx, c, 1, 1, name)
         found = any_of(cx, [cx.truth(x, c.node) for x in _items(cx, c, name)], code, c.node)
-        return Lit(found) if isinstance(found, bool) else found
+        return UntypedLiteral(found) if isinstance(found, bool) else found
 
     return handler
 
@@ -102,8 +102,8 @@ handles(builtins.all)(_quantified("all", "and"))
 def _abs(cx: Context, c: Call) -> Front:
     count_arguments(cx, c, 1, 1, "abs")
     x = loaded(cx, c)[0]
-    if isinstance(x, Lit):
-        return Lit(abs(x.value))
+    if isinstance(x, UntypedLiteral):
+        return UntypedLiteral(abs(x.value))
     v = cx.materialise(x, c.arg_node(0))
     if not isinstance(v.type, (Scalar, Vec)) or element(v.type) is BOOL:
         raise cx.error("type-mismatch", f"`abs` does not work on {spell(v.type)}", c.arg_node(0))
@@ -115,10 +115,10 @@ def _round(cx: Context, c: Call) -> Front:
     """To the nearest integer, halves to even; the result is an int, as in Python."""
     count_arguments(cx, c, 1, 1, "round")
     x = loaded(cx, c)[0]
-    if isinstance(x, Lit):
+    if isinstance(x, UntypedLiteral):
         if not math.isfinite(x.value):
             raise cx.error("literal", f"`round({x.value})` has no value", c.node)
-        return Lit(round(x.value))
+        return UntypedLiteral(round(x.value))
     v = cx.materialise(x, c.arg_node(0))
     if not isinstance(v.type, Scalar) or v.type is BOOL:
         raise cx.error("type-mismatch", f"`round` does not work on {spell(v.type)}", c.arg_node(0))
@@ -140,18 +140,18 @@ def _divmod(cx: Context, c: Call) -> Front:
     x, y = loaded(cx, c)
     nodes = c.node, c.arg_node(0), c.arg_node(1)
     q = binary(cx, ast.FloorDiv, x, y, *nodes)
-    return Tup((q, binary(cx, ast.Sub, x, binary(cx, ast.Mult, q, y, *nodes), *nodes)))
+    return TupleValue((q, binary(cx, ast.Sub, x, binary(cx, ast.Mult, q, y, *nodes), *nodes)))
 
 
 @handles(builtins.tuple, builtins.list)
 def _tuple(cx: Context, c: Call) -> Front:
     count_arguments(cx, c, 1, 1, "tuple")
-    return Tup(_items(cx, c, "tuple"))
+    return TupleValue(_items(cx, c, "tuple"))
 
 
 @handles("*")
 def _starred(cx: Context, c: Call) -> Front:
-    return Tup(items_of(cx, c.args[0], c.node, "`*`"))
+    return TupleValue(items_of(cx, c.args[0], c.node, "`*`"))
 
 
 def _iterator(f: Any) -> None:
@@ -169,7 +169,7 @@ for _f in (builtins.range, builtins.enumerate, builtins.zip, builtins.reversed, 
 def _isinstance(cx: Context, c: Call) -> Front:
     count_arguments(cx, c, 2, 2, "isinstance")
     t = type_or_none(cx.constant(c.args[1], c.arg_node(1), "the type"))
-    return Lit(getattr(c.args[0], "type", None) is t)
+    return UntypedLiteral(getattr(c.args[0], "type", None) is t)
 
 
 @handles(builtins.type)

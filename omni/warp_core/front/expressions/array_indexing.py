@@ -12,7 +12,7 @@ from ...ir.nodes import Value
 from ...lang.types import I32, Array, Type, indexed, indexed_array
 from ..context import Context
 from ..merges import conditional
-from ..values import Ref
+from ..values import ElementRef
 
 _INDEX = "<index>"
 
@@ -48,14 +48,14 @@ def size_of(cx: Context, array: Value, node: ast.AST) -> Value:
     return b.op("select", whole, b.op("size", data), total)  # launches see to `size`
 
 
-def locate(cx: Context, array: Value, indices: list[Value], node: ast.AST) -> Value | Ref:
+def locate(cx: Context, array: Value, indices: list[Value], node: ast.AST) -> Value | ElementRef:
     """The element of an indexed array, or the indexed array of fewer dimensions where indices are missing."""
     data = cx.at(node).op("extract", array, attr=0)
     t = data.type
     assert isinstance(t, Array)
     places = [_through(cx, array, d, i, node) for d, i in enumerate(indices)]
     if len(places) == t.ndim:
-        return Ref(data, tuple(places), t.dtype)
+        return ElementRef(data, tuple(places), t.dtype)
     b = cx.at(node)
     rest = [b.op("extract", array, attr=1 + d) for d in range(len(places), t.ndim)]
     row = b.op("slice", data, *places)

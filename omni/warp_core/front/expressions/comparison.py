@@ -11,7 +11,7 @@ from ...ir.nodes import Value
 from ...lang.types import BOOL, Array, Scalar, Vec, leaves, members
 from ..context import Context
 from ..statements.iteration import Span
-from ..values import Front, Lit, Ref, Static, Tup, spell_front
+from ..values import ElementRef, Front, Static, TupleValue, UntypedLiteral, spell_front
 from .operators import adapt, binary, mismatch
 
 _COMPARE: dict[type, tuple[str, str, Callable[[Any, Any], Any]]] = {
@@ -45,16 +45,16 @@ def compare(
             return bool(literal(known[0][0], known[1][0]))  # type: ignore[index]
         except TypeError:
             raise mismatch(cx, symbol, left, right, node) from None
-    if isinstance(left, Tup) and isinstance(right, Tup):
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
         return _compare_tuples(cx, kind, left, right, node)
-    if not all(isinstance(x, (Value, Lit, Ref)) for x in (left, right)):
+    if not all(isinstance(x, (Value, UntypedLiteral, ElementRef)) for x in (left, right)):
         raise mismatch(cx, symbol, left, right, node)
     a, b = adapt(cx, left, right, ln, rn)
     return _compare_values(cx, symbol, code, a, b, node)
 
 
 def _known(x: Front) -> tuple[Any] | None:
-    if isinstance(x, Lit):
+    if isinstance(x, UntypedLiteral):
         return (x.value,)
     return (x.obj,) if isinstance(x, Static) else None
 
@@ -101,7 +101,7 @@ def contains(cx: Context, x: Front, group: Front, node: ast.AST) -> Value | bool
     """`x in group` for tuples and vectors."""
     if isinstance(group, Span):
         return _in_range(cx, x, group, node)
-    items = group.items if isinstance(group, Tup) else None
+    items = group.items if isinstance(group, TupleValue) else None
     if isinstance(group, Static) and isinstance(group.obj, str) and isinstance(x, Static) and isinstance(x.obj, str):
         return x.obj in group.obj
     if items is None and isinstance(group, Value) and isinstance(group.type, Vec):
@@ -113,19 +113,19 @@ def contains(cx: Context, x: Front, group: Front, node: ast.AST) -> Value | bool
 
 def _in_range(cx: Context, x: Front, span: Span, node: ast.AST) -> Value | bool:
     """`x in range(low, high, step)`."""
-    low, high, step = (Lit(v.const) if v.is_const else v for v in (span.low, span.high, span.step))
-    if span.element is not None or not isinstance(step, Lit):
+    low, high, step = (UntypedLiteral(v.const) if v.is_const else v for v in (span.low, span.high, span.step))
+    if span.element is not None or not isinstance(step, UntypedLiteral):
         raise cx.error("unsupported", "`in` needs a range whose step is known when the kernel compiles", node)
     order = (ast.GtE, ast.Lt) if step.value > 0 else (ast.LtE, ast.Gt)
     inside = [compare(cx, kind, x, bound, node, node, node) for kind, bound in zip(order, (low, high))]
     if abs(step.value) != 1:
         offset = binary(cx, ast.Sub, x, low, node, node, node)
-        rest = cx.at(node).op("rem", *adapt(cx, offset, Lit(abs(step.value)), node, node))
-        inside.append(compare(cx, ast.Eq, rest, Lit(0), node, node, node))
+        rest = cx.at(node).op("rem", *adapt(cx, offset, UntypedLiteral(abs(step.value)), node, node))
+        inside.append(compare(cx, ast.Eq, rest, UntypedLiteral(0), node, node, node))
     return any_of(cx, inside, "and", node)
 
 
-def _compare_tuples(cx: Context, kind: type, a: Tup, b: Tup, node: ast.AST) -> Value | bool:
+def _compare_tuples(cx: Context, kind: type, a: TupleValue, b: TupleValue, node: ast.AST) -> Value | bool:
     if kind not in (ast.Eq, ast.NotEq):
         raise cx.error("unsupported", "tuples compare with `==` and `!=` only", node)
     if len(a.items) != len(b.items):

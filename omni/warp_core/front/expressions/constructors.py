@@ -10,14 +10,14 @@ from ...lang.annotations import type_or_none
 from ...lang.generics import spell
 from ...lang.types import BOOL, F32, Array, Mat, Packed, Quat, Scalar, Struct, Transform, Type, Vec
 from ..calls.calls import CONSTRUCT, Call, handles
-from ..context import Context, Refused
+from ..context import Context, LoweringError
 from ..limits import VECTOR
-from ..values import Front, Lit, Ref, Tup, spell_front
+from ..values import ElementRef, Front, TupleValue, UntypedLiteral, spell_front
 
 
 def construct(cx: Context, t: Type, c: Call) -> Front:
     """`t(...)`."""
-    c.args = [cx.load(a, n) if isinstance(a, Ref) else a for a, n in zip(c.args, c.nodes)]
+    c.args = [cx.load(a, n) if isinstance(a, ElementRef) else a for a, n in zip(c.args, c.nodes)]
     if isinstance(t, Struct):
         return _struct(cx, t, c)
     if isinstance(t, Array):
@@ -42,7 +42,7 @@ def _scalar(cx: Context, t: Scalar, c: Call) -> Front:
     x = c.args[0]
     if t is BOOL:
         return cx.as_bool(cx.truth(x, c.arg_node(0)))
-    if isinstance(x, Lit):
+    if isinstance(x, UntypedLiteral):
         if isinstance(x.value, int) and t.is_int:
             return cx.literal(x, t, c.node)
         made = cx.at(c.node).const(x.value, t)
@@ -62,7 +62,7 @@ def component(cx: Context, x: Front, s: Scalar, node: ast.AST) -> Value:
 def _packed(cx: Context, t: Packed, c: Call) -> Value:
     b = cx.at(c.node)
     args = c.args
-    if len(args) == 1 and isinstance(args[0], Tup):
+    if len(args) == 1 and isinstance(args[0], TupleValue):
         args = _flat(args[0])
         c = Call(c.node, args, [c.arg_node(0)] * len(args))
     if not args:
@@ -80,11 +80,11 @@ def _packed(cx: Context, t: Packed, c: Call) -> Value:
     return cx.at(c.node).op("make", *parts, attr=t)
 
 
-def _flat(x: Tup) -> list[Any]:
-    return [leaf for i in x.items for leaf in (_flat(i) if isinstance(i, Tup) else [i])]
+def _flat(x: TupleValue) -> list[Any]:
+    return [leaf for i in x.items for leaf in (_flat(i) if isinstance(i, TupleValue) else [i])]
 
 
-def _wrong_count(cx: Context, t: Packed, c: Call) -> Refused:
+def _wrong_count(cx: Context, t: Packed, c: Call) -> LoweringError:
     forms = {
         Vec: f"{spell(t)} takes no, 1 or {t.count} numbers, or a vector of {t.count}",
         Mat: f"{spell(t)} takes no, 1 or {t.count} numbers, or a matrix of its shape",
@@ -202,9 +202,9 @@ def _dtype(cx: Context, c: Call, fallback: Scalar = F32) -> Scalar:
             raise cx.error("arguments", "dtype must be a scalar type", node)
         return t
     for x in (*c.args, *c.kwargs.values()):
-        if isinstance(x, (Value, Ref)) and isinstance(x.type, (Scalar, Packed)):
+        if isinstance(x, (Value, ElementRef)) and isinstance(x.type, (Scalar, Packed)):
             return x.type.scalar if isinstance(x.type, Packed) else x.type
-    lits = [x for x in c.args if isinstance(x, Lit)]
+    lits = [x for x in c.args if isinstance(x, UntypedLiteral)]
     if lits:
         return F32 if any(isinstance(x.value, float) for x in lits) else lits[0].type
     return fallback
@@ -232,7 +232,11 @@ def _vector(cx: Context, c: Call) -> Front:
     length = _number(cx, c, "length")
     if length is None:
         single = c.args[0] if len(c.args) == 1 else None
-        length = single.type.count if isinstance(single, (Value, Ref)) and isinstance(single.type, Vec) else len(c.args)
+        length = (
+            single.type.count
+            if isinstance(single, (Value, ElementRef)) and isinstance(single.type, Vec)
+            else len(c.args)
+        )
     if length == 0:
         raise cx.error("arguments", "wp.vector needs its components or `length=`", c.node)
     return construct(cx, Vec(length, s), _without(c, "length", "dtype"))
@@ -243,7 +247,7 @@ def _matrix(cx: Context, c: Call) -> Front:
     s = _dtype(cx, c)
     if "shape" not in c.kwargs:
         single = c.args[0] if len(c.args) == 1 else None
-        if isinstance(single, (Value, Ref)) and isinstance(single.type, Mat):
+        if isinstance(single, (Value, ElementRef)) and isinstance(single.type, Mat):
             return construct(cx, Mat(single.type.rows, single.type.cols, s), _without(c, "dtype"))
         raise cx.error("arguments", "wp.matrix needs `shape=(rows, columns)`", c.node)
     node = c.kw_nodes.get("shape", c.node)
@@ -276,7 +280,7 @@ def _identity(cx: Context, c: Call) -> Front:
 
 def _vectors(cx: Context, c: Call, what: str) -> list[Value]:
     args = c.args
-    if len(args) == 1 and isinstance(args[0], Tup):
+    if len(args) == 1 and isinstance(args[0], TupleValue):
         args = list(args[0].items)
     values = [cx.materialise(a, c.node) for a in args]
     if not values or not all(isinstance(v.type, Vec) and v.type is values[0].type for v in values):

@@ -11,11 +11,21 @@ from typing import Any
 
 from ...ir.nodes import Value
 from ...lang.types import BOOL, F32, Array, Struct
-from ..context import Context, Exit, Refused, conditions, lowers
+from ..context import Context, Exit, LoweringError, conditions, lowers
 from ..limits import check_items
 from ..merges import conditional
 from ..statements.iteration import comprehension, items_of
-from ..values import POISON, Closure, Front, Guarded, Lit, Static, Text, Tup, spell_front
+from ..values import (
+    POISON,
+    Closure,
+    FormattedString,
+    Front,
+    MaybeUndefined,
+    Static,
+    TupleValue,
+    UntypedLiteral,
+    spell_front,
+)
 from .comparison import compare
 
 
@@ -23,7 +33,7 @@ from .comparison import compare
 def _constant(cx: Context, node: ast.Constant) -> Front:
     v = node.value
     if isinstance(v, (bool, int, float)):
-        return Lit(v)
+        return UntypedLiteral(v)
     if v is None or isinstance(v, str):
         return Static(v)
     raise cx.error("unsupported", f"{v!r} cannot be used in a kernel", node)
@@ -37,13 +47,13 @@ def _tuple(cx: Context, node: ast.Tuple | ast.List) -> Front:
             items += items_of(cx, cx.rvalue(e.value), e, "`*`")
         else:
             items.append(cx.rvalue(e))
-    check_items(cx, Tup(items).size, node)
-    return Tup(items)
+    check_items(cx, TupleValue(items).size, node)
+    return TupleValue(items)
 
 
 @lowers(ast.GeneratorExp, ast.ListComp)
 def _comprehension(cx: Context, node: ast.GeneratorExp | ast.ListComp) -> Front:
-    return Tup(comprehension(cx, node))
+    return TupleValue(comprehension(cx, node))
 
 
 @lowers(ast.Lambda)
@@ -72,7 +82,7 @@ def _joined(cx: Context, node: ast.JoinedStr) -> Front:
             items.append(Static(v.value))  # type: ignore[attr-defined]
             specs.append("")
     if any(isinstance(x, Value) and not x.is_const for x in items):
-        return Text(items, specs)
+        return FormattedString(items, specs)
     known = [cx.constant(x, node, "a part of this string") for x in items]
     try:
         return Static("".join(format(x, spec) for x, spec in zip(known, specs)))
@@ -95,7 +105,7 @@ def _spec(cx: Context, part: ast.FormattedValue) -> str:
 @lowers(ast.Compare)
 def _compare(cx: Context, node: ast.Compare) -> Front:
     found = _chain(cx, node, cx.rvalue(node.left), node.left, 0)
-    return Lit(found) if isinstance(found, bool) else found
+    return UntypedLiteral(found) if isinstance(found, bool) else found
 
 
 def _chain(cx: Context, node: ast.Compare, left: Front, left_node: ast.expr, i: int) -> Value | bool:
@@ -135,7 +145,7 @@ def _short(cx: Context, first: Value, rest: Callable[[], Value | bool], code: st
         x = evaluate()
         for name, y in cx.env.items():
             if name not in before:
-                inner[name] = y.value if isinstance(y, Guarded) and y.when == (code == "and") else y
+                inner[name] = y.value if isinstance(y, MaybeUndefined) and y.when == (code == "and") else y
                 cx.env[name] = inner[name]
         return x
 
@@ -151,7 +161,7 @@ def _short(cx: Context, first: Value, rest: Callable[[], Value | bool], code: st
         y = cx.env.get(name)
         if isinstance(y, Value):
             why = "it is assigned here, where the condition before it decides otherwise"
-            cx.env[name] = Guarded(cx.loc(where) if where else None, why, y, code == "and")
+            cx.env[name] = MaybeUndefined(cx.loc(where) if where else None, why, y, code == "and")
     assert isinstance(found, Value)
     return bool(found.const) if found.is_const else found
 
@@ -186,7 +196,7 @@ def alternative(
     def arm(body: Callable[[], Front]) -> Callable[[], None]:
         def run() -> None:
             x = body()
-            cx.env[_RESULT] = x if isinstance(x, Lit) else cx.bindable(x, node)
+            cx.env[_RESULT] = x if isinstance(x, UntypedLiteral) else cx.bindable(x, node)
             seen.update(n for n, y in cx.env.items() if before.get(n) is not y)
 
         return run
@@ -203,7 +213,7 @@ def alternative(
     )
     x = cx.env.pop(_RESULT, POISON)
     if x is POISON:
-        raise Refused
+        raise LoweringError
     return x
 
 
@@ -215,9 +225,9 @@ def _settle(cx: Context, exits: list[Exit], node: ast.AST) -> None:
     xs = [e.env[_RESULT] for e in exits]
     typed = next((x.type for x in xs if isinstance(x, Value)), None)
     if typed is None:
-        typed = F32 if any(isinstance(x, Lit) and isinstance(x.value, float) for x in xs) else None
+        typed = F32 if any(isinstance(x, UntypedLiteral) and isinstance(x.value, float) for x in xs) else None
     for e, x in zip(exits, xs):
-        if isinstance(x, Lit):
+        if isinstance(x, UntypedLiteral):
             e.env[_RESULT] = e.constant(x.value, typed if typed is not None and x.fits(typed) else x.type)
 
 
@@ -249,7 +259,7 @@ def _operands(cx: Context, node: ast.BoolOp, i: int) -> Front:
 
     then, other = (rest, decided) if is_and else (decided, rest)
     found = alternative(cx, ok, then, other, node)
-    return Lit(found.const) if isinstance(found, Value) and found.is_const and found.type is BOOL else found
+    return UntypedLiteral(found.const) if isinstance(found, Value) and found.is_const and found.type is BOOL else found
 
 
 @lowers(ast.IfExp)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...ir.nodes import Operation, Value
 from ...lang.types import I32, Array, FixedArray, Struct, Type, leaves
-from ..values import Tup
+from ..values import TupleValue
 
 if TYPE_CHECKING:
     from ..context import Context
@@ -107,8 +107,8 @@ def returned(cx: Context, x: Any, node: ast.AST) -> Any:
     arrays: list[Value] = []
 
     def visit(x: Any) -> Any:
-        if isinstance(x, Tup):
-            return Tup([visit(i) for i in x.items])
+        if isinstance(x, TupleValue):
+            return TupleValue([visit(i) for i in x.items])
         if not isinstance(x, Value):
             return x
         if not isinstance(x.type, FixedArray):

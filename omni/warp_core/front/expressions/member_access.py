@@ -1,6 +1,6 @@
 """Members and indices: reading components, rows, fields, swizzles and array elements, and storing into them.
 
-Subscripting an array gives a `Ref`, a place that is loaded only as far down as it is read: `a[i].x` loads one
+Subscripting an array gives a `ElementRef`, a place that is loaded only as far down as it is read: `a[i].x` loads one
 component. Components of locals are replaced functionally, along a chain of `Step`s.
 """
 
@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from ...ir.analysis.sign import not_negative
+from ...ir.analysis.sign import is_non_negative
 from ...ir.nodes import Value
 from ...lang.errors import nearest
 from ...lang.generics import spell
@@ -19,7 +19,7 @@ from ...lang.values.type_registry import python_type
 from ..context import Context, lowers
 from ..messages import method_help
 from ..names import captured, member
-from ..values import Front, Lit, Member, Poison, Ref, Static, Tup, spell_front
+from ..values import ElementRef, EnumMember, Front, Poison, Static, TupleValue, UntypedLiteral, spell_front
 from .array_indexing import array_type, extent, locate, size_of
 from .local_arrays import refuse_escape
 from .slicing import section
@@ -59,11 +59,11 @@ def _attribute(cx: Context, node: ast.Attribute) -> Front:
     base = cx.expr(node.value)
     if isinstance(base, Static):
         return member(cx, base.obj, node.attr, node)
-    if isinstance(base, Member):
+    if isinstance(base, EnumMember):
         return member(cx, base.member, node.attr, node)
-    if isinstance(base, (Lit, Tup)) or not isinstance(base, (Value, Ref)):
+    if isinstance(base, (UntypedLiteral, TupleValue)) or not isinstance(base, (Value, ElementRef)):
         help = "lists and tuples keep their length in a kernel; wp.zeros(shape, dtype) makes a local array"
-        help = help if isinstance(base, Tup) else ""
+        help = help if isinstance(base, TupleValue) else ""
         raise cx.error("no-member", f"{spell_front(base)} has no member `{node.attr}`", node, help=help)
     if array_type(base.type):
         return _array_member(cx, cx.materialise(base, node.value), node)
@@ -76,25 +76,25 @@ def _attribute(cx: Context, node: ast.Attribute) -> Front:
 @lowers(ast.Subscript)
 def _subscript(cx: Context, node: ast.Subscript) -> Front:
     base = cx.expr(node.value)
-    if isinstance(base, Tup):
+    if isinstance(base, TupleValue):
         return _tuple_item(cx, base, node)
     if isinstance(base, Static):
         return _static_item(cx, base, node)
     if isinstance(base, Poison):
         raise AssertionError
-    if not isinstance(base, (Value, Ref)):
+    if not isinstance(base, (Value, ElementRef)):
         raise cx.error("type-mismatch", f"{spell_front(base)} cannot be indexed", node.value)
     if array_type(base.type):
         return element(cx, base, node)
-    x: Value | Ref = base
+    x: Value | ElementRef = base
     for step in index_steps(cx, base.type, node):
         x = descend(cx, x, step, node)
     return x
 
 
-def _tuple_item(cx: Context, base: Tup, node: ast.Subscript) -> Front:
+def _tuple_item(cx: Context, base: TupleValue, node: ast.Subscript) -> Front:
     if isinstance(node.slice, ast.Slice):
-        return Tup(base.items[_slice(cx, node.slice, len(base.items))])
+        return TupleValue(base.items[_slice(cx, node.slice, len(base.items))])
     x = cx.rvalue(node.slice)
     if isinstance(x, Value) and not x.is_const:
         raise cx.error("index", "a tuple is indexed by a number known when the kernel compiles", node.slice)
@@ -119,9 +119,9 @@ def _told_by_type(t: Type, name: str) -> Front | None:
     if name == "dtype" and isinstance(t, (Scalar, Packed)):
         return Static(t.scalar if isinstance(t, Packed) else t)
     if name == "length" and isinstance(t, Packed):
-        return Lit(t.count)
+        return UntypedLiteral(t.count)
     if name == "shape" and isinstance(t, Packed):
-        return Tup([Lit(n) for n in ((t.rows, t.cols) if isinstance(t, Mat) else (t.count,))])
+        return TupleValue([UntypedLiteral(n) for n in ((t.rows, t.cols) if isinstance(t, Mat) else (t.count,))])
     return None
 
 
@@ -129,11 +129,11 @@ def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:
     t = array_type(array.type)
     assert t is not None
     if node.attr == "shape":
-        return Tup([extent(cx, array, i, node) for i in range(t.ndim)])
+        return TupleValue([extent(cx, array, i, node) for i in range(t.ndim)])
     if node.attr == "size":
         return size_of(cx, array, node)
     if node.attr == "ndim":
-        return Lit(t.ndim)
+        return UntypedLiteral(t.ndim)
     if node.attr == "dtype":
         return Static(t.dtype)
     if node.attr == "ptr":
@@ -267,16 +267,16 @@ def _slice_part(cx: Context, node: ast.expr, is_step: bool) -> int | None:
     return x
 
 
-def descend(cx: Context, x: Value | Ref, step: Step, node: ast.AST) -> Value | Ref:
+def descend(cx: Context, x: Value | ElementRef, step: Step, node: ast.AST) -> Value | ElementRef:
     """Follow one step from a value, or from a place in an array element."""
-    if isinstance(x, Ref) and x.run is not None:
+    if isinstance(x, ElementRef) and x.run is not None:
         x = cx.load(x, node)
     if step.is_run(x.type):
         return _gather(cx, [descend(cx, x, s, node) for s in single_steps(cx, x.type, step)], step, node)
-    if isinstance(x, Ref):
+    if isinstance(x, ElementRef):
         if step.dynamic is None:
-            return Ref(x.array, x.indices, step.type, (*x.path, step.index), x.dynamic)
-        return Ref(x.array, x.indices, step.type, (*x.path, -1), (*x.dynamic, step.dynamic))
+            return ElementRef(x.array, x.indices, step.type, (*x.path, step.index), x.dynamic)
+        return ElementRef(x.array, x.indices, step.type, (*x.path, -1), (*x.dynamic, step.dynamic))
     b = cx.at(node)
     if step.dynamic is not None:
         return b.op("extract_dyn", x, step.dynamic)
@@ -313,7 +313,7 @@ def row(cx: Context, x: Value, i: int, node: ast.AST) -> Value:
 # -- arrays ---------------------------------------------------------------------------------------------------------
 
 
-def element(cx: Context, base: Value | Ref, node: ast.Subscript) -> Value | Ref:
+def element(cx: Context, base: Value | ElementRef, node: ast.Subscript) -> Value | ElementRef:
     """`array[...]`: an element, or a view of fewer dimensions when indices are missing."""
     array = cx.materialise(base, node.value)
     t = array_type(array.type)
@@ -343,7 +343,7 @@ def element(cx: Context, base: Value | Ref, node: ast.Subscript) -> Value | Ref:
     assert isinstance(full, Array)
     if len(indices) < full.ndim:
         return cx.at(node).op("slice", array, *indices)
-    return Ref(array, tuple(indices), t.dtype)
+    return ElementRef(array, tuple(indices), t.dtype)
 
 
 def _check_indices(cx: Context, t: FixedArray, indices: list[Value], nodes: list[ast.expr]) -> None:
@@ -359,7 +359,7 @@ def _too_many(t: Array) -> str:
 def array_index(cx: Context, array: Value, dimension: int, x: Front, node: ast.AST) -> Value:
     """`x` as an index operand; a negative one counts from the end."""
     v = cx.index_value(x, node)
-    if not_negative(v, cx.session.counting):
+    if is_non_negative(v, cx.session.counting):
         return v
     if v.is_const and isinstance(array.type, Array):
         v = cx.b.const(v.const, I64)  # the end of an array may be further than int32 counts
@@ -369,7 +369,7 @@ def array_index(cx: Context, array: Value, dimension: int, x: Front, node: ast.A
 # -- storing --------------------------------------------------------------------------------------------------------
 
 
-def store(cx: Context, ref: Ref, value: Value, node: ast.AST) -> None:
+def store(cx: Context, ref: ElementRef, value: Value, node: ast.AST) -> None:
     """Write a value to a place in an array element."""
     refuse_escape(cx, value, node, "this stores")
     cx.store(ref, value, node)

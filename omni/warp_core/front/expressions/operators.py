@@ -12,16 +12,16 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...ir.analysis.sign import not_negative
+from ...ir.analysis.sign import is_non_negative
 from ...ir.nodes import Loc, Value
 from ...lang import registry
 from ...lang.generics import spell
 from ...lang.semantics import int_range
 from ...lang.types import BOOL, Mat, Packed, Quat, Scalar, Transform, Type, Vec, element
 from ..calls.calls import call_builtin
-from ..context import Context, Refused, lowers
+from ..context import Context, LoweringError, lowers
 from ..limits import check_bits, check_items
-from ..values import Front, Lit, Static, Tup, spell_front
+from ..values import Front, Static, TupleValue, UntypedLiteral, spell_front
 
 
 class Row(NamedTuple):
@@ -64,9 +64,9 @@ def binary(
 ) -> Front:
     """`left kind right`."""
     row = TABLE[kind]
-    if isinstance(left, Lit) and isinstance(right, Lit):
+    if isinstance(left, UntypedLiteral) and isinstance(right, UntypedLiteral):
         return _literals(cx, row, left, right, node)
-    if isinstance(left, (Tup, Static)) or isinstance(right, (Tup, Static)):
+    if isinstance(left, (TupleValue, Static)) or isinstance(right, (TupleValue, Static)):
         return _compile_time(cx, row, left, right, node)
     a, b = adapt(cx, left, right, left_node, right_node)
     if row.code == "pow":
@@ -76,14 +76,14 @@ def binary(
 
 def adapt(cx: Context, left: Front, right: Front, left_node: ast.AST, right_node: ast.AST) -> tuple[Value, Value]:
     """Both operands as IR values; a literal takes the scalar type of the other side where it fits."""
-    if isinstance(left, Lit) and isinstance(right, Value) and left.fits(element(right.type)):
+    if isinstance(left, UntypedLiteral) and isinstance(right, Value) and left.fits(element(right.type)):
         return cx.literal(left, element(right.type), left_node), right
-    if isinstance(right, Lit) and isinstance(left, Value) and right.fits(element(left.type)):
+    if isinstance(right, UntypedLiteral) and isinstance(left, Value) and right.fits(element(left.type)):
         return left, cx.literal(right, element(left.type), right_node)
     return cx.materialise(left, left_node), cx.materialise(right, right_node)
 
 
-def _literals(cx: Context, row: Row, left: Lit, right: Lit, node: ast.AST) -> Front:
+def _literals(cx: Context, row: Row, left: UntypedLiteral, right: UntypedLiteral, node: ast.AST) -> Front:
     a, b = left.value, right.value
     ints = isinstance(a, int) and isinstance(b, int)
     if isinstance(a, int) and isinstance(b, int) and row.code in ("pow", "shl") and b > 1:
@@ -91,11 +91,13 @@ def _literals(cx: Context, row: Row, left: Lit, right: Lit, node: ast.AST) -> Fr
     try:
         if row.code == "div" and ints:
             _warn_division(cx, node)
-            return Lit(int(a / b) if abs(a) < 2**53 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1))
+            return UntypedLiteral(
+                int(a / b) if abs(a) < 2**53 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+            )
         if row.code == "rem" and ints:
             if (a < 0) != (b < 0):
                 cx.warn(_REMAINDER, node)
-            return Lit(abs(a) % abs(b) * (-1 if a < 0 else 1))
+            return UntypedLiteral(abs(a) % abs(b) * (-1 if a < 0 else 1))
         result = math.fmod(a, b) if row.code == "rem" else row.literal(a, b)
         if row.code == "rem" and result != a % b:
             cx.warn(_REMAINDER, node)
@@ -105,20 +107,20 @@ def _literals(cx: Context, row: Row, left: Lit, right: Lit, node: ast.AST) -> Fr
         raise cx.error("literal", f"`{a} {row.symbol} {b}` is not a real number", node)
     if isinstance(result, int):
         check_bits(cx, result.bit_length(), node)
-    return Lit(result)
+    return UntypedLiteral(result)
 
 
 def _compile_time(cx: Context, row: Row, left: Front, right: Front, node: ast.AST) -> Front:
     """Tuples concatenate and repeat, strings too."""
-    if isinstance(left, Tup) and isinstance(right, Tup) and row.symbol == "+":
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue) and row.symbol == "+":
         check_items(cx, left.size + right.size, node)
-        return Tup(left.items + right.items)
-    if isinstance(left, Tup) and row.symbol == "*" and isinstance(right, (Lit, Value)):
+        return TupleValue(left.items + right.items)
+    if isinstance(left, TupleValue) and row.symbol == "*" and isinstance(right, (UntypedLiteral, Value)):
         times = cx.constant(right, node, "the number of repetitions")
         if not isinstance(times, int):
             raise mismatch(cx, row.symbol, left, right, node)
         check_items(cx, left.size * times, node)
-        return Tup(left.items * times)
+        return TupleValue(left.items * times)
     if isinstance(left, Static) and isinstance(right, Static) and isinstance(left.obj, str) and row.symbol == "+":
         return Static(left.obj + str(right.obj))
     raise mismatch(cx, row.symbol, left, right, node)
@@ -165,7 +167,7 @@ def _check_kind(cx: Context, row: Row, t: Type, a: Value, b: Value, node: ast.AS
         )
 
 
-def mismatch(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST) -> Refused:
+def mismatch(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST) -> LoweringError:
     """The exception for two operands that do not go together."""
     helps = ""
     ta, tb = getattr(left, "type", None), getattr(right, "type", None)
@@ -230,7 +232,7 @@ def _cast_name(t: Type) -> str:
 
 def _power(cx: Context, a: Value, b: Value, exponent: Front, node: ast.AST) -> Front:
     """Small constant integer exponents multiply; anything else is the library's `pow`."""
-    n = exponent.value if isinstance(exponent, Lit) else b.const if b.is_const else None
+    n = exponent.value if isinstance(exponent, UntypedLiteral) else b.const if b.is_const else None
     if isinstance(a.type, Scalar) and n is not None and n in range(5) and a.type is not BOOL:
         return _multiplied(cx, a, int(n), node)
     if isinstance(a.type, Scalar) and isinstance(n, int) and a.type.is_int and 0 <= n < a.type.bits:
@@ -272,7 +274,7 @@ def _warn(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> None:
     assert isinstance(s, Scalar)
     if s.is_int and row.code == "div":
         _warn_division(cx, node)
-    elif row.code == "rem" and not all(not_negative(x, cx.session.counting) for x in (a, b)):
+    elif row.code == "rem" and not all(is_non_negative(x, cx.session.counting) for x in (a, b)):
         cx.warn(_REMAINDER, node)
     elif row.code == "shl" and b.is_const and not isinstance(b.const, tuple) and b.const >= s.bits:
         cx.warn(f"wrap-around: `<< {b.const}` leaves no bit of {spell(s)}", node)
@@ -308,13 +310,13 @@ def _unaryop(cx: Context, node: ast.UnaryOp) -> Front:
 def negate(cx: Context, operand: ast.expr, node: ast.AST) -> Front:
     """`not operand`."""
     c = cx.condition(operand)
-    return Lit(not c) if isinstance(c, bool) else cx.at(node).op("not", c)
+    return UntypedLiteral(not c) if isinstance(c, bool) else cx.at(node).op("not", c)
 
 
 def unary(cx: Context, symbol: str, x: Front, node: ast.AST) -> Front:
     """`-x`, `+x` or `~x`."""
-    if isinstance(x, Lit) and not (symbol == "~" and isinstance(x.value, float)):
-        return Lit(_UNARY_LITERAL[symbol](int(x.value) if isinstance(x.value, bool) else x.value))
+    if isinstance(x, UntypedLiteral) and not (symbol == "~" and isinstance(x.value, float)):
+        return UntypedLiteral(_UNARY_LITERAL[symbol](int(x.value) if isinstance(x.value, bool) else x.value))
     v = cx.materialise(x, node)
     s = element(v.type)
     allowed = isinstance(s, Scalar) and (not s.is_float if symbol == "~" else s is not BOOL)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from ...ir.analysis.sign import not_negative
+from ...ir.analysis.sign import is_non_negative
 from ...ir.nodes import Value
 from ...lang.semantics import int_range
 from ...lang.types import I32, Scalar
@@ -81,7 +81,7 @@ def _operand(cx: Context, node: ast.expr | None) -> Value | None:
 def _cut(cx: Context, bound: Value, extent: Value, low: Value, high: Value) -> Value:
     """A bound counted from the end where it is negative, and moved into [low, high]."""
     b = cx.b
-    if not_negative(bound, cx.session.counting):
+    if is_non_negative(bound, cx.session.counting):
         return b.op("min", bound, high)
     if bound.is_const:
         return b.op("max", b.op("add", bound, extent), low)

@@ -21,7 +21,7 @@ from ...lang.kernel import Definition, Function
 from ...lang.types import Array, FixedArray, Type
 from ..calls.inout_arguments import resolver
 from ..calls.overload_resolution import Match
-from ..context import Context, Refused
+from ..context import Context, LoweringError
 from ..names import captures_of
 from ..values import Static, flatten
 from .adjoint_params import has_adjoint
@@ -51,7 +51,7 @@ def attach(session: Session, f: Function, overload: Function, m: Match, instance
     except CompileError as e:
         for d in e.diagnostics:
             session.report(d)
-        raise Refused from None
+        raise LoweringError from None
 
 
 def _fits(session: Session, custom: Definition, f: Function, overload: Function) -> bool:
@@ -76,7 +76,7 @@ def _begins(custom: Definition, overload: Function) -> bool:
 
 def _refusal(
     session: Session, custom: Definition, code: str, message: str, candidates: Sequence[str] = (), at: Any = None
-) -> Refused:
+) -> LoweringError:
     tree = custom.source.tree()
     cx = Context(session, custom.source, {}, {}, IrFunction("", []))
     if at is None:
@@ -176,7 +176,7 @@ def _with_locals(session: Session, custom: Definition, pairs: Pairs) -> tuple[as
                 raise _refusal(session, custom, "type-mismatch", text, at=node)
             return ast.copy_location(ast.Name(local, node.ctx), node)
 
-        def _unknown(self, at: ast.expr) -> Refused:
+        def _unknown(self, at: ast.expr) -> LoweringError:
             name = ast.unparse(at)
             names = [f"wp.adjoint[{n}]" for n in named.values()]
             if isinstance(at, ast.Name) and name in types:

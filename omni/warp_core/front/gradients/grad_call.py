@@ -21,7 +21,7 @@ from ...lang.types import Array, Packed, Scalar
 from ...late_bound import late
 from ..calls.calls import GRADIENT, Call, chosen, chosen_builtin, count_arguments, handles
 from ..context import Context
-from ..values import Front, Static, Tup, spell_front
+from ..values import Front, Static, TupleValue, spell_front
 from .adjoint_params import carries
 from .library_rules import library_gradient
 
@@ -51,7 +51,7 @@ def _call(cx: Context, f: Function | Builtin, c: Call) -> Front:
     ones = [_ones(b, t, callee, cx, c) for t in callee.results if carries(t)]
     found = iter(b.emit("call", [*values, *ones], attr=adjoint, results=adjoint.results))
     out = [next(found) if carries(v.type) else _no_gradient(b, v.type) for v in values]
-    return out[0] if len(out) == 1 else Tup(out)
+    return out[0] if len(out) == 1 else TupleValue(out)
 
 
 def _no_gradient(b: Builder, t: Any) -> Front:

@@ -17,7 +17,7 @@ from ..expressions.array_indexing import array_type
 from ..expressions.local_arrays import returned
 from ..liveness import base_name
 from ..merges import Join, conditional, terminate
-from ..values import POISON, Poison, Static, Unset, flatten, shape_types, unflatten
+from ..values import POISON, Poison, Static, Undefined, flatten, shape_types, unflatten
 from .iteration import Items, Span, iterate
 from .statements import assign
 from .unrolling import TRIPS, accepted, copies, repeated, unrolled_on_trial
@@ -218,7 +218,7 @@ class _Carried:
         self.names, self.shapes, self.init = [], [], []
         for name in sorted(names):
             x = cx.env.get(name)
-            if x is None or isinstance(x, (Poison, Unset)):
+            if x is None or isinstance(x, (Poison, Undefined)):
                 continue
             shape, values = flatten(x)
             if values:
@@ -239,7 +239,7 @@ class _Carried:
         for name, shape in zip(self.names, self.shapes):
             count = len(shape_types(shape))
             x = exit.env.get(name)
-            if x is None or isinstance(x, (Poison, Unset)):
+            if x is None or isinstance(x, (Poison, Undefined)):
                 exit.op.args += params[at : at + count]
             else:
                 found, values = flatten(x)
@@ -310,7 +310,7 @@ def _definitely_new(cx: Context, node: ast.For, carried: _Carried, exits: list[E
     found = []
     for name in sorted(names):
         bindings = [e.env.get(name) for e in exits]
-        if not bindings or any(x is None or isinstance(x, (Poison, Unset, Static)) for x in bindings):
+        if not bindings or any(x is None or isinstance(x, (Poison, Undefined, Static)) for x in bindings):
             continue
         shapes = [flatten(x)[0] for x in bindings]
         if all(s == shapes[0] for s in shapes) and shape_types(shapes[0]):
@@ -326,7 +326,9 @@ def _forget(cx: Context, node: ast.For | ast.While, kept: set[str], exits: list[
             cx.env[name] = POISON
         elif name not in cx.env and any(x is not None for x in bindings):
             where = cx.assigned_within(name, node)
-            cx.env[name] = Unset(cx.loc(where) if where else None, "it is assigned here, in a loop that may not run")
+            cx.env[name] = Undefined(
+                cx.loc(where) if where else None, "it is assigned here, in a loop that may not run"
+            )
 
 
 @lowers(ast.While)

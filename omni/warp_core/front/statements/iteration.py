@@ -19,7 +19,7 @@ from ..expressions.array_indexing import array_type, extent, locate
 from ..expressions.member_access import row
 from ..limits import ITEMS, check_items
 from ..names import lookup
-from ..values import Front, Lit, Ref, Static, Tup, spell_front
+from ..values import ElementRef, Front, Static, TupleValue, UntypedLiteral, spell_front
 
 
 @dataclass
@@ -73,7 +73,7 @@ def iterate(cx: Context, node: ast.expr) -> Items | Span:
 
 def of_value(cx: Context, x: Front, node: ast.AST) -> Items | Span:
     """What a value gives when iterated."""
-    if isinstance(x, Tup):
+    if isinstance(x, TupleValue):
         return Items(x.items)
     if isinstance(x, (Items, Span)):
         return x
@@ -87,7 +87,7 @@ def of_value(cx: Context, x: Front, node: ast.AST) -> Items | Span:
             return _over_array(cx, x, node)
     if isinstance(x, Static) and isinstance(x.obj, range):
         check_items(cx, len(x.obj), node)
-        return Items(tuple(Lit(i) for i in x.obj))
+        return Items(tuple(UntypedLiteral(i) for i in x.obj))
     raise cx.error(
         "type-mismatch",
         f"{spell_front(x)} cannot be iterated",
@@ -103,10 +103,10 @@ def _over_array(cx: Context, x: Value, node: ast.AST) -> Span:
     def element(cx: Context, index: Value) -> Front:
         if t is not x.type:
             found = locate(cx, x, [index], node)
-            return cx.load(found, node) if isinstance(found, Ref) else found
+            return cx.load(found, node) if isinstance(found, ElementRef) else found
         if t.ndim > 1:
             return cx.at(node).op("slice", x, index)
-        return cx.load(Ref(x, (index,), t.dtype), node)
+        return cx.load(ElementRef(x, (index,), t.dtype), node)
 
     b = cx.at(node)
     return Span(b.const(0, I32), extent(cx, x, 0, node), b.const(1, I32), element)
@@ -193,7 +193,7 @@ def _range(cx: Context, node: ast.Call) -> Span:
 
 
 def _bound(cx: Context, x: Front, t: Scalar, node: ast.AST) -> Value:
-    if isinstance(x, Lit) and isinstance(x.value, int) and x.fits(t):
+    if isinstance(x, UntypedLiteral) and isinstance(x.value, int) and x.fits(t):
         return cx.b.const(x.value, t)
     v = cx.index_value(x, node, "a bound of range")
     return v if v.type is t else cx.convert(v, t, node, "the range")
@@ -209,12 +209,12 @@ def _count(cx: Context, node: ast.Call, takes: str, low: int, high: float, *keyw
 def _enumerate(cx: Context, node: ast.Call) -> Items | Span:
     _count(cx, node, "`enumerate` takes something to iterate, and a start", 1, 2, "start")
     extra = node.args[1] if len(node.args) == 2 else next((k.value for k in node.keywords), None)
-    start = cx.rvalue(extra) if extra is not None else Lit(0)
+    start = cx.rvalue(extra) if extra is not None else UntypedLiteral(0)
     inner = iterate(cx, node.args[0])
     if isinstance(inner, Items):
         first = cx.index_value(start, node, "the start of enumerate")
         numbers = (cx.b.op("add", first, cx.b.const(i, first.type)) for i in range(len(inner.items)))
-        return Items(tuple(Tup((number, x)) for number, x in zip(numbers, inner.items)))
+        return Items(tuple(TupleValue((number, x)) for number, x in zip(numbers, inner.items)))
     return _numbered(cx, inner, cx.index_value(start, node, "the start of enumerate"), node)
 
 
@@ -222,7 +222,7 @@ def _numbered(cx: Context, inner: Span, start: Value, node: ast.Call) -> Span:
     def element(cx: Context, index: Value) -> Front:
         number = cx.at(node).op("add", index, start)
         source = cx.b.op("add", cx.b.op("mul", index, inner.step), inner.low)
-        return Tup((number, inner.item(cx, source)))
+        return TupleValue((number, inner.item(cx, source)))
 
     if not (inner.step.is_const and inner.step.const == 1 and inner.low.type is I32 and start.type is I32):
         raise cx.error("unsupported", "enumerate needs a range of int32 with step 1", node)
@@ -234,7 +234,7 @@ def _zip(cx: Context, node: ast.Call) -> Items | Span:
     _count(cx, node, "`zip` takes one or more things to iterate", 1, math.inf, "strict")
     parts = [iterate(cx, a) for a in node.args]
     if all(isinstance(p, Items) for p in parts):
-        return Items(tuple(Tup(group) for group in zip(*(p.items for p in parts))))  # type: ignore[union-attr]
+        return Items(tuple(TupleValue(group) for group in zip(*(p.items for p in parts))))  # type: ignore[union-attr]
     length = min((len(p.items) for p in parts if isinstance(p, Items)), default=None)
     known = [p.trips() for p in parts if isinstance(p, Span)]
     if length is not None or None not in known:
@@ -242,7 +242,7 @@ def _zip(cx: Context, node: ast.Call) -> Items | Span:
             raise cx.error("not-constant", "zip of a tuple needs lengths known when the kernel compiles", node)
         count = min(n for n in [length, *known] if n is not None)
         columns = [p.items if isinstance(p, Items) else p.constants(cx, count) for p in parts]
-        return Items(tuple(Tup(group) for group in zip(*columns)))
+        return Items(tuple(TupleValue(group) for group in zip(*columns)))
     return _zip_spans(cx, parts, node)  # type: ignore[arg-type]
 
 
@@ -253,7 +253,9 @@ def _zip_spans(cx: Context, parts: list[Span], node: ast.Call) -> Span:
         if not (p.low.is_const and p.low.const == 0 and p.step.is_const and p.step.const == 1 and p.low.type is I32):
             raise cx.error("unsupported", "zip needs arrays, or ranges of int32 from 0 with step 1", node)
         high = b.op("min", high, p.high)
-    return Span(b.const(0, I32), high, b.const(1, I32), lambda cx, index: Tup([p.item(cx, index) for p in parts]))
+    return Span(
+        b.const(0, I32), high, b.const(1, I32), lambda cx, index: TupleValue([p.item(cx, index) for p in parts])
+    )
 
 
 def _reversed(cx: Context, node: ast.Call) -> Items | Span:

@@ -17,29 +17,29 @@ from ...lang.types import Type
 from ..context import Context
 from ..expressions.array_indexing import array_type
 from ..expressions.member_access import Step, descend, element, replace, single_steps, store, store_steps
-from ..values import Front, Ref, spell_front
+from ..values import ElementRef, Front, spell_front
 
 
 @dataclass
 class Run:
     """Several components of an array element at once: `a[i].p`, `m[i][0]`."""
 
-    ref: Ref
+    ref: ElementRef
     step: Step
 
     @property
     def type(self) -> Type:
         return self.step.type
 
-    def as_ref(self) -> Ref:
+    def as_ref(self) -> ElementRef:
         """The components as one place."""
         return replace_fields(self.ref, type=self.type, run=self)
 
-    def parts(self, cx: Context) -> list[Ref]:
+    def parts(self, cx: Context) -> list[ElementRef]:
         """One place for each component."""
         return [_down(self.ref, s) for s in single_steps(cx, self.ref.type, self.step)]
 
-    def part(self, cx: Context, step: Step, node: ast.AST) -> Ref:
+    def part(self, cx: Context, step: Step, node: ast.AST) -> ElementRef:
         """One component of the run."""
         if step.dynamic is None:
             return _down(self.ref, single_steps(cx, self.ref.type, self.step)[step.index])
@@ -57,11 +57,11 @@ class Run:
         return Run(self.ref, Step(step.type, picks[0], len(picks), dynamic=self.step.dynamic, picks=picks))
 
 
-def place_of(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | Ref | Run:
+def place_of(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | ElementRef | Run:
     """Where a component store goes: a place in an array, or (local, its value, steps down from it)."""
     if isinstance(target, ast.Name):
         x = cx.read(target.id, target) if target.id in cx.local_names else None
-        if isinstance(x, Ref):
+        if isinstance(x, ElementRef):
             return x.run or x
         if not isinstance(x, Value):
             shown = spell_front(x) if x is not None else f"`{target.id}`, which is not a local,"
@@ -77,7 +77,7 @@ def place_of(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | R
         if not isinstance(target, ast.Subscript):
             raise cx.error("no-member", f"{spell(t)} has no member that can be assigned", target)
         found = element(cx, _value(cx, base), target)
-        if isinstance(found, Ref):
+        if isinstance(found, ElementRef):
             return found
         return "", found, []
     steps = store_steps(cx, target, t)
@@ -86,8 +86,8 @@ def place_of(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | R
     return base[0], base[1], [*base[2], *steps]
 
 
-def _value(cx: Context, place: Any) -> Value | Ref:
-    if isinstance(place, Ref):
+def _value(cx: Context, place: Any) -> Value | ElementRef:
+    if isinstance(place, ElementRef):
         return place
     x: Any = place[1]
     for step in place[2]:
@@ -95,7 +95,7 @@ def _value(cx: Context, place: Any) -> Value | Ref:
     return x
 
 
-def _extend(cx: Context, place: Ref | Run, steps: list[Step], node: ast.AST) -> Ref | Run:
+def _extend(cx: Context, place: ElementRef | Run, steps: list[Step], node: ast.AST) -> ElementRef | Run:
     for step in steps:
         if isinstance(place, Run) and step.is_run(place.type) and step.dynamic is None:
             place = place.narrowed(step)
@@ -106,13 +106,13 @@ def _extend(cx: Context, place: Ref | Run, steps: list[Step], node: ast.AST) -> 
     return place
 
 
-def _down(ref: Ref, step: Step) -> Ref:
+def _down(ref: ElementRef, step: Step) -> ElementRef:
     if step.dynamic is not None:
-        return Ref(ref.array, ref.indices, step.type, (*ref.path, -1), (*ref.dynamic, step.dynamic))
-    return Ref(ref.array, ref.indices, step.type, (*ref.path, step.index), ref.dynamic)
+        return ElementRef(ref.array, ref.indices, step.type, (*ref.path, -1), (*ref.dynamic, step.dynamic))
+    return ElementRef(ref.array, ref.indices, step.type, (*ref.path, step.index), ref.dynamic)
 
 
-def put(cx: Context, place: Ref | Run, value: Value, node: ast.AST) -> None:
+def put(cx: Context, place: ElementRef | Run, value: Value, node: ast.AST) -> None:
     """Write a value to a place in an array element."""
     store(cx, place.as_ref() if isinstance(place, Run) else place, value, node)
 
@@ -124,7 +124,7 @@ def put(cx: Context, place: Ref | Run, value: Value, node: ast.AST) -> None:
 class Place:
     """An argument that the called function may change: what it holds, and where a new value goes."""
 
-    value: Value | Ref
+    value: Value | ElementRef
     node: ast.AST
     name: str = ""  # the local it is, or is part of
     steps: list[Step] = field(default_factory=list)  # from the local down to it
@@ -140,7 +140,7 @@ class Place:
         elif self.name:
             cx.bind(self.name, new, self.node)
         else:
-            assert isinstance(self.value, Ref)
+            assert isinstance(self.value, ElementRef)
             store(cx, self.value, new, self.node)
 
     def overlaps(self, other: Place) -> bool:
@@ -162,13 +162,13 @@ def argument(cx: Context, node: ast.expr) -> Front | Place:
         return cx.rvalue(node)
     if isinstance(node, ast.Name):
         x = cx.read(node.id, node)
-        if isinstance(x, Ref):
+        if isinstance(x, ElementRef):
             return Place(x, node)
         return Place(x, node, node.id) if isinstance(x, Value) else x
     found = place_of(cx, node)
     if isinstance(found, Run):
         found = found.as_ref()
-    if isinstance(found, Ref):
+    if isinstance(found, ElementRef):
         return Place(found, node)
     name, x, steps = found
     for step in steps:
@@ -180,7 +180,7 @@ def _is_place(cx: Context, node: ast.expr) -> bool:
     base = node
     while isinstance(base, (ast.Attribute, ast.Subscript)):
         base = base.value
-    return isinstance(base, ast.Name) and isinstance(cx.env.get(base.id), (Value, Ref))
+    return isinstance(base, ast.Name) and isinstance(cx.env.get(base.id), (Value, ElementRef))
 
 
 def in_memory(m: Any) -> None:
@@ -190,7 +190,7 @@ def in_memory(m: Any) -> None:
     """
     values: list[tuple[str, Type, Any]] = []
     for name, t, x in m.values:
-        if isinstance(x, Place) and isinstance(x.value, Ref):
+        if isinstance(x, Place) and isinstance(x.value, ElementRef):
             ref = x.value
             m.elements[name] = (t, ref.path, len(ref.indices), len(ref.dynamic), *_described(ref.run))
             values += [(f"{name}.{i}", v.type, v) for i, v in enumerate(_operands(ref))]
@@ -199,12 +199,12 @@ def in_memory(m: Any) -> None:
     m.values = values
 
 
-def from_memory(name: str, element: tuple, given: Mapping[str, Value]) -> Ref:
+def from_memory(name: str, element: tuple, given: Mapping[str, Value]) -> ElementRef:
     """The parameter `name` as the place in an array element that `in_memory` described."""
     t, path, indices, dynamic, *run = element
     operands = 1 + indices + dynamic
     array, *rest = [given[f"{name}.{i}"] for i in range(operands)]
-    ref = Ref(array, tuple(rest[:indices]), t, path, tuple(rest[indices:]))
+    ref = ElementRef(array, tuple(rest[:indices]), t, path, tuple(rest[indices:]))
     if not run:
         return ref
     whole, (index, count, stride, picks), is_dynamic = run
@@ -212,7 +212,7 @@ def from_memory(name: str, element: tuple, given: Mapping[str, Value]) -> Ref:
     return Run(replace_fields(ref, type=whole), Step(t, index, count, stride, first, picks)).as_ref()
 
 
-def _operands(ref: Ref) -> tuple[Value, ...]:
+def _operands(ref: ElementRef) -> tuple[Value, ...]:
     first = ref.run.step.dynamic if ref.run else None
     return ref.operands if first is None else (*ref.operands, first)
 

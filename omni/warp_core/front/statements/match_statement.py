@@ -9,7 +9,7 @@ from ...ir.nodes import Value
 from ..context import Context, lowers
 from ..expressions.comparison import any_of, compare
 from ..merges import conditional
-from ..values import Lit, Static, Tup
+from ..values import Static, TupleValue, UntypedLiteral
 from .control_statements import assigned
 
 
@@ -55,16 +55,16 @@ def _matches(cx: Context, pattern: ast.pattern, subject: Any) -> Value | bool:
     if isinstance(pattern, ast.MatchValue):
         return compare(cx, ast.Eq, subject, cx.rvalue(pattern.value), pattern, pattern, pattern)
     if isinstance(pattern, ast.MatchSingleton):
-        known = Static(None) if pattern.value is None else Lit(pattern.value)
+        known = Static(None) if pattern.value is None else UntypedLiteral(pattern.value)
         return compare(cx, ast.Eq, subject, known, pattern, pattern, pattern)
     if isinstance(pattern, ast.MatchOr):
         return any_of(cx, [_matches(cx, p, subject) for p in pattern.patterns], "or", pattern)
-    if isinstance(pattern, ast.MatchSequence) and isinstance(subject, Tup):
+    if isinstance(pattern, ast.MatchSequence) and isinstance(subject, TupleValue):
         return _sequence(cx, pattern, subject)
     raise cx.error("unsupported", "kernels match numbers, `|` of them, tuples and `_` only", pattern)
 
 
-def _sequence(cx: Context, pattern: ast.MatchSequence, subject: Tup) -> Value | bool:
+def _sequence(cx: Context, pattern: ast.MatchSequence, subject: TupleValue) -> Value | bool:
     if len(pattern.patterns) != len(subject.items):
         return False
     return any_of(cx, [_matches(cx, p, x) for p, x in zip(pattern.patterns, subject.items)], "and", pattern)
@@ -75,6 +75,6 @@ def _bind_pattern(cx: Context, pattern: ast.pattern, subject: Any) -> None:
         cx.bind(pattern.name, subject, pattern)
     if isinstance(pattern, ast.MatchAs) and pattern.pattern:
         _bind_pattern(cx, pattern.pattern, subject)
-    if isinstance(pattern, ast.MatchSequence) and isinstance(subject, Tup):
+    if isinstance(pattern, ast.MatchSequence) and isinstance(subject, TupleValue):
         for part, item in zip(pattern.patterns, subject.items):
             _bind_pattern(cx, part, item)

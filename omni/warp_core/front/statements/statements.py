@@ -15,7 +15,7 @@ from ..expressions.local_arrays import detached
 from ..expressions.member_access import descend, replace
 from ..expressions.operators import TABLE, binary
 from ..messages import cast_help, misfit
-from ..values import Front, Lit, Ref, Static, Tup, spell_front
+from ..values import ElementRef, Front, Static, TupleValue, UntypedLiteral, spell_front
 from .iteration import items_of
 from .lvalues import Run, place_of, put
 
@@ -30,7 +30,7 @@ def _assign(cx: Context, node: ast.Assign) -> None:
             assign(cx, node.targets[0], tid, node.value)
             return
     x = cx.rvalue(node.value)
-    if len(node.targets) > 1 and not isinstance(x, Lit):
+    if len(node.targets) > 1 and not isinstance(x, UntypedLiteral):
         x = cx.bindable(x, node.value)
     for target in node.targets:
         assign(cx, target, x, node.value)
@@ -70,11 +70,11 @@ def _unpack(cx: Context, target: ast.Tuple | ast.List, x: Front, node: ast.AST) 
         if len(items) < names - 1:
             raise cx.error("unpack", f"at least {names - 1} values needed, {len(items)} given", node)
         tail = len(items) - (names - i - 1)
-        items = (*items[:i], Tup(items[i:tail]), *items[tail:])
+        items = (*items[:i], TupleValue(items[i:tail]), *items[tail:])
     if len(items) != names:
         raise cx.error("unpack", f"{names} names for {len(items)} values", target)
     # all values exist before the first name is bound: a, b = b, a swaps
-    items = tuple(detached(cx, cx.bindable(i, node), node) if not isinstance(i, Lit) else i for i in items)
+    items = tuple(detached(cx, cx.bindable(i, node), node) if not isinstance(i, UntypedLiteral) else i for i in items)
     for t, item in zip(target.elts, items):
         assign(cx, t.value if isinstance(t, ast.Starred) else t, item, node)
 
@@ -96,11 +96,11 @@ def _store_into(cx: Context, target: ast.Subscript | ast.Attribute, x: Front, no
 
 def _fitting(cx: Context, x: Front, t: Type, node: ast.AST, target: ast.expr) -> Value:
     """The value to store, of the type of the place."""
-    if isinstance(x, Lit) and x.fits(t):
+    if isinstance(x, UntypedLiteral) and x.fits(t):
         return cx.b.const(x.value, t)
-    if isinstance(x, (Value, Ref)) and x.type is t:
+    if isinstance(x, (Value, ElementRef)) and x.type is t:
         return cx.materialise(x, node)
-    if isinstance(x, Tup) and isinstance(t, Packed) and len(x.items) == t.count:
+    if isinstance(x, TupleValue) and isinstance(t, Packed) and len(x.items) == t.count:
         return cx.at(node).op("make", *(cx.convert(i, t.scalar, node, "a component") for i in x.items), attr=t)
     raise cx.error(
         "type-mismatch",
@@ -114,7 +114,7 @@ def _fitting(cx: Context, x: Front, t: Type, node: ast.AST, target: ast.expr) ->
 def _augmented(cx: Context, node: ast.AugAssign) -> None:
     if isinstance(node.target, ast.Name):
         old = cx.read(node.target.id, node.target)
-        if isinstance(old, Ref):
+        if isinstance(old, ElementRef):
             _augment_element(cx, old.run or old, node)
             return
         new = binary(cx, type(node.op), old, cx.rvalue(node.value), node, node.target, node.value)
@@ -136,7 +136,7 @@ def _augmented(cx: Context, node: ast.AugAssign) -> None:
     cx.env[name] = replace(cx, whole, steps, _fitting(cx, new, steps[-1].type, node, node.target), node.target)
 
 
-def _augment_element(cx: Context, place: Ref | Run, node: ast.AugAssign) -> None:
+def _augment_element(cx: Context, place: ElementRef | Run, node: ast.AugAssign) -> None:
     """`a[i] += x` is atomic, as are -=, &=, |= and ^=; the other operators read, compute and write. So is `v += x`
     where `v` is a `wp.ref[T]` parameter that such an element was passed to.
     """
@@ -153,18 +153,18 @@ def _augment_element(cx: Context, place: Ref | Run, node: ast.AugAssign) -> None
     put(cx, place, _fitting(cx, new, place.type, node, node.target), node.target)
 
 
-def _augment_atomically(cx: Context, kind: str, place: Ref | Run, value: Value, node: ast.AugAssign) -> None:
-    if isinstance(place, Ref):
+def _augment_atomically(cx: Context, kind: str, place: ElementRef | Run, value: Value, node: ast.AugAssign) -> None:
+    if isinstance(place, ElementRef):
         cx.at(node).op("atomic", *place.operands, value, attr=(kind, place.path))
         return
     for i, part in enumerate(place.parts(cx)):
         _augment_atomically(cx, kind, part, cx.at(node).op("extract", value, attr=i), node)
 
 
-def _operand(cx: Context, x: Front, place: Ref | Run, node: ast.AugAssign) -> Value:
-    if isinstance(x, Lit) and x.fits(place.type):
+def _operand(cx: Context, x: Front, place: ElementRef | Run, node: ast.AugAssign) -> Value:
+    if isinstance(x, UntypedLiteral) and x.fits(place.type):
         return cx.b.const(x.value, place.type)
-    if isinstance(x, (Value, Ref)) and x.type is place.type:
+    if isinstance(x, (Value, ElementRef)) and x.type is place.type:
         return cx.materialise(x, node.value)
     symbol = TABLE[type(node.op)].symbol
     raise cx.error(

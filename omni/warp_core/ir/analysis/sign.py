@@ -12,7 +12,7 @@ _KEEPS_SIGN = frozenset(("rem", "div", "floordiv", "or", "add", "mul", "shr", "m
 _NEVER_NEGATIVE = COUNTS | {"tid", "popcount", "abs", "thread_index", "block_index"}
 
 
-def not_negative(v: Value, counting: Set[Value], depth: int = 6) -> bool:
+def is_non_negative(v: Value, counting: Set[Value], depth: int = 6) -> bool:
     """Whether the value is surely not negative (wrap-around aside). `counting` are indices of loops that count up."""
     if isinstance(v.type, Scalar) and v.type.kind == "uint":
         return True
@@ -24,10 +24,12 @@ def not_negative(v: Value, counting: Set[Value], depth: int = 6) -> bool:
     if code in _NEVER_NEGATIVE or (code == "call" and v.op.attr.name.startswith("abs#")):
         return True
     if code == "and":
-        return any(not_negative(a, counting, depth - 1) for a in v.op.args)
+        return any(is_non_negative(a, counting, depth - 1) for a in v.op.args)
     if code in _KEEPS_SIGN:
-        return all(not_negative(a, counting, depth - 1) for a in v.op.args)
+        return all(is_non_negative(a, counting, depth - 1) for a in v.op.args)
     if code == "cast":
         source = v.op.args[0]
-        return isinstance(source.type, Scalar) and source.type.bits <= 32 and not_negative(source, counting, depth - 1)
+        return (
+            isinstance(source.type, Scalar) and source.type.bits <= 32 and is_non_negative(source, counting, depth - 1)
+        )
     return False
