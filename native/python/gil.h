@@ -39,7 +39,7 @@ void without_gil(Work&& work) {
 // For calls that hardly ever wait, such as a launch on a GPU, which does while the driver's queue is full. Letting the
 // GIL go for each of them would cost more than it gives. So the clock is read now and then, and after a call that has
 // waited the next are made without the GIL until one does not wait.
-class MayWait {
+class AdaptiveGilRelease {
   public:
     template <class Work>
     void run(Work&& work) {

@@ -27,7 +27,7 @@ class GpuGraph {
         CUDA_CALL(cuGraphInstantiateWithFlags, &exec_, graph, 0);
     }
     ~GpuGraph() {
-        Relaxed relaxed;  // what is under way when this is called ends as if it were not
+        RelaxedCaptureMode relaxed;  // what is under way when this is called ends as if it were not
         if (exec_) driver().cuGraphExecDestroy(exec_);
         driver().cuGraphDestroy(graph_);
     }
@@ -41,7 +41,7 @@ class GpuGraph {
     }
 
     void run(Stream stream) {
-        Current current(context_);
+        ScopedContext current(context_);
         for (Followed& f : followed_) {
             uint64_t version = launch_version(f.launch);
             if (version == f.version) continue;
@@ -53,7 +53,7 @@ class GpuGraph {
 
     void print(const std::string& path, bool verbose) {
         constexpr unsigned kVerbose = 1;
-        Current current(context_);
+        ScopedContext current(context_);
         CUDA_CALL(cuGraphDebugDotPrint, graph_, path.c_str(), verbose ? kVerbose : 0);
     }
 
@@ -92,31 +92,31 @@ class GpuGraph {
     GraphExec exec_ = nullptr;
     size_t size_ = 0;
     std::vector<Followed> followed_;
-    MayWait launching_;
+    AdaptiveGilRelease launching_;
 };
 
 // -- capturing --------------------------------------------------------------------------------------------------------
 
 void begin(Handle context, Handle stream, int mode) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     CUDA_CALL(cuStreamBeginCapture_v2, pointer<Stream>(stream), mode);
 }
 
 // Captures what follows on the stream in the body of a conditional node.
 void begin_body(Handle context, Handle stream, Handle body, int mode) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     CUDA_CALL(cuStreamBeginCaptureToGraph, pointer<Stream>(stream), pointer<Graph>(body), nullptr, nullptr, 0, mode);
 }
 
 void end_body(Handle context, Handle stream) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     Graph body = nullptr;  // belongs to the conditional node
     CUDA_CALL(cuStreamEndCapture, pointer<Stream>(stream), &body);
 }
 
 // None if the graph is dropped.
 nb::object end(Handle context, Handle stream, bool drop) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     Graph graph = nullptr;
     Result result = driver().cuStreamEndCapture(pointer<Stream>(stream), &graph);
     if (graph && (drop || result != kSuccess)) driver().cuGraphDestroy(graph);
@@ -151,13 +151,13 @@ struct Front {
 
 // The node of the last launch on a stream that captures.
 Handle last_node(Handle context, Handle stream) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     Front front(pointer<Stream>(stream));
     return front.count == 1 ? handle(front.nodes[0]) : 0;
 }
 
 void add_graph(Handle context, Handle stream, const GpuGraph& part) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     Front front(pointer<Stream>(stream));
     GraphNode node = nullptr;
     CUDA_CALL(cuGraphAddChildGraphNode, &node, front.graph, front.nodes, front.count, part.graph());
@@ -172,7 +172,7 @@ bool has_conditions() {
 }
 
 uint64_t create_condition(Handle context, Handle stream) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     Front front(pointer<Stream>(stream));
     uint64_t handle = 0;
     constexpr unsigned kAssignAtLaunch = 1;
@@ -183,7 +183,7 @@ uint64_t create_condition(Handle context, Handle stream) {
 // Captures a launch of the kernel that sets a condition to whether an int32 is what is wanted (cuda_capture.py has it).
 void set_condition(Handle context, Handle function, Handle stream, uint64_t condition, Pointer number,
                    unsigned wanted) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     void* parameters[] = {&condition, &number, &wanted};
     CUDA_CALL(cuLaunchKernel, pointer<Function>(function), 1, 1, 1, 1, 1, 1, 0, pointer<Stream>(stream), parameters,
               nullptr);
@@ -191,7 +191,7 @@ void set_condition(Handle context, Handle function, Handle stream, uint64_t cond
 
 // Adds a node that depends on a condition. Returns the graph of its body, which is empty.
 Handle add_conditional(Handle context, Handle stream, uint64_t condition, bool repeat) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     Front front(pointer<Stream>(stream));
     ConditionalNodeParams params;
     params.handle = condition;

@@ -26,7 +26,7 @@ constexpr int64_t kTurnNs = 5'000'000;  // and after so long signals are served 
 class Graph;
 
 // Looks up from the work now and then, on behalf of the user (Ctrl-C) and of other threads.
-class Pace {
+class InterruptPoll {
   public:
     void step() {
         if (++nodes_ < kNodesPerLook) return;
@@ -46,7 +46,7 @@ class Pace {
 // What a run of a graph has: the stream for GPUs, and the pace.
 struct Turn {
     cuda::Stream stream;
-    Pace pace{};
+    InterruptPoll pace{};
 };
 
 struct LaunchNode {

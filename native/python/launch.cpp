@@ -1,4 +1,4 @@
-// The function `launch` and the recorded launch. `launch` is a plain vectorcall function: whatever is not an everyday
+// The function `launch` and the recorded launch. `launch` is a plain vectorcall function: whatever is not a plain
 // launch of a kernel with a ready plan goes, with the same arguments, to the Python function set by set_slow_launch.
 #include <nanobind/stl/string.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "choices.h"
+#include "overload_plans.h"
 #include "plan.h"
 
 namespace wc {
@@ -42,8 +42,8 @@ struct Module {
     std::string doc;
     bool fast = true;
     bool recording = false;  // on a tape, which sees plain launches only
-    nb::object taping, taped,
-        failed;                       // told of a launch before and after it runs, while a tape records and nobody else
+    nb::object on_record, on_done,
+        on_abort;                     // told of a launch before and after it runs, while a tape records and nobody else
     nb::object capture = nb::none();  // asked whether a recorded launch goes into a graph instead of running
     nb::object on_stream = nb::none();  // makes a recorded launch on a stream that is not the current one
     int default_device = 0;
@@ -93,7 +93,7 @@ bool is_empty(PyObject* value) {
 bool is_list(PyObject* value) { return !value || PyList_CheckExact(value) || PyTuple_CheckExact(value); }
 bool unset_or(PyObject* value, PyObject* expected) { return !value || value == expected; }
 
-bool everyday(const Slots& s) {
+bool is_plain_call(const Slots& s) {
     return is_list(s[kInputs]) && is_list(s[kOutputs]) && is_empty(s[kAdjInputs]) && is_empty(s[kAdjOutputs]) &&
            unset_or(s[kStream], Py_None) && unset_or(s[kAdjoint], Py_False) && unset_or(s[kInterpret], Py_False);
 }
@@ -151,7 +151,7 @@ nb::object plan_of(const Slots& s, Values& values) {
     nb::object plan = nb::steal(PyObject_GetAttr(s[kKernel], module().plan));
     if (!plan.is_valid()) PyErr_Clear();
     if (plan.is_valid() && Py_TYPE(plan.ptr()) == choices_type)
-        plan = nb::inst_ptr<Choices>(plan)->find(values.data(), values.count());
+        plan = nb::inst_ptr<OverloadPlans>(plan)->find(values.data(), values.count());
     if (!plan.is_valid() || Py_TYPE(plan.ptr()) != plan_type) return {};
     const Plan& found = *nb::inst_ptr<Plan>(plan);
     return found.device_id == device_of(s[kDevice]) && fits_blocks(found, s[kBlockDim]) ? plan : nb::object();
@@ -285,7 +285,7 @@ PyObject* launch_plan(const Slots& s, const nb::object& plan, Values& values) {
     Py_RETURN_NONE;
 }
 
-// A launch that a tape records, if Python says that it is an everyday one; else null.
+// A launch that a tape records, if Python says that it is a plain one; else null.
 PyObject* launch_on_tape(const Slots& s) {
     if (!unset_or(s[kRecordTape], Py_True) || !unset_or(s[kRecordCmd], Py_False)) return nullptr;
     Values values(s[kInputs], s[kOutputs]);
@@ -295,24 +295,24 @@ PyObject* launch_on_tape(const Slots& s) {
     if (!plan.recipe.is_valid() || plan.device_id != 0) return nullptr;
     nb::list args;
     for (size_t i = 0; i < values.count(); ++i) args.append(nb::handle(values.data()[i]));
-    nb::object step = module().taping(plan.recipe, nb::handle(s[kDim]), args);
+    nb::object step = module().on_record(plan.recipe, nb::handle(s[kDim]), args);
     if (step.is_none()) return nullptr;
     try {
         plan.launch(s[kDim], values.data(), values.count());
     } catch (...) {
         std::exception_ptr why = std::current_exception();
-        module().failed(step);
+        module().on_abort(step);
         std::rethrow_exception(why);
     }
-    module().taped(step);
+    module().on_done(step);
     Py_RETURN_NONE;
 }
 
 PyObject* launch_or_throw(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
     Slots s{};
-    if (!parse(args, nargs, kwnames, s) || !everyday(s)) {
+    if (!parse(args, nargs, kwnames, s) || !is_plain_call(s)) {
         // Python explains, or does it.
-    } else if (module().taping.is_valid()) {
+    } else if (module().on_record.is_valid()) {
         if (PyObject* done = launch_on_tape(s)) return done;
     } else if (module().fast) {
         Values values(s[kInputs], s[kOutputs]);
@@ -433,14 +433,14 @@ void bind_launch(nb::module_& m) {
         nb::arg("doc"));
     m.def("set_recording", [](bool enabled) { module().recording = enabled; }, nb::arg("enabled"));
     m.def(
-        "set_taping",
-        [](nb::object taping, nb::object taped, nb::object failed) {
-            bool on = !taping.is_none();
-            module().taping = on ? std::move(taping) : nb::object();
-            module().taped = std::move(taped);
-            module().failed = std::move(failed);
+        "set_recorder",
+        [](nb::object on_record, nb::object on_done, nb::object on_abort) {
+            bool on = !on_record.is_none();
+            module().on_record = on ? std::move(on_record) : nb::object();
+            module().on_done = std::move(on_done);
+            module().on_abort = std::move(on_abort);
         },
-        nb::arg("taping").none(), nb::arg("taped").none(), nb::arg("failed").none());
+        nb::arg("on_record").none(), nb::arg("on_done").none(), nb::arg("on_abort").none());
     m.def("set_capture", [](nb::object hook) { module().capture = std::move(hook); }, nb::arg("hook").none());
     m.def("set_launch_on_stream", [](nb::object f) { module().on_stream = std::move(f); }, nb::arg("function"));
     m.def("set_fast_launch", [](bool enabled) { module().fast = enabled; }, nb::arg("enabled"));

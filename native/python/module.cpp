@@ -1,7 +1,7 @@
 // omni.warp_core._native: see omni/warp_core/_native.pyi for the interface.
+#include "mutation_tracker.h"
 #include "numbers.h"
 #include "py_array.h"
-#include "py_seals.h"
 #include "py_spans.h"
 #include "values.h"
 

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <string>
 
+#include "warp_core/dispatch_scalar.h"
 #include "warp_core/half.h"
 #include "warp_core/short_floats.h"
-#include "warp_core/visit.h"
 
 namespace wc {
 namespace {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "promises.h"
+#include "alias_guard.h"
 #include "py_spans.h"
 
 namespace wc {
@@ -261,7 +261,7 @@ nb::tuple layout(const Plan& plan) {
 
 // Whether the arrays among the arguments of a launch, if it may write all of them, share no memory and are aligned.
 bool promised(nb::handle values) {
-    Promises promises;
+    AliasGuard promises;
     for (nb::handle value : values)
         if (PyArray* a = as_array(value.ptr())) promises.add(a->view, a->ndim, dtype(a->dtype).itemsize, true);
     return promises.kept();

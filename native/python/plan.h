@@ -59,7 +59,7 @@ constexpr int64_t kMostCounted = int64_t{1} << 31;
 // The compilations of one kernel, a sum of bits. Without kStrided every array has a contiguous inner dimension. With
 // kFlat lanes run over the flattened grid instead of its last dimension. With kAtomic additions are atomic instructions
 // instead of records in a log, for launches that see the memory they add to in another way, too. With kPromised, on a
-// GPU, arrays are aligned and share no memory (promises.h).
+// GPU, arrays are aligned and share no memory (alias_guard.h).
 enum Variant : int { kInner = 0, kStrided = 1, kFlat = 2, kAtomic = 4, kPromised = 8, kVariants = 16 };
 
 // An array among the parameters, or its gradient.
@@ -79,8 +79,8 @@ struct Move {
     int64_t by;
 };
 
-// How a kernel adds numbers to arrays (codegen/accumulate/eligibility.py). `logged` are the arrays it adds to through logs,
-// `touched` all others, `atomic` those among them that it adds to atomically, as it does `anywhere`. `in_order`:
+// How a kernel adds numbers to arrays (codegen/accumulate/eligibility.py). `logged` are the arrays it adds to through
+// logs, `touched` all others, `atomic` those among them that it adds to atomically, as it does `anywhere`. `in_order`:
 // results must not depend on how many cores there are; `alone`: so that one thread must run it; `parts`: sums are
 // gathered for each chunk.
 struct Accumulation {
@@ -89,7 +89,7 @@ struct Accumulation {
         ArrayAt array;
         std::vector<int> dimensions;                // for each index which of the thread's it is, or -1
         std::vector<std::vector<int64_t>> offsets;  // what accesses add to that
-        Follower follower(const std::byte* block) const;
+        StencilTarget follower(const std::byte* block) const;
     };
 
     std::vector<ArrayAt> logged, touched, atomic;
@@ -101,8 +101,8 @@ struct Accumulation {
     bool overlap(const std::byte* block) const;
     // Whether the arrays that are added to through logs share no memory with each other.
     bool apart(const std::byte* block) const;
-    Targets targets(const std::byte* block, bool overlap) const;
-    std::vector<Follower> followers(const std::byte* block) const;
+    WriteSet targets(const std::byte* block, bool overlap) const;
+    std::vector<StencilTarget> followers(const std::byte* block) const;
     bool any() const { return !logged.empty() || !atomic.empty() || anywhere; }
 };
 
@@ -164,7 +164,7 @@ class Plan {
     int flat_below;  // last dimensions shorter than this waste lanes: long launches with one use the flat variant
     nb::object on_missing, on_failure, convert, on_checked;
     nb::object on_fault = nb::none();  // raises for a launch that had to be left
-    nb::object recipe;                 // how Python records everyday launches on a tape
+    nb::object recipe;                 // how Python records plain launches on a tape
     nb::object owners[kVariants];
 
   private:

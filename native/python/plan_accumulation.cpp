@@ -60,18 +60,18 @@ bool Accumulation::apart(const std::byte* block) const {
     return true;
 }
 
-Targets Accumulation::targets(const std::byte* block, bool overlap) const {
-    Targets t;
+WriteSet Accumulation::targets(const std::byte* block, bool overlap) const {
+    WriteSet t;
     for (const ArrayAt& a : logged) (overlap ? t.atomic : t.alone).push_back(a.bytes(block));
     for (const ArrayAt& a : atomic) t.atomic.push_back(a.bytes(block));
     if (anywhere) t.atomic.push_back({0, UINTPTR_MAX});
     return t;
 }
 
-Follower Accumulation::Following::follower(const std::byte* block) const {
+StencilTarget Accumulation::Following::follower(const std::byte* block) const {
     wc_array a;
     std::memcpy(&a, block + array.offset, sizeof a);
-    Follower f;
+    StencilTarget f;
     f.base = reinterpret_cast<uintptr_t>(array.gradient ? a.grad : a.data);
     f.size = array.itemsize;
     for (int k = 0; k < array.ndim; ++k) {
@@ -89,8 +89,8 @@ Follower Accumulation::Following::follower(const std::byte* block) const {
     return f;
 }
 
-std::vector<Follower> Accumulation::followers(const std::byte* block) const {
-    std::vector<Follower> found;
+std::vector<StencilTarget> Accumulation::followers(const std::byte* block) const {
+    std::vector<StencilTarget> found;
     for (const Following& f : following) {
         found.push_back(f.follower(block));
         for (const ArrayAt& a : logged)

@@ -1,15 +1,15 @@
 // Launches on GPUs.
 #include <cstring>
 
+#include "alias_guard.h"
 #include "gil.h"
 #include "plan.h"
-#include "promises.h"
 #include "py_spans.h"
 
 namespace wc {
 namespace {
 
-MayWait launching;
+AdaptiveGilRelease launching;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ void Plan::set_gpu_entry(int variant, const cuda::Entry& entry, nb::object owner
 int Plan::gpu_variant(const std::byte* block, bool strided) const {
     int plain = strided ? kStrided : kInner;
     if (!promised) return plain;
-    Promises promises;
+    AliasGuard promises;
     each_array(block, [&](const ParamSpec& p, const std::byte* at, int ndim, int64_t itemsize) {
         wc_array array;
         std::memcpy(&array, at, sizeof array);

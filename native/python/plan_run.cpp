@@ -41,8 +41,8 @@ struct Task {
     const int64_t* dims;
     wc_context* context;
     int64_t threads, chunk, row;
-    int64_t grain = kGrain;  // chunks are multiples of this many threads
-    Turns* turns = nullptr;  // where the kernel writes logs
+    int64_t grain = kGrain;        // chunks are multiples of this many threads
+    CommitOrder* turns = nullptr;  // where the kernel writes logs
     std::atomic<int64_t> busy_ns{0};
     std::atomic<bool> stopped{false};  // no other chunk begins
     std::atomic<bool> ended{false};    // as the user has ended one
@@ -106,10 +106,10 @@ void run_part(void* data, int64_t begin, int64_t end) {
     task.busy_ns.fetch_add(now_ns() - start, std::memory_order_relaxed);
 }
 
-std::unique_ptr<Claim> claimed(const Targets& targets) {
-    std::unique_ptr<Claim> claim;
-    while (!(claim = Claim::take(targets))) {
-        without_gil([&] { Claim::wait(targets); });
+std::unique_ptr<RangeLock> claimed(const WriteSet& targets) {
+    std::unique_ptr<RangeLock> claim;
+    while (!(claim = RangeLock::take(targets))) {
+        without_gil([&] { RangeLock::wait(targets); });
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
     return claim;
@@ -186,14 +186,14 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
     }
     bool overlap = variant & kAtomic;
     // While this thread holds the GIL no other launch begins; it must be alone only with those under way.
-    std::unique_ptr<Claim> claim;
-    if (accumulation_.any() && (!small || Claim::any())) claim = claimed(accumulation_.targets(block, overlap));
+    std::unique_ptr<RangeLock> claim;
+    if (accumulation_.any() && (!small || RangeLock::any())) claim = claimed(accumulation_.targets(block, overlap));
     Task task{kernel, block, g.dims, &context, g.threads, chunk(g, known, small), g.threads};
     if (block_dim != 0)
         task.grain = block_dim;
     else if (arity > 1 && !(variant & kFlat))
         task.row = g.dims[arity - 1];
-    std::optional<Turns> turns;
+    std::optional<CommitOrder> turns;
     if (!overlap && !accumulation_.logged.empty()) {
         task.turns = &turns.emplace(g.dims, g.threads, accumulation_.followers(block), accumulation_.apart(block));
         if (!accumulation_.in_order || !accumulation_.parts)

@@ -38,7 +38,7 @@ void wait_until(Handle context, Happened&& happened) {
     auto start = Clock::now();
     for (bool finished = false; !finished;) {
         without_gil([&] {
-            Current current(pointer<Context>(context));
+            ScopedContext current(pointer<Context>(context));
             auto now = Clock::now(), end = now + kSlice;
             for (finished = happened(); !finished && now < end; finished = happened(), now = Clock::now())
                 if (now - start > kBusy)
@@ -106,7 +106,7 @@ bool can_access_peer(int from, int to) {
 
 void set_peer_access(Handle context, Handle peer, bool enable) {
     constexpr Result kAlreadyEnabled = 704, kNotEnabled = 705;
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     auto other = pointer<Context>(peer);
     Result result = enable ? driver().cuCtxEnablePeerAccess(other, 0) : driver().cuCtxDisablePeerAccess(other);
     if (result != (enable ? kAlreadyEnabled : kNotEnabled))
@@ -122,25 +122,25 @@ void synchronize(Handle context) {
     constexpr unsigned kNoTiming = 2;
     Event event = nullptr;
     {
-        Current current(pointer<Context>(context));
+        ScopedContext current(pointer<Context>(context));
         CUDA_CALL(cuEventCreate, &event, kNoTiming);
     }
     struct Destroy {
         Handle context;
         Event event;
         ~Destroy() {
-            Current current(pointer<Context>(context));
+            ScopedContext current(pointer<Context>(context));
             driver().cuEventDestroy_v2(event);
         }
     } destroy{context, event};
     bool recorded = false;  // not while a stream captures, of which the last call tells
     {
-        Current current(pointer<Context>(context));
+        ScopedContext current(pointer<Context>(context));
         recorded = driver().cuEventRecord(event, nullptr) == kSuccess;
     }
     if (recorded) wait_until(context, [&] { return done(driver().cuEventQuery(event), "cuEventQuery"); });
     without_gil([&] {
-        Current current(pointer<Context>(context));
+        ScopedContext current(pointer<Context>(context));
         CUDA_CALL(cuCtxSynchronize);
         show_output();
     });
@@ -164,7 +164,7 @@ void bind_devices(nb::module_& m) {
 Pointer allocate(Handle context, size_t nbytes, Handle stream, bool pooled) {
     Pointer out = 0;
     without_gil([&] {
-        Current current(pointer<Context>(context));
+        ScopedContext current(pointer<Context>(context));
         if (pooled)
             CUDA_CALL(cuMemAllocAsync, &out, nbytes, pointer<Stream>(stream));
         else
@@ -189,12 +189,12 @@ void wait_for_all() {
 }
 
 void release(Handle context, Pointer memory, Handle stream, bool pooled) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     if (pooled)
         check_release(driver().cuMemFreeAsync(memory, pointer<Stream>(stream)), "cuMemFreeAsync");
     else
         without_gil([&] {
-            Relaxed relaxed;
+            RelaxedCaptureMode relaxed;
             wait_for_all();  // cuMemFree may wait, by its documentation
             check_release(driver().cuMemFree_v2(memory), "cuMemFree");
         });
@@ -205,7 +205,7 @@ Handle allocate_pinned(Handle context, size_t nbytes) {
     constexpr unsigned kPortable = 1;
     void* out = nullptr;
     without_gil([&] {
-        Current current(pointer<Context>(context));
+        ScopedContext current(pointer<Context>(context));
         CUDA_CALL(cuMemHostAlloc, &out, nbytes, kPortable);
     });
     return handle(out);
@@ -213,8 +213,8 @@ Handle allocate_pinned(Handle context, size_t nbytes) {
 
 void release_pinned(Handle context, Handle memory) {
     without_gil([&] {
-        Current current(pointer<Context>(context));
-        Relaxed relaxed;
+        ScopedContext current(pointer<Context>(context));
+        RelaxedCaptureMode relaxed;
         check_release(driver().cuMemFreeHost(pointer<void*>(memory)), "cuMemFreeHost");
     });
 }
@@ -222,7 +222,7 @@ void release_pinned(Handle context, Handle memory) {
 void copy(Handle context, Pointer to, Pointer from, size_t nbytes, Handle stream) {
     // From pageable memory the driver copies before it returns, which may take long.
     without_gil([&] {
-        Current current(pointer<Context>(context));
+        ScopedContext current(pointer<Context>(context));
         CUDA_CALL(cuMemcpyAsync, to, from, nbytes, pointer<Stream>(stream));
     });
 }
@@ -230,12 +230,12 @@ void copy(Handle context, Pointer to, Pointer from, size_t nbytes, Handle stream
 void fill_memory(Handle context, Pointer to, size_t nbytes, nb::bytes pattern, Handle stream) {
     if (pattern.size() == 0 || nbytes % pattern.size() != 0)
         throw std::invalid_argument("nbytes must be a multiple of the length of the pattern");
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     fill(to, nbytes, pattern.c_str(), pattern.size(), pointer<Stream>(stream));
 }
 
 std::tuple<size_t, size_t> memory_info(Handle context) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     size_t free = 0, total = 0;
     CUDA_CALL(cuMemGetInfo_v2, &free, &total);
     return {free, total};
@@ -292,7 +292,7 @@ void bind_device_memory(nb::module_& m) {
 // Streams in order follow the null stream, on which memory is given back and which other libraries use, and it them.
 Handle create_stream(Handle context, int priority, bool in_order) {
     constexpr unsigned kInOrder = 0, kApart = 1;
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     Stream stream = nullptr;
     CUDA_CALL(cuStreamCreateWithPriority, &stream, in_order ? kInOrder : kApart, priority);
     return handle(stream);
@@ -301,7 +301,7 @@ Handle create_stream(Handle context, int priority, bool in_order) {
 // Whether a stream, which may be another library's, follows the null stream.
 bool is_in_order(Handle context, Handle stream) {
     constexpr unsigned kApart = 1;
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     unsigned flags = 0;
     CUDA_CALL(cuStreamGetFlags, pointer<Stream>(stream), &flags);
     return !(flags & kApart);
@@ -310,7 +310,7 @@ bool is_in_order(Handle context, Handle stream) {
 // Lets a stream wait for what another was given so far, unless that one captures.
 void follow(Handle context, Handle stream, Handle other) {
     constexpr unsigned kNoTiming = 2;
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     const Driver& d = driver();
     int capturing = 0;
     check_release(d.cuStreamIsCapturing(pointer<Stream>(other), &capturing), "cuStreamIsCapturing");
@@ -326,7 +326,7 @@ void follow(Handle context, Handle stream, Handle other) {
 void wait_for_stream(Handle context, Handle stream) {
     wait_until(context, [&] { return stream_done(stream); });
     without_gil([&] {
-        Current current(pointer<Context>(context));
+        ScopedContext current(pointer<Context>(context));
         CUDA_CALL(cuStreamSynchronize, pointer<Stream>(stream));
         show_output();
     });
@@ -334,14 +334,14 @@ void wait_for_stream(Handle context, Handle stream) {
 
 Handle create_event(Handle context, bool timing) {
     constexpr unsigned kNoTiming = 2;
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     Event event = nullptr;
     CUDA_CALL(cuEventCreate, &event, timing ? 0 : kNoTiming);
     return handle(event);
 }
 
 float elapsed(Handle context, Handle start, Handle end) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     float milliseconds = 0;
     CUDA_CALL(cuEventElapsedTime, &milliseconds, pointer<Event>(start), pointer<Event>(end));
     return milliseconds;
@@ -349,7 +349,7 @@ float elapsed(Handle context, Handle start, Handle end) {
 
 // 0 if the stream captures nothing, 1 if it does, 2 if it does in vain, as something was done that is not allowed.
 int capturing(Handle context, Handle stream) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     int status = 0;
     CUDA_CALL(cuStreamIsCapturing, pointer<Stream>(stream), &status);
     return status;
@@ -357,7 +357,7 @@ int capturing(Handle context, Handle stream) {
 
 // The same, and the number of the capture.
 std::tuple<int, uint64_t> capture_of(Handle context, Handle stream) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     int status = 0;
     uint64_t id = 0;
     CUDA_CALL(cuStreamGetCaptureInfo_v2, pointer<Stream>(stream), &status, &id, nullptr, nullptr, nullptr);
@@ -371,7 +371,7 @@ void bind_streams(nb::module_& m) {
     m.def(
         "destroy_stream",
         [](Handle context, Handle stream) {
-            Current current(pointer<Context>(context));
+            ScopedContext current(pointer<Context>(context));
             check_release(driver().cuStreamDestroy_v2(pointer<Stream>(stream)), "cuStreamDestroy");
         },
         nb::arg("context"), nb::arg("stream"));
@@ -381,21 +381,21 @@ void bind_streams(nb::module_& m) {
     m.def(
         "stream_done",
         [](Handle context, Handle stream) {
-            Current current(pointer<Context>(context));
+            ScopedContext current(pointer<Context>(context));
             return stream_done(stream);
         },
         nb::arg("context"), nb::arg("stream"));
     m.def(
         "stream_wait",
         [](Handle context, Handle stream, Handle event) {
-            Current current(pointer<Context>(context));
+            ScopedContext current(pointer<Context>(context));
             CUDA_CALL(cuStreamWaitEvent, pointer<Stream>(stream), pointer<Event>(event), 0);
         },
         nb::arg("context"), nb::arg("stream"), nb::arg("event"));
     m.def(
         "stream_priority",
         [](Handle context, Handle stream) {
-            Current current(pointer<Context>(context));
+            ScopedContext current(pointer<Context>(context));
             int priority = 0;
             CUDA_CALL(cuStreamGetPriority, pointer<Stream>(stream), &priority);
             return priority;
@@ -405,14 +405,14 @@ void bind_streams(nb::module_& m) {
     m.def(
         "destroy_event",
         [](Handle context, Handle event) {
-            Current current(pointer<Context>(context));
+            ScopedContext current(pointer<Context>(context));
             check_release(driver().cuEventDestroy_v2(pointer<Event>(event)), "cuEventDestroy");
         },
         nb::arg("context"), nb::arg("event"));
     m.def(
         "record_event",
         [](Handle context, Handle event, Handle stream) {
-            Current current(pointer<Context>(context));
+            ScopedContext current(pointer<Context>(context));
             CUDA_CALL(cuEventRecord, pointer<Event>(event), pointer<Stream>(stream));
         },
         nb::arg("context"), nb::arg("event"), nb::arg("stream"));
@@ -421,7 +421,7 @@ void bind_streams(nb::module_& m) {
         [](Handle context, Handle event) {
             wait_until(context, [&] { return done(driver().cuEventQuery(pointer<Event>(event)), "cuEventQuery"); });
             without_gil([&] {
-                Current current(pointer<Context>(context));
+                ScopedContext current(pointer<Context>(context));
                 CUDA_CALL(cuEventSynchronize, pointer<Event>(event));
                 show_output();
             });
@@ -430,7 +430,7 @@ void bind_streams(nb::module_& m) {
     m.def(
         "event_done",
         [](Handle context, Handle event) {
-            Current current(pointer<Context>(context));
+            ScopedContext current(pointer<Context>(context));
             return done(driver().cuEventQuery(pointer<Event>(event)), "cuEventQuery");
         },
         nb::arg("context"), nb::arg("event"));
@@ -448,7 +448,7 @@ Handle load_module(Handle context, nb::bytes image) {
     Module module = nullptr;
     Result result = kSuccess;
     without_gil([&] {
-        Current current(pointer<Context>(context));
+        ScopedContext current(pointer<Context>(context));
         result = driver().cuModuleLoadDataEx(&module, image.c_str(), 3, options, values);
     });
     if (result != kSuccess) {
@@ -459,14 +459,14 @@ Handle load_module(Handle context, nb::bytes image) {
 }
 
 Handle function(Handle context, Handle module, const std::string& name) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     Function out = nullptr;
     CUDA_CALL(cuModuleGetFunction, &out, pointer<Module>(module), name.c_str());
     return handle(out);
 }
 
 int blocks_per_multiprocessor(Handle context, Handle function, int block_dim) {
-    Current current(pointer<Context>(context));
+    ScopedContext current(pointer<Context>(context));
     int blocks = 0;
     CUDA_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, pointer<Function>(function), block_dim, 0);
     return blocks;
@@ -492,8 +492,8 @@ void bind_code(nb::module_& m) {
         "unload_module",
         [](Handle context, Handle module) {
             without_gil([&] {
-                Current current(pointer<Context>(context));
-                Relaxed relaxed;
+                ScopedContext current(pointer<Context>(context));
+                RelaxedCaptureMode relaxed;
                 wait_for_all();
                 check_release(driver().cuModuleUnload(pointer<Module>(module)), "cuModuleUnload");
             });

@@ -25,10 +25,10 @@ struct Tensor {
     int64_t *shape, *strides;  // in elements; no strides: C order
     uint64_t offset;           // in bytes
 };
-struct Managed {
+struct ManagedTensor {
     Tensor tensor;
     void* context;
-    void (*deleter)(Managed*);
+    void (*deleter)(ManagedTensor*);
 };
 struct Versioned {
     uint32_t major, minor;
@@ -42,7 +42,7 @@ constexpr uint64_t kReadOnly = 1, kCopied = 2;
 template <class T>
 struct Names;
 template <>
-struct Names<Managed> {
+struct Names<ManagedTensor> {
     static constexpr const char *fresh = "dltensor", *used = "used_dltensor";
 };
 template <>
@@ -54,7 +54,7 @@ struct Names<Versioned> {
 
 // What a capsule is about, and what it keeps alive.
 template <class T>
-struct Lent {
+struct CapsuleContext {
     T managed{};
     std::vector<int64_t> shape, strides;
     PyObject* owner = nullptr;
@@ -63,7 +63,7 @@ struct Lent {
     static void give_back(T* managed) {
         if (!Py_IsInitialized()) return;
         PyGILState_STATE state = take_gil([] { return PyGILState_Ensure(); });
-        std::unique_ptr<Lent> mine(static_cast<Lent*>(managed->context));
+        std::unique_ptr<CapsuleContext> mine(static_cast<CapsuleContext*>(managed->context));
         Py_DECREF(mine->owner);
         PyGILState_Release(state);
     }
@@ -79,7 +79,7 @@ void drop_capsule(PyObject* capsule) {  // which nobody has taken
 template <class T>
 nb::object capsule_of(nb::handle owner, Tensor tensor, std::vector<int64_t> shape, std::vector<int64_t> strides,
                       uint64_t flags) {
-    auto lent = std::make_unique<Lent<T>>();
+    auto lent = std::make_unique<CapsuleContext<T>>();
     lent->shape = std::move(shape);
     lent->strides = std::move(strides);
     tensor.ndim = static_cast<int32_t>(lent->shape.size());
@@ -87,7 +87,7 @@ nb::object capsule_of(nb::handle owner, Tensor tensor, std::vector<int64_t> shap
     tensor.strides = lent->strides.data();
     lent->managed.tensor = tensor;
     lent->managed.context = lent.get();
-    lent->managed.deleter = Lent<T>::give_back;
+    lent->managed.deleter = CapsuleContext<T>::give_back;
     if constexpr (std::is_same_v<T, Versioned>) {
         lent->managed.major = 1;
         lent->managed.flags = flags;
@@ -99,13 +99,14 @@ nb::object capsule_of(nb::handle owner, Tensor tensor, std::vector<int64_t> shap
     return capsule;
 }
 
-nb::object lend(nb::handle owner, uintptr_t data, std::vector<int64_t> shape, std::vector<int64_t> strides, int code,
-                int bits, int device_type, int device_id, bool read_only, bool copied, bool versioned) {
+nb::object export_dlpack(nb::handle owner, uintptr_t data, std::vector<int64_t> shape, std::vector<int64_t> strides,
+                         int code, int bits, int device_type, int device_id, bool read_only, bool copied,
+                         bool versioned) {
     Tensor tensor{reinterpret_cast<void*>(data), device_type, device_id, 0,       static_cast<uint8_t>(code),
                   static_cast<uint8_t>(bits),    1,           nullptr,   nullptr, 0};
     uint64_t flags = (read_only ? kReadOnly : 0) | (copied ? kCopied : 0);
     return versioned ? capsule_of<Versioned>(owner, tensor, std::move(shape), std::move(strides), flags)
-                     : capsule_of<Managed>(owner, tensor, std::move(shape), std::move(strides), 0);
+                     : capsule_of<ManagedTensor>(owner, tensor, std::move(shape), std::move(strides), 0);
 }
 
 // -- taken ------------------------------------------------------------------------------------------------------------
@@ -116,7 +117,7 @@ T* look(nb::handle capsule) {
 }
 
 bool is_versioned(nb::handle capsule) {
-    if (PyCapsule_IsValid(capsule.ptr(), Names<Managed>::fresh)) return false;
+    if (PyCapsule_IsValid(capsule.ptr(), Names<ManagedTensor>::fresh)) return false;
     if (PyCapsule_IsValid(capsule.ptr(), Names<Versioned>::fresh)) {
         uint32_t major = look<Versioned>(capsule)->major;
         if (major == 1) return true;
@@ -132,7 +133,7 @@ bool is_versioned(nb::handle capsule) {
 }
 
 std::pair<int, int> device_of(nb::handle capsule) {
-    const Tensor& t = is_versioned(capsule) ? look<Versioned>(capsule)->tensor : look<Managed>(capsule)->tensor;
+    const Tensor& t = is_versioned(capsule) ? look<Versioned>(capsule)->tensor : look<ManagedTensor>(capsule)->tensor;
     return {t.device_type, t.device_id};
 }
 
@@ -161,16 +162,16 @@ nb::tuple take_as(nb::handle capsule) {
 }
 
 nb::tuple take(nb::handle capsule) {
-    return is_versioned(capsule) ? take_as<Versioned>(capsule) : take_as<Managed>(capsule);
+    return is_versioned(capsule) ? take_as<Versioned>(capsule) : take_as<ManagedTensor>(capsule);
 }
 
 }  // namespace
 
 void bind_dlpack(nb::module_& m) {
     nb::module_ sub = m.def_submodule("dlpack", "Capsules of DLPack.");
-    sub.def("lend", &lend, nb::arg("owner"), nb::arg("data"), nb::arg("shape"), nb::arg("strides"), nb::arg("code"),
-            nb::arg("bits"), nb::arg("device_type"), nb::arg("device_id"), nb::arg("read_only"), nb::arg("copied"),
-            nb::arg("versioned"));
+    sub.def("export_dlpack", &export_dlpack, nb::arg("owner"), nb::arg("data"), nb::arg("shape"), nb::arg("strides"),
+            nb::arg("code"), nb::arg("bits"), nb::arg("device_type"), nb::arg("device_id"), nb::arg("read_only"),
+            nb::arg("copied"), nb::arg("versioned"));
     sub.def(
         "device",
         [](nb::handle capsule) {

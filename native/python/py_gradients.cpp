@@ -11,7 +11,7 @@ namespace wc {
 namespace {
 
 // A gradient, and what it is to begin with: an array like it, or the bytes of one element. Nothing is set aside.
-struct Beginning {
+struct Seed {
     const PyArray* gradient;
     nb::handle object, given;
     Range range;
@@ -29,24 +29,23 @@ bool same(const PyArray& a, const PyArray& b) {
 }
 
 // Sorts by address and drops what is there twice; a gradient that is given something stays. False if some overlap.
-bool apart(std::vector<Beginning>& all) {
-    std::sort(all.begin(), all.end(), [](const Beginning& a, const Beginning& b) {
+bool apart(std::vector<Seed>& all) {
+    std::sort(all.begin(), all.end(), [](const Seed& a, const Seed& b) {
         return a.range.low != b.range.low ? a.range.low < b.range.low : a.given.is_valid() && !b.given.is_valid();
     });
-    auto end = std::unique(all.begin(), all.end(), [](const Beginning& a, const Beginning& b) {
+    auto end = std::unique(all.begin(), all.end(), [](const Seed& a, const Seed& b) {
         return !b.given.is_valid() && same(*a.gradient, *b.gradient);
     });
     all.erase(end, all.end());
-    return std::adjacent_find(all.begin(), all.end(), [](const Beginning& a, const Beginning& b) {
-               return b.range.low < a.range.high;
-           }) == all.end();
+    return std::adjacent_find(all.begin(), all.end(),
+                              [](const Seed& a, const Seed& b) { return b.range.low < a.range.high; }) == all.end();
 }
 
-bool meets_any(const std::vector<Beginning>& all, Range range) {
-    return std::any_of(all.begin(), all.end(), [&](const Beginning& b) { return b.range.meets(range); });
+bool meets_any(const std::vector<Seed>& all, Range range) {
+    return std::any_of(all.begin(), all.end(), [&](const Seed& b) { return b.range.meets(range); });
 }
 
-void give(const Beginning& b) {
+void give(const Seed& b) {
     const PyArray* from = as_array(b.given.ptr());
     if (from && same(*from, *b.gradient)) return;
     auto nbytes = static_cast<int64_t>(b.range.high - b.range.low);
@@ -68,10 +67,10 @@ bool is_set(Range range) {
     return found;
 }
 
-// Gives gradients their seeds, pairs as in Beginning. Returns those of the `others` that have no seed and are not zero;
+// Gives gradients their seeds, pairs as in Seed. Returns those of the `others` that have no seed and are not zero;
 // or None, with nothing done, where it takes more than that.
 nb::object begin_gradients(const nb::list& others, const nb::list& seeds) {
-    std::vector<Beginning> all;
+    std::vector<Seed> all;
     auto add = [&](nb::handle object, nb::handle given) {
         const PyArray* gradient = as_array(object.ptr());
         if (!is_plain(gradient)) return false;
@@ -91,7 +90,7 @@ nb::object begin_gradients(const nb::list& others, const nb::list& seeds) {
         if (!is_plain(from) || meets_any(all, range_of(*from))) return nb::none();
     }
     nb::list set;
-    for (const Beginning& b : all) {
+    for (const Seed& b : all) {
         if (b.given.is_valid())
             give(b);
         else if (is_set(b.range))

@@ -7,16 +7,16 @@
 
 namespace wc {
 
-SpanSet watched;
+RangeIndex watched;
 
 namespace {
 
-SpanSet gradients;
+RangeIndex gradients;
 
 // One span of a set for as long as the object lives, or until it is left.
 class Span {
   public:
-    Span(uintptr_t low, uintptr_t high, SpanSet& set) : range_{low, high}, set_(set) {
+    Span(uintptr_t low, uintptr_t high, RangeIndex& set) : range_{low, high}, set_(set) {
         if (range_.empty()) throw std::invalid_argument("the span is empty");
         enter();
     }
@@ -37,7 +37,7 @@ class Span {
 
   private:
     Range range_;
-    SpanSet& set_;
+    RangeIndex& set_;
     bool inside_ = false;
 };
 
@@ -56,7 +56,7 @@ nb::object& told() {
 }
 
 template <class T>
-nb::list objects(const SpanSet& set, Range range) {
+nb::list objects(const RangeIndex& set, Range range) {
     nb::list out;
     for (void* item : set.find(range)) {
         nb::handle object = nb::find(static_cast<T*>(static_cast<Span*>(item)));
@@ -65,8 +65,8 @@ nb::list objects(const SpanSet& set, Range range) {
     return out;
 }
 
-// Whether arrays lie apart, and none of them lacks the gradient that its memory has (see grad_binding.py).
-bool everyday(const nb::list& arrays) {
+// True if the arrays are disjoint, and each has the gradient that is bound to its memory (see grad_binding.py).
+bool are_disjoint_with_gradients(const nb::list& arrays) {
     static PyObject* claim = PyUnicode_InternFromString("_claim");
     std::vector<Range> ranges;
     for (nb::handle object : arrays) {
@@ -152,7 +152,7 @@ void bind_spans(nb::module_& m) {
     m.def(
         "gradients_in", [](uintptr_t low, uintptr_t high) { return objects<GradientSpan>(gradients, {low, high}); },
         nb::arg("low"), nb::arg("high"));
-    m.def("everyday", &everyday, nb::arg("arrays"));
+    m.def("are_disjoint_with_gradients", &are_disjoint_with_gradients, nb::arg("arrays"));
     m.def("watching", &watching);
     m.def("same_bytes", &same_bytes, nb::arg("a"), nb::arg("b"), nb::arg("nbytes"));
 }

@@ -1,11 +1,11 @@
 // Spans of memory that Python watches: it is told before native code writes to them; so are the seals of tapes.
 #pragma once
-#include "py_seals.h"
+#include "mutation_tracker.h"
 #include "warp_core/spans.h"
 
 namespace wc {
 
-extern SpanSet watched;  // the spans, as Span objects of Python
+extern RangeIndex watched;  // the spans, as Span objects of Python
 
 // Whether anybody is to be told of writes.
 inline bool watching() { return !watched.empty() || sealed_tapes != 0; }

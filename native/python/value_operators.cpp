@@ -3,7 +3,7 @@
 
 #include "numbers.h"
 #include "values.h"
-#include "warp_core/packed.h"
+#include "warp_core/component_arithmetic.h"
 
 namespace wc {
 namespace {

@@ -1,9 +1,10 @@
 // Vectors, matrices, quaternions and transforms at Python scope.
 //
 // An instance is a Python object with its components inline, laid out as in kernels. Its class is made in Python, one
-// for each type (lang/values/value_classes.py), and is an instance of ValueClass, which keeps what native code must know of the type.
-// What is out of the ordinary goes to methods that the Python base class has: see Components in lang/values/value_methods.py.
-// Start with `construct` in value_class.cpp; access is in value_access.cpp, arithmetic in value_operators.cpp.
+// for each type (lang/values/value_classes.py), and is an instance of ValueClass, which keeps what native code must
+// know of the type. What is out of the ordinary goes to methods that the Python base class has: see Components in
+// lang/values/value_methods.py. Start with `construct` in value_class.cpp; access is in value_access.cpp, arithmetic in
+// value_operators.cpp.
 #pragma once
 #include <nanobind/nanobind.h>
 

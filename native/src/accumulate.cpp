@@ -179,7 +179,7 @@ void apply_block(const void* given, const int64_t*, int64_t, int64_t, wc_context
 
 // -- followers -------------------------------------------------------------------------------------------------------
 
-int64_t Follower::offset(int64_t thread, const int64_t* dims) const {
+int64_t StencilTarget::offset(int64_t thread, const int64_t* dims) const {
     int64_t sum = 0;
     for (int k = 3; k >= 0; --k) {
         sum += thread % dims[k] * steps[k];
@@ -188,7 +188,7 @@ int64_t Follower::offset(int64_t thread, const int64_t* dims) const {
     return sum;
 }
 
-bool Follower::goes_on(const int64_t* dims) const {
+bool StencilTarget::goes_on(const int64_t* dims) const {
     int64_t reach = 0;
     for (int k = 3; k >= 0; --k) {
         if (dims[k] > 1 && steps[k] < reach) return false;
@@ -197,7 +197,7 @@ bool Follower::goes_on(const int64_t* dims) const {
     return true;
 }
 
-int64_t Follower::ends(const int64_t* dims, int64_t threads) const {
+int64_t StencilTarget::ends(const int64_t* dims, int64_t threads) const {
     int64_t reach = 1;
     for (int k = 0; k < 4; ++k) reach += steps[k] * (dims[k] - 1);
     double bytes_per_thread = static_cast<double>(reach) / static_cast<double>(threads);
@@ -206,7 +206,7 @@ int64_t Follower::ends(const int64_t* dims, int64_t threads) const {
 
 // -- turns -----------------------------------------------------------------------------------------------------------
 
-std::unique_ptr<LogBlock> Turns::block() {
+std::unique_ptr<LogBlock> CommitOrder::block() {
     std::unique_lock lock(mutex_);
     if (idle_.empty()) {
         lock.unlock();
@@ -218,7 +218,7 @@ std::unique_ptr<LogBlock> Turns::block() {
 }
 
 // Let the log write its last block from the beginning.
-void Turns::open(Log& log) {
+void CommitOrder::open(Log& log) {
     std::byte* begin = log.blocks.back()->bytes;
     bool turn = is_turn(log);
     log.at = begin;
@@ -227,7 +227,7 @@ void Turns::open(Log& log) {
 }
 
 // What threads before `first` and those from `end` on do not reach.
-wc_span Turns::own(const Follower& f, int64_t first, int64_t end) const {
+wc_span CommitOrder::own(const StencilTarget& f, int64_t first, int64_t end) const {
     auto at = [&](int64_t offset) { return f.base + static_cast<uintptr_t>(offset); };
     uintptr_t low = first == 0 ? 0 : at(f.offset(first - 1, dims_) + f.last + f.size);
     uintptr_t high = end == threads_ ? UINTPTR_MAX : at(f.offset(end, dims_) + f.first);
@@ -236,33 +236,33 @@ wc_span Turns::own(const Follower& f, int64_t first, int64_t end) const {
     return {reinterpret_cast<void*>(low), reinterpret_cast<void*>(high)};
 }
 
-int64_t Turns::roomy_chunk() const {
+int64_t CommitOrder::roomy_chunk() const {
     int64_t most = 0;
-    for (const Follower& f : followers_)
+    for (const StencilTarget& f : followers_)
         if (f.alone && f.goes_on(dims_)) most = std::max(most, f.ends(dims_, threads_));
     return kRoom * most;
 }
 
-void Turns::begin(int64_t chunk, int64_t first, int64_t end) {
+void CommitOrder::begin(int64_t chunk, int64_t first, int64_t end) {
     Log& log = current;
     log.turns = this;
     log.chunk = chunk;
     log.threads = end - first;
     log.whole = true;
     log.spans.clear();
-    for (const Follower& f : followers_) log.spans.push_back(own(f, first, end));
+    for (const StencilTarget& f : followers_) log.spans.push_back(own(f, first, end));
     log.own = log.spans.data();
     if (log.blocks.empty()) log.blocks.push_back(block());
     open(log);
 }
 
-void Turns::fail() {
+void CommitOrder::fail() {
     std::lock_guard lock(mutex_);
     failed_ = true;
     moved_.notify_all();
 }
 
-void Turns::fail(int64_t chunk, const Fault& why) {
+void CommitOrder::fail(int64_t chunk, const Fault& why) {
     {
         std::lock_guard lock(mutex_);
         if (failed_chunk_ < 0) fault_ = why;
@@ -271,21 +271,21 @@ void Turns::fail(int64_t chunk, const Fault& why) {
     fail();
 }
 
-void Turns::apply(int64_t chunk, LogBlocks& blocks) {
+void CommitOrder::apply(int64_t chunk, LogBlocks& blocks) {
     for (const auto& block : blocks) {
         if (failed_) return;
         if (!enter(apply_block, block.get(), nullptr, 0, 0, nullptr)) return fail(chunk, this_visitor().fault);
     }
 }
 
-void Turns::apply(Log& log) {
+void CommitOrder::apply(Log& log) {
     log.whole = false;
     apply(log.chunk, log.blocks);
     kept_.fetch_sub(static_cast<int>(log.blocks.size()) - 1, std::memory_order_relaxed);
     log.blocks.resize(1);
 }
 
-void Turns::full(Log& log) {
+void CommitOrder::full(Log& log) {
     log.blocks.back()->end = static_cast<std::byte*>(log.at);
     if (!is_turn(log) && !failed_ && kept_.load(std::memory_order_relaxed) < kMostKept) {
         kept_.fetch_add(1, std::memory_order_relaxed);
@@ -301,19 +301,19 @@ void Turns::full(Log& log) {
 }
 
 // Note how much a chunk has logged that has logged all it adds.
-void Turns::count(const Log& log) {
+void CommitOrder::count(const Log& log) {
     int64_t sum = 0;
     for (const auto& block : log.blocks) sum += block->end - block->bytes;
     bytes_.fetch_add(sum, std::memory_order_relaxed);
     counted_.fetch_add(log.threads, std::memory_order_relaxed);
 }
 
-double Turns::logged_per_thread(double otherwise) const {
+double CommitOrder::logged_per_thread(double otherwise) const {
     int64_t counted = counted_.load(std::memory_order_relaxed);
     return counted == 0 ? otherwise : static_cast<double>(bytes_.load()) / static_cast<double>(counted);
 }
 
-void Turns::end() {
+void CommitOrder::end() {
     Log& log = current;
     log.blocks.back()->end = static_cast<std::byte*>(log.at);
     bool turn = is_turn(log);
@@ -334,7 +334,7 @@ void Turns::end() {
 }
 
 // Apply the logs that wait for nothing but this, unless another thread is about it.
-void Turns::pass(std::unique_lock<std::mutex>& lock) {
+void CommitOrder::pass(std::unique_lock<std::mutex>& lock) {
     if (passing_) return;
     passing_ = true;
     for (auto it = waiting_.begin(); it != waiting_.end() && it->first == next_; it = waiting_.begin()) {
@@ -364,19 +364,19 @@ bool any_meets(const std::vector<Bytes>& a, const std::vector<Bytes>& b) {
 }
 
 // A child of fork has none of the launches that were under way, and the mutex may be held by a thread that is gone.
-struct Claims {
+struct RangeLocks {
     std::mutex mutex;
     std::condition_variable freed;
-    std::vector<const Claim*> held;
+    std::vector<const RangeLock*> held;
     std::atomic<size_t> count{0};
 };
 
-std::atomic<Claims*> all_claims{nullptr};
+std::atomic<RangeLocks*> all_claims{nullptr};
 
-Claims& claims() {
+RangeLocks& claims() {
     static const bool ready = [] {
-        all_claims = new Claims;
-        pthread_atfork(nullptr, nullptr, [] { all_claims = new Claims; });
+        all_claims = new RangeLocks;
+        pthread_atfork(nullptr, nullptr, [] { all_claims = new RangeLocks; });
         return true;
     }();
     (void)ready;
@@ -385,41 +385,41 @@ Claims& claims() {
 
 }  // namespace
 
-bool Targets::meets(const Targets& other) const {
+bool WriteSet::meets(const WriteSet& other) const {
     return any_meets(alone, other.alone) || any_meets(alone, other.atomic) || any_meets(atomic, other.alone);
 }
 
 // A claim that these targets meet, or null. The mutex is held.
-const Claim* Claim::other(const Targets& targets) {
+const RangeLock* RangeLock::other(const WriteSet& targets) {
     const auto& held = claims().held;
-    auto found = std::find_if(held.begin(), held.end(), [&](const Claim* c) { return c->targets_.meets(targets); });
+    auto found = std::find_if(held.begin(), held.end(), [&](const RangeLock* c) { return c->targets_.meets(targets); });
     return found == held.end() ? nullptr : *found;
 }
 
-std::unique_ptr<Claim> Claim::take(const Targets& targets) {
-    Claims& c = claims();
+std::unique_ptr<RangeLock> RangeLock::take(const WriteSet& targets) {
+    RangeLocks& c = claims();
     std::lock_guard lock(c.mutex);
-    if (const Claim* before = other(targets)) {
+    if (const RangeLock* before = other(targets)) {
         if (before->thread_ == std::this_thread::get_id())
             throw std::runtime_error(
                 "a signal handler launched a kernel that adds to an array to which the interrupted launch adds, too; "
                 "launch it when that one has ended");
         return nullptr;
     }
-    std::unique_ptr<Claim> mine(new Claim(targets));
+    std::unique_ptr<RangeLock> mine(new RangeLock(targets));
     c.held.push_back(mine.get());
     c.count = c.held.size();
     return mine;
 }
 
-void Claim::wait(const Targets& targets) {
-    Claims& c = claims();
+void RangeLock::wait(const WriteSet& targets) {
+    RangeLocks& c = claims();
     std::unique_lock lock(c.mutex);
     c.freed.wait_for(lock, kWhile, [&] { return !other(targets); });
 }
 
-Claim::~Claim() {
-    Claims& c = claims();
+RangeLock::~RangeLock() {
+    RangeLocks& c = claims();
     {
         std::lock_guard lock(c.mutex);
         std::erase(c.held, this);
@@ -428,14 +428,14 @@ Claim::~Claim() {
     c.freed.notify_all();
 }
 
-bool Claim::any() { return claims().count.load(std::memory_order_acquire) > 0; }
+bool RangeLock::any() { return claims().count.load(std::memory_order_acquire) > 0; }
 
 }  // namespace wc
 
 wc_log* wc_log_of_thread() { return &wc::current; }
 
 void wc_log_full(wc_log* log) {
-    wc::Aside aside;
+    wc::SuspendFaultHandling aside;
     auto& mine = *static_cast<wc::Log*>(log);
     mine.turns->full(mine);
 }

@@ -1,5 +1,5 @@
 #include "warp_core/algorithms.h"
-#include "warp_core/visit.h"
+#include "warp_core/dispatch_scalar.h"
 
 namespace wc {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "warp_core/algorithms.h"
+#include "warp_core/dispatch_scalar.h"
 #include "warp_core/short_floats.h"
-#include "warp_core/visit.h"
 
 namespace wc {
 namespace {

@@ -51,7 +51,7 @@ void append_formatted(std::string& out, std::string_view format, const uint64_t*
 }  // namespace
 
 void wc_fail(wc_context* context, int64_t thread, int32_t site, int32_t count, const uint64_t* values) {
-    wc::Aside aside;
+    wc::SuspendFaultHandling aside;
     std::lock_guard lock(context->mutex);
     wc_failure& f = context->failure;
     if (thread >= f.thread) return;
@@ -62,7 +62,7 @@ void wc_fail(wc_context* context, int64_t thread, int32_t site, int32_t count, c
 }
 
 void wc_printf(wc_context* context, const char* format, const uint64_t* slots) {
-    wc::Aside aside;
+    wc::SuspendFaultHandling aside;
     std::lock_guard lock(context->mutex);
     if (context->printed.size() < kMaxPrinted) {
         append_formatted(context->printed, format, slots);

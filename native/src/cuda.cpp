@@ -112,7 +112,7 @@ const Driver& driver() {
     return table;
 }
 
-Current::Current(Context context) {
+ScopedContext::ScopedContext(Context context) {
     Context now = nullptr;
     check(driver().cuCtxGetCurrent(&now), "cuCtxGetCurrent");
     if (now == context) return;
@@ -120,7 +120,7 @@ Current::Current(Context context) {
     pushed_ = true;
 }
 
-Current::~Current() {
+ScopedContext::~ScopedContext() {
     Context popped;
     if (pushed_) driver().cuCtxPopCurrent_v2(&popped);
 }
@@ -144,7 +144,7 @@ unsigned blocks_of(const Entry& entry, int64_t threads) {
 
 void launch(const Entry& entry, const void* block, const Launch& launch, Stream stream) {
     if (launch.threads == 0) return;
-    Current current(entry.context);
+    ScopedContext current(entry.context);
     // The driver copies the parameters before it returns.
     void* parameters[] = {const_cast<void*>(block), const_cast<Launch*>(&launch)};
     check(driver().cuLaunchKernel(entry.function, blocks_of(entry, launch.threads), 1, 1, entry.block_dim, 1, 1, 0,
@@ -153,7 +153,7 @@ void launch(const Entry& entry, const void* block, const Launch& launch, Stream 
 }
 
 void update(GraphExec exec, GraphNode node, const Entry& entry, const void* block, const Launch& launch) {
-    Current current(entry.context);
+    ScopedContext current(entry.context);
     void* parameters[] = {const_cast<void*>(block), const_cast<Launch*>(&launch)};
     KernelNodeParams params{
         entry.function, blocks_of(entry, launch.threads), 1, 1, entry.block_dim, 1, 1, 0, parameters, nullptr, nullptr,
@@ -162,7 +162,7 @@ void update(GraphExec exec, GraphNode node, const Entry& entry, const void* bloc
 }
 
 void finish(Context context, Stream stream) {
-    Current current(context);
+    ScopedContext current(context);
     int capturing = 0;
     check(driver().cuStreamIsCapturing(stream, &capturing), "cuStreamIsCapturing");
     if (!capturing) check(driver().cuStreamSynchronize(stream), "cuStreamSynchronize");

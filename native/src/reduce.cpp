@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "warp_core/algorithms.h"
-#include "warp_core/visit.h"
+#include "warp_core/dispatch_scalar.h"
 
 namespace wc {
 namespace {

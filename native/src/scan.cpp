@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "warp_core/algorithms.h"
-#include "warp_core/visit.h"
+#include "warp_core/dispatch_scalar.h"
 
 namespace wc {
 namespace {

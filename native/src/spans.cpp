@@ -38,12 +38,12 @@ bool meets_itself(const wc_array& array, int ndim, int64_t itemsize) {
     return false;
 }
 
-void SpanSet::add(Range range, void* item) {
+void RangeIndex::add(Range range, void* item) {
     groups_[std::bit_width(range.high - range.low)].insert({range.low, {range.high, item}});
     ++used_;
 }
 
-void SpanSet::remove(Range range, void* item) {
+void RangeIndex::remove(Range range, void* item) {
     Group& group = groups_[std::bit_width(range.high - range.low)];
     auto [at, end] = group.equal_range(range.low);
     while (at != end && at->second.item != item) ++at;
@@ -52,7 +52,7 @@ void SpanSet::remove(Range range, void* item) {
     --used_;
 }
 
-std::vector<void*> SpanSet::find(Range range) const {
+std::vector<void*> RangeIndex::find(Range range) const {
     std::vector<void*> found;
     if (range.empty()) return found;
     for (size_t k = 0; k < groups_.size(); ++k) {

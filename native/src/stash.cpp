@@ -46,7 +46,7 @@ thread_local Block blocks[2];
 }  // namespace
 
 void* wc_stash(int32_t cell) {
-    wc::Aside aside;
+    wc::SuspendFaultHandling aside;
     return blocks[cell > 4].reserve(limit());
 }
 

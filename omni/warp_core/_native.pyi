@@ -207,8 +207,8 @@ class GradientSpan(Span):
 def on_write(function: Callable[[list[Any]], object] | None) -> None:
     """Call a function with the watched spans that native code is about to write to."""
 
-def everyday(arrays: list[Any]) -> bool:
-    """Whether arrays lie apart, and each has the gradient that its memory has."""
+def are_disjoint_with_gradients(arrays: list[Any]) -> bool:
+    """True if the arrays are disjoint, and each has the gradient that is bound to its memory."""
 
 def watching() -> bool:
     """Whether any span is watched."""
@@ -434,7 +434,7 @@ class Plan:
         those of the parameters that `reads` says.
         """
 
-    recipe: Any  # how an everyday launch is recorded on a tape
+    recipe: Any  # how a plain launch is recorded on a tape
     @property
     def kernel_name(self) -> str: ...
     @property
@@ -463,7 +463,7 @@ class Plan:
     on_failure: Callable[[int, int, list[int], tuple[int, ...]], object] | None
     convert: Callable[[int, Any], Any] | None
 
-class Choices:
+class OverloadPlans:
     """The plans of a generic kernel. Keep it in `kernel._plan` for the fast path of `launch`.
 
     Args:
@@ -540,9 +540,9 @@ class Graph:
     def nodes(self) -> list[tuple[str, str, tuple[Graph | None, ...]]]:
         """Kind, label and inner graphs of each node."""
 
-def set_taping(
-    taping: Callable[[Any, Any, list[Any]], Any] | None,
-    taped: Callable[[Any], None] | None,
+def set_recorder(
+    on_record: Callable[[Any, Any, list[Any]], Any] | None,
+    on_done: Callable[[Any], None] | None,
     failed: Callable[[Any], None] | None,
 ) -> None:
     """Set the functions that are told of launches whose plan has a recipe, while a tape records: before, with recipe,

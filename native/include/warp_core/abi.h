@@ -53,9 +53,9 @@ int64_t wc_stash_bytes(int32_t cell);
 // on a bit for each lane that takes part. Addresses, one for each lane, begin after 8 bytes for each lane and at most
 // 64. Values follow, all lanes of the first number before those of the second, and fill a multiple of 8 bytes.
 //
-// `own` has the addresses [low, high) of each array that follows the threads (codegen/accumulate/stencil_scatter.py) that no other range
-// of the launch adds to. There a range adds in place, and nowhere else. A record that may have such addresses, among
-// others, ends with a call of wc_log_ends in place of moving `at`.
+// `own` has the addresses [low, high) of each array that follows the threads (codegen/accumulate/stencil_scatter.py)
+// that no other range of the launch adds to. There a range adds in place, and nowhere else. A record that may have such
+// addresses, among others, ends with a call of wc_log_ends in place of moving `at`.
 //
 // `turn` is set where nothing that threads before have added is still to be applied. To arrays to which all lanes add
 // together, additions then go at once: in place, or as a record that is followed by a call of wc_log_full.

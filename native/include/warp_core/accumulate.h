@@ -1,12 +1,11 @@
-// Additions to arrays whose order is that of the threads, however many cores run them. Start with `Turns`.
+// Additions to arrays whose order is that of the threads, however many cores run them. Start with `CommitOrder`.
 //
 // A kernel does not add where it stands: each chunk of a launch writes what it adds into a log, and the logs are
 // applied one after the other, in the order of the chunks. So no addition needs to be atomic, and sums do not depend on
 // timing. A chunk whose turn has come applies its log whenever a small piece of it is full, while it lies in the cache;
-// from then on, what all lanes add to one element does not go through the log (codegen/accumulate/accumulation_log.py), unless some of the
-// arrays share memory.
-// Applying a log is where bad addresses are found. Once that has failed, or the code of a chunk, nobody waits for a
-// turn any more, and logs are dropped.
+// from then on, what all lanes add to one element does not go through the log (codegen/accumulate/accumulation_log.py),
+// unless some of the arrays share memory. Applying a log is where bad addresses are found. Once that has failed, or the
+// code of a chunk, nobody waits for a turn any more, and logs are dropped.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -33,12 +32,12 @@ struct LogBlock {
 
 using LogBlocks = std::vector<std::unique_ptr<LogBlock>>;
 
-class Turns;
+class CommitOrder;
 
 // An array whose elements follow the threads of a launch: a thread adds to elements of `size` bytes that are `first` to
 // `last` bytes from an address linear in its indices, `steps` for each of them. `alone`: nothing else that the launch
 // adds to is there, and elements do not overlap in part.
-struct Follower {
+struct StencilTarget {
     uintptr_t base = 0;
     int64_t steps[4] = {}, first = 0, last = 0, size = 0;
     bool alone = true;
@@ -53,7 +52,7 @@ struct Follower {
 
 // The log of one chunk.
 struct Log : wc_log {
-    Turns* turns = nullptr;
+    CommitOrder* turns = nullptr;
     int64_t chunk = 0, threads = 0;
     bool whole = true;  // nothing of it has been applied
     LogBlocks blocks;   // the last one is being written
@@ -62,9 +61,9 @@ struct Log : wc_log {
 
 // The chunks of a launch, numbered from 0, each run between `begin` and `end` by some thread. `apart`: the arrays that
 // the launch logs for share no memory, so that additions to one of them may pass those to others by.
-class Turns {
+class CommitOrder {
   public:
-    Turns(const int64_t* dims, int64_t threads, std::vector<Follower> followers, bool apart)
+    CommitOrder(const int64_t* dims, int64_t threads, std::vector<StencilTarget> followers, bool apart)
         : dims_(dims), threads_(threads), followers_(std::move(followers)), apart_(apart) {}
 
     // A chunk that runs the threads [first, end).
@@ -83,7 +82,7 @@ class Turns {
   private:
     friend void ::wc_log_full(wc_log*);
 
-    wc_span own(const Follower& follower, int64_t first, int64_t end) const;
+    wc_span own(const StencilTarget& follower, int64_t first, int64_t end) const;
     bool is_turn(const Log& log) const { return next_.load(std::memory_order_acquire) == log.chunk; }
     void fail(int64_t chunk, const Fault& why);
     std::unique_ptr<LogBlock> block();
@@ -96,7 +95,7 @@ class Turns {
 
     const int64_t* dims_;
     int64_t threads_;
-    std::vector<Follower> followers_;
+    std::vector<StencilTarget> followers_;
     bool apart_;
     std::mutex mutex_;
     std::condition_variable moved_;
@@ -118,30 +117,30 @@ struct Bytes {
 };
 
 // What a launch adds to: `alone` without atomic instructions, so that no other launch may add there meanwhile.
-struct Targets {
+struct WriteSet {
     std::vector<Bytes> alone, atomic;
-    bool meets(const Targets& other) const;
+    bool meets(const WriteSet& other) const;
 };
 
 // While it lives, launches whose targets meet these wait. Small launches claim nothing and run under the GIL: so claims
 // are taken under it, too, and a launch that has to wait leaves it and tries again.
-class Claim {
+class RangeLock {
   public:
     // Null where the launch has to wait. Throws std::runtime_error where waiting could not end: for a launch of this
     // very thread, from a signal handler.
-    static std::unique_ptr<Claim> take(const Targets& targets);
+    static std::unique_ptr<RangeLock> take(const WriteSet& targets);
     // Returns when no launch holds what the targets meet, or after a while, so that the caller can look for Ctrl-C.
-    static void wait(const Targets& targets);
+    static void wait(const WriteSet& targets);
     static bool any();  // whether any launch holds a claim
-    ~Claim();
-    Claim(const Claim&) = delete;
-    Claim& operator=(const Claim&) = delete;
+    ~RangeLock();
+    RangeLock(const RangeLock&) = delete;
+    RangeLock& operator=(const RangeLock&) = delete;
 
   private:
-    explicit Claim(const Targets& targets) : targets_(targets), thread_(std::this_thread::get_id()) {}
-    static const Claim* other(const Targets& targets);
+    explicit RangeLock(const WriteSet& targets) : targets_(targets), thread_(std::this_thread::get_id()) {}
+    static const RangeLock* other(const WriteSet& targets);
 
-    Targets targets_;
+    WriteSet targets_;
     std::thread::id thread_;
 };
 

@@ -169,12 +169,12 @@ void set_verify(bool enabled);
 bool verify();
 
 // Makes a context current for the calling thread while it lives. Other libraries in the process keep theirs.
-class Current {
+class ScopedContext {
   public:
-    explicit Current(Context context);
-    ~Current();
-    Current(const Current&) = delete;
-    Current& operator=(const Current&) = delete;
+    explicit ScopedContext(Context context);
+    ~ScopedContext();
+    ScopedContext(const ScopedContext&) = delete;
+    ScopedContext& operator=(const ScopedContext&) = delete;
 
   private:
     bool pushed_ = false;
@@ -182,12 +182,12 @@ class Current {
 
 // Lets this thread make calls that the driver takes for unsafe while anybody captures, on whatever GPU: things are
 // given back at any time, by a collection too, and what is under way then must go on.
-class Relaxed {
+class RelaxedCaptureMode {
   public:
-    Relaxed() { driver().cuThreadExchangeStreamCaptureMode(&mode_); }
-    ~Relaxed() { driver().cuThreadExchangeStreamCaptureMode(&mode_); }
-    Relaxed(const Relaxed&) = delete;
-    Relaxed& operator=(const Relaxed&) = delete;
+    RelaxedCaptureMode() { driver().cuThreadExchangeStreamCaptureMode(&mode_); }
+    ~RelaxedCaptureMode() { driver().cuThreadExchangeStreamCaptureMode(&mode_); }
+    RelaxedCaptureMode(const RelaxedCaptureMode&) = delete;
+    RelaxedCaptureMode& operator=(const RelaxedCaptureMode&) = delete;
 
   private:
     int mode_ = 2;

@@ -26,7 +26,7 @@ Range range_of(const Array& array);
 // Whether elements of an array may share memory with each other, as those of stride 0.
 bool meets_itself(const wc_array& array, int ndim, int64_t itemsize);
 
-class SpanSet {
+class RangeIndex {
   public:
     void add(Range range, void* item);
     void remove(Range range, void* item);

@@ -179,7 +179,7 @@ def _variant_of(args: Sequence[Any], options: Options) -> int:
 def choices_of(kernel: Kernel, open_params: list[int]) -> Any:
     """The native table of a generic kernel's plans under the current options."""
     if kernel._plan is None:
-        kernel._plan = _native.Choices(open_params)
+        kernel._plan = _native.OverloadPlans(open_params)
         _planned.add(kernel)
     return kernel._plan
 

@@ -2,8 +2,8 @@
 
 Gradients of what a step reads go to the step that wrote it. If somebody else has written there meanwhile, such as
 NumPy, they would go to the wrong one. So a tape seals the memory with gradients that its steps use: native code
-(native/python/py_seals.cpp) tells of what this package writes, and of memory whose address others have, it keeps a
-fingerprint. Start with `use`.
+(native/python/mutation_tracker.cpp) tells of what this package writes, and of memory whose address others have, it
+keeps a fingerprint. Start with `use`.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def taping(recipe: RecordTemplate, dim: Any, args: list[Any]) -> RecordedLaunch 
     if tape is None or tape.cuts or not _fits(recipe, args):
         return None
     arrays = [args[i] for i in recipe.arrays]
-    if not _native.everyday(arrays):
+    if not _native.are_disjoint_with_gradients(arrays):
         return None
     active = [] if tape.seals is None else [a for a in arrays if a._grad is not None]
     place = call_site.here("launch")
@@ -150,9 +150,9 @@ def _attach(_: object = None) -> None:
     """Let native code ask here where launches are recorded or watched."""
     usual = not config.print_launches and config.mode != "interpret"
     if usual and recording.tape_only() and not capture.active():
-        _native.set_taping(taping, taped, failed)
+        _native.set_recorder(taping, taped, failed)
     else:
-        _native.set_taping(None, None, None)
+        _native.set_recorder(None, None, None)
 
 
 for _name in ("mode", "print_launches"):

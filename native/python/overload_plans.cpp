@@ -1,4 +1,4 @@
-#include "choices.h"
+#include "overload_plans.h"
 
 #include <nanobind/stl/vector.h>
 
@@ -36,7 +36,7 @@ int dimensions(PyObject* value) {
 
 }  // namespace
 
-Choices::Key Choices::key_of(PyObject* value) {
+OverloadPlans::Key OverloadPlans::key_of(PyObject* value) {
     Key key;
     if (const PyArray* array = as_array(value)) {
         key.type = nb::borrow(reinterpret_cast<PyObject*>(array_type));
@@ -52,7 +52,7 @@ Choices::Key Choices::key_of(PyObject* value) {
     return key;
 }
 
-bool Choices::matches(const Key& key, PyObject* value) {
+bool OverloadPlans::matches(const Key& key, PyObject* value) {
     if (key.type.ptr() == reinterpret_cast<PyObject*>(array_type)) {
         const PyArray* array = as_array(value);
         return array && array->dtype == key.dtype_id && array->ndim == key.ndim;
@@ -62,7 +62,7 @@ bool Choices::matches(const Key& key, PyObject* value) {
            (attribute(value, names().dtype).ptr() == key.dtype.ptr() && dimensions(value) == key.ndim);
 }
 
-nb::object Choices::find(PyObject* const* values, size_t count) const {
+nb::object OverloadPlans::find(PyObject* const* values, size_t count) const {
     if (!open_.empty() && open_.back() >= count) return {};
     for (const Entry& e : entries_) {
         size_t i = 0;
@@ -72,7 +72,7 @@ nb::object Choices::find(PyObject* const* values, size_t count) const {
     return {};
 }
 
-bool Choices::add(PyObject* const* values, size_t count, nb::object plan) {
+bool OverloadPlans::add(PyObject* const* values, size_t count, nb::object plan) {
     if (!open_.empty() && open_.back() >= count) return false;
     Entry e{{}, std::move(plan)};
     for (size_t at : open_) e.keys.push_back(key_of(values[at]));
@@ -80,7 +80,7 @@ bool Choices::add(PyObject* const* values, size_t count, nb::object plan) {
     return true;
 }
 
-int Choices::traverse(visitproc visit, void* arg) const {
+int OverloadPlans::traverse(visitproc visit, void* arg) const {
     for (const Entry& e : entries_) {
         Py_VISIT(e.plan.ptr());
         for (const Key& key : e.keys) {
@@ -95,11 +95,11 @@ namespace {
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(Py_TYPE(self));
-    return nb::inst_ready(self) ? nb::inst_ptr<Choices>(self)->traverse(visit, arg) : 0;
+    return nb::inst_ready(self) ? nb::inst_ptr<OverloadPlans>(self)->traverse(visit, arg) : 0;
 }
 
 int clear(PyObject* self) {
-    if (nb::inst_ready(self)) nb::inst_ptr<Choices>(self)->clear();
+    if (nb::inst_ready(self)) nb::inst_ptr<OverloadPlans>(self)->clear();
     return 0;
 }
 
@@ -109,17 +109,17 @@ PyType_Slot slots[] = {
 }  // namespace
 
 void bind_choices(nb::module_& m) {
-    auto cls = nb::class_<Choices>(m, "Choices", nb::type_slots(slots));
+    auto cls = nb::class_<OverloadPlans>(m, "OverloadPlans", nb::type_slots(slots));
     cls.def(
            "__init__",
-           [](Choices* self, std::vector<size_t> open) {
+           [](OverloadPlans* self, std::vector<size_t> open) {
                if (!std::is_sorted(open.begin(), open.end())) throw nb::value_error("the parameters must be in order");
-               new (self) Choices(std::move(open));
+               new (self) OverloadPlans(std::move(open));
            },
            nb::arg("open"))
         .def(
             "add",
-            [](Choices& choices, nb::handle values, nb::object plan) {
+            [](OverloadPlans& choices, nb::handle values, nb::object plan) {
                 nb::object items = nb::steal(PySequence_Tuple(values.ptr()));
                 if (!items.is_valid()) throw nb::python_error();
                 return choices.add(&PyTuple_GET_ITEM(items.ptr(), 0),

@@ -6,10 +6,10 @@
 
 namespace wc {
 
-class Choices {
+class OverloadPlans {
   public:
     // `open` lists the parameters whose types are left open.
-    explicit Choices(std::vector<size_t> open) : open_(std::move(open)) {}
+    explicit OverloadPlans(std::vector<size_t> open) : open_(std::move(open)) {}
 
     // The plan for these arguments, or an invalid object if none was added for them. Leaves no exception set.
     nb::object find(PyObject* const* values, size_t count) const;

@@ -1,4 +1,4 @@
-#include "py_seals.h"
+#include "mutation_tracker.h"
 
 #include <algorithm>
 #include <map>
@@ -14,16 +14,16 @@ int64_t sealed_tapes = 0;
 
 namespace {
 
-class Seals;
+class MutationTracker;
 
-std::vector<Seals*>& all_seals() {
-    static auto& seals = *new std::vector<Seals*>;
+std::vector<MutationTracker*>& all_seals() {
+    static auto& seals = *new std::vector<MutationTracker*>;
     return seals;
 }
 
-Seals* recording = nullptr;               // of the tape that records
-thread_local Seals* following = nullptr;  // of what computes tangents of what this thread does
-thread_local int unseen = 0;              // whether what this thread does is not recorded
+MutationTracker* recording = nullptr;               // of the tape that records
+thread_local MutationTracker* following = nullptr;  // of what computes tangents of what this thread does
+thread_local int unseen = 0;                        // whether what this thread does is not recorded
 
 // Gives the place of the program, never destroyed: it must not drop a Python reference after the interpreter is gone.
 nb::object& where() {
@@ -71,12 +71,12 @@ struct Seal {
 };
 
 // What one tape has seen: disjoint spans.
-class Seals {
+class MutationTracker {
   public:
-    Seals() = default;
-    Seals(const Seals&) = delete;
-    Seals& operator=(const Seals&) = delete;
-    ~Seals() {
+    MutationTracker() = default;
+    MutationTracker(const MutationTracker&) = delete;
+    MutationTracker& operator=(const MutationTracker&) = delete;
+    ~MutationTracker() {
         clear();
         if (recording == this) recording = nullptr;
         if (following == this) following = nullptr;
@@ -199,23 +199,23 @@ void touch_seals(Range range) {
 void doubt_seals() { open_seals({0, UINTPTR_MAX}); }
 
 void open_seals(Range range) {
-    for (Seals* seals : all_seals()) seals->expose(range);
+    for (MutationTracker* seals : all_seals()) seals->expose(range);
 }
 
 void bind_seals(nb::module_& m) {
-    nb::class_<Seals>(m, "Seals")
+    nb::class_<MutationTracker>(m, "MutationTracker")
         .def(nb::init<>())
-        .def("use", &Seals::use, nb::arg("arrays"), nb::arg("place"))
-        .def("wrote", &Seals::wrote, nb::arg("arrays"), nb::arg("changed"))
-        .def("renew", &Seals::renew, nb::arg("array"))
-        .def("clear", &Seals::clear)
-        .def("__len__", &Seals::size)
-        .def_rw("suspended", &Seals::suspended);
+        .def("use", &MutationTracker::use, nb::arg("arrays"), nb::arg("place"))
+        .def("wrote", &MutationTracker::wrote, nb::arg("arrays"), nb::arg("changed"))
+        .def("renew", &MutationTracker::renew, nb::arg("array"))
+        .def("clear", &MutationTracker::clear)
+        .def("__len__", &MutationTracker::size)
+        .def_rw("suspended", &MutationTracker::suspended);
     m.attr("OVERWRITTEN") = static_cast<int>(Seal::kOverwritten);
     m.attr("CHANGED") = static_cast<int>(Seal::kChanged);
-    m.def("seal_for", [](Seals* seals) { recording = seals; }, nb::arg("seals").none());
+    m.def("seal_for", [](MutationTracker* seals) { recording = seals; }, nb::arg("seals").none());
     m.def(
-        "follow_seals", [](Seals* seals) { return std::exchange(following, seals); }, nb::arg("seals").none(),
+        "follow_seals", [](MutationTracker* seals) { return std::exchange(following, seals); }, nb::arg("seals").none(),
         nb::rv_policy::reference);
     m.def("set_unseen", [](int count) { return std::exchange(unseen, count); }, nb::arg("count"));
     m.def("on_unseen_write", [](nb::object f) { where() = std::move(f); }, nb::arg("function"));

@@ -1,5 +1,5 @@
 // What tapes last saw of memory with gradients, so that a write which a tape does not see is found when a recorded step
-// uses that memory again. Start with Seals::use.
+// uses that memory again. Start with MutationTracker::use.
 #pragma once
 #include "py_array.h"
 #include "warp_core/spans.h"

@@ -1,10 +1,10 @@
-#include "promises.h"
+#include "alias_guard.h"
 
 #include <algorithm>
 
 namespace wc {
 
-void Promises::add(const wc_array& array, int ndim, int64_t itemsize, bool written) {
+void AliasGuard::add(const wc_array& array, int ndim, int64_t itemsize, bool written) {
     Range data = range_of(array, array.data, ndim, itemsize), grad = range_of(array, array.grad, ndim, itemsize);
     auto bits = reinterpret_cast<uintptr_t>(array.data) | reinterpret_cast<uintptr_t>(array.grad);
     for (int k = 0; k < ndim; ++k) bits |= static_cast<uintptr_t>(array.strides[k]);
@@ -16,7 +16,7 @@ void Promises::add(const wc_array& array, int ndim, int64_t itemsize, bool writt
     add(grad, true);
 }
 
-void Promises::add(Range range, bool written) {
+void AliasGuard::add(Range range, bool written) {
     if (range.empty()) return;
     if (count_ == spans_.size())
         kept_ = false;
@@ -24,7 +24,7 @@ void Promises::add(Range range, bool written) {
         spans_[count_++] = {range, written};
 }
 
-bool Promises::kept() {
+bool AliasGuard::kept() {
     if (!kept_) return false;
     auto end = spans_.begin() + static_cast<ptrdiff_t>(count_);
     std::sort(spans_.begin(), end, [](const Span& a, const Span& b) { return a.range.low < b.range.low; });

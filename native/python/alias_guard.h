@@ -7,7 +7,7 @@
 namespace wc {
 
 // Is told of all arrays of a launch, and says whether they keep both promises. Where there are very many it says no.
-class Promises {
+class AliasGuard {
   public:
     // Gradients count as written.
     void add(const wc_array& array, int ndim, int64_t itemsize, bool written);

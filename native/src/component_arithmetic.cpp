@@ -1,13 +1,13 @@
-#include "warp_core/packed.h"
+#include "warp_core/component_arithmetic.h"
 
 #include <cmath>
 #include <concepts>
 #include <cstring>
 #include <type_traits>
 
+#include "warp_core/dispatch_scalar.h"
 #include "warp_core/half.h"
 #include "warp_core/short_floats.h"
-#include "warp_core/visit.h"
 
 namespace wc {
 namespace {
