@@ -59,7 +59,7 @@ def install() -> None:
     cuda_capture.condition_image = lambda: b"wc_set_condition 1 0 1\n"  # the simulator knows what that does
 
 
-class _Twin(plans.Loaded):
+class _Twin(plans.LoadedKernel):
     """Code for a GPU whose kernel runs as CPU code: the image names a function of this process."""
 
     def __init__(self, artifact, cpu):
