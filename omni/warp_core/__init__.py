@@ -80,7 +80,22 @@ capture_save capture_load get_module get_logger
 """
 
 
+def _native_module() -> Any:
+    """Import the native module. Raises ImportError with a way out where the sources have none beside them."""
+    try:
+        return importlib.import_module(f"{__name__}._native")
+    except ModuleNotFoundError as why:
+        if why.name != f"{__name__}._native":
+            raise
+    raise ImportError(
+        f"omni.warp_core is imported from {__path__[0]}, a source tree without its native module. Run `make build` in "
+        "that repository, or start Python in another folder to use the installed package"
+    )
+
+
 def __getattr__(name: str) -> Any:
+    if name == "_native":
+        return _native_module()
     if name.startswith("_"):  # asked for by the import system before it looks for a submodule
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in _MODULES:

@@ -1,6 +1,7 @@
 """`import omni.warp_core` does nothing but import: no heavy module, no work, right names."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -114,6 +115,16 @@ def test_names_of_warp_lang_that_are_missing_say_where_that_is_told():
     for name in told.split():
         with pytest.raises(AttributeError, match=rf"has no '{name}' yet; docs/migration\.md says"):
             getattr(wp, name)
+
+
+def test_a_source_tree_without_its_native_module_says_what_to_do(tmp_path):
+    package = tmp_path / "omni" / "warp_core"
+    shutil.copytree(Path(wp.__file__).parent, package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    program = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\nimport omni.warp_core as wp\nwp.vec3(1.0)"
+    done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"ImportError: omni.warp_core is imported from {package}, a source tree" in done.stderr
+    assert "make build" in done.stderr and "another folder" in done.stderr
 
 
 def test_init_may_be_called_again():
