@@ -110,7 +110,7 @@ def test_python_code_in_a_large_thread_ends(tmp_path):
             rounds += 1
 
     try:
-        stack.roomy(forever, "this")
+        stack.with_large_stack(forever, "this")
     except KeyboardInterrupt:
         before = rounds
         time.sleep(0.1)

@@ -712,7 +712,7 @@ def on_terminal(*args: str) -> str:
 PROGRAM = """
 import omni.warp_core as wp
 from omni.warp_core.devices import progress
-progress.PATIENCE = 0.0
+progress.SHOW_AFTER_SECONDS = 0.0
 x = wp.ones(1, dtype=float, requires_grad=True)
 tape = wp.Tape()
 with tape:
