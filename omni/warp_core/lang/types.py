@@ -8,6 +8,7 @@ return the one interned instance. Memory layout (size, alignment, offsets) is C-
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 _interned: dict[tuple, Type] = {}
@@ -258,6 +259,15 @@ def leaves(t: Type) -> tuple[tuple[int, Type], ...]:
     if isinstance(t, Struct):
         return tuple((off + o, leaf) for off, (_, ft) in zip(t.offsets, t.fields) for o, leaf in leaves(ft))
     return ((0, t),)
+
+
+def member_at(t: Type, path: Sequence[int]) -> tuple[int, Type]:
+    """Return the byte offset and the type of the member of struct `t` to which a path of member numbers leads."""
+    offset = 0
+    for member in path:
+        assert isinstance(t, Struct)
+        offset, t = offset + t.offsets[member], t.fields[member][1]
+    return offset, t
 
 
 def element(t: Type) -> Any:

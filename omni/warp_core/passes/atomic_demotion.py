@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir.analysis.alias import local_arrays
+from ..ir.analysis.alias import local_arrays, provenance
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import EXCHANGES, index_count, result_type
 from ..lang.types import VOID, Packed, Type
@@ -64,10 +64,10 @@ def _private_types(function: Function, local: dict[Value, Value], among: str) ->
 
 def _whole(array: Value, function: Function) -> tuple[Value, bool] | None:
     """The array parameter that it is, and whether it is the gradient of that."""
-    op = array.op
-    if op is not None and op.code == "grad" and op.args[0] in function.params:
-        return op.args[0], True
-    return (array, False) if array in function.params else None
+    found = provenance(array)
+    if found.is_view or found.members or found.gradients > 1 or found.object not in function.params:
+        return None
+    return found.object, found.gradients == 1
 
 
 def thread_dimension(index: Value, function: Function) -> int | None:

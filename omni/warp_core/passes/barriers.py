@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.analysis.alias import base
+from ..ir.analysis.alias import is_own, underlying_object
 from ..ir.analysis.uniformity import Uniformity, analyze
 from ..ir.nodes import Function, Operation, Value
 from ..ir.ops import COLLECTIVES
@@ -27,7 +27,6 @@ MOST_THREADS = 1024  # of a block
 ALIGN = 16  # of each shared array
 
 _NAMES = {"barrier": "wp.syncthreads()", "shuffle": "a shuffle", "ballot": "wp.ballot()"}
-_VIEWS = ("slice", "extract")
 _OF_THREADS = frozenset(("tid", "thread_index", "atomic", "alloca", "stash", "shuffle", "ballot"))
 
 
@@ -95,23 +94,23 @@ def _differing(kernel: Function) -> Callable[[Operation], bool]:
         if op.code not in ("store", "atomic", "call"):
             continue
         targets = op.args[:1] if op.code != "call" else op.args if has_effects(op.attr) else []
-        for array in (base(a, _VIEWS) for a in targets):
+        for array in map(underlying_object, targets):
             written.add(array)
-            anything |= array not in kernel.params and not _is_own(array)
+            anything |= array not in kernel.params and _may_be_array_of_launch(array)
 
     def differs(op: Operation) -> bool:
         if op.code == "load":
-            array = base(op.args[0], _VIEWS)
+            array = underlying_object(op.args[0])
             return anything or array not in kernel.params or array in written
         return op.code in _OF_THREADS
 
     return differs
 
 
-def _is_own(value: Value) -> bool:
-    """Whether it is memory of the thread or the block, or no array."""
-    is_memory = isinstance(value.type, FixedArray) or (value.op is not None and value.op.code == "shared")
-    return is_memory or not any(isinstance(leaf, Array) for _, leaf in leaves(value.type))
+def _may_be_array_of_launch(value: Value) -> bool:
+    """True if a value is or holds an array that may be memory of other threads than those of the block."""
+    is_memory = isinstance(value.type, FixedArray) or is_own(value)
+    return not is_memory and any(isinstance(leaf, Array) for _, leaf in leaves(value.type))
 
 
 def _returns_within(enclosing: list[Operation]) -> list[Operation]:

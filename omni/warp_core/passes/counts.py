@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..ir.analysis.alias import is_own, provenance
 from ..ir.nodes import Function, Operation, Value
 from ..ir.printer import reachable
 from ..lang.types import MAX_NDIM, Array
-from .effects import Need, array_members, need_of, origin
+from .effects import Need, array_members, need_of
 
 _EVERY = (1 << MAX_NDIM) - 1
 _ALL_ELEMENTS = 1 << MAX_NDIM
@@ -53,17 +54,17 @@ def _dimensions(op: Operation) -> int:
 
 def _counted(kernel: Function, array: Value) -> Iterator[Need]:
     """The arrays among the arguments that `array` is, or may be where its origin is not known."""
-    source, path, dtype = origin(array)
-    if source.op is not None and source.op.code in ("alloca", "stash", "shared"):
+    if is_own(array):
         return
-    known = any(source is p for p in kernel.params)
+    source = provenance(array)
+    known = source.object in kernel.params and not source.gradients
     for number, param in enumerate(kernel.params):
         for members, t in array_members(param.type):
             place = tuple(member for member, _ in members)
-            if (source is param and place == path) if known else _alike(t, dtype, array):
+            if (source.object is param and place == source.members) if known else _alike(t, array):
                 yield need_of(number, param, place)
 
 
-def _alike(t: Array, dtype: object, array: Value) -> bool:
+def _alike(t: Array, array: Value) -> bool:
     assert isinstance(array.type, Array)
-    return t.dtype is dtype and t.ndim >= array.type.ndim
+    return t.dtype is array.type.dtype and t.ndim >= array.type.ndim

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..ir.analysis.alias import base
+from ..ir.analysis.alias import Provenance, is_made_by, is_own, provenance
 from ..ir.nodes import Function, Operation, Region, Value
-from ..lang.types import Array, FixedArray, Struct, Type, element, leaves
+from ..lang.types import Array, FixedArray, Struct, Type, element, leaves, member_at
 from .inline import inline_calls
 from .simplify import simplify
 
@@ -29,17 +29,22 @@ def _written(fn: Function, known: dict[Function, tuple[bool, ...]]) -> tuple[boo
     if fn in known:
         return known[fn]
     known[fn] = tuple(bool(_arrays(p.type)) for p in fn.params)  # what recursion would get
-    targets = _targets(fn.body, known)
-    direct = {id(v) for v in targets}
-    elsewhere = [v for v in targets if v not in fn.params and not _is_apart(v)]
+    targets = [(v, provenance(v)) for v in _targets(fn.body, known)]
+    direct = {id(found.object) for _, found in targets if not found.members and not found.gradients}
+    elsewhere = [v for v, found in targets if not _is_disjoint(found) and not _is_param(found, fn)]
     unclear = {element for v in elsewhere for element in _arrays(v.type)}
     known[fn] = tuple(id(p) in direct or bool(_arrays(p.type) & unclear) for p in fn.params)
     return known[fn]
 
 
-def _is_apart(v: Value) -> bool:
-    """Whether an array that is no parameter is the thread's own, the block's, or a gradient."""
-    return isinstance(v.type, FixedArray) or (v.op is not None and v.op.code in ("grad", "stash", "shared"))
+def _is_param(found: Provenance, fn: Function) -> bool:
+    """True if an array is a view of a parameter, and not of a member of one."""
+    return found.object in fn.params and not found.members
+
+
+def _is_disjoint(found: Provenance) -> bool:
+    """True if an array is memory of the thread or of its block, or a gradient."""
+    return found.gradients > 0 or isinstance(found.object.type, FixedArray) or is_own(found.object)
 
 
 def _arrays(t: Type) -> set[Type]:
@@ -48,13 +53,13 @@ def _arrays(t: Type) -> set[Type]:
 
 
 def _targets(body: Region, known: dict[Function, tuple[bool, ...]]) -> list[Value]:
-    """The arrays that are written, traced back through slices."""
+    """The arrays that are written, and structs that callees write to arrays of."""
     found = []
     for op in body.walk():
         if op.code in ("store", "atomic"):
-            found.append(base(op.args[0]))
+            found.append(op.args[0])
         elif op.code == "call":
-            found += [base(a) for a, w in zip(op.args, _written(op.attr, known)) if w]
+            found += [a for a, w in zip(op.args, _written(op.attr, known)) if w]
     return found
 
 
@@ -72,18 +77,18 @@ def needed_arrays(kernel: Function) -> tuple[Need, ...]:
     found: dict[Need, None] = {}
     for op in _always(kernel.body):
         if op.code in ("load", "store", "atomic"):
-            source, path, _ = origin(op.args[0])
-            if id(source) in numbers:
-                found[need_of(numbers[id(source)], source, path)] = None
+            source = provenance(op.args[0])
+            if id(source.object) in numbers and not source.gradients:
+                found[need_of(numbers[id(source.object)], source.object, source.members)] = None
     return tuple(found)
 
 
 def need_of(number: int, param: Value, path: tuple[int, ...]) -> Need:
-    t, offset, name = param.type, 0, param.name
-    for member in path:
-        field, inner = t.fields[member]
-        t, offset, name = inner, offset + t.offsets[member], f"{name}.{field}"
-    return Need(number, offset, name)
+    name = param.name
+    for length, member in enumerate(path):
+        _, t = member_at(param.type, path[:length])
+        name = f"{name}.{t.fields[member][0]}"  # type: ignore[attr-defined]
+    return Need(number, member_at(param.type, path)[0], name)
 
 
 class Access(NamedTuple):
@@ -132,9 +137,9 @@ def effects(kernel: Function) -> Effects:
     read, written, unordered = [], [], False
     for op in operations:
         if id(op) not in found_again and (op.code == "load" or (op.code == "atomic" and _looks(op, used))):
-            read.append(origin(op.args[0]))
+            read.append(op.args[0])
         if op.code in ("store", "atomic"):
-            written.append(origin(op.args[0]))
+            written.append(op.args[0])
         if op.code == "atomic":
             unordered |= _looks(op, used) or element(op.result.type).is_float  # type: ignore[attr-defined]
     params, arrays = [], []
@@ -147,7 +152,7 @@ def effects(kernel: Function) -> Effects:
             if reads or writes:
                 arrays.append(ArrayAccess(number, tuple(name for _, name in path), access))
         params.append(Access(*(any(flags) for flags in zip(*inside))))
-    hidden = any(v.op is not None and v.op.code == "load" for v, _, _ in (*read, *written))
+    hidden = any(is_made_by(array, "load") for array in (*read, *written))
     return Effects(tuple(params), tuple(arrays), unordered, hidden, *_bits(kernel))
 
 
@@ -167,20 +172,6 @@ def _looks(atomic: Operation, used: set[Value]) -> bool:
     return atomic.attr[0] not in ("add", "sub") or atomic.result in used
 
 
-Source = tuple[Value, tuple[int, ...], Type]  # where an array comes from, the members on the way, its elements' type
-
-
-def origin(array: Value) -> Source:
-    """The parameter or local array that an array is part of; or where it comes from, if that is something else."""
-    dtype = array.type.dtype
-    path: tuple[int, ...] = ()
-    while array.op is not None and array.op.code in ("slice", "extract"):
-        if array.op.code == "extract":
-            path = (array.op.attr, *path)
-        array = array.op.args[0]
-    return array, path, dtype
-
-
 def array_members(t: Type, path: tuple = ()) -> Iterator[tuple[tuple[tuple[int, str], ...], Array]]:
     """The arrays in a value of type `t`, each with the members that lead to it: their numbers and names."""
     if isinstance(t, Array):
@@ -190,14 +181,15 @@ def array_members(t: Type, path: tuple = ()) -> Iterator[tuple[tuple[tuple[int, 
             yield from array_members(field, (*path, (number, name)))
 
 
-def _meets(place: tuple[Value, tuple], array: Array, accessed: list[Source]) -> bool:
-    """Whether one of the arrays that were accessed is, or may be, that at a place."""
+def _meets(place: tuple[Value, tuple], array: Array, accessed: list[Value]) -> bool:
+    """True if one of the arrays that were accessed is, or may be, that at a place."""
     param, members = place[0], tuple(number for number, _ in place[1])
-    for source, path, dtype in accessed:
-        if source is param:
-            if path == members:
+    for other in accessed:
+        found = provenance(other)
+        if found.object.op is None and not found.gradients:
+            if found.object is param and found.members == members:
                 return True
-        elif source.op is not None and source.op.code not in ("alloca", "shared") and dtype is array.dtype:
+        elif not is_own(found.object) and other.type.dtype is array.dtype:
             return True
     return False
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...ir.analysis.alias import base
+from ...ir.analysis.alias import identified_object, is_gradient
 from ...ir.nodes import Function, Operation, Value
 from ...lang.types import Array
 from ...passes.dce import dce
@@ -17,7 +17,6 @@ from ...passes.simplify import simplify
 from ..rules.custom_rules import is_custom
 from ..rules.provider import DerivativeRules
 from ..vjp.adjoint import adjoint_kernel
-from ..vjp.value_scope import origin
 from .leaves import leaf_types
 
 _Params = frozenset[int]
@@ -101,14 +100,12 @@ class _Search:
 
     def _gradient(self, value: Value) -> _Params | None:
         """The parameters whose gradient, or a view of it, a value may be; None if it is no gradient."""
-        op = base(value).op
-        if op is None or op.code != "grad":
+        if not is_gradient(value):
             return None
-        array = op.args[0]
-        source = origin(array)
+        source = identified_object(value)
         if source is not None:
             return frozenset(i for i, p in enumerate(self._params) if p is source)
-        dtype = array.type.dtype  # type: ignore[attr-defined]
+        dtype = value.type.dtype
         return frozenset(
             i
             for i, p in enumerate(self._params)

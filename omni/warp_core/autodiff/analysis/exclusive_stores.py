@@ -9,14 +9,14 @@ from __future__ import annotations
 from itertools import product
 from typing import NamedTuple
 
+from ...ir.analysis.alias import is_local, location, may_alias
 from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import slice_parts
 from ...passes.atomic_demotion import thread_dimension
-from ..vjp.value_scope import is_local, may_alias, place_of
 
 
 class _Place(NamedTuple):
-    """Where a store goes: the array (`place_of`), and by which of its indices threads differ, for each dimension of a
+    """Where a store goes: the array (`location`), and by which of its indices threads differ, for each dimension of a
     launch.
     """
 
@@ -58,7 +58,7 @@ def _place(op: Operation, function: Function, dimensions: int) -> _Place | None:
         array, indices = array.op.args[0], found
     by = {thread_dimension(index, function): (at, index) for at, index in indices.items()}
     by.pop(None, None)
-    whole = place_of(array)
+    whole = location(array)
     return _Place(whole, by) if whole is not None and len(by) == dimensions else None  # type: ignore[arg-type]
 
 

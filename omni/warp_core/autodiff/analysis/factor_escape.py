@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
+from ...ir.analysis.alias import identified_object, is_local
 from ...ir.builder import Builder
 from ...ir.nodes import Function, Operation, Value
-from ..vjp.value_scope import is_local, origin
 from .leaves import is_active, leaf_of, leaf_types
 
 VECTORS, VALUES = "vectors", "values"  # what a number depends on: linearly on the one, in any way on the other
@@ -125,7 +125,7 @@ class _Flow:
 
 def _memory(array: Value) -> Value:
     """The local array that an array is a view of."""
-    found = origin(array)
+    found = identified_object(array)
     assert found is not None
     return found
 

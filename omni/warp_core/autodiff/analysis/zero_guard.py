@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+from ...ir.analysis.alias import is_local, may_alias
 from ...ir.nodes import Function, Operation, Value
-from ..vjp.value_scope import is_local, may_alias
 from .leaves import is_active, is_float, leaf_types
 
 _CHOOSING = frozenset(("select", "min", "max", "insert_dyn", "extract_dyn", "loop"))

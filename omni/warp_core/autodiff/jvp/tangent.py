@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+from ...ir.analysis.alias import is_local
 from ...ir.builder import Builder
 from ...ir.nodes import Function, Operation, Region, Value
 from ...lang.errors import NotDifferentiable
@@ -26,7 +27,6 @@ from ..analysis.factor_escape import escaping, numbers_of, report_if_moved
 from ..analysis.leaves import assemble, bitcasts_floats, is_active, leaf_of, leaf_types
 from ..rules.provider import DerivativeRules, calls_surrogate
 from ..vjp.reverse_atomics import plain_local_atomics
-from ..vjp.value_scope import is_local
 from .tangent_values import Tangents, Unknown, ValueTangents, has_tangent, numbered_leaves, slot_types
 
 Mask = tuple[bool, ...]

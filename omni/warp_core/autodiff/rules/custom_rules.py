@@ -14,13 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...ir.analysis.alias import base
+from ...ir.analysis.alias import identified_object, is_gradient, is_local, is_made_by, may_alias
 from ...ir.clone import Rewriter, copy_region
 from ...ir.nodes import Function, Operation, Region, Value
 from ...lang.errors import NotDifferentiable
 from ...lang.types import Array
 from ..analysis.leaves import assemble, is_active, leaf_types
-from ..vjp.value_scope import is_absent, is_local, may_alias, origin
 
 if TYPE_CHECKING:
     from ..vjp.primal_pass import PrimalPass
@@ -108,13 +107,13 @@ def reverse_custom(reverse: Reverse, op: Operation) -> None:
 def _reads_gradients(gradient: Function) -> bool:
     """Whether it takes over gradients of arrays, so that not all that it gives comes from the results'."""
     reads = (op for op in gradient.body.walk() if op.code in ("load", "call"))
-    return any(isinstance(a.type, Array) and _is_gradient(a) for op in reads for a in op.args)
+    return any(isinstance(a.type, Array) and is_gradient(a) for op in reads for a in op.args)
 
 
 def _changed_by(region: Region) -> set[Value | None]:
-    """The arrays that code writes to and does not make itself, as `origin` has them."""
+    """The arrays that code writes to and does not make itself, as `identified_object` has them."""
     made = {op.result for op in region.walk() if op.code == "alloca"}
-    return {origin(op.args[0]) for op in region.walk() if op.code in ("store", "atomic")} - made
+    return {identified_object(op.args[0]) for op in region.walk() if op.code in ("store", "atomic")} - made
 
 
 def read_final(reverse: Reverse, custom: Operation, op: Operation, array: Value, new: Value) -> None:
@@ -205,7 +204,7 @@ class _Spliced(Rewriter):
         array = op.args[0]
         if is_local(array):
             self._copy(op)
-        elif _is_gradient(array):
+        elif is_gradient(array):
             self._guarded(op)
         elif op.code != "load":
             raise NotDifferentiable("a gradient writes to `wp.adjoint[...]` alone, not to other arrays", op)
@@ -230,7 +229,7 @@ class _Spliced(Rewriter):
         if is_local(args[0]):
             self._copy(op)
             return
-        if is_absent(args[0]):
+        if is_made_by(args[0], "zero"):
             self.define(op, [self.b.zero(v.type) for v in op.results])
             return
         present = self.b.op("not", self.b.op("is_null", args[0]))
@@ -242,9 +241,3 @@ class _Spliced(Rewriter):
         self.b.push()
         self.b.terminate("yield", [self.b.zero(t) for t in types])
         self.define(op, self.b.emit("if", [present], None, (then, self.b.pop()), types))
-
-
-def _is_gradient(array: Value) -> bool:
-    """Whether an array is that of a gradient, or part of it."""
-    op = base(array, ("slice", "extract", "make")).op
-    return op is not None and op.code == "grad"

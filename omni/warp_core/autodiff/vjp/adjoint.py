@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from ...ir.analysis.alias import is_made_by
+from ...ir.analysis.alias import identified_object, is_gradient, is_local, is_own, location, may_alias
 from ...ir.builder import Builder
 from ...ir.clone import Rewriter
 from ...ir.nodes import Function, Operation, Region, Value
@@ -28,7 +28,6 @@ from .read_time import AFTER, BEFORE, NOT
 from .reverse_atomics import plain_local_atomics
 from .reverse_pass import Reverse
 from .single_exit import single_exit
-from .value_scope import is_local, may_alias, members_to, origin, place_of
 
 
 class Adjoint(NamedTuple):
@@ -78,7 +77,7 @@ def _flat(function: Function, inlined: Callable[[Function], bool], shared: bool 
     flat = inline_calls(function, inlined)
     drop_asserts(flat)
     flat = scalarize(simplify(plain_local_atomics(flat)))
-    eliminate_loads(flat, place_of if not shared else lambda array: None)
+    eliminate_loads(flat, location if not shared else lambda array: None)
     return single_exit(flat)
 
 
@@ -217,10 +216,10 @@ class _AliasCheck:
     def __call__(self, read: Value, write: Value) -> bool:
         if read.type.dtype is not write.type.dtype:
             return False
-        first, second = origin(read), origin(write)
+        first, second = location(read), location(write)
         if self._shared or first is None or second is None:
             return True
-        return self._twin.get(first) is second and members_to(read) == members_to(write)
+        return (self._twin.get(first[0]), first[1]) == second
 
 
 def _reads_what_it_wrote(prepared: Function, adjoint: Function, final: set[Operation], shared: bool) -> set[Value]:
@@ -247,7 +246,7 @@ def _reads(prepared: Function, adjoint: Function, final: set[Operation], shared:
 
 def _touched(adjoint: Function, arrays: list[Value]) -> set[Value]:
     """The parameters that arrays are from."""
-    found = [(origin(a), a.type.dtype) for a in arrays]
+    found = [(identified_object(a), a.type.dtype) for a in arrays]
     unclear = {t for source, t in found if source is None}
     known = {source for source, _ in found}
     return {
@@ -259,7 +258,7 @@ def _touched(adjoint: Function, arrays: list[Value]) -> set[Value]:
 
 def _is_private(op: Operation) -> bool:
     """Whether an access goes to a gradient or to the stash."""
-    return is_made_by(op.args[0], "grad", "stash", "alloca")
+    return is_gradient(op.args[0]) or is_own(op.args[0])
 
 
 _adjoints: WeakKeyDictionary[Function, dict[bool, Function]] = WeakKeyDictionary()

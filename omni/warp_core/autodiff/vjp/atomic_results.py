@@ -8,13 +8,13 @@ stores what it got in arrays, one element per thread: each atomic becomes a func
 
 from __future__ import annotations
 
+from ...ir.analysis.alias import is_local
 from ...ir.builder import Builder
 from ...ir.clone import Rewriter
 from ...ir.nodes import Function, Operation, Value
 from ...lang.types import U64, Array, Scalar
 from ...passes.inline import inline_calls
 from ..rules.custom_rules import is_custom
-from .value_scope import is_local
 
 NOTES = Array(U64, 1)  # what one atomic found, by thread
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from functools import partial
 
+from ...ir.analysis.alias import is_local
 from ...ir.builder import Builder
 from ...ir.clone import Rewriter
 from ...ir.nodes import Operation, Region, Value
@@ -16,7 +17,6 @@ from ...lang.errors import NotDifferentiable
 from ...lang.types import I32
 from ..rules.custom_rules import forward_custom, read_final
 from .reverse_pass import Reverse
-from .value_scope import is_local
 from .value_stack import CELLS, push
 
 _SILENT = ("printf", "assert", "fail")

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...ir.analysis.alias import is_local, may_alias
 from ...ir.clone import Rewriter
 from ...ir.nodes import Function, Operation, Value
 from ...lang.errors import NotDifferentiable
 from ...lang.types import Packed
 from ..analysis.leaves import Leaves, is_active, leaf_of, leaf_types
-from .value_scope import is_local, may_alias
 
 if TYPE_CHECKING:
     from .reverse_pass import Reverse

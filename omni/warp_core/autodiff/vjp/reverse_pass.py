@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
+from ...ir.analysis.alias import identified_object, is_local, is_made_by
 from ...ir.builder import Builder
 from ...ir.nodes import Function, Operation, Region, Value
 from ...lang.errors import NotDifferentiable
@@ -28,7 +29,7 @@ from ..rules.provider import DerivativeRules
 from .reverse_atomics import reverse_atomic
 from .reverse_control import reverse_for, reverse_if, reverse_loop
 from .shadow_memory import shadow
-from .value_scope import ValueScope, ValueScopes, is_absent, is_local, origin
+from .value_scope import ValueScope, ValueScopes
 from .value_stack import CELLS, ValueFrame
 
 _SLOPES_OF_ONE = frozenset(("add", "sub", "neg", "min", "max", "abs"))  # adjoints that only pass on what they are given
@@ -255,7 +256,7 @@ class Reverse:
     def gradient(self, array: Value) -> Value:
         """The array of the gradient of `array`. Local arrays have theirs beside them."""
         if not is_local(array):
-            if origin(array) is None and array.type.dtype in self.scopes.local_types:
+            if identified_object(array) is None and array.type.dtype in self.scopes.local_types:
                 raise NotDifferentiable("a choice among arrays, one of them local, has no gradient", array.op)
             if self.constant:
                 return self.b.zero(array.type)
@@ -284,7 +285,7 @@ class Reverse:
         """Do something if the array has a gradient, as local ones do; zeros if it has none."""
         if is_local(place[0]):
             return emit()
-        if is_absent(place[0]):
+        if is_made_by(place[0], "zero"):
             return [self.b.const(0, t) for t in types]
         present = self.b.op("not", self.b.op("is_null", place[0]))
         self.b.push()

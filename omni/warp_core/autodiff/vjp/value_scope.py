@@ -10,84 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...ir.analysis.alias import base, is_made_by
+from ...ir.analysis.alias import identified_object, is_made_by, may_alias
 from ...ir.nodes import Function, Operation, Region, Value
 from ...ir.ops import OPS
 from ...lang.errors import NotDifferentiable
-from ...lang.types import I32, Array, Struct, Type
+from ...lang.types import I32, Array, Type
 from ...passes.dce import has_effects
 from ..analysis.leaves import leaf_types
 
 
-def _behind(array: Value) -> Value | None:
-    """What an array is taken from in one step: another array, or a struct; None where that is not known."""
-    op = array.op
-    if op is None or op.code not in ("slice", "grad", "extract"):
-        return None
-    whole = op.args[0]
-    if op.code != "extract":
-        return whole
-    while whole.op is not None and whole.op.code == "insert" and whole.op.attr != op.attr:
-        whole = whole.op.args[0]
-    if whole.op is not None and whole.op.code in ("make", "insert"):
-        return whole.op.args[op.attr if whole.op.code == "make" else 1]
-    return whole
-
-
-def origin(array: Value) -> Value | None:
-    """What an array is a view of: a parameter, or a local array (`alloca`). None where that is not known."""
-    while array.op is not None and array.op.code != "alloca":
-        found = _behind(array)
-        if found is None:
-            return None
-        array = found
-    return array
-
-
-def same_source(a: Value, b: Value) -> bool:
-    """Whether two arrays are, as far as can be seen, views of one: the same parameter, or member of a parameter."""
-    first, second = origin(a), origin(b)
-    return first is None or second is None or (first is second and members_to(a) == members_to(b))
-
-
-def members_to(array: Value) -> tuple[int, ...]:
-    """The members that lead from a parameter down to an array in it."""
-    path: tuple[int, ...] = ()
-    while (found := _behind(array)) is not None:
-        if isinstance(found.type, Struct) and array.op is not None:
-            path = (array.op.attr, *path)
-        array = found
-    return path
-
-
-def place_of(array: Value) -> tuple[Value, tuple[int, ...]] | None:
-    """What has memory of its own where arrays of different parameters do: a parameter, or member of one."""
-    source = origin(array)
-    return None if source is None else (source, members_to(array))
-
-
-def is_local(array: Value) -> bool:
-    """Whether an array is surely memory of the thread's own."""
-    found = origin(array)
-    return found is not None and found.op is not None
-
-
-def is_absent(array: Value) -> bool:
-    """Whether an array surely is none, or a view of none."""
-    return is_made_by(array, "zero")
-
-
-def may_alias(a: Value, b: Value, shared: bool) -> bool:
-    """Whether two arrays may share elements. Different parameters have different memory unless that is `shared`."""
-    if a.type.dtype is not b.type.dtype:
-        return False
-    return same_source(a, b) or (shared and not is_local(a) and not is_local(b))
-
-
 def _check_source(op: Operation) -> None:
     """Refuse memory that the adjoint could not find again."""
-    array = base(op.args[0], ("slice", "extract"))
-    if array.op is not None and array.op.code == "load":
+    if is_made_by(op.args[0], "load"):
         raise NotDifferentiable("arrays found in elements of arrays have no gradient: pass them as arguments", op)
 
 
@@ -147,7 +81,7 @@ class ValueScopes:
 
     def _check_carried(self, op: Operation) -> None:
         """Refuse memory that one iteration hands to the next: what it shares with other arrays cannot be seen."""
-        found = origin(op.args[0])
+        found = identified_object(op.args[0])
         if found is not None and found.op is None and found not in self.function.params:
             why = "this array is another one in each iteration of a loop, so that it has no gradient"
             raise NotDifferentiable(f"{why}: use one array with one more dimension, and change its index instead", op)

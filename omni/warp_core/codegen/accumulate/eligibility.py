@@ -13,12 +13,11 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ...ir.analysis.alias import base, is_made_by, local_arrays
+from ...ir.analysis.alias import is_own, provenance
 from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import index_count
-from ...lang.types import Array, Scalar, Struct, Type, element, leaves
+from ...lang.types import Array, Scalar, Struct, Type, element, leaves, member_at
 
-_OWN = ("alloca", "stash", "shared")  # where the memory of a thread or its block comes from
 _IN_ORDER = ("exch", "cas")  # what comes out depends on the order even if nobody looks at the old value
 
 
@@ -74,7 +73,6 @@ class _Finder:
     def __init__(self, function: Function):
         self.function = function
         self.position = {p: i for i, p in enumerate(function.params)}
-        self.own = local_arrays(function)
         self.used = {a for op in function.body.walk() for a in op.args}
         self.found = Accumulation()
         self.changed: dict[ArrayAt, None] = {}  # arrays that are touched atomically
@@ -85,7 +83,7 @@ class _Finder:
         for op in self.function.body.walk():
             if op.code == "call":
                 self._call(op)
-            elif op.code in ("load", "store", "atomic") and not self._is_own(op.args[0]):
+            elif op.code in ("load", "store", "atomic") and not is_own(op.args[0]):
                 at = self._source(op.args[0])
                 if log and at is not None and self._is_sum(op):
                     candidates[op] = at
@@ -104,9 +102,6 @@ class _Finder:
 
     def _is_sum(self, op: Operation) -> bool:
         return op.code == "atomic" and op.attr[0] in ("add", "sub") and _is_float(op) and op.result not in self.used
-
-    def _is_own(self, array: Value) -> bool:
-        return base(array) in self.own or is_made_by(array, *_OWN)
 
     def _touch(self, op: Operation, at: ArrayAt | None) -> None:
         """Take note of an access that is none through the log."""
@@ -141,33 +136,23 @@ class _Finder:
     def _arrays(self, value: Value) -> Iterator[ArrayAt | None]:
         """The arrays that a value is or has."""
         if isinstance(value.type, Array):
-            if not self._is_own(value):
+            if not is_own(value):
                 yield self._source(value)
         elif isinstance(value.type, Struct):
-            inside = [(offset, leaf) for offset, leaf in leaves(value.type) if isinstance(leaf, Array)]
-            root = self._member(value) if inside else None
-            for offset, leaf in inside:
-                yield _at(root[0], root[1] + offset, leaf, False) if root is not None else None
+            found = provenance(value)
+            known = found.object in self.position
+            start = member_at(found.object.type, found.members)[0] if known else 0
+            for offset, leaf in leaves(value.type):
+                if isinstance(leaf, Array):
+                    yield _at(self.position[found.object], start + offset, leaf, False) if known else None
 
     def _source(self, array: Value) -> ArrayAt | None:
         """Which array of the launch an array value shows, in whole or in part."""
-        gradient = False
-        while array.op is not None and array.op.code in ("slice", "grad"):
-            if array.op.code == "grad" and gradient:
-                return None
-            gradient |= array.op.code == "grad"
-            array = array.op.args[0]
-        root = self._member(array)
-        return _at(*root, array.type, gradient) if root is not None else None
-
-    def _member(self, value: Value) -> tuple[int, int] | None:
-        """The parameter that a value is part of, and at which byte."""
-        offset = 0
-        while value.op is not None and value.op.code == "extract" and isinstance(value.op.args[0].type, Struct):
-            whole = value.op.args[0]
-            offset += whole.type.offsets[value.op.attr]
-            value = whole
-        return (self.position[value], offset) if value in self.position else None
+        found = provenance(array)
+        if found.gradients > 1 or found.object not in self.position:
+            return None
+        offset, whole = member_at(found.object.type, found.members)
+        return _at(self.position[found.object], offset, whole, found.gradients == 1)
 
 
 def _at(param: int, offset: int, t: Type, gradient: bool) -> ArrayAt:

@@ -31,7 +31,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ...ir.analysis.alias import is_made_by
+from ...ir.analysis.alias import Provenance, is_own, provenance
 from ...ir.interp.block_runner import takes_whole_blocks
 from ...ir.nodes import Function, Loc, Operation, Value
 from ...ir.ops import index_count
@@ -239,18 +239,9 @@ class _CudaKernel(CudaBlocks, KernelEmitter):
         self.atomics.together = False
 
 
-def _is_own(array: Value) -> bool:
-    """Whether an array is memory of the thread's own, or of its block."""
-    return is_made_by(array, "alloca", "stash", "shared")
-
-
 def _writes(fn: Function) -> bool:
     """Whether a function writes memory that may not be the thread's own."""
-    return any(op.code in ("store", "atomic") and not _is_own(op.args[0]) for op in fn.body.walk())
-
-
-# Where an array comes from: a parameter, members of it, and whether it is the gradient of that.
-Origin = tuple[Value, tuple[int, ...], bool]
+    return any(op.code in ("store", "atomic") and not is_own(op.args[0]) for op in fn.body.walk())
 
 
 class Arrays:
@@ -258,7 +249,7 @@ class Arrays:
 
     def __init__(self, fn: Function, gpu: GpuOptions):
         self.fn, self.gpu = fn, gpu
-        self.written: set[Origin] | None = set()  # None: anything may be written
+        self.written: set[Provenance] | None = set()  # None: anything may be written
         for op in fn.body.walk():
             if op.code in ("store", "atomic"):
                 self._write(op.args[0])
@@ -268,37 +259,27 @@ class Arrays:
             self.written = None
 
     def _write(self, array: Value) -> None:
-        if _is_own(array):
+        if is_own(array):
             return
-        origin = self.origin(array)
-        if origin is None:
+        found = self.provenance(array)
+        if found is None:
             self.written = None
         elif self.written is not None:
-            self.written.add(origin)
+            self.written.add(found)
 
-    def origin(self, array: Value) -> Origin | None:
-        """Where an array comes from, or None if that is not known."""
-        path: list[int] = []
-        gradient = False
-        while array.op is not None:
-            op = array.op
-            if op.code == "extract":
-                path.insert(0, op.attr)
-            elif op.code == "grad":
-                gradient = True
-            elif op.code != "slice":
-                return None
-            array = op.args[0]
-        return (array, tuple(path), gradient) if array in self.fn.params else None
+    def provenance(self, array: Value) -> Provenance | None:
+        """Return how an array is derived from a parameter, slices aside; None where that is not known."""
+        found = provenance(array)
+        return found._replace(is_view=False) if found.object in self.fn.params else None
 
     def is_constant(self, op: Operation) -> bool:
         """Whether nothing writes what a load reads while the kernel runs."""
-        origin = self.origin(op.args[0])
-        return origin is not None and self.written is not None and origin not in self.written
+        found = self.provenance(op.args[0])
+        return found is not None and self.written is not None and found not in self.written
 
     def alignment(self, op: Operation) -> int:
         """What the address of the element that is accessed is known to be a multiple of."""
         array = op.args[0].type
-        if not self.gpu.aligned or -1 in op.attr or self.origin(op.args[0]) is None:
+        if not self.gpu.aligned or -1 in op.attr or self.provenance(op.args[0]) is None:
             return 1
         return min(16, array.dtype.size & -array.dtype.size)

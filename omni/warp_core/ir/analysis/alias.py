@@ -1,26 +1,118 @@
-"""Where array values come from: what they are views of, and which are surely memory of the thread's own."""
+"""Alias analysis: which memory an array value shows, and which arrays may share elements. Start with `provenance`.
+
+An array value is derived from its *underlying object* by slices, members of structs and gradients. That object is a
+parameter, memory that the thread or its block makes, or what another operation gives, such as a load or an `if`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NamedTuple
 
-from ..nodes import Function, Value
+from ..nodes import Function, Operation, Value
 from ..ops import COUNTS
 
 _LOOKS = COUNTS | {"is_null"}
+_OWN = ("alloca", "stash", "shared")
 
 
-def base(array: Value, through: Collection[str] = ("slice",)) -> Value:
-    """What an array is a view of, behind all operations `through`; itself if it comes from another one."""
-    while array.op is not None and array.op.code in through:
-        array = array.op.args[0]
-    return array
+class Provenance(NamedTuple):
+    """How an array is derived from its underlying object.
+
+    Attributes:
+        object: the underlying object, an array or a struct that holds it.
+        members: the members that lead from the object to the array.
+        gradients: how often the way takes the gradient of an array.
+        is_view: whether the way takes a slice of an array.
+    """
+
+    object: Value
+    members: tuple[int, ...] = ()
+    gradients: int = 0
+    is_view: bool = False
+
+
+def provenance(array: Value) -> Provenance:
+    """Return how `array`, or a struct that holds arrays, is derived from its underlying object."""
+    members: tuple[int, ...] = ()
+    gradients, is_view = 0, False
+    while (op := array.op) is not None and op.code in ("slice", "grad", "extract"):
+        if op.code == "extract":
+            array, path = _member_source(op)
+            members = path + members
+        else:
+            array = op.args[0]
+            gradients += op.code == "grad"
+            is_view |= op.code == "slice"
+    return Provenance(array, members, gradients, is_view)
+
+
+def _member_source(extract: Operation) -> tuple[Value, tuple[int, ...]]:
+    """Return the value that was put into a struct as the member that `extract` takes, or the struct and the member."""
+    whole, member = extract.args[0], extract.attr
+    while whole.op is not None and whole.op.code == "insert" and whole.op.attr != member:
+        whole = whole.op.args[0]
+    if whole.op is not None and whole.op.code in ("make", "insert"):
+        return whole.op.args[member if whole.op.code == "make" else 1], ()
+    return whole, (member,)
+
+
+def underlying_object(array: Value) -> Value:
+    """Return the value from which `array` is derived by slices, members of structs and gradients."""
+    return provenance(array).object
+
+
+def identified_object(array: Value) -> Value | None:
+    """Return the parameter or local array (`alloca`) that is the underlying object of `array`, None for others."""
+    found = location(array)
+    return None if found is None else found[0]
+
+
+def location(array: Value) -> tuple[Value, tuple[int, ...]] | None:
+    """Return the identified object of `array` and the members that lead to it, None where it has no such object.
+
+    Arrays of different locations do not alias where arrays of different parameters do not.
+    """
+    found = provenance(array)
+    is_identified = found.object.op is None or found.object.op.code == "alloca"
+    return (found.object, found.members) if is_identified else None
 
 
 def is_made_by(array: Value, *codes: str) -> bool:
-    """Whether an array is, or is a view of, what one of these operations makes."""
-    op = base(array).op
+    """True if one of these operations makes the underlying object of `array`."""
+    op = underlying_object(array).op
     return op is not None and op.code in codes
+
+
+def is_gradient(array: Value) -> bool:
+    """True if `array` is the gradient of an array, or a part of it."""
+    return provenance(array).gradients > 0
+
+
+def is_local(array: Value) -> bool:
+    """True if `array` is a local array of the thread, or a part of it."""
+    return is_made_by(array, "alloca")
+
+
+def is_own(array: Value) -> bool:
+    """True if `array` is memory that the thread or its block makes, which no argument of a launch reaches."""
+    return is_made_by(array, *_OWN)
+
+
+def may_alias(a: Value, b: Value, shared: bool) -> bool:
+    """True if two arrays may share elements.
+
+    Args:
+        a: an array.
+        b: another array.
+        shared: whether arrays of different parameters may share memory.
+    """
+    if a.type.dtype is not b.type.dtype:
+        return False
+    first, second = location(a), location(b)
+    if first is None or second is None or first == second:
+        return True
+    return shared and not is_local(a) and not is_local(b)
 
 
 def local_arrays(function: Function, accesses: Collection[str] = ("load", "store", "atomic")) -> dict[Value, Value]:
