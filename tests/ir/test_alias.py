@@ -14,7 +14,7 @@ struct Outer { n: i32, pair: Pair }
 """
 
 
-def _values(function: Function) -> dict[str, Value]:
+def values_of(function: Function) -> dict[str, Value]:
     """All values by name, those of nested regions too."""
     found = {p.name: p for p in function.params}
     for op in function.body.walk():
@@ -25,7 +25,7 @@ def _values(function: Function) -> dict[str, Value]:
 
 def _parse(text: str) -> dict[str, Value]:
     (function,) = parser.parse(_STRUCTS + text)
-    return _values(function)
+    return values_of(function)
 
 
 ARRAYS = """

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ir.analysis.affine_index import affine_values
 from ..ir.analysis.alias import local_arrays, provenance
 from ..ir.nodes import Function, Operation, Region, Value
 from ..ir.ops import EXCHANGES, index_count, result_type
@@ -43,6 +44,7 @@ def _private_types(function: Function, local: dict[Value, Value], among: str) ->
     dimensions = {op.attr[1] for op in function.body.walk() if op.code == "tid"}
     if len(dimensions) != 1:
         return set()
+    forms = affine_values(function)
     seen: dict[Type, tuple[Any, ...]] = {}
     public: set[Type] = set()
     for op in function.body.walk():
@@ -52,7 +54,7 @@ def _private_types(function: Function, local: dict[Value, Value], among: str) ->
             continue
         array = op.args[0].type
         indices = tuple(op.args[1 : 1 + array.ndim])
-        covered = {thread_dimension(i, function) for i in indices}
+        covered = {forms[i].injective_dimension for i in indices if i in forms}
         whole = _whole(op.args[0], function)
         place = (whole, indices) if among == "one" else indices
         if seen.setdefault(array.dtype, place) != place or not covered >= set(range(*dimensions)):
@@ -68,29 +70,6 @@ def _whole(array: Value, function: Function) -> tuple[Value, bool] | None:
     if found.is_view or found.members or found.gradients > 1 or found.object not in function.params:
         return None
     return found.object, found.gradients == 1
-
-
-def thread_dimension(index: Value, function: Function) -> int | None:
-    """The launch dimension whose thread index `index` is, up to a sum with something the same for all threads."""
-    op = index.op
-    if op is None:
-        return None
-    if op.code == "tid":
-        return op.attr[0]
-    if op.code == "cast":
-        exact = op.attr.is_int and op.attr.bits >= 32  # a float may be that of two threads
-        return thread_dimension(op.args[0], function) if exact else None
-    if op.code in ("add", "sub"):
-        a, b = op.args
-        if _is_fixed(b, function):
-            return thread_dimension(a, function)
-        if _is_fixed(a, function):
-            return thread_dimension(b, function)
-    return None
-
-
-def _is_fixed(value: Value, function: Function) -> bool:
-    return value.is_const or value in function.params
 
 
 def _visit(region: Region, private: set[Type], local: dict[Value, Value], function: Function) -> None:

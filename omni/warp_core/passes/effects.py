@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..ir.analysis.affine_index import Affine, Forms, affine_values
 from ..ir.analysis.alias import Provenance, is_made_by, is_own, provenance
 from ..ir.nodes import Function, Operation, Region, Value
 from ..lang.types import Array, FixedArray, Struct, Type, element, leaves, member_at
@@ -133,7 +134,7 @@ def effects(kernel: Function) -> Effects:
     flat = simplify(inline_calls(kernel, lambda callee: True))
     operations = list(flat.body.walk())
     used = {a for op in operations for a in op.args}
-    covered, found_again = _covered(flat.body)
+    covered, found_again = _covered(flat)
     read, written, unordered = [], [], False
     for op in operations:
         if id(op) not in found_again and (op.code == "load" or (op.code == "atomic" and _looks(op, used))):
@@ -194,25 +195,25 @@ def _meets(place: tuple[Value, tuple], array: Array, accessed: list[Value]) -> b
     return False
 
 
-def _covered(body: Region) -> tuple[list[Value], set[int]]:
+def _covered(function: Function) -> tuple[list[Value], set[int]]:
     """The arrays that every thread stores a whole element of, at its own index; ids of what looks there later."""
+    forms = affine_values(function)
     covered: dict[int, Value] = {}
     later = set()
-    for op in _always(body):
+    for op in _always(function.body):
         inner = [op, *(inner for region in op.regions for inner in region.walk())]
-        later |= {id(o) for o in inner if o.args and id(o.args[0]) in covered and _is_own(o)}
-        if op.code == "store" and not op.attr and _is_own(op):
+        later |= {id(o) for o in inner if o.args and id(o.args[0]) in covered and _is_own_element(o, forms)}
+        if op.code == "store" and not op.attr and _is_own_element(op, forms):
             covered[id(op.args[0])] = op.args[0]
     return list(covered.values()), later
 
 
-def _is_own(op: Operation) -> bool:
-    """Whether a load, a store or an atomic is of the element of an array at the thread's own index."""
+def _is_own_element(op: Operation, forms: Forms) -> bool:
+    """True if a load, a store or an atomic is of the element of an array at the thread's own index."""
     t = op.args[0].type
     if op.code not in ("load", "store", "atomic") or not isinstance(t, Array):
         return False
-    indices = [i.op.attr if i.op is not None and i.op.code == "tid" else None for i in op.args[1 : 1 + t.ndim]]
-    return indices == [(d, t.ndim) for d in range(t.ndim)]
+    return [forms.get(i) for i in op.args[1 : 1 + t.ndim]] == [Affine(d, t.ndim, 1) for d in range(t.ndim)]
 
 
 def _always(body: Region) -> Iterator[Operation]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from itertools import product
 from typing import NamedTuple
 
+from ...ir.analysis.affine_index import Forms, affine_values
 from ...ir.analysis.alias import is_local, location, may_alias
 from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import slice_parts
-from ...passes.atomic_demotion import thread_dimension
 
 
 class _Place(NamedTuple):
@@ -35,7 +35,8 @@ def find_exclusive_stores(function: Function, shared: bool) -> set[Operation]:
     if len(dimensions) != 1:
         return set()
     stores = [op for op in function.body.walk() if op.code == "store" and not is_local(op.args[0])]
-    places = {op: _place(op, function, *dimensions) for op in stores}
+    forms = affine_values(function)
+    places = {op: _place(op, forms, *dimensions) for op in stores}
     shared_with_others = {
         a for a, b in product(stores, stores) if may_alias(a.args[0], b.args[0], shared) and not _agree(places, a, b)
     }
@@ -47,7 +48,7 @@ def _agree(places: dict[Operation, _Place | None], a: Operation, b: Operation) -
     return places[a] is not None and places[a] == places[b]
 
 
-def _place(op: Operation, function: Function, dimensions: int) -> _Place | None:
+def _place(op: Operation, forms: Forms, dimensions: int) -> _Place | None:
     """The place of a store; None if other threads may store there, too."""
     array = op.args[0]
     indices = dict(enumerate(op.args[1 : 1 + array.type.ndim]))
@@ -56,7 +57,7 @@ def _place(op: Operation, function: Function, dimensions: int) -> _Place | None:
         if found is None:
             return None
         array, indices = array.op.args[0], found
-    by = {thread_dimension(index, function): (at, index) for at, index in indices.items()}
+    by = {forms[index].injective_dimension: (at, index) for at, index in indices.items() if index in forms}
     by.pop(None, None)
     whole = location(array)
     return _Place(whole, by) if whole is not None and len(by) == dimensions else None  # type: ignore[arg-type]

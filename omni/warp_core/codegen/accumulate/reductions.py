@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...ir.analysis.affine_index import launch_invariants
 from ...ir.nodes import Function, Operation, Value
-from ...ir.ops import COUNTS, OPS, index_count
+from ...ir.ops import COUNTS, index_count
 from ..atomics import REDUCIBLE, Atomics, combining, neutral
 from ..lane_arithmetic import LaneArithmetic, LaneValue
 from ..memory_access import memory_leaves
 from ..writer import NARROW, PTR, Leaf, constant, llvm_type
 from .accumulation_log import AccumulationLog
 
-_OF_THREADS = ("tid", "thread_index", "block_index")
 _LOOKS_AT_NO_ELEMENT = COUNTS | {"is_null"}
 
 
@@ -29,29 +29,22 @@ def gathered(function: Function) -> frozenset[Operation]:
     for op in function.body.walk():
         for arg in op.args:
             users.setdefault(arg, []).append(op)
+    invariant = launch_invariants(function)
     found: list[Operation] = []
     for param in function.params:
         uses = [op for op in users.get(param, ()) if op.code not in _LOOKS_AT_NO_ELEMENT]
         unseen = all(op.code == "atomic" and op.args[0] is param and op.result not in users for op in uses)
         if unseen and len({combining(op.attr[0]) for op in uses}) == 1:
-            found += [op for op in uses if _is_total(op, function)]
+            found += [op for op in uses if _is_total(op, invariant)]
     return frozenset(found)
 
 
-def _is_total(op: Operation, function: Function) -> bool:
+def _is_total(op: Operation, invariant: set[Value]) -> bool:
     kind, path = op.attr
     indices = op.args[1 : 1 + index_count(op.args[0].type, path)]
     leaves = [leaf for _, leaf in memory_leaves(op.args[-1].type)]
     plain = not any(leaf in NARROW for leaf in leaves)
-    return kind in REDUCIBLE and plain and all(is_launch_invariant(i, function) for i in indices)
-
-
-def is_launch_invariant(value: Value, function: Function) -> bool:
-    """Whether `value` is the same for all threads of a launch, and in every iteration of a loop."""
-    if value.op is None:
-        return value in function.params
-    op = value.op
-    return op.code not in _OF_THREADS and OPS[op.code].pure and all(is_launch_invariant(a, function) for a in op.args)
+    return kind in REDUCIBLE and plain and invariant.issuperset(indices)
 
 
 class Reductions:

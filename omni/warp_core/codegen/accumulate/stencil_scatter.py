@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from ...ir.nodes import Operation, Value
+from ...ir.analysis.affine_index import Affine, Forms, affine_values
+from ...ir.nodes import Function, Operation
 from ...lang.types import Packed, Scalar
 from .eligibility import ArrayAt
 
@@ -30,11 +31,12 @@ class StencilTarget(NamedTuple):
 
 
 def following(
-    logged: Mapping[Operation, ArrayAt], arity: int, others: Collection[Operation]
+    function: Function, logged: Mapping[Operation, ArrayAt], arity: int, others: Collection[Operation]
 ) -> tuple[tuple[StencilTarget, ...], dict[Operation, int]]:
     """The followers among arrays that are added to through the log, and which of them each operation goes to.
 
     Args:
+        function: the kernel.
         logged: the additions, each with its array.
         arity: how many indices a thread has.
         others: additions that are gathered first, whose arrays are no followers.
@@ -42,10 +44,11 @@ def following(
     groups: dict[ArrayAt, list[Operation]] = {}
     for op, at in logged.items():
         groups.setdefault(at, []).append(op)
+    forms = affine_values(function)
     followers: list[StencilTarget] = []
     numbers: dict[Operation, int] = {}
     for at, ops in groups.items():
-        places = [_place(op, arity) for op in ops if op not in others]
+        places = [_place(op, arity, forms) for op in ops if op not in others]
         shapes = {tuple(index for index, _ in place) for place in places if place is not None}
         if (
             len(shapes) == 1
@@ -65,28 +68,18 @@ def _is_wide(shape: Sequence[int], arity: int) -> bool:
     return any(index >= 0 for index in shape) and inner in ([], [len(shape) - 1])
 
 
-def _place(op: Operation, arity: int) -> list[tuple[int, int]] | None:
-    """For each index of an addition which of the thread's it is, and what is added to it."""
+def _place(op: Operation, arity: int, forms: Forms) -> list[tuple[int, int]] | None:
+    """Return for each index of an addition which of the thread's it is, and what is added to it."""
     array, path = op.args[0].type, op.attr[1]
     if -1 in path or not isinstance(array.dtype, (Scalar, Packed)) or (op.args[0].op and op.args[0].op.code == "slice"):
         return None
-    found = [_index(index, arity) for index in op.args[1 : 1 + array.ndim]]
+    found = [_index(forms.get(index), arity) for index in op.args[1 : 1 + array.ndim]]
     return None if None in found else found  # type: ignore[return-value]
 
 
-def _index(value: Value, arity: int) -> tuple[int, int] | None:
-    op = value.op
-    if value.is_const:
-        return (-1, value.const) if abs(value.const) < _WIDEST else None
-    if op is None:
+def _index(form: Affine | None, arity: int) -> tuple[int, int] | None:
+    if form is None or form.has_parameters or abs(form.constant) >= _WIDEST:
         return None
-    if op.code == "tid":
-        return (op.attr[0], 0) if op.attr[1] == arity else None
-    if op.code == "cast" and op.attr.bits >= 32:
-        return _index(op.args[0], arity)
-    if op.code in ("add", "sub"):
-        a, b = (_index(x, arity) for x in op.args)
-        if a is None or b is None or (b[0] >= 0 and (a[0] >= 0 or op.code == "sub")):
-            return None
-        return max(a[0], b[0]), a[1] + b[1] if op.code == "add" else a[1] - b[1]
-    return None
+    if form.dimension is None:
+        return -1, form.constant
+    return (form.dimension, form.constant) if (form.arity, form.coefficient) == (arity, 1) else None

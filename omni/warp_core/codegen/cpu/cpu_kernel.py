@@ -66,7 +66,7 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> EmittedModul
     shared.emit_callee = emit_call
     totals = gathered(fn)
     arrays = _accumulation(fn, options.additions, totals)
-    follow, numbers = following(arrays.operations, arity(fn), totals)
+    follow, numbers = following(fn, arrays.operations, arity(fn), totals)
     in_place = options.inner_contiguous and not options.flat
     facts = analyze(fn, (False,) * len(fn.params), lanes, shared.facts)
     others = {op: at for op, at in arrays.operations.items() if op not in totals and op not in numbers}

@@ -31,6 +31,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ...ir.analysis.affine_index import launch_invariants
 from ...ir.analysis.alias import Provenance, is_own, provenance
 from ...ir.interp.block_runner import takes_whole_blocks
 from ...ir.nodes import Function, Loc, Operation, Value
@@ -39,7 +40,7 @@ from ...ir.printer import reachable
 from ...lang.types import I32, I64
 from ..accumulate.accumulation_log import NONE_LOGGED
 from ..accumulate.eligibility import accumulation
-from ..accumulate.reductions import gathered, is_launch_invariant
+from ..accumulate.reductions import gathered
 from ..cpu.cpu_kernel import EmittedModule, KernelEmitter, emit_call
 from ..debug_info import Lines, Metadata
 from ..function import EmitOptions, ModuleState
@@ -109,7 +110,7 @@ class _CudaKernel(CudaBlocks, KernelEmitter):
         in_blocks = fn.block_dim > 0
         super().__init__(shared, fn, frozenset() if in_blocks else gathered(fn), NONE_LOGGED)
         self.in_blocks = in_blocks
-        self.arrays = Arrays(fn, gpu)
+        self.arrays, self.invariant = Arrays(fn, gpu), launch_invariants(fn)
         self.symbol = re.sub(r"\W", "_", fn.name, flags=re.ASCII)[:100] + "_kernel"
         self.cells = sorted({op.attr for op in fn.body.walk() if op.code == "stash"}, key=lambda t: t.size)
         self.strided = bool(self.totals.operations or self.cells)
@@ -233,7 +234,7 @@ class _CudaKernel(CudaBlocks, KernelEmitter):
 
     def op_atomic(self, op: Operation) -> None:
         indices = op.args[1 : 1 + index_count(op.args[0].type, op.attr[1])]
-        at_one_place = op.args[0] in self.fn.params and all(is_launch_invariant(i, self.fn) for i in indices)
+        at_one_place = op.args[0] in self.fn.params and self.invariant.issuperset(indices)
         self.atomics.together = at_one_place
         super().op_atomic(op)
         self.atomics.together = False
