@@ -147,7 +147,7 @@ def effects(kernel: Function) -> Effects:
     for number, param in enumerate(flat.params):
         inside = []
         for path, array in array_members(param.type):
-            reads, writes = (_meets((param, path), array, accessed) for accessed in (read, written))
+            reads, writes = (_meets(flat, (param, path), array, accessed) for accessed in (read, written))
             access = Access(reads, writes, any(v is param for v in covered) and not reads)
             inside.append(access)
             if reads or writes:
@@ -182,12 +182,12 @@ def array_members(t: Type, path: tuple = ()) -> Iterator[tuple[tuple[tuple[int, 
             yield from array_members(field, (*path, (number, name)))
 
 
-def _meets(place: tuple[Value, tuple], array: Array, accessed: list[Value]) -> bool:
+def _meets(kernel: Function, place: tuple[Value, tuple], array: Array, accessed: list[Value]) -> bool:
     """True if one of the arrays that were accessed is, or may be, that at a place."""
     param, members = place[0], tuple(number for number, _ in place[1])
     for other in accessed:
         found = provenance(other)
-        if found.object.op is None and not found.gradients:
+        if found.object in kernel.params and not found.gradients:
             if found.object is param and found.members == members:
                 return True
         elif not is_own(found.object) and other.type.dtype is array.dtype:

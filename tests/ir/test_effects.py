@@ -1,0 +1,65 @@
+"""What kernels do to the memory of their arrays, worked out by hand."""
+
+from __future__ import annotations
+
+import omni.warp_core as wp
+from omni.warp_core.front.lower import lower_kernel
+from omni.warp_core.passes.effects import Access, effects, needed_arrays, written_params
+
+
+@wp.kernel
+def in_turns(x: wp.array(dtype=float), y: wp.array(dtype=float), z: wp.array(dtype=int), n: int):
+    i = wp.tid()
+    source = x
+    to = y
+    for _ in range(n):
+        to[i] = source[i]
+        between = source
+        source = to
+        to = between
+
+
+def test_arrays_that_a_loop_carries_are_any_of_their_element_type():
+    kernel = lower_kernel(in_turns)
+    assert effects(kernel).params == (Access(True, True), Access(True, True), Access(), Access())
+    assert written_params(kernel) == (True, True, False, False)
+
+
+@wp.struct
+class Pair:
+    a: wp.array(dtype=float)
+    b: wp.array(dtype=float)
+
+
+@wp.kernel
+def of_members(p: Pair, q: Pair):
+    i = wp.tid()
+    made = Pair()
+    made.a = q.b
+    made.b = p.a
+    p.b[i] = made.a[i + 1] + made.b[i]
+
+
+def test_members_of_structs_are_told_apart():
+    kernel = lower_kernel(of_members)
+    found = effects(kernel)
+    reads, writes = Access(reads=True), Access(writes=True)
+    assert {(number, *path): access._replace(covers=False) for number, path, access in found.arrays} == {
+        (0, "a"): reads,
+        (0, "b"): writes,
+        (1, "b"): reads,
+    }
+    assert {need.name for need in needed_arrays(kernel)} == {"p.a", "p.b", "q.b"}
+
+
+@wp.kernel
+def at_own_index(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float), z: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    x[i, j] = 1.0
+    y[j, i] = x[i, j]
+    z[i, j + 1] = 2.0
+
+
+def test_every_element_is_written_where_each_thread_writes_its_own():
+    found = effects(lower_kernel(at_own_index)).params
+    assert found == (Access(False, True, True), Access(False, True, False), Access(False, True, False))
