@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.autodiff.vjp.adjoint import adjoint_kernel
+from omni.warp_core.codegen import target
 from omni.warp_core.codegen.accumulate.eligibility import accumulation
+from omni.warp_core.codegen.cpu.cpu_kernel import EmitOptions, emit_cpu
+from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir.builder import Builder
 from omni.warp_core.ir.interp import interp
@@ -297,3 +301,47 @@ def test_gradients_of_members_that_many_threads_read() -> None:
     tape.backward(loss)
     assert nodes.grad.numpy()["mass"].tolist() == [334.0, 333.0 * 4, 333.0 * 7]
     assert nodes.grad.numpy()["inner"]["v"].tolist() == [[0, 668.0, 0], [0, 999.0, 0], [0, 1665.0, 0]]
+
+
+@wp.kernel
+def neighbours(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * x[i + 1]
+
+
+@wp.kernel
+def neighbours_of_part(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    part = x[1:]
+    y[i] = part[i] * part[i + 1]
+
+
+@wp.kernel
+def neighbours_in_part_of_row(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    part = x[3, 1:]
+    y[i] = part[i] * part[i + 1]
+
+
+@pytest.mark.parametrize("kernel, targets", [(neighbours, 1), (neighbours_of_part, 0), (neighbours_in_part_of_row, 0)])
+def test_stencil_targets_are_whole_arrays(kernel, targets) -> None:
+    """A launch computes where threads add from the layout of the array, which indices of a slice do not follow."""
+    primal = lower_kernel(kernel)
+    adjoint = pipeline.run(adjoint_kernel(primal, library_gradient).function, primal=primal)
+    unit = emit_cpu(adjoint, target.host(), EmitOptions(additions="logged"))
+    assert len(unit.following) == targets
+    assert len(unit.accumulation.logged) == 1
+
+
+def test_gradients_of_neighbours_in_part_of_a_row() -> None:
+    n = 3000
+    numbers = np.random.default_rng(5).integers(-3, 4, (5, n + 2)).astype(np.float32)
+    x, y = wp.array(numbers, dtype=float, requires_grad=True), wp.zeros(n, dtype=float, requires_grad=True)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(neighbours_in_part_of_row, n, inputs=[x, y])
+    tape.backward(grads={y: wp.ones(n, dtype=float)})
+    expected = np.zeros((5, n + 2))
+    expected[3, 1:-1] += numbers[3, 2:]
+    expected[3, 2:] += numbers[3, 1:-1]
+    assert np.array_equal(x.grad.numpy(), expected)

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ...ir.analysis.affine_index import Affine, Forms, affine_values
+from ...ir.analysis.alias import provenance
 from ...ir.nodes import Function, Operation
 from ...lang.types import Packed, Scalar
 from .eligibility import ArrayAt
@@ -71,7 +72,7 @@ def _is_wide(shape: Sequence[int], arity: int) -> bool:
 def _place(op: Operation, arity: int, forms: Forms) -> list[tuple[int, int]] | None:
     """Return for each index of an addition which of the thread's it is, and what is added to it."""
     array, path = op.args[0].type, op.attr[1]
-    if -1 in path or not isinstance(array.dtype, (Scalar, Packed)) or (op.args[0].op and op.args[0].op.code == "slice"):
+    if -1 in path or not isinstance(array.dtype, (Scalar, Packed)) or provenance(op.args[0]).is_view:
         return None
     found = [_index(forms.get(index), arity) for index in op.args[1 : 1 + array.ndim]]
     return None if None in found else found  # type: ignore[return-value]
