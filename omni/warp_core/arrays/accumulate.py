@@ -100,5 +100,5 @@ def accumulate(sums: np.ndarray, t: Type, more: np.ndarray, of: Type) -> None:
 
 
 def is_sum(t: Type) -> bool:
-    """Whether elements of a type are floating point numbers, or have them as components."""
+    """True for floating point numbers and packed types of them. Structs do not count: members are added one by one."""
     return getattr(element(t), "is_float", False)

@@ -61,9 +61,9 @@ def element(t: Type) -> Element:
             inner = (t.rows, t.cols) if isinstance(t, Mat) else (t.count,)
         parts = {leaf for _, leaf in leaves(t)}
         holds_arrays = any(isinstance(leaf, Array) for leaf in parts)
-        is_active = any(isinstance(leaf, Scalar) and leaf.is_float for leaf in parts)
         number = _native.type_id(t.key, t.size)
-        made = Element(t, python_type(t), np.dtype(numpy_spec(scalar)), inner, number, holds_arrays, is_active)
+        numpy_type = np.dtype(numpy_spec(scalar))
+        made = Element(t, python_type(t), numpy_type, inner, number, holds_arrays, t.is_differentiable)
         found = _elements.setdefault(t, made)
     return found
 

@@ -23,7 +23,7 @@ def scalar_of(a: array) -> Type:
 
 
 def is_float(a: Any) -> bool:
-    """Whether this is an array whose components are floating point numbers."""
+    """True if `a` is an array whose components are floating point numbers of one type. Structs have no such type."""
     if not isinstance(a, array):
         return False
     t = scalar_of(a)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..arrays.array import array
-from ..autodiff.analysis.leaves import is_active, is_float, leaf_types
+from ..autodiff.analysis.leaves import leaf_types
 from ..autodiff.jvp.tangent import is_nearby, tangent_function
 from ..dispatch import capture
 from ..eager import call
@@ -151,7 +151,7 @@ def function_jvp(function: Function | Builtin, primals: Sequence[Any], tangents:
             raise TypeError(f"`{function.name}`: arrays are for kernels; use wp.jvp of a kernel that calls it")
     active = tuple(t is not None for t in tangents)
     for i, t in enumerate(types):
-        if active[i] and not is_active(t):
+        if active[i] and not t.is_differentiable:
             raise TypeError(f"tangents[{i}]: a {spell(t)} has none, only floating point numbers do; give None")
     plain, moving = _lowered(function, types, active)
     args = [call._to_ir(call.BoundArguments(t, x)) for t, x in zip(types, primals)]
@@ -197,7 +197,7 @@ def _lowered(function: Function | Builtin, types: Sequence[Type], active: tuple[
 
 def _tangent_value(t: Type, rest: Any) -> Any:
     """The tangent of a result, None if it is no floating point number."""
-    if not is_active(t):
+    if not t.is_differentiable:
         return None
-    leaves = [next(rest) if is_float(leaf) else 0 for leaf in leaf_types(t)]
+    leaves = [next(rest) if leaf.is_differentiable else 0 for leaf in leaf_types(t)]
     return call._from_ir(array_memory.unflatten(leaves, t), t)

@@ -14,7 +14,6 @@ from ..arrays import layouts
 from ..arrays.array import array
 from ..arrays.indexed_array import indexedarray
 from ..arrays.layouts import byte_range, ranges_overlap
-from ..autodiff.analysis.leaves import is_active
 from ..dispatch import recording
 from ..lang.types import Array, Struct
 from ..tape import launch_vjp
@@ -160,6 +159,6 @@ def tangent_value(t: Any, value: Any, given: Any, shadows: TangentStorage) -> An
         if isinstance(ft, (Array, Struct)):
             if old is not None:
                 setattr(made, name, tangent_value(ft, old, new, shadows))
-        elif new is not None and is_active(ft):
+        elif new is not None and ft.is_differentiable:
             setattr(made, name, new)
     return made

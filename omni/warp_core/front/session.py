@@ -26,7 +26,7 @@ from .calls.inout_arguments import recogniser
 from .calls.overload_resolution import Match
 from .context import Context, LoweringError, Returned
 from .gradients import custom_gradient_ir
-from .gradients.adjoint_params import carries, first_adjoint
+from .gradients.adjoint_params import first_adjoint
 from .limits import check_values
 from .liveness import Liveness
 from .merges import terminate
@@ -157,7 +157,7 @@ class Session:
         cx = Context(self, source, func.__globals__, cells, fn)
         cx.bindings = m.bindings
         statics = {name: x.obj for name, x in m.statics if isinstance(x, Static)}
-        hidden = [local for local, p in m.adjoints.items() if carries({n: t for n, t, _ in m.values}[p])]
+        hidden = [local for local, p in m.adjoints.items() if {n: t for n, t, _ in m.values}[p].is_differentiable]
         returned = [p for p in m.refs if p not in m.elements] + hidden
         changes = recogniser(func.__globals__, {**cells, **statics})
         cx.liveness = Liveness(tree.body, changes, frozenset(returned))

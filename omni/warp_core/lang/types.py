@@ -28,6 +28,14 @@ class Type:
     def __reduce__(self):
         return parse_type, (self.key,)
 
+    @property
+    def is_differentiable(self) -> bool:
+        """True if a value of this type carries a derivative: it is or has a floating point number.
+
+        An array does not. It refers to memory, and its elements carry derivatives if their type does.
+        """
+        return False
+
 
 def _intern(cls: type, *args) -> Type:
     """The one type of these arguments. Extents come as plain ints: True would name another type than the equal 1."""
@@ -59,6 +67,10 @@ class Scalar(Type):
         return self.kind in ("float", "bfloat")
 
     @property
+    def is_differentiable(self) -> bool:
+        return self.is_float
+
+    @property
     def is_int(self) -> bool:
         return self.kind in ("int", "uint")
 
@@ -86,6 +98,10 @@ class Packed(Type):
     def _set(self, key: str, count: int, scalar: Scalar) -> None:
         self.key, self.count, self.scalar = key, count, scalar
         self.size, self.align = count * scalar.size, scalar.align
+
+    @property
+    def is_differentiable(self) -> bool:
+        return self.scalar.is_float
 
 
 class Vec(Packed):
@@ -162,6 +178,10 @@ class Struct(Type):
             at, align = at + t.size, max(align, t.align)
         self.offsets = tuple(offsets)
         self.align, self.size = align, max(1, -(-at // align) * align)
+
+    @property
+    def is_differentiable(self) -> bool:
+        return any(t.is_differentiable for _, t in self.fields)
 
 
 MAX_NDIM = 4

@@ -161,11 +161,7 @@ def _bits(kernel: Function) -> tuple[bool, bool]:
     """Whether a kernel takes the bits of floats, and makes floats of bits. Where the library does, it has gradients."""
     flat = inline_calls(kernel, lambda callee: not callee.is_library)
     casts = [op for op in flat.body.walk() if op.code == "bitcast"]
-    return any(_is_float(op.args[0].type) for op in casts), any(_is_float(op.result.type) for op in casts)
-
-
-def _is_float(t: Type) -> bool:
-    return bool(element(t).is_float)  # type: ignore[attr-defined]
+    return any(op.args[0].type.is_differentiable for op in casts), any(op.result.type.is_differentiable for op in casts)
 
 
 def _looks(atomic: Operation, used: set[Value]) -> bool:

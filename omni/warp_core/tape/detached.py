@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from .. import config
 from ..arrays import layouts, transfer
 from ..arrays.array import array
-from ..autodiff.analysis.leaves import is_float, leaf_types
+from ..autodiff.analysis.leaves import leaf_types
 from ..compiler import differentiable_dependences, effects
 from ..devices.interval_map import IntervalMap
 from ..dispatch.call_site import CallSite
@@ -205,7 +205,7 @@ def _is_float(a: array) -> bool:
 
 
 def _has_other_members(a: array) -> bool:
-    return not all(map(is_float, leaf_types(a.dtype)))
+    return not all(leaf.is_differentiable for leaf in leaf_types(a.dtype))
 
 
 def _of(kernel: Kernel) -> _Uses:
@@ -237,6 +237,8 @@ def _flow_of_bits(kernel: Kernel, done: Effects) -> Iterable[frozenset[int]]:
 
 
 def _has(t: Type, floats: bool) -> bool:
-    """Whether an argument of a type has elements with floats in them, or with something else."""
+    """True if an argument of a type has elements with floats in them, or, without `floats`, with other members: their
+    bits may be those of floats.
+    """
     arrays = [leaf for leaf in leaf_types(t) if isinstance(leaf, Array)]
-    return any(is_float(leaf) is floats for a in arrays for leaf in leaf_types(a.dtype))
+    return any(leaf.is_differentiable is floats for a in arrays for leaf in leaf_types(a.dtype))

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from .. import _native, config
 from ..arrays import layouts
 from ..arrays.array import array
-from ..autodiff.analysis.leaves import is_active
 from ..autodiff.vjp.read_time import BEFORE
 from ..dispatch import call_site, capture, recording
 from ..lang.kernel import Kernel
@@ -73,7 +72,7 @@ def remember(step: RecordedLaunch) -> None:
         arrays,
         tuple(i for i in range(len(params)) if i not in arrays),
         written,
-        tuple(i for i in written if is_active(params[i][1].dtype)),  # type: ignore[attr-defined]
+        tuple(i for i in written if params[i][1].dtype.is_differentiable),  # type: ignore[attr-defined]
         read,
         tuple(params[i][0] for i in read),
         f"the launch of kernel `{kernel.name}`",

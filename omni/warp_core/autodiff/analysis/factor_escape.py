@@ -15,7 +15,7 @@ from functools import reduce
 from ...ir.analysis.alias import identified_object, is_local
 from ...ir.builder import Builder
 from ...ir.nodes import Function, Operation, Value
-from .leaves import is_active, leaf_of, leaf_types
+from .leaves import leaf_of, leaf_types
 
 VECTORS, VALUES = "vectors", "values"  # what a number depends on: linearly on the one, in any way on the other
 
@@ -102,7 +102,7 @@ class _Flow:
             ends = [x for region in op.regions for end in region.walk() for x in _handed_on(end)]
             all_of_it = self._all([*op.args, *ends])
             for v in (*op.results, *(p for region in op.regions for p in region.params)):
-                self._add(v, all_of_it if is_active(v.type) else _NONE)
+                self._add(v, all_of_it if v.type.is_differentiable else _NONE)
         else:
             self._compute(op)
 
@@ -120,7 +120,7 @@ class _Flow:
             linear = [t for a in args for t in self._of.get(a, _NONE) if t[1] == VECTORS]
             taint -= {t for t in linear if linear.count(t) > 1}
         for v in op.results:
-            self._add(v, taint if is_active(v.type) else _NONE)
+            self._add(v, taint if v.type.is_differentiable else _NONE)
 
 
 def _memory(array: Value) -> Value:
@@ -133,7 +133,7 @@ def _memory(array: Value) -> Value:
 def _taint_of_result(call: Operation, index: int) -> _Taint:
     """The second result are the values; that of `qr3` is both."""
     t = call.results[index].type
-    if not is_active(t):
+    if not t.is_differentiable:
         return _NONE
     of_values = frozenset({(call, VALUES)}) if index == 1 else _NONE
     return of_values | (frozenset({(call, VECTORS)}) if index != 1 or t is call.results[0].type else _NONE)

@@ -19,21 +19,11 @@ def leaf_types(t: Type) -> list[Type]:
     return [leaf for _, leaf in leaves(t)]
 
 
-def is_active(t: Type) -> bool:
-    """Whether a value of this type can carry a derivative."""
-    return any(is_float(leaf) for leaf in leaf_types(t))
-
-
-def is_float(t: Type) -> bool:
-    """Whether a leaf of this type carries a derivative."""
-    return isinstance(t, Scalar) and t.is_float
-
-
 def bitcasts_floats(function: Function) -> bool:
     """Whether a function takes the bits of a float. A float that it makes of bits may then depend on one; else its bits
     come from integers, which have no derivative.
     """
-    return any(op.code == "bitcast" and is_active(op.args[0].type) for op in function.body.walk())
+    return any(op.code == "bitcast" and op.args[0].type.is_differentiable for op in function.body.walk())
 
 
 def member_span(t: Type, index: int) -> tuple[int, int]:

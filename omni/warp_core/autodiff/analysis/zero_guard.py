@@ -12,7 +12,7 @@ from itertools import product
 
 from ...ir.analysis.alias import is_local, may_alias
 from ...ir.nodes import Function, Operation, Value
-from .leaves import is_active, is_float, leaf_types
+from .leaves import leaf_types
 
 _CHOOSING = frozenset(("select", "min", "max", "insert_dyn", "extract_dyn", "loop"))
 _STEEP = frozenset(("div", "sqrt", "call", "custom"))  # may have infinite slopes where their operands are numbers
@@ -41,12 +41,12 @@ def _is_extreme(op: Operation) -> bool:
 
 
 def _is_own_memory(op: Operation) -> bool:
-    return op.code == "alloca" and is_active(op.attr.dtype)
+    return op.code == "alloca" and op.attr.dtype.is_differentiable
 
 
 def _gives_several(function: Function) -> bool:
     """Whether some of what a function gives may be used, and some not. (Callers look after what is not used at all.)"""
-    return sum(is_float(leaf) for t in function.results for leaf in leaf_types(t)) > 1
+    return sum(leaf.is_differentiable for t in function.results for leaf in leaf_types(t)) > 1
 
 
 # -- branches and loops ------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def _carried(loop: Operation) -> Iterator[tuple[Value, Value, Value]]:
 
 
 def _has_slope(value: Value) -> bool:
-    return is_active(value.type) and not value.is_const
+    return value.type.is_differentiable and not value.is_const
 
 
 def _passes_over(op: Operation, even: set[Value]) -> bool:
@@ -90,7 +90,7 @@ def _passes_over(op: Operation, even: set[Value]) -> bool:
     own.update(p for region in op.regions for p in region.params)
     if any(_has_slope(a) and a not in own and a not in even for inner in inside for a in inner.args):
         return True
-    return op.code == "for" and any(is_active(p.type) and not kept for p, kept in _kept(op).items())
+    return op.code == "for" and any(p.type.is_differentiable and not kept for p, kept in _kept(op).items())
 
 
 def _kept(loop: Operation) -> dict[Value, bool]:
@@ -112,7 +112,7 @@ def _kept(loop: Operation) -> dict[Value, bool]:
 
 def _stores_over(ops: list[Operation], shared: bool) -> bool:
     """Whether a thread may overwrite what it stored or added."""
-    writes = [op for op in ops if op.code in ("store", "atomic") and is_active(op.args[-1].type)]
+    writes = [op for op in ops if op.code in ("store", "atomic") and op.args[-1].type.is_differentiable]
     writes = [op for op in writes if not is_local(op.args[0])]
     stores = [op for op in writes if op.code == "store"]
     repeated = {inner for op in ops if op.code == "for" for inner in op.regions[0].walk()}

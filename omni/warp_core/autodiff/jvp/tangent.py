@@ -24,7 +24,7 @@ from ...passes.dce import dce, has_effects
 from ...passes.effects import written_params
 from ...passes.inline import inline_calls
 from ..analysis.factor_escape import escaping, numbers_of, report_if_moved
-from ..analysis.leaves import assemble, bitcasts_floats, is_active, leaf_of, leaf_types
+from ..analysis.leaves import assemble, bitcasts_floats, leaf_of, leaf_types
 from ..rules.provider import DerivativeRules, calls_surrogate
 from ..vjp.reverse_atomics import plain_local_atomics
 from .tangent_values import Tangents, Unknown, ValueTangents, has_tangent, numbered_leaves, slot_types
@@ -108,8 +108,8 @@ def _required(flat: Function) -> Mask:
 
     def needs(t: Type, written: bool) -> bool:
         if isinstance(t, Array):
-            return is_active(t.dtype) and (written or t.dtype in chosen)
-        return any(isinstance(leaf, Array) and is_active(leaf.dtype) for leaf in leaf_types(t))
+            return t.dtype.is_differentiable and (written or t.dtype in chosen)
+        return any(isinstance(leaf, Array) and leaf.dtype.is_differentiable for leaf in leaf_types(t))
 
     return tuple(needs(p.type, written) for p, written in zip(flat.params, written_params(flat)))
 
@@ -182,7 +182,7 @@ class _Forward(ValueTangents):
             raise NotDifferentiable(f"wp.{_name(op.attr)} has no second derivative in forward mode", op)
         found = self.b.emit("call", self.args(op), surrogate, results=surrogate.results)
         self.define(op, found[: len(op.results)])
-        moved = [self._whole(a) for a in op.args if is_active(a.type)]
+        moved = [self._whole(a) for a in op.args if a.type.is_differentiable]
         if op in self._escaping:
             report_if_moved(self.b, found[-2], numbers_of(self.b, moved))
         tangents = self.b.emit("call", [*self.args(op), *found, *moved], rule, results=rule.results)
@@ -191,9 +191,9 @@ class _Forward(ValueTangents):
 
     def _by_gradient(self, op: Operation, gradient: Function) -> None:
         """Tangents of results: for each leaf, its gradient times the tangents of the arguments."""
-        active = [v for v in op.results if is_active(v.type)]
+        active = [v for v in op.results if v.type.is_differentiable]
         args = [*self.args(op), *(self.values[v] for v in op.results if op.attr.is_library)]
-        of = [a for a in op.args if is_active(a.type)]
+        of = [a for a in op.args if a.type.is_differentiable]
         moving = [self._known(self._of(a)) for a in of]
 
         def along(value: Value, leaf: int) -> Value | None:
@@ -245,7 +245,7 @@ class _Forward(ValueTangents):
     def visit_store(self, op: Operation) -> None:
         super()._copy(op)
         *place, value = op.args
-        if is_active(value.type):
+        if value.type.is_differentiable:
             array = self._array(place[0])
             if array is not None:
                 indices = [self.values[i] for i in place[1:]]
@@ -260,7 +260,7 @@ class _Forward(ValueTangents):
         super()._copy(op)
         kind, _ = op.attr
         value = op.args[-1]
-        if not is_active(value.type):
+        if not value.type.is_differentiable:
             return
         if kind not in ("add", "sub"):
             raise NotDifferentiable(f"an atomic {kind} of floating point numbers has no tangent", op)

@@ -13,7 +13,7 @@ from ...ir.clone import Rewriter
 from ...ir.nodes import Operation, Value
 from ...lang.errors import NotDifferentiable
 from ...lang.types import Array, Type, element
-from ..analysis.leaves import assemble, is_active, is_float, leaf_of, leaf_types, member_span
+from ..analysis.leaves import assemble, leaf_of, leaf_types, member_span
 from ..rules import scalar_rules
 
 
@@ -31,14 +31,14 @@ Tangents = list["Value | Unknown | None"]  # None where it is known to be zero
 
 
 def carries(t: Type) -> bool:
-    """Whether values of a type have tangents: floating point numbers, and arrays of them."""
+    """True if values of a type have tangents. Arrays do, as parameters take those of their elements along."""
     return any(has_tangent(leaf) for leaf in leaf_types(t))
 
 
 def has_tangent(leaf: Type) -> bool:
     if isinstance(leaf, Array):
-        return is_active(leaf.dtype)
-    return is_float(leaf)
+        return leaf.dtype.is_differentiable
+    return leaf.is_differentiable
 
 
 def numbered_leaves(value: Value) -> list[tuple[int, Type]]:

@@ -19,7 +19,7 @@ from ...ir.clone import Rewriter, copy_region
 from ...ir.nodes import Function, Operation, Region, Value
 from ...lang.errors import NotDifferentiable
 from ...lang.types import Array
-from ..analysis.leaves import assemble, is_active, leaf_types
+from ..analysis.leaves import assemble, leaf_types
 
 if TYPE_CHECKING:
     from ..vjp.primal_pass import PrimalPass
@@ -100,7 +100,7 @@ def reverse_custom(reverse: Reverse, op: Operation) -> None:
     flat = [g for leaves in given if leaves for g in leaves if g is not None]
     if _reads_gradients(op.attr.gradient):
         flat = []
-    for a, x in zip((a for a in op.args if is_active(a.type)), found):
+    for a, x in zip((a for a in op.args if a.type.is_differentiable), found):
         reverse.add_chosen(a, x, flat)
 
 

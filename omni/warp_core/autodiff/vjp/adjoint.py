@@ -19,7 +19,7 @@ from ...passes.effects import written_params
 from ...passes.inline import inline_calls
 from ...passes.load_elimination import eliminate_loads
 from ...passes.simplify import simplify
-from ..analysis.leaves import Leaves, assemble, is_active, is_float, leaf_of, leaf_types
+from ..analysis.leaves import Leaves, assemble, leaf_of, leaf_types
 from ..analysis.scalarize_structs import scalarize
 from ..rules.custom_rules import expand_customs, is_custom
 from ..rules.provider import DerivativeRules, calls_surrogate
@@ -87,7 +87,8 @@ def _stays(callee: Function, given: DerivativeRules) -> bool:
         return False
     if given.surrogate(callee) or given(callee):
         return True
-    passive = not any(map(is_active, callee.results)) and not any(isinstance(p.type, Array) for p in callee.params)
+    is_active = any(t.is_differentiable for t in callee.results)
+    passive = not is_active and not any(isinstance(p.type, Array) for p in callee.params)
     return passive or not _opens(callee, given)
 
 
@@ -118,12 +119,13 @@ def _assemble(
     are `constant`, nothing is added to gradients of arrays.
     """
     params = [Value(p.type, name=p.name) for p in function.params]
-    seeds = [Value(t, name="adjoint") for t in function.results if is_active(t)]
+    seeds = [Value(t, name="adjoint") for t in function.results if t.is_differentiable]
     reverse = Reverse(function, shared, given, partial(callee_adjoint, given=given, constant=constant), constant)
     reverse.b.push()
     rest = iter(seeds)
-    reverse.run([_flattened(reverse.b, next(rest)) if is_active(t) else [] for t in function.results])
-    adjoints = [] if function.is_kernel else [_of_param(reverse, p) for p in function.params if is_active(p.type)]
+    reverse.run([_flattened(reverse.b, next(rest)) if t.is_differentiable else [] for t in function.results])
+    active = [p for p in function.params if p.type.is_differentiable]
+    adjoints = [] if function.is_kernel else [_of_param(reverse, p) for p in active]
     after = reverse.b.pop()
     results = tuple(v.type for v in adjoints)
     new = Function(f"{function.name}.adjoint", [*params, *seeds], results, function.is_kernel, function.loc)
@@ -166,7 +168,7 @@ def _check_unknown(adjoint: Function, forward: PrimalPass) -> None:
 
 
 def _flattened(b: Builder, value: Value) -> Leaves:
-    return [leaf_of(b, value, i) if is_float(t) else None for i, t in enumerate(leaf_types(value.type))]
+    return [leaf_of(b, value, i) if t.is_differentiable else None for i, t in enumerate(leaf_types(value.type))]
 
 
 def _of_param(reverse: Reverse, param: Value) -> Value:

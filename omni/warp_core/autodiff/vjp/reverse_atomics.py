@@ -16,7 +16,7 @@ from ...ir.clone import Rewriter
 from ...ir.nodes import Function, Operation, Value
 from ...lang.errors import NotDifferentiable
 from ...lang.types import Packed
-from ..analysis.leaves import Leaves, is_active, leaf_of, leaf_types
+from ..analysis.leaves import Leaves, leaf_of, leaf_types
 
 if TYPE_CHECKING:
     from .reverse_pass import Reverse
@@ -47,7 +47,7 @@ def reverse_atomic(reverse: Reverse, op: Operation) -> None:
     """Add to the adjoint of what an atomic stores."""
     kind, path = op.attr
     value, given = op.args[-1], reverse.take(op.results[0])
-    if not is_active(value.type):
+    if not value.type.is_differentiable:
         return
     if given is not None:
         raise NotDifferentiable(f"what an atomic {kind} found in memory depends on the order of threads", op)
@@ -70,7 +70,7 @@ def _check_order(reverse: Reverse, op: Operation) -> None:
         return
     for other in function.body.walk():
         same = other.code == "load" and may_alias(op.args[0], other.args[0], reverse.scopes.shared)
-        if same and is_active(other.results[0].type) and _element(other) == _element(op):
+        if same and other.results[0].type.is_differentiable and _element(other) == _element(op):
             why = f"threads read this element while others {op.attr[0]}, so that it depends on their order"
             raise NotDifferentiable(f"{why}: write the result to another array", other)
 
@@ -129,7 +129,7 @@ def _check_alone(reverse: Reverse, op: Operation) -> None:
         same = other.code == "atomic" and other.attr[0] == kind
         if same or not may_alias(array, other.args[0], reverse.scopes.shared) or _are_other_elements(op, other):
             continue
-        if other.code == "load" and not is_active(other.results[0].type):
+        if other.code == "load" and not other.results[0].type.is_differentiable:
             continue
         does = "reads" if other.code == "load" else "writes"
         why = f"an atomic {kind} has a gradient where the kernel does nothing else with the array"

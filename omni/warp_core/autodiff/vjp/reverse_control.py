@@ -13,7 +13,7 @@ from ...ir.builder import Builder
 from ...ir.nodes import Operation, Region, Value
 from ...lang.types import I32, Type
 from ...passes.dce import REMOVABLE
-from ..analysis.leaves import Leaves, is_float, leaf_types
+from ..analysis.leaves import Leaves, leaf_types
 from .trip_count import backwards, times
 from .value_scope import ValueScope
 from .value_stack import CELLS, ValueFrame, pop
@@ -175,19 +175,20 @@ def _or_zero(b: Builder, x: Value | None, t: Type) -> Value:
 
 def _slots(values: Iterable[Value]) -> list[Leaf]:
     """The float leaves of values."""
-    return [(v, i, t) for v in values for i, t in enumerate(leaf_types(v.type)) if is_float(t)]
+    return [(v, i, t) for v in values for i, t in enumerate(leaf_types(v.type)) if t.is_differentiable]
 
 
 def _flat(given: Sequence[Leaves | None], values: Sequence[Value]) -> list[Value | None]:
     """Adjoints of values in the order of `_slots`."""
-    return [g[i] if g else None for v, g in zip(values, given) for i, t in enumerate(leaf_types(v.type)) if is_float(t)]
+    leaves = ((g, i, t) for v, g in zip(values, given) for i, t in enumerate(leaf_types(v.type)))
+    return [g[i] if g else None for g, i, t in leaves if t.is_differentiable]
 
 
 def _gather(targets: Sequence[Value], like: Sequence[Value], state: Sequence[Value]) -> list[tuple[Value, Leaves]]:
     """Adjoints for `targets` from values in the order of `_slots(like)`."""
     out, at = [], iter(state)
     for target, v in zip(targets, like):
-        out.append((target, [next(at) if is_float(t) else None for t in leaf_types(v.type)]))
+        out.append((target, [next(at) if t.is_differentiable else None for t in leaf_types(v.type)]))
     return out
 
 
@@ -201,7 +202,7 @@ def _append(region: Region, code: str, args: list, t: Type, attr: object = None)
 
 def _end(region: Region, values: Sequence[Value | None], types: Sequence[Type]) -> None:
     """Close a region by yielding `values`; those that are None are zero."""
-    args = [
-        _append(region, "const", [], t, 0.0 if is_float(t) else 0) if v is None else v for v, t in zip(values, types)
-    ]
+    zeros = (0.0 if t.is_differentiable else 0 for t in types)
+    given = zip(values, types, zeros)
+    args = [_append(region, "const", [], t, zero) if v is None else v for v, t, zero in given]
     region.ops.append(Operation("yield", args))

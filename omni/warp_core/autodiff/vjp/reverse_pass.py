@@ -21,7 +21,7 @@ from ...lang.errors import NotDifferentiable
 from ...lang.types import I32, Array, Packed, Scalar, Struct, Type, element, members
 from ..analysis.exclusive_stores import find_exclusive_stores
 from ..analysis.factor_escape import escaping, report_if_moved
-from ..analysis.leaves import Leaves, assemble, bitcasts_floats, is_active, is_float, leaf_of, leaf_types, member_span
+from ..analysis.leaves import Leaves, assemble, bitcasts_floats, leaf_of, leaf_types, member_span
 from ..analysis.zero_guard import needs_zero_guard
 from ..rules import scalar_rules
 from ..rules.custom_rules import reverse_custom
@@ -114,9 +114,7 @@ class Reverse:
             self._componentwise(op, given[0], scalar_rules.ELEMENTWISE[op.code])
         elif op.code == "libm":  # stands in functions of the library only, which say what their gradients are
             raise NotDifferentiable(f"`{op.attr}` has no derivative here", op)
-        elif (
-            op.args and any(is_active(a.type) for a in op.args) and not isinstance(element(op.results[0].type), Scalar)
-        ):
+        elif any(a.type.is_differentiable for a in op.args) and not isinstance(element(op.results[0].type), Scalar):
             raise NotDifferentiable(f"`{op.code}` has no derivative", op)
 
     def _componentwise(self, op: Operation, given: Leaves | None, rule: scalar_rules.Rule) -> None:
@@ -157,7 +155,7 @@ class Reverse:
             self.add(op.args[0], [g and self.b.op("cast", g, attr=source) for g in given])
 
     def _bitcast(self, op: Operation, given: Leaves) -> None:
-        if is_active(op.args[0].type) or self._takes_bits:
+        if op.args[0].type.is_differentiable or self._takes_bits:
             raise NotDifferentiable("bits taken as a number have no derivative", op)
 
     def _make(self, op: Operation, given: Leaves) -> None:
@@ -204,7 +202,7 @@ class Reverse:
             raise NotDifferentiable("a function of the library that is given a local array has no gradient", op)
         written = self.given(op.attr)
         adjoint = written or self.callee_adjoint(op.attr)
-        active = [v for v in op.results if is_active(v.type)]
+        active = [v for v in op.results if v.type.is_differentiable]
         seeds = [
             assemble(self.b, v.type, g or [None] * len(leaf_types(v.type)))
             for v, g in zip(op.results, given)
@@ -216,7 +214,7 @@ class Reverse:
         args = [self.scopes.primal(a) for a in op.args]
         results = self._looked_at(written, op) if written else []
         found = self.b.emit("call", [*args, *results, *seeds], adjoint, results=adjoint.results)
-        for a, x in zip((a for a in op.args if is_active(a.type)), found):
+        for a, x in zip((a for a in op.args if a.type.is_differentiable), found):
             self.add_chosen(a, x, flat)
 
     def _looked_at(self, gradient: Function, op: Operation) -> list[Value]:
@@ -233,7 +231,7 @@ class Reverse:
         self.add(
             value,
             [
-                self._unless_zero(seeds, leaf_of(self.b, adjoint, i)) if is_float(t) else None
+                self._unless_zero(seeds, leaf_of(self.b, adjoint, i)) if t.is_differentiable else None
                 for i, t in enumerate(types)
             ],
         )
@@ -317,7 +315,7 @@ class Reverse:
 
     def _store(self, op: Operation) -> None:
         value = op.args[-1]
-        if is_active(value.type):
+        if value.type.is_differentiable:
             self.add(value, self._withdraw(self.place(op, 1), op.attr, value.type, op in self._owned))
 
     def _withdraw(self, place: Sequence[Value], path: tuple[int, ...], t: Type, owned: bool) -> Leaves:
@@ -325,7 +323,7 @@ class Reverse:
         if isinstance(t, Struct):
             parts = [self._withdraw(place, (*path, i), m, owned) for i, m in enumerate(members(t))]
             return [x for part in parts for x in part]
-        if not is_float(element(t)):
+        if not element(t).is_differentiable:
             return [None] * len(leaf_types(t))
 
         def move() -> list[Value]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...ir.analysis.alias import is_own, provenance
 from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import index_count
-from ...lang.types import Array, Scalar, Struct, Type, element, leaves, member_at
+from ...lang.types import Array, Struct, Type, leaves, member_at
 
 _IN_ORDER = ("exch", "cas")  # what comes out depends on the order even if nobody looks at the old value
 
@@ -161,8 +161,8 @@ def _at(param: int, offset: int, t: Type, gradient: bool) -> ArrayAt:
 
 
 def _is_float(op: Operation) -> bool:
-    t = element(op.args[-1].type)
-    return isinstance(t, Scalar) and t.is_float
+    """True if an atomic changes floating point numbers."""
+    return bool(op.args[-1].type.is_differentiable)
 
 
 def _operations(function: Function, seen: set[Function]) -> Iterator[Any]:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from ...ir.builder import Builder
 from ...ir.nodes import Value
-from ...lang.types import Array, Scalar, Struct, Type, indexed_array, leaves
+from ...lang.types import Array, Struct, Type, indexed_array, leaves
 
 
 def has_adjoint(t: Type) -> bool:
     """Whether `wp.adjoint` has something for parameters of this type."""
-    return carries(t) or any(isinstance(leaf, Array) for _, leaf in leaves(t))
-
-
-def carries(t: Type) -> bool:
-    """Whether values of this type carry a derivative."""
-    return any(isinstance(leaf, Scalar) and leaf.is_float for _, leaf in leaves(t))
+    return t.is_differentiable or any(isinstance(leaf, Array) for _, leaf in leaves(t))
 
 
 def first_adjoint(b: Builder, value: Value) -> Value:

@@ -22,7 +22,6 @@ from ...late_bound import late
 from ..calls.calls import GRADIENT, Call, chosen, chosen_builtin, count_arguments, handles
 from ..context import Context
 from ..values import Front, Static, TupleValue, spell_front
-from .adjoint_params import carries
 from .library_rules import library_gradient
 
 
@@ -44,13 +43,13 @@ def _call(cx: Context, f: Function | Builtin, c: Call) -> Front:
     callee = instance.function
     if m.refs or (isinstance(f, Builtin) and f.updates):
         raise cx.error("unsupported", f"`{f.name}` changes its arguments, so wp.grad cannot take its gradient", c.node)
-    if not any(carries(t) for t in callee.results):
+    if not any(t.is_differentiable for t in callee.results):
         raise cx.error("unsupported", f"`{f.name}` gives no floating point number, so it has no gradient", c.node)
     adjoint = _adjoint(cx, callee, c)
     b = cx.at(c.node)
-    ones = [_ones(b, t, callee, cx, c) for t in callee.results if carries(t)]
+    ones = [_ones(b, t, callee, cx, c) for t in callee.results if t.is_differentiable]
     found = iter(b.emit("call", [*values, *ones], attr=adjoint, results=adjoint.results))
-    out = [next(found) if carries(v.type) else _no_gradient(b, v.type) for v in values]
+    out = [next(found) if v.type.is_differentiable else _no_gradient(b, v.type) for v in values]
     return out[0] if len(out) == 1 else TupleValue(out)
 
 

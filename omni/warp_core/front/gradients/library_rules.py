@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from ...ir.nodes import Function
 from ...lang.generics import unify
 from ...lang.registry import GRADIENTS, STAND_INS, TANGENTS, Builtin
-from ...lang.types import Scalar, Type, element
+from ...lang.types import Type
 from ...lib import gradients  # noqa: F401 - fills the tables
 from ..library import instantiate
 
@@ -15,7 +17,7 @@ class LibraryGradients:
 
     def __call__(self, callee: Function) -> Function | None:
         """The function (arguments, results, adjoints of results) -> adjoints of arguments; None if none is given."""
-        return _instance(GRADIENTS.get(_rules(callee)), (*_types(callee), *filter(_is_active, callee.results)))
+        return _instance(GRADIENTS.get(_rules(callee)), (*_types(callee), *_differentiable(callee.results)))
 
     def surrogate(self, callee: Function) -> Function | None:
         """What code of derivatives calls, whose results begin with those of `callee`; None if that is `callee`."""
@@ -26,7 +28,7 @@ class LibraryGradients:
         """The function (arguments, results, tangents of arguments) -> tangents of the first results of a stand-in;
         None if none is given.
         """
-        active = filter(_is_active, (p.type for p in callee.params))
+        active = _differentiable(p.type for p in callee.params)
         return _instance(TANGENTS.get(_rules(callee)), (*_types(callee), *active))
 
 
@@ -46,8 +48,8 @@ def _types(callee: Function) -> tuple[Type, ...]:
     return (*(p.type for p in callee.params), *callee.results)
 
 
-def _is_active(t: Type) -> bool:
-    return isinstance(element(t), Scalar) and element(t).is_float
+def _differentiable(types: Iterable[Type]) -> Iterator[Type]:
+    return (t for t in types if t.is_differentiable)
 
 
 def _instance(found: Builtin | None, types: tuple[Type, ...]) -> Function | None:
