@@ -7,11 +7,12 @@ from ..arrays.array import array
 from ..arrays.factories import empty_like
 from ..arrays.layouts import may_share_memory
 from ..arrays.transfer import copy
-from ..dispatch import capture, recording
+from ..dispatch import capture
+from ..dispatch.operation import Operation, Write, execute
 from ..lang.types import SCALARS
-from . import vjp
 from .argument_checks import check_count, components, require_arrays, require_scalar, require_writable
 from .gpu import cast as on_gpu
+from .vjp import cast_vjp
 
 __all__ = ["array_cast"]
 
@@ -55,10 +56,16 @@ def array_cast(in_array: array, out_array: array, count: int | None = None) -> N
     room = out_array.size * components(out_array)
     if numbers > room:
         raise ValueError(f"out_array: expected room for {numbers} numbers, got {room} ({out_array.shape} elements)")
-    recording.sums(out_array, [(in_array, lambda t, out: array_cast(t, out, count))])
-    vjp.casts(in_array, out_array, numbers)
-    with recording.Performing(out_array):
-        _convert(in_array.contiguous(), out_array, numbers)
+    execute(
+        Operation(
+            "wp.utils.array_cast",
+            writes={"out_array": Write(out_array)},
+            reads={"in_array": in_array},
+            run=lambda: _convert(in_array.contiguous(), out_array, numbers),
+            vjp=lambda: cast_vjp(in_array, out_array, numbers),
+            jvp=[(in_array, lambda t, out: array_cast(t, out, count))],
+        )
+    )
 
 
 def _check_shapes(a: array, b: array) -> None:

@@ -223,7 +223,7 @@ def _multiply(a: array, b: array, c: array, d: array, alpha: float, beta: float)
     if d.device.is_cuda:
         gpu_products.multiply(a, b, c, d, alpha, beta)
         return
-    with recording.Performing(d):
+    with recording.Performing([d]):
         capture.call(_compute, a, b, c, d, alpha, beta, label=f"product of {a.shape} and {b.shape}", writes=[d])
 
 

@@ -114,7 +114,7 @@ def _reduce(a: array, b: array | None, out: Any, kind: Element, count_name: str,
         sums.requires_grad = axis is not None and any(x is not None and x.requires_grad for x in (a, b))
     _follow(a, b, None if out is None and axis is None else sums, (kind, count_name, count, axis))
     vjp.reduces(a, b, out if axis is None else sums, length, axis)
-    with recording.Performing(sums):
+    with recording.Performing([sums]):
         if axis is not None and length < whole:  # what takes part is not contiguous any more
             a, b = _first(a, axis, length), b and _first(b, axis, length)
         _write(sums, a.contiguous(), b if b is None else b.contiguous(), (outer, length, inner))

@@ -67,7 +67,7 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
         require_apart("out_array", out_array, "in_array", source)
     recording.sums(out_array, [(in_array, lambda t, out: array_scan(t, out, inclusive))])
     vjp.scans(in_array, out_array, lambda values, sums: array_scan(values, sums, inclusive))
-    with recording.Performing(out_array):
+    with recording.Performing([out_array]):
         _scan(source, out_array, bool(inclusive))
 
 

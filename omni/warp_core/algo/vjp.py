@@ -14,6 +14,7 @@ from ..arrays.array import array
 from ..arrays.dtypes import element
 from ..arrays.layouts import Layout, may_share_memory
 from ..dispatch import recording
+from ..dispatch.operation import Backward
 from ..lang.types import Scalar
 from ..tape.saved import SavedArrays
 from .argument_checks import element_type, scalar_of
@@ -68,14 +69,12 @@ def reduces(values: array, other: array | None, out: Any, count: int, axis: int 
     recording.tape().record_func(backward, [*inputs, out], [out])
 
 
-def casts(source: array, out: array, numbers: int) -> None:
-    """Record the conversion of the first `numbers` components of `source`.
+def cast_vjp(source: array, out: array, numbers: int) -> Backward:
+    """Return the VJP of the conversion of the first `numbers` components of `source`.
 
     Raises:
         ValueError: Both share memory, whose gradient would be of two types.
     """
-    if not recording.follows(out, source):
-        return
     if source.grad is not None and may_share_memory(source, out) and element_type(source) is not element_type(out):
         raise ValueError(
             "out_array: shares memory with in_array, so a tape cannot follow the gradient; copy one of them"
@@ -93,7 +92,7 @@ def casts(source: array, out: array, numbers: int) -> None:
         if source.grad is not None and _is_float(source) and _is_float(out):
             _change(source.grad, part, lambda sums: add(sums, given))
 
-    recording.tape().record_func(backward, [source, out], [out])
+    return backward
 
 
 def scans(source: array, out: array, scan: Callable[[array, array], None]) -> None:

@@ -457,7 +457,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         target = self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(self.strides[0],)))
         element = self._require_element()
         if numbers is None:
-            with recording.Performing(target):  # it is told where this is called
+            with recording.Performing([target]):  # it is told where this is called
                 transfer.copy(target, value)
         elif numbers.shape == element.inner:
             transfer.fill(target, numbers.tobytes())

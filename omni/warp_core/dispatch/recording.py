@@ -20,6 +20,7 @@ _witnesses: list[Any] = []  # what is told of all that happens to memory, record
 _following: list[JvpScope] = []  # of all threads
 _watchers: list[Callable[[], None]] = []
 _begun: Any = None  # where the program lets the tape record
+observed = False  # whether a tape, forward mode or a replay check observes any thread
 
 
 class _Pauses(threading.local):
@@ -104,8 +105,14 @@ class NullTape:
     def cut(self, length: int) -> None:
         """Nothing is to be forgotten."""
 
-    def follow(self, out: Any, inputs: Any, covers: bool) -> None:
+    def follow(self, out: Any, inputs: Any, covers: bool) -> Any:
         """Pass over what something made of arrays."""
+
+    def record_step(
+        self, backward: Callable[[], None], arrays: Any, outputs: Any = None, covers: bool = False, cut: Any = None
+    ) -> None:
+        """Pass over a host operation."""
+        self.record_func(backward, arrays, outputs)
 
     def record_func(self, backward: Callable[[], None], arrays: Any, outputs: Any = None) -> None:
         """Pass over a step; what it does to its outputs, or to all arrays if nothing is said of them, is not known."""
@@ -210,10 +217,10 @@ class NotRecording(UntrackedWrites):
 
 
 class Performing:
-    """A `with` block that does what was recorded just before: it writes to `out`."""
+    """A `with` block that does what was recorded just before: it writes to `outputs`."""
 
-    def __init__(self, out: Any):
-        self._out = out
+    def __init__(self, outputs: list[Any]):
+        self._outputs = outputs
 
     def __enter__(self) -> None:
         _pauses.count += 1
@@ -221,9 +228,9 @@ class Performing:
     def __exit__(self, *exception: object) -> None:
         _pauses.count -= 1
         if tape() is not None and tape().seals is not None:
-            tape().seals.wrote([self._out], False)
-        for f in _all_followers():
-            f.wrote([self._out])
+            tape().seals.wrote(self._outputs, False)
+        for f in followers():
+            f.wrote(self._outputs)
 
 
 def watch(changed: Callable[[], None]) -> None:
@@ -232,6 +239,8 @@ def watch(changed: Callable[[], None]) -> None:
 
 
 def _tell() -> None:
+    global observed
+    observed = bool(_active or _witnesses or _following)
     _native.seal_for(_active[0].seals if _active else None)
     for changed in _watchers:
         changed()
@@ -242,7 +251,7 @@ def _tell() -> None:
 
 def launched(kernel: Any, dim: Any, args: Any) -> None:
     """Note that a launch is about to run, recorded or not."""
-    _refuse_younger(f"kernel `{kernel.name}` is launched", args)
+    refuse_younger(f"kernel `{kernel.name}` is launched", args)
     for witness in _witnesses:
         witness.launched(kernel, dim, args)
 
@@ -251,7 +260,7 @@ def made(a: Any) -> None:
     """Note that `a` has got memory of its own."""
     for witness in _witnesses:
         witness.made(a)
-    for f in _all_followers():
+    for f in followers():
         f.made(a)
 
 
@@ -266,11 +275,13 @@ def watched() -> bool:
     return tape() is not None or bool(_following)
 
 
-def _all_followers() -> list[Any]:
+def followers() -> list[Any]:
+    """What computes tangents of what this thread does now, innermost first."""
     return [] if _pauses.count else _mine.followers[::-1]
 
 
-def _refuse_younger(what: str, values: Sequence[Any]) -> None:
+def refuse_younger(what: str, values: Sequence[Any]) -> None:
+    """Raise if forward mode of another thread follows one of the values, and this thread has begun since."""
     for following in _following:
         following.refuse_younger(what, values)
 
@@ -279,8 +290,8 @@ def sums(out: Any, terms: Sequence[tuple[Any, Callable[[Any, Any], None]]]) -> N
     """Note that the elements of `out` become a sum of terms, each linear in an array: the array, and what writes the
     term of another array in its place to an array like `out`.
     """
-    _refuse_younger("a sum is made", [out, *(a for a, _ in terms)])
-    for f in _all_followers():
+    refuse_younger("a sum is made", [out, *(a for a, _ in terms)])
+    for f in followers():
         f.sums(out, terms)
 
 
@@ -309,10 +320,10 @@ def follows(out: Any, *inputs: Any, covers: bool = False) -> bool:
 
 def overwritten(a: Any) -> None:
     """Note that the elements of `a` have got other values, which depend on nothing recorded."""
-    _refuse_younger("an array is filled or assigned", [a])
+    refuse_younger("an array is filled or assigned", [a])
     for witness in _witnesses:
         witness.overwritten(a)
-    for f in _all_followers():
+    for f in followers():
         f.overwritten(a)
     if follows(a, covers=True) and tape().records:
         tape().record_step(a.grad.zero_, [a], [a], covers=True)
@@ -320,10 +331,10 @@ def overwritten(a: Any) -> None:
 
 def copied(dest: Any, src: Any) -> None:
     """Note that the elements of `src` were copied to those of `dest`; both are arrays of one shape."""
-    _refuse_younger("an array is copied", [dest, src])
+    refuse_younger("an array is copied", [dest, src])
     for witness in _witnesses:
         witness.copied(dest, src)
-    for f in _all_followers():
+    for f in followers():
         f.copied(dest, src)
     if not follows(dest, src, covers=True) or not tape().records:
         return
@@ -339,8 +350,8 @@ def refuse_following(what: str) -> None:
 
 def refuse_tangents(what: str, **arrays: Any) -> None:
     """Raise if one of the arrays has a tangent, which `what` would lose."""
-    _refuse_younger(what, list(arrays.values()))
-    for f in _all_followers():
+    refuse_younger(what, list(arrays.values()))
+    for f in followers():
         for name, a in arrays.items():
             if f.follows(a):
                 raise RuntimeError(f"{what} has no forward mode, and {name} has a tangent: it cannot be part of wp.jvp")

@@ -245,10 +245,11 @@ class Tape(TapeScopes):
         self.launches.append(step)
         self.notes.append(place)
 
-    def follow(self, out: array, inputs: Sequence[array], covers: bool) -> None:
-        """Note that `out` is made of inputs; if it has a gradient, the next step records that."""
+    def follow(self, out: array, inputs: Sequence[array], covers: bool) -> BrokenChain | None:
+        """Note that `out` is made of inputs. Return the gradient that ends at the step that is about to be recorded."""
         place = call_site.here()
         self._ending = self.cuts.step(place.called, inputs, out, covers, place)
+        return self._ending
 
     def _seal(self, step: Step, place: CallSite, own: bool, covers: bool) -> None:
         """Note what a step that is no launch does to memory with gradients."""

@@ -55,7 +55,7 @@ def add_scaled(sums: array, more: array, factor: float) -> None:
 
 
 def _run(kernel: Any, written: array, args: list[Any]) -> None:
-    with recording.Performing(written):
+    with recording.Performing([written]):
         launch(kernel, dim=_batch(written).shape, inputs=args, device=written.device)
 
 
