@@ -12,8 +12,8 @@ from ..arrays.factories import empty_like
 from ..arrays.layouts import may_share_memory
 from ..arrays.transfer import copy
 from ..dispatch import capture, recording
+from ..dispatch.operation import Operation, Write, execute
 from ..lang.types import I32
-from . import vjp
 from .argument_checks import (
     INTEGERS,
     NUMBERS,
@@ -28,6 +28,7 @@ from .argument_checks import (
 from .gpu import run_length as gpu_runs
 from .gpu import scan as gpu_scan
 from .gpu.temporaries import temporary
+from .vjp import scan_vjp
 
 __all__ = ["array_scan", "runlength_encode"]
 
@@ -65,10 +66,16 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
         source = in_array.contiguous()
     if out_array.is_contiguous and out_array._address != source._address:
         require_apart("out_array", out_array, "in_array", source)
-    recording.sums(out_array, [(in_array, lambda t, out: array_scan(t, out, inclusive))])
-    vjp.scans(in_array, out_array, lambda values, sums: array_scan(values, sums, inclusive))
-    with recording.Performing([out_array]):
-        _scan(source, out_array, bool(inclusive))
+    execute(
+        Operation(
+            "wp.utils.array_scan",
+            writes={"out_array": Write(out_array)},
+            reads={"in_array": in_array},
+            run=lambda: _scan(source, out_array, bool(inclusive)),
+            vjp=lambda: scan_vjp(in_array, out_array, lambda values, sums: array_scan(values, sums, inclusive)),
+            jvp=[(in_array, lambda t, out: array_scan(t, out, inclusive))],
+        )
+    )
 
 
 def _scan(source: array, out: array, inclusive: bool) -> None:

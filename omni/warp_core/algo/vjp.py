@@ -95,10 +95,8 @@ def cast_vjp(source: array, out: array, numbers: int) -> Backward:
     return backward
 
 
-def scans(source: array, out: array, scan: Callable[[array, array], None]) -> None:
-    """Record running sums, which `scan` computes. The adjoint of a scan is a scan from the end."""
-    if not recording.follows(out, source):
-        return
+def scan_vjp(source: array, out: array, scan: Callable[[array, array], None]) -> Backward:
+    """Return the VJP of running sums, which `scan` computes: a scan from the end."""
 
     def backward() -> None:
         given = taken(out).flatten()[::-1].contiguous()
@@ -107,7 +105,7 @@ def scans(source: array, out: array, scan: Callable[[array, array], None]) -> No
         scan(given, given)
         add(source.grad, given[::-1].contiguous().reshape(source.shape))
 
-    recording.tape().record_func(backward, [source, out], [out])
+    return backward
 
 
 def _spread(given: array, shape: tuple[int, ...], axis: int | None) -> array:
