@@ -121,7 +121,7 @@ def test_a_sum_into_one_of_its_elements():
 @pytest.mark.parametrize("call", [lambda x: wp.utils.array_sum(x), lambda x: wp.utils.array_inner(x, x)])
 def test_sums_that_are_numbers_are_refused_on_a_tape(call):
     x = make((3,))
-    with pytest.raises(RuntimeError, match=r"a number that a tape cannot follow.*give out="), wp.Tape():
+    with pytest.raises(RuntimeError, match=r"a sum that is a number \(give out=\) has no gradient"), wp.Tape():
         call(x)
     assert np.isfinite(call(x))
     with wp.Tape():

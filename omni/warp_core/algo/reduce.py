@@ -11,8 +11,8 @@ from .. import _native
 from ..arrays.array import array
 from ..arrays.dtypes import Element, element
 from ..arrays.layouts import may_share_memory
-from ..dispatch import capture, recording
-from . import vjp
+from ..dispatch import capture
+from ..dispatch.operation import Operation, Term, Write, execute
 from .argument_checks import (
     NUMBERS,
     check_axis,
@@ -26,6 +26,7 @@ from .argument_checks import (
     scalar_of,
 )
 from .gpu import reduce as on_gpu
+from .vjp import reduce_vjp
 
 __all__ = ["array_inner", "array_sum"]
 
@@ -105,31 +106,42 @@ def _reduce(a: array, b: array | None, out: Any, kind: Element, count_name: str,
         outer, length, inner = math.prod(a.shape[:axis]), a.shape[axis], math.prod(a.shape[axis + 1 :])
     if out is None and axis is None:
         capture.refuse("a sum that is a number (give out=)")
-    whole = length
     if count is not None:
         length = check_count(count_name, count, length, f"there are {length} elements")
-    sums = None if out is None else _check_out(out, a, shape, kind)
-    if sums is None:
+    is_number = out is None and axis is None
+    if out is not None:
+        sums = _check_out(out, a, shape, kind)
+    else:
         sums = array._empty(kind, shape, a.device)
         sums.requires_grad = axis is not None and any(x is not None and x.requires_grad for x in (a, b))
-    _follow(a, b, None if out is None and axis is None else sums, (kind, count_name, count, axis))
-    vjp.reduces(a, b, out if axis is None else sums, length, axis)
-    with recording.Performing([sums]):
-        if axis is not None and length < whole:  # what takes part is not contiguous any more
-            a, b = _first(a, axis, length), b and _first(b, axis, length)
-        _write(sums, a.contiguous(), b if b is None else b.contiguous(), (outer, length, inner))
-    return sums if out is not None or axis is not None else sums.numpy()[0]
+    execute(
+        Operation(
+            "a sum that is a number (give out=)" if is_number else "a sum",
+            writes={} if is_number else {"out": Write(sums)},
+            reads={"values": a} if b is None else {"a": a, "b": b},
+            run=lambda: _write(sums, _part(a, axis, length), _part(b, axis, length), (outer, length, inner)),
+            vjp=None if is_number else lambda: reduce_vjp(a, b, sums, length, axis),
+            jvp=None if is_number else _terms(a, b, (kind, count_name, count, axis)),
+        )
+    )
+    return sums.numpy()[0] if is_number else sums
 
 
-def _follow(a: array, b: array | None, sums: array | None, how: tuple) -> None:
-    """Compute the tangent of a sum, if it has one."""
-    if sums is None:
-        recording.refuse_tangents("a sum that is a number (give out=)", a=a, b=b)
-        return
-    terms = [(a, lambda t, out: _reduce(t, b, out, *how))]
+def _terms(a: array, b: array | None, how: tuple) -> list[Term]:
+    """The terms of a sum, for forward mode."""
+    terms: list[Term] = [(a, lambda t, out: _reduce(t, b, out, *how))]
     if b is not None:
         terms.append((b, lambda t, out: _reduce(a, t, out, *how)))
-    recording.sums(sums, terms)
+    return terms
+
+
+def _part(a: array | None, axis: int | None, length: int) -> array | None:
+    """The elements that take part, without gaps where they are summed along an axis."""
+    if a is None:
+        return None
+    if axis is not None and length < a.shape[axis]:
+        a = a[(slice(None),) * axis + (slice(0, length),)]
+    return a.contiguous()
 
 
 def _write(sums: array, a: array, b: array | None, extents: tuple[int, int, int]) -> None:
@@ -147,10 +159,6 @@ def _sum(target: array, a: array, b: array | None, extents: tuple[int, int, int]
         return
     what = f"sum of {a.size}" if b is None else f"inner product of {a.size}"
     capture.call(_native.reduce, target, a, b, *extents, label=what, writes=[target])
-
-
-def _first(a: array, axis: int, length: int) -> array:
-    return a[(slice(None),) * axis + (slice(0, length),)]
 
 
 def _check_out(out: Any, a: array, shape: tuple[int, ...], kind: Element) -> array:

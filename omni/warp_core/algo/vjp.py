@@ -1,44 +1,34 @@
-"""The gradients of `wp.utils` on a tape. Each function is called before the algorithm runs, and records its adjoint.
+"""The VJPs of `wp.utils`. Each function is called before the algorithm runs, saves what the gradient needs, and returns
+the backward function.
 
-An adjoint takes over the gradient of what the algorithm wrote and adds to that of what it read. Results go first to
-zero, so that an array may be read and written by one call.
+A backward function takes over the gradient of what the algorithm wrote and adds to that of what it read. Results go
+first to zero, so that an array may be read and written by one call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ..arrays.accumulate import add, add_product, taken
 from ..arrays.array import array
 from ..arrays.dtypes import element
 from ..arrays.layouts import Layout, may_share_memory
-from ..dispatch import recording
 from ..dispatch.operation import Backward
 from ..lang.types import Scalar
 from ..tape.saved import SavedArrays
 from .argument_checks import element_type, scalar_of
 
 
-def reduces(values: array, other: array | None, out: Any, count: int, axis: int | None) -> None:
-    """Record the sum of `values`, or of their products with `other`: of `count` elements, or `count` along `axis`.
+def reduce_vjp(values: array, other: array | None, out: array, count: int, axis: int | None) -> Backward:
+    """Return the VJP of the sum of `values`, or of their products with `other`.
 
-    Raises:
-        RuntimeError: The result would be a number, which a tape cannot follow.
+    Args:
+        values: what is summed.
+        other: the factors of `values`, if there are any.
+        out: the sums.
+        count: how many elements are summed: of all, or along the axis.
+        axis: the dimension that is summed, or None for all.
     """
-    inputs = [values] if other is None else [values, other]
-    if recording.tape() is None:
-        return
-    if out is None:
-        for x in inputs:
-            if _is_float(x) and x.grad is not None:
-                raise RuntimeError(
-                    "without out= the result is a number that a tape cannot follow, and an input requires a gradient; "
-                    "give out=, an array with requires_grad=True"
-                )
-        return
-    if not recording.follows(out, *inputs):
-        return
     kept = SavedArrays(
         [] if other is None else [x for x, y in ((values, other), (other, values)) if y.grad is not None]
     )
@@ -66,7 +56,7 @@ def reduces(values: array, other: array | None, out: Any, count: int, axis: int 
                 continue
             _change(x.grad, part, add_to(None if y is None else part(kept.view(y).contiguous()), given))
 
-    recording.tape().record_func(backward, [*inputs, out], [out])
+    return backward
 
 
 def cast_vjp(source: array, out: array, numbers: int) -> Backward:

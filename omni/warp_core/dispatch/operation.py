@@ -110,11 +110,12 @@ def _compute_tangents(operation: Operation, terms: Sequence[Term]) -> None:
 
 def _record(tape: Any, operation: Operation) -> None:
     """Record an operation that is about to run, if an array that it writes has a gradient."""
+    if operation.writes:  # an array may have got no gradient of its own, and show memory that has one
+        for name, a in operation.named_arrays():
+            a._resolve_grad(f"{operation.name}: {name}")
     if operation.vjp is None:
         _refuse_gradients(operation)
     outputs, inputs = operation.outputs, operation.inputs
-    for a in (*outputs, *inputs):
-        a._resolve_grad("an array that a tape records")
     ends = [tape.follow(w.array, inputs, w.overwrites_all) for w in operation.writes.values()]
     if operation.vjp is None or all(a.grad is None for a in outputs):
         return
@@ -124,7 +125,6 @@ def _record(tape: Any, operation: Operation) -> None:
 
 def _refuse_gradients(operation: Operation) -> None:
     for name, a in operation.named_arrays():
-        a._resolve_grad(name)
         if a.grad is not None and a._require_element().is_active:
             raise RuntimeError(
                 f"{operation.name} has no gradient, and {name} requires one while a tape records; "
