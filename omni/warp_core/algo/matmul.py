@@ -1,8 +1,7 @@
 """Products of matrices that are arrays: `wp.matmul`, `wp.batched_matmul` and `a @ b`.
 
 On the CPU they are made by the BLAS that NumPy has, which takes rows and columns at any distance as long as one of the
-two is dense, so transposed views cost no copy; on a GPU by matmul.py. A tape records a product with the operands
-as they were: start with `_multiply`.
+two is dense, so transposed views cost no copy; on a GPU by gpu/matmul.py. Start with `_multiply`, the host operation.
 """
 
 from __future__ import annotations
@@ -19,7 +18,8 @@ from ..arrays.factories import clone
 from ..arrays.interchange import Memory
 from ..arrays.layouts import Layout
 from ..devices.device import Device, get_device
-from ..dispatch import capture, recording
+from ..dispatch import capture
+from ..dispatch.operation import Backward, Operation, Term, Write, execute
 from ..lang.types import BF16, BOOL, F16, F32, F64, Scalar
 from ..tape.saved import SavedArrays
 from .gpu import matmul as gpu_products
@@ -211,19 +211,28 @@ def _same(x: array, y: array) -> bool:
 
 
 def _multiply(a: array, b: array, c: array, d: array, alpha: float, beta: float) -> None:
-    terms = [
+    terms: list[Term] = [
         (a, lambda t, out: _multiply(t, b, out, out, alpha, 0.0)),
         (b, lambda t, out: _multiply(a, t, out, out, alpha, 0.0)),
     ]
     if beta != 0.0:
         terms.append((c, lambda t, out: out.assign(beta * t)))
-    recording.sums(d, terms)
-    if recording.follows(d, a, b, c):
-        _record(a, b, c, d, alpha, beta)
+    execute(
+        Operation(
+            "a product of matrices",
+            writes={"d": Write(d)},
+            reads={"a": a, "b": b, "c": c},
+            run=lambda: _run(a, b, c, d, alpha, beta),
+            vjp=lambda: _product_vjp(a, b, c, d, alpha, beta),
+            jvp=terms,
+        )
+    )
+
+
+def _run(a: array, b: array, c: array, d: array, alpha: float, beta: float) -> None:
     if d.device.is_cuda:
         gpu_products.multiply(a, b, c, d, alpha, beta)
-        return
-    with recording.Performing([d]):
+    else:
         capture.call(_compute, a, b, c, d, alpha, beta, label=f"product of {a.shape} and {b.shape}", writes=[d])
 
 
@@ -252,8 +261,8 @@ def _times(x: array, y: array, alpha: float) -> np.ndarray:
     return made
 
 
-def _record(a: array, b: array, c: array, d: array, alpha: float, beta: float) -> None:
-    """Note the product on the tape, with those operands as they are now that a gradient needs."""
+def _product_vjp(a: array, b: array, c: array, d: array, alpha: float, beta: float) -> Backward:
+    """Return the VJP of a product. It saves the operands that a gradient needs."""
     kept = SavedArrays([x for x, other in ((a, b), (b, a)) if other.grad is not None])
 
     def backward() -> None:
@@ -265,7 +274,7 @@ def _record(a: array, b: array, c: array, d: array, alpha: float, beta: float) -
         if c.grad is not None and beta != 0.0:
             _add_scaled(c.grad, given, beta)
 
-    recording.tape().record_func(backward, [a, b, c, d], [d])
+    return backward
 
 
 def _turned(x: array) -> array:
