@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .. import _native
 from ..arrays.array import array
-from ..dispatch import capture, recording
+from ..dispatch import capture
+from ..dispatch.operation import Operation, Write, execute
 from ..lang.types import I32
 from .argument_checks import (
     NUMBERS,
@@ -59,11 +61,15 @@ def radix_sort_pairs(
     begin, end = integer("begin_bit", begin_bit), bits if end_bit is None else integer("end_bit", end_bit)
     if not 0 <= begin <= end <= bits:
         raise ValueError(f"begin_bit, end_bit: [{begin}, {end}) is no range of the {bits} bits of a key")
-    if keys.device.is_cuda:
-        on_gpu.radix_sort_pairs(keys, values, count, begin, end)
-        return
-    pairs = [keys, values]
-    capture.call(_native.radix_sort_pairs, *pairs, count, begin, end, label=f"sort {count} pairs", writes=pairs)
+
+    def run() -> None:
+        if keys.device.is_cuda:
+            on_gpu.radix_sort_pairs(keys, values, count, begin, end)
+        else:
+            what = f"sort {count} pairs"
+            capture.call(_native.radix_sort_pairs, keys, values, count, begin, end, label=what, writes=[keys, values])
+
+    execute(_sorting(keys, values, run))
 
 
 def segmented_sort_pairs(
@@ -105,11 +111,21 @@ def segmented_sort_pairs(
     ends = None if segment_end_indices is None else _indices("segment_end_indices", segment_end_indices, keys)
     if ends is not None and ends.size != starts.size:
         raise ValueError(f"segment_end_indices: expected {starts.size} ends, one for each start, got {ends.size}")
-    if keys.device.is_cuda:
-        on_gpu.segmented_sort_pairs(keys, values, count, *_bounds(starts, ends))
-        return
-    what = f"sort {count} pairs in segments"
-    capture.call(_native.segmented_sort_pairs, keys, values, count, starts, ends, label=what, writes=[keys, values])
+
+    def run() -> None:
+        if keys.device.is_cuda:
+            on_gpu.segmented_sort_pairs(keys, values, count, *_bounds(starts, ends))
+        else:
+            each, what = (keys, values, count, starts, ends), f"sort {count} pairs in segments"
+            capture.call(_native.segmented_sort_pairs, *each, label=what, writes=[keys, values])
+
+    execute(_sorting(keys, values, run))
+
+
+def _sorting(keys: array, values: array, run: Callable[[], None]) -> Operation:
+    """The operation that sorts pairs in place. It has neither a gradient nor a tangent."""
+    pairs = {"keys": keys, "values": values}
+    return Operation("sorting", writes={name: Write(a) for name, a in pairs.items()}, reads=pairs, run=run)
 
 
 def _bounds(starts: array, ends: array | None) -> tuple[array, array]:
@@ -119,7 +135,6 @@ def _bounds(starts: array, ends: array | None) -> tuple[array, array]:
 
 def _check_pairs(keys: Any, values: Any, count: Any) -> int:
     require_arrays(keys=keys, values=values)
-    recording.refuse("sorting", keys=keys, values=values)
     require_scalar("keys", keys, NUMBERS)
     if element_type(values).size not in (4, 8) or values._require_element().holds_arrays:
         name = values._require_element().name
