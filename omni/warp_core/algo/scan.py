@@ -119,7 +119,6 @@ def runlength_encode(
     (3, [1, 2, 3], [3, 2, 1])
     """
     require_arrays(values=values, run_values=run_values, run_lengths=run_lengths)
-    recording.refuse("wp.utils.runlength_encode", values=values, run_values=run_values)
     require_scalar("values", values, INTEGERS)
     require_same_type("run_values", run_values, "values", values)
     require_scalar("run_lengths", run_lengths, (I32,))
@@ -137,12 +136,24 @@ def runlength_encode(
     if run_count is None:
         capture.refuse("a number of runs (give run_count=)")
     counted = temporary(source, 1, I32) if run_count is None else run_count.flatten()[:1]
-    written = [run_values, run_lengths, counted]
+    written = {"run_values": run_values, "run_lengths": run_lengths, "run_count": counted}
+    execute(
+        Operation(
+            "wp.utils.runlength_encode",
+            writes={name: Write(a, overwrites_all=a is counted) for name, a in written.items()},
+            reads={"values": values},
+            run=lambda: _write_runs(source, count, *written.values()),
+        )
+    )
+    return int(counted.numpy()[0]) if run_count is None else run_count
+
+
+def _write_runs(source: array, count: int, run_values: array, run_lengths: array, run_count: array) -> None:
+    written = [run_values, run_lengths, run_count]
     if source.device.is_cuda:
         gpu_runs.runlength_encode(source, count, *written)
     else:
         capture.call(_encode, source, count, *written, label=f"run lengths of {count}", writes=written)
-    return int(counted.numpy()[0]) if run_count is None else run_count
 
 
 def _encode(source: array, count: int, run_values: array, run_lengths: array, run_count: array) -> None:
