@@ -293,7 +293,7 @@ def test_wrong_arguments():
         wp.copy(a[ints(0)], wp.zeros((2, 4)))
     with pytest.raises(ValueError, match="have no meaning for indexed arrays"):
         wp.copy(a[ints(0)], wp.zeros((1, 4)), count=2)
-    with pytest.raises(TypeError, match="was made as an annotation"):
+    with pytest.raises(TypeError, match="was created as an annotation"):
         wp.indexedarray(dtype=float).numpy()
 
     @wp.kernel

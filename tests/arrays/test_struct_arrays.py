@@ -165,7 +165,7 @@ def test_kernels(kernel, mode, monkeypatch):
         ),
         ([Inner(), 0], r"data\[1\]: expected Inner, got int"),
         ([[Inner(), Inner()], [Inner(), (True, 1.5)]], r"data\[1, 1\]: field 'k'"),
-        ([[Inner()], [Inner(), Inner()]], "the lists are not of one length"),
+        ([[Inner()], [Inner(), Inner()]], "the nested lists have different lengths"),
     ],
 )
 def test_wrong_data(data, words):

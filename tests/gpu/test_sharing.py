@@ -98,7 +98,7 @@ def test_components_of_dlpack(gpu):
         wp.from_dlpack(Theirs(a, gpu.stream), dtype=wp.vec2)
     with pytest.raises(TypeError, match="expected elements of int32, got float32"):
         wp.from_dlpack(Theirs(a, gpu.stream), dtype=int)
-    with pytest.raises(ValueError, match="side by side"):
+    with pytest.raises(ValueError, match="must be contiguous"):
         wp.from_dlpack(plain.transpose((0, 2, 1)).__dlpack__(), dtype=wp.vec3)
     with pytest.raises(BufferError, match="the elements are structs Pair"):
         wp.zeros(2, dtype=Pair).__dlpack__()
@@ -116,7 +116,7 @@ def test_capsules_keep_memory(gpu, simulated):
         capsule = wp.full(N, 2.0).__dlpack__(max_version=version)
         assert held() == before + 1
         a = wp.from_dlpack(capsule)
-        with pytest.raises(BufferError, match="has been taken before"):
+        with pytest.raises(BufferError, match="has been consumed already"):
             wp.from_dlpack(capsule)
         del capsule
         view = a[1:]
@@ -170,9 +170,9 @@ def test_our_stream_waits_for_theirs(gpu):
 def test_streams_that_are_none(gpu):
     a = wp.zeros(3)
     for wrong in (0, -2, 1.5, "x", True):
-        with pytest.raises(ValueError, match="stream: expected the handle of a stream"):
+        with pytest.raises(ValueError, match="stream: expected a CUDA stream handle"):
             a.__dlpack__(stream=wrong)
-    with pytest.raises(ValueError, match="stream: expected the handle of a stream"):
+    with pytest.raises(ValueError, match="stream: expected a CUDA stream handle"):
         wp.launch(double, dim=3, inputs=[Interface(a, stream=0)])
     wp.launch(double, dim=3, inputs=[Interface(a, stream=None)])
 
@@ -243,7 +243,7 @@ def test_arguments_and_data_of_other_libraries(gpu):
     assert wp.array(Interface(x), device="cpu").device == "cpu"
     with pytest.raises(TypeError, match="mask"):
         wp.array(Interface(x, mask=x))
-    with pytest.raises(TypeError, match="no element type for numbers of complex64"):
+    with pytest.raises(TypeError, match="no element type for the NumPy type complex64"):
         wp.array(Interface(x, typestr="<c8"))
 
 

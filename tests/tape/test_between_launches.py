@@ -158,7 +158,7 @@ def test_views_of_other_numbers_are_refused(dtype, way):
     x, y = (active([[1.0, 2.0], [3.0, 4.0]], wp.vec2) for _ in range(2))
     if dtype is not None:
         x, y = x.view(float), y.view(float)
-    with wp.Tape(), pytest.raises(ValueError, match="cannot follow the bits of numbers"):
+    with wp.Tape(), pytest.raises(ValueError, match="cannot pass through reinterpreted bits"):
         way(y.view(dtype or Half), x.view(dtype or Half))
 
 

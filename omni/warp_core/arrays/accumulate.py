@@ -34,8 +34,8 @@ def move_gradient(gradient: Any, to: Any) -> None:
     if not gradient._require_element().is_active and _is_set(gradient):
         name = gradient._require_element().name
         raise RuntimeError(
-            f"a copy of {name} elements has a gradient, as they were seen as floating point numbers: copy views "
-            "of numbers, `wp.copy(b.view(float), a.view(float))`"
+            f"a copy of {name} elements has a gradient, because they were viewed as floating point "
+            "numbers: copy floating point views instead, `wp.copy(b.view(float), a.view(float))`"
         )
     if to is None:
         gradient.zero_()

@@ -112,7 +112,10 @@ def _to_numpy(data: Any, wanted: Element | None) -> np.ndarray:
     if isinstance(data, np.ndarray):
         return data.view(np.uint16) if data.dtype.name == "bfloat16" else data
     if hasattr(data, "__cuda_array_interface__") and not hasattr(data, "__array_interface__"):
-        raise RuntimeError(f"data: the {type(data).__name__} is on a CUDA GPU, which cannot be used here")
+        raise RuntimeError(
+            f"data: the {type(data).__name__} is in CUDA memory, but this machine has no usable GPU: "
+            "pass a copy on the CPU"
+        )
     offers = any(hasattr(data, name) for name in ("__len__", "__array__", "__array_interface__"))
     if not offers or isinstance(data, np.generic):
         raise TypeError(f"data: expected a sequence or an array, got {type(data).__name__}: {data!r}")
@@ -183,7 +186,7 @@ def _elements_of(data: Any, shape: tuple[int, ...]) -> list[Any]:
     if not shape:
         return [data]
     if not isinstance(data, list) or len(data) != shape[0]:
-        raise ValueError(f"data: the lists are not of one length: {shape[0]} elements expected")
+        raise ValueError(f"data: the nested lists have different lengths: expected {shape[0]} elements")
     return [x for part in data for x in _elements_of(part, shape[1:])]
 
 

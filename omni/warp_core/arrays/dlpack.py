@@ -37,7 +37,7 @@ def handle_of(device: Any) -> int:
 def _check_handle(handle: Any) -> None:
     if isinstance(handle, bool) or not hasattr(handle, "__index__") or handle < 1:
         raise ValueError(
-            f"stream: expected the handle of a stream, {LEGACY} and {PER_THREAD} for the default ones, got {handle!r}"
+            f"stream: expected a CUDA stream handle, {LEGACY} or {PER_THREAD} for the default streams, got {handle!r}"
         )
 
 
@@ -48,8 +48,8 @@ def _let_wait(device: Any, handle: Any) -> None:
         return
     if capture.active() and device.stream.is_capturing:
         raise BufferError(
-            f"{device.stream} captures a graph, for which no other stream can wait: take the array before or after, or "
-            "with stream=-1"
+            f"{device.stream} captures a graph, and other streams cannot wait for a capturing stream: "
+            "export the array before or after the capture, or with stream=-1"
         )
     Stream._over(device, handle).wait_stream(device.stream)
 
@@ -84,16 +84,18 @@ def export_dlpack(a: Any, stream: Any, max_version: Any, dl_device: Any, copy: b
         capture.refuse("__dlpack__ for the CPU")
     if wanted != here:
         if wanted != (HOST, 0):
-            raise BufferError(f"the array is on {a.device}, and DLPack's device {wanted} is another: use .to()")
+            raise BufferError(f"the array is on {a.device}, not on DLPack's device {wanted}: use .to()")
         if copy is False and here[0] != PINNED:
-            raise BufferError(f"the array is on {a.device}: the CPU gets it in a copy only, which copy=False forbids")
+            raise BufferError(f"the array is on {a.device}: the CPU can only receive a copy, which copy=False forbids")
     versioned = max_version is not None and max_version[0] >= 1
     if copy or (wanted != here and here[0] != PINNED):
         a, copied = _copy(a, get_device("cpu") if wanted[0] == HOST else a.device), True
     else:
         copied = False
     if a.readonly and not versioned:
-        raise BufferError("the array is read-only, which DLPack says from version 1 on: ask with max_version=(1, 0)")
+        raise BufferError(
+            "the array is read-only, which DLPack can express from version 1 on: ask with max_version=(1, 0)"
+        )
     transfer.share(a)
     if a.device.is_cpu:
         transfer.settle(a)
@@ -116,10 +118,13 @@ def _described(a: Any) -> tuple[list[int], list[int], tuple[int, int]]:
     """Shape and strides of an array's numbers, and the code and bits of each."""
     found = a._require_element()
     if isinstance(found.type, Struct):
-        raise BufferError(f"DLPack knows numbers only, and the elements are structs {found.name}")
+        raise BufferError(f"DLPack supports only numbers, but the elements are structs {found.name}")
     size = found.numpy.itemsize
     if any(s % size for s in a.strides):
-        raise BufferError(f"DLPack counts strides in numbers, and {a.strides} bytes are not whole ones of {found.name}")
+        raise BufferError(
+            f"DLPack counts strides in elements, but the byte strides {a.strides} are not multiples of "
+            f"the size of {found.name}"
+        )
     scalar = found.type.scalar if isinstance(found.type, Packed) else found.type
     kind = (_BFLOAT, 16) if scalar is BF16 else (_CODES[found.numpy.kind], 8 * size)
     return [*a.shape, *found.inner], [s // size for s in (*a.strides, *found.inner_strides)], kind
@@ -163,7 +168,7 @@ def _number(code: int, bits: int, lanes: int) -> Element:
         scalar = scalar_of_numpy(np.dtype(name)) if (kind, bits) != ("f", 8) else None
     if scalar is None:
         shown = f"type code {code} of DLPack, {bits} bits, {lanes} lanes"
-        raise TypeError(f"source: arrays cannot hold its numbers: {shown}")
+        raise TypeError(f"source: arrays do not support numbers of {shown}")
     return element(scalar)
 
 
@@ -182,8 +187,8 @@ def over(kind: Any, data: Any, dtype: Any, device: Any) -> Any:
         RuntimeError: no GPU can be used here.
     """
     if not get_cuda_devices():
-        what = f"the {type(data).__name__} is on a CUDA GPU"
-        raise RuntimeError(f"data: {what}, which cannot be used here: {why_no_gpu()}")
+        what = f"the {type(data).__name__} is in CUDA memory"
+        raise RuntimeError(f"data: {what}, but this process cannot use a GPU: {why_no_gpu()}")
     where = tuple(data.__dlpack_device__()) if hasattr(data, "__dlpack_device__") else (CUDA, -1)
     if where[0] in (CUDA, MANAGED) and where[1] >= 0:
         device = get_device(f"cuda:{where[1]}")
@@ -202,12 +207,12 @@ def import_cuda_array_interface(kind: Any, owner: Any, interface: dict[str, Any]
         ValueError: it names no stream.
     """
     if interface.get("mask") is not None:
-        raise TypeError("arrays with a mask cannot be used")
+        raise TypeError("data: arrays with a mask are not supported")
     found = np.dtype(interface["typestr"])
     scalar = scalar_of_numpy(found)
     wanted = element_of(dtype) if dtype is not None else None
     if wanted is None and scalar is None:
-        raise TypeError(f"no element type for numbers of {found}")
+        raise TypeError(f"no element type for the NumPy type {found}")
     number = element(scalar) if scalar is not None else wanted
     assert number is not None
     if number.numpy != found:
@@ -227,7 +232,7 @@ def _over(kind: Any, owner: Any, data: tuple, extents: tuple, number: Element, w
     if split < 0 or number.numpy != wanted.numpy or shape[split:] != wanted.inner:
         raise TypeError(f"expected elements of {wanted.name}, got {number.name} of shape {shape}")
     if strides[split:] != wanted.inner_strides and 0 not in shape:
-        raise ValueError("the components of elements must lie side by side")
+        raise ValueError("the components of an element must be contiguous")
     made = kind.__new__(kind)
     flags = _native.READONLY if read_only else 0
     outer = layouts.check_shape(shape[:split]) if split else (1,)

@@ -72,7 +72,7 @@ def empty(
     where = get_device(device)
     given = [s for s in (shape, n, length) if s is not None]
     if len(given) > 1:
-        raise TypeError("shape: give one of shape, n and length")
+        raise TypeError("shape: pass only one of shape, n and length")
     made = array._empty(element_of(dtype), layouts.check_shape(given[0] if given else 0), where, bool(pinned))
     made.retain_grad = bool(retain_grad)
     if requires_grad:

@@ -59,22 +59,22 @@ def settle(a: Any, name: str) -> None:
     if a._grad is None:
         if not (latest.low <= span[0] and span[1] <= latest.high):
             raise ValueError(
-                f"{name} has no gradient, but part of its memory has: that of another array, which is a view of it or "
-                "overlaps it. Set requires_grad on the whole array and take the views from it afterwards"
+                f"{name} has no gradient, but another array that shares part of its memory has one. Set "
+                "requires_grad on the whole array and take views from it afterwards"
             )
         if not a._require_element().shows_numbers_of(latest.gradient._require_element()):
             raise ValueError(
-                f"{name} is of {a._require_element().name} and shows memory of "
-                f"{latest.gradient._require_element().name} "
-                "with a gradient, which cannot follow the bits of numbers. If nothing is to flow through it, take the "
-                "view of a copy: wp.clone(a, requires_grad=False)"
+                f"{name} has elements of {a._require_element().name} and shares memory with an array of "
+                f"{latest.gradient._require_element().name} that has a gradient. Gradients cannot pass "
+                "through reinterpreted bits. If no gradient is wanted, take the view of a copy: "
+                "wp.clone(a, requires_grad=False)"
             )
         at = Layout(a.shape, a.strides, a._address - latest.base)
         a._attach(latest.gradient._view_of(at, a._require_element()), latest)
     elif latest.offset != a._grad._address - a._address:
         raise ValueError(
-            f"{name}: another array that shows the same memory was given a gradient of its own later, so gradients of "
-            "the two would not meet. Take views after the gradient was set"
+            f"{name}: another array with the same memory was given its own gradient later, so the "
+            "gradients of the two arrays would not be added up. Take views after the gradient was set"
         )
 
 
@@ -105,8 +105,8 @@ def check(arrays: Iterable[Any]) -> None:
             and layouts.may_share_memory(a.grad, last.grad)
         ):
             raise ValueError(
-                f"recorded arrays of shapes {last.shape} and {a.shape} share a gradient, but not their elements, so "
-                "the gradients of the two would be mixed up: give each a gradient array of its own"
+                f"recorded arrays of shapes {last.shape} and {a.shape} share gradient memory but not their "
+                "elements, so their gradients would be mixed up: give each array its own gradient"
             )
         if last is None or end > high:
             high, last = end, a

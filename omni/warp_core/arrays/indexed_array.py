@@ -120,7 +120,7 @@ class indexedarray(Arithmetic):
 
     def _data(self) -> Any:
         if self.data is None:
-            raise TypeError("this indexed array has no data: it was made as an annotation")
+            raise TypeError("this indexed array has no data: it was created as an annotation")
         return self.data
 
     # -- access -----------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ class indexedarray(Arithmetic):
         each = [np.arange(n) if i is None else i._numbers().astype(np.int64) for n, i in zip(data.shape, self.indices)]
         for d, (places, n) in enumerate(zip(each, data.shape)):
             if places.size and not 0 <= places.min() <= places.max() < n:
-                raise IndexError(f"indices: dimension {d} has {n} elements, the indices go outside of them")
+                raise IndexError(f"indices: dimension {d} has {n} elements, but some indices are out of range")
         return np.ix_(*each)
 
     def numpy(self) -> np.ndarray:

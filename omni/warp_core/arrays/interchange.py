@@ -43,9 +43,10 @@ class Exchange:
     @property
     def __array_interface__(self: Any) -> dict[str, Any]:
         if isinstance(self._require_element().type, Struct):
-            raise AttributeError("arrays of structs offer __array__ instead")  # this protocol loses field offsets
+            # The protocol loses field offsets.
+            raise AttributeError("__array_interface__ does not support arrays of structs: use __array__")
         if self.device.is_cuda:
-            raise AttributeError("the memory is on a GPU: see __cuda_array_interface__")
+            raise AttributeError("the array is in CUDA memory: use __cuda_array_interface__")
         transfer.share(self)
         return self._interface()
 
@@ -53,7 +54,7 @@ class Exchange:
     def __cuda_array_interface__(self: Any) -> dict[str, Any]:
         # `stream` is the current one: whoever takes the memory lets its own stream wait for that.
         if not self.device.is_cuda or isinstance(self._require_element().type, Struct):
-            raise AttributeError("only arrays of numbers on a GPU offer __cuda_array_interface__")
+            raise AttributeError("only CUDA arrays of numbers offer __cuda_array_interface__")
         transfer.share(self)
         return self._interface() | {"stream": dlpack.handle_of(self.device)}
 
@@ -62,7 +63,7 @@ class Exchange:
         converted = dtype not in (None, view.dtype)
         if converted and copy is False:
             raise ValueError(
-                f"elements of {view.dtype} become {np.dtype(dtype)} only in a copy, which copy=False forbids"
+                f"converting elements of {view.dtype} to {np.dtype(dtype)} needs a copy, which copy=False forbids"
             )
         return view.astype(dtype or view.dtype) if copy or converted else view
 
@@ -101,7 +102,9 @@ class Exchange:
     def _to_write(self: Any) -> np.ndarray:
         """The same, to be written at once."""
         if self.device.is_cuda:
-            raise RuntimeError(f"the array is on {self.device}, and this works on arrays on the CPU: use .to('cpu')")
+            raise RuntimeError(
+                f"the array is on {self.device}, but this operation needs an array on the CPU: use .to('cpu')"
+            )
         _native.before_write(*self._span)
         return self._numbers()
 

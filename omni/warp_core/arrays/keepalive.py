@@ -47,8 +47,8 @@ def check(target: Any, refs: Refs) -> None:
     for a in itertools.chain.from_iterable(refs):
         if a.device is not target.device:
             raise ValueError(
-                f"an array in a struct is on {a.device} but the struct would be on {target.device}: "
-                f'give the struct a copy, .to("{target.device}")'
+                f"an array in a struct is on {a.device}, but the struct would be on {target.device}: put a "
+                f'copy into the struct, .to("{target.device}")'
             )
 
 
