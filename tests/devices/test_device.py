@@ -48,7 +48,7 @@ def test_a_missing_gpu_is_told(use):
 
 def test_unknown_devices():
     for name in ("gpu", 3, "CPU "):
-        with pytest.raises(ValueError, match="is no device"):
+        with pytest.raises(ValueError, match="is not a device"):
             wp.get_device(name)
 
 

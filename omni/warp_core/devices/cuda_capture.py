@@ -29,10 +29,10 @@ GLOBAL, THREAD_LOCAL, RELAXED = 0, 1, 2  # modes of captures
 
 # What was done wrong when the driver gives no graph, by its error.
 _FAULTS = {
-    "INVALIDATED": "something was done meanwhile that the driver does not allow",
-    "UNJOINED": "a stream that was made to wait for a captured one was not waited for in turn: end with wait_stream",
-    "UNMATCHED": "it was not begun on this stream",
-    "WRONG_THREAD": "it was begun by another thread",
+    "INVALIDATED": "an operation that the driver forbids during a capture was executed",
+    "UNJOINED": ("a stream was made to wait for the captured one, but not the other way round: end with wait_stream"),
+    "UNMATCHED": "the capture was not begun on this stream",
+    "WRONG_THREAD": "another thread began the capture",
     "ISOLATION": "captured work would wait for work that is not captured",
 }
 
@@ -90,14 +90,14 @@ def begin(device: Any, stream: Stream | None, mode: int, external: bool) -> None
     """
     stream = device.stream if stream is None else stream
     if stream.device is not device:
-        raise RuntimeError(f"stream: it is one of {stream.device}, and the capture is on {device}")
+        raise RuntimeError(f"stream: it belongs to {stream.device}, but the capture is on {device}")
     if stream.cuda_stream == 0:
         raise RuntimeError("the null stream cannot be captured: use wp.Stream() and wp.ScopedStream")
     if stream.is_capturing is not external:
         raise RuntimeError(
-            f"nobody captures {stream}: leave external out, or begin its capture before"
+            f"external: {stream} is not being captured: leave external out, or begin its capture first"
             if external
-            else f"{stream} is captured already, by other means than wp.capture_begin()"
+            else f"{stream} is already being captured, but not by wp.capture_begin(): pass external=True"
         )
     capture.begin_exclusive(device)
     try:
@@ -133,15 +133,16 @@ class GpuCapture:
         status, number = driver.capture_of(device.context, stream.cuda_stream)
         if status == 0:
             raise RuntimeError(
-                f"{stream} takes no part in the capture that began at {self.place}, so this would be done at "
-                f"once: let it wait for a captured stream first (wait_stream), or use {self.stream} (wp.ScopedStream)"
+                f"{stream} is not part of the capture that began at {self.place}, so this work would run "
+                f"immediately: let it wait for a captured stream first (wait_stream), or use {self.stream} "
+                "(wp.ScopedStream)"
             )
         if status == 2:
             raise RuntimeError(f"the capture that began at {self.place} has failed: {_FAULTS['INVALIDATED']}; end it")
         if number != self._numbers[-1]:
             raise RuntimeError(
-                f"{stream} takes part in what is captured outside of this condition, and this would be done there: use "
-                "the current stream of the condition, or one that waits for it"
+                f"{stream} is captured outside of this condition, so this work would not depend on the "
+                "condition: use the current stream of the condition, or a stream that waits for it"
             )
         self._streams.add(stream)
 
@@ -151,11 +152,12 @@ class GpuCapture:
         The driver would give up both captures, and that of a condition is the end of the process with some drivers.
         """
         if own != other and not (own == 0 and other == self._numbers[-1]):
-            names = {0: "what is done at once", self._numbers[-1]: "what is captured here"}
+            names = {0: "work outside of captures", self._numbers[-1]: "the innermost capture"}
             of, what = (names.get(n, "another capture, or another part of this one") for n in (own, other))
             raise RuntimeError(
-                f"{stream} belongs to {of} and cannot wait for an event of {what}: within a capture, or a condition of "
-                "one, streams and events are its own. Let a stream that is not captured wait for one that is"
+                f"{stream} belongs to {of} and cannot wait for an event of {what}: a capture, and each "
+                "condition in it, has its own streams and events. Let a stream that is not captured wait "
+                "for one that is"
             )
         self._streams.add(stream)
 
@@ -182,10 +184,10 @@ class GpuCapture:
     def embed(self, graph: Any) -> None:
         """Capture a graph as a part of this one."""
         if graph.device is not self.device:
-            raise RuntimeError(f"a graph of {graph.device} cannot be part of one of {self.device}")
+            raise RuntimeError(f"a graph of {graph.device} cannot be part of a graph of {self.device}")
         if graph.conditional:
             raise RuntimeError(
-                "the driver takes no graph with conditions as a part of another: capture its work here instead"
+                "the driver does not allow a graph with conditions inside another graph: capture its work here instead"
             )
         self.check(self.device)
         self.keep(graph)
@@ -218,9 +220,9 @@ class GpuCapture:
 
     def _check_condition(self, condition: Any) -> None:
         if condition.device is not self.device:
-            raise RuntimeError(f"condition: the array is on {condition.device}, and the capture on {self.device}")
+            raise RuntimeError(f"condition: the array is on {condition.device}, but the capture is on {self.device}")
         if not driver.has_conditions():
-            raise RuntimeError("graphs with conditions need a CUDA driver of version 12.4 or later")
+            raise RuntimeError("conditions in graphs need a CUDA driver of version 12.4 or later")
         self.check(self.device)
 
     def _condition(self, number: Any, wanted: int) -> int:
@@ -288,7 +290,7 @@ class GpuCapture:
             capture.set_gpu(None)
             capture.end_exclusive(self.device)
         if broken and not drop:
-            raise RuntimeError(f"the capture that began at {self.place} gives no graph: {broken}")
+            raise RuntimeError(f"the capture that began at {self.place} failed: {broken}")
         return None if drop else self._graph(work)
 
     def _graph(self, work: Any) -> Any:
@@ -315,7 +317,7 @@ def launch(graph: Any, stream: Stream | None) -> None:
     """
     stream = graph.device.stream if stream is None else stream
     if stream.device is not graph.device:
-        raise RuntimeError(f"stream: it is one of {stream.device}, and the graph is of {graph.device}")
+        raise RuntimeError(f"stream: it belongs to {stream.device}, but the graph to {graph.device}")
     _require_own(graph)
     _native.before_any_write()  # the driver does not tell what its graph writes
     graph.run(stream.cuda_stream)
@@ -336,7 +338,10 @@ def draw(graph: Any, path: str, verbose: bool) -> None:
 
 def _require_own(graph: Any) -> None:
     if graph.work is None:
-        raise RuntimeError("the graph belongs to who captured it, as the capture was external: launch it there")
+        raise RuntimeError(
+            "this graph was captured with external=True, so its owner is the library that began the "
+            "capture: launch it there"
+        )
 
 
 @contextmanager

@@ -73,9 +73,9 @@ def _no_room(device: Any, nbytes: int) -> str:
     free, total = driver.memory_info(device.context)
     held = driver.pool_attribute(device.ordinal, RESERVED) if device.is_mempool_supported else 0
     return (
-        f"{device} has no room for {nbytes} bytes: {free} of its {total} bytes are free, arrays take {live[device]}, "
-        f"its memory pool holds {held}. Let go of arrays, or of graphs and tapes that keep some; the rest belongs to "
-        "other libraries and processes. The device can be used as before"
+        f"{device} has no room for {nbytes} bytes: {free} of its {total} bytes are free, arrays take "
+        f"{live[device]}, its memory pool holds {held}, and other libraries and processes hold the rest. "
+        "Delete arrays, or graphs and tapes that keep arrays alive. The device can be used as before"
     )
 
 
@@ -102,9 +102,7 @@ class Pinned:
     def __init__(self, nbytes: int):
         gpus = get_cuda_devices()
         if not gpus:
-            raise RuntimeError(
-                f"pinned memory is for copies from and to GPUs, of which none can be used: {why_no_gpu()}"
-            )
+            raise RuntimeError(f"pinned memory needs a GPU, and this process cannot use one: {why_no_gpu()}")
         _let_go()
         self.nbytes, self.shared = nbytes, False
         context = gpus[0].context

@@ -164,7 +164,7 @@ def get_device(ident: Device | str | None = None) -> Device:
         return CPU
     if isinstance(ident, str) and ident.partition(":")[0] == "cuda":
         return _gpu(ident)
-    raise ValueError(f"{ident!r} is no device; available: {get_devices()}")
+    raise ValueError(f"{ident!r} is not a device; available: {get_devices()}")
 
 
 def _gpu(ident: str) -> Device:

@@ -76,7 +76,7 @@ def get_memory_report(device: DeviceLike = None) -> MemoryReport:
     """
     found: Any = get_device(device)
     if not found.is_cuda:
-        raise RuntimeError(f"memory reports are of GPUs, and {found} is none")
+        raise RuntimeError(f"memory reports exist only for CUDA devices, got '{found}'")
     numbers = (_USED, _USED_HIGH, cuda_memory.RESERVED, _RESERVED_HIGH)
     pool = [driver.pool_attribute(found.ordinal, n) if found.is_mempool_supported else 0 for n in numbers]
     return MemoryReport(cuda_memory.live[found], *pool, *driver.memory_info(found.context))

@@ -37,7 +37,10 @@ PER_THREAD = 2  # the handle of a thread's own default stream; 1 is that of the 
 def _gpu(device: DeviceLike, what: str) -> Any:
     found = get_device(device)
     if not found.is_cuda:
-        raise RuntimeError(f"{what} are of GPUs, and {found} is none: what runs there has finished when a call returns")
+        raise RuntimeError(
+            f"{what} exist only on CUDA devices, got '{found}'. CPU work has already finished when a call "
+            "returns, so it needs none"
+        )
     return found
 
 
@@ -85,7 +88,9 @@ class Stream:
         """Whether all work has been done."""
         capture.refuse("wp.Stream.is_complete")
         if self.is_capturing:
-            raise RuntimeError(f"{self} is captured: its work is done when the graph is launched")
+            raise RuntimeError(
+                f"{self} is being captured, so there is nothing to wait for: its work runs when the graph is launched"
+            )
         return driver.stream_done(self.device.context, self.cuda_stream)
 
     @property
@@ -297,8 +302,9 @@ def _waiting(call: str) -> Stream:
     device = get_device()
     if not device.is_cuda:
         raise RuntimeError(
-            f"{call} lets the current stream of the current device wait, and {device} has none: name a GPU by "
-            "`with wp.ScopedDevice(...)`, or let the program wait by wp.synchronize_stream or wp.synchronize_event"
+            f"{call} makes the current stream of the current device wait, but {device} has no streams: "
+            "choose a GPU with `with wp.ScopedDevice(...)`, or let the program wait with "
+            "wp.synchronize_stream or wp.synchronize_event"
         )
     return device.stream
 
@@ -323,7 +329,7 @@ def get_event_elapsed_time(start_event: Event, end_event: Event, synchronize: bo
     for name, event in (("start_event", start_event), ("end_event", end_event)):
         _require_event(name, event)
         if not event.enable_timing:
-            raise RuntimeError(f"{name}: the event notes no time; make it with enable_timing=True")
+            raise RuntimeError(f"{name}: the event does not record its time; make it with enable_timing=True")
     if synchronize:
         synchronize_event(end_event)
     return driver.elapsed(start_event.device.context, start_event.cuda_event, end_event.cuda_event)

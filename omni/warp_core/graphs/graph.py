@@ -86,9 +86,9 @@ def capture_begin(
     """
     where = _where(device, stream)
     if recording.tape() is not None:
-        raise RuntimeError("a tape records, which would take what is captured for done: capture outside of the tape")
+        raise RuntimeError("a tape is recording, but captured work does not run yet: capture outside of the tape")
     if capture.current() is not None or capture.gpu() is not None:
-        raise RuntimeError("this thread captures a graph already: end it with wp.capture_end()")
+        raise RuntimeError("this thread is capturing a graph already: end that capture with wp.capture_end()")
     if where.is_cuda:
         mode = CaptureMode.THREAD_LOCAL if capture_mode is None else CaptureMode(capture_mode)
         cuda_capture.begin(where, stream, mode, external)
@@ -129,21 +129,21 @@ def _end(device: DeviceLike, stream: Any, drop: bool) -> Any:
     captured = capture.gpu()
     where = CPU if captured is None else captured.device
     if captured is None and capture.current() is None:
-        raise RuntimeError("this thread captures no graph: begin one with wp.capture_begin()")
+        raise RuntimeError("this thread is not capturing a graph: begin a capture with wp.capture_begin()")
     if capture.in_conditional_body() and not drop:
-        raise RuntimeError("a part of a condition is captured here: end the capture behind the condition")
+        raise RuntimeError("the branch of a condition is being captured here: end the capture after the condition")
     if device is not None and get_device(device) is not where:
-        raise RuntimeError(f"the capture was begun on {where}, not on {get_device(device)}: end it there")
+        raise RuntimeError(f"the capture began on {where}, not on {get_device(device)}: end it there")
     if captured is None:
         return _without_tape(capture.end(), drop)
     if stream is not None and stream.cuda_stream != captured.stream.cuda_stream:
-        raise RuntimeError(f"the capture was begun on {captured.stream} at {captured.place}: end it there")
+        raise RuntimeError(f"the capture began on {captured.stream} at {captured.place}: end it there")
     return _without_tape(captured.end(drop), drop)
 
 
 def _without_tape(graph: Any, drop: bool) -> Any:
     if recording.tape() is not None and not drop:
-        raise RuntimeError("a tape records still, which was begun in the capture that ends here: end it before")
+        raise RuntimeError("a tape that began in this capture is still recording: end the tape before the capture")
     return graph
 
 
@@ -181,7 +181,7 @@ def capture_launch(graph: Graph, stream: Any = None) -> None:
         require_stream("stream", stream)
     where = device_of_graph(graph)
     if recording.tape() is not None:
-        raise RuntimeError("a tape does not see what a graph launches: launch it outside of the tape")
+        raise RuntimeError("a tape cannot record the operations of a graph: launch the graph outside of the tape")
     if capture.active() and _embed(graph, where):
         return
     recording.refuse_following("a graph")
@@ -340,7 +340,7 @@ def _check_condition(condition: Any) -> None:
         return
     if recording.tape() is not None:
         raise RuntimeError(
-            "a tape cannot tell which way a condition in a graph will go: capture it outside of the tape"
+            "a tape cannot know which branch a condition in a graph will take: capture it outside of the tape"
         )
     _native.before_any_write()  # what a tape keeps must be copied before the condition, and not only if it holds
 
@@ -382,7 +382,7 @@ def _part(name: str, what: Any, kwargs: dict[str, Any]) -> Graph:
 
 def _require_graph(name: str, graph: Any) -> None:
     if not isinstance(graph, Graph):
-        hint = "; a ScopedCapture has it in `.graph`" if isinstance(graph, ScopedCapture) else ""
+        hint = "; use the `.graph` of the ScopedCapture" if isinstance(graph, ScopedCapture) else ""
         raise TypeError(f"{name}: expected a graph, got {type(graph).__name__}{hint}")
 
 
