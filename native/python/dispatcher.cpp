@@ -131,7 +131,7 @@ PyObject* run(const Code& code, PyObject* const* args) {
     static constexpr int64_t dims[4] = {1, 1, 1, 1};
     wc_context context;
     if (!enter(code.entry, block, dims, 0, 1, &context)) {
-        PyErr_SetString(PyExc_RuntimeError, "a builtin used memory that it must not: this is a mistake of the library");
+        PyErr_SetString(PyExc_RuntimeError, "a builtin accessed invalid memory: this is an error in the library");
         return nullptr;
     }
     return unpack_all(code, block);

@@ -140,7 +140,7 @@ struct Front {
         int status = 0;
         uint64_t id = 0;
         CUDA_CALL(cuStreamGetCaptureInfo_v2, stream, &status, &id, &graph, &nodes, &count);
-        if (status != 1) throw std::runtime_error("the stream captures nothing");
+        if (status != 1) throw std::runtime_error("the stream is not being captured");
     }
     // Puts a node at the end of the stream.
     static void advance(Stream stream, GraphNode node) {

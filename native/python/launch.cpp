@@ -43,8 +43,8 @@ struct Module {
     bool fast = true;
     bool recording = false;  // on a tape, which sees plain launches only
     nb::object on_record, on_done,
-        on_abort;                     // told of a launch before and after it runs, while a tape records and nobody else
-    nb::object capture = nb::none();  // asked whether a recorded launch goes into a graph instead of running
+        on_abort;                       // called before and after a launch while a tape is the only observer
+    nb::object capture = nb::none();    // asked whether a recorded launch goes into a graph instead of running
     nb::object on_stream = nb::none();  // makes a recorded launch on a stream that is not the current one
     int default_device = 0;
 
@@ -209,8 +209,8 @@ class Launch {
     void refuse_recording() const {
         if (module().recording)
             raise(PyExc_RuntimeError, "kernel `" + plan_.name +
-                                          "`: a tape does not see recorded launches; launch it plainly, or outside of "
-                                          "the tape");
+                                          "`: a tape cannot record recorded launches (record_cmd=True): launch the "
+                                          "kernel directly, or outside of the tape");
     }
 
     void run() {

@@ -99,7 +99,7 @@ class MutationTracker {
         return nb::none();
     }
 
-    // The tape has recorded a write to arrays, be it that they are `changed` or that native code has told of it.
+    // The tape has recorded a write to arrays: they are `changed`, or native code has reported the write.
     void wrote(const nb::list& arrays, bool changed) {
         for (nb::handle object : arrays) {
             Range range = range_of(array(object));

@@ -12,7 +12,7 @@ extern int64_t sealed_tapes;  // how many tapes have seals
 void touch_seals(Range range);
 // The same where it is not known whether it writes there.
 void doubt_seals();
-// Others may write to `range` from now on, and nobody tells.
+// Another library may write to `range` from now on, unseen by tapes.
 void open_seals(Range range);
 
 void bind_seals(nb::module_& m);

@@ -38,7 +38,7 @@ std::string apart_words(int argument, int launch) {
     std::string out = "is on " + device_words(argument) + " but the launch is on " + device_words(launch);
     if (launch == 0)
         return out + ": launch with device=\"" + device_words(argument) + "\", or pass a copy, .to(\"cpu\")";
-    return out + ": pass a copy, as .to(\"" + device_words(launch) + "\") of an array makes it";
+    return out + ": pass a copy, .to(\"" + device_words(launch) + "\")";
 }
 
 std::string scalar_words(const Scalar& s) {

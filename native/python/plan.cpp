@@ -145,8 +145,8 @@ Grid Plan::grid(PyObject* dim) const {
             raise(PyExc_ValueError, "kernel `" + name + "`: the launch has more than 2**63 threads");
     if (whole_blocks && g.threads % block_dim != 0)
         raise(PyExc_ValueError, "kernel `" + name + "` works in blocks of " + std::to_string(block_dim) +
-                                    " threads, and a launch of " + std::to_string(g.threads) +
-                                    " does not make whole blocks: launch more threads and let those beyond the data do "
+                                    " threads, but a launch of " + std::to_string(g.threads) +
+                                    " is not a multiple of that: launch more threads and let those beyond the data do "
                                     "nothing, or choose another block_dim");
     if (arity == 1 && g.ndim > 1) {
         g.dims[0] = g.threads;

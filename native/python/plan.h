@@ -133,7 +133,7 @@ class Plan {
     Grid grid(PyObject* dim) const;
     // Runs the kernel on a packed block. Raises what the kernel, the user (Ctrl-C) or the callbacks raise.
     void run(const std::byte* block, const Grid& grid, bool strided);
-    // Tells of the memory that a run may write, which somebody watches.
+    // Reports the memory that a run may write to the observers.
     void announce_writes(const std::byte* block) const;
     // Lets a node of a graph that was captured of a run make this one from now on.
     void update_node(cuda::GraphExec exec, cuda::GraphNode node, const std::byte* block, const Grid& grid,

@@ -35,15 +35,15 @@ void Plan::check_threads(const Grid& g) const {
     std::string launch = "kernel `" + name + "`: the launch has " + std::to_string(g.threads) + " threads";
     if (counts_threads_)
         raise(PyExc_ValueError, launch +
-                                    ", and a single `i = wp.tid()` numbers at most 2147483648, as it is an int32: ask "
-                                    "for an index of each dimension, as in `i, j = wp.tid()` for two, or launch parts");
+                                    ", but a single `i = wp.tid()` is an int32 and numbers at most 2147483648: use "
+                                    "one index per dimension, as in `i, j = wp.tid()`, or launch parts");
     if (counts_blocks_ && g.threads / block_dim > kMostCounted)
         raise(PyExc_ValueError, launch + " in blocks of " + std::to_string(block_dim) +
-                                    ", and `wp.block_index()` numbers at most 2147483648 blocks, as it is an int32: "
+                                    ", but `wp.block_index()` is an int32 and numbers at most 2147483648 blocks: "
                                     "choose a larger block_dim, or launch parts");
     // Elsewhere rows of the grid consist of whole blocks, and a CPU finds the row of a block in 64 bits.
     if (device_id == 0 && block_dim != 0 && arity > 1 && g.dims[arity - 1] % block_dim != 0)
-        raise(PyExc_ValueError, launch + ", and the kernel works in blocks of " + std::to_string(block_dim) +
+        raise(PyExc_ValueError, launch + ", but the kernel works in blocks of " + std::to_string(block_dim) +
                                     ": with more than 2147483648 threads the last dimension must be a multiple of "
                                     "block_dim, got " +
                                     std::to_string(g.dims[arity - 1]));
@@ -69,7 +69,7 @@ void Plan::refuse_count(const Counted& counted, const wc_array& array) const {
             PyExc_ValueError,
             "kernel `" + name + "`: `" + x + "` has " + std::to_string(count) + " elements" +
                 (i < kMaxNdim ? " in dimension " + which : "") +
-                ", and the kernel counts them with int32, up to 2147483647: for its shape, size or len(), a slice, or "
+                ", but the kernel counts them with int32, up to 2147483647: for its shape, size or len(), a slice, or "
                 "an index that may be negative. Write `wp.int64(" +
                 x + ".shape[" + which + "])` and indices as in `" + x + "[wp.int64(i)]`, or pass parts of the array");
     }

@@ -45,7 +45,7 @@ void Plan::explain(const wc_context& context, const std::byte* block, const Grid
     if (!on_fault.is_none())
         on_fault(f.signal, address, access, f.refused, f.on_stack, nb::make_tuple(context.begin, context.end),
                  dims_of(g), places(block, f.access == Access::Write));
-    raise(PyExc_RuntimeError, "kernel `" + name + "` " + access + " memory that it must not, in threads " +
+    raise(PyExc_RuntimeError, "kernel `" + name + "` " + access + " memory that it must not use, in threads " +
                                   std::to_string(context.begin) + " to " + std::to_string(context.end - 1));
 }
 

@@ -74,7 +74,7 @@ void Plan::update_node(cuda::GraphExec exec, cuda::GraphNode node, const std::by
     if (!gpu_entries_[chosen].function) on_missing(chosen);
     if (!node || checked() || g.threads == 0)
         raise(PyExc_RuntimeError,
-              "kernel `" + name + "`: this launch cannot change in its graph, as it " +
+              "kernel `" + name + "`: this launch cannot be updated in its graph, because it " +
                   (g.threads == 0 ? "has no threads now"
                    : checked()    ? "is checked for failures"
                                   : "had no threads, or is in a condition or a graph within the graph") +

@@ -140,7 +140,7 @@ void bind_arrays(nb::module_& m) {
         .def_prop_rw(
             "grad_ptr", [](const PyArray& a) { return reinterpret_cast<uintptr_t>(a.view.grad); },
             [](PyArray& a, uintptr_t p) { a.view.grad = reinterpret_cast<void*>(p); },
-            "The address of the gradient's first element, 0 if there is none.");
+            "The address of the gradient's first element, 0 without a gradient.");
     array_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
 }
 

@@ -14,7 +14,7 @@ struct PyArray : Array {
 
 extern PyTypeObject* array_type;
 
-// The array inside `object`, or nullptr if it is none or was never initialised.
+// The array inside `object`, or nullptr if it is not an array or was never initialised.
 inline PyArray* as_array(PyObject* object) {
     if (!PyObject_TypeCheck(object, array_type)) return nullptr;
     return nb::inst_ready(object) ? nb::inst_ptr<PyArray>(object) : nullptr;

@@ -174,7 +174,7 @@ Pointer allocate(Handle context, size_t nbytes, Handle stream, bool pooled) {
 }
 
 // Waits for what the null stream, and all that keep in order with it, were given so far. What makes it follow them is
-// that it waits for an event, as CUDA's programming guide says, be it its own.
+// that it waits for an event, which may be its own (CUDA programming guide).
 void wait_for_all() {
     constexpr unsigned kNoTiming = 2;
     const Driver& d = driver();

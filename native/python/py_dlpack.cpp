@@ -70,7 +70,7 @@ struct CapsuleContext {
 };
 
 template <class T>
-void drop_capsule(PyObject* capsule) {  // which nobody has taken
+void drop_capsule(PyObject* capsule) {  // of a tensor that was not imported
     if (!PyCapsule_IsValid(capsule, Names<T>::fresh)) return;
     auto* managed = static_cast<T*>(PyCapsule_GetPointer(capsule, Names<T>::fresh));
     managed->deleter(managed);
@@ -121,13 +121,14 @@ bool is_versioned(nb::handle capsule) {
     if (PyCapsule_IsValid(capsule.ptr(), Names<Versioned>::fresh)) {
         uint32_t major = look<Versioned>(capsule)->major;
         if (major == 1) return true;
-        PyErr_Format(PyExc_BufferError, "the capsule is of DLPack %u, and this takes versions before 2", major);
+        PyErr_Format(PyExc_BufferError, "the capsule is of DLPack version %u, but only versions before 2 are supported",
+                     major);
         throw nb::python_error();
     }
     bool capsule_at_all = PyCapsule_CheckExact(capsule.ptr());
     const char* name = capsule_at_all ? PyCapsule_GetName(capsule.ptr()) : nullptr;
     bool used = name && std::strncmp(name, "used_", 5) == 0;
-    PyErr_SetString(PyExc_BufferError, used ? "the capsule has been taken before: each serves once"
+    PyErr_SetString(PyExc_BufferError, used ? "the capsule has been consumed already: each can be imported once"
                                             : "expected a capsule of DLPack, named dltensor or dltensor_versioned");
     throw nb::python_error();
 }

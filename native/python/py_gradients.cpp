@@ -17,7 +17,7 @@ struct Seed {
     Range range;
 };
 
-// Whether memory may be written as one piece, by nobody but this package, and has numbers in it only.
+// True if memory is contiguous and writable, is not exported, and contains only numbers.
 bool is_plain(const PyArray* a) {
     return a && a->device == 0 && a->contiguous && a->size > 0 && !(a->flags & kReadOnly) &&
            dtype(a->dtype).scalar.kind != Kind::None && nb::isinstance<Buffer>(a->owner);

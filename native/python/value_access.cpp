@@ -200,7 +200,7 @@ PyObject* get_part(PyObject* self, void* closure) {
     const ValueInfo& t = info(self_of(self));
     auto first = reinterpret_cast<Py_ssize_t>(closure);
     if (t.form != Form::Transform)
-        return PyErr_Format(PyExc_AttributeError, "%s is no transform", short_name(self_of(self)));
+        return PyErr_Format(PyExc_AttributeError, "%s is not a transform", short_name(self_of(self)));
     PyTypeObject* cls = first ? quaternion_class(t.scalar) : vector_class(t.scalar, 3);
     Value* out = cls ? allocate(cls) : nullptr;
     if (out) std::memcpy(out->data, self_of(self)->at(first), info(out).size);

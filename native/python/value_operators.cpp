@@ -56,7 +56,7 @@ PyObject* compose(Product product, Value* a, Value* b) {
 
 bool is_linear(const ValueInfo& t) { return t.form == Form::Mat || t.form == Form::Vec; }
 
-// The product of two values with one scalar type, or null without an exception if there is none.
+// The product of two values with one scalar type, or null without an exception if it is not defined.
 PyObject* multiply_values(Value* a, Value* b) {
     const ValueInfo &x = info(a), &y = info(b);
     if (is_linear(x) && is_linear(y) && (x.is_matrix() || y.is_matrix())) return multiply_matrices(a, b);

@@ -402,8 +402,8 @@ std::unique_ptr<RangeLock> RangeLock::take(const WriteSet& targets) {
     if (const RangeLock* before = other(targets)) {
         if (before->thread_ == std::this_thread::get_id())
             throw std::runtime_error(
-                "a signal handler launched a kernel that adds to an array to which the interrupted launch adds, too; "
-                "launch it when that one has ended");
+                "a signal handler launched a kernel that adds to the same array as the interrupted launch;  "
+                "launch it after the interrupted launch has ended");
         return nullptr;
     }
     std::unique_ptr<RangeLock> mine(new RangeLock(targets));

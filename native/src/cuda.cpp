@@ -36,12 +36,12 @@ Launched* launched_now() {
 std::string advice() {
     constexpr const char* kRemedy =
         "this process cannot use the GPU any more: start a new one, with wp.config.verify_cuda = True to see which "
-        "launch it is, and mode = 'debug' to have indices checked";
+        "launch failed, and mode = 'debug' to check indices";
     Launched* last = launched_now();
     if (!last) return std::string("; ") + kRemedy;
     std::string kernel = std::string("kernel `") + last->kernel + "`";
-    if (std::exchange(last->told, true)) return "; it was so after " + kernel + ": " + kRemedy;
-    return "; " + kernel + (verifying ? " did this" : " was launched last") + ": " + kRemedy;
+    if (std::exchange(last->told, true)) return "; it failed after " + kernel + ": " + kRemedy;
+    return "; " + kernel + (verifying ? " caused this" : " was launched last") + ": " + kRemedy;
 }
 
 std::string describe(Result code, const char* call) {
@@ -136,8 +136,8 @@ unsigned blocks_of(const Entry& entry, int64_t threads) {
     int64_t blocks = (threads + entry.block_dim - 1) / entry.block_dim;
     if (entry.blocks) return static_cast<unsigned>(std::min<int64_t>(blocks, entry.blocks));
     if (blocks > INT32_MAX)
-        throw std::length_error("a grid has at most 2147483647 blocks, and this would be " + std::to_string(blocks) +
-                                " of " + std::to_string(entry.block_dim) +
+        throw std::length_error("a grid has at most 2147483647 blocks, but this launch needs " +
+                                std::to_string(blocks) + " of " + std::to_string(entry.block_dim) +
                                 " threads: launch it in parts, or in larger blocks (block_dim)");
     return static_cast<unsigned>(blocks);
 }

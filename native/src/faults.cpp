@@ -57,7 +57,7 @@ void* make_stack() {
     return nullptr;
 }
 
-// A stack that somebody else has put another one in place of is kept: they may put it back.
+// A stack that other code has replaced is kept, because that code may restore it.
 void drop_stack(void* memory) {
     stack_t now{};
     if (!memory || sigaltstack(nullptr, &now) != 0 || now.ss_sp != memory) return;

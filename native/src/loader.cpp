@@ -50,7 +50,7 @@ struct Section {
 
 struct Symbol {
     std::string_view name;
-    uint64_t address = 0;  // 0 for a weak symbol that nobody defines
+    uint64_t address = 0;  // 0 for a weak symbol without a definition
     bool external = false;
     bool defined = false;
     bool global = false;
@@ -386,7 +386,7 @@ class Loader {
         for (int part = 0; part < kParts; ++part) {
             uint64_t size = begin_[part + 1] - begin_[part];
             if (size && mprotect(code_.base_ + begin_[part], size, rights[part]) != 0)
-                bad("the system refuses executable memory");
+                bad("the operating system refused executable memory");
         }
         auto* base = reinterpret_cast<char*>(code_.base_);
         __builtin___clear_cache(base, base + begin_[kConst]);

@@ -1,6 +1,6 @@
 // How a job runs: the caller puts it (it lives on the caller's stack) into the list of open jobs, wakes workers and
 // claims chunks itself. A worker joins a job under the mutex. When no chunk is left the caller takes the job off the
-// list, so that nobody can join any more, and waits for those inside. A worker never touches a job after leaving it.
+// list, so that no worker can join any more, and waits for those inside. A worker never touches a job after leaving it.
 #include "warp_core/pool.h"
 
 #include <pthread.h>

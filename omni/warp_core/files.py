@@ -74,7 +74,7 @@ def _opened_file(name: str, at: int, path: str, access: int = os.O_RDONLY) -> It
                 raise UntrustedError(f"{path} is a symbolic link") from None
             raise
         if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise UntrustedError(f"{path} is no regular file")
+            raise UntrustedError(f"{path} is not a regular file")
         yield file
 
 
@@ -84,7 +84,9 @@ def _require_private(descriptor: int, path: str) -> os.stat_result:
         raise UntrustedError(f"{path} belongs to another user (uid {found.st_uid})")
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         mode = stat.S_IMODE(found.st_mode)
-        raise UntrustedError(f"{path} can be written by other users (mode {mode:o}; `chmod go-w {path}` ends that)")
+        raise UntrustedError(
+            f"{path} is writable by other users (mode {mode:o}; remove that right with `chmod go-w {path}`)"
+        )
     return found
 
 

@@ -59,7 +59,9 @@ def test_blocks_that_a_kernel_works_in_are_not_made_smaller(gpu):
         y[i] = kept[0]
 
     x, y = wp.array(np.arange(128), dtype=int), wp.zeros(128, dtype=int)
-    with pytest.raises(ValueError, match="at most 64 threads by launch_bounds, got 256: launch with block_dim=64"):
+    with pytest.raises(
+        ValueError, match="launch_bounds limits the kernel to 64 threads per block, got 256: launch with block_dim=64"
+    ):
         wp.launch(first_of_block, dim=128, inputs=[x, y], block_dim=256)
     wp.launch(first_of_block, dim=128, inputs=[x, y], block_dim=64)
     assert y.list() == [0] * 64 + [64] * 64

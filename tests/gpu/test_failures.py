@@ -54,7 +54,7 @@ def test_a_lost_device_says_so_and_what_to_do(gpu, healed):
     ):
         x.numpy()
     for use in (lambda: wp.zeros(3, dtype=float), lambda: wp.launch(double, dim=3, inputs=[x]), wp.synchronize):
-        with pytest.raises(RuntimeError, match="it was so after kernel `double`: this process cannot use the GPU any"):
+        with pytest.raises(RuntimeError, match="it failed after kernel `double`: this process cannot use the GPU any"):
             use()
     assert wp.ones(2, device="cpu").list() == [1.0, 1.0]
 
@@ -115,7 +115,7 @@ def test_arrays_of_another_device_in_structs_are_refused(gpu):
         lambda: wp.copy(rows, wp.array([there, there], dtype=Holder, device="cpu")),
         lambda: wp.array([there], dtype=Holder),
     ):
-        with pytest.raises(ValueError, match=f"an array in a struct is on cpu but the struct would be on {gpu}"):
+        with pytest.raises(ValueError, match=f"an array in a struct is on cpu, but the struct would be on {gpu}"):
             write()
     rows.fill_(there.to(gpu))
     wp.launch(add_there, 4, [here])
@@ -218,7 +218,7 @@ def test_no_driver():
     assert out.startswith("False ['cpu']")
     assert out.count("no CUDA driver: /no/such/libcuda.so") == 3
     assert "device 'cuda' is not available" in out
-    assert "pinned memory is for copies from and to GPUs, of which none can be used" in out
+    assert "pinned memory needs a GPU, and this process cannot use one" in out
     assert out.endswith("[1.0, 1.0]\n")
 
 

@@ -158,9 +158,9 @@ def test_streams_of_launches(gpu):
     if wp.get_cuda_device_count() > 1:
         elsewhere = next(d for d in wp.get_cuda_devices() if d is not gpu)
         for run in (wp.launch(double, dim=1, inputs=[x], record_cmd=True).launch,):
-            with pytest.raises(ValueError, match=f"stream is one of {elsewhere} but the launch is on {gpu}"):
+            with pytest.raises(ValueError, match=f"stream belongs to {elsewhere} but the launch is on {gpu}"):
                 run(wp.Stream(elsewhere))
-        with pytest.raises(ValueError, match=f"stream is one of {elsewhere} but the launch is on {gpu}"):
+        with pytest.raises(ValueError, match=f"stream belongs to {elsewhere} but the launch is on {gpu}"):
             wp.launch(double, dim=1, inputs=[x], device=gpu, stream=wp.Stream(elsewhere))
 
 
@@ -293,7 +293,7 @@ def reverse_blocks(x: wp.array(dtype=float)):
 def test_grids_that_are_too_large(gpu, kernel, mode, monkeypatch):
     monkeypatch.setattr(wp.config, "mode", mode)
     x = wp.zeros(1, dtype=float)
-    why = "at most 2147483647 blocks, and this would be 2147483648 of 32 threads: launch it in parts, or in larger"
+    why = "at most 2147483647 blocks, but this launch needs 2147483648 of 32 threads: launch it in parts, or in larger"
     with pytest.raises(ValueError, match=why):
         wp.launch(kernel, dim=(1 << 18, 1 << 18), inputs=[x], block_dim=32)
     command = wp.launch(kernel, dim=(2, 32), inputs=[x], block_dim=32, record_cmd=True)

@@ -106,8 +106,8 @@ def test_what_the_error_tells(tmp_path):
         assert str(error).splitlines() == [
             f"kernel `stored`, threads 0 to 6: it wrote address {error.address:#x}, where there is no memory",
             f"  --> {__file__}:{error.line}",
-            f"why: an index is out of range; that is {beyond} bytes behind the end of `x`",
-            'help: with wp.config.mode = "debug" the launch says which line, thread and index it was',
+            f"why: an index is out of range; the address is {beyond} bytes behind the end of `x`",
+            'help: run with wp.config.mode = "debug" to see the line, thread and index',
         ]
         assert error.line == stored.func.__code__.co_firstlineno
         for n in (1000, 100_000):  # a part of the launch, which has the thread
@@ -353,7 +353,7 @@ def test_memory_below_a_stack_is_none_of_it(tmp_path):
         (stack,) = (line for line in open("/proc/self/maps") if "[stack]" in line)
         below = int(stack.split("-")[0], 16) - (40 << 20)  # where nothing is
         x = wp.array(ptr=below, shape=1000, dtype=float)
-        fails(lambda: wp.launch(stored, 1000, [x, 0, 5]), "within `x`")
+        fails(lambda: wp.launch(stored, 1000, [x, 0, 5]), "inside `x`")
         works()
         """,
     )

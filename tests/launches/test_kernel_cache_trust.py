@@ -41,7 +41,8 @@ def test_what_others_can_write_is_not_used(entry, level, mode):
     path = [entry, *entry.parents][level]
     path.chmod(mode)
     refused_once(
-        f"{path} can be written by other users \\(mode {mode:o}; `chmod go-w {path}` ends that\\), so it is not used"
+        f"{path} is writable by other users \\(mode {mode:o}; remove that right with `chmod go-w {path}`\\)"
+        ", so it is not used"
     )
     path.chmod(0o755)
     assert kernel_cache.load(KEY) == make()
@@ -65,7 +66,7 @@ def test_what_belongs_to_another_user_is_not_used(entry, level, monkeypatch):
 def test_nothing_is_stored_where_others_can_write(directory):  # noqa: F811
     directory.mkdir()
     directory.chmod(0o777)
-    with pytest.warns(RuntimeWarning, match="can be written by other users .*, so it is not used"):
+    with pytest.warns(RuntimeWarning, match="is writable by other users .*, so it is not used"):
         assert not kernel_cache.store(KEY, make())
     assert list(directory.iterdir()) == []
     with warnings.catch_warnings():
@@ -75,7 +76,7 @@ def test_nothing_is_stored_where_others_can_write(directory):  # noqa: F811
 
 def test_an_entry_that_others_can_write_is_replaced(entry):
     entry.chmod(0o666)
-    with pytest.warns(RuntimeWarning, match="can be written"):
+    with pytest.warns(RuntimeWarning, match="is writable by other users"):
         assert kernel_cache.load(KEY) is None
     assert kernel_cache.store(KEY, make())
     assert kernel_cache.load(KEY) == make() and entry.stat().st_mode & 0o777 == 0o600
@@ -148,7 +149,7 @@ def test_the_directory_itself_may_be_a_link(entry, directory, tmp_path):  # noqa
 def test_a_pipe_does_not_block(entry):
     entry.unlink()
     os.mkfifo(entry, 0o600)
-    refused_once(f"{entry} is no regular file")
+    refused_once(f"{entry} is not a regular file")
     assert kernel_cache.store(KEY, make()) and kernel_cache.load(KEY) == make()
 
 
@@ -167,7 +168,7 @@ def test_the_size_is_checked_before_reading(entry, monkeypatch):
 
 def test_a_folder_in_place_of_an_entry_is_no_entry(directory):  # noqa: F811
     (directory / KEY[:2] / (KEY + kernel_cache.SUFFIX)).mkdir(parents=True)
-    refused_once("is no regular file")
+    refused_once("is not a regular file")
 
 
 # -- forged facts ---------------------------------------------------------------------------------------------------
@@ -330,7 +331,7 @@ def test_launches_compile_again_what_is_not_to_be_trusted(tmp_path):
     assert launches(tmp_path).count("from the cache") == 2
     (tmp_path / "cache").chmod(0o777)
     told = launches(tmp_path)
-    assert told.count(") compiled in ") == 2 and told.count("can be written by other users") == 1
+    assert told.count(") compiled in ") == 2 and told.count("is writable by other users") == 1
 
 
 def test_an_entry_without_its_symbol_is_compiled_again(tmp_path):

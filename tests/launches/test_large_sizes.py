@@ -238,7 +238,7 @@ def test_counts_that_do_not_fit(name, mode):
 @pytest.mark.parametrize("name", ["length", "size", "columns", "held", "indexed"])
 def test_counts_that_do_not_fit_in_an_interpreted_kernel(name):
     kernel, args, _ = _REFUSED[name]
-    with pytest.raises(ValueError, match="larger than int32 counts"):
+    with pytest.raises(ValueError, match="too long for int32 indices"):
         wp.launch(kernel, 1, [*args(), np.zeros(2, np.int32)], interpret=True)
 
 

@@ -506,7 +506,9 @@ def test_a_part_with_a_gradient_is_refused():
     x = wp.array(VALUES, dtype=float)
     part = x[1:3]
     part.requires_grad = True
-    with pytest.raises(ValueError, match="argument `x` has no gradient, but part of its memory has"):
+    with pytest.raises(
+        ValueError, match="argument `x` has no gradient, but another array that shares part of its memory has"
+    ):
         squared(x)
     x.requires_grad = False  # said aloud: a constant
     squared(x)
@@ -516,7 +518,7 @@ def test_a_view_from_before_another_gradient_is_refused():
     x = active(VALUES)
     view = x[1:3]
     x.grad = wp.zeros(4, dtype=float)
-    with pytest.raises(ValueError, match="given a gradient of its own later"):
+    with pytest.raises(ValueError, match="given its own gradient later"):
         squared(view)
     tape, y = squared(x)
     tape.backward(grads={y: ones(y)})
@@ -662,7 +664,7 @@ def test_tapes_and_captures_do_not_overlap():
     tape, y = squared(active(VALUES))
     with wp.ScopedCapture(), pytest.raises(RuntimeError, match="recorded outside of this capture"):
         tape.backward(grads={y: ones(y)})
-    with wp.Tape(), pytest.raises(RuntimeError, match="a tape records"):
+    with wp.Tape(), pytest.raises(RuntimeError, match="a tape is recording"):
         wp.capture_begin()
 
 

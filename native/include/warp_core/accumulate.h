@@ -5,7 +5,7 @@
 // timing. A chunk whose turn has come applies its log whenever a small piece of it is full, while it lies in the cache;
 // from then on, what all lanes add to one element does not go through the log (codegen/accumulate/accumulation_log.py),
 // unless some of the arrays share memory. Applying a log is where bad addresses are found. Once that has failed, or the
-// code of a chunk, nobody waits for a turn any more, and logs are dropped.
+// code of a chunk, no chunk waits for its turn any more, and logs are dropped.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -73,7 +73,7 @@ class CommitOrder {
     int64_t roomy_chunk() const;
     // That the code of a chunk had to be left.
     void fail();
-    // A chunk whose log could not be applied, and why; -1 if there is none.
+    // A chunk whose log could not be applied, and why; -1 if all were applied.
     int64_t failed_chunk() const { return failed_chunk_; }
     const Fault& fault() const { return fault_; }
     // The bytes that a thread logs in chunks whose turn has not come; `otherwise` where there were none.

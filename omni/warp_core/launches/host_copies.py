@@ -77,11 +77,9 @@ def _arrays(x: Any) -> list[Any]:
 def _check(a: Any, where: str, device: Any) -> None:
     if a.device is not device:
         there = "the CPU" if a.device.is_cpu else a.device
-        raise ValueError(
-            f'{where} is on {there} but the launch is on {device}: pass a copy, as .to("{device}") of an array makes it'
-        )
+        raise ValueError(f'{where} is on {there} but the launch is on {device}: pass a copy, .to("{device}")')
     if a._refs:
         raise RuntimeError(
-            f"{where}: its elements point to arrays on {a.device}, where interpreted kernels cannot reach: launch it "
-            "on the CPU, with arrays there"
+            f"{where}: its elements point to arrays on {a.device}, which interpreted kernels cannot "
+            "access: launch on the CPU, with arrays there"
         )

@@ -67,7 +67,7 @@ def store(key: str, artifact: Artifact) -> bool:
         _warn_once(directory, f"{why}, so it is not used")
         return False
     except TooLarge as why:
-        config.log(config.LOG_INFO, f"kernel cache: kernel `{artifact.kernel}` is not kept: {why}")
+        config.log(config.LOG_INFO, f"kernel cache: kernel `{artifact.kernel}` is not cached: {why}")
         return False
     except OSError as why:
         _warn_once(directory, f"{directory} cannot be written: {why.strerror or why}")
@@ -80,8 +80,8 @@ def _warn_once(directory: str, what: str) -> None:
     if config.verbose_warnings or directory not in _warned:
         _warned.add(directory)
         warnings.warn(
-            f"kernel cache: {what}. Kernels are compiled instead. Set wp.config.kernel_cache_dir or "
-            "OMNI_WARP_CACHE_DIR to a directory that you alone can write.",
+            f"kernel cache: {what}. Kernels are compiled in every process instead. Set "
+            "wp.config.kernel_cache_dir or OMNI_WARP_CACHE_DIR to a directory that only you can write.",
             RuntimeWarning,
             stacklevel=2,
         )

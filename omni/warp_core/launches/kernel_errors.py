@@ -133,19 +133,19 @@ def fault(kernel: Kernel, is_debug: bool, found: Fault) -> KernelMemoryError:
     """
     lines = [_what(found)]
     if found.on_stack:
-        lines += ["why: its local and shared arrays take more than the stack of the thread that runs it", _STACK]
+        lines += ["why: its local and shared arrays need more memory than the stack of the thread has", _STACK]
     elif found.signal != signal.SIGFPE:
         lines.append(f"why: {_why(found, is_debug)}")
     if not is_debug and not found.on_stack:
-        lines.append('help: with wp.config.mode = "debug" the launch says which line, thread and index it was')
+        lines.append('help: run with wp.config.mode = "debug" to see the line, thread and index')
     return KernelMemoryError(kernel, found, lines)
 
 
 def _what(found: Fault) -> str:
     if found.signal == signal.SIGFPE:
-        return "a number was divided as the processor cannot"
+        return "it divided by zero, or the quotient does not fit the type"
     if found.address is None:
-        return "it used an address that no memory can have"
+        return "it used an invalid address"
     if found.on_stack:
         return "its stack is full"
     what = f"it {found.access} address {found.address:#x}, "
@@ -159,15 +159,15 @@ def _why(found: Fault, is_debug: bool) -> str:
     if near:
         _, side, name, data = near[0]
         if data == 0:
-            return f"`{name}` is None or empty, so that the kernel must not use its elements"
+            return f"`{name}` is None or empty, but the kernel uses its elements"
         if side == _INSIDE:
-            return f"that is within `{name}`, whose memory is read-only, that of a GPU, or gone"
+            return f"the address is inside `{name}`, whose memory is read-only, on a GPU, or freed"
     places = [f"{distance} bytes {side} `{name}`" for distance, side, name, data in near if data]
     if places:
-        return f"an index is out of range; that is {' and '.join(places[:_MOST_PLACES])}"
+        return f"an index is out of range; the address is {' and '.join(places[:_MOST_PLACES])}"
     if is_debug:
-        return "debug mode checks indices; so an array that a struct holds is one of a GPU, or its memory is gone"
-    return "an index is out of range, or an array that a struct holds is one of a GPU or is gone"
+        return "debug mode checks indices, so an array in a struct must be on a GPU or freed"
+    return "an index is out of range, or an array in a struct is on a GPU or freed"
 
 
 def _near(address: int, arrays: Sequence[tuple[str, int, int, int]]) -> list[tuple[int, str, str, int]]:

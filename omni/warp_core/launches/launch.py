@@ -135,7 +135,7 @@ def _where(kernel: Kernel, device: Device | str | None, stream: Any, record_cmd:
 
 def _check_stream(kernel: Kernel, stream: Stream, device: Device) -> None:
     if stream.device is not device:
-        raise ValueError(f"kernel `{kernel.name}`: stream is one of {stream.device} but the launch is on {device}")
+        raise ValueError(f"kernel `{kernel.name}`: stream belongs to {stream.device} but the launch is on {device}")
 
 
 def _launch_on(command: Any, stream: Any) -> None:
@@ -236,8 +236,8 @@ def _bounded(kernel: Kernel, block_dim: int) -> int:
     most, _ = kernel.options.get("launch_bounds") or (block_dim, 0)
     if block_dim > most and works_in_blocks(kernel):
         raise ValueError(
-            f"kernel `{kernel.name}`: block_dim: the kernel was made for at most {most} threads by launch_bounds, "
-            f"got {block_dim}: launch with block_dim={most}"
+            f"kernel `{kernel.name}`: block_dim: launch_bounds limits the kernel to {most} threads per "
+            f"block, got {block_dim}: launch with block_dim={most}"
         )
     return min(block_dim, most)
 
@@ -251,7 +251,9 @@ def _interpret(launch: InterpretedLaunch, record_cmd: bool) -> InterpretedLaunch
 
 def _check_plain(kernel: Kernel, record_cmd: bool) -> None:
     if record_cmd:
-        raise RuntimeError(f"kernel `{kernel.name}`: a tape does not see recorded launches; launch it plainly")
+        raise RuntimeError(
+            f"kernel `{kernel.name}`: a tape cannot record recorded launches (record_cmd=True): launch it directly"
+        )
 
 
 def _exactly(step: Any, args: Sequence[Any], interpret: bool) -> None:
@@ -268,7 +270,9 @@ def _check_kernel(kernel: Any) -> None:
     if isinstance(kernel, Kernel):
         return
     name = getattr(kernel, "__name__", None)
-    what = f"`{name}`, which is no kernel: decorate it with @wp.kernel" if callable(kernel) and name else repr(kernel)
+    what = (
+        f"`{name}`, which is not a kernel: decorate it with @wp.kernel" if callable(kernel) and name else repr(kernel)
+    )
     raise TypeError(f"wp.launch runs kernels, got {what}")
 
 
@@ -405,7 +409,7 @@ def dimensions(kernel: Kernel, dim: Any) -> tuple[int, ...]:
         if not hasattr(n, "__index__"):
             raise TypeError(f"launch dimensions must be integers, got {type(n).__name__}")
         if not 0 <= n.__index__() < 1 << 31:
-            more = "; a launch of more threads has several dimensions, and `i, j = wp.tid()` their indices"
+            more = "; for more threads use several dimensions, with an index for each: `i, j = wp.tid()`"
             raise ValueError(f"launch dimension {n} is not between 0 and 2147483647{more if n > 0 else ''}")
     return tuple(n.__index__() for n in items)
 

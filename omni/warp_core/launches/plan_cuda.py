@@ -52,8 +52,8 @@ def _load(artifact: Artifact, device: Any) -> tuple[int, int]:
         if capture.gpu() is None or "CAPTURE" not in str(why):
             raise
         raise RuntimeError(
-            f"this CUDA driver loads no kernels while a graph is captured: launch them once before, or use a driver of "
-            f"version 12.3 or later ({why})"
+            "this CUDA driver cannot load kernels while a graph is captured: launch them once before the "
+            f"capture, or use a driver of version 12.3 or later ({why})"
         ) from None
 
 
@@ -124,8 +124,9 @@ class GpuCode:
                 return
             if self.artifact.sites[failure.site].kind == "gradient-memory" and self._grow(failure, threads):
                 raise RuntimeError(
-                    f"kernel `{self.artifact.symbol}`: the memory that its gradient got when the graph was captured "
-                    "is too small, so that gradients are not right: capture the graph again, it will get more"
+                    f"kernel `{self.artifact.symbol}`: the memory for its gradient was sized when the "
+                    "graph was captured and is too small now, so the gradients are wrong: capture the "
+                    "graph again, which makes it larger"
                 )
             report(failure)
 

@@ -232,8 +232,8 @@ def was_making_code(error: BaseException) -> bool:
     return any(frame.f_code is load.__code__ for frame, _ in frames)
 
 
-_DERIVED = "so a derivative would be that of another kernel"
-_OTHER_CODE = "but this one needs code of its own (for strided arrays, short rows, other options or another device)"
+_DERIVED = "so its derivative would belong to another kernel"
+_OTHER_CODE = "but this launch needs new code (for strided arrays, short rows, other options or another device)"
 
 
 @contextmanager
@@ -267,8 +267,9 @@ def _as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
                 return
     changed = " and ".join(f"`{name}`" for name in names) + (" has" if len(names) == 1 else " have")
     raise RuntimeError(
-        f"kernel `{kernel.name}`: {changed} changed since the kernel was launched first. Launches keep the value from "
-        f"then, {_DERIVED if is_derived else _OTHER_CODE}: define the kernel anew, or pass the value as an argument"
+        f"kernel `{kernel.name}`: {changed} changed since the first launch of the kernel. Launches keep "
+        f"the value from then, {_DERIVED if is_derived else _OTHER_CODE}: define the kernel anew, or pass "
+        "the value as an argument"
     )
 
 
@@ -404,8 +405,9 @@ class _GpuMaker(_Maker):
         if self.options.deterministic and self.artifact.accumulation.alone:
             what = f"{'the gradient of ' if self.options.adjoint else ''}kernel `{self.kernel.name}`"
             raise RuntimeError(
-                f"{what} adds floating point numbers atomically, or uses what an atomic found, and the order of that "
-                "is not fixed on a GPU: with wp.config.deterministic it runs on the CPU only"
+                f"{what} adds floating point numbers atomically, or uses the value that an atomic "
+                "operation returns, and GPUs do not fix the order of atomic operations: with "
+                "wp.config.deterministic, run it on the CPU"
             )
         self.codes: dict[int, plan_cuda.GpuCode] = {}
         plan = _native.Plan(
@@ -450,7 +452,7 @@ class _GpuMaker(_Maker):
         except plan_cuda.Failure as why:
             report(why)
         except MemoryError as why:
-            raise MemoryError(f"kernel `{self.kernel.name}`, for what its launch keeps: {why}") from None
+            raise MemoryError(f"kernel `{self.kernel.name}`, for the memory that its launch keeps: {why}") from None
 
     def _arrays(self) -> list[tuple[int, int, int, bool]]:
         """Of each array of an adjoint its offset in the argument block, dimensions, element size, and whether it is
