@@ -287,7 +287,7 @@ def with_wrong_arguments(x: F):
     ("kernel", "reason"),
     [
         (of_effects, "writes to arrays, which wp.grad takes for constants"),
-        (of_integers, "no floating point number"),
+        (of_integers, "does not return a floating point number"),
         (of_references, "takes a local"),
         (of_number, "wp.grad takes a function"),
         (with_wrong_arguments, "cannot be called with"),

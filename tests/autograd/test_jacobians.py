@@ -258,7 +258,7 @@ def test_blocks_that_depend_on_each_other_are_refused(reach, jacobian):
         wp.launch(leaking, 4, inputs=[a, b, reach])
         return b
 
-    with pytest.raises(ValueError, match="not independent: output 0 of one depends on input `a` of another"):
+    with pytest.raises(ValueError, match="not independent: output 0 of one block depends on input `a` of another"):
         jacobian(run, inputs=[active(np.ones(4))], num_blocks=4)
 
 
@@ -355,17 +355,17 @@ def cubes(**changed):
 PASSIVE = wp.ones(1, dtype=wp.float64)
 REFUSED = {
     "no dim": (cubes(dim=None), ValueError, "dim: kernel `generic_cubes` needs the number of threads"),
-    "no outputs": (cubes(outputs=None), ValueError, "outputs: give the list of arrays that kernel `generic_cubes` wr"),
-    "no inputs": (cubes(inputs=None), ValueError, "inputs: give the list"),
+    "no outputs": (cubes(outputs=None), ValueError, "outputs: pass the list of arrays that kernel `generic_cubes` wr"),
+    "no inputs": (cubes(inputs=None), ValueError, "inputs: pass the list"),
     "no list": (cubes(inputs=active([1.0])), TypeError, "inputs: expected a list, got array"),
     "too few": (cubes(inputs=[]), ValueError, r"has 2 parameters \(x, y\), got 0 inputs and 1 outputs"),
     "no function": (cubes(function=3), TypeError, "function: expected a kernel or a function, got int"),
     "no number": (lambda j: j(lambda a: 3.0, inputs=[active([1.0])]), TypeError, "must return a wp.array or a list"),
-    "passive input": (cubes(inputs=[PASSIVE]), ValueError, "no input is an array of floating point numbers with a gra"),
-    "passive output": (cubes(outputs=[PASSIVE]), ValueError, "no output is an array of .*requires_grad=True"),
-    "mask name": (cubes(input_output_mask=[("z", 0)]), ValueError, "no input 'z'; there are 0: x"),
-    "mask number": (cubes(input_output_mask=[(0, 3)]), ValueError, "no output 3; there are 0: y"),
-    "mask passive": (cubes(inputs=[PASSIVE], input_output_mask=[(0, 0)]), ValueError, "input `x` is no array of float"),
+    "passive input": (cubes(inputs=[PASSIVE]), ValueError, "none of the inputs is a floating point array with a gra"),
+    "passive output": (cubes(outputs=[PASSIVE]), ValueError, "none of the outputs is a floating .*requires_grad=True"),
+    "mask name": (cubes(input_output_mask=[("z", 0)]), ValueError, "no input 'z'; it has 0: x"),
+    "mask number": (cubes(input_output_mask=[(0, 3)]), ValueError, "no output 3; it has 0: y"),
+    "mask passive": (cubes(inputs=[PASSIVE], input_output_mask=[(0, 0)]), ValueError, "input `x` is not a floating"),
     "struct": (
         lambda j: j(held, dim=1, inputs=[holder(True)], outputs=[result(1)]),
         TypeError,
@@ -404,7 +404,9 @@ def test_steps_that_are_none(eps, words):
 
 @pytest.mark.parametrize("num_blocks", [0, 3])
 def test_blocks_that_are_none(num_blocks):
-    with pytest.raises(ValueError, match=f"num_blocks: input `x` with 1 elements cannot be divided into {num_blocks}"):
+    with pytest.raises(
+        ValueError, match=f"num_blocks: the 1 elements of input `x` cannot be divided into {num_blocks}"
+    ):
         cubes(num_blocks=num_blocks)(wp.autograd.jacobian)
 
 

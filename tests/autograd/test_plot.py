@@ -70,7 +70,7 @@ def test_files(tmp_path, ending):
 
 
 def test_nothing_to_draw():
-    with pytest.raises(ValueError, match="jacobians: there are none"):
+    with pytest.raises(ValueError, match="jacobians: there is no Jacobian"):
         wp.autograd.jacobian_plot({}, two_results, show_plot=False)
 
 

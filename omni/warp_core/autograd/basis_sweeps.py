@@ -40,7 +40,7 @@ def checked_blocks(target: Target, outputs: list[array], pairs: list[Pair], num_
     used |= {f"output `{labels[o]}`": outputs[o] for _, o in pairs}
     for name, a in used.items():
         if num_blocks < 1 or a.size % num_blocks:
-            raise ValueError(f"num_blocks: {name} with {a.size} elements cannot be divided into {num_blocks} blocks")
+            raise ValueError(f"num_blocks: the {a.size} elements of {name} cannot be divided into {num_blocks} blocks")
     return num_blocks
 
 

@@ -166,7 +166,7 @@ def _conclude(rows: list[Row], show_summary: bool, raise_exception: bool) -> boo
         show(rows)
     wrong = failures(rows)
     if wrong and raise_exception:
-        raise ValueError("gradients do not agree with differences:\n" + "\n".join(wrong))
+        raise ValueError("gradients do not agree with finite differences:\n" + "\n".join(wrong))
     return not wrong
 
 

@@ -30,7 +30,7 @@ _HEADINGS = ("worst entry", "of", "gradient", "difference", "error", "relative",
 def failures(rows: Sequence[Row]) -> list[str]:
     """One line for each row that does not pass."""
     return [
-        f"  {r.kernel}: d {r.place} is {r.gradient:.6g}, differences say {r.difference:.6g}"
+        f"  {r.kernel}: d {r.place} is {r.gradient:.6g}, finite differences give {r.difference:.6g}"
         for r in rows
         if not r.passed
     ]

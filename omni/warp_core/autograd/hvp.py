@@ -55,7 +55,7 @@ def hvp(function: Callable[..., array], x: array | Sequence[array], v: array | S
             value, change = program_jvp(function, held, along, differentiated=True)
         if not isinstance(value, array) or value.size != 1:
             what = f"shape {value.shape}" if isinstance(value, array) else type(value).__name__
-            raise ValueError(f"function: expected an array of one element as the result, got {what}")
+            raise ValueError(f"function: must return an array with one element, got {what}")
         tape.backward(change)
         found = tuple(a.grad for a in held)
     finally:  # from here on the memory has the gradient again that it had: nothing is left that knows of this one
@@ -68,7 +68,7 @@ def hvp(function: Callable[..., array], x: array | Sequence[array], v: array | S
 def _with_gradient(a: Any) -> array:
     """A view of an array with a gradient of its own."""
     if not isinstance(a, array):
-        raise TypeError(f"x: expected an array or several, got {type(a).__name__}")
+        raise TypeError(f"x: expected an array or a sequence of arrays, got {type(a).__name__}")
     view = a[...]
     view.requires_grad = False
     view.requires_grad = True

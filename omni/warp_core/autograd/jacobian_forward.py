@@ -70,6 +70,6 @@ def _columns(
         tangents = [follower.shadows.of(made[o]) for o in outs]
         return [np.zeros(count(made[o])) if t is None else numbers(t) for o, t in zip(outs, tangents)]
 
-    what = [f"output {o} of one depends on input `{target.labels[i]}` of another" for o in outs]
+    what = [f"output {o} of one block depends on input `{target.labels[i]}` of another block" for o in outs]
     swept = sweep(push, x, [outputs[o] for o in outs], 0, blocks, what)
     return {(i, o): np.swapaxes(columns, 1, 2) for o, columns in zip(outs, swept)}

@@ -50,5 +50,5 @@ def _rows(tape: Tape, target: Target, ins: list[int], o: int, output: array, mos
         tape.backward(grads={output: seed})
         return [numbers(a.grad) for a in inputs if a.grad is not None]
 
-    what = [f"output {o} of one depends on input `{target.labels[i]}` of another" for i in ins]
+    what = [f"output {o} of one block depends on input `{target.labels[i]}` of another block" for i in ins]
     return {(i, o): rows for i, rows in zip(ins, sweep(pull, output, inputs, most, blocks, what))}

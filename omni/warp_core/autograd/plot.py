@@ -54,7 +54,7 @@ def jacobian_plot(
     except ImportError:
         raise ImportError("jacobian_plot draws with matplotlib: pip install matplotlib") from None
     if not jacobians:
-        raise ValueError("jacobians: there are none to draw")
+        raise ValueError("jacobians: there is no Jacobian to draw")
     ins, outs = (sorted({pair[side] for pair in jacobians}) for side in (0, 1))
     name, in_labels, out_labels = _names(kernel, inputs, ins, outs)
     matrices = {pair: _matrix(j) for pair, j in jacobians.items()}

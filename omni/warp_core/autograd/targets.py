@@ -85,8 +85,8 @@ class Target:
         for found, what in ((ins, "input"), (outs, "output")):
             if not found:
                 raise ValueError(
-                    f"`{self.name}`: no {what} is an array of floating point numbers with a gradient; "
-                    "make it with requires_grad=True"
+                    f"`{self.name}`: none of the {what}s is a floating point array with a gradient: make "
+                    "one with requires_grad=True"
                 )
         return [(i, o) for i in ins for o in outs]
 
@@ -109,7 +109,7 @@ def target_of(
         if given is not None and not isinstance(given, (list, tuple)):
             raise TypeError(f"{name}: expected a list, got {type(given).__name__}")
     if inputs is None:
-        raise ValueError("inputs: give the list of arguments")
+        raise ValueError("inputs: pass the list of arguments")
     if isinstance(function, Kernel):
         made = _kernel(function, dim, list(inputs), outputs, options or {})
     elif isinstance(function, (Function, Builtin)):
@@ -129,7 +129,7 @@ def _kernel(kernel: Kernel, dim: Any, inputs: list[Any], outputs: Any, options: 
     if dim is None:
         raise ValueError(f"dim: kernel `{kernel.name}` needs the number of threads to launch")
     if not outputs:
-        raise ValueError(f"outputs: give the list of arrays that kernel `{kernel.name}` writes, its last parameters")
+        raise ValueError(f"outputs: pass the list of arrays that kernel `{kernel.name}` writes (its last parameters)")
     names = [name for name, _ in kernel.params]
     if len(names) != len(inputs) + len(outputs):
         raise ValueError(
@@ -217,12 +217,13 @@ def _find(wanted: int | str, given: Sequence[Any], labels: Sequence[str], what: 
     names = ", ".join(f"{i}: {label}" for i, label in enumerate(labels))
     if isinstance(wanted, str):
         if wanted not in labels:
-            raise ValueError(f"input_output_mask: there is no {what} {wanted!r}; there are {names}")
+            raise ValueError(f"input_output_mask: the function has no {what} {wanted!r}; it has {names}")
         wanted = list(labels).index(wanted)
     if not 0 <= wanted < len(given):
-        raise ValueError(f"input_output_mask: there is no {what} {wanted}; there are {names}")
+        raise ValueError(f"input_output_mask: the function has no {what} {wanted}; it has {names}")
     if not is_differentiable(given[wanted]):
         raise ValueError(
-            f"input_output_mask: {what} `{labels[wanted]}` is no array of floating point numbers with a gradient"
+            f"input_output_mask: {what} `{labels[wanted]}` is not a floating point array with a "
+            "gradient: make it with requires_grad=True"
         )
     return wanted
