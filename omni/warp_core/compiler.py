@@ -361,10 +361,10 @@ def _gpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:
     wrong = []
     if size > ptx.MOST_ARGUMENT_BYTES:
         message = f"the arguments take {size} bytes; a GPU takes {ptx.MOST_ARGUMENT_BYTES}"
-        wrong.append(Diagnostic("too-large", message, _place(fn.loc), help="put what is large into an array"))
+        wrong.append(Diagnostic("too-large", message, _place(fn.loc), help="pass large arguments in an array"))
     if unit.needs and ptx.find_libdevice() is None:
         for name, loc in unit.needs:
-            message = f"`{name}` of float64 numbers needs NVIDIA's library libdevice, which was not found"
+            message = f"`{name}` of float64 needs NVIDIA's library libdevice, which was not found"
             wrong.append(Diagnostic("libdevice", message, _place(loc), help=ptx.LIBDEVICE_HELP))
     if wrong:
         raise CompileError(request.kernel.subject, wrong)
@@ -501,8 +501,8 @@ def _refuse_blocks(subject: str, fn: Any) -> None:
     if fn.block_dim:
         reason = "kernels that work in blocks of threads (wp.shared_array, wp.syncthreads, …) have no gradient yet"
         way_out = (
-            "launch it with record_tape=False; if something has to flow through it, add a step that computes the "
-            "gradients: tape.record_func(backward, arrays)"
+            "launch it with record_tape=False; if a gradient is wanted, record a function that computes "
+            "it: tape.record_func(backward, arrays)"
         )
         raise CompileError(subject, [Diagnostic("gradient", reason, _place(fn.loc), help=way_out)])
 

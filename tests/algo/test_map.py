@@ -332,7 +332,7 @@ def helper(x):
         ((both, A, np.ones((2, 2), np.float32)), ValueError, r"the shapes \(3,\), \(2, 2\) cannot be broadcast"),
         ((lambda x: None, A), TypeError, "it must return values"),
         ((lambda x: helper(x), A), wp.CompileError, "`helper` is a plain Python function"),
-        ((lambda *x: x[0], A), wp.CompileError, "`x` stands for any number of arguments"),
+        ((lambda *x: x[0], A), wp.CompileError, "`x` accepts any number of arguments"),
         ((wp.add, A, A.astype(np.float64)), TypeError, r"float32 and float64; .* wp\.map\(wp\.float32, a\)$"),
         ((np.sin, A), TypeError, r"`sin` cannot be called in a kernel; use `wp\.sin`"),
         (("sin", A), TypeError, "wp.map takes a function, got str"),

@@ -234,7 +234,7 @@ def test_without_libdevice(monkeypatch):
     with pytest.raises(wp.CompileError) as caught:
         _text(waves)
     report = str(caught.value)
-    assert "error[libdevice]: `sin` of float64 numbers needs NVIDIA's library libdevice" in report
+    assert "error[libdevice]: `sin` of float64 needs NVIDIA's library libdevice" in report
     assert "x[i] = wp.sin(x[i])" in report and "pip install nvidia-nvvm" in report
 
 

@@ -72,8 +72,8 @@ def test_the_same_as_in_a_kernel():
             lambda: wp.dot([1.0, 2.0], [3.0, 4.0]),
             r"no form for .*\n(.*\n)*a list was passed; .* such as wp.vec3\(\*a\)",
         ),
-        (lambda: wp.length((3.0, 4.0)), "a tuple was passed; it is no vector"),
-        (lambda: wp.normalize(np.ones(3)), r"^wp\.normalize takes values, got ndarray; it is no vector"),
+        (lambda: wp.length((3.0, 4.0)), "a tuple was passed; it is not a vector"),
+        (lambda: wp.normalize(np.ones(3)), r"^wp\.normalize takes values, got ndarray; it is not a vector"),
         (lambda: wp.sin(wp.ones(3)), r"wp\.map\(wp\.sin, a\) applies it to the elements of an array"),
     ],
 )

@@ -21,7 +21,7 @@ def k(*x: int):
     pass
 """,
         "int",
-        ["`x` stands for any number of arguments"],
+        ["`x` accepts any number of arguments"],
     ),
     "missing": (
         """\

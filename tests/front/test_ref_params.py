@@ -328,7 +328,7 @@ def test_builtins_at_python_scope_change_values_in_place():
     t = wp.transform_identity()
     wp.transform_set_rotation(q=wp.quat(1.0, 0.0, 0.0, 0.0), xform=t)
     assert list(t) == [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
-    with pytest.raises(TypeError, match="a float cannot be changed here"):
+    with pytest.raises(TypeError, match="a float cannot be changed in place here"):
         wp.quat_to_axis_angle(wp.quat(0.0, 0.0, 1.0, 0.0), wp.vec3(), 0.0)
 
 
@@ -378,4 +378,4 @@ def test_kernels_have_no_caller():
     def k(x: wp.ref[float]):
         x = 1.0
 
-    assert refused(k)[0] == ["`x`: a kernel has no caller whose variables it could change: take an array"]
+    assert refused(k)[0] == ["`x`: a kernel has no caller whose variables it could change: use an array"]

@@ -163,7 +163,7 @@ def test_protocols(gpu):
 
 
 def test_functions_called_from_python_do_not_read_a_gpus_memory(gpu):
-    with pytest.raises(RuntimeError, match=r"the array is on cuda:\d, and Python code works on the CPU"):
+    with pytest.raises(RuntimeError, match=r"the array is on cuda:\d, but Python code can only read CPU memory"):
         wp.lower_bound(wp.array([1.0, 2.0], dtype=float), 1.5)
 
 

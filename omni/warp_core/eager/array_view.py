@@ -25,7 +25,9 @@ _DESCRIPTOR = struct.Struct(f"<2Q{2 * MAX_NDIM}q")  # wc_array of native/include
 def counted(n: int) -> int32:
     """A number of elements as an int32. Raises ValueError if there are more than that counts."""
     if n >= 1 << 31:
-        raise ValueError(f"an array of {n} elements is larger than int32 counts, up to 2147483647: pass parts of it")
+        raise ValueError(
+            f"an array of {n} elements is too long for int32 indices, whose limit is 2147483647: pass parts of it"
+        )
     return int32(n)
 
 
@@ -50,7 +52,9 @@ class ArrayCells:
         if array is None or isinstance(array, cls):
             return array or cls(t, 0, (0,) * t.ndim, (0,) * t.ndim)
         if array.device_id:
-            raise RuntimeError(f"the array is on {array.device}, and Python code works on the CPU: use .to('cpu')")
+            raise RuntimeError(
+                f"the array is on {array.device}, but Python code can only read CPU memory: use .to('cpu')"
+            )
         return cls(t, array._address or 0, tuple(array.shape), tuple(array.strides), array, array.grad_ptr)
 
     # -- what kernels may ask -----------------------------------------------------------------------------------
@@ -108,7 +112,7 @@ class ArrayCells:
     def __setitem__(self, key: Any, value: Any) -> None:
         indices = key if isinstance(key, tuple) else (key,)
         if len(indices) != len(self._shape):
-            raise IndexError(f"{len(indices)} indices assign to an array of {len(self._shape)} dimensions")
+            raise IndexError(f"cannot assign with {len(indices)} indices to an array of {len(self._shape)} dimensions")
         if getattr(self.owner, "readonly", False):
             raise ValueError("the array is read-only, but the kernel writes it; pass a copy")
         write(self.__wc_type__.dtype, self.address(indices), value)

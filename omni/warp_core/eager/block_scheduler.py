@@ -162,8 +162,8 @@ class BlockThread:
     def check_whole(self) -> None:
         """Raise ValueError if the last block of the launch lacks threads."""
         if self.threads % self.size:
-            text = f"the kernel works in blocks of {self.size} threads, and a launch of {self.threads}"
-            raise ValueError(f"{text} does not make whole blocks")
+            text = f"the kernel works in blocks of {self.size} threads, but a launch of {self.threads}"
+            raise ValueError(f"{text} is not a multiple of that")
 
     def leave(self) -> None:
         """End the thread, wherever it is."""

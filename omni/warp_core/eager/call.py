@@ -73,7 +73,10 @@ def _result(out: tuple[Any, ...]) -> Any:
 
 def _change(callee: registry.Builtin, old: Any, new: Any) -> None:
     if not isinstance(old, Components):
-        text = f"wp.{callee.name}: a {type(old).__name__} cannot be changed here; use the form that returns it"
+        text = (
+            f"wp.{callee.name}: a {type(old).__name__} cannot be changed in place here; use the "
+            "overload that returns the result"
+        )
         raise TypeError(text)
     old[:] = new
 
@@ -162,7 +165,7 @@ def _lower(
 def _with_advice(name: str, given: list[BoundArguments], refusal: str) -> str:
     """A refusal, with what to do about arguments that are no values of the kernel language."""
     for value in (g.value for g in given if g.type is None):
-        vector = "it is no vector: make one, such as wp.vec3(*a)"
+        vector = "it is not a vector: make one, such as wp.vec3(*a)"
         if isinstance(value, (list, tuple)):
             return f"{refusal}\na {type(value).__name__} was passed; {vector}"
         if getattr(value, "shape", ()):

@@ -176,7 +176,7 @@ def parameters(
 
 def _type_of_parameter(p: inspect.Parameter, func: Callable, frame_locals: Mapping | None) -> AnyObject:
     if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-        raise TypeError(f"`{p.name}` stands for any number of arguments, which kernels do not have")
+        raise TypeError(f"`{p.name}` accepts any number of arguments, which kernels do not support")
     if p.annotation is inspect.Parameter.empty:
         raise TypeError(f"parameter `{p.name}` has no type annotation")
     try:

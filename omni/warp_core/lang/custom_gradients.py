@@ -162,5 +162,5 @@ def grad(f: Any) -> GradientOf:
     """
     if not isinstance(f, (Function, Builtin)):
         shown = f"wp.{f.name}, which has no gradient" if isinstance(f, Intrinsic) else repr(f)
-        raise TypeError(f"wp.grad takes a function decorated with @wp.func, or one of the library; got {shown}")
+        raise TypeError(f"wp.grad takes a function decorated with @wp.func, or a library function; got {shown}")
     return GradientOf(f)

@@ -126,7 +126,7 @@ def _misfit(kernel: Kernel, index: int, x: Any, bindings: dict[str, object]) -> 
     if found is None and isinstance(x, (tuple, list)):
         helps = "; give it a type, as wp.vec3(...) or wp.array(...) do"
     elif found is None:
-        helps = ", from which no type can be taken"
+        helps = ", whose type cannot be inferred"
     return TypeError(f"kernel `{kernel.name}`: argument `{name}` takes {wanted}, got {given}{helps}")
 
 
@@ -143,7 +143,7 @@ def explicit_types(kernel: Kernel, given: Sequence[Any] | Mapping[str, Any]) -> 
     """
     params = kernel.params
     if not any(is_generic(t) for _, t in params):
-        raise TypeError(f"kernel `{kernel.name}` has no overloads: none of its parameters is left open")
+        raise TypeError(f"kernel `{kernel.name}` has no overloads: it is not generic")
     if isinstance(given, Mapping):
         given = _in_order(kernel, given)
     if isinstance(given, str) or not isinstance(given, Sequence):
@@ -169,7 +169,7 @@ def _explicit(kernel: Kernel, name: str, pattern: Any, annotation: Any, bindings
     if found is None:
         raise TypeError(f"{where}: {describe(annotation)} is not a type that kernels know")
     if is_generic(found):
-        raise TypeError(f"{where} is still open in the overload: {spell_pattern(found)}")
+        raise TypeError(f"{where} is still generic in the overload: {spell_pattern(found)}")
     if not unify(pattern, found, bindings):
         wanted = spell_pattern(substitute(pattern, bindings))
         raise TypeError(f"{where}: expected {wanted}, got {spell(found)}")

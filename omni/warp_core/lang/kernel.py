@@ -55,7 +55,7 @@ class Definition:
             problems = e.problems
         else:
             if isinstance(self, Kernel):
-                why = "has no caller whose variables it could change: take an array"
+                why = "has no caller whose variables it could change: use an array"
                 problems = [(p.name, f"`{p.name}`: a kernel {why}") for p, t in found if isinstance(t, Reference)]
             if not problems:
                 return found

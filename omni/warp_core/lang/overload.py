@@ -64,4 +64,6 @@ def overload(kernel: Kernel | Callable, arg_types: Sequence[Any] | Mapping[str, 
 def _check_stub(func: Callable) -> None:
     for node in Source.of(func).tree().body:
         if not isinstance(node, ast.Pass) and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
-            raise TypeError(f"wp.overload: the body of `{func.__name__}` is that of the generic kernel; write `...`")
+            raise TypeError(
+                f"wp.overload: `{func.__name__}` must not have a body, the generic kernel provides it; write `...`"
+            )

@@ -223,7 +223,7 @@ def _accumulated(cx: Context, node: ast.AST) -> str:
 
 def _cast_of(side: ast.expr | None, t: Scalar) -> str:
     text = ast.unparse(side) if side is not None else "..."
-    return f"no conversion is implicit: write `{_cast_name(t)}({text if len(text) <= 60 else '...'})`"
+    return f"types are not converted implicitly: write `{_cast_name(t)}({text if len(text) <= 60 else '...'})`"
 
 
 def _cast_name(t: Type) -> str:

@@ -102,7 +102,12 @@ def _lowered(session: Session, custom: Definition, pairs: Pairs, statics: list, 
 def _no_references(session: Session, custom: Definition, overload: Function, m: Match) -> None:
     if m.refs:
         text = f"`{overload.name}` changes its parameter `{next(iter(m.refs))}`"
-        raise _refusal(session, custom, "unsupported", f"{text}: such a function takes no {_what(custom)} of yours")
+        raise _refusal(
+            session,
+            custom,
+            "unsupported",
+            f"{text}: functions with such parameters cannot have a custom {_what(custom)}",
+        )
 
 
 def _what(custom: Definition) -> str:
@@ -117,11 +122,11 @@ def _replay(session: Session, custom: Definition, overload: Function, m: Match, 
     pairs, statics = _given(custom, overload, m)
     if len(custom.params) != len(overload.params):
         extra = custom.params[len(overload.params)][0]
-        text = f"{custom.subject} takes the parameters of `{overload.name}`, `{extra}` is none"
+        text = f"{custom.subject} takes the parameters of `{overload.name}`, but `{extra}` is not one of them"
         raise _refusal(session, custom, "arguments", text)
     made = _lowered(session, custom, pairs, statics, m)
     if made.shape != instance.shape:
-        text = f"{custom.subject} does not return what `{overload.name}` does"
+        text = f"{custom.subject} returns another type than `{overload.name}`"
         raise _refusal(session, custom, "return-type", text)
     instance.function.replay = made.function
 
@@ -172,7 +177,7 @@ def _with_locals(session: Session, custom: Definition, pairs: Pairs) -> tuple[as
             if local not in named:
                 raise self._unknown(node.slice)
             if isinstance(node.ctx, ast.Store) and isinstance(types[named[local]], Array):
-                text = f"`{local}` is the array of a gradient: add to its elements"
+                text = f"`{local}` is a gradient array and cannot be assigned: add to its elements"
                 raise _refusal(session, custom, "type-mismatch", text, at=node)
             return ast.copy_location(ast.Name(local, node.ctx), node)
 
@@ -182,7 +187,7 @@ def _with_locals(session: Session, custom: Definition, pairs: Pairs) -> tuple[as
             if isinstance(at, ast.Name) and name in types:
                 text = f"`{name}` is {spell(types[name])}, which has no adjoint"
                 return _refusal(session, custom, "type-mismatch", text, names, at)
-            text = f"`{name}` is no parameter of `{custom.name}` that has an adjoint"
+            text = f"`{name}` is not a parameter of `{custom.name}` with an adjoint"
             return _refusal(session, custom, "undefined-name", text, names, at)
 
     tree = Named().visit(copy.deepcopy(custom.source.tree()))

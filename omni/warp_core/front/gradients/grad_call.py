@@ -44,7 +44,9 @@ def _call(cx: Context, f: Function | Builtin, c: Call) -> Front:
     if m.refs or (isinstance(f, Builtin) and f.updates):
         raise cx.error("unsupported", f"`{f.name}` changes its arguments, so wp.grad cannot take its gradient", c.node)
     if not any(t.is_differentiable for t in callee.results):
-        raise cx.error("unsupported", f"`{f.name}` gives no floating point number, so it has no gradient", c.node)
+        raise cx.error(
+            "unsupported", f"`{f.name}` does not return a floating point number, so it has no gradient", c.node
+        )
     adjoint = _adjoint(cx, callee, c)
     b = cx.at(c.node)
     ones = [_ones(b, t, callee, cx, c) for t in callee.results if t.is_differentiable]
@@ -60,7 +62,7 @@ def _no_gradient(b: Builder, t: Any) -> Front:
 
 def _ones(b: Builder, t: Any, callee: IrFunction, cx: Context, c: Call) -> Value:
     if not isinstance(t, (Scalar, Packed)):
-        raise cx.error("unsupported", f"wp.grad takes no gradient of {spell(t)}, which the function returns", c.node)
+        raise cx.error("unsupported", f"wp.grad cannot differentiate a function that returns {spell(t)}", c.node)
     return b.const(1.0, t)
 
 
