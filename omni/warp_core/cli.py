@@ -24,10 +24,10 @@ from .nodes import child_process
 OK, INTERNAL, USAGE, INPUT, CONSENT, NODES, OUTPUT, CRASHED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 130
 EXIT_CODES = {
     OK: "done",
-    INTERNAL: "a mistake of this program; please report it",
+    INTERNAL: "an error in this program; please report it",
     USAGE: "the command line asks for something that is not possible",
     INPUT: "the scene is missing, cannot be read, or holds nothing to do",
-    CONSENT: "the scene contains code nobody has agreed to run; nothing was run",
+    CONSENT: "the scene contains code that needs consent; no code was run",
     NODES: "played, but some nodes failed; the results of the others are written",
     OUTPUT: "the result, or what is printed about it, cannot be written",
     CRASHED: "a kernel crashed, memory ran out, or code in the scene ended the process; no result was written",
@@ -122,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     preview.set_defaults(run=_preview)
 
-    add("info", "tell about devices, the kernel cache and versions").set_defaults(run=_info)
+    add("info", "show devices, the kernel cache and versions").set_defaults(run=_info)
     return parser
 
 

@@ -184,7 +184,7 @@ class Evaluator:
                 attribute.pull()
             reset_execution(node)
             if node.type.cls.compute(self._databases[node]) is False and not node.failed:
-                node.fail("compute gave no result")
+                node.fail("compute returned no result")
         except Exception as error:
             node.fail(_explain(error))
         if node.failed:

@@ -84,7 +84,7 @@ def _load(stage: Usd.Stage, registry: Registry, host: Host, errors: list[BaseExc
             elif inside:
                 _node(prim, path, inside[-1], registry, loaded)
             else:
-                host.log.warning(path, "is a node outside of any graph; it never runs")
+                host.log.warning(path, "is a node outside of every graph, so it never runs")
         except READ_ERRORS as error:
             raise unreadable(stage, path, error) from None
         if errors:

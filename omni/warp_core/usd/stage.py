@@ -125,8 +125,8 @@ def _frame(stage: Usd.Stage, name: str, code: float, scale: float) -> int:
     if abs(code * scale) <= LAST_FRAME:  # false for NaN, too
         return round(code * scale)
     raise StageError(
-        f"{layer_file(stage.GetRootLayer())}: {name} is {code:g}, which is no frame that can be played; "
-        f"frames go from -{LAST_FRAME} to {LAST_FRAME}"
+        f"{layer_file(stage.GetRootLayer())}: {name} is {code:g}, which is not a playable frame; frames go "
+        f"from -{LAST_FRAME} to {LAST_FRAME}"
     )
 
 
