@@ -71,12 +71,12 @@ class ArrayCells:
 
     @property
     def ndim(self) -> Any:
-        """How many dimensions there are."""
+        """The number of dimensions."""
         return int32(len(self._shape))
 
     @property
     def size(self) -> Any:
-        """How many elements there are."""
+        """The number of elements."""
         total = 1
         for n in self._shape:
             total *= n

@@ -54,7 +54,7 @@ class SharedMemory:
         return SharedCells(whole.__wc_type__, whole.ptr, whole._shape, whole._strides, self)
 
     def note(self, address: int, kind: str) -> None:
-        """Note an access to an element. Which part of a vector or struct is read is not known here."""
+        """Record an access to an element. The accessed part of a vector or struct is not known here."""
         kind, path = self.as_one or (kind, () if kind == "write" or self.is_scalar else (None,))
         at, places = address - self.local.ptr, []
         for stride in self.local._strides:
@@ -206,7 +206,7 @@ def _worker(name: str) -> BlockThread:
 
 
 def block_dim() -> int32:
-    """How many threads a block has; 1 outside of kernels."""
+    """Return the number of threads of a block; 1 outside of kernels."""
     here = grid.get()
     return int32(1 if here is None or here.worker is None else here.worker.size)
 
@@ -240,7 +240,7 @@ def shared_array(shape: Any, dtype: Any) -> ArrayCells:
 
 
 def _name(frame: FrameType) -> str:
-    """What the line that makes an array calls it."""
+    """Return the name to which the calling line assigns an array."""
     found = re.match(r"\s*(\w+)\s*=", linecache.getline(frame.f_code.co_filename, frame.f_lineno))
     return found[1] if found else "shared_array"
 
@@ -268,7 +268,7 @@ def _shuffle(name: str, kind: str) -> Callable[[Any, Any], Any]:
 
 
 def ballot(predicate: Any) -> uint32:
-    """What the threads of the warp say, a bit for each."""
+    """Return the votes of the threads of the warp, a bit for each."""
     return uint32(_worker("ballot").meet(Site("ballot"), bool(predicate)))
 
 

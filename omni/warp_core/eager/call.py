@@ -90,7 +90,7 @@ def updated(builtin: registry.Builtin, *args: Any, **kwargs: Any) -> tuple[Any, 
 
 
 def changes(callee: registry.Builtin | Function, args: tuple, kwargs: dict[str, Any]) -> dict[str, int | str]:
-    """Which arguments a call changes: parameter -> position or name of the argument."""
+    """Return the arguments that a call changes: parameter -> position or name of the argument."""
     if isinstance(callee, registry.Builtin) and callee.updates:
         return {"state": 0 if args else "state"}
     call = ast.Call(ast.Name("f", ast.Load()), [ast.Constant(i) for i in range(len(args))], [])
@@ -99,7 +99,7 @@ def changes(callee: registry.Builtin | Function, args: tuple, kwargs: dict[str, 
 
 
 class Callee(NamedTuple):
-    """What is called, and the arguments (positions or names) whose new values are returned after the results."""
+    """The called function, and the arguments (positions or names) whose new values are returned after the results."""
 
     function: registry.Builtin | registry.Intrinsic
     changes: tuple[int | str, ...] = ()
@@ -177,7 +177,7 @@ def _with_advice(name: str, given: list[BoundArguments], refusal: str) -> str:
 
 
 def _candidate_types(given: list[BoundArguments]) -> Iterator[list[BoundArguments]]:
-    """What bare numbers among arguments may be, in order of preference.
+    """Return the possible types of bare numbers among arguments, in order of preference.
 
     They take the type that they most likely have, so that one function serves all numbers; else integers beside floats
     are floats; else the number itself becomes part of the function, which is what a literal in a kernel is.
@@ -255,7 +255,7 @@ def _options() -> pipeline.PassOptions:
 
 
 def define(name: str, body: str, params: dict[str, Type], captured: dict[str, Any], make: Callable[[Any], Any]) -> Any:
-    """What `make` makes of a Python function of this body, whose source can be read while that lasts."""
+    """Return the result of `make` for a Python function of this body, whose source can be read while `make` runs."""
     text = f"def {name}({', '.join(params)}):\n{body}"
     file = f"<call {next(_serial)} of {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)

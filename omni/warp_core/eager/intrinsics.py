@@ -1,4 +1,4 @@
-"""What those intrinsics compute at Python scope and in interpreted kernels that need more than values.
+"""Intrinsics at Python scope and in interpreted kernels, where they need more than values.
 
 `TABLE` maps the name to a function. The thread an interpreted kernel runs for is in `grid`; atomics and element access
 work on `ArrayCells`, so outside a kernel they say that they belong in one.

@@ -55,7 +55,7 @@ def compile_call(callee: registry.Builtin | registry.Intrinsic, args: tuple, cal
 
 
 def _fits(types: tuple[Type, ...]) -> bool:
-    """Whether native code takes values of these types."""
+    """True if native code accepts values of these types."""
     return all(isinstance(t, (Scalar, Packed)) for t in types) and sum(t.size for t in types) <= MAX_ARGUMENT_BYTES
 
 
@@ -63,7 +63,7 @@ _CHECKED = frozenset(("extract_dyn", "insert_dyn", "load", "store", "atomic"))  
 
 
 def _is_safe(fn: Function) -> bool:
-    """Whether no argument can take the compiled code out of bounds."""
+    """True if no argument can make the compiled code access memory out of bounds."""
     return all(op.code not in _CHECKED and (op.code != "call" or _is_safe(op.attr)) for op in fn.body.walk())
 
 

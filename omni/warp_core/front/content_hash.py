@@ -77,12 +77,12 @@ def definitions(kernel: Definition) -> list[Definition]:
 
 
 def works_in_blocks(kernel: Definition) -> bool:
-    """Whether the kernel may work in blocks of threads, so that their size matters."""
+    """True if the kernel may work in blocks of threads, so that their size matters."""
     return mentions(kernel, BLOCK_BUILTINS)
 
 
 def mentions(kernel: Definition, builtins: Collection[str]) -> bool:
-    """Whether the kernel, or a function that it may call, mentions one of some builtins."""
+    """True if the kernel, or a function that it may call, mentions one of some builtins."""
     writer = _written(kernel)
     if any(name in builtins for d in writer.definitions for name in names_of(d.func.__code__)):
         return True
@@ -109,7 +109,7 @@ def normal_text(block: Iterable[str]) -> str:
 
 
 def is_code(line: str) -> bool:
-    """Whether a line is neither blank nor a comment."""
+    """True if a line is neither blank nor a comment."""
     return bool(line.strip()) and line.lstrip()[0] != "#"
 
 

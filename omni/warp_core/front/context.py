@@ -179,7 +179,7 @@ class Context:
         self.session.report(self.error(*args, **kwargs).diagnostic)
 
     def warn(self, message: str, node: ast.AST) -> None:
-        """Tell once per line where the documented meaning differs from Python's."""
+        """Warn once per line where the documented meaning differs from Python's."""
         if not self.session.quiet:
             self.session.warnings.setdefault((self._file, self.loc(node).line, message[:12]), message)
 
@@ -279,7 +279,7 @@ class Context:
         return self.b.const(x.value, t)
 
     def bindable(self, x: Front, node: ast.AST) -> Any:
-        """What a local holds after `name = x`."""
+        """Return the value of a local after `name = x`."""
         if isinstance(x, (Value, Static, Closure)):
             return x
         if isinstance(x, FormattedString):
@@ -426,13 +426,13 @@ class Context:
         self.env[name] = x
 
     def adapted(self, name: str, x: Any) -> Any:
-        """What is bound to a local: a literal takes the type that the local has, where it fits exactly."""
+        """Return the value to bind to a local: a literal takes the type of the local, if it fits exactly."""
         ref = self.env.get(name)
         t = ref.type if type(ref) is ElementRef else self.local_types.get(name, (None,))[0]
         return self.b.const(x.value, t) if isinstance(x, UntypedLiteral) and isinstance(t, Scalar) and x.fits(t) else x
 
     def started(self, name: str, wanted: Type) -> str:
-        """How to start a local that starts as an integer literal so that it can become `wanted`; "" for all else."""
+        """Return how to initialize a local with an integer literal so that it can become `wanted`; "" for all else."""
         t, where = self.local_types.get(name, (None, None))
         first = next(
             (n for n in ast.walk(self.source.tree()) if isinstance(n, ast.Assign) and where in n.targets), None

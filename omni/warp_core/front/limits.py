@@ -1,4 +1,4 @@
-"""How large a kernel may become: beyond these sizes compiling would take minutes, so they are mistakes with a place.
+"""Size limits of a kernel. Beyond them compiling would take minutes, so they are reported as errors in the source.
 
 What happens at compile time (unrolled loops, comprehensions, lambdas, tuples, literals) is counted while it happens;
 values are checked when a function is complete.
@@ -58,7 +58,7 @@ def check_bits(cx: Context, bits: float, node: ast.AST) -> None:
 
 @lru_cache(maxsize=4096)
 def excess(t: Type) -> str:
-    """Why values of a type are too large to compute with, or ""."""
+    """Return why values of a type are too large to compute with, or ""."""
     if isinstance(t, Array) or not isinstance(t, (Packed, Struct)):
         return ""
     count = t.count if isinstance(t, Packed) else len(leaves(t))

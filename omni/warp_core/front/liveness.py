@@ -108,7 +108,9 @@ class Liveness:
         return head if isinstance(node, ast.While) else head | self.reads(node.iter)
 
     def _reads_first(self, node: ast.For | ast.While) -> Names:
-        """What an iteration may read before it assigns it. Kept, so that nested loops take linear time."""
+        """Return the names that an iteration may read before it assigns them. The result is cached, so that nested
+        loops take linear time.
+        """
         if id(node) not in self._exposed:
             saved, self._keep = self._keep, False
             body = self._block(node.body, NONE, NONE, NONE)

@@ -30,7 +30,7 @@ def terminate(cx: Context, code: str, attr: Any = None) -> Exit:
 
 
 class Join:
-    """What happens to `names` where `exits` meet: results to make, bindings to set."""
+    """The merge of `names` where `exits` meet: results to make, bindings to set."""
 
     def __init__(self, cx: Context, exits: list[Exit], names: Iterable[str], before: dict[str, Any], node: ast.AST):
         self.cx, self.exits, self.node = cx, exits, node
@@ -106,7 +106,7 @@ class Join:
 
 
 def _one_constant(bindings: list[Any]) -> bool:
-    """Whether all are the same constant (0.0 and -0.0 are two)."""
+    """True if all are the same constant (0.0 and -0.0 differ)."""
     if not all(isinstance(x, Value) and x.is_const for x in bindings):
         return False
     first = bindings[0]

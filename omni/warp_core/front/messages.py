@@ -49,14 +49,14 @@ ADVICE: dict[type, str] = {
 
 
 def misfit(x: Any, t: Type) -> str:
-    """Why `x` cannot stand where type `t` is needed, after a comma."""
+    """Return, after a comma, why `x` does not fit where type `t` is needed."""
     if isinstance(x, UntypedLiteral) and isinstance(x.value, int) and isinstance(t, Scalar) and t.is_int:
         return f"whose range does not include {spell_brief(x)}"
     return f"but this is {spell_front(x)}"
 
 
 def cast_help(x: Any, t: Type, node: ast.AST) -> str:
-    """How to convert `x` to `t`, if a cast does it."""
+    """Return how to convert `x` to `t`, if a cast does it."""
     if isinstance(t, Scalar) and (isinstance(x, UntypedLiteral) or isinstance(getattr(x, "type", None), Scalar)):
         short = {"int32": "int", "float32": "float", "bool": "bool"}.get(spell(t), f"wp.{spell(t)}")
         text = ast.unparse(node) if isinstance(node, ast.expr) else ""
@@ -65,7 +65,7 @@ def cast_help(x: Any, t: Type, node: ast.AST) -> str:
 
 
 def method_help(node: ast.AST) -> str:
-    """What to write in place of `v.normalize()`, or of `v.length()`, which calls the number of components."""
+    """Return the replacement for `v.normalize()`, or for `v.length()`, which calls the number of components."""
     if isinstance(node, ast.Attribute) and is_builtin(node.attr):
         return f"values have no methods: write `wp.{node.attr}({ast.unparse(node.value)})`"
     return ""

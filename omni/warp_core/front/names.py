@@ -92,7 +92,7 @@ def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
 
 
 def _variable(cx: Context, obj: Any, node: ast.AST) -> Front:
-    """What a type variable stands for in this instance of a generic function."""
+    """Return the type of a type variable in this instance of a generic function."""
     v: Any = type_of(obj)
     bound = None if v.free else cx.bindings.get(v.name)
     if bound is None:

@@ -93,7 +93,7 @@ class Session:
         return restore
 
     def has_builtin(self, name: str) -> bool:
-        """Whether the library has this function."""
+        """True if the library has this function."""
         return is_builtin(name)
 
     # -- instances ----------------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ def _own(cx: Context, x: Any) -> Any:
 
 
 def _final(cx: Context, parameter: str, r: Returned) -> Value:
-    """What a by-reference parameter holds where the function returns."""
+    """Return the value of a by-reference parameter where the function returns."""
     x = r.exit.env.get(parameter)
     if not isinstance(x, Value):
         raise cx.error("unassigned", f"`{parameter}` has no value to give back here", r.node)

@@ -1,4 +1,4 @@
-"""What an expression can be while a kernel is lowered: an IR `Value`, or one of the compile-time kinds below.
+"""Values of expressions while a kernel is lowered: an IR `Value`, or one of the compile-time kinds below.
 
 Locals are bound to IR values, tuples of them, or compile-time objects; literals get a type when they are bound.
 """
@@ -35,7 +35,7 @@ class UntypedLiteral:
         return I32 if isinstance(self.value, int) else F32
 
     def fits(self, t: Type) -> bool:
-        """Whether the literal has an exact meaning as `t`; decimal fractions may round, integers may not."""
+        """True if the literal has an exact meaning as `t`; decimal fractions may round, integers may not."""
         if not isinstance(t, Scalar):
             return False
         v = self.value

@@ -62,7 +62,7 @@ def _told_by_type(x: Any, name: str) -> Any:
 
 
 class RewriteContext(NamedTuple):
-    """What rewritten code calls.
+    """Functions that rewritten code calls.
 
     Attributes:
         substitute: what a captured object is replaced by; the object itself where it serves as it is.
@@ -296,7 +296,7 @@ class _Rewriter(ast.NodeTransformer):
         return place.id if isinstance(place, ast.Name) else ""
 
     def with_references(self, result: ast.expr) -> ast.expr:
-        """What a function with by-reference parameters returns: its result, and what they hold."""
+        """Return the results of a function with by-reference parameters: its result, and the parameters' values."""
         names = self.references
         held: list[ast.expr] = [self.value(_at(ast.Name(name, ast.Load()), result)) for name in names]
         return ast.Tuple([result, ast.Dict([ast.Constant(name) for name in names], held)], ast.Load())
@@ -334,7 +334,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def _is_pure(self, node: ast.expr) -> bool:
-        """Whether evaluating an expression surely changes nothing: it calls types and builtins at most."""
+        """True if evaluating an expression provably has no side effects: it calls only types and builtins."""
         calls = [self.static(n.func) for n in ast.walk(node) if isinstance(n, ast.Call)]
         named = any(isinstance(n, ast.NamedExpr) for n in ast.walk(node))
         return not named and all(isinstance(c, (type, Builtin)) or c in _PURE for c in calls)
@@ -351,7 +351,7 @@ class _Rewriter(ast.NodeTransformer):
         return self.value(value) if t is None else self.call(self.meaning.fitting, [value, self.bind(t, value)], value)
 
     def _is_number(self, value: ast.expr) -> bool:
-        """Whether a rewritten expression is made of literals only."""
+        """True if a rewritten expression consists of literals only."""
         if isinstance(value, ast.Call):
             return isinstance(value.func, ast.Name) and self.namespace.get(value.func.id) is self.meaning.literal
         if isinstance(value, ast.BinOp):
@@ -486,7 +486,7 @@ class _Rewriter(ast.NodeTransformer):
 
     @cached_property
     def result_types(self) -> tuple[Type, ...]:
-        """What the function returns, part by part."""
+        """Return the result types of the function, part by part."""
         return self.meaning.result_types(self.definition)
 
 
@@ -499,7 +499,7 @@ def _part(node: ast.expr, index: int | str) -> ast.expr:
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    """Which target gets which expression in `target = value`."""
+    """Return the pairs of targets and expressions in `target = value`."""
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         return list(zip(target.elts, value.elts))
     return [(target, value)]
@@ -541,7 +541,7 @@ _TRUTH = SimpleNamespace(True_=True, False_=False)
 
 
 def _is_shallow(target: ast.expr) -> bool:
-    """Whether a target is one step from a name, so that Python's own assignment writes to the right place."""
+    """True if a target is one step from a name, so that Python's own assignment writes to the right place."""
     return isinstance(target, (ast.Attribute, ast.Subscript)) and isinstance(target.value, ast.Name)
 
 

@@ -111,7 +111,7 @@ class _Run:
         )
 
     def substitute(self, obj: Any) -> Any:
-        """What stands for a captured object."""
+        """Return the replacement for a captured object."""
         if isinstance(obj, Function):
             return self.function(obj)
         obj = getattr(obj, "__wc_intrinsic__", obj)
@@ -125,12 +125,12 @@ class _Run:
             return obj
 
     def function(self, f: Function) -> Callable:
-        """What computes `f`, without what it changes of its arguments."""
+        """Return a function that computes `f`, without the arguments that it changes."""
         found = self.rewritten(f)
         return _Changing(f, found) if changes_arguments(f) else found
 
     def changing(self, f: Function | registry.Builtin) -> Callable:
-        """What computes `f` and returns what it changes as well."""
+        """Return a function that computes `f` and also returns the arguments that it changes."""
         return functools.partial(updated, f) if isinstance(f, registry.Builtin) else self.rewritten(f)
 
     def passed(self, f: Any, *args: Any, **kwargs: Any) -> tuple[Any, dict[int | str, Any]]:
@@ -201,7 +201,7 @@ def _type(x: Any) -> Type | None:
 
 
 def _fits(x: Any, t: Scalar) -> bool:
-    """Whether a literal can be a `t`."""
+    """True if a literal can be a `t`."""
     if isinstance(x, bool):
         return t.kind == "bool"
     return t.is_float or (t.is_int and isinstance(x, int))
@@ -211,7 +211,7 @@ def _fits(x: Any, t: Scalar) -> bool:
 
 
 def value(x: Any) -> Any:
-    """What a name holds after it is bound to `x`: literals get their type, vectors and structs are copied."""
+    """Return the value of a name that is bound to `x`: literals get their type, vectors and structs are copied."""
     if isinstance(x, tuple):
         return tuple(map(value, x))
     if isinstance(x, (Components, StructValue)):
@@ -269,7 +269,7 @@ def known_types(definition: Definition) -> dict[str, Type]:
 
 
 def _results_for(f: Function, types: tuple[Any, ...], _: Definition) -> tuple[Type, ...]:
-    """What a generic function returns for arguments of these types; () where one is no value, but a function."""
+    """Return the results of a generic function for arguments of these types; () where an argument is a function."""
     return () if any(t in _UNCONVERTED for t in types) else lower_function(f, types).results
 
 
@@ -279,7 +279,7 @@ def _locals_for(f: Function, types: tuple[Any, ...], _: Definition) -> dict[str,
 
 
 def fitting(x: Any, t: Type) -> Any:
-    """What a local of type `t` holds after it is bound to a literal."""
+    """Return the value of a local of type `t` that is bound to a literal."""
     is_number = isinstance(t, Scalar) and type(x) in (int, float)
     return SCALAR_CLASSES[t](x) if is_number and UntypedLiteral(x).fits(t) else value(x)  # type: ignore[index]
 

@@ -1,4 +1,4 @@
-"""How array types are written in annotations: `wp.array[wp.vec3]`, `wp.array2d[float]`, `wp.array[float, 2]`."""
+"""Array types in annotations: `wp.array[wp.vec3]`, `wp.array2d[float]`, `wp.array[float, 2]`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ArrayAnnotation:
 
     @classmethod
     def from_subscript(cls, item: Any, ndim: int = 1) -> ArrayAnnotation:
-        """What stands between the brackets of `wp.array[...]`: a dtype, or a dtype and the number of dimensions."""
+        """Parse the contents of the brackets of `wp.array[...]`: a dtype, or a dtype and the number of dimensions."""
         if not isinstance(item, tuple):
             return cls(item, ndim)
         if len(item) != 2:

@@ -21,7 +21,7 @@ class Gradient(Definition):
 
 
 class Replay(Definition):
-    """What runs in place of a function when its kernel is differentiated."""
+    """A custom replay, which runs in place of a function when its kernel is differentiated."""
 
 
 class _Adjoints:
@@ -117,7 +117,7 @@ def _noting(forward: Any, kind: type, name: str) -> Callable[[Callable], Any]:
 
 
 class GradientOf:
-    """What `wp.grad(f)` is: called in a kernel, it gives the gradient of `f`."""
+    """The result of `wp.grad(f)`: called in a kernel, it returns the gradient of `f`."""
 
     def __init__(self, of: Any):
         self.of = of

@@ -1,4 +1,4 @@
-"""What can go wrong at compile time, and how it is told.
+"""Compile errors and their text.
 
 Two kinds. *Yours*: a `CompileError` carries every `Diagnostic` of one kernel; each shows the excerpt with a caret under
 the smallest guilty span, what is wrong in the words of the source, the nearest candidates and help. *Ours*: an
@@ -15,7 +15,7 @@ WIDTH = 160  # characters of a source line that a report shows
 
 
 class Span(NamedTuple):
-    """Where something stands: 1-based lines, 0-based columns counted in UTF-8 bytes as Python's `ast` does."""
+    """A source position: 1-based lines, 0-based columns counted in UTF-8 bytes as Python's `ast` does."""
 
     file: str
     line: int
@@ -46,7 +46,7 @@ class Place(NamedTuple):
 
 
 def shown_file(file: str) -> str:
-    """How reports name a file: a notebook's cells by their numbers, as IPython does."""
+    """Return the name of a file in reports: a notebook's cells by their numbers, as IPython does."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     label = shell.compile.format_code_name(file) if hasattr(shell, "compile") else None
     return " ".join(label) if label and label[0] == "Cell" else file
@@ -181,7 +181,7 @@ class PassError(Exception):
 
 
 class NotDifferentiable(Exception):
-    """What has no gradient: the reason, and the operation of the IR to blame."""
+    """Raised for an operation without a gradient: the reason, and the operation of the IR to blame."""
 
     def __init__(self, reason: str, op: Any = None):
         super().__init__(reason)
@@ -189,7 +189,7 @@ class NotDifferentiable(Exception):
 
 
 class NotReplayable(NotDifferentiable):
-    """What has no gradient only because it gives something else when it is done again."""
+    """Raised for an operation without a gradient, only because executing it again returns another result."""
 
 
 class KernelWarning(UserWarning):

@@ -179,7 +179,7 @@ class Array(_Head):
 
 
 def is_generic(pattern) -> bool:
-    """Whether matching `pattern` needs bindings."""
+    """True if matching `pattern` needs bindings."""
     return isinstance(pattern, (TypeVar, Pattern))
 
 
@@ -211,7 +211,7 @@ def substitute(pattern, bindings: dict[str, object]):
 
 
 def admits(variable: TypeVar, t) -> bool:
-    """Whether `variable` may stand for `t`, bindings aside."""
+    """True if `variable` may stand for `t`, bindings aside."""
     return _ADMITS[variable.kind](t) and (not variable.among or t in variable.among)
 
 

@@ -43,12 +43,12 @@ def indexed_pattern(dtype: Any, ndim: int) -> Type | Pattern:
 
 
 def indexed_name(ndim: int) -> str:
-    """How users call indexed arrays of that many dimensions."""
+    """Return the public name of indexed arrays of that many dimensions."""
     return "indexedarray" if ndim == 1 else f"indexedarray{ndim}d"
 
 
 class IndexedCells:
-    """What an interpreted kernel gets for an indexed array: elements are read and written through the indices.
+    """An indexed array in an interpreted kernel: elements are read and written through the indices.
 
     The members are cells as kernels see arrays; those of dimensions without indices are false.
     """
@@ -74,12 +74,12 @@ class IndexedCells:
 
     @property
     def ndim(self) -> Any:
-        """How many dimensions there are."""
+        """The number of dimensions."""
         return self.data.ndim
 
     @property
     def size(self) -> Any:
-        """How many elements there are."""
+        """The number of elements."""
         total = int32(1)
         for n in self.shape:
             total *= n

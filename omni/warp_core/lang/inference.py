@@ -32,7 +32,7 @@ _INNER: dict[str, tuple[int, Any]] = {
 
 
 def is_open(t: Any) -> bool:
-    """Whether a parameter's type is left open, to be told by the arguments."""
+    """True if a parameter is generic, so that its type comes from the arguments."""
     return is_generic(plain(t)) and t is not Constant
 
 

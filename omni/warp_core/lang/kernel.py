@@ -1,4 +1,4 @@
-"""What the decorators make: `Kernel` and `Function` hold a Python function, its source and its options.
+"""Results of the decorators: `Kernel` and `Function` hold a Python function, its source and its options.
 
 Decorating captures the source and does nothing else; parsing, typing and compiling wait for the first use, so a
 mistake in one kernel leaves its neighbours alone. `kernel_from_source` compiles a kernel handed over as text.
@@ -63,7 +63,7 @@ class Definition:
 
     @property
     def subject(self) -> str:
-        """What errors call it."""
+        """The name in error messages."""
         return f"{type(self).__name__.lower()} `{self.name}`"
 
     @property
@@ -118,7 +118,7 @@ class Kernel(Definition):
 
     @property
     def subject(self) -> str:
-        """What errors call it; an instance with the types it was made for."""
+        """The name in error messages; of an instance with its types."""
         if self.noted and self.primal is not None:
             return self.primal.subject
         if self.primal is not None:
@@ -132,7 +132,7 @@ class Kernel(Definition):
 
     @cached_property
     def is_generic(self) -> bool:
-        """Whether the type of a parameter is left open. Each combination of types gets an instance."""
+        """True if the type of a parameter is generic. Each combination of types gets an instance."""
         return any(inference.is_open(t) for _, t in self.params)
 
     def instance(self, types: Sequence[Type]) -> Kernel:

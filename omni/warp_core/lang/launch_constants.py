@@ -1,4 +1,4 @@
-"""How the threads of a launch are grouped."""
+"""Constants that group the threads of a launch."""
 
 WARP = 32  # threads
 MOST_THREADS = 1024  # of a block

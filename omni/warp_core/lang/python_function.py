@@ -30,7 +30,7 @@ class PythonFunction(Function):
 
     @property
     def subject(self) -> str:
-        """What errors call it."""
+        """The name in error messages."""
         return f"function `{self.name}`"
 
 

@@ -52,7 +52,7 @@ def changed(callee: Any, call: ast.Call) -> list[tuple[str, ast.expr]]:
 
 
 def changes_arguments(callee: Any) -> bool:
-    """Whether some call of a function or builtin can change its arguments."""
+    """True if some call of a function or builtin can change its arguments."""
     if isinstance(callee, Builtin) and callee.updates:
         return True
     return any(isinstance(pattern, Reference) for params in _signatures(callee) for _, pattern, _ in params)

@@ -61,7 +61,7 @@ class Overload:
 
 
 class EagerCall(_native.Dispatcher):
-    """What can be called at Python scope: native code runs calls that are compiled, these methods see to the others."""
+    """A callable at Python scope: native code runs calls that are compiled, these methods handle the others."""
 
     name: str
 
@@ -177,7 +177,7 @@ def index() -> dict[str, str]:
 
 
 def is_builtin(name: str) -> bool:
-    """Whether the library has a function of this name. Imports no library module."""
+    """True if the library has a function of this name. Imports no library module."""
     return name in _builtins or name in index()
 
 
@@ -211,5 +211,5 @@ INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for group in _INTRINSI
 
 
 def public(name: str) -> Builtin | Intrinsic | None:
-    """What `wp.<name>` is when it is a function of the kernel language."""
+    """Return the object `wp.<name>` if it is a function of the kernel language."""
     return INTRINSICS.get(name) or get(name)

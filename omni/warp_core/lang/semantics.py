@@ -1,4 +1,4 @@
-"""What each scalar operation means, executed on Python numbers: the one definition of the language's arithmetic.
+"""Scalar operations, executed on Python numbers: the one definition of the language's arithmetic.
 
 The builder folds constants with it and the interpreter runs programs with it, so every back end is held to the same
 answers: integers wrap, integer division truncates and gives 0 for a zero divisor, shifts past the width give 0 (or the
@@ -98,7 +98,7 @@ def _saturate(value: float, t: Scalar) -> int:
 
 
 def fits(value: Number, t: Scalar) -> bool:
-    """Whether a literal may take type `t`: nothing but the rounding of a fraction may be lost."""
+    """True if a literal may take type `t`: only the rounding of a fraction may be lost."""
     if isinstance(value, bool) or t is BOOL:
         return isinstance(value, bool) and t is BOOL
     if t.is_float:

@@ -47,13 +47,13 @@ def lines_of(code: CodeType, module_globals: dict, frame: FrameType | None) -> l
 
 
 def _lines_typed(code: CodeType) -> list[str]:
-    """What was typed at a prompt; Python 3.13 and later keep it."""
+    """Return the lines typed at a prompt; Python 3.13 and later keep them."""
     kept = getattr(linecache, "_getlines_from_code", None)
     return kept(code) if kept is not None else []
 
 
 def _belongs(code: CodeType, rest: list[str]) -> bool:
-    """Whether the code may start with these lines: a text can be compiled under the name of a file it is not from."""
+    """True if the code may start with these lines: a text can be compiled under the name of a file it is not from."""
     if code.co_name == "<lambda>":
         return bool(rest)
     for line in rest:

@@ -22,7 +22,7 @@ from .overload_resolution import Match
 
 
 def resolver(globals_: Mapping[str, Any], bound: Mapping[str, Any]) -> Callable[[ast.expr], Any]:
-    """What a name, or a name in a module, stands for; None if that is not known. `bound` come before `globals_`."""
+    """Resolve a name, or a name in a module; None if unknown. `bound` come before `globals_`."""
 
     def resolve(f: ast.expr) -> Any:
         if isinstance(f, ast.Name):

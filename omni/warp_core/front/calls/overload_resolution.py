@@ -34,13 +34,13 @@ class Call:
     kw_nodes: dict[str, ast.AST] = field(default_factory=dict)
 
     def arg_node(self, i: int) -> ast.AST:
-        """Where positional argument `i` stands."""
+        """Return the syntax node of positional argument `i`."""
         return self.nodes[i] if i < len(self.nodes) else self.node
 
 
 @dataclass
 class Match:
-    """How the arguments of a call fit one signature."""
+    """The match between the arguments of a call and one signature."""
 
     score: int
     bindings: dict[str, Any]

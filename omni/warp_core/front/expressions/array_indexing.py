@@ -23,7 +23,7 @@ def array_type(t: Type | None) -> Array | None:
 
 
 def extent(cx: Context, array: Value, dimension: int, node: ast.AST) -> Value:
-    """How long an array or indexed array is."""
+    """Return the length of an array or indexed array."""
     b = cx.at(node)
     if isinstance(array.type, Array):
         return b.op("shape", array, attr=dimension)
@@ -33,7 +33,7 @@ def extent(cx: Context, array: Value, dimension: int, node: ast.AST) -> Value:
 
 
 def size_of(cx: Context, array: Value, node: ast.AST) -> Value:
-    """How many elements an array or indexed array has."""
+    """Return the number of elements of an array or indexed array."""
     b = cx.at(node)
     if isinstance(array.type, Array):
         return b.op("size", array)

@@ -74,7 +74,7 @@ def _compare_values(cx: Context, symbol: str, code: str, a: Value, b: Value, nod
 
 
 def _same_members(cx: Context, a: Value, b: Value, node: ast.AST) -> Value:
-    """Whether two vectors, structs or the like are equal member by member."""
+    """True if two vectors, structs or the like are equal member by member."""
     build = cx.at(node)
     if isinstance(a.type, Scalar):
         return build.op("eq", a, b)

@@ -49,7 +49,9 @@ def zeros(cx: Context, t: FixedArray, node: ast.AST) -> Value:
 
 
 def own(cx: Context, name: str, x: Value, node: ast.AST) -> Value:
-    """What the local `name` holds after it is assigned the array `x`: its own memory, with the elements of `x`."""
+    """Return the value of the local `name` after it is assigned the array `x`: its own memory, with the elements of
+    `x`.
+    """
     memory = cx.memory.get(name)
     if memory is None:
         is_new = x.op is not None and x.op.code == "alloca" and x not in cx.memory.values()
@@ -138,7 +140,7 @@ def _has_arrays(t: Type) -> bool:
 
 
 def _reaches_local(x: Value, seen: set[Value]) -> bool:
-    """Whether the arrays in `x` may be memory made in this function."""
+    """True if the arrays in `x` may be local memory of this function."""
     if x in seen or x.op is None or not _has_arrays(x.type):
         return False
     seen.add(x)

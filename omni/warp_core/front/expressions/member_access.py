@@ -47,7 +47,9 @@ class Step:
         return self.picks or tuple(range(self.index, self.index + self.count * self.stride, self.stride))
 
     def is_run(self, t: Type) -> bool:
-        """Whether it takes a vector or matrix, of one component or more, out of the components of type `t`."""
+        """True if the access reads a contiguous vector or matrix, of one component or more, from the components of type
+        `t`.
+        """
         return isinstance(t, Packed) and isinstance(self.type, Packed)
 
 

@@ -89,7 +89,7 @@ def _cut(cx: Context, bound: Value, extent: Value, low: Value, high: Value) -> V
 
 
 def _count(cx: Context, first: Value, end: Value, step: Value) -> Value:
-    """How many steps of a positive size lie in [first, end)."""
+    """Return how many steps of a positive size lie in [first, end)."""
     b = cx.b
     span = b.op("max", b.op("sub", end, first), b.i32(0))
     if step.is_const and step.const == 1:

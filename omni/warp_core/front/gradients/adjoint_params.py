@@ -1,4 +1,4 @@
-"""What `wp.adjoint[x]` is for a parameter `x` of each type."""
+"""The type of `wp.adjoint[x]` for a parameter `x` of each type."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ...lang.types import Array, Struct, Type, indexed_array, leaves
 
 
 def has_adjoint(t: Type) -> bool:
-    """Whether `wp.adjoint` has something for parameters of this type."""
+    """True if `wp.adjoint` has something for parameters of this type."""
     return t.is_differentiable or any(isinstance(leaf, Array) for _, leaf in leaves(t))
 
 
 def first_adjoint(b: Builder, value: Value) -> Value:
-    """What `wp.adjoint[x]` begins as, where `x` has this value: zero; arrays as the arrays of their gradients."""
+    """Return the initial value of `wp.adjoint[x]`, where `x` has this value: zero, or the gradient of an array."""
     t = value.type
     if isinstance(t, Array):
         return b.op("grad", value)

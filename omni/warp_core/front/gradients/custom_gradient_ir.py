@@ -55,7 +55,7 @@ def attach(session: Session, f: Function, overload: Function, m: Match, instance
 
 
 def _fits(session: Session, custom: Definition, f: Function, overload: Function) -> bool:
-    """Whether its first parameters are those of the overload. Refuses what fits no overload."""
+    """True if its first parameters are those of the overload. Raise if they do not fit any overload."""
     if not any(_begins(custom, o) for o in f.overloads):
         is_gradient = isinstance(custom, Gradient)
         rest = ["<the adjoint of each result>"] if is_gradient else []

@@ -56,7 +56,7 @@ def _call(cx: Context, f: Function | Builtin, c: Call) -> Front:
 
 
 def _no_gradient(b: Builder, t: Any) -> Front:
-    """What stands for a parameter that has none."""
+    """Return the gradient for a parameter that is not differentiable."""
     return Static(None) if isinstance(t, Array) else b.zero(t)
 
 

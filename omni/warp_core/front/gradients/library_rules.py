@@ -1,4 +1,4 @@
-"""What the library says about derivatives of its functions, as IR."""
+"""Derivative rules of library functions, as IR."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class LibraryGradients:
         return _instance(GRADIENTS.get(_rules(callee)), (*_types(callee), *_differentiable(callee.results)))
 
     def surrogate(self, callee: Function) -> Function | None:
-        """What code of derivatives calls, whose results begin with those of `callee`; None if that is `callee`."""
+        """Return the surrogate that derivative code calls, whose results begin with those of `callee`; None if that is
+        `callee`.
+        """
         found = STAND_INS.get(_name(callee)) if callee.is_library else None
         return _instance(found, tuple(p.type for p in callee.params))
 
@@ -40,7 +42,7 @@ def _name(callee: Function) -> str:
 
 
 def _rules(callee: Function) -> str:
-    """What the rules for a function are called after: stand-ins of stand-ins have the same."""
+    """Return the name that the rules of a function begin with: surrogates of surrogates share one."""
     return _name(callee).replace("_apart_apart", "_apart")
 
 

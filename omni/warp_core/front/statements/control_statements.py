@@ -72,7 +72,7 @@ def _stores(cx: Context, nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
 
 
 def _reaches(t: Type, target: ast.expr) -> bool:
-    """Whether a store to `target`, a local of type `t` or a place below it, meets no array on its way."""
+    """True if a store to `target`, a local of type `t` or a part of it, passes no array on its way."""
     steps = []
     while isinstance(target, (ast.Attribute, ast.Subscript)):
         steps.append(target)
@@ -142,7 +142,7 @@ def _worth_unrolling(cx: Context, node: ast.For, trips: int) -> bool:
 
 
 def _leaves(body: Sequence[ast.stmt], kind: type) -> bool:
-    """Whether a `break` or `continue` among the statements belongs to the loop around them."""
+    """True if a `break` or `continue` among the statements belongs to the loop around them."""
     for s in body:
         if isinstance(s, kind):
             return True

@@ -1,5 +1,5 @@
-"""What can be iterated: compile-time items (tuples, vectors, rows), ranges, arrays, and enumerate / zip / reversed of
-them. Start with `iterate`.
+"""Iteration: compile-time items (tuples, vectors, rows), ranges, arrays, and enumerate / zip / reversed of them. Start
+with `iterate`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Span:
 
     @property
     def counts_up(self) -> bool:
-        """Whether every index is surely not negative."""
+        """True if every index is provably non-negative."""
         return self.low.is_const and self.low.const >= 0 and self.step.is_const and self.step.const > 0
 
     def trips(self) -> int | None:
@@ -61,7 +61,7 @@ class Span:
 
 
 def iterate(cx: Context, node: ast.expr) -> Items | Span:
-    """What `for ... in node` runs over."""
+    """Return the items that `for ... in node` runs over."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id not in cx.local_names:
         maker = _MAKERS.get(lookup(cx, node.func.id))
         if maker is not None:
@@ -72,7 +72,7 @@ def iterate(cx: Context, node: ast.expr) -> Items | Span:
 
 
 def of_value(cx: Context, x: Front, node: ast.AST) -> Items | Span:
-    """What a value gives when iterated."""
+    """Return the items of a value."""
     if isinstance(x, TupleValue):
         return Items(x.items)
     if isinstance(x, (Items, Span)):

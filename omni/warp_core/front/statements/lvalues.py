@@ -58,7 +58,7 @@ class Run:
 
 
 def place_of(cx: Context, target: ast.expr) -> tuple[str, Value, list[Step]] | ElementRef | Run:
-    """Where a component store goes: a place in an array, or (local, its value, steps down from it)."""
+    """Return the target of a component store: a place in an array, or (local, its value, steps down from it)."""
     if isinstance(target, ast.Name):
         x = cx.read(target.id, target) if target.id in cx.local_names else None
         if isinstance(x, ElementRef):
@@ -144,7 +144,7 @@ class Place:
             store(cx, self.value, new, self.node)
 
     def overlaps(self, other: Place) -> bool:
-        """Whether both may be, or contain, the same part of one local."""
+        """True if both may be, or contain, the same part of one local."""
         if not self.name or self.name != other.name:
             return False
         return not any(_disjoint(a, b) for a, b in zip(self.steps, other.steps))
@@ -218,7 +218,7 @@ def _operands(ref: ElementRef) -> tuple[Value, ...]:
 
 
 def _described(run: Run | None) -> tuple[Any, ...]:
-    """What `from_memory` needs of a run, which is a part of what a call with it is told from others by."""
+    """Return the properties of a run that `from_memory` needs, as part of the key of such a call."""
     if run is None:
         return ()
     step = run.step

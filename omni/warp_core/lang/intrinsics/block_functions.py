@@ -228,7 +228,7 @@ def shuffle_xor(value: S, mask: int32) -> S:
 
 
 def ballot(predicate: bool) -> uint32:
-    """Which threads of the warp say yes. All threads of the block come here, as with `syncthreads`.
+    """Return which threads of the warp vote yes. All threads of the block must call it, as with `syncthreads`.
 
     Args:
         predicate: what this thread says.

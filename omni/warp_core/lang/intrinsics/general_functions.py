@@ -1,4 +1,4 @@
-"""What the functions that the front end itself understands are called with, and what they do: documentation only.
+"""Signatures and documentation of the functions that the front end itself understands.
 
 `tid`, `printf`, `cast` and their like have no body in the library (see registry.py); their meaning in kernels is in
 front/calls/intrinsic_calls.py. The functions below carry their parameters and docstrings for `help(wp.tid)`, for the

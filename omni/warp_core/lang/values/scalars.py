@@ -181,7 +181,7 @@ class ScalarValue(_native.Number):
 
 
 class _Bits(ScalarValue):
-    """What booleans and integers share."""
+    """Methods that booleans and integers share."""
 
     __slots__ = ()
     __and__, __rand__ = _binary("and")
@@ -193,7 +193,7 @@ class _Bits(ScalarValue):
 
 
 class _Numeric(ScalarValue):
-    """What integers and floats share."""
+    """Methods that integers and floats share."""
 
     __slots__ = ()
     __add__, __radd__ = _binary("add")

@@ -29,7 +29,7 @@ _NULL_ARRAY = (0,) * (2 + 2 * MAX_NDIM)
 
 
 class StructValue:
-    """What the classes made by `struct` share. Instances start out zero and are set field by field or by keyword."""
+    """Base of the classes made by `struct`. Instances start out zero and are set field by field or by keyword."""
 
     __slots__ = ("_values",)
     __wc_type__: ClassVar[Struct]
@@ -108,7 +108,7 @@ class StructValue:
         return zip(leaves(self.__wc_type__), self._leaves())
 
     def __eq__(self, other: object) -> bool:
-        """Whether all fields are equal; arrays are equal to themselves only."""
+        """True if all fields are equal. Arrays are equal only to themselves."""
         if type(other) is not type(self):
             return NotImplemented
         pairs = zip(self._typed_leaves(), other._leaves())
@@ -237,7 +237,7 @@ _ARRAY_SPEC = {
 
 
 def numpy_spec(t: Type) -> Any:
-    """What `numpy.dtype` takes for one element of type `t`; bfloat16 appears as its bits (uint16)."""
+    """Return the argument of `numpy.dtype` for one element of type `t`; bfloat16 appears as its bits (uint16)."""
     if isinstance(t, Scalar):
         kind = "u" if t is BF16 else t.kind[0]
         return "|b1" if t is BOOL else f"<{kind}{t.size}"

@@ -35,12 +35,12 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether `value` is one typed, Python or NumPy number."""
+    """True if `value` is one typed, Python or NumPy number."""
     return plain_number(value) is not None
 
 
 class Components(_native.Value, metaclass=_native.ValueClass):
-    """What vectors, matrices, quaternions and transforms share.
+    """Base of vectors, matrices, quaternions and transforms.
 
     Values can be changed in place. They hash by their components, as equal values must, so one that is a key of a
     dictionary has to stay as it is.
@@ -86,7 +86,7 @@ class Components(_native.Value, metaclass=_native.ValueClass):
 
     @classmethod
     def _is_component(cls, value: Any) -> bool:
-        """Whether `value` is a number, or converts to the float that the component is."""
+        """True if `value` is a number, or converts to the float that the component is."""
         converts = cls.__wc_type__.scalar.is_float and hasattr(type(value), "__float__") and not _is_sized(value)
         return _is_number(value) or converts
 
@@ -109,7 +109,7 @@ class Components(_native.Value, metaclass=_native.ValueClass):
         return operand(self.__wc_type__.scalar, value)
 
     def _equals(self, other: Any) -> bool:
-        """Whether the components equal those of a sequence, nested like this value."""
+        """True if the components equal those of a sequence, nested like this value."""
         return _is_sequence(other) and _equal(self, other)
 
     def _assign(self, places: list[int], value: Any) -> None:
