@@ -64,7 +64,7 @@ def instances() -> Iterator[tuple[registry.Builtin, int, tuple[Type, ...]]]:
 
 
 def _shadowed(found: registry.Builtin, index: int, types: tuple[Type, ...]) -> bool:
-    """Whether an earlier overload takes exactly these types, so that this one is never chosen for them."""
+    """True if an earlier overload accepts exactly these types, so that this overload is never chosen for them."""
     return any(tuple(plain(p) for _, p, _ in o.params) == types for o in found.overloads[:index])
 
 

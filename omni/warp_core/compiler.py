@@ -65,7 +65,7 @@ ArrayAt = tuple[int, int, int, int, bool]
 
 
 class Accumulation(NamedTuple):
-    """How a kernel adds to arrays, as the native `Plan` takes it (native/python/plan.h)."""
+    """The additions of a kernel to arrays, as the native `Plan` accepts them (native/python/plan.h)."""
 
     logged: tuple[ArrayAt, ...] = ()
     touched: tuple[ArrayAt, ...] = ()
@@ -79,7 +79,7 @@ class Accumulation(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """What launching a CUDA kernel asks for (`codegen.nvptx` says how).
+    """Launch requirements of a CUDA kernel (`codegen.nvptx` explains them).
 
     Attributes:
         block_dim: the most threads a block may have.
@@ -135,7 +135,7 @@ class Artifact(NamedTuple):
 
 
 class CompileRequest(NamedTuple):
-    """What to compile, for which machine, with which options.
+    """A compile request: the kernel, the target machine and the options.
 
     Attributes:
         kernel: the kernel.
@@ -386,7 +386,9 @@ on_redefinition.append(_built.clear)
 
 
 def _take_built(request: CompileRequest) -> _Built | None:
-    """What `adjoint_facts` has built, once: a tape that asks for the facts compiles the same adjoint in `backward`."""
+    """Return the result of `adjoint_facts`, once: a tape that asks for the facts compiles the same adjoint in
+    `backward`.
+    """
     if not request.adjoint or request.debug or request.block_dim != DEFAULT_BLOCK_DIM:
         return None
     return _built.get(request.kernel, {}).pop(request.adjoint, None)
@@ -435,12 +437,12 @@ def differentiable_dependences(kernel: Kernel) -> tuple[frozenset[int], ...]:
 
 
 def effects(kernel: Kernel) -> Any:
-    """What a kernel does to memory: `passes.effects.Effects`. Raises as `compile`."""
+    """Return the mod/ref effects of a kernel: `passes.effects.Effects`. Raises as `compile`."""
     return with_large_stack(lambda: _stage("passes.effects").effects(_lowered(kernel)), kernel.subject)
 
 
 class TangentFacts(NamedTuple):
-    """What is to be known of a kernel in forward mode.
+    """Facts about a kernel in forward mode.
 
     `needed` and `written` say of each parameter whether tangent kernels need the tangent of it in any case, and whether
     the kernel writes through it. `nearby`: the values that tangent kernels compute may be those of arguments nearby.
@@ -452,7 +454,7 @@ class TangentFacts(NamedTuple):
 
 
 def tangent_facts(kernel: Kernel) -> TangentFacts:
-    """What is to be known of a kernel before it is launched in forward mode. Raises as `compile`."""
+    """Return the facts that a launch in forward mode needs before it runs. Raises as `compile`."""
 
     def find() -> TangentFacts:
         fn = _lowered(kernel)
@@ -508,7 +510,7 @@ def _refuse_blocks(subject: str, fn: Any) -> None:
 
 
 def report_refusal(subject: str, why: PassError) -> CompileError:
-    """What a pass has found, as the user is told."""
+    """Turn the finding of a pass into an error report for the user."""
     notes = tuple((text, place) for text, op in why.notes if (place := _place(op.loc)) is not None)
     return compile_error(subject, [Diagnostic(why.code, why.reason, _place(why.op.loc), notes, help=why.help)])
 

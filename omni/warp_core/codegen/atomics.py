@@ -53,7 +53,7 @@ class Atomics:
         self._one(kind, address, leaf, self.reduced(kind, value, mask).text, None)
 
     def reduced(self, kind: str, value: LaneValue, mask: str | None) -> LaneValue:
-        """What the active lanes give, brought together."""
+        """Return the reduction of the values of the active lanes."""
         return value if self.lanes.lanes == 1 else LaneValue(value.type, self._reduce(kind, value.type, value, mask))
 
     def _one(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
@@ -210,7 +210,7 @@ def combining(kind: str) -> str:
 
 
 def neutral(kind: str, t: Leaf) -> float:
-    """What changes nothing."""
+    """Return the neutral element."""
     assert isinstance(t, Scalar)
     if kind in ("min", "max"):
         if t.is_float:

@@ -29,7 +29,9 @@ class Conversions(Forms):
         return found
 
     def _within(self, a: LaneValue) -> str:
-        """Whether no lane of a linear integer has wrapped around: the condition for counting on from the first."""
+        """Return the condition that no lane of a linear integer has wrapped around, so that lanes may count on from the
+        first.
+        """
         assert a.stride is not None
         (low, high), reach = int_range(a.type), a.stride * (self.lanes - 1)
         if reach > 0:

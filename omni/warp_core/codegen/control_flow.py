@@ -408,7 +408,7 @@ class LoopHeader:
 
 
 def prefers_branch(region: Region) -> bool:
-    """Whether a second copy of the region, for all lanes, pays: it is small, no lane leaves it early, and it goes to
+    """True if a second copy of the region, for all lanes, pays: it is small, no lane leaves it early, and it accesses
     memory, where wide accesses are several times faster than masked ones.
     """
     ops = list(islice(region.walk(), _COHERENT_LIMIT + 1))
@@ -418,12 +418,12 @@ def prefers_branch(region: Region) -> bool:
 
 
 def speculatable(region: Region) -> bool:
-    """Whether running the region for lanes that should not is harmless and cheap."""
+    """True if running the region for inactive lanes is harmless and cheap."""
     return region.terminator.code == "yield" and harmless(region.ops)
 
 
 def harmless(ops: list[Operation]) -> bool:
-    """Whether these operations are pure and cheaper than a test of the mask and a branch."""
+    """True if these operations are pure and cheaper than a test of the mask and a branch."""
     cost = 0
     for op in ops[:-1]:
         if not OPS[op.code].pure:
@@ -434,7 +434,7 @@ def harmless(ops: list[Operation]) -> bool:
 
 
 def next_sites(region: Region, depth: int = 0) -> int:
-    """How many places in a loop's body go to its next iteration."""
+    """Return the number of places in a loop's body that go to its next iteration."""
     count = 0
     for op in region.ops:
         if (op.code == "continue" and op.attr == depth) or (op.code == "yield" and depth == 0):

@@ -49,7 +49,7 @@ class Lines:
         return self.node(f"distinct !DISubprogram({names}, {facts}, spFlags: DISPFlagDefinition)")
 
     def location(self, loc: Loc | None, scope: str) -> str:
-        """What is appended to an instruction of function `scope` that stands for `loc`."""
+        """Return the text to append to an instruction of function `scope` that stands for `loc`."""
         loc = user_loc(loc)
         line, column = (loc.line, loc.col + 1) if loc is not None else (0, 0)
         inside = self.node(f"!DILexicalBlockFile(scope: {scope}, file: {self._file(loc)}, discriminator: 0)")

@@ -39,7 +39,7 @@ _PLAIN = (
 
 @dataclass(frozen=True)
 class EmitOptions:
-    """How to emit a kernel.
+    """Options of emitting a kernel.
 
     lanes: lane count, 0 for what suits kernel and target. inner_contiguous: all array arguments have a contiguous last
     dimension. flat: lanes run over the flattened launch grid rather than its last dimension, which is for launches
@@ -66,7 +66,7 @@ class Emitters:
 
 @dataclass
 class ModuleState:
-    """What the functions of one unit have in common."""
+    """State that the functions of one unit share."""
 
     target: Target
     options: EmitOptions
@@ -191,7 +191,7 @@ class FunctionEmitter(Control):
         self.one(op, [self.lanes.from_end(index, extent, self._read_side_by_side(op.args[0]))])
 
     def _read_side_by_side(self, index: Value) -> bool:
-        """Whether lanes read this index from neighbouring elements of an array of integers: it may be a row of them."""
+        """True if lanes read this index from neighbouring elements of an integer array, so that it may be a row."""
         load = index.op
         if load is None or load.code != "load" or load.attr or self.memory.rarely or self.in_planes(load.args[0]):
             return False

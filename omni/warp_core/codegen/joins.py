@@ -15,7 +15,7 @@ from .writer import Leaf, llvm_type
 
 
 class Scope(Protocol):
-    """What exits need of the emitter: the lanes, and the mask of the point being emitted."""
+    """The parts of the emitter that exits need: the lanes, and the mask of the point being emitted."""
 
     lanes: LaneArithmetic
     mask: str | None
@@ -130,7 +130,7 @@ class LaneAccumulator:
         self.w.br(self.label)
 
     def load(self) -> tuple[list[LaneValue], str]:
-        """What has arrived: values and mask."""
+        """Load the values and the mask that have arrived."""
         lanes = self.scope.lanes.lanes
         values = [
             slot_value(s, self.w.inst(f"load {slot_type(self.scope, s)}, ptr {place}"), lanes)

@@ -55,7 +55,7 @@ class LaneArithmetic(Conversions):
         return None if linear is None else SpeculatedLinear(self.both(conditions), linear)
 
     def both(self, conditions: Sequence[str]) -> str:
-        """Whether all of these scalar conditions hold."""
+        """Return the condition that both of these scalar conditions hold."""
         return reduce(lambda a, b: self.w.inst(f"and i1 {a}, {b}"), conditions)
 
     def _linear(self, code: str, a: LaneValue, b: LaneValue) -> LaneValue | None:
@@ -99,7 +99,7 @@ class LaneArithmetic(Conversions):
         return found
 
     def _side_by_side(self, index: LaneValue) -> SpeculatedLinear:
-        """Whether a varying index counts up from a number that is not negative; it does for identities, and wherever
+        """Return the condition that a varying index counts up from a non-negative number, as in identities and wherever
         neighbours were numbered in a row.
         """
         t, n = index.type, self.lanes
@@ -279,11 +279,11 @@ class LaneArithmetic(Conversions):
     # -- masks --------------------------------------------------------------------------------------------------
 
     def any(self, mask: str) -> str:
-        """Whether a mask has a lane set, as an i1."""
+        """Return, as an i1, the condition that a mask has a lane set."""
         return self._inst("icmp ne", _bits(self.lanes), 1, self.mask_bits(mask), "0")
 
     def all(self, mask: str) -> str:
-        """Whether a mask has every lane set, as an i1."""
+        """Return, as an i1, the condition that a mask has every lane set."""
         return self._inst("icmp eq", _bits(self.lanes), 1, self.mask_bits(mask), "-1")
 
     def mask_bits(self, mask: str) -> str:

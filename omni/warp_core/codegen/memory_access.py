@@ -44,7 +44,7 @@ def leaf_count(t: Type) -> int:
 
 
 def member_range(t: Type, index: int) -> tuple[int, int]:
-    """Which leaves of `t` its member `index` occupies: start and end."""
+    """Return the leaves of `t` that its member `index` occupies: start and end."""
     if isinstance(t, Packed):
         return index, index + 1
     before = members(t)[:index]
@@ -159,7 +159,7 @@ class Memory:
         return LaneValue(PTR, text, moved.stride)
 
     def is_null(self, pointer: LaneValue) -> LaneValue:
-        """Whether a pointer is null; of a linear one, whether it leads on from null."""
+        """Return the condition that a pointer is null. For a linear pointer: that it leads on from null."""
         n = 1 if pointer.stride is not None else self.lanes.lanes
         ty, null = ("ptr", "null") if n == 1 else (f"<{n} x ptr>", "zeroinitializer")
         return self.lanes.result(BOOL, self.w.inst(f"icmp eq {ty} {pointer.text}, {null}"), n)
@@ -200,7 +200,7 @@ class Memory:
         return [self.gather(self.displace(address, offset), leaf, mask) for offset, leaf in parts[first:end]]
 
     def _in_pieces(self, parts: Sequence[tuple[int, Leaf]]) -> bool:
-        """Whether scattered elements are better read one after the other: each has several numbers side by side."""
+        """True if scattered elements are better read one after the other, because each has several adjacent numbers."""
         size = parts[0][1].size
         return (
             not self.rarely
@@ -265,7 +265,7 @@ class Memory:
         return raw
 
     def _wide(self, address: LaneValue, t: Type) -> bool:
-        """Whether lanes' elements lie side by side and are made of leaves of one size."""
+        """True if lanes' elements are adjacent and all their leaves have one size."""
         parts = memory_leaves(t)
         size = parts[0][1].size
         return (
@@ -278,7 +278,7 @@ class Memory:
 
     @property
     def _gathers(self) -> bool:
-        """Whether the target has instructions for gathers and scatters under a mask; else they are long code."""
+        """True if the target has instructions for masked gathers and scatters. Without them the code is long."""
         return self.lanes.target.vector_bits == 512
 
     def _when_full(self, mask: str | None) -> str | None:

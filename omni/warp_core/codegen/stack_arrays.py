@@ -55,7 +55,7 @@ class Locals:
                 self.memory.store_side_by_side(at, leaf, self.lanes.select(LaneValue(BOOL, mask, None), value, kept))
 
     def _plane(self, address: LaneValue, offset: int, leaf: Leaf) -> LaneValue:
-        """Where the lanes' values of the leaf at byte `offset` of an element lie."""
+        """Return where the lanes' values of the leaf at byte `offset` of an element lie."""
         n = self.lanes.lanes
         at = self.memory.displace(address, offset * n)
         if n == 1:
@@ -81,7 +81,7 @@ _PICKED_LEAVES = 8
 
 
 def is_promotable(t: FixedArray) -> bool:
-    """Whether an array is small enough to choose among its elements."""
+    """True if an array is small enough to select among its elements."""
     return math.prod(t.shape) * len(memory_leaves(t.dtype)) <= _PICKED_LEAVES
 
 

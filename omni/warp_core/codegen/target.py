@@ -1,4 +1,4 @@
-"""What the code generator must know about a machine.
+"""Target descriptions: everything that the code generator must know about a machine.
 
 A `Target` is a frozen value and part of every cache key: a processor level (`x86`, `host`) or a GPU architecture
 (`cuda`). `host()` reads the processor's own feature list, so that a
@@ -45,7 +45,7 @@ _X86_LEVELS = (
 
 
 class GpuOptions(NamedTuple):
-    """How to compile a kernel for a GPU.
+    """Options of compiling a kernel for a GPU.
 
     Attributes:
         block_dim: the most threads a block of the launch may have.

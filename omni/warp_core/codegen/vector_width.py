@@ -1,4 +1,4 @@
-"""How many lanes a kernel runs best with on a target.
+"""Choice of the vector width: the number of lanes with which a kernel runs best on a target.
 
 One register of lanes is the rule. Kernels that compute in long dependent chains (polynomials, iterations that lanes
 leave at different times) but hold few values at a time run on two registers: two chains in flight hide each other's
@@ -61,7 +61,7 @@ def _fitting_lanes(memory: int, target: Target) -> int:
 
 
 def _reduced_numbers(op: Operation, facts: Uniformity) -> int:
-    """How many numbers an operation brings together of all lanes."""
+    """Return how many numbers of all lanes an operation reduces."""
     if op.code != "atomic" or op.attr[0] not in REDUCIBLE or op.result in facts.used:
         return 0
     indices = op.args[1 : 1 + index_count(op.args[0].type, op.attr[1])]
@@ -69,7 +69,9 @@ def _reduced_numbers(op: Operation, facts: Uniformity) -> int:
 
 
 def _fits_twice(fn: Function, varying: set[Value], target: Target, spilled: int = 0) -> bool:
-    """Whether two groups of lanes fit into the registers, but for some values, in `fn` and in what it often calls."""
+    """True if two groups of lanes fit into the registers, with few spills, in `fn` and in functions that it often
+    calls.
+    """
     ops = list(fn.body.walk())
     registers = 32 if target.vector_bits == 512 else 16
     if len(ops) > _LARGE or 2 * RegisterPressure(varying).peak(fn.body) > registers - _SPARE + spilled:

@@ -47,7 +47,7 @@ def memory_type(t: Leaf) -> str:
 
 
 def suffix(llvm: str) -> str:
-    """How the names of intrinsics end that take this type."""
+    """Return the suffix of the names of intrinsics for this type."""
     return {"float": "f32", "double": "f64", "ptr": "p0"}.get(llvm, llvm)
 
 

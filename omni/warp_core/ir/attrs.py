@@ -102,7 +102,7 @@ def _expect(ok: bool, what: str) -> None:
 
 
 def check(op: Operation) -> str | None:
-    """What is wrong with the attribute of `op` taken by itself, or None."""
+    """Return the error in the attribute of `op` taken by itself, or None."""
     rule = _CHECKS.get(FORM.get(op.code, "none"))
     if rule is None or rule(op.attr):
         return check_const(op) if op.code == "const" else None
@@ -110,7 +110,7 @@ def check(op: Operation) -> str | None:
 
 
 def check_const(op: Operation) -> str | None:
-    """What is wrong with the value of a constant, or None."""
+    """Return the error in the value of a constant, or None."""
     if len(op.results) != 1:
         return "a constant has one result"
     t = op.results[0].type

@@ -52,7 +52,7 @@ class Builder:
 
     @property
     def terminated(self) -> bool:
-        """Whether the open region already ends in a terminator."""
+        """True if the open region already ends in a terminator."""
         ops = self.region.ops
         return bool(ops) and OPS[ops[-1].code].terminator
 
@@ -183,7 +183,7 @@ class Builder:
 
 
 def _is_all(v: Value, number: float) -> bool:
-    """Whether `v` is the constant `number` in every component (0 means +0.0 for floats)."""
+    """True if `v` is the constant `number` in every component (0 means +0.0 for floats)."""
     if not v.is_const:
         return False
     leaves = v.const if isinstance(v.const, tuple) else (v.const,)

@@ -89,7 +89,7 @@ def _all_names(functions: Mapping[str, Function]) -> dict[Function, str]:
 
 
 class _Tables:
-    """What all functions share: strings and constants, each once."""
+    """Tables that all functions share: strings and constants, each once."""
 
     def __init__(self) -> None:
         self.strings: dict[str, int] = {}
@@ -100,7 +100,7 @@ class _Tables:
         return self.strings.setdefault(s, len(self.strings))
 
     def run(self, bits: tuple[int, ...]) -> int:
-        """Where the constants `bits` stand one after the other."""
+        """Return where the constants `bits` stand one after the other."""
         if bits not in self._runs:
             self._runs[bits] = len(self.constants)
             self.constants += bits

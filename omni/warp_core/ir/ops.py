@@ -195,7 +195,7 @@ def path_type(t: Any, path: Sequence[int]) -> Type:
 
 
 def index_count(array: Array, path: Sequence[int]) -> int:
-    """How many index operands an access of `array` along `path` has."""
+    """Return the number of index operands of an access of `array` along `path`."""
     return array.ndim + sum(step == -1 for step in path)
 
 

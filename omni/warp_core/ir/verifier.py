@@ -264,7 +264,7 @@ def _carried(op: Operation) -> list[Type]:
 
 
 def completes(op: Operation) -> bool:
-    """Whether control can go on after `op`."""
+    """True if control can go on after `op`."""
     if op.code == "if":
         return any(r.ops and r.ops[-1].code == "yield" for r in op.regions)
     if op.code == "block":
@@ -275,7 +275,7 @@ def completes(op: Operation) -> bool:
 
 
 def _breaks(regions: Sequence[Region], depth: int) -> bool:
-    """Whether a `break` in `regions` leaves the breakable operation `depth` levels outside them."""
+    """True if a `break` in `regions` leaves the breakable operation `depth` levels outside them."""
     for region in regions:
         for op in region.ops:
             if op.code == "break" and (op.attr or 0) == depth:

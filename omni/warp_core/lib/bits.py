@@ -10,7 +10,7 @@ from ..lang.values.scalars import int32
 
 @builtin
 def bit_count(x: Int) -> int32:
-    """How many bits of `x` are set.
+    """Return the number of set bits of `x`.
 
     Args:
         x: an integer; negative ones count in two's complement.

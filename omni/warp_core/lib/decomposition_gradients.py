@@ -222,7 +222,7 @@ def svd2_apart_gradient(
     g_v: Mat[2, 2, F],
     g_s: Vec[2, F],
 ) -> Mat[2, 2, F]:
-    """That of the factors, for singular values `w` instead of `s`."""
+    """Gradient of the factors, for singular values `w` instead of `s`."""
     x, y = transpose(U) * g_u, transpose(V) * g_v
     size = norm_l1(g_u[0]) + norm_l1(g_u[1]) + norm_l1(g_v[0]) + norm_l1(g_v[1])
     a, b = _pair(x[0, 1] - x[1, 0], y[0, 1] - y[1, 0], size, w[1] - w[0], _total2(s, w), sharp)
@@ -243,7 +243,7 @@ def svd3_apart_gradient(
     g_v: Mat[3, 3, F],
     g_s: Vec[3, F],
 ) -> Mat[3, 3, F]:
-    """That of the factors, for singular values `w` instead of `s`."""
+    """Gradient of the factors, for singular values `w` instead of `s`."""
     x, y, u, v = transpose(U) * g_u, transpose(V) * g_v, transpose(g_u), transpose(g_v)
     size = Vec[3, F]([norm_l1(u[j]) + norm_l1(v[j]) for j in range(3)])
     p = diag(g_w + g_s)
@@ -264,7 +264,7 @@ def eig3_apart_gradient(
     g_q: Mat[3, 3, F],
     g_d: Vec[3, F],
 ) -> Mat[3, 3, F]:
-    """That of the factors; zero below the diagonal, which is not read."""
+    """Gradient of the factors; zero below the diagonal, which is not read."""
     x, q = transpose(Q) * g_q, transpose(g_q)
     p = diag(g_d)
     for n in range(3):
@@ -286,7 +286,7 @@ def qr3_apart_gradient(
     g_q: Mat[3, 3, F],
     g_r: Mat[3, 3, F],
 ) -> Mat[3, 3, F]:
-    """That of the factors: dA = Q * (turn * R + dR), where the turn follows from what is below the diagonal."""
+    """Gradient of the factors: dA = Q * (turn * R + dR), where the turn follows from the part below the diagonal."""
     x = transpose(Q) * g_q
     first = x[1, 0] - x[0, 1] + g_r[0, 1] * R[1, 1] + g_r[0, 2] * R[1, 2] - g_r[1, 1] * R[0, 1] - g_r[1, 2] * R[0, 2]
     second = x[2, 0] - x[0, 2] + g_r[0, 2] * R[2, 2] - g_r[2, 2] * R[0, 2]

@@ -36,7 +36,7 @@ def _turn(difference: F, product: F) -> tuple[F, F]:
 
 @builtin
 def _reciprocal_scale(a: Mat[3, 3, F], small: F) -> F:
-    """What makes the largest component of `a` 1."""
+    """Return the factor that makes the largest component of `a` 1."""
     size = small
     for i in range(3):
         for j in range(3):

@@ -105,7 +105,7 @@ def quat_twist(axis: Vec[3, F], q: Quat[F]) -> Quat[F]:
 
 @builtin
 def quat_twist_angle(axis: Vec[3, F], q: Quat[F]) -> F:
-    """How far a rotation turns about an axis.
+    """Return the angle by which a rotation turns about an axis.
 
     Args:
         axis: direction, of length 1.
@@ -126,7 +126,7 @@ def quat_twist_angle(axis: Vec[3, F], q: Quat[F]) -> F:
 
 @builtin
 def quat_twist_angle_signed(axis: Vec[3, F], q: Quat[F]) -> F:
-    """How far and which way a rotation turns about an axis.
+    """Return the signed angle by which a rotation turns about an axis.
 
     Args:
         axis: direction, of length 1.

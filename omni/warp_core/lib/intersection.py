@@ -70,14 +70,14 @@ def _snapped(volume: F, limit: F) -> F:
 
 @builtin
 def _one_sided(a: F, b: F, c: F) -> boolean:
-    """Whether three numbers are strictly of one sign."""
+    """True if three numbers are strictly of one sign."""
     least, most = prim.min(prim.min(a, b), c), prim.max(prim.max(a, b), c)
     return prim.bit_or(least > F(0.0), most < F(0.0))
 
 
 @builtin
 def _pierces(p: F, q: F, a: F, b: F, c: F) -> boolean:
-    """Whether a segment with ends on sides `p`, `q` of a plane meets the triangle whose edges it passes on a, b, c."""
+    """True if a segment with ends on sides `p`, `q` of a plane meets the triangle whose edges it passes on a, b, c."""
     across = prim.min(p, q) <= F(0.0) and prim.max(p, q) >= F(0.0)
     least, most = prim.min(prim.min(a, b), c), prim.max(prim.max(a, b), c)
     return across and prim.bit_or(least >= F(0.0), most <= F(0.0))
@@ -85,7 +85,7 @@ def _pierces(p: F, q: F, a: F, b: F, c: F) -> boolean:
 
 @builtin
 def _apart(normal: Vec[3, F], v: Mat[3, 3, F], u: Mat[3, 3, F]) -> boolean:
-    """Whether an edge of triangle `v`, in the plane at right angles to `normal`, has all of `u` outside."""
+    """True if an edge of triangle `v`, in the plane at right angles to `normal`, has all of `u` outside."""
     apart = False
     for i in range(3):
         a = v[i]
@@ -104,7 +104,7 @@ def _rows(a: Vec[3, F], b: Vec[3, F], c: Vec[3, F]) -> Mat[3, 3, F]:
 
 @builtin(cold=True)
 def _flat(normal: Vec[3, F], v: Mat[3, 3, F], u: Mat[3, 3, F]) -> int32:
-    """Whether two triangles in one plane overlap: no edge of either has the other one outside."""
+    """True if two triangles in one plane overlap: no edge of either has the other one outside."""
     return 0 if _apart(normal, v, u) or _apart(normal, u, v) else 1
 
 
@@ -135,7 +135,7 @@ def _passing(a: Vec[3, F], b: Vec[3, F], u: Mat[3, 3, F], close: F) -> Vec[3, F]
 
 @builtin
 def _meet(v: Mat[3, 3, F], u: Mat[3, 3, F], close: F) -> int32:
-    """Whether two triangles, given by the rows, meet: whether an edge of one pierces the other."""
+    """True if two triangles, given by the rows, meet: an edge of one pierces the other."""
     a = _sides(v, u, close)
     if _one_sided(a[0], a[1], a[2]):
         return 0
@@ -164,7 +164,7 @@ def intersect_tri_tri(
     u1: Vec[3, float32],
     u2: Vec[3, float32],
 ) -> int32:
-    """Whether two triangles meet.
+    """True if two triangles meet.
 
     Args:
         v0: a corner of the first triangle.

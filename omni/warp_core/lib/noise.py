@@ -49,7 +49,7 @@ def _inverse_length(v: Vec[N, float32]) -> float32:
 
 @builtin
 def _corner(h: uint32, offset: Vec[N, float32]) -> float32:
-    """What the corner with hash `h` contributes at `offset` from it."""
+    """Return the contribution of the corner with hash `h` at `offset` from it."""
     v = _direction(h, offset)
     total = v[0] * offset[0]
     for i in range(1, N):

@@ -198,7 +198,7 @@ def poisson(state: uint32, lam: float32) -> tuple[uint32, uint32]:
 
 @builtin(updates=True)
 def _poisson_product(state: uint32, threshold: float32) -> tuple[uint32, uint32]:
-    """How many draws can be multiplied before the product is not above exp(-lam)."""
+    """Return how many draws can be multiplied before the product is not above exp(-lam)."""
     count = uint32(0)
     product = randf(state)
     while product > threshold:

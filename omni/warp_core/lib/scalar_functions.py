@@ -289,7 +289,7 @@ def radians(x: F) -> F:
 
 @builtin
 def step(x: T) -> T:
-    """Whether `x` is below zero, as a number.
+    """True if `x` is below zero, as a number.
 
     Args:
         x: a number.
@@ -308,7 +308,7 @@ def step(x: T) -> T:
 
 @builtin
 def nonzero(x: T) -> T:
-    """Whether `x` differs from zero, as a number.
+    """True if `x` differs from zero, as a number.
 
     Args:
         x: a number.
@@ -370,7 +370,7 @@ def lerp(a: F, b: F, t: F) -> F:
 
 @builtin
 def isfinite(x: F) -> boolean:
-    """Whether `x` is neither infinite nor NaN.
+    """True if `x` is neither infinite nor NaN.
 
     Args:
         x: a number, or a vector, quaternion or matrix (all components).
@@ -386,7 +386,7 @@ def isfinite(x: F) -> boolean:
 
 @builtin
 def isnan(x: F) -> boolean:
-    """Whether `x` is NaN.
+    """True if `x` is NaN.
 
     Args:
         x: a number, or a vector, quaternion or matrix (any component).
@@ -402,7 +402,7 @@ def isnan(x: F) -> boolean:
 
 @builtin
 def isinf(x: F) -> boolean:
-    """Whether `x` is infinite.
+    """True if `x` is infinite.
 
     Args:
         x: a number, or a vector, quaternion or matrix (any component).

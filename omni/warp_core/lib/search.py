@@ -9,7 +9,7 @@ from ..lang.values.scalars import int32
 
 @builtin
 def lower_bound(arr: Array[T], value: T) -> int32:
-    """Where a value belongs in a sorted array.
+    """Return the position of a value in a sorted array.
 
     Args:
         arr: array in increasing order.

@@ -129,12 +129,12 @@ class _Splitter:
         region.ops[first:] = [inner, Operation("yield", list(inner.results), None, inner.loc)]
 
     def some_leave(self, op: Operation) -> bool:
-        """Whether some threads leave what is directly around `op` inside it."""
+        """True if some threads exit the region around `op` inside `op`."""
         found = (exit for region in op.regions for exit in exits(region, int(op.code in BREAKABLE)))
         return any(inner in self.divergent and (inner.attr or 0) == depth for inner, depth in found)
 
     def is_done_once(self, op: Operation) -> bool:
-        """Whether a block does `op` once for all of its threads."""
+        """True if a block executes `op` once for all of its threads."""
         if any(a in self.varying for a in op.args) or any(r in self.varying for r in op.results):
             return False
         if op.regions:
@@ -227,7 +227,7 @@ class _Splitter:
                 op.args[1] = segment.index
 
     def seen(self, value: Value, segment: Segment, owners: dict[Value, Segment]) -> Value:
-        """What `value` is called in a segment that does not define it."""
+        """Return the name of `value` in a segment that does not define it."""
         if value not in self.slots and value not in owners:
             return value  # of the block
         if value not in segment.seen:
@@ -254,7 +254,7 @@ class _Splitter:
         return segment.first(make("load", (self.slots[value], segment.index), (), op.loc if op else None))
 
     def is_cheap(self, op: Operation, owners: dict[Value, Segment], depth: int) -> bool:
-        """Whether `op` follows from the index of the thread and from values of the block in a few steps."""
+        """True if `op` can be recomputed from the thread index and values of the block in a few operations."""
         if not OPS[op.code].pure or op.code in _SLOW or depth == 0:
             return False
         inner = [a for a in self.given[op] if a in owners or a in self.slots]

@@ -58,7 +58,7 @@ def check_blocks(kernel: Function) -> None:
 
 
 def uniform_facts(kernel: Function) -> Uniformity:
-    """What is the same in all threads of a block, of an inlined kernel."""
+    """Return the values of an inlined kernel that are uniform in a block."""
     return _analyze(kernel)
 
 
@@ -87,7 +87,7 @@ def _check_memory(kernel: Function) -> None:
 
 
 def _differing(kernel: Function) -> Callable[[Operation], bool]:
-    """Which operations give the threads of a block different results for the same operands."""
+    """Return the operations that return divergent results to the threads of a block for the same operands."""
     written: set[Value] = set()
     anything = False
     for op in kernel.body.walk():

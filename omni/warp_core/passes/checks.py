@@ -215,7 +215,7 @@ class _Checker(Rewriter):
         self.b.emit("if", [found], None, (suspect, self.b.pop()))
 
     def _has_nan(self, x: Value) -> Value | None:
-        """Whether `x` has a NaN component; None if it cannot."""
+        """Return the condition that `x` has a NaN component; None if it cannot have one."""
         s = element(x.type)
         if x.is_const or not isinstance(s, Scalar) or not s.is_float:
             return None

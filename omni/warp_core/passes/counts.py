@@ -1,4 +1,4 @@
-"""What a kernel counts with 32-bit integers: threads, blocks of threads, and elements of arrays.
+"""Uses of 32-bit integers as counts: threads, blocks of threads, and elements of arrays.
 
 `wp.tid()`, `wp.block_index()`, `x.shape` and `x.size` are int32. A launch refuses threads and arrays that they cannot
 count (native/python/plan_counts.cpp), unless the finished kernel does without them: an index that is never negative
@@ -21,7 +21,7 @@ _ALL_ELEMENTS = 1 << MAX_NDIM
 
 
 class Counts(NamedTuple):
-    """What a kernel counts: its `threads`, its `blocks`, and elements of `arrays`.
+    """The 32-bit counts of a kernel: its `threads`, its `blocks`, and elements of `arrays`.
 
     An array is given as a `Need` and a number that has a bit for each dimension counted, and bit 4 for the number of
     all elements.
@@ -33,7 +33,7 @@ class Counts(NamedTuple):
 
 
 def counts(kernel: Function) -> Counts:
-    """What `kernel`, after all passes, and the functions it calls count with 32-bit integers."""
+    """Return the 32-bit counts of `kernel`, after all passes, and of the functions it calls."""
     operations = [op for f in reachable([kernel]) for op in f.body.walk()]
     arrays: dict[Need, int] = {}
     for op in operations:

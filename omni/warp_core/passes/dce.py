@@ -34,7 +34,7 @@ def dce(function: Function) -> None:
 
 
 def has_effects(function: Function) -> bool:
-    """Whether a call of `function` does anything besides giving results."""
+    """True if a call of `function` has side effects."""
     local = local_arrays(function)
     for op in function.body.walk():
         if op.code == "call":
@@ -75,7 +75,7 @@ class _Marker:
     # -- before marking: which operations have effects, which exits name which operation ------------------------
 
     def scan(self, region: Region) -> int:
-        """Note the effects in `region`. Returns how far its exits reach: -1 nowhere, 0 out of the region's owner…"""
+        """Record the effects in `region`. Returns how far its exits reach: -1 nowhere, 0 out of the region's owner…"""
         return max((self._scan(op) for op in region.ops), default=-1)
 
     def _scan(self, op: Operation) -> int:

@@ -1,4 +1,4 @@
-"""What a function does to the memory of its array parameters.
+"""Mod/ref effects of a function on the memory of its array parameters.
 
 `written_params` says through which it may write: launches refuse read-only memory for those arrays and for no others,
 and tapes copy what they need of it beforehand. `needed_arrays` says which it cannot do without: launches refuse None
@@ -93,7 +93,7 @@ def need_of(number: int, param: Value, path: tuple[int, ...]) -> Need:
 
 
 class Access(NamedTuple):
-    """What a kernel does to arrays.
+    """Accesses of a kernel to an array.
 
     Adding to elements without looking at them is no reading, nor is looking at what the thread itself has stored at its
     own index. `covers`: every thread writes the element at its own index, so that a launch over the array's shape
@@ -106,7 +106,7 @@ class Access(NamedTuple):
 
 
 class ArrayAccess(NamedTuple):
-    """What a kernel does to one array: the parameter with number `param`, or the member of it that `path` leads to."""
+    """Effects of a kernel on one array: the parameter with number `param`, or the member of it that `path` leads to."""
 
     param: int
     path: tuple[str, ...]
@@ -114,7 +114,7 @@ class ArrayAccess(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """What a kernel does to memory.
+    """Mod/ref effects of a kernel.
 
     `params` has an entry for each parameter, `arrays` one for each array in them that is read or written. With
     `unordered`, results depend on the order of threads; with `hidden`, arrays are reached through elements of arrays.
@@ -130,7 +130,7 @@ class Effects(NamedTuple):
 
 
 def effects(kernel: Function) -> Effects:
-    """What a kernel does to memory. An array of unknown origin counts as any of its element type."""
+    """Return the mod/ref effects of a kernel. An array of unknown origin counts as any of its element type."""
     flat = simplify(inline_calls(kernel, lambda callee: True))
     operations = list(flat.body.walk())
     used = {a for op in operations for a in op.args}
@@ -158,14 +158,16 @@ def effects(kernel: Function) -> Effects:
 
 
 def _bits(kernel: Function) -> tuple[bool, bool]:
-    """Whether a kernel takes the bits of floats, and makes floats of bits. Where the library does, it has gradients."""
+    """True if a kernel reads the bits of floats and makes floats from bits. Library functions that do this have
+    derivative rules.
+    """
     flat = inline_calls(kernel, lambda callee: not callee.is_library)
     casts = [op for op in flat.body.walk() if op.code == "bitcast"]
     return any(op.args[0].type.is_differentiable for op in casts), any(op.result.type.is_differentiable for op in casts)
 
 
 def _looks(atomic: Operation, used: set[Value]) -> bool:
-    """Whether what an atomic does depends on what it finds."""
+    """True if the effect of an atomic operation depends on the old value."""
     return atomic.attr[0] not in ("add", "sub") or atomic.result in used
 
 

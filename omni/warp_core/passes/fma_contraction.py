@@ -26,7 +26,7 @@ Term = tuple[int, bool]
 
 
 class FusionRecord:
-    """What the sums of a finished function look like, and which product went into each; 0 if none did.
+    """The sums of a finished function, and which product was fused into each; 0 if none was.
 
     Values are equal that are computed in the same way from the same parameters, constants and places in memory. What
     regions give, and are given, counts as equal if the types are.
@@ -166,7 +166,7 @@ class _Contraction:
 
 
 def _uses(function: Function) -> dict[Value, int]:
-    """How often each value is used for something that counts."""
+    """Return how often each value has a live use."""
     uses: dict[Value, int] = {}
     for op in reversed(list(function.body.walk())):
         if op.code == "fail" or (op.code == "ne" and op.args[0] is op.args[1]):

@@ -55,7 +55,7 @@ class Guard:
 
 
 class Guards:
-    """What is known where: at the indices, and at the exits of every region operation."""
+    """Known facts at the indices, and at the exits of every region operation."""
 
     def __init__(self, function: Function):
         self.indices: list[Operation] = []
@@ -88,7 +88,7 @@ class Guards:
             (self.next if op.code == "continue" else self.leave).setdefault(self._open[-1 - op.attr], []).append(op)
 
     def _if(self, op: Operation, known: Guard | None) -> Guard | None:
-        """What is known behind an `if`: more than before where one of its sides does not come back."""
+        """Return the facts after an `if`: more than before if one of its sides does not come back."""
         after = known
         for region, holds in zip(op.regions, (True, False)):
             self._region(region, op, Guard(op.args[0], holds, known))
@@ -114,7 +114,7 @@ class Bounds:
         self._steps = self._depth = 0
 
     def is_non_negative(self, value: Value, known: Guard | None) -> bool:
-        """Whether `value` is at least zero wherever `known` holds."""
+        """True if `value` is at least zero wherever `known` holds."""
         self._steps = 0
         found = self.lower(value, known)
         return found is not None and found >= 0
@@ -285,7 +285,7 @@ def _greater(a: int | None, b: int | None) -> int | None:
 
 
 class _Relation(NamedTuple):
-    """What a comparison that holds says of its first operand, and of its second: that it is gt, ge or ne the other."""
+    """A fact from a comparison that holds: its first operand is gt, ge or ne the second."""
 
     first: str
     second: str

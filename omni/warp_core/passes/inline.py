@@ -121,7 +121,7 @@ def _inlined(loc: Loc | None, site: Loc) -> Loc:
 
 
 def _returns_last(body: Region) -> bool:
-    """Whether the only `return` of a function is its last operation."""
+    """True if a function ends with its only `return`."""
     return body.terminator.code == "return" and not any(
         op.code == "return" for outer in body.ops for region in outer.regions for op in region.walk()
     )

@@ -73,7 +73,7 @@ class _LoadEliminator:
                 del known[key]
 
     def written(self, op: Operation) -> set[Place]:
-        """Where `op` writes."""
+        """Return the places to which `op` writes."""
         if op not in self._written:
             found: set[Place] = set()
             if op.code in ("store", "atomic"):
@@ -86,7 +86,7 @@ class _LoadEliminator:
         return self._written[op]
 
     def has_effects(self, callee: Function) -> bool:
-        """Whether a call may write."""
+        """True if a call may write."""
         if callee not in self._effects:
             self._effects[callee] = has_effects(callee)
         return self._effects[callee]

@@ -26,7 +26,7 @@ from .simplify import simplify
 
 @dataclass(frozen=True)
 class PassOptions:
-    """What may differ between two compilations of the same function.
+    """Options by which two compilations of the same function may differ.
 
     debug: check bounds, NaN, asserts and integer division. contract: form fused multiply-adds. inline_limit: callees of
     at least so many operations stay calls. calls: functions that stay calls whatever their size, by name. private:

@@ -125,7 +125,7 @@ class _Simplifier(Rewriter):
 
 
 def _is_small(first: Region, second: Region) -> bool:
-    """Whether computing both sides costs about as much as branching."""
+    """True if computing both sides costs about as much as branching."""
     size = 0
     for region in (first, second):
         if region.terminator.code != "yield":

@@ -32,7 +32,7 @@ def _is_exit(op: Operation, code: str) -> bool:
 
 
 def _exits_here(op: Operation, code: str) -> bool:
-    """Whether `op` holds an exit of the region it is in, not counting those inside other breakable operations."""
+    """True if `op` contains an exit of the region it is in, without exits inside other breakable operations."""
     return any(
         _is_exit(inner, code) or (inner.code == "if" and _exits_here(inner, code))
         for region in op.regions

@@ -100,7 +100,9 @@ class AccumulationLog:
     # -- in place ---------------------------------------------------------------------------------------------------
 
     def _is_own(self, op: Operation, place: tuple[str, int]) -> str:
-        """Whether nobody else adds to the bytes of a place, or not before this range; nothing if that is not known."""
+        """Return a condition: no other chunk adds to the bytes of a place, or not before this range. Return nothing if
+        that is not known.
+        """
         if op not in self.followers:
             return self._is_turn() if op in self.together else ""
         (low, high), (address, size) = self.own[self.followers[op]], place

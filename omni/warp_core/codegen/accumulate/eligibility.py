@@ -36,7 +36,7 @@ class ArrayAt(NamedTuple):
 
 @dataclass
 class Accumulation:
-    """What a kernel does to the arrays of a launch.
+    """The additions of a kernel to the arrays of a launch.
 
     operations: additions through the log, with their arrays. logged: those arrays, which are only added to. touched:
     all others. atomic: those of them that floats are changed atomically in. anywhere: floats are changed atomically in

@@ -64,7 +64,7 @@ def following(
 
 
 def _is_wide(shape: Sequence[int], arity: int) -> bool:
-    """Whether neighbouring threads add side by side, or all of a row to one element."""
+    """True if neighbouring threads add to neighbouring elements, or all threads of a row add to one element."""
     inner = [k for k, index in enumerate(shape) if index == arity - 1]
     return any(index >= 0 for index in shape) and inner in ([], [len(shape) - 1])
 

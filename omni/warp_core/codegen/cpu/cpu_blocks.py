@@ -28,7 +28,7 @@ _ALIGN = 64
 
 
 def whole_warps(fn: Function) -> bool:
-    """Whether groups of lanes must be warps."""
+    """True if groups of lanes must be warps."""
     return any(op.code in ("shuffle", "ballot") for op in fn.body.walk())
 
 
@@ -57,7 +57,7 @@ class Blocks:
             w.do(f"{following} = add i64 {self.first}, {self.size}")
 
     def find_row(self) -> None:
-        """Where the block lies in a launch of several dimensions, if rows of the last one consist of whole blocks."""
+        """Find the block in a launch of several dimensions, if rows of the last dimension consist of whole blocks."""
         k, w = self.kernel, self.w
         self.outer, self.column = [], self.first
         if k.arity > 1 and not k.shared.options.flat:
@@ -218,7 +218,7 @@ class BlockAtomics(Atomics):
 
 
 class Warps:
-    """What the lanes of a warp do together, when they are one group."""
+    """Operations of a warp whose lanes are one group."""
 
     def __init__(self, lanes: LaneArithmetic, memory: Memory):
         self.lanes, self.memory, self.w = lanes, memory, lanes.w

@@ -84,7 +84,7 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> EmittedModul
 
 
 def _accumulation(fn: Function, additions: str, totals: frozenset[Operation]) -> Accumulation:
-    """What goes through the log: not totals alone, which are few, unless their order counts."""
+    """Return the additions that go through the log. Reductions alone do not need it, unless their order counts."""
     found = accumulation(fn, additions != "atomic")
     return accumulation(fn, False) if additions == "logged" and found.operations.keys() <= totals else found
 

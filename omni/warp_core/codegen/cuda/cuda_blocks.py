@@ -19,7 +19,7 @@ _CODES = ("thread_index", "block_index", "shared", "barrier", "shuffle", "ballot
 
 
 class CudaBlocks(FunctionEmitter):
-    """What such a kernel's operations become. Everything in blocks has been inlined into the kernel."""
+    """Operations of kernels that work in blocks. Functions that work in blocks are inlined into the kernel."""
 
     symbol: str
     in_blocks: bool

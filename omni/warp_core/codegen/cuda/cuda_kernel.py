@@ -246,7 +246,7 @@ def _writes(fn: Function) -> bool:
 
 
 class Arrays:
-    """What is known of the arrays of a kernel: their alignment, and which are only read."""
+    """Facts about the arrays of a kernel: their alignment, and which of them are only read."""
 
     def __init__(self, fn: Function, gpu: GpuOptions):
         self.fn, self.gpu = fn, gpu
@@ -279,7 +279,7 @@ class Arrays:
         return found is not None and self.written is not None and found not in self.written
 
     def alignment(self, op: Operation) -> int:
-        """What the address of the element that is accessed is known to be a multiple of."""
+        """Return the known alignment of the address of the accessed element."""
         array = op.args[0].type
         if not self.gpu.aligned or -1 in op.attr or self.provenance(op.args[0]) is None:
             return 1

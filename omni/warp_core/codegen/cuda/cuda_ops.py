@@ -1,4 +1,5 @@
-"""What a GPU's threads do in their own way: atomics, reports, the C library's functions, conversions.
+"""Operations that GPU threads execute differently from CPU lanes: atomics, reports, the C library's functions,
+conversions.
 
 A kernel for a GPU is emitted for one lane by the code that serves CPUs. These classes, named by `PARTS`, take the place
 of the CPU's where instructions differ. `cuda_kernel.py` has the kernel around them.
@@ -129,7 +130,7 @@ class CudaAtomics(Atomics):
         return self.lanes.intrinsic(f"llvm.nvvm.{prefix}{name}", "i32")
 
     def _reduce_warp(self, kind: str, t: Scalar, value: LaneValue) -> LaneValue:
-        """What the 32 threads of a warp have together, in each of them."""
+        """Emit the reduction over the 32 threads of a warp, with the result in each of them."""
         if t.is_int and t.bits == 32 and int(self.lanes.target.cpu.removeprefix("sm_")) >= 80:
             name = _redux(kind, t)
             arguments = ("i32", value.text), ("i32", "-1")
@@ -185,7 +186,7 @@ class CudaAtomics(Atomics):
         return w.phi(memory_type(t), edges)
 
     def _alone(self, kind: str, address: str, t: Scalar, value: str, compare: str | None) -> str:
-        """What an atomic does, without being one."""
+        """Emit the effect of an atomic operation without an atomic instruction."""
         ty = memory_type(t)
         old = self.w.inst(f"load {ty}, ptr {address}, align {t.align}")
         new = value
@@ -247,7 +248,7 @@ class CudaAtomics(Atomics):
 
 
 class CudaTotals(Reductions):
-    """What a thread has brought together, while it went over the launch in strides."""
+    """Reductions that a thread computes while it passes over the launch in strides."""
 
     def finish(self) -> None:
         """Threads without an address have nothing to add, and hand in what changes nothing."""

@@ -1,4 +1,4 @@
-"""What is known about the sign of a value: spares warnings."""
+"""Sign analysis of integers, which avoids warnings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NEVER_NEGATIVE = COUNTS | {"tid", "popcount", "abs", "thread_index", "block_ind
 
 
 def is_non_negative(v: Value, counting: Set[Value], depth: int = 6) -> bool:
-    """Whether the value is surely not negative (wrap-around aside). `counting` are indices of loops that count up."""
+    """True if the value is provably non-negative (wrap-around aside). `counting` are indices of loops that count up."""
     if isinstance(v.type, Scalar) and v.type.kind == "uint":
         return True
     if v.op is None or depth == 0:

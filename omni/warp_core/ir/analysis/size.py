@@ -1,4 +1,4 @@
-"""How much code functions become: which calls are replaced by bodies, and the cost of the code that results."""
+"""Code size analysis: the calls that are inlined, and the cost of the resulting code."""
 
 from __future__ import annotations
 

@@ -57,13 +57,13 @@ _OF_LANES = frozenset(("tid", "thread_index", "atomic", "alloca", "stash", "shuf
 
 
 def is_divergent(op: Operation) -> bool:
-    """Whether lanes of one group get different results from the same operands."""
+    """True if lanes of one group get different results from the same operands."""
     return op.code in _OF_LANES
 
 
 def reconverges(op: Operation, lanes: int) -> bool:
-    """Whether an operation gives all lanes of a group one result, whatever they have: groups begin where the index in
-    the block is a multiple of `lanes`.
+    """True if an operation returns one result for all lanes of a group, even for divergent operands. Groups begin where
+    the index in the block is a multiple of `lanes`.
     """
     if op.code not in ("ballot", "div", "floordiv", "shr") or lanes > WARP:
         return False
@@ -131,11 +131,13 @@ class _Walk:
         return value in self.facts.varying
 
     def split(self, level: int) -> bool:
-        """Whether lanes of `level` may be elsewhere: a varying if inside it, or an exit that took some away."""
+        """True if lanes of `level` may be inactive, because of a divergent `if` inside it or an exit that some lanes
+        took.
+        """
         return any(inner.ifs for inner in self.levels[level:]) or bool(self.levels[level].waits)
 
     def exit(self, op: Operation, level: int, to_next: bool) -> None:
-        """Note that `op` leaves for the end of `level`, or for its next iteration."""
+        """Record that `op` exits to the end of `level`, or to its next iteration."""
         target = self.levels[level]
         divergent = self.split(level)
         if divergent:

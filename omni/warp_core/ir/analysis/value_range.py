@@ -1,4 +1,4 @@
-"""How large an integer can get, as far as the operations that made it tell. Start with `upper_bound`."""
+"""Range analysis of integers, from the operations that compute them. Start with `upper_bound`."""
 
 from __future__ import annotations
 

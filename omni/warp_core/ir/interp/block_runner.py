@@ -23,12 +23,12 @@ class Race(Trap):
 
 
 def has_any(function: Function, codes: frozenset[str]) -> bool:
-    """Whether a function, or one that it calls, has one of these operations."""
+    """True if a function, or one that it calls, has one of these operations."""
     return any(op.code in codes for f in reachable([function]) for op in f.body.walk())
 
 
 def takes_whole_blocks(kernel: Function) -> bool:
-    """Whether all threads of a block must be there, for they do something together."""
+    """True if all threads of a block must exist, because they execute collective operations."""
     return has_any(kernel, COLLECTIVES | {"shared"})
 
 
@@ -69,7 +69,7 @@ class Block:
         self.note((id(array.data), at), f"element {at} of a shared array", path, kind)
 
     def note(self, element: Any, what: str, path: Sequence[Any], kind: str) -> None:
-        """Note an access and compare it with those of other threads since the last barrier.
+        """Record an access and compare it with accesses of other threads since the last barrier.
 
         Args:
             element: tells elements apart.
@@ -125,7 +125,7 @@ def run_blocks(start: Callable[[Block, int], Any], threads: int, block_dim: int,
 
 
 def _answers(block: Block, asked: list[tuple]) -> list[Any]:
-    """What each thread gets from the collective operation that all have come to; nothing where all have ended."""
+    """Return the result of the collective operation for each thread; nothing if all threads have ended."""
     if len({request and request[0] for request in asked}) > 1:
         raise Trap("threads of a block come to different collective operations")
     if asked[0] is None:

@@ -35,7 +35,7 @@ class Failure(Exception):
 
 
 class Context:
-    """What a running program sees besides its arguments: its place in the grid, printed lines, steps left."""
+    """State of a running program besides its arguments: its position in the grid, printed lines, steps left."""
 
     __slots__ = ("block", "dim", "index", "members", "out", "stashes", "steps")
 
