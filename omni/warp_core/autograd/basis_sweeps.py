@@ -1,4 +1,4 @@
-"""What running backwards and running forward have in common: seeds, blocks, and arrays that stay as they were."""
+"""Basis sweeps: the seeds, blocks and restored arrays that reverse and forward Jacobians share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Numbers = dict[Pair, np.ndarray]  # float64, (output components, input component
 
 @contextmanager
 def preserved(target: Target, restore: bool) -> Iterator[State]:
-    """What the arrays are before. Afterwards they have their gradients again, and with `restore` their values."""
+    """Preserve arrays. Afterwards they have their gradients again, and with `restore` their values."""
     before = State(target.arrays())
     try:
         yield before
@@ -27,7 +27,7 @@ def preserved(target: Target, restore: bool) -> Iterator[State]:
 
 
 def results_of(target: Target) -> State:
-    """What has been written to arrays that are no inputs, to be put back after more runs."""
+    """Return the writes to arrays that are not inputs, to be restored after more runs."""
     return State([a for a in target.outputs if all(a is not b for b in target.inputs)], gradients=False)
 
 

@@ -31,7 +31,7 @@ def is_float(a: Any) -> bool:
 
 
 def is_differentiable(a: Any) -> bool:
-    """Whether this is an array of floating point numbers, vectors or matrices that has a gradient."""
+    """True if this is an array of floating point numbers, vectors or matrices that has a gradient."""
     return is_float(a) and a.grad is not None
 
 

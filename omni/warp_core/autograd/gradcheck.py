@@ -47,7 +47,7 @@ def gradcheck(
     show_summary: bool = True,
     restore_inputs: bool = True,
 ) -> bool:
-    """Whether the gradients of a function agree with central differences.
+    """True if the gradients of a function agree with central differences.
 
     An entry of a Jacobian passes if |gradient - difference| <= atol + rtol * |difference|; NaN does not.
 

@@ -13,7 +13,7 @@ from .targets import Mask, Target
 
 
 def prefers_forward(target: Target, mask: Mask | None, most: int) -> bool:
-    """Whether forward mode takes fewer runs, and can miss nothing that running backwards sees.
+    """True if forward mode needs fewer runs and cannot miss a dependence that reverse mode sees.
 
     Of programs it does not see the steps that they record on tapes themselves; through arrays without gradient it
     carries what a tape does not.

@@ -15,7 +15,7 @@ from .targets import Pair, Target
 
 
 class Unchecked(Exception):
-    """Why a launch cannot be run again."""
+    """Raised when a launch cannot be run again, with the reason."""
 
 
 def target_of_launch(step: RecordedLaunch) -> tuple[Target, list[Pair]]:

@@ -110,7 +110,7 @@ def _largest(matrices: Sequence[np.ndarray]) -> float:
 
 
 def _names(kernel: Any, inputs: Any, ins: list[int], outs: list[int]) -> tuple[str, dict[int, str], dict[int, str]]:
-    """What to write over the whole, and by position over inputs and outputs."""
+    """Return the titles: of the whole, and by position of inputs and outputs."""
     name, given, results = getattr(kernel, "__name__", "Jacobian"), [], []
     if isinstance(kernel, FunctionMetadata):
         name, given, results = kernel.key or name, kernel.input_labels or [], kernel.output_labels or []

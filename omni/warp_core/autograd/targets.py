@@ -1,4 +1,4 @@
-"""What is differentiated: a kernel with its launch, a function of the kernel language, or a Python function.
+"""Targets of differentiation: a kernel with its launch, a function of the kernel language, or a Python function.
 
 All of them become a `Target`, which has named inputs and can be run for its outputs. Start with `target_of`.
 """
@@ -99,7 +99,7 @@ def target_of(
     metadata: FunctionMetadata | None = None,
     options: dict[str, Any] | None = None,
 ) -> Target:
-    """What is to be differentiated.
+    """Return the target of a differentiation.
 
     Raises:
         TypeError: `function` is none, or `inputs` no list.

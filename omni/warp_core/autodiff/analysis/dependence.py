@@ -41,8 +41,8 @@ def differentiable_dependences(function: Function, given: DerivativeRules) -> tu
 
 
 class _Search:
-    """What goes from which gradients to which. Values are followed; whatever is kept in other memory than gradients,
-    or carried by loops, is taken together.
+    """Search for dependences between gradients. Values are tracked one by one. Memory other than gradients, and values
+    that loops carry, are treated as one.
     """
 
     def __init__(self, adjoint: Function):
@@ -87,7 +87,7 @@ class _Search:
         self._give(op, given)
 
     def _give(self, op: Operation, given: _Params) -> None:
-        """Note what the results of an operation are made of."""
+        """Record the sources of the results of an operation."""
         if op.code == "if":
             ends = [r.terminator.args for r in op.regions if r.terminator.code == "yield"]
             for i, result in enumerate(op.results):

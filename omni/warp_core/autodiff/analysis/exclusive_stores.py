@@ -44,7 +44,7 @@ def find_exclusive_stores(function: Function, shared: bool) -> set[Operation]:
 
 
 def _agree(places: dict[Operation, _Place | None], a: Operation, b: Operation) -> bool:
-    """Whether what threads write in one place is written by the same threads in the other."""
+    """True if the threads that write to one place are those that write to the other."""
     return places[a] is not None and places[a] == places[b]
 
 

@@ -20,14 +20,14 @@ def leaf_types(t: Type) -> list[Type]:
 
 
 def bitcasts_floats(function: Function) -> bool:
-    """Whether a function takes the bits of a float. A float that it makes of bits may then depend on one; else its bits
-    come from integers, which have no derivative.
+    """True if a function reads the bits of a float. A float made from these bits may depend on it. Other floats made
+    from bits depend on integers, which have no derivative.
     """
     return any(op.code == "bitcast" and op.args[0].type.is_differentiable for op in function.body.walk())
 
 
 def member_span(t: Type, index: int) -> tuple[int, int]:
-    """Which leaves member `index` of `t` is made of: first and end."""
+    """Return the leaves of member `index` of `t`: first and end."""
     if isinstance(t, Packed):
         return index, index + 1
     counts = [len(leaves(m)) for m in members(t)]

@@ -39,7 +39,7 @@ def _types(t: Type) -> list[Type]:
 
 
 def _parts(b: Builder, value: Value) -> list[Value]:
-    """What stands for a value."""
+    """Return the values that replace a value."""
     if not _holds_arrays(value.type):
         return [value]
     return [x for i in range(len(members(value.type))) for x in _parts(b, b.op("extract", value, attr=i))]

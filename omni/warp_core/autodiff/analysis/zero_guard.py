@@ -1,4 +1,5 @@
-"""Whether adjoints may be zero because something else was chosen, as that of what only a branch not taken uses.
+"""Zero-guard analysis: can an adjoint be exactly zero because its value was not selected? Then 0 x inf must not become
+NaN.
 
 The slope of what was not chosen may be infinite, or no number, and so is zero times that: where this may happen, the
 reverse code has to ask for zeros. It costs n-body's adjoint a fifth, so sums in loops, which choose nothing, are told
@@ -23,7 +24,7 @@ _NONE: frozenset[Value] = frozenset()
 
 
 def needs_zero_guard(function: Function, shared: bool) -> bool:
-    """Whether an adjoint in the reverse of `function` may be zero for a value that others were preferred to.
+    """True if an adjoint in the reverse of `function` may be zero because its value was not selected.
 
     Args:
         function: as it is reversed, with one exit per region.
@@ -53,7 +54,7 @@ def _gives_several(function: Function) -> bool:
 
 
 def _even(function: Function) -> set[Value]:
-    """What is made of what arrays and arguments hold without any slope but 1 and -1."""
+    """Return the values that are computed from arrays and arguments with slopes of 1 and -1 only."""
     ops = list(function.body.walk())
     carried = [pair for op in ops if op.code == "for" for pair in _carried(op)]
     found: set[Value] = set(function.params).union(op.regions[0].params[0] for op in ops if op.code == "for")
@@ -80,8 +81,8 @@ def _has_slope(value: Value) -> bool:
 
 
 def _passes_over(op: Operation, even: set[Value]) -> bool:
-    """Whether a branch may not be taken, or a loop not run, that uses what has a slope, or whether iterations forget
-    what earlier ones made.
+    """True if values with a slope may go unused: in a branch not taken, in a loop not run, or in iterations that forget
+    earlier ones.
     """
     if op.code not in ("if", "for"):
         return False
@@ -94,7 +95,7 @@ def _passes_over(op: Operation, even: set[Value]) -> bool:
 
 
 def _kept(loop: Operation) -> dict[Value, bool]:
-    """Whether what an iteration hands on of each carried value is what it was given and something added."""
+    """True if an iteration yields each carried value as its old value plus a term."""
     region = loop.regions[0]
     params = region.params[1:]
     within = {p: frozenset((p,)) for p in params}  # the carried values that a value is a sum of
@@ -135,10 +136,10 @@ def _path(op: Operation) -> tuple[int, ...]:
 
 
 def _differ(a: Value, b: Value) -> bool:
-    """Whether two indices are of different elements. (Those below zero count from the end.)"""
+    """True if two indices select different elements. (Indices below zero count from the end.)"""
     return a.is_const and b.is_const and a.const != b.const and (a.const < 0) == (b.const < 0)
 
 
 def _are_others(a: int, b: int) -> bool:
-    """Whether two steps of paths lead to different members; -1 leads to any."""
+    """True if two steps of paths lead to different members. -1 leads to any member."""
     return a != b and -1 not in (a, b)

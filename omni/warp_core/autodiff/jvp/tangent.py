@@ -33,8 +33,8 @@ Mask = tuple[bool, ...]
 
 
 def required(function: Function, given: DerivativeRules) -> Mask:
-    """Which parameters of a kernel need a tangent even if what they hold has none: those that it writes through, those
-    that it chooses among, and structs with arrays.
+    """Return the parameters that need a tangent even if it is zero: arrays that a kernel writes, arrays that it selects
+    among, and structs with arrays.
     """
     return _required(_flat(function, given))
 
@@ -59,8 +59,8 @@ def tangent_kernel(function: Function, active: Mask, given: DerivativeRules) -> 
 
 
 def is_nearby(function: Function, given: DerivativeRules) -> bool:
-    """Whether the values that tangent kernels of a kernel compute may be those of arguments nearby: functions of the
-    library that have no derivative at some points are replaced by stand-ins.
+    """True if tangent kernels of a kernel may compute values for arguments nearby: surrogates replace library functions
+    that have no derivative at some points.
     """
     return calls_surrogate(function, given)
 

@@ -30,7 +30,7 @@ Prepare = Callable[[Function], Function]
 
 @dataclass(frozen=True)
 class Custom:
-    """What is known of a call: the function, and its gradient and replay in their finished forms."""
+    """A call with custom rules: the function, and its gradient and replay as finished IR."""
 
     callee: Function
     gradient: Function | None
@@ -38,7 +38,7 @@ class Custom:
 
 
 def is_custom(callee: Function) -> bool:
-    """Whether the user gave a gradient or a replay for a function."""
+    """True if the user gave a gradient or a replay for a function."""
     return callee.gradient is not None or callee.replay is not None
 
 
@@ -105,7 +105,7 @@ def reverse_custom(reverse: Reverse, op: Operation) -> None:
 
 
 def _reads_gradients(gradient: Function) -> bool:
-    """Whether it takes over gradients of arrays, so that not all that it gives comes from the results'."""
+    """True if it consumes gradients of arrays, so that its results depend on more than the cotangents."""
     reads = (op for op in gradient.body.walk() if op.code in ("load", "call"))
     return any(isinstance(a.type, Array) and is_gradient(a) for op in reads for a in op.args)
 
@@ -148,7 +148,9 @@ def _check_final(reverse: Reverse, array: Value, custom: Operation, at: Operatio
 
 
 def _runs_again(function: Function, custom: Operation) -> bool:
-    """Whether a thread may come to a call with the same arguments twice, so that what it left is overwritten."""
+    """True if a thread may reach a call twice with the same arguments, so that the second call overwrites the results
+    of the first.
+    """
 
     def given(op: Operation) -> list[object]:
         return [a.const if a.is_const else a for a in op.args]
@@ -213,7 +215,7 @@ class _Spliced(Rewriter):
             read_final(self._reverse, self._op, op, self._original(array), self.values[op.result])
 
     def _original(self, array: Value) -> Value:
-        """What an array of the gradient, or a struct of arrays, is in the code that calls the function."""
+        """Return the array or struct of the caller that an array of the gradient, or a struct of arrays, comes from."""
         op = array.op
         if op is None:
             return self._origins[array]

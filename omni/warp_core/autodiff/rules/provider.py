@@ -1,4 +1,4 @@
-"""What is written down about derivatives of functions, as the transformations of this package are told."""
+"""The interface through which the AD transforms look up derivative rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ class DerivativeRules(Protocol):
         """The function (arguments, results, adjoints of results) -> adjoints of arguments; None if none is given."""
 
     def surrogate(self, callee: Function) -> Function | None:
-        """What code of derivatives calls, whose results begin with those of `callee`; None if that is `callee`."""
+        """Return the surrogate that derivative code calls, whose results begin with those of `callee`; None if that is
+        `callee`.
+        """
 
     def tangent(self, callee: Function) -> Function | None:
         """The function (arguments, results, tangents of arguments) -> tangents of the first results of a stand-in;
@@ -23,7 +25,7 @@ class DerivativeRules(Protocol):
 
 
 def calls_surrogate(function: Function, given: DerivativeRules) -> bool:
-    """Whether a function, or one that it calls, calls one that another stands in for."""
+    """True if a function calls, directly or not, a function that has a surrogate."""
     return any(
         op.code == "call" and (given.surrogate(op.attr) is not None or calls_surrogate(op.attr, given))
         for op in function.body.walk()

@@ -82,7 +82,7 @@ def _flat(function: Function, inlined: Callable[[Function], bool], shared: bool 
 
 
 def _stays(callee: Function, given: DerivativeRules) -> bool:
-    """Whether a function of the library is differentiated as a whole."""
+    """True if a library function is differentiated as a whole."""
     if not callee.is_library:
         return False
     if given.surrogate(callee) or given(callee):
@@ -93,7 +93,7 @@ def _stays(callee: Function, given: DerivativeRules) -> bool:
 
 
 def _opens(function: Function, given: DerivativeRules) -> bool:
-    """Whether a function has loops, whose stash is its caller's, or calls one that another stands in for."""
+    """True if a function has loops, whose value stack belongs to the caller, or calls a function with a surrogate."""
     return calls_surrogate(function, given) or any(
         op.code in ("for", "loop") or (op.code == "call" and _opens(op.attr, given)) for op in function.body.walk()
     )
@@ -192,7 +192,7 @@ class _ValueLinker:
                 self.link(inner)
 
     def resolve(self, value: Value) -> Value:
-        """What a value of the reverse code is in the whole."""
+        """Return the value of the adjoint kernel for a value of the reverse code."""
         while value in self.known:
             value = self.known[value]
         return value if value in self.inside else self.forward.get(value, value)
@@ -210,7 +210,7 @@ def _written(prepared: Function) -> list[Value]:
 
 
 class _AliasCheck:
-    """Whether an array of the adjoint and one of the function it is made of may share elements."""
+    """Alias check between an array of the adjoint and an array of the primal function."""
 
     def __init__(self, prepared: Function, adjoint: Function, shared: bool):
         self._twin, self._shared = dict(zip(adjoint.params, prepared.params)), shared

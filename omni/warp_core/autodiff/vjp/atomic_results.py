@@ -20,7 +20,7 @@ NOTES = Array(U64, 1)  # what one atomic found, by thread
 
 
 def count_atomic_results(function: Function) -> int:
-    """How many arrays of notes `augmented_kernel` adds to the parameters of a kernel."""
+    """Return the number of arrays for atomic results that `augmented_kernel` adds to the parameters of a kernel."""
     return len(_Noting(_flat(function)).noted)
 
 

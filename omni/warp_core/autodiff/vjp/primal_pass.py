@@ -38,7 +38,7 @@ class PrimalPass(Rewriter):
         self.unknown: dict[Value, Operation] = {}  # what atomics found, which they do not find again
 
     def _stashes(self, op: Operation) -> bool:
-        """Whether anything in `op` stashes values."""
+        """True if an operation in `op` pushes values on the value stack."""
         inside = (inner for region in op.regions for inner in region.walk())
         return any(sum(frame.sizes) for at in (op, *inside) if (frame := self.reverse.frames.get(at)))
 

@@ -1,3 +1,3 @@
-"""Whether, and of which time, an adjoint reads what the arrays of a parameter held: before the launch or after it."""
+"""Read-time analysis: does an adjoint read the elements of a parameter, and from before or after the launch?"""
 
 NOT, BEFORE, AFTER = 0, 1, 2

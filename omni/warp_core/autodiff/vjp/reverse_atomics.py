@@ -76,7 +76,7 @@ def _check_order(reverse: Reverse, op: Operation) -> None:
 
 
 def _element(op: Operation) -> list[object]:
-    """What tells elements apart: the indices, constants by their values."""
+    """Return a key that distinguishes elements: the indices, constants by their values."""
     return [i.const if i.is_const else i for i in _indices(op)]
 
 
@@ -85,7 +85,7 @@ def _indices(op: Operation) -> list[Value]:
 
 
 def _is_uniform(op: Operation, function: Function) -> bool:
-    """Whether all threads access the same element, as can be seen at once."""
+    """True if all threads provably access the same element."""
     return op.args[0] in function.params and all(i.is_const or i in function.params for i in _indices(op))
 
 

@@ -361,7 +361,7 @@ class Reverse:
         return scope
 
     def outward(self, scope: ValueScope) -> dict[Value, Leaves]:
-        """What a scope contributes to values from outside its region."""
+        """Return the contributions of a scope to values from outside its region."""
         home = self.scopes.region_of
         return {v: g for v, g in scope.adjoints.items() if home[v] is not scope.region}
 

@@ -32,14 +32,14 @@ def single_exit(function: Function) -> Function:
 
 @dataclass
 class Outcome:
-    """How a region ends: with which code, and the values that each possible code comes with."""
+    """The end of a region: its exit code, and the values of each possible code."""
 
     code: Value | int
     gives: Mapping[int, Sequence[Value]]
 
     @property
     def is_normal(self) -> bool:
-        """Whether the end is the only way out."""
+        """True if the end is the only exit."""
         return list(self.gives) == [NORMAL]
 
 
@@ -121,7 +121,7 @@ class _SingleExit(Rewriter):
         return Outcome(NORMAL, {})
 
     def _rest(self, outcome: Outcome, op: Operation, rest: Sequence[Operation], normal: list[Type]) -> Outcome:
-        """What follows an operation that may have left: it runs if that ended normally."""
+        """Emit the operations after one that may have exited: they run if it ended normally."""
         if NORMAL not in outcome.gives:
             return outcome
         left = {code: values for code, values in outcome.gives.items() if code != NORMAL}

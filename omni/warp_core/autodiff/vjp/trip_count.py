@@ -36,7 +36,7 @@ def times(b: Builder, count: Value) -> list[Value]:
 
 
 def _fits(low: Value, high: Value, step: Value) -> bool:
-    """Whether the iterations surely number 2^31 (2^63) at most. A range that begins one below holds as many."""
+    """True if there are at most 2^31 (2^63) iterations. A range that begins one below holds as many."""
     t: Scalar = step.type
     if t.bits < I32.bits or (step.is_const and abs(step.const) > 1):
         return True
@@ -56,7 +56,7 @@ def trip_count(b: Builder, low: Value, high: Value, step: Value) -> Value:
 
 
 def _counter(t: Scalar) -> Scalar:
-    """What counts the iterations over a range of `t`."""
+    """Return the type that counts the iterations over a range of `t`."""
     return I32 if t is I32 or t.bits < I32.bits else I64
 
 

@@ -158,7 +158,7 @@ class ValueScopes:
     # -- computing again --------------------------------------------------------------------------------------------
 
     def is_repeatable(self, op: Operation) -> bool:
-        """Whether an operation gives the same when it is done again later, at little cost."""
+        """True if an operation returns the same value when it is executed again later, at little cost."""
         if op not in self._repeatable:
             self._repeatable[op] = self._decide(op)
         return self._repeatable[op]

@@ -1,4 +1,4 @@
-"""What the iterations of loops leave for the reverse code: cells on a stash that belongs to the thread.
+"""Value stack: cells of a thread in which the primal pass of a loop leaves values for the reverse pass.
 
 There is one stash of 32-bit cells and one of 64-bit cells, each an array with no end that matters. A value takes one
 cell for each leaf. `top` are the numbers of the next free cell in both.
@@ -21,7 +21,7 @@ _REPORT = ("gradient-memory", "a loop keeps {0} values for its gradient, more th
 
 
 def cell_kind(t: Type) -> int:
-    """Which stash a leaf goes to."""
+    """Return the value stack of a leaf."""
     return int(t.size > 4)
 
 
