@@ -49,7 +49,9 @@ def move_gradient(gradient: Any, to: Any) -> None:
 
 
 def _is_set(gradient: Any) -> bool:
-    """Whether a gradient is known not to be zero: on a GPU, and in a graph, that would take waiting."""
+    """True if the gradient is known to be non-zero. Always False on a GPU or in a graph, where checking would need a
+    synchronization.
+    """
     low, high = byte_range(gradient)
     return gradient.device.is_cpu and capture.innermost() is None and _native.any_set(low, high - low)
 

@@ -234,7 +234,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         return True
 
     def _tell_copy(self, data: Any) -> None:
-        """Tell what records that the elements are copies of `data`."""
+        """Report to the observers that the elements are copies of `data`."""
         if isinstance(data, array):
             if (self.shape, self._require_element().inner) == (data.shape, data._require_element().inner):
                 recording.copied(self, data)
@@ -322,7 +322,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
 
     @property
     def device(self) -> Device:
-        """Where the memory is."""
+        """The device of the memory."""
         return device_of(self.device_id)
 
     @property
@@ -332,12 +332,12 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
 
     @property
     def pinned(self) -> bool:
-        """Whether the memory is of the host and pinned, so that GPUs copy from and to it by themselves."""
+        """True if the memory is pinned host memory, which GPUs copy from and to without the CPU."""
         return isinstance(self.owner, cuda_memory.Pinned)
 
     @property
     def readonly(self) -> bool:
-        """Whether the memory must not be written: it belongs to a read-only NumPy array."""
+        """True if the memory must not be written, because it belongs to a read-only NumPy array."""
         return bool(self.flags & _native.READONLY)
 
     @property
@@ -378,7 +378,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether the array has a gradient. Setting True allocates a zeroed one, False drops it."""
+        """True if the array has a gradient. Setting True allocates a zeroed gradient, False drops it."""
         return self._grad is not None
 
     @requires_grad.setter
@@ -442,7 +442,9 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             recording.copied(self[key], value) if isinstance(value, array) else self._mark_overwritten(layout)
 
     def _assigned(self, layout: Layout, value: Any) -> tuple[keepalive.Refs, np.ndarray | None]:
-        """What to assign to the elements of `layout`: references and numbers, None for those that stay on GPUs."""
+        """Return the data to assign to the elements of `layout`: references and numbers, None for elements that stay on
+        GPUs.
+        """
         element = self._require_element()
         if not layout.shape or elements.is_single(value, element):
             return (elements.references(value),), elements.item(value, element)
@@ -465,11 +467,11 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             transfer.put(target, numbers)
 
     def _mark_overwritten(self, layout: Layout) -> None:
-        """Tell the tape that elements have got values which depend on nothing recorded."""
+        """Report to the tape that the elements got new values without recorded inputs."""
         recording.overwritten(self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(0,))))
 
     def mark_write(self, **_: Any) -> None:
-        """Tell that the elements are about to be written where nothing here can see it, such as by a foreign function.
+        """Report that the elements are about to be written without a tape seeing it, for example by a foreign function.
 
         A tape that needs them copies them now. What is written with this package, it sees by itself.
         """

@@ -1,4 +1,4 @@
-"""What arrays answer to names that arrays of other libraries have: what to write here."""
+"""Hints for attribute names of other array libraries: the error says what to write here instead."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def _number(code: int, bits: int, lanes: int) -> Element:
 
 
 def offers(data: Any) -> bool:
-    """Whether `data`, which is no array of this package, offers memory of a GPU."""
+    """True if `data`, which is not an array of this package, offers CUDA memory."""
     return hasattr(data, "__cuda_array_interface__") and not hasattr(data, "__array_interface__")
 
 

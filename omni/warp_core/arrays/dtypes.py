@@ -39,7 +39,7 @@ class Element(NamedTuple):
         return (size * self.inner[1], size) if len(self.inner) == 2 else (size,) * len(self.inner)
 
     def shows_numbers_of(self, other: Element) -> bool:
-        """Whether memory of `other` elements, seen as elements of this type, has the same floating point numbers."""
+        """True if memory of `other` elements, viewed as elements of this type, has the same floating point numbers."""
         if self is other or not other.is_active:
             return True
         mine, theirs = leaves(self.type), leaves(other.type)

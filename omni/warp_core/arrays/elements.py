@@ -60,7 +60,7 @@ def _leaf(t: Any, numbers: Iterator[Any], member: Member, owner: Any) -> Any:
 
 
 def is_single(value: Any, element: Element) -> bool:
-    """Whether `value` stands for one element rather than for a sequence of them."""
+    """True if `value` stands for one element rather than for a sequence of elements."""
     if getattr(value, "__wc_type__", None) is element.type or plain_number(value) is not None:
         return True
     return isinstance(value, np.void)

@@ -239,7 +239,7 @@ def empty_like(
 
 
 def _wanted(src: Any, requires_grad: bool | None) -> bool:
-    """Whether an array like `src` gets a gradient."""
+    """True if an array like `src` gets a gradient."""
     return bool(getattr(src, "requires_grad", False)) if requires_grad is None else requires_grad
 
 

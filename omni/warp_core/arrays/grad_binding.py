@@ -20,7 +20,7 @@ _usual = True  # whether no gradient was ever assigned or replaced, so that ther
 
 
 class GradientBinding(_native.GradientSpan):
-    """That the memory of an array has its gradient in another one, for as long as there are views of the array."""
+    """Binds the memory of an array to its gradient in another array, for as long as there are views of the array."""
 
     def __init__(self, a: Any, gradient: Any):
         super().__init__(*a._span)
@@ -79,7 +79,7 @@ def settle(a: Any, name: str) -> None:
 
 
 def has_bound_gradient(a: Any) -> bool:
-    """Whether memory of an array has a gradient, unless the program wants none for the array."""
+    """True if part of the array's memory has a gradient. Always False after `requires_grad = False`."""
     return not a._requires_grad_off and bool(_native.gradients_in(*a._span))
 
 
@@ -113,5 +113,5 @@ def check(arrays: Iterable[Any]) -> None:
 
 
 def _offset(a: Any) -> int:
-    """How far the gradient of an array is from it."""
+    """Return the distance in bytes from an array to its gradient."""
     return a.grad._address - a._address

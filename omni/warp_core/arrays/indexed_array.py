@@ -100,7 +100,7 @@ class indexedarray(Arithmetic):
 
     @property
     def device(self) -> Device:
-        """Where the memory is."""
+        """The device of the memory."""
         return self._data().device
 
     @property
@@ -110,7 +110,7 @@ class indexedarray(Arithmetic):
 
     @property
     def pinned(self) -> bool:
-        """Whether the memory is page-locked for a GPU."""
+        """True if the memory is page-locked for a GPU."""
         return self._data().pinned
 
     @property
@@ -126,7 +126,7 @@ class indexedarray(Arithmetic):
     # -- access -----------------------------------------------------------------------------------------------------
 
     def _places(self) -> tuple[np.ndarray, ...]:
-        """Where the elements are, as NumPy indexes: one array per dimension that broadcast to the shape."""
+        """Return the positions of the elements as NumPy indices: one array per dimension, broadcast to the shape."""
         capture.refuse("finding the elements of an indexed array")
         data = self._data()
         each = [np.arange(n) if i is None else i._numbers().astype(np.int64) for n, i in zip(data.shape, self.indices)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Memory:
-    """What NumPy builds a view of `owner`'s memory from."""
+    """The object from which NumPy builds a view of `owner`'s memory."""
 
     __slots__ = ("__array_interface__", "__weakref__", "owner")
 
@@ -84,7 +84,7 @@ class Exchange:
         return self._numbers()
 
     def _numbers(self: Any) -> np.ndarray:
-        """What `numpy` gives, for use in this package: it is not handed on. Copies from a GPU are not to be written."""
+        """Return the result of `numpy` for use inside this package. Copies from a GPU must not be written."""
         if self.device.is_cuda:
             found = transfer.from_gpu(self)
             found.flags.writeable = False

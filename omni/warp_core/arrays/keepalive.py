@@ -28,7 +28,7 @@ def addresses(base: int, layout: Layout) -> list[int]:
 
 
 def replace(target: Any, layout: Layout, refs: Refs) -> None:
-    """Note that the elements of `target` in `layout` now point to `refs`, or will whenever a captured graph runs."""
+    """Record that the elements of `target` in `layout` now point to `refs`, or will whenever a captured graph runs."""
     if target._refs is None:
         return
     capture.keep(refs)
@@ -53,7 +53,7 @@ def check(target: Any, refs: Refs) -> None:
 
 
 def of(source: Any) -> Refs:
-    """What the elements of array `source` point to, in C order."""
+    """Return the arrays that the elements of array `source` point to, in C order."""
     if not source._refs:
         return ((),)
     return [source._refs.get(address, ()) for address in addresses(source._address, source._layout())]

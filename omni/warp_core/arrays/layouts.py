@@ -23,7 +23,7 @@ class Layout(NamedTuple):
 
 
 def identity(a: Any) -> bytes:
-    """What two arrays have in common exactly if they show the same elements of memory in the same way."""
+    """Return a key that two arrays share exactly if they are views of the same elements in the same layout."""
     found: bytes = a._identity
     return found
 
@@ -62,7 +62,7 @@ def span(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[i
 
 
 def has_internal_overlap(a: Any) -> bool:
-    """Whether elements of an array share memory with each other, as those of a stride 0 or of sliding windows do."""
+    """True if elements of an array share memory with each other, as with a stride of 0 or with sliding windows."""
     if a.is_contiguous or a.size < 2:
         return False
     reach = itemsize = a._require_element().type.size
@@ -103,7 +103,7 @@ def index(layout: Layout, key: Any) -> Layout:
 
 
 def select(key: Any, extent: int, dimension: int) -> Any:
-    """What an integer or slice selects of a dimension: an index, or a range of them. Raises as `index`."""
+    """Return the index or range of indices that an integer or slice selects from a dimension. Raise as `index`."""
     try:
         found = None if isinstance(key, bool) else range(extent)[key]
     except IndexError:
@@ -159,12 +159,12 @@ def byte_range(a: Any) -> Span:
 
 
 def ranges_overlap(a: Span, b: Span) -> bool:
-    """Whether two spans have addresses in common."""
+    """True if two spans have addresses in common."""
     return a[0] < b[1] and b[0] < a[1]
 
 
 def may_share_memory(a: Any, b: Any) -> bool:
-    """Whether the memory from the first to the last element of the two meets."""
+    """True if the byte ranges of the two arrays, from first to last element, overlap."""
     return ranges_overlap(byte_range(a), byte_range(b))
 
 

@@ -63,7 +63,7 @@ class Snapshots:
                 copy_bytes(low, at, nbytes, block.device)
 
     def same(self, slot: int = 0) -> bool:
-        """Whether the same is there, bit for bit."""
+        """True if both have the same bytes."""
         return all(
             same_bytes(low, at, nbytes, block.device)
             for block in self._blocks

@@ -281,7 +281,7 @@ def _copy_references(dest: Any, src: Any, dest_offset: int, src_offset: int, n: 
 
 
 def any_set(a: Any) -> bool:
-    """Whether any byte of the memory from an array's first to its last element is not 0."""
+    """True if any byte from an array's first to its last element is not 0."""
     capture.refuse("looking at memory", a.device)
     here = a if a.device.is_cpu else a.to("cpu", requires_grad=False)
     low, high = byte_range(here)
@@ -326,7 +326,7 @@ def copy_bytes(to: int, from_: int, nbytes: int, device: Any, keep: Any = None) 
 
 
 def same_bytes(a: int, b: int, nbytes: int, device: Any) -> bool:
-    """Whether two places of a device hold the same bytes. Waits for a GPU."""
+    """True if two places of a device hold the same bytes. Waits for a GPU."""
     capture.refuse("comparing memory", device)
     return late("compare_by_kernel")(a, b, nbytes, device) if device.is_cuda else _native.same_bytes(a, b, nbytes)
 
@@ -345,5 +345,5 @@ def share(a: Any) -> None:
 
 
 def is_private(a: Any) -> bool:
-    """Whether all that is written to an array's memory is written by this package."""
+    """True if only this package writes to the array's memory."""
     return type(a.owner) in _OWN and not a.owner.shared

@@ -162,7 +162,7 @@ class GpuCapture:
         self._streams.add(stream)
 
     def _enter(self, stream: Stream) -> None:
-        """Note that what is captured from now on is begun on a stream."""
+        """Record that a capture of the following work begins on a stream."""
         self._streams.add(stream)
         self._numbers.append(driver.capture_of(self.device.context, stream.cuda_stream)[1])
 

@@ -82,7 +82,7 @@ class CudaDevice(Device):
 
     @property
     def has_context(self) -> bool:
-        """Whether the context has been made, by whatever library."""
+        """True if the context exists, whichever library created it."""
         return driver.has_context(self.ordinal)
 
     @property
@@ -127,7 +127,7 @@ class CudaDevice(Device):
 
     @property
     def is_capturing(self) -> bool:
-        """Whether launches are being captured in a graph."""
+        """True if launches are being captured in a graph."""
         return self._stream is not None and self._stream.is_capturing
 
     def synchronize(self) -> None:
@@ -140,7 +140,7 @@ class CudaDevice(Device):
             driver.follow(self.context, 0, stream.cuda_stream)
 
     def can_access(self, other: Any) -> bool:
-        """Whether kernels of this device can use the memory of another."""
+        """True if kernels of this device can access the memory of another."""
         return other is self or (isinstance(other, CudaDevice) and other.ordinal in self._peers)
 
     @cached_property

@@ -115,7 +115,7 @@ class Pinned:
         weakref.finalize(self, _part, context, self.ptr, self._uses).atexit = False
 
     def used(self, stream: Any) -> None:
-        """Note that work of a stream copies from or to the memory, now or whenever the graph that captures is run."""
+        """Record that work of a stream copies from or to the memory, now or whenever the graph that captures is run."""
         captured = capture.gpu()
         if captured is None:
             self.noted(stream, stream.record_event())
@@ -123,7 +123,7 @@ class Pinned:
             captured.pinned.append(self)
 
     def noted(self, stream: Any, event: Any) -> None:
-        """Note that work of a stream up to an event uses the memory."""
+        """Record that work of a stream up to an event uses the memory."""
         self._uses[stream] = event
 
     def wait(self) -> None:

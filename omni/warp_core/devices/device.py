@@ -61,17 +61,17 @@ class Device:
 
     @property
     def is_cpu(self) -> bool:
-        """Whether this is the CPU."""
+        """True if this is the CPU."""
         return self.ordinal < 0
 
     @property
     def is_cuda(self) -> bool:
-        """Whether this is a CUDA GPU."""
+        """True if this is a CUDA GPU."""
         return self.ordinal >= 0
 
     @property
     def has_context(self) -> bool:
-        """Whether a GPU's context has been made."""
+        """True if a GPU's context has been made."""
         return False
 
     @property
@@ -81,7 +81,7 @@ class Device:
 
     @property
     def is_capturing(self) -> bool:
-        """Whether launches are being captured in a graph."""
+        """True if launches are being captured in a graph."""
         return False
 
     @property
@@ -136,7 +136,7 @@ def _gpus() -> Any:
 
 
 def why_no_gpu() -> str | None:
-    """Why no GPU can be used; None if one can."""
+    """Return the reason why GPUs cannot be used; None if one can."""
     return _gpus().problem()
 
 
@@ -216,7 +216,7 @@ def get_cuda_devices() -> list[Device]:
 
 
 def get_cuda_device_count() -> int:
-    """How many CUDA GPUs can be used."""
+    """Return the number of CUDA GPUs that can be used."""
     return len(get_cuda_devices())
 
 
@@ -233,17 +233,17 @@ def get_cuda_device(ordinal: int | None = None) -> Device:
 
 
 def is_cpu_available() -> bool:
-    """Whether the CPU can be used: always."""
+    """True if the CPU can be used, which is always so."""
     return True
 
 
 def is_cuda_available() -> bool:
-    """Whether a CUDA GPU can be used."""
+    """True if a CUDA GPU can be used."""
     return bool(get_cuda_devices())
 
 
 def is_device_available(device: Device | str) -> bool:
-    """Whether a device can be used.
+    """True if a device can be used.
 
     Args:
         device: A device or its name.

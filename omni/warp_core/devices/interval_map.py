@@ -35,7 +35,7 @@ class IntervalMap(Generic[Note]):
         self._lows[first:last], self._highs[first:last], self._notes[first:last] = [low], [high], [note]
 
     def has(self, span: Span) -> bool:
-        """Whether all addresses of a span are there."""
+        """True if the map has all addresses of a byte range."""
         at = bisect_right(self._lows, span[0]) - 1
         return at >= 0 and span[1] <= self._highs[at]
 

@@ -60,7 +60,7 @@ class MemoryReport(NamedTuple):
 
 
 def get_memory_report(device: DeviceLike = None) -> MemoryReport:
-    """What the memory of a GPU is taken by.
+    """Return a report of the memory of a GPU.
 
     Args:
         device: the GPU; by default the current device.
@@ -83,7 +83,7 @@ def get_memory_report(device: DeviceLike = None) -> MemoryReport:
 
 
 def is_mempool_supported(device: DeviceLike) -> bool:
-    """Whether a device has a memory pool. The CPU has none.
+    """True if a device has a memory pool. The CPU does not.
 
     Args:
         device: a device or its name.
@@ -95,7 +95,7 @@ def is_mempool_supported(device: DeviceLike) -> bool:
 
 
 def is_mempool_enabled(device: DeviceLike) -> bool:
-    """Whether allocations on a device come from its pool.
+    """True if allocations on a device come from its pool.
 
     Args:
         device: a device or its name.
@@ -147,7 +147,7 @@ def set_mempool_release_threshold(device: DeviceLike, threshold: int | float) ->
 
 
 def get_mempool_release_threshold(device: DeviceLike = None) -> int:
-    """How many bytes of freed memory the pool of a GPU keeps.
+    """Return how many bytes of freed memory the pool of a GPU keeps.
 
     Args:
         device: a device or its name; by default the current one.
@@ -159,7 +159,7 @@ def get_mempool_release_threshold(device: DeviceLike = None) -> int:
 
 
 def get_mempool_used_mem_current(device: DeviceLike = None) -> int:
-    """How many bytes of the pool of a GPU are in use.
+    """Return how many bytes of the pool of a GPU are in use.
 
     Args:
         device: a device or its name; by default the current one.
@@ -216,7 +216,7 @@ def _gpus(target: DeviceLike, peer: DeviceLike) -> tuple[Any, Any] | None:
 
 
 def is_peer_access_supported(target_device: DeviceLike, peer_device: DeviceLike) -> bool:
-    """Whether `peer_device` could use the memory of `target_device` in its kernels.
+    """True if `peer_device` could use the memory of `target_device` in its kernels.
 
     Args:
         target_device: the device whose memory it is.
@@ -232,7 +232,7 @@ def is_peer_access_supported(target_device: DeviceLike, peer_device: DeviceLike)
 
 
 def is_peer_access_enabled(target_device: DeviceLike, peer_device: DeviceLike) -> bool:
-    """Whether `peer_device` uses the memory of `target_device` in its kernels.
+    """True if `peer_device` uses the memory of `target_device` in its kernels.
 
     Args:
         target_device: the device whose memory it is.
@@ -269,7 +269,7 @@ def set_peer_access_enabled(target_device: DeviceLike, peer_device: DeviceLike, 
 
 
 def is_mempool_access_supported(target_device: DeviceLike, peer_device: DeviceLike) -> bool:
-    """Whether `peer_device` could use memory of the pool of `target_device`.
+    """True if `peer_device` could use memory of the pool of `target_device`.
 
     Args:
         target_device: the device whose memory it is.
@@ -282,7 +282,7 @@ def is_mempool_access_supported(target_device: DeviceLike, peer_device: DeviceLi
 
 
 def is_mempool_access_enabled(target_device: DeviceLike, peer_device: DeviceLike) -> bool:
-    """Whether `peer_device` can use memory of the pool of `target_device`.
+    """True if `peer_device` can use memory of the pool of `target_device`.
 
     Args:
         target_device: the device whose memory it is.

@@ -37,7 +37,7 @@ class Bar:
             Bar._on_screen = None
 
     def advance(self, by: int = 1) -> None:
-        """Note that `by` more are done."""
+        """Report that `by` more are done."""
         self._done += by
         if self._bar is not None:
             self._bar.update(self._task, completed=self._done)

@@ -85,7 +85,7 @@ class Stream:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all work has been done."""
+        """True if all work of the stream has finished."""
         capture.refuse("wp.Stream.is_complete")
         if self.is_capturing:
             raise RuntimeError(
@@ -95,7 +95,7 @@ class Stream:
 
     @property
     def is_capturing(self) -> bool:
-        """Whether work goes into a graph."""
+        """True if a graph captures the work of the stream."""
         return driver.capturing(self.device.context, self.cuda_stream) != 0
 
     @property
@@ -186,7 +186,7 @@ class Event:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it has happened."""
+        """True if the work before the event has finished."""
         capture.refuse("wp.Event.is_complete")
         return driver.event_done(self.device.context, self.cuda_event)
 

@@ -35,7 +35,8 @@ DeviceLike = Device | str | None
 
 
 class CaptureMode(IntEnum):
-    """What a CUDA driver does about calls that are unsafe while a GPU's work is captured, such as others' allocations.
+    """Treatment, by a CUDA driver, of calls that are unsafe while a GPU's work is captured, such as allocations by
+    other libraries.
 
     GLOBAL: such calls of any thread end the capture. THREAD_LOCAL: those of the thread that captures do. RELAXED: none
     do, and what they do is not captured.
@@ -192,7 +193,7 @@ def capture_launch(graph: Graph, stream: Any = None) -> None:
 
 
 def device_of_graph(graph: Graph) -> Device:
-    """Where a graph runs."""
+    """Return the device of a graph."""
     return getattr(graph, "device", CPU)
 
 
@@ -322,7 +323,7 @@ def capture_while(condition: Any, while_body: Callable[..., Any] | Graph, stream
 
 
 def is_conditional_graph_supported() -> bool:
-    """Whether graphs can have conditions: on the CPU always, on GPUs with a driver of version 12.4 or later.
+    """True if graphs can have conditions: always on the CPU, and on GPUs with a driver of version 12.4 or later.
 
     >>> wp.is_conditional_graph_supported()
     True
@@ -357,7 +358,7 @@ def _do(what: Any, kwargs: dict[str, Any]) -> None:
 
 
 def _work(name: str, what: Any, kwargs: dict[str, Any]) -> Callable[[], None]:
-    """What does one part now."""
+    """Return a function that executes one part now."""
     _check_part(name, what)
     return lambda: _do(what, kwargs)
 

@@ -56,7 +56,7 @@ def _alive(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_number(x: Any) -> bool:
-    """Whether this is a vector, a matrix, or a number of NumPy's."""
+    """True if this is a vector, a matrix, or a NumPy number."""
     kind = type(x)  # asked rather than `x`: modules look far and wide for what they do not have
     return (hasattr(kind, "__wc_type__") and not hasattr(x, "ndim") and not isinstance(x, Definition)) or (
         hasattr(kind, "item") and getattr(x, "shape", None) == ()

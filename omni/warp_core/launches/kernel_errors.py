@@ -1,4 +1,4 @@
-"""What a failed thread becomes in Python: a `KernelError` that tells where, what, which thread and which values.
+"""Python exceptions for failed threads: a `KernelError` names the place, the reason, the thread and the values.
 
 `error` is for what code of debug mode found itself, `fault` for what the processor found: memory that is not there.
 """
@@ -84,7 +84,7 @@ class KernelMemoryError(KernelError):
 
 
 class Fault(NamedTuple):
-    """What native code knows of memory that a kernel must not use."""
+    """A memory fault of a kernel, as native code reports it."""
 
     signal: int
     address: int | None

@@ -150,7 +150,7 @@ def _launch_on(command: Any, stream: Any) -> None:
 
 
 class _How(NamedTuple):
-    """What a launch says besides kernel and arguments."""
+    """Options of a launch besides kernel and arguments."""
 
     device: Device
     block_dim: Any
@@ -333,7 +333,7 @@ def launch_tiled(
 
 
 class InterpretedLaunch:
-    """What `record_cmd` gives for an interpreted launch: a `Launch` that interprets."""
+    """The result of `record_cmd` for an interpreted launch: a `Launch` that interprets."""
 
     def __init__(self, kernel: Kernel, dim: Any, args: Sequence[Any], block_dim: Any = None, device: Device = CPU):
         self.kernel, self.device = kernel, device

@@ -1,4 +1,4 @@
-"""What a Python module says about all its kernels: options in force for them, compiling them ahead of time.
+"""Module options: settings of a Python module for all its kernels, and their compilation ahead of time.
 
 The options of a module are kept in its own namespace, where `plans.options_for` finds those of a kernel.
 """

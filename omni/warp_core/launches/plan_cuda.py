@@ -77,14 +77,14 @@ class GpuCode:
         self.cells = FIRST_CELLS
 
     def _filling(self) -> int:
-        """How many blocks fill the device once."""
+        """Return the number of blocks that fill the device once."""
         with cuda_capture.relaxed():  # it may load the kernel
             each = driver.blocks_per_multiprocessor(self.device.context, self.function, self.grid.block_dim)
         return max(1, each) * self.device.sm_count
 
     @property
     def is_checked(self) -> bool:
-        """Whether launches must go through `run`."""
+        """True if launches must go through `run`."""
         return bool(self.artifact.sites or self.grid.stashes)
 
     def run(self, block: bytes, dims: tuple[int, ...], threads: int, spans: list[tuple[int, int]]) -> None:
@@ -172,7 +172,7 @@ class GpuCode:
         return [(size, self._running(threads) * self.cells) for size in self.grid.stashes]
 
     def _running(self, threads: int) -> int:
-        """How many threads of the device a launch has."""
+        """Return the number of device threads of a launch."""
         blocks = -(-threads // self.grid.block_dim)
         return min(blocks, self.blocks or blocks) * self.grid.block_dim
 

@@ -73,7 +73,7 @@ class LoadedKernel:
 
 
 class CaptureSnapshot(NamedTuple):
-    """What a kernel means, as `digest.meaning` has it, and the constants that it means this with."""
+    """Snapshot of a kernel's content, as `content_hash.meaning` returns it, with its captured constants."""
 
     parts: list[str]
     constants: Constants
@@ -107,21 +107,21 @@ def _told(kernel: Kernel, name: str) -> Any:
 
 
 def works_in_blocks(kernel: Kernel) -> bool:
-    """Whether the size of blocks may make a difference to what a kernel means."""
+    """True if the block size may change the results of a kernel."""
     if kernel not in _in_blocks:
         _in_blocks[kernel] = content_hash.works_in_blocks(kernel)
     return _in_blocks[kernel]
 
 
 def may_bitcast_gradients(kernel: Kernel) -> bool:
-    """Whether a kernel may take numbers for their bits, or bits for numbers."""
+    """True if a kernel may reinterpret floating point numbers as bits, or bits as such numbers."""
     if kernel not in _take_bits:
         _take_bits[kernel] = content_hash.mentions(kernel, ("cast",))
     return _take_bits[kernel]
 
 
 def module_option(kernel: Kernel, name: str) -> Any:
-    """What the module of a kernel was told about an option; None if nothing."""
+    """Return the option of a kernel's module; None if it is not set."""
     return kernel.func.__globals__.get(MODULE_OPTIONS, {}).get(name)
 
 
@@ -148,7 +148,9 @@ def forget_definitions() -> None:
 
 
 def may_specialize(options: Options) -> bool:
-    """Whether there is code that relies on arrays being aligned and apart: on GPUs, but for adjoints and debug mode."""
+    """True if there is code that relies on arrays being aligned and disjoint: on GPUs, except for adjoints and debug
+    mode.
+    """
     return bool(options.device) and not options.adjoint and not options.debug
 
 
@@ -185,7 +187,7 @@ def choices_of(kernel: Kernel, open_params: list[int]) -> Any:
 
 
 def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
-    """What to compile for one variant of a kernel."""
+    """Return the compile request for one variant of a kernel."""
     device = device_of(options.device)
     _, min_blocks = kernel.options.get("launch_bounds") or (0, 0)
     target = cuda(device.arch) if device.is_cuda else host()
@@ -332,7 +334,7 @@ def _inner_arrays(t: Type) -> list[tuple[int, int, int]]:
 
 
 def _holds_arrays(t: Type) -> bool:
-    """Whether elements of arrays of a parameter hold arrays."""
+    """True if the elements of an array parameter contain arrays."""
     arrays = [leaf for _, leaf in leaves(t) if isinstance(leaf, Array)]
     return any(isinstance(inner, Array) for a in arrays for _, inner in leaves(a.dtype))
 
