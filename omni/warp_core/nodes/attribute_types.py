@@ -15,7 +15,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Base:
-    """What a base name allows: tuple sizes, arrays, its NumPy scalar (None: not numeric) and its USD spelling."""
+    """Properties of a base name: tuple sizes, arrays, its NumPy scalar (None: not numeric) and its USD spelling."""
 
     tuples: tuple[int, ...]
     arrays: bool
@@ -81,27 +81,27 @@ class AttributeType:
 
     @property
     def is_any(self) -> bool:
-        """Whether the type is found out at run time (`any` and unions)."""
+        """True if the type is resolved at run time (`any` and unions)."""
         return self.base == "any"
 
     @property
     def is_execution(self) -> bool:
-        """Whether this is the type of execution connections."""
+        """True if this is the type of execution connections."""
         return self.base == "execution"
 
     @property
     def is_text(self) -> bool:
-        """Whether the value (or each element) is a text."""
+        """True if the value (or each element) is a text."""
         return self.base in TEXT
 
     @property
     def is_paths(self) -> bool:
-        """Whether the value is a list of prim paths, held by a USD relationship."""
+        """True if the value is a list of prim paths, held by a USD relationship."""
         return self.base in ("target", "bundle")
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the value is made of numbers."""
+        """True if the value is made of numbers."""
         return self.info.scalar is not None and not self.is_execution
 
     @cached_property

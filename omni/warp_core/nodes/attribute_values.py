@@ -127,7 +127,7 @@ def from_text(text: str, t: AttributeType) -> Value:
 
 
 def same(a: Value, b: Value) -> bool:
-    """Whether two values are equal, NaN counting as equal to itself."""
+    """True if two values are equal, NaN counting as equal to itself."""
     if a is b:
         return True
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):

@@ -93,7 +93,7 @@ class OnLoaded:
 
     @staticmethod
     def internal_state() -> dict[str, bool]:
-        """Whether it has fired."""
+        """True if it has fired."""
         return {"fired": False}
 
     @staticmethod

@@ -25,7 +25,7 @@ def names(value: Any) -> list[str]:
 
 
 def problems_of(value: Any, definitions: Any, base: Path | None) -> list[str]:
-    """What is wrong with the categories of a node: unknown names, definition files that cannot be read."""
+    """Return the errors in the categories of a node: unknown names, definition files that cannot be read."""
     problems: list[str] = []
     defined = _defined(value, problems, base, inline=True) | _defined(definitions, problems, base, inline=False)
     for name in names(value):

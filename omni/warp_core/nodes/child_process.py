@@ -35,7 +35,7 @@ _children: list[int] = []  # the process id of the child, known to itself
 
 @dataclass(frozen=True)
 class Ending:
-    """How the child ended: its exit `code`, or the `signal` that ended it.
+    """The end of the child: its exit `code`, or the `signal` that ended it.
 
     `returned` is True if the task came to its end, `interrupted` if the parent was asked to stop, `overdue` if reading
     took too long.
@@ -49,7 +49,7 @@ class Ending:
 
 
 def reach(stage: int) -> None:
-    """Note how far the play is: READING, PLAYING or WRITTEN."""
+    """Record how far the play is: READING, PLAYING or WRITTEN."""
     _shared[0] = stage
 
 
@@ -119,7 +119,7 @@ def _in_child(task: Callable[[], int]) -> NoReturn:
 
 
 class _Watch:
-    """What the parent does while it waits: pass requests to stop on to the child, and kill it when time is up."""
+    """Watch of the parent over the child: passes on requests to stop, and kills the child when time is up."""
 
     def __init__(self, child: int, read_seconds: float):
         self.child, self.stopped, self.overdue = child, False, False

@@ -114,6 +114,6 @@ def remember(codes: list[Code]) -> str:
 
 
 def missing(codes: list[Code]) -> list[Code]:
-    """Those that nobody has agreed to yet."""
+    """Return the codes without consent."""
     known = remembered()
     return [code for code in codes if code.digest not in known]

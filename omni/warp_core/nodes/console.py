@@ -1,4 +1,4 @@
-"""What a play shows in the terminal: progress, messages and the table of nodes. Texts of a scene are made harmless."""
+"""Terminal output of a play: progress, messages and the table of nodes. Texts of a scene are made harmless."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class RuntimeAttribute:
 
     @property
     def resolved(self) -> bool:
-        """Whether the type is known."""
+        """True if the type is known."""
         return not self._attribute.resolved.is_any
 
     @property
@@ -103,7 +103,7 @@ class Ports:
 
 
 class Database:
-    """What `compute(db)` gets."""
+    """The argument of `compute(db)`."""
 
     __slots__ = ("_node", "inputs", "outputs", "state")
 
@@ -147,7 +147,7 @@ class Database:
         self._node.get_attribute(name).set(state)
 
     def set_dynamic_attribute_memory_location(self, on_gpu: bool, gpu_ptr_kind: Any = None) -> None:
-        """Where Kit should hold dynamic attributes; here they always lie in host memory."""
+        """Accept where Kit should hold dynamic attributes; here they always lie in host memory."""
 
 
 class _Tokens:

@@ -134,7 +134,7 @@ class Evaluator:
             node.fail(f"stopped after {STEP_LIMIT} steps in one frame; an execution loop does not end")
 
     def _enabled(self, node: Node) -> list[Node]:
-        """What runs next, last first, as it goes onto a stack."""
+        """Return the nodes that run next, last first, as they go onto a stack."""
         follow: list[Node] = []
         again = False
         for output in (a for a in node.on("outputs") if a.type.is_execution):
@@ -195,7 +195,7 @@ class Evaluator:
 
 
 def _explain(error: Exception) -> str:
-    """What to tell of an exception: our own errors as they are, others with the line that raised them."""
+    """Return the text for an exception: our own errors as they are, others with the line that raised them."""
     if isinstance(error, GraphError):
         return str(error)
     last = traceback.extract_tb(error.__traceback__)[-1]

@@ -25,7 +25,7 @@ from .node_graph import GraphError
 
 @dataclass
 class Binding:
-    """How one parameter, or one field of `Inputs` or `Outputs`, gets its value.
+    """The source of the value of one parameter, or of one field of `Inputs` or `Outputs`.
 
     `source` and `target` are attribute base names, "" for none; an output that has both starts as a copy of its input.
     """
@@ -73,12 +73,12 @@ def dynamic(db: Any) -> Attributes:
 
 
 def records_text(db: Any) -> str:
-    """What the attribute editor of omni.warp noted, as JSON; "" where it noted nothing."""
+    """Return the JSON that the attribute editor of omni.warp saved; "" if there is none."""
     return getattr(db.state, "userAttrDescs", "") or ""
 
 
 def _records(text: str) -> dict[tuple[int, str], dict]:
-    """What `records_text` says of each attribute: (port, base name) -> record."""
+    """Return the record of each attribute in `records_text`: (port, base name) -> record."""
     try:
         records = json.loads(text or "[]")
         return {(r["port_type"], r["base_name"]): r for r in records if isinstance(r, dict)}
@@ -126,7 +126,7 @@ def bind_parameters(db: Any, attributes: Attributes, kernel: Any, info: TextInfo
 
 
 def _mismatch(attribute: str, given: AttributeType, name: str, wanted: kt.Type, port: str) -> str:
-    """Why an attribute cannot be a parameter of type `wanted`, "" when it can."""
+    """Return why an attribute cannot be a parameter of type `wanted`, "" when it can."""
     element = element_type(given)
     if element is None or (port == "outputs" and given.base == "token"):
         return f"{attribute} is {given}, which kernels cannot {'take' if port == 'inputs' else 'make'}"
@@ -145,7 +145,7 @@ def _mismatch(attribute: str, given: AttributeType, name: str, wanted: kt.Type, 
 
 
 def _same_shape(a: kt.Type, b: kt.Type) -> bool:
-    """Whether only the precision differs: vec3f and vec3d, quatf and quatd."""
+    """True if only the precision differs: vec3f and vec3d, quatf and quatd."""
     return isinstance(a, kt.Packed) and type(a) is type(b) and isinstance(b, kt.Packed) and a.count == b.count
 
 

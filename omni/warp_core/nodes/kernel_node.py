@@ -1,4 +1,4 @@
-"""What the Kernel node does: compile the text it carries, bind attributes to parameters, size outputs, launch.
+"""The Kernel node: compiles the text it carries, binds attributes to parameters, sizes outputs, launches.
 
 `compute(db)` is the whole of it; `ogn/OgnKernel.py` calls it from Kit and from the headless host alike. The compiled
 kernel and its bindings are kept as long as text and attributes stay the same, and so is a failure, which is then told
@@ -30,7 +30,7 @@ from .node_graph import GraphError
 
 
 class Request(NamedTuple):
-    """What a compiled kernel and its bindings are for; anything new here asks for new ones."""
+    """The inputs of a compiled kernel and its bindings; any change asks for new ones."""
 
     text: str
     rank: int
@@ -44,7 +44,7 @@ _MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os
 
 @dataclass
 class KernelState:
-    """What a node keeps between frames."""
+    """State that a node keeps between frames."""
 
     request: Request | None = None
     error: str = ""

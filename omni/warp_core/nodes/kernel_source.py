@@ -1,4 +1,4 @@
-"""What can be read off the text of a Kernel node before it is compiled: its style, and how it uses its arrays.
+"""Facts about the text of a Kernel node before it is compiled: its style, and how it uses its arrays.
 
 Two styles: *plain*, where the kernel's parameters carry the names of attributes, and *struct*, where the kernel is
 called `compute` and takes `(inputs: Inputs, outputs: Outputs)`.

@@ -57,7 +57,7 @@ def token_number(text: str) -> int:
 
 
 def fits(given: kt.Type, wanted: kt.Type) -> bool:
-    """Whether memory of elements `given` can be seen as elements `wanted`: the same numbers, arranged alike or flat."""
+    """True if memory of elements `given` can be viewed as elements `wanted`: equal numbers, arranged alike or flat."""
     if given is wanted or (given is kt.BOOL and wanted in (kt.I8, kt.U8)):
         return True
     same_scalar = kt.element(given) is kt.element(wanted)

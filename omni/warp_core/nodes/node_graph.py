@@ -73,7 +73,7 @@ class Attribute:
 
     @property
     def path(self) -> str:
-        """Where the attribute stands: /Graph/node.inputs:x."""
+        """The path of the attribute: /Graph/node.inputs:x."""
         return f"{self.node.path}.{self.name}"
 
     @property
@@ -137,7 +137,7 @@ class Attribute:
 
     @property
     def is_behind(self) -> bool:
-        """Whether the source has moved since the last `pull`."""
+        """True if the source has changed since the last `pull`."""
         attribute = self
         while attribute.sources:
             source = attribute.sources[0]
@@ -157,7 +157,7 @@ class Attribute:
         return self.resolved
 
     def is_dynamic(self) -> bool:
-        """Whether the node type does not declare the attribute, as in Kit."""
+        """True if the node type does not declare the attribute, as in Kit."""
         return self.spec is None
 
     def get_upstream_connection_count(self) -> int:
@@ -167,7 +167,7 @@ class Attribute:
 
 @dataclass
 class Timing:
-    """What a node has cost so far, filled by nodes that compile and launch kernels."""
+    """Costs of a node so far, filled by nodes that compile and launch kernels."""
 
     compile_ms: float = 0.0
     kernel_ms: float = 0.0
@@ -224,7 +224,7 @@ class Node:
 
     @property
     def is_execution(self) -> bool:
-        """Whether the node is run by execution connections."""
+        """True if execution connections run the node."""
         return self.type is not None and self.type.spec.is_execution
 
     def fail(self, text: str) -> None:
@@ -239,7 +239,7 @@ class Node:
             self.host.log.warning(self.path, text)
 
     def _is_news(self, text: str) -> bool:
-        """Whether `text` differs from what was told last in more than its numbers: threads, indices, values."""
+        """True if `text` differs from the last report in more than its numbers: threads, indices, values."""
         gist = _NUMBER.sub("0", text)
         before, self._told = self._told, gist
         return gist != before
@@ -263,7 +263,7 @@ class Node:
         return self.attributes[name]
 
     def get_attribute_exists(self, name: str) -> bool:
-        """Whether there is an attribute of that full name, as in Kit."""
+        """True if there is an attribute of that full name, as in Kit."""
         return name in self.attributes
 
     def node_id(self) -> int:
@@ -302,7 +302,7 @@ class Timeline:
 
 @dataclass
 class Host:
-    """What nodes can reach beyond their graph: the log, the clock, the stage and the device to run on.
+    """Services for nodes beyond their graph: the log, the clock, the stage and the device to run on.
 
     `code` holds the text of each node that carries one, by node path, as it was when the user consented to run it.
     """

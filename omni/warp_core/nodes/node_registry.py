@@ -69,7 +69,7 @@ def load_class(path: Path) -> Any:
 
 
 def folder() -> Path:
-    """Where our own nodes are: inside an installed package, at the top of a checkout."""
+    """Return the folder of our own nodes: inside an installed package, or at the top of a checkout."""
     inside = PACKAGE / "ogn"
     return inside if inside.is_dir() else PACKAGE.parents[1] / "ogn"
 

@@ -57,7 +57,7 @@ class AttributeSpec:
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """What a `.ogn` file says about a node type. `name` is complete: "omni.warp_core.Kernel"."""
+    """The contents of a `.ogn` file about a node type. `name` is complete: "omni.warp_core.Kernel"."""
 
     name: str
     version: int
@@ -71,12 +71,12 @@ class NodeSpec:
 
     @property
     def is_execution(self) -> bool:
-        """Whether nodes of this type are run by execution connections."""
+        """True if execution connections run nodes of this type."""
         return any(a.type.is_execution for a in self.attributes.values())
 
     @property
     def is_event(self) -> bool:
-        """Whether nodes of this type start a chain: execution outputs, no execution input, named On..."""
+        """True if nodes of this type start a chain: execution outputs, no execution input, named On..."""
         ports = {a.port for a in self.attributes.values() if a.type.is_execution}
         return ports == {"outputs"} and self.name.rpartition(".")[2].startswith("On")
 

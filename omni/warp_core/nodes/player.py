@@ -45,7 +45,7 @@ class SettingsError(Exception):
 
 @dataclass
 class Settings:
-    """What the user may choose. None means: as the scene says."""
+    """Choices of the user. None means: as in the scene."""
 
     frames: tuple[int, int] | None = None
     fps: float | None = None
@@ -55,7 +55,7 @@ class Settings:
 
 @dataclass
 class Outcome:
-    """What a play did."""
+    """The results of a play."""
 
     frames: int
     seconds: float

@@ -1,4 +1,4 @@
-"""What there is to draw in a stage at one time: triangles and points in world space, with colours.
+"""Drawables of a stage at one time: triangles and points in world space, with colours.
 
 All meshes become one list of vertices and triangles, all point clouds one list of discs. Start with `Gatherer.at`; it
 keeps what does not change from frame to frame (triangulation, neighbourhoods).
@@ -34,7 +34,7 @@ class Drawable:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to draw."""
+        """True if there is nothing to draw."""
         return not (len(self.triangles) or len(self.points))
 
     @cached_property

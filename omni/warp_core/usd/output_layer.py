@@ -45,7 +45,7 @@ def check_target(path: str, stage: Usd.Stage) -> None:
 
 @contextlib.contextmanager
 def _refusals(path: str) -> Iterator[None]:
-    """What USD and the system raise, as OutputError."""
+    """Turn errors of USD and the system into OutputError."""
     try:
         yield
     except (Tf.ErrorException, OSError) as error:

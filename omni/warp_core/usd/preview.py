@@ -25,7 +25,7 @@ class RequestError(Exception):
 
 @dataclass
 class Request:
-    """What to draw: `frame` (None: the first of the stage) or `frames`, at `size` (width, height) in pixels."""
+    """The picture to draw: `frame` (None: the first of the stage) or `frames`, at `size` (width, height) in pixels."""
 
     stage: str
     output: str

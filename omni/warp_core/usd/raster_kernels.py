@@ -48,7 +48,7 @@ def to_screen(p: wp.vec3, lens: Lens) -> wp.vec3:
 
 @wp.kernel
 def project(points: wp.array[wp.vec3], lens: Lens, screen: wp.array[wp.vec3]):
-    """Where every point is on the screen."""
+    """Project every point to the screen."""
     i = wp.tid()
     screen[i] = to_screen(points[i], lens)
 

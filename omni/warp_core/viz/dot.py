@@ -27,12 +27,12 @@ COLORS = {
 
 
 def kind_of(node: StepNode) -> str:
-    """Which color a step has."""
+    """Return the color class of an operation."""
     return "passive" if node.passive else "launch" if node.dim else "step"
 
 
 def subtitle(node: StepNode) -> str:
-    """What stands under the name of a step."""
+    """Return the text under the name of an operation."""
     parts = [f"dim {node.dim}"] if node.dim else ["no gradient"] if node.passive else []
     return " · ".join([*parts, node.place])
 
@@ -43,7 +43,7 @@ def port_text(port: Port) -> str:
 
 
 def lines_of(version: Version) -> list[str]:
-    """What an array shows: its name and version, and its type."""
+    """Return the lines of an array: its name and version, and its type."""
     changed = "" if version.alone else f" v{version.number}"
     later = f"…v{version.last}" if version.last > version.number else ""
     a = version.array
@@ -51,7 +51,7 @@ def lines_of(version: Version) -> list[str]:
 
 
 def details(version: Version) -> str:
-    """What is shown when the pointer rests on an array."""
+    """Return the text for the pointer over an array."""
     a = version.array
     grad = "with a gradient" if version.has_grad else "without a gradient"
     return f"{version.label}: {a._require_element().name}, shape {a.shape}, {grad}, version {version.number}"

@@ -86,7 +86,7 @@ def _looped(group: Group, key: Callable[[Any], Any], numbers: dict[Any, int]) ->
 
 
 def _comes_again(tokens: np.ndarray, length: int) -> bool:
-    """Whether a sequence of this length is followed by the same one."""
+    """True if a sequence of this length is followed by an equal one."""
     differ = np.flatnonzero(tokens[:-length] != tokens[length:])
     return bool((np.diff(differ, prepend=-1, append=len(tokens) - length) > length).any())
 

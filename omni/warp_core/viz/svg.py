@@ -38,7 +38,7 @@ _ARROW = (
 
 @dataclass
 class _Drawing:
-    """Where everything is: boxes as (x, y, width, height)."""
+    """The positions of all boxes as (x, y, width, height)."""
 
     graph: Graph
     down: bool  # layers go from top to bottom
@@ -104,7 +104,7 @@ def _plan(drawing: _Drawing, group: Group, parents: dict[int, Group]) -> Point:
 
 
 def _item(x: Any, group: Group, parents: dict[int, Group]) -> Any:
-    """What of a group `x` is, or is in; None if it is outside."""
+    """Return the item of a group that `x` is, or is in; None if it is outside."""
     while id(x) in parents:
         if parents[id(x)] is group:
             return x
@@ -213,7 +213,7 @@ def _back(drawing: _Drawing, e: Edge) -> str:
 
 
 def _route(drawing: _Drawing, e: Edge, parents: dict[int, Group]) -> list[Point]:
-    """Where an edge passes layers of the group that it crosses."""
+    """Return where an edge passes layers of the group that it crosses."""
     for group in _groups(drawing.graph.root):
         a, b = (_item(x, group, parents) for x in (e.source, e.target))
         if a is not None and b is not None and a is not b:
@@ -222,7 +222,7 @@ def _route(drawing: _Drawing, e: Edge, parents: dict[int, Group]) -> list[Point]
 
 
 def _end(drawing: _Drawing, x: Any, port: int, arriving: bool) -> Point:
-    """Where an edge leaves a box, or arrives: at the row of its parameter."""
+    """Return where an edge leaves a box, or arrives: at the row of its parameter."""
     left, top, width, height = drawing.boxes[x]
     if drawing.down:
         return left + width / 2, top if arriving else top + height

@@ -1,4 +1,4 @@
-"""What a tape recorded as a graph: steps, versions of arrays, and which step read and wrote which version.
+"""Graph of a tape: steps, versions of arrays, and the versions that each step read and wrote.
 
 `Graph` is what dot.py writes as text and svg.py draws. A write makes a new version of an array; views that overlap what
 was written get theirs from it. Start with `build`.
@@ -21,7 +21,7 @@ from .loop_folding import Group, Loop, loops, tree
 
 @dataclass(eq=False)
 class Version:
-    """What is in an array between two writes."""
+    """The contents of an array between two writes."""
 
     array: array
     number: int  # 0 is what was there before the tape
@@ -34,7 +34,7 @@ class Version:
 
     @property
     def has_grad(self) -> bool:
-        """Whether gradients flow through."""
+        """True if gradients flow through."""
         return self.array.grad is not None
 
 
@@ -88,7 +88,7 @@ class Graph:
 
 @dataclass
 class Options:
-    """What `Tape.visualize` was asked for."""
+    """The options of `Tape.visualize`."""
 
     simplify: bool = True
     hide_readonly: bool = False
@@ -152,7 +152,7 @@ class _History:
         return mine[-1]
 
     def has_written(self, a: array) -> bool:
-        """Whether a step has written to the array, or to a view that overlaps it."""
+        """True if a recorded operation wrote to the array, or to a view that overlaps it."""
         key = _key(a)
         return any(_meet(k, key) for k in self._written)
 
