@@ -1,4 +1,4 @@
-"""How near the forward simulations of the examples come to the limit of the machine.
+"""Speed of the forward simulations in the examples, as a fraction of the machine's limit.
 
     python benchmarks/gallery.py [--rounds N] [--threads N]
 

@@ -1,4 +1,4 @@
-"""What the workers of gpu.py have in common: sizes, checks of results, and the median of samples within a time.
+"""Base of the workers of gpu.py: sizes, checks of results, and the median of samples within a time.
 
 A worker runs in its own process (see `contenders`) and answers with `[seconds, samples]`. gpu_wp.py has that for this
 package and warp-lang, gpu_cupy.py and gpu_numba.py the others. A new one has the four methods that raise here.

@@ -1,4 +1,4 @@
-"""How the kernels of kernels_cuda.cu are called. gpu_cupy.py compiles them; a test runs them on the CPU."""
+"""Launch parameters of the kernels in kernels_cuda.cu. gpu_cupy.py compiles them; a test runs them on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a user waits (import, first compile, edit to result, cached kernel, launch), and how much memory it takes.
+"""Waiting times of a user (import, first compile, edit to result, cached kernel, launch), and the memory used.
 
     python benchmarks/latency.py [--repeat N] [--json FILE]
 

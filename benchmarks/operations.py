@@ -1,4 +1,4 @@
-"""How many operations on floats a launch does: what a rate of multiply-adds can be compared with.
+"""Floating point operations of a launch, to compare with a machine's rate of multiply-adds.
 
 Additions, multiplications, divisions and square roots count as one, a fused multiply-add as two, each component of a
 vector on its own; what moves, compares or converts counts nothing. They are counted in the intermediate code after all

@@ -1,4 +1,4 @@
-"""What a run of the benchmarks prints: the machine, and tables whose last columns are the ratios."""
+"""Report of a benchmark run: the machine, and tables whose last columns are the ratios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the pictures of the examples look."""
+"""Colours and sizes of the pictures of the examples."""
 
 from __future__ import annotations
 

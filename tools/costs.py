@@ -1,4 +1,4 @@
-"""What each library function costs: `python tools/costs.py` writes tests/lib/costs.txt, which is reviewed like code.
+"""Cost of each library function: `python tools/costs.py` writes tests/lib/costs.txt, which is reviewed like code.
 
 A row for each function and its common types: operations after the passes, lines of LLVM assembly for AVX2 of a kernel
 that applies the function to arrays, and, for the reader only, the milliseconds of processor time that compiling that

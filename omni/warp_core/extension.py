@@ -1,4 +1,4 @@
-"""What Kit loads when the extension is enabled. Outside of Kit this module imports too, and does nothing."""
+"""Entry point of the Kit extension. Outside of Kit this module can be imported too, and does nothing."""
 
 from __future__ import annotations
 

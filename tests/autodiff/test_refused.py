@@ -1,4 +1,4 @@
-"""What has no right gradient is refused when a tape records it, at the line to blame."""
+"""A kernel without a right gradient is refused when a tape records it, at the line to blame."""
 
 from __future__ import annotations
 

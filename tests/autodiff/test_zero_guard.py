@@ -1,4 +1,4 @@
-"""What was not chosen in the end has no gradient, although its slope may be infinite where it was computed."""
+"""A value that was not selected has no gradient, although its slope may be infinite where it was computed."""
 
 from __future__ import annotations
 

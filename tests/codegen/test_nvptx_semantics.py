@@ -1,4 +1,4 @@
-"""What is emitted for GPUs computes what the interpreter computes. It runs on the processor: see `gpu.py`.
+"""Code for GPUs computes the results of the interpreter. It runs on the processor: see `gpu.py`.
 
 OMNI_WARP_RANDOM_PROGRAMS sets how many random programs there are.
 """

@@ -1,4 +1,4 @@
-"""What mutated kernels brought to light (see tests/fuzz), made small: each was an internal error once."""
+"""Mutated kernels that were internal errors once (see tests/fuzz), made small."""
 
 import pytest
 

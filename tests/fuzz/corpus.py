@@ -1,4 +1,4 @@
-"""What mutation starts from: the kernels of the test-suite as modules of text, each with a kernel.
+"""Corpus of the mutations: the kernels of the test suite as modules of text, each with a kernel.
 
 Kernels of tests come with the functions, structs and constants beside them; functions of everyday Python get a kernel
 that prints what they return, so that nothing of them is dropped as unused.

@@ -1,4 +1,4 @@
-"""What becomes of a module: each of its kernels compiles to an object file, or is refused with places in its own text.
+"""Judge of a module: each of its kernels compiles to an object file, or is refused with places in its own text.
 
 `verdict` judges in this process; `isolated` in a child that may crash, hang or eat memory.
 """

@@ -1,4 +1,4 @@
-"""What a program can ask of the code for a GPU: threads of a block, registers, lines of Python, machine code."""
+"""Options of the code for a GPU: threads of a block, registers, lines of Python, machine code."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What kernels are found to count with 32-bit integers."""
+"""Analysis of 32-bit counts: threads, blocks and elements that kernels number with an int32."""
 
 import omni.warp_core as wp
 from omni.warp_core.front.lower import lower_kernel

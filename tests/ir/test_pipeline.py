@@ -1,4 +1,4 @@
-"""What the pipeline promises besides keeping results: copies, sharing of callees, source positions."""
+"""Promises of the pipeline besides keeping results: copies, sharing of callees, source positions."""
 
 from __future__ import annotations
 

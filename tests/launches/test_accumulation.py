@@ -1,4 +1,4 @@
-"""What launches add to arrays, against NumPy: any number of threads, overlapping arrays, concurrent launches."""
+"""Sums that launches add to arrays, against NumPy: any number of threads, overlapping arrays, concurrent launches."""
 
 from __future__ import annotations
 

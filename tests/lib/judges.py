@@ -1,4 +1,4 @@
-"""What the library is measured against: double-precision functions, mpmath, and the spacing of floating point."""
+"""Judges of the library: double-precision functions, mpmath, and the spacing of floating point."""
 
 from __future__ import annotations
 

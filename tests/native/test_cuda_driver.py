@@ -1,4 +1,4 @@
-"""What native code believes of the CUDA driver's functions, against what NVIDIA's cuda.h says of them.
+"""Signatures of the CUDA driver's functions in native code, against NVIDIA's cuda.h.
 
 cuda_driver.txt has the parameters of each function under the name that the library exports. They are the same in the
 cuda.h of CUDA 12.0, 12.1, 12.3, 12.4 and 13.5 (wheels nvidia-cuda-runtime-cu12 and nvidia-cuda-runtime), which declares

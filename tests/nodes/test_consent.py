@@ -1,4 +1,4 @@
-"""What a play reads, shows and runs of the code in a scene before and after its user agrees."""
+"""Code in a scene: what a play reads, shows and runs of it before and after its user agrees."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""What the instructions of PTX compute, one line each, by the published PTX ISA. Arrays hold a value for each thread.
+"""Results of PTX instructions, one line each, by the published PTX ISA. Arrays hold a value for each thread.
 
 `OPERATIONS` maps an opcode without its types and roundings to its operands and its function. Operands are letters, the
 destination first: T the (first) type of the instruction, S its second, D twice the width of T, u a u32, p a predicate.

@@ -1,5 +1,5 @@
-"""What kernels compute as PTX: the tests of tests/codegen that compare what is emitted for GPUs with the interpreter,
-with the machine for PTX in the place of the processor.
+"""Results of kernels as PTX: the tests of tests/codegen that compare GPU code with the interpreter, run by the machine
+for PTX in the place of the processor.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What happens to arrays between launches keeps the gradient right, or is refused."""
+"""Changes of arrays between launches keep the gradient right, or are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tape records besides launches, and how gradients are asked for."""
+"""Records of a tape besides launches, and requests for gradients."""
 
 from __future__ import annotations
 

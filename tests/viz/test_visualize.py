@@ -1,4 +1,4 @@
-"""What `Tape.visualize` draws: which step reads and writes which version, loops once, and boxes that keep apart."""
+"""Pictures by `Tape.visualize`: the versions that each step reads and writes, loops once, and boxes that keep apart."""
 
 import itertools
 import re

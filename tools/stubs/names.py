@@ -1,4 +1,4 @@
-"""How types of the kernel language are spelled in stubs: `spell`, and `accepted` for parameters."""
+"""Spelling of types of the kernel language in stubs: `spell`, and `accepted` for parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users do with arrays and control flow: sorting, compacting, views, atomics of all kinds, early returns."""
+"""Idioms of users with arrays and control flow: sorting, compacting, views, atomics of all kinds, early returns."""
 
 from __future__ import annotations
 

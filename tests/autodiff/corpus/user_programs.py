@@ -1,4 +1,4 @@
-"""What programs in the style of users are made of: see `test_user_programs`.
+"""Building blocks of programs in the style of users: see `test_user_programs`.
 
 A program is a function of arrays that launches, copies and computes, and returns a loss of one element. `program` says
 which arrays: their names, with shapes and types of elements. All is float64, so central differences are a sharp judge.
