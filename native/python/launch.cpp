@@ -1,4 +1,4 @@
-// The function `launch` and the recorded launch. `launch` is a plain vectorcall function: whatever is not a plain
+// The function `launch` and the recorded launch. `launch` is a plain vectorcall function. Whatever is not a plain
 // launch of a kernel with a ready plan goes, with the same arguments, to the Python function set by set_slow_launch.
 #include <nanobind/stl/string.h>
 

@@ -1,6 +1,6 @@
 // A plan: everything a launch of one kernel with one signature needs, prepared once. Packing turns Python arguments
 // into the argument block of abi.h; running spreads the launch over the pool. Start with Plan::launch in plan.cpp;
-// plan_run.cpp deals threads out to cores, plan_counts.cpp refuses sizes
+// plan_run.cpp deals threads out to cores. plan_counts.cpp refuses sizes
 // that a kernel cannot count, plan_gpu.cpp launches on GPUs, plan_errors.cpp says what went wrong.
 #pragma once
 #include <array>

@@ -1,4 +1,4 @@
-// The way into kernel code and out of it, in assembly: for all that C++ promises, a function that is left from a
+// The way into kernel code and out of it, in assembly. For all that C++ promises, a function that is left from a
 // handler of signals would have its caller's registers lost. Offsets are those of Visitor, in faults.h.
 #include "warp_core/faults.h"
 

@@ -1,5 +1,5 @@
 // Layout of a loaded object: one mapping with the executable sections and call stubs, then constants and the table of
-// external addresses, then writable data; each part starts on a page of its own, so that each has its own protection.
+// external addresses, then writable data. Each part starts on a page of its own, so that each has its own protection.
 // Relocations are applied while the whole mapping is writable; then each part gets its final rights.
 #include "warp_core/loader.h"
 

@@ -1,5 +1,5 @@
 // Keys are taken apart in digits of 8 bits. What fits in a cache is sorted by its least significant digit first, on one
-// thread. More than that is first distributed by its most significant bits that differ, by all threads: each counts and
+// thread. More than that is first distributed by its most significant bits that differ, by all threads. Each counts and
 // scatters one block of the pairs, block after block within each bucket. Then every bucket is a sort of its own, by
 // fewer bits, and threads take them as they come. All steps keep the order of equal keys.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Runs are counted chunk by chunk, then written: a chunk writes the runs that begin in it, and the last of them ends
+// Runs are counted chunk by chunk, then written. A chunk writes the runs that begin in it, and the last of them ends
 // where the next chunk with a beginning has its first.
 #include <algorithm>
 #include <utility>

@@ -2,8 +2,8 @@
 //
 // A kernel does not add where it stands: each chunk of a launch writes what it adds into a log, and the logs are
 // applied one after the other, in the order of the chunks. So no addition needs to be atomic, and sums do not depend on
-// timing. A chunk whose turn has come applies its log whenever a small piece of it is full, while it lies in the cache;
-// from then on, what all lanes add to one element does not go through the log (codegen/accumulate/accumulation_log.py),
+// timing. A chunk whose turn has come applies its log whenever a small piece of it is full, while it lies in the cache.
+// From then on, what all lanes add to one element does not go through the log (codegen/accumulate/accumulation_log.py),
 // unless some of the arrays share memory. Applying a log is where bad addresses are found. Once that has failed, or the
 // code of a chunk, no chunk waits for its turn any more, and logs are dropped.
 #pragma once

@@ -1,4 +1,4 @@
-// Arithmetic on the components of vectors, matrices, quaternions and transforms, as lang/semantics.py has it: integers
+// Arithmetic on the components of vectors, matrices, quaternions and transforms, as lang/semantics.py has it. Integers
 // wrap, integer division truncates and gives 0 for a zero divisor, each float operation rounds once to its own type.
 // Sums of float32 and float64 products are fused as kernels fuse them (passes/fma_contraction.py), so that both give
 // the same.

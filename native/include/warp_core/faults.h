@@ -4,7 +4,7 @@
 // What may be left, and when. A thread in kernel code owns nothing but its stack: generated code takes no locks and
 // allocates nothing, and neither do the functions of libm and memcpy that it calls. So a fault there ends with the
 // stack as it was before. Functions of this library that generated code calls and that do hold locks, such as
-// wc_printf, hide the way out while they run (`SuspendFaultHandling`): a fault in them is a crash, as anywhere else.
+// wc_printf, hide the way out while they run (`SuspendFaultHandling`). A fault in them is a crash, as anywhere else.
 #pragma once
 #include <signal.h>
 #include <sys/types.h>
