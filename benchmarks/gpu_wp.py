@@ -163,7 +163,7 @@ class Worker(GpuWorker):
         return statistics.median(times[1:]), len(times) - 1
 
     def _each(self, run: Run) -> float:
-        """Seconds of each of many runs that nobody waits for in between."""
+        """Seconds of each of many runs without waiting in between."""
         run()
         self.wp.synchronize_device(DEVICE)
         start = time.perf_counter()

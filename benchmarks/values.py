@@ -86,7 +86,7 @@ class Worker:
         exec(SETUP, self.space)
 
     def prepare(self, expression: str) -> list[float] | str:
-        """The numbers of the result, or why there is none; then some evaluations to warm up."""
+        """The numbers of the result, or why it has no numbers; then some evaluations to warm up."""
         try:
             result = eval(expression, self.space)
         except Exception as why:

@@ -29,7 +29,7 @@ def write(file: Path, run: str, /, **entry: Any) -> None:
 
 
 def read(file: Path) -> list[dict[str, Any]]:
-    """All entries. A last line that is not complete is none."""
+    """All entries. A last line that is not complete does not count."""
     lines = file.read_bytes().split(b"\n")[:-1] if file.exists() else []
     return [json.loads(line) for line in lines]
 

@@ -258,7 +258,7 @@ def test_several_lambdas_on_a_line():
     for func, expected in ((triple, 3 * A), (double, 2 * A), (nested, 4 * (A + 1))):
         if hasattr(func.__code__, "co_positions"):
             np.testing.assert_array_equal(wp.map(func, a).numpy(), expected)
-        else:  # before Python 3.11 nobody knows which of them it is
+        else:  # before Python 3.11 it is unknown which of them it is
             with pytest.raises(wp.CompileError, match="source of `<lambda>` is not available"):
                 wp.map(func, a)
     np.testing.assert_array_equal(

@@ -197,7 +197,7 @@ def test_machine_code_is_made_if_asked_for():
 @needs_ptxas
 @pytest.mark.parametrize("capability", [75, 80, 90, 100, 120])
 def test_the_kernel_that_sets_conditions_of_graphs(capability):
-    """The driver has the function that it calls: ptxas knows it, and refuses names that nobody defines."""
+    """The driver has the function that it calls: ptxas knows it, and refuses names without a definition."""
     text = cuda_capture.condition_image().decode()
     made = ptx.assemble(text, cuda(capability))
     assert made is not None and made[0].startswith(b"\x7fELF")

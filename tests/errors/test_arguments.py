@@ -258,5 +258,5 @@ NAMES = sorted(name for name, x in vars(builtins).items() if callable(x) and nam
 @pytest.mark.parametrize("statement", ["y = {}()", "for y in {}():\n        x[0] = 1.0"], ids=["value", "loop"])
 def test_builtins_of_python_without_arguments(name, statement):
     kernel = kernel_of("@wp.kernel\ndef k(x: wp.array(dtype=float), n: int):\n    " + statement.format(name) + "\n")
-    with contextlib.suppress(wp.CompileError):  # an InternalError is none
+    with contextlib.suppress(wp.CompileError):  # an InternalError is not caught
         lower_kernel(kernel)

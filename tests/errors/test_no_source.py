@@ -1,4 +1,4 @@
-"""no-source: A kernel whose text nobody kept."""
+"""no-source: A kernel whose text was not kept."""
 
 import pytest
 
@@ -11,7 +11,7 @@ TEXT = "import omni.warp_core as wp\n@wp.kernel\ndef k(x: wp.array(dtype=float))
 
 def test_refused():
     space = {"__name__": "space"}
-    exec(compile("\n" + TEXT, "<nowhere>", "exec"), space)  # the text is nobody's by then
+    exec(compile("\n" + TEXT, "<nowhere>", "exec"), space)  # the text has no owner by then
     with pytest.raises(wp.CompileError) as caught:
         lower_kernel(space["k"])
     (found,) = caught.value.diagnostics

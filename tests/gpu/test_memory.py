@@ -1,4 +1,4 @@
-"""Pinned memory, what reports say of memory, and what happens when there is none left."""
+"""Pinned memory, what reports say of memory, and what happens when it is full."""
 
 import gc
 
@@ -87,7 +87,7 @@ def test_pinned_memory_outlives_a_graph_that_runs(gpu, simulated):
     wp.zeros(1, device="cpu", pinned=True)
     before = simulated.simulator_pinned()
     host, back, graph = pinned_and_its_graph()
-    simulated.simulator_stall(20_000)  # nothing is done unless somebody waits
+    simulated.simulator_stall(20_000)  # nothing is done unless the program waits
     try:
         wp.capture_launch(graph)
         del host, back, graph

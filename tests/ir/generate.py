@@ -299,7 +299,7 @@ class _Writer:
         return self.b.op("cast", self.value(self.types.scalar(), depth), attr=t)
 
     def bitcast(self, t: Scalar, depth: int) -> Value:
-        """Bits of a NaN are nobody's business, so floats are made ordinary first."""
+        """Bits of a NaN are unspecified, so floats are made ordinary first."""
         source = self.rng.choice([s for s in self.types.scalars if s.bits == t.bits])
         x = self.value(source, depth)
         if source.is_float:

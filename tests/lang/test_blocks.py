@@ -148,7 +148,7 @@ def interpreted(kernel, x, block_dim):
     verify(fn)
     assert print_function(parse(print_function(fn))[-1]) == print_function(fn)
     forms = [fn, pipeline.run(fn, pipeline.PassOptions(contract=False))]
-    forms += [] if kernel is sums else [split(forms[1])]  # there shuffles have nobody to ask
+    forms += [] if kernel is sums else [split(forms[1])]  # there shuffles have no partner
     results = []
     for form in forms:
         verify(form)

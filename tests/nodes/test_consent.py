@@ -53,7 +53,7 @@ def scene_with(make_scene):
 
 @pytest.fixture
 def ask(tmp_path, capsys):
-    """ask(scene) -> (exit code, what is printed) of a play to which nobody agreed."""
+    """ask(scene) -> (exit code, what is printed) of a play without consent."""
 
     def call(scene):
         code = cli.main(["play", str(scene), "-o", str(tmp_path / "out.usdc")])

@@ -604,7 +604,7 @@ class _Compiler:
         return None
 
     def _piece(self, o: Any, t: str) -> Callable:
-        if o == Symbol("_") and self.program.module.version >= (7, 1):  # a piece that nobody wants
+        if o == Symbol("_") and self.program.module.version >= (7, 1):  # a piece without a use
             return lambda m, who, v: None
         return self.target(o, t)
 

@@ -270,7 +270,7 @@ def test_pictures_by_graphviz(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "options, words",
     [
-        ({"filename": "tape.bmp"}, r"filename: \.bmp is none of \.svg, \.dot"),
+        ({"filename": "tape.bmp"}, r"filename: \.bmp is not one of \.svg, \.dot"),
         ({"graph_direction": "up"}, "graph_direction: expected LR, TB, RL or BT, got 'up'"),
         ({"filename": "tape.svg", "graph_direction": "RL"}, r"pictures go LR or TB, got 'RL'"),
         ({"track_input_names": ["a"]}, r"more names than arrays: \['a'\]"),

@@ -38,7 +38,7 @@ def draw_tape(tape: Any, filename: str | os.PathLike | None, direction: str, *op
         elif ending in ("", ".dot", ".gv"):
             _write(path, text)
         else:
-            raise ValueError(f"filename: {ending} is none of .svg, .dot, .gv, {', '.join(_BY_GRAPHVIZ)}")
+            raise ValueError(f"filename: {ending} is not one of .svg, .dot, .gv, {', '.join(_BY_GRAPHVIZ)}")
     return text
 
 

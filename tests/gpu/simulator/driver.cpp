@@ -265,7 +265,7 @@ API cuMemAlloc_v2(void** out, size_t n) {
     *out = current.back()->take(n);
     if (!*out) return kOutOfMemory;
     Open open;
-    std::memset(*out, 0xcd, n);  // what was there before is nobody's business
+    std::memset(*out, 0xcd, n);  // the contents are unspecified
     return kSuccess;
 }
 API cuMemFree_v2(void* p) {
