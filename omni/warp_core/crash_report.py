@@ -21,7 +21,7 @@ def write(request: CompileRequest, made: dict[str, Any]) -> str:
         made: what the stages made before the failure: "ir", "llvm".
 
     Returns:
-        The file's name, or why there is none.
+        The file's name, or why it was not written.
     """
     parts = [f"omni.warp_core {config.version}, Python {sys.version}", repr(request), traceback.format_exc()]
     parts.append("".join(request.kernel.source.block()))

@@ -91,7 +91,7 @@ def _typed_element(data: Any) -> Element | None:
 
 
 def _refuse_arrays(data: Any) -> None:
-    """Refuse lists of arrays, and indexed arrays, where somebody follows what is made of them."""
+    """Refuse lists of arrays, and indexed arrays, while an observer follows their contents."""
     if isinstance(data, (list, tuple)):
         if not {int, float, bool}.issuperset(map(type, data)):
             for part in data:

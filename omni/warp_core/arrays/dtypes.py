@@ -101,7 +101,7 @@ def dtype_from_numpy(numpy_dtype: Any) -> Any:
         The class, such as `wp.float32`.
 
     Raises:
-        TypeError: If there is none.
+        TypeError: If it has no scalar class.
 
     >>> wp.dtype_from_numpy(np.float32).__name__
     'float32'

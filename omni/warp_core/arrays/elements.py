@@ -90,7 +90,7 @@ def record(value: Any, element: Element, other: str = "") -> np.ndarray:
     """An instance of a struct, a record of NumPy's or a tuple of the fields' values as one item.
 
     Raises:
-        TypeError, ValueError: If it is none of these; the message names what is `other`wise taken.
+        TypeError, ValueError: If it is something else; the message names what is `other`wise taken.
     """
     if isinstance(value, np.void):
         return match_records(np.asarray(value), element).astype(element.numpy)

@@ -1,6 +1,6 @@
 """`wp.indexedarray`: an array seen through index arrays, one for each dimension that has one.
 
-`wp.indexedarray(a, [rows, None])` is what `a[rows]` gives: element (i, j) of it is element (rows[i], j) of `a`, for
+`wp.indexedarray(a, [rows, None])` is what `a[rows]` gives. Element (i, j) of it is element (rows[i], j) of `a`, for
 kernels and from Python, to read and to write. Start with `indexedarray.__init__`.
 """
 

@@ -38,7 +38,7 @@ def assign(target: np.ndarray, numbers: Any) -> None:
 
 
 def from_gpu(source: Any) -> np.ndarray:
-    """The elements of an array on a GPU, copied to the host. Waits for the stream, and tells nobody."""
+    """The elements of an array on a GPU, copied to the host. Waits for the stream, without a report to observers."""
     element, shape, kind = source._require_element(), source.shape, cast(Any, type(source))
     numbers = np.empty(shape + element.inner, element.numpy)
     if not source.is_contiguous:
@@ -240,7 +240,7 @@ def _keep(*arrays: Any) -> None:
 
 
 def _check_pinned(dest: Any, src: Any) -> None:
-    """Refuse copies of pageable memory while a GPU captures: when the graph runs, nobody would wait for them.
+    """Refuse copies of pageable memory while a GPU captures: a graph cannot wait for them.
 
     Nor would anybody close or open gaps on the CPU then.
     """
@@ -297,7 +297,7 @@ def memory_at(span: Span, device: Any = CPU) -> bytes:
 
 
 def write_host(at: int, data: bytes) -> None:
-    """Put bytes at an address of the host that nobody else knows."""
+    """Put bytes at an address of the host that is not shared."""
     ctypes.memmove(at, data, len(data))
 
 
@@ -337,7 +337,7 @@ _OWN = (_native.Buffer, cuda_memory.Allocation, cuda_memory.Pinned)  # memory th
 
 
 def share(a: Any) -> None:
-    """Let others have the address of an array's memory. They may write there at any time, and nobody tells."""
+    """Mark an array's memory as exported: other libraries may write there at any time, unseen."""
     owner = a.owner
     if type(owner) in _OWN and not owner.shared:
         owner.shared = True

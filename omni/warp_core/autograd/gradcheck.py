@@ -141,7 +141,7 @@ def gradcheck_tape(
         Whether all entries of all launches pass.
 
     Raises:
-        TypeError: If `tape` is none.
+        TypeError: If `tape` is not a tape.
         ValueError: As `gradcheck`.
     """
     if not isinstance(tape, Tape):
@@ -181,7 +181,7 @@ class _Check:
         self._last: tuple[Target, Numbers, Numbers] | None = None
 
     def launch(self, step: RecordedLaunch, mask: Mask | None) -> list[Row]:
-        """The comparison of a recorded launch, or why there is none."""
+        """The comparison of a recorded launch, or why it cannot be compared."""
         try:
             target, default = target_of_launch(step)
         except Unchecked as why:

@@ -15,7 +15,7 @@ __all__ = ["hvp"]
 def hvp(function: Callable[..., array], x: array | Sequence[array], v: array | Sequence[array | None]) -> Any:
     """The product of the Hessian of a function with a vector, without forming the Hessian.
 
-    The function runs once in forward mode along `v`, and the tape of that once backwards: some five to ten times the
+    The function runs once in forward mode along `v`, and the tape of that once backwards. Some five to ten times the
     cost of the function, whatever the number of elements. It is exact, as differences of gradients are not (B. A.
     Pearlmutter, Fast exact multiplication by the Hessian, Neural Computation 6, 1994).
 

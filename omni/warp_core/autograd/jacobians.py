@@ -74,7 +74,7 @@ def jacobian(
     Raises:
         TypeError: If an argument has the wrong type, or an input with a gradient is of structs.
         ValueError: If there is nothing to differentiate, the mask names what is not there, blocks are not independent
-            of each other, or `mode` is none.
+            of each other, or `mode` is unknown.
         CompileError: If a kernel cannot be differentiated.
 
     >>> @wp.kernel

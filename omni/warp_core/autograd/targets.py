@@ -102,8 +102,8 @@ def target_of(
     """Return the target of a differentiation.
 
     Raises:
-        TypeError: `function` is none, or `inputs` no list.
-        ValueError: `dim` or `outputs` is missing for a kernel, or given for what is none.
+        TypeError: `function` is not a function, or `inputs` is not a list.
+        ValueError: `dim` or `outputs` is missing for a kernel, or given for a function.
     """
     for name, given in (("inputs", inputs), ("outputs", outputs)):
         if given is not None and not isinstance(given, (list, tuple)):

@@ -1,6 +1,6 @@
 """Atomic read-modify-write for all active lanes.
 
-Lanes that update one address with nobody looking at the old value are first reduced in registers, so that memory sees
+Lanes that update one address, with the old value unused, are first reduced in registers, so that memory sees
 one operation a group instead of one a lane (or one a range of threads: see `reductions`). Everything else goes lane by
 lane, in order.
 """

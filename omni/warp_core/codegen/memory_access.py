@@ -1,6 +1,6 @@
 """Loads, stores and atomics.
 
-An address is a `LaneValue` like any other value, and its form decides the access: uniform addresses are scalar
+An address is a `LaneValue` like any other value, and its form decides the access. Uniform addresses are scalar
 accesses, linear ones with a small element are wide accesses plus shuffles (so arrays of vectors, matrices and structs
 are read at full width), and the rest are gathers and scatters. Under a mask, wide accesses become masked ones.
 """

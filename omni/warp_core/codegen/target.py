@@ -2,7 +2,7 @@
 
 A `Target` is a frozen value and part of every cache key: a processor level (`x86`, `host`) or a GPU architecture
 (`cuda`). `host()` reads the processor's own feature list, so that a
-cached kernel starts without loading LLVM; it picks one of a few levels rather than an exact model, which makes cached
+cached kernel starts without loading LLVM. It picks one of a few levels rather than an exact model, which makes cached
 code portable between machines of a level.
 """
 

@@ -147,7 +147,7 @@ class GpuCapture:
         self._streams.add(stream)
 
     def check_wait(self, stream: Stream, own: int, other: int) -> None:
-        """Raise RuntimeError unless a stream in one capture can wait for an event in another; 0 is none.
+        """Raise RuntimeError unless a stream in one capture can wait for an event in another; 0 stands for no capture.
 
         The driver would give up both captures, and that of a condition is the end of the process with some drivers.
         """
@@ -278,7 +278,7 @@ class GpuCapture:
         """End the capture. Returns the graph, or None with `drop`.
 
         Raises:
-            RuntimeError: there is none, because of what was done meanwhile. The capture has ended nevertheless.
+            RuntimeError: the capture failed, because of an operation during it. The capture has ended nevertheless.
         """
         work, broken = None, self._broken
         try:
@@ -297,7 +297,7 @@ class GpuCapture:
         graph: Any = _native.Graph()
         graph.device, graph.work, graph.conditional, graph.checks = self.device, work, self._conditional, self.checks
         graph.pinned = list({id(p): p for p in self.pinned}.values())
-        if work is None:  # somebody else ends it, and has the graph
+        if work is None:  # another library ends it, and has the graph
             return graph
         for node, launch in self._followed:
             work.follow(node, launch)
@@ -312,7 +312,7 @@ def launch(graph: Any, stream: Stream | None) -> None:
     """Give a graph to a stream, by default the current one of its device.
 
     Raises:
-        RuntimeError: it cannot go there, or belongs to somebody else.
+        RuntimeError: the stream is of another device, or the graph belongs to another library.
         KernelError: a thread failed in debug mode.
     """
     stream = graph.device.stream if stream is None else stream

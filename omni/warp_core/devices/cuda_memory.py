@@ -61,7 +61,7 @@ def _allocate(device: Any, nbytes: int, pooled: bool) -> int:
 
 
 def _allocate_apart(device: Any, nbytes: int, pooled: bool) -> int:
-    """Allocate at once while somebody captures, perhaps on the current stream."""
+    """Allocate at once during a capture, perhaps on the current stream."""
     with cuda_capture.relaxed():
         side = cuda_capture.side_stream(device).cuda_stream
         ptr = driver.allocate(device.context, nbytes, side, pooled)
@@ -134,7 +134,7 @@ class Pinned:
                     driver.synchronize_event(*_place(self._uses.popitem()[1]))
 
 
-_parted: list[tuple[int, int, dict[Any, Any]]] = []  # pinned memory that nobody has, but copies
+_parted: list[tuple[int, int, dict[Any, Any]]] = []  # pinned memory without an owner, which copies still use
 
 
 def _place(event: Any) -> tuple[int, int]:
@@ -147,7 +147,7 @@ def _part(context: int, ptr: int, uses: dict[Any, Any]) -> None:
 
 
 def _let_go() -> None:
-    """Give back the pinned memory that nobody has and no copy uses."""
+    """Give back the pinned memory without an owner that no copy uses."""
     for entry in [] if capture.active() else list(_parted):
         context, ptr, uses = entry
         if all(event.is_complete for event in uses.values()):

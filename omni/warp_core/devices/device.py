@@ -227,7 +227,7 @@ def get_cuda_device(ordinal: int | None = None) -> Device:
         ordinal: Its index; the current one if left out.
 
     Raises:
-        RuntimeError: If there is none.
+        RuntimeError: If it cannot be used.
     """
     return get_device("cuda" if ordinal is None else f"cuda:{ordinal}")
 

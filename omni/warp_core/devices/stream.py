@@ -73,7 +73,7 @@ class Stream:
 
     @classmethod
     def _over(cls, device: Any, handle: int) -> Stream:
-        """A stream that is there already and is given no work that nobody waits for."""
+        """Wrap an existing CUDA stream handle. The caller synchronizes it."""
         made = cls.__new__(cls)
         made.device, made.cuda_stream = device, handle
         return made
@@ -176,7 +176,7 @@ class Event:
     def __init__(self, device: DeviceLike = None, cuda_event: int | None = None, enable_timing: bool = False):
         self.device = _gpu(device, "events")
         self.enable_timing = enable_timing or cuda_event is not None  # of others' events the driver knows
-        self.captured: int | None = None  # in which capture it was recorded last, 0 for none; None: nobody knows
+        self.captured: int | None = None  # in which capture it was recorded last, 0 for none; None: unknown
         if cuda_event is not None:
             self.cuda_event = _handle("cuda_event", cuda_event)
             return

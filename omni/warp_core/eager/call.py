@@ -124,7 +124,7 @@ def lower_type_generic(
 ) -> tuple[tuple[Type, ...], IrFunction] | None:
     """The types of the arguments of a call and its IR, or None if they are not the same for all calls like it.
 
-    They differ where a number in the arguments decides, be it that it takes a type of its own or is needed when the
+    They differ where a number in the arguments decides: it takes a type of its own or is needed when the
     call is lowered. A call that changes its arguments is not one for this.
     """
     if isinstance(callee, registry.Builtin) and callee.references and changes(callee, args, {}):
@@ -229,7 +229,7 @@ class _Known:
 def _lowered(
     callee: Callee, names: tuple[str | None, ...], given: tuple[tuple[Type | None, _Known | None], ...]
 ) -> IrFunction | str:
-    """`return callee(arguments)` as IR, or why there is none."""
+    """`return callee(arguments)` as IR, or why it cannot be lowered."""
     passed = [f"{name}=a{i}" if name else f"a{i}" for i, name in enumerate(names)]
     places = [f"a{names.index(key) if isinstance(key, str) else key}" for key in callee.changes]
     results = f"callee({', '.join(passed)})"

@@ -1,7 +1,7 @@
 """The content hash of a kernel: equal hashes mean equal IR, up to line numbers.
 
 It covers the text of the kernel and of every function it may call, the types of their parameters, and each value they
-capture; builtins count by name (the version of the library is part of the cache key elsewhere). Nothing is parsed: the
+capture. Builtins count by name (the version of the library is part of the cache key elsewhere). Nothing is parsed: the
 names a function uses come from its compiled code, and more names than needed only make the hash more careful.
 """
 

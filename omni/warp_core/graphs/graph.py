@@ -58,7 +58,7 @@ def capture_begin(
 
     Arrays that are made meanwhile belong to the graph. What reads results raises, as there are none yet. Other threads
     go on as ever. On a GPU what is given to a stream is captured, and to those that are made to wait for it and are
-    waited for in turn; what runs on the CPU meanwhile is done at once.
+    waited for in turn. What runs on the CPU meanwhile is done at once.
 
     Args:
         device: where the graph is to run; by default that of `stream`, or the current device.
@@ -159,7 +159,7 @@ def capture_launch(graph: Graph, stream: Any = None) -> None:
         stream: the stream of a GPU to give it to; by default the current one.
 
     Raises:
-        TypeError: `graph` is none.
+        TypeError: `graph` is not a graph.
         RuntimeError: a tape records, which would not see what the graph does; or the graph is of another device.
         KernelError: a thread failed in debug mode, or used memory that is not there.
 

@@ -50,7 +50,7 @@ def encode(op: Operation) -> tuple[Atom, ...]:
 
 
 def decode(code: str, atoms: tuple[Atom, ...], result: Type | None) -> Any:
-    """The attribute that `encode` turned into `atoms`. Raises ValueError if there is none."""
+    """The attribute that `encode` turned into `atoms`. Raises ValueError for unknown text."""
     form = FORM.get(code)
     if form == "cell":
         if atoms or not isinstance(result, Array):

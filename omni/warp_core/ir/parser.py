@@ -1,6 +1,6 @@
 """Reads the text form of IR that `printer` writes.
 
-`parse` returns all functions of a text in order. It builds exactly what is written: nothing is folded or shared, and
+`parse` returns all functions of a text in order. It builds exactly what is written. Nothing is folded or shared, and
 nothing but syntax, names and result types of the op table is checked, so that `verifier` can be tested with wrong
 programs. A comment runs from `;` to the end of its line.
 """

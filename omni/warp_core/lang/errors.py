@@ -1,6 +1,6 @@
 """Compile errors and their text.
 
-Two kinds. *Yours*: a `CompileError` carries every `Diagnostic` of one kernel; each shows the excerpt with a caret under
+Two kinds. *Yours*: a `CompileError` carries every `Diagnostic` of one kernel. Each shows the excerpt with a caret under
 the smallest guilty span, what is wrong in the words of the source, the nearest candidates and help. *Ours*: an
 `InternalError` asks for a report. Start with `Diagnostic.render`.
 """

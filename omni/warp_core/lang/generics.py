@@ -3,7 +3,7 @@
     def dot(a: Vec[N, T], b: Vec[N, T]) -> T: ...
 
 `Vec[N, T]` is a pattern over the type variables N (a length) and T (a scalar type). Matching argument types against the
-parameters of a signature binds the variables (`unify`); inside the body of a function a type variable stands for what
+parameters of a signature binds the variables (`unify`). Inside the body of a function a type variable stands for what
 it was bound to, so `T(0)` and `range(N)` mean what they say. A pattern without variables is the type itself:
 `Vec[3, float]` is `types.Vec(3, F32)`.
 """

@@ -17,7 +17,7 @@ __all__ = ["overload"]
 def overload(kernel: Kernel | Callable, arg_types: Sequence[Any] | Mapping[str, Any] | None = None) -> Kernel:
     """Instantiate a generic kernel for given argument types; also a decorator.
 
-    Launches find the instance that fits their arguments, and make one where there is none yet, so overloads are needed
+    Launches find the instance that fits their arguments, and make missing ones, so overloads are needed
     only to compile ahead (`wp.load_module`), or to launch an instance itself, which saves looking for it.
 
     Args:

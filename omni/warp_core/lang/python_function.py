@@ -1,4 +1,4 @@
-"""Python functions and lambdas that nobody decorated, as kernel functions: what `wp.map` is given.
+"""Python functions and lambdas without a decorator, as kernel functions: arguments of `wp.map`.
 
 Parameters without an annotation take every type. A lambda is found in the text of its file and read as a function of
 one `return`.

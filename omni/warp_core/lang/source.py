@@ -1,6 +1,6 @@
 """The source of a kernel or function, captured when it is decorated and parsed when it is first needed.
 
-Captured are the lines of the file as they were (editing the file later changes nothing), so kernels of files, notebook
+Captured are the lines of the file as they were (editing the file later changes nothing). So kernels of files, notebook
 cells, `python -c`, the prompt and `kernel_from_source` are treated alike. Columns and lines of the syntax tree are
 those of the user's file: `Source.tree` is parsed with its indentation and `Source.offset` is added to its lines.
 """
@@ -48,7 +48,7 @@ class Source:
         return source
 
     def line(self, number: int) -> str:
-        """One line of the file, "" where there is none."""
+        """One line of the file, "" outside of the file."""
         return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
 
     def place(self, span: Span) -> Place:

@@ -29,7 +29,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def lines_of(code: CodeType, module_globals: dict, frame: FrameType | None) -> list[str]:
-    """All lines of the text the code was compiled from, or [] when nobody kept them.
+    """All lines of the text the code was compiled from, or [] if they were not kept.
 
     Args:
         code: of the function.

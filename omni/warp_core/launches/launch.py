@@ -160,7 +160,7 @@ class _How(NamedTuple):
 
 
 def _run_watched(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
-    """Run a kernel while somebody records."""
+    """Run a kernel while an observer records."""
     tape = recording.tape() if how.on_tape else None
     length = tape.length() if tape is not None else 0
     try:

@@ -240,7 +240,7 @@ _OTHER_CODE = "but this launch needs new code (for strided arrays, short rows, o
 
 @contextmanager
 def with_captured_constants(kernel: Kernel, options: Options) -> Iterator[None]:
-    """A `with` block, held by one thread, in which a kernel means what it did when it was launched first: all code of a
+    """A `with` block, held by one thread, in which a kernel means what it did when it was launched first. All code of a
     kernel must mean the same, or a derivative could be that of another one than the launch ran.
 
     Raises:

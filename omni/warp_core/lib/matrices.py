@@ -249,7 +249,7 @@ def inverse(a: Mat[2, 2, F]) -> Mat[2, 2, F]:
         The matrix b with a * b the identity; zeros if the determinant is zero.
 
     Error: 4 ULP of (c + abs(b) * d) / abs(determinant(a)), with c the cofactors and d the determinant when all products
-    are taken positive; no bound where ULP of d reach the determinant.
+    are taken positive. No bound where ULP of d reach the determinant.
     Derivative: -transpose(b) * g * transpose(b), for the result b and its gradient g.
 
     >>> wp.inverse(wp.mat22(2.0, 0.0, 0.0, 4.0))

@@ -252,7 +252,7 @@ def sample_cdf(state: uint32, cdf: Array[float32]) -> tuple[int32, uint32]:
         cdf: array of increasing numbers that ends with 1: the probability that the index is at most i.
 
     Returns:
-        The first index i with cdf[i] >= u, for u uniform in [0, 1), an int32; the length of `cdf` if there is none.
+        The first index i with cdf[i] >= u, for u uniform in [0, 1), an int32; the length of `cdf` if no index fits.
 
     Error: exact.
     Derivative: none.

@@ -18,7 +18,7 @@ def lower_bound(arr: Array[T], value: T) -> int32:
         value: what to look for, of the array's type.
 
     Returns:
-        The first index whose element is not below `value`, an int32; the end of the range if there is none.
+        The first index whose element is not below `value`, an int32; the end of the range if all are below.
 
     Error: exact.
     Derivative: none.

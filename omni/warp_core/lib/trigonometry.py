@@ -1,6 +1,6 @@
 """Trigonometric functions: sin, cos, tan and their inverses.
 
-The single-precision versions are polynomials without branches, so that all lanes take one path; only arguments beyond
+The single-precision versions are polynomials without branches, so that all lanes take one path. Only arguments beyond
 FAR take a second one, an exact reduction in integers, in a function that is not called while no lane needs it. Sine and
 cosine of one argument share everything but the last select. Coefficients come from `tools/minimax.py`. Double precision
 calls the C library; half precisions compute in single and round. Start with `_reduce`.

@@ -40,7 +40,7 @@ class RuntimeAttribute:
 
     @property
     def value(self) -> Value:
-        """The value, None when there is none yet."""
+        """The value, None before the first one."""
         return self._attribute.value
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -36,7 +36,7 @@ class Loaded:
     _sources: dict[Attribute, list[str]] = field(default_factory=dict)
 
     def attribute(self, path: str) -> Attribute | None:
-        """Return the attribute at a path such as /Graph/node.inputs:x, None if there is none."""
+        """Return the attribute at a path such as /Graph/node.inputs:x, None if it does not exist."""
         prim, _, name = path.partition(".")
         node = self._by_path.get(prim)
         return node.attributes.get(name) if node else None

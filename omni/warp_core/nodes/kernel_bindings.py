@@ -73,7 +73,7 @@ def dynamic(db: Any) -> Attributes:
 
 
 def records_text(db: Any) -> str:
-    """Return the JSON that the attribute editor of omni.warp saved; "" if there is none."""
+    """Return the JSON that the attribute editor of omni.warp saved; "" without one."""
     return getattr(db.state, "userAttrDescs", "") or ""
 
 

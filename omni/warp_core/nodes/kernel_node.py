@@ -1,7 +1,7 @@
 """The Kernel node: compiles the text it carries, binds attributes to parameters, sizes outputs, launches.
 
 `compute(db)` is the whole of it; `ogn/OgnKernel.py` calls it from Kit and from the headless host alike. The compiled
-kernel and its bindings are kept as long as text and attributes stay the same, and so is a failure, which is then told
+kernel and its bindings are kept as long as text and attributes stay the same. So also is a failure, which is then told
 once and not compiled again in every frame.
 """
 
@@ -216,7 +216,7 @@ def _input(db: Any, binding: Binding, dims: tuple[int, ...]) -> Any:
 
 
 def _numbers(db: Any, name: str, binding: Binding, dims: tuple[int, ...]) -> np.ndarray:
-    """The elements of an input array. Raises GraphError where nobody gives it any and the launch would read them."""
+    """The elements of an input array. Raises GraphError if it has none and the launch would read them."""
     numbers = as_numbers(_value(db, "inputs", name), binding.attribute)
     if len(numbers) or binding.optional or 0 in dims:
         return numbers

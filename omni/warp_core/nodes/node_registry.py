@@ -33,7 +33,7 @@ class Registry:
         self._types[node_type.spec.name] = node_type
 
     def find(self, name: str) -> NodeType | None:
-        """The type called `name`, also by an alias; None when there is none."""
+        """The type called `name`, also by an alias; None if it is unknown."""
         return self._types.get(ALIASES.get(name, name))
 
     def nearest(self, name: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The stage as nodes see it: what the scene holds, and over it what this play has written.
 
 A write is seen by every later read of "now" (a simulation may so carry its state from frame to frame) and becomes a
-time sample of the result; the scene itself is never changed. All writes are results, whatever `usdWriteBack` says:
+time sample of the result. The scene itself is never changed. All writes are results, whatever `usdWriteBack` says:
 without a renderer beside us there is no other place for them.
 """
 

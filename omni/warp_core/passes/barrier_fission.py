@@ -6,7 +6,7 @@ block before anything behind it runs. Barriers are gone. Around segments stands 
 values that are the same in all of them (`blocks.uniform_facts`), and the branches and loops that hold barriers.
 
 What a thread computes in one segment and uses in another is computed again where that takes only its index and values
-of the block; else it lies in a *slot*, a shared array with an element for each thread. What branches and loops around
+of the block. Else it lies in a *slot*, a shared array with an element for each thread. What branches and loops around
 segments hand on, if it differs between threads, lies in slots too. Start with `split`.
 """
 

@@ -12,7 +12,7 @@ Device functions get one more result that says whether they ran to their end; ca
 functions are left alone and count as single operations. The message of a `fail` names its operands {0}, {1}, …, but for
 that of an assert, which is the user's.
 
-In kernels that work in blocks of threads a `fail` ends the block: nothing runs behind it, and nobody waits for a thread
+In kernels that work in blocks of threads a `fail` ends the block: nothing runs behind it, and no thread waits for one
 that has left.
 """
 

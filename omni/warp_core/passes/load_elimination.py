@@ -3,7 +3,7 @@
 In place. In: any verified function. Out: a load of the same array, indices and path as an earlier one uses its result.
 Any store, atomic or call with effects forgets everything, whatever array it names: arrays may overlap. Those that are
 known to be apart, such as local arrays that do not escape, are not: a write to one forgets only what was loaded from it
-or from nobody knows where. What was loaded before an `if` is known inside it; inside a loop it is known only if the
+or from an unknown place. What was loaded before an `if` is known inside it; inside a loop it is known only if the
 loop does not write there.
 """
 

@@ -29,7 +29,7 @@ class View:
 
 
 def stage_view(stage: Usd.Stage, time: Usd.TimeCode, aspect: float, path: str | None = None) -> View | None:
-    """The camera at `path`, or the first of the stage; None when there is none. Raises StageError for a wrong path."""
+    """Return the camera at `path`, or the first of the stage, if it has one. Raises StageError for a wrong path."""
     if path is not None:
         prim = prim_at(stage, path)
         if prim is None or not prim.IsA(UsdGeom.Camera):

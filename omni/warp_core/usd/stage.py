@@ -145,7 +145,7 @@ def _complaints(stage: Usd.Stage) -> list[str]:
 
 
 def prim_at(stage: Usd.Stage, path: str) -> Usd.Prim | None:
-    """The prim at a path that came from a user, None when there is none or the text is no path."""
+    """The prim at a path that came from a user, None if it does not exist or the text is not a path."""
     if not Sdf.Path.IsValidPathString(path):
         return None
     parsed = Sdf.Path(path)

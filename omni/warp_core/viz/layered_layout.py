@@ -1,7 +1,7 @@
 """Where the boxes of a graph go: in layers from left to right, ordered so that few edges cross.
 
 The method is that of Sugiyama, Tagawa and Toda, "Methods for Visual Understanding of Hierarchical System Structures"
-(1981): ranks by longest paths, order in each rank by the mean place of neighbours, coordinates by least squares with
+(1981). Ranks by longest paths, order in each rank by the mean place of neighbours, coordinates by least squares with
 the boxes kept apart. Start with `layered`.
 """
 

@@ -46,7 +46,7 @@ class Port:
     text: str  # the value, if it is no array
     read: Version | None = None
     written: Version | None = None
-    unsure: bool = False  # whether nobody said if it is read or written
+    unsure: bool = False  # True if it is unknown whether it is read or written
 
 
 @dataclass(eq=False)

@@ -1,7 +1,7 @@
 """Forward mode: the IR of a function that computes tangents beside values. Start with `tangent_kernel`.
 
 A tangent says how fast a value changes while the inputs change in a given direction. Every value is kept as it was, and
-with it one tangent for each leaf (`leaves`): for a number its rate of change, for an array another array of the same
+with it one tangent for each leaf (`leaves`). For a number its rate of change, for an array another array of the same
 type whose elements are the tangents of its elements. As both are computed in the order of the program, control flow,
 overwriting and memory need no care: what is done to a value is done to its tangent beside it.
 

@@ -69,7 +69,7 @@ def _backward(
     init: Sequence[Value],
     index: Index | None,
 ) -> None:
-    """The iterations from last to first. From one to the one before go the adjoints of the carried values; those
+    """The iterations from last to first. From one to the one before go the adjoints of the carried values. Those
     of a `loop`'s results enter its last iteration, those of a `for` are the carried values' own.
     """
     b, results = reverse.b, [reverse.take(v) for v in op.results]

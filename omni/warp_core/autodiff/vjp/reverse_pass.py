@@ -219,7 +219,7 @@ class Reverse:
 
     def _looked_at(self, gradient: Function, op: Operation) -> list[Value]:
         """The results of a call for its gradient, which takes them after the arguments: zero for those that it does not
-        look at, so that nobody computes them again.
+        look at, so that they are not computed again.
         """
         used = {a for inner in gradient.body.walk() for a in inner.args}
         taken = zip(op.results, gradient.params[len(op.args) :])

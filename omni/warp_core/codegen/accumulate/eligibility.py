@@ -2,7 +2,7 @@
 
 A kernel does not add to memory where it stands: it writes down what it adds, and the runtime applies the logs in the
 order of the threads (native/include/warp_core/accumulate.h). That takes no atomic instructions, and the sums do not
-depend on how many cores share a launch. It may be done where nobody looks meanwhile: the old value is not used, and the
+depend on how many cores share a launch. No thread may read the sum meanwhile: the old value is not used, and the
 kernel does nothing else with the array. Whether two parameters show the same memory is not known here: `Accumulation`
 names the arrays, and each launch compares them.
 """
@@ -104,7 +104,7 @@ class _Finder:
         return op.code == "atomic" and op.attr[0] in ("add", "sub") and _is_float(op) and op.result not in self.used
 
     def _touch(self, op: Operation, at: ArrayAt | None) -> None:
-        """Take note of an access that is none through the log."""
+        """Record an access that does not go through the log."""
         if op.code == "atomic":
             kind = op.attr[0]
             used = op.result in self.used and kind != "take"

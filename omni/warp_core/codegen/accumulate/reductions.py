@@ -1,6 +1,6 @@
 """Atomics on one element, gathered for a whole range of the launch: `atomic_add(loss, 0, x)` above all.
 
-Where every thread updates the same element and nobody looks at it, the range keeps a total for each lane in a register
+Where every thread updates the same element and no thread reads it, the range keeps a total for each lane in a register
 and updates memory once, at its end: threads do not contend for the element, and a sum of floats has many short partial
 sums. `gathered` finds those atomics. Their array is a parameter that the kernel uses for nothing else that order could
 matter to, and their indices are the same for all threads. (Another parameter may be the same array; reading an element

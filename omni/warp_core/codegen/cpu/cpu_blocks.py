@@ -111,7 +111,7 @@ class Blocks:
         self.after(known)
 
     def group(self, op: Operation, column: str, left: str | None, known: dict[Value, list[LaneValue]]) -> None:
-        """A segment for one group of lanes, from thread `column` of the block on; `left` is how many threads there are,
+        """A segment for one group of lanes, from thread `column` of the block on. `left` is how many threads there are,
         in every lane, if the group may not be full.
         """
         k, w, n = self.kernel, self.w, self.kernel.lanes.lanes

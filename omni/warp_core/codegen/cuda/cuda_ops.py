@@ -211,7 +211,7 @@ class CudaAtomics(Atomics):
         return super()._one(kind, address, t, value, compare)
 
     def _extremum(self, kind: str, address: str, t: Scalar, value: str) -> str:
-        """Floats without a sign are ordered as their bits are, as signed integers even below those with a sign; floats
+        """Floats without a sign are ordered as their bits are, as signed integers even below those with a sign. Floats
         with a sign are ordered the other way round, as unsigned integers above those without.
 
         NaN changes nothing: it goes to memory as the integer at the end of that order. One in memory gives way to a

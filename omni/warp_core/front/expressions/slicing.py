@@ -62,7 +62,7 @@ def _pick(cx: Context, condition: Value, x: Value, y: Value) -> Value:
 
 
 def _operand(cx: Context, node: ast.expr | None) -> Value | None:
-    """A bound or step as an int32, None where there is none; what does not fit is outside of every array."""
+    """Return a bound or step as an int32, None if it is left out; what does not fit is outside of every array."""
     x = cx.rvalue(node) if node is not None else Static(None)
     if isinstance(x, Static) and x.obj is None:
         return None

@@ -92,7 +92,7 @@ class MemArray:
         return view
 
     def gradient(self) -> MemArray:
-        """The array of the gradient; a null array if there is none."""
+        """The array of the gradient; a null array without one."""
         return self.grad or MemArray.null(self.dtype, len(self.shape))
 
     def values(self) -> list:

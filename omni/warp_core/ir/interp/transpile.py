@@ -2,7 +2,7 @@
 
 Scalar arithmetic that is the same in Python is written inline, everything else calls `semantics`. Every breakable
 operation becomes a Python loop. Leaving several at once sets `_x` to the code of the target (twice its number, plus one
-for `continue`) and breaks; behind each loop that may be left so, `_x` is looked at.
+for `continue`) and breaks. Behind each loop that may be left so, `_x` is looked at.
 """
 
 from __future__ import annotations

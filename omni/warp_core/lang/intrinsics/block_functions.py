@@ -83,7 +83,7 @@ def lane() -> int32:
 def shared_array(shape: Constant, dtype: Constant) -> Array[S]:
     """Array in memory that the threads of a block share. What it holds at first is undefined.
 
-    Each place in the source where a kernel makes one has its own memory, the same in every iteration of a loop; a
+    Each place in the source where a kernel makes one has its own memory, the same in every iteration of a loop. A
     function has its own for each call of it. A block has 48 KiB.
 
     Args:

@@ -17,7 +17,7 @@ from ..values.scalars import bool, int32
 def tid() -> int32:
     """Index of the thread that runs.
 
-    `i = wp.tid()` gives one index, flattened in a launch of several dimensions; `i, j = wp.tid()` gives one index for
+    `i = wp.tid()` gives one index, flattened in a launch of several dimensions. `i, j = wp.tid()` gives one index for
     each dimension of the launch, for two to four names.
 
     Returns:

@@ -1,7 +1,7 @@
 """The scalar types as Python classes: `wp.float32`, `wp.int8` and the rest.
 
 A class names its type in annotations and dtypes; an instance is a typed number that computes exactly as compiled code
-does (see `semantics`): integers wrap, `/` truncates on integers, floats round once to their own width. There is no
+does (see `semantics`). Integers wrap, `/` truncates on integers, floats round once to their own width. There is no
 implicit conversion between two typed numbers; a plain Python number takes the type of the typed operand if it fits.
 Start with `ScalarValue`.
 """

@@ -92,7 +92,7 @@ class Components(_native.Value, metaclass=_native.ValueClass):
 
     @classmethod
     def _convert(cls, index: int, value: Any) -> Any:
-        """A component's number; `index` is for the message if there is none."""
+        """A component's number; `index` is for the error message."""
         s = cls.__wc_type__.scalar
         number = plain_number(value)
         name = SCALAR_CLASSES[s].__name__
@@ -105,7 +105,7 @@ class Components(_native.Value, metaclass=_native.ValueClass):
         return semantics.convert(number, s)
 
     def _operand(self, value: Any) -> Any:
-        """A scalar operand as a number in range, or None if it is none. Raises TypeError if it would need a cast."""
+        """Return a scalar operand as a number in range, or None for others. Raises TypeError if a cast is needed."""
         return operand(self.__wc_type__.scalar, value)
 
     def _equals(self, other: Any) -> bool:
