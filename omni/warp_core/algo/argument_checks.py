@@ -41,7 +41,7 @@ def scalar_of(a: array) -> Type:
 
 
 def components(a: array) -> int:
-    """How many numbers an element has."""
+    """Return the number of components of an element."""
     t = element_type(a)
     return t.count if isinstance(t, Packed) else 1
 
@@ -82,7 +82,7 @@ def require_apart(name: str, a: array, other_name: str, other: array) -> None:
 
 
 def integer(name: str, value: Any) -> int:
-    """`value` as an int. Raises TypeError for what is none, a bool among them."""
+    """`value` as an int. Raises TypeError for other values, such as a bool."""
     if isinstance(value, bool):
         raise TypeError(f"{name}: expected an integer, got {value}")
     try:

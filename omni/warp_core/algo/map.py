@@ -246,7 +246,9 @@ class Mapping:
         return found
 
     def _results(self, names: list[str], types: list[Type]) -> tuple[Type, ...]:
-        """What the function returns for arguments of these types. Raises CompileError if it does not take them."""
+        """Return the result types of the function for these argument types. Raise CompileError if it does not accept
+        them.
+        """
         text = f"def _mapped({', '.join(names)}):\n    return {self._called(names)}\n"
         linecache.cache[_WRAPPER] = (len(text), None, text.splitlines(True), _WRAPPER)
         space = {"_f": self.callee}
@@ -280,12 +282,12 @@ class _Wrapper(PythonFunction):
 
     @property
     def subject(self) -> str:
-        """What errors call it."""
+        """The name in error messages."""
         return f"wp.map of `{self._mapped_name}`"
 
 
 def _cell_type(t: Type) -> Type:
-    """What the function gets of an argument of this type."""
+    """Return the type in which the function gets an argument of this type."""
     found = t if isinstance(t, Array) else indexed_array(t)
     return t if found is None else found.dtype
 

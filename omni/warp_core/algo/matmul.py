@@ -191,7 +191,7 @@ def _check_shape(which: str, x: array, shape: tuple[int, ...], why: str) -> None
 
 
 def _share(x: array, y: array) -> bool:
-    """Whether two arrays have memory in common; where that is hard to tell, whether they might."""
+    """True if two arrays share memory, or if that is too expensive to rule out."""
     if not x.size or not y.size:
         return False
     shown, other = (np.asarray(Memory(a._interface(), None)) for a in (x, y))  # nothing is read

@@ -48,7 +48,7 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
     alone, not on the number of threads; on a GPU it may differ from that on the CPU in the last bit.
 
     Raises:
-        TypeError: If an element type is none of those, or that of `out` differs.
+        TypeError: If an element type is not one of those, or that of `out` differs.
         ValueError: If `out` has another shape, is not contiguous or read-only, or `value_count` is out of range.
         IndexError: If there is no such axis.
         RuntimeError: If a tape records, `values` requires a gradient, and the result would be a number: give `out`.

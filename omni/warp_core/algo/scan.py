@@ -47,7 +47,7 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
     and never decrease where no element is negative.
 
     Raises:
-        TypeError: If an element type is none of those, or the types differ.
+        TypeError: If an element type is not one of those, or the types differ.
         ValueError: If the sizes differ, or `out_array` is read-only or overlaps `in_array`.
 
     >>> x = wp.array([1, 2, 3, 4], dtype=wp.int32)
@@ -108,7 +108,7 @@ def runlength_encode(
         The number of runs, or `run_count` if that was given. Elements beyond the runs are left as they are.
 
     Raises:
-        TypeError: If an element type is none of those.
+        TypeError: If an element type is not one of those.
         ValueError: If `value_count` is negative or an array has fewer elements, if an output is not contiguous or
             read-only, or if outputs share memory.
 

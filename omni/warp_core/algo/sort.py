@@ -46,7 +46,7 @@ def radix_sort_pairs(
     Other threads must not use the arrays meanwhile.
 
     Raises:
-        TypeError: If an element type is none of those.
+        TypeError: If an element type is not one of those.
         ValueError: If an array has fewer than 2 * count elements, is not contiguous or read-only, if both share memory,
             or if the bits are no range of the key's bits.
 
@@ -92,7 +92,7 @@ def segmented_sort_pairs(
     Segments may be empty, and in any order.
 
     Raises:
-        TypeError: If an element type is none of those.
+        TypeError: If an element type is not one of those.
         ValueError: As for `radix_sort_pairs`; or if a segment does not lie within `count`, two of them overlap, or
             there are more starts than ends or the reverse. Nothing has been sorted then.
 
@@ -129,7 +129,7 @@ def _sorting(keys: array, values: array, run: Callable[[], None]) -> Operation:
 
 
 def _bounds(starts: array, ends: array | None) -> tuple[array, array]:
-    """Where segments begin and end."""
+    """Return where segments begin and end."""
     return (starts[:-1], starts[1:]) if ends is None else (starts, ends)
 
 

@@ -43,24 +43,24 @@ def current() -> _native.Graph | None:
 
 
 def gpu() -> Any:
-    """What this thread captures on a GPU, a `gpu_graphs.GpuCapture`, or None."""
+    """Return the capture of this thread on a GPU, a `cuda_capture.GpuCapture`, or None."""
     return _mine.gpu if _capturing else None
 
 
 def innermost() -> Any:
-    """What work of this thread goes into: a graph, or a part of one that is done on a condition; None if it is done."""
+    """Return the graph that captures the work of this thread, or its conditional body; None if it runs at once."""
     if not _capturing:
         return None
     return current() if current() is not None else getattr(gpu(), "scope", None)
 
 
 def in_conditional_body() -> bool:
-    """Whether what this thread captures now is done on a condition."""
+    """True if this thread captures the body of a condition."""
     return len(_mine.graphs) > 1 or bool(getattr(gpu(), "depth", 0))
 
 
 def active() -> bool:
-    """Whether any thread captures."""
+    """True if any thread captures."""
     return bool(_capturing)
 
 
@@ -79,7 +79,7 @@ def end() -> _native.Graph:
 
 
 def set_gpu(captured: Any) -> None:
-    """Note that this thread captures on a GPU from now on, or with None that it does so no more."""
+    """Begin the capture of this thread on a GPU, or end it with None."""
     _mine.gpu = captured
     _count(1 if captured is not None else -1)
 

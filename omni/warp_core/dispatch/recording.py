@@ -46,27 +46,27 @@ def tape() -> Any:
 
 
 def is_idle() -> bool:
-    """Whether this thread runs plain code: no tape records, and it runs no steps of one backwards."""
+    """True if this thread runs plain code: no tape records, and no backward pass runs recorded operations."""
     return not _active and not _pauses.count
 
 
 def witnesses() -> list[Any]:
-    """What is told of all that happens to memory."""
+    """Return the observers of all memory accesses."""
     return _witnesses[:]
 
 
 def follower() -> Any:
-    """What computes tangents of what this thread does now, or None."""
+    """Return the forward mode trace of this thread, or None."""
     return _mine.followers[-1] if _mine.followers and not _pauses.count else None
 
 
 def active() -> bool:
-    """Whether anything must know of launches."""
+    """True if an observer has to see launches."""
     return bool(_witnesses or _following or (_active and _active[0].records))
 
 
 def tape_only() -> bool:
-    """Whether something must know of launches, and no tangents are computed."""
+    """True if an observer has to see launches, and forward mode is not active."""
     return bool(_active) and active() and not _following
 
 
@@ -257,7 +257,7 @@ def launched(kernel: Any, dim: Any, args: Any) -> None:
 
 
 def made(a: Any) -> None:
-    """Note that `a` has got memory of its own."""
+    """Report that `a` has got new storage."""
     for witness in _witnesses:
         witness.made(a)
     for f in followers():
@@ -265,13 +265,13 @@ def made(a: Any) -> None:
 
 
 def made_gradient(a: Any) -> None:
-    """Note that `a` has become the gradient of an array."""
+    """Report that `a` has become the gradient of an array."""
     for witness in _witnesses:
         witness.made_gradient(a)
 
 
 def watched() -> bool:
-    """Whether somebody is to be told of changes that this thread makes."""
+    """True if an observer has to see the writes of this thread."""
     return tape() is not None or bool(_following)
 
 
@@ -287,7 +287,7 @@ def refuse_younger(what: str, values: Sequence[Any]) -> None:
 
 
 def sums(out: Any, terms: Sequence[tuple[Any, Callable[[Any, Any], None]]]) -> None:
-    """Note that the elements of `out` become a sum of terms, each linear in an array: the array, and what writes the
+    """Record that the elements of `out` become a sum of terms, each linear in an array: the array, and what writes the
     term of another array in its place to an array like `out`.
     """
     refuse_younger("a sum is made", [out, *(a for a, _ in terms)])
@@ -296,7 +296,7 @@ def sums(out: Any, terms: Sequence[tuple[Any, Callable[[Any, Any], None]]]) -> N
 
 
 def has_gradient(value: Any) -> bool:
-    """Whether this is an array with a gradient; while a tape records, be it that of others that show its memory."""
+    """True if the array has a gradient. While a tape records, that of any array with the same storage counts."""
     if not isinstance(value, _native.ArrayBase):
         return False
     if tape() is not None:
@@ -305,7 +305,7 @@ def has_gradient(value: Any) -> bool:
 
 
 def follows(out: Any, *inputs: Any, covers: bool = False) -> bool:
-    """Whether a tape records, and `out`, which something changes that read `inputs`, has a gradient.
+    """True if a tape records and `out`, which an operation writes from `inputs`, has a gradient.
 
     With `covers`, it overwrites all of `out`.
     """

@@ -127,7 +127,7 @@ def _check_parallel(primals: Any, tangents: Any) -> None:
 
 
 def _tangents_of(value: Any, forward: JvpTrace) -> Any:
-    """The tangents of arrays, in the structure that they come in; None for what is none."""
+    """The tangents of arrays, in the structure that they come in; None for other values."""
     if isinstance(value, array):
         forward.seal("wp.jvp: a result", arrays_in(value))
         return forward.shadows.ensure(value) if arrays_in(value) else None

@@ -31,7 +31,7 @@ on_redefinition.append(_facts.clear)
 
 
 def facts(kernel: Kernel) -> TangentFacts:
-    """What is to be known of a kernel in forward mode."""
+    """Return the facts that a launch in forward mode needs."""
     if kernel not in _facts:
         _facts[kernel] = tangent_facts(kernel)
     return _facts[kernel]
@@ -132,7 +132,7 @@ def _given(kernel: Kernel, args: Sequence[Any], tangents: Sequence[Any] | Mappin
 
 
 def _positions(kernel: Kernel, args: Sequence[Any], key: Any) -> list[int]:
-    """Which arguments a key of `tangents` names."""
+    """Return the arguments that a key of `tangents` names."""
     names = [name for name, _ in kernel.params]
     if isinstance(key, str) and key in names:
         return [names.index(key)]

@@ -44,11 +44,11 @@ class JvpTrace:
         self._following.__exit__(*exception)
 
     def follows(self, value: Any) -> bool:
-        """Whether an array, or an array in a struct, has tangents that may not be zero."""
+        """True if an array, or an array in a struct, has tangents that may not be zero."""
         return any(self.shadows.of(a) is not None for a in arrays_in(value))
 
     def seal(self, what: str, arrays: Sequence[array], is_covered: Callable[[array], bool] = lambda a: False) -> None:
-        """Note that something uses arrays. Raises RuntimeError if one has changed in a way that nobody has told of.
+        """Record that an operation uses arrays. Raise RuntimeError if one of them has changed in an unrecorded write.
 
         Args:
             what: what messages call it.
@@ -68,14 +68,14 @@ class JvpTrace:
             )
 
     def wrote(self, arrays: Sequence[array]) -> None:
-        """Note that something, which has been told of, has written to arrays."""
+        """Record that an observed operation has written to arrays."""
         moving = [a for a in arrays if self.shadows.of(a) is not None]
         if self.seals is not None:
             self.seals.wrote(moving, True)
             self.seals.use(moving, call_site.here())
 
     def _changed(self, what: str, a: array, *read: array) -> None:
-        """Note that all elements of `a` have just been written."""
+        """Record that all elements of `a` have just been written."""
         if self.seals is not None and self.shadows.of(a) is not None:
             self.seals.wrote([a], False)
         self.seal(what, [a, *read], lambda other: other is a)

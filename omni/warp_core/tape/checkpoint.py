@@ -110,7 +110,7 @@ def checkpointed(
 
 
 def _discard_step_gradients(tape: Tape, written: Sequence[array]) -> None:
-    """Note that some steps have run and written to arrays, and that no gradient can flow back through these."""
+    """Record that operations have run and written to arrays, and that gradients cannot flow back through them."""
 
     def backward() -> None:
         if any(a.grad is not None and any_set(a.grad) for a in written):
@@ -157,7 +157,7 @@ class _RecordingProbe(recording.NullTape):
         return step
 
     def launched(self, step: SkippedLaunch) -> None:
-        """Note that a launch has run."""
+        """Record that a launch has run."""
         self.seals.wrote(step.active, True)
 
     def follow(self, out: array, inputs: Any, covers: bool) -> None:

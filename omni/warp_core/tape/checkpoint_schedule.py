@@ -28,7 +28,7 @@ class Action(NamedTuple):
 
 
 def schedule(n: int, snapshots: int) -> Iterator[Action]:
-    """What to do to reverse `n` steps, the last one first, from the state before step 0.
+    """Return the actions that reverse `n` steps, the last one first, from the state before step 0.
 
     Slot 0 keeps the first state until the end, so that all can be done again.
     """
@@ -55,13 +55,13 @@ def schedule(n: int, snapshots: int) -> Iterator[Action]:
 
 
 def advances(n: int, snapshots: int) -> int:
-    """How many steps the schedule advances over."""
+    """Return the number of steps that the schedule advances over."""
     r = repetitions(n, snapshots)
     return r * n - comb(snapshots + r, snapshots + 1)
 
 
 def repetitions(n: int, snapshots: int) -> int:
-    """How often the schedule advances over a step at most."""
+    """Return how often the schedule advances over a step at most."""
     r = 0
     while comb(snapshots + r, r) < n:
         r += 1
@@ -69,7 +69,7 @@ def repetitions(n: int, snapshots: int) -> int:
 
 
 def split(n: int, snapshots: int) -> int:
-    """How many of `n` steps to advance before the next snapshot, where one of `snapshots` is at the start."""
+    """Return how many of `n` steps to advance before the next snapshot, where one of `snapshots` is at the start."""
     r = repetitions(n, snapshots)
     reached = comb(snapshots + r - 1, r - 1)  # what all snapshots do with one repetition less
     rest = comb(snapshots + r - 2, r - 1)  # and all but the one at the start

@@ -1,4 +1,4 @@
-"""How a tape begins to go backwards: with gradients that are given, and 0 in all others that steps take over from.
+"""Seeds of a backward pass: writes the caller's cotangents and zeroes the gradients of all other recorded outputs.
 
 Start with `given`, then `begin`.
 """
@@ -25,7 +25,7 @@ class Seed(NamedTuple):
 
 
 def given(loss: array | None, grads: dict[array, array] | None) -> list[Seed]:
-    """What `Tape.backward` is given, whose errors this raises."""
+    """Return the cotangents of `Tape.backward`, whose errors this raises."""
     if grads is not None and not isinstance(grads, Mapping):
         raise TypeError(f"grads: expected a dictionary from arrays to gradients, got {type(grads).__name__}")
     if loss is None and not grads:
@@ -79,7 +79,7 @@ def _gradient(name: str, a: Any) -> array:
 
 
 def _like(gradient: array, wanted: Any) -> array:
-    """What is given for a gradient as an array like it; the given array itself if that will do."""
+    """Return a cotangent as an array like its gradient; the given array itself if it fits."""
     if isinstance(wanted, array) and wanted.dtype is gradient.dtype and wanted.shape == gradient.shape:
         return wanted
     with recording.NotRecording():
@@ -129,7 +129,7 @@ def _split_aliased(gradients: Sequence[array], seeds: Sequence[Seed]) -> tuple[l
 
 
 def _may_be_set(gradient: array) -> bool:
-    """Whether a gradient is not zero, or finding that out would take waiting."""
+    """True if a gradient is not zero, or if checking would need a synchronization."""
     return gradient.device.is_cuda or capture.innermost() is not None or transfer.any_set(gradient)
 
 
@@ -141,7 +141,7 @@ def _set(gradient: array, first: array | bytes) -> None:
 
 
 def _copy(seed: Seed) -> array:
-    """What is given, in an array of its own."""
+    """Return a copy of a cotangent."""
     made = array._empty(seed.gradient._require_element(), seed.gradient.shape, seed.gradient.device)
     _set(made, seed.given)
     return made

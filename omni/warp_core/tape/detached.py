@@ -30,8 +30,8 @@ if TYPE_CHECKING:  # launches from the cache load no passes
 
 
 class _Uses(NamedTuple):
-    """What a kernel does to the arrays of each parameter: which parameters have a part in what it writes there, of
-    which of them bits may have one, and whether a grid of their shape overwrites all of their elements.
+    """Uses of the arrays of each parameter of a kernel: the parameters from which the kernel computes what it writes
+    there, those whose bits may take part, and True if a grid of their shape overwrites all elements.
     """
 
     flow: tuple[frozenset[int], ...]
@@ -48,8 +48,8 @@ class CutGradientWarning(UserWarning):
 
 
 class Provenance(NamedTuple):
-    """How an array without a gradient came to hold what depends on arrays with one, or one of structs with a gradient
-    to hold bits of that in members that are no floats.
+    """Records which operation wrote differentiable data into an array that has no gradient. `is_bits`: the data was
+    written as raw bits into a struct member that is not a float.
     """
 
     what: str
@@ -59,7 +59,7 @@ class Provenance(NamedTuple):
 
     @property
     def is_bits(self) -> bool:
-        """Whether it is bits alone that have no gradient there."""
+        """True if the data was written as raw bits into a struct member that is not a float."""
         return self.active or not _is_float(self.kept)
 
 
@@ -72,7 +72,9 @@ class BrokenChain(NamedTuple):
     gradients: tuple[array, ...]
 
     def has_nonzero_gradient(self) -> bool:
-        """Whether the loss depends on what the step wrote; asked when its turn comes to go backwards."""
+        """True if the loss depends on the data that the operation wrote. The backward pass asks when it reaches the
+        operation.
+        """
         return any(map(transfer.any_set, self.gradients))
 
     def tell(self) -> None:
@@ -106,7 +108,7 @@ def tell(text: str) -> None:
 
 
 class DependenceTracker:
-    """What a tape knows of arrays without gradients."""
+    """Tracks which arrays without gradients contain differentiable data."""
 
     def __init__(self) -> None:
         self._made: IntervalMap[Provenance] = IntervalMap()
@@ -114,7 +116,7 @@ class DependenceTracker:
     def launch(
         self, kernel: Kernel, dim: Any, args: Sequence[list[array]], place: CallSite, writes: Sequence[bool]
     ) -> BrokenChain | None:
-        """Note a launch: for each parameter the arrays that it shows, and whether the kernel may write to them."""
+        """Record a launch: for each parameter the arrays that it shows, and whether the kernel may write to them."""
         if not self._concerns(kernel, args, writes):
             return None
         flow, bits, covers = _of(kernel)
@@ -140,7 +142,7 @@ class DependenceTracker:
         return BrokenChain(what, place, found[number], tuple(gradients.values()))
 
     def _concerns(self, kernel: Kernel, args: Sequence[list[array]], writes: Sequence[bool]) -> bool:
-        """Whether there is an array without a gradient that could take over what has one, or has done so."""
+        """True if an array without a gradient could receive, or has received, differentiable data."""
         for arrays, written in zip(args, writes):
             for a in arrays:
                 may_take = written and not a._requires_grad_off
@@ -157,7 +159,7 @@ class DependenceTracker:
             self.overwritten(a)
 
     def step(self, what: str, inputs: Iterable[array], out: array, covers: bool, place: CallSite) -> BrokenChain | None:
-        """Note a step that is no launch: it makes `out` of its inputs, be it that it overwrites all of `out`."""
+        """Record a host operation that computes `out` from its inputs, even if it overwrites all of `out`."""
         found = [made for a in inputs if (made := self._found(a)) is not None]
         if out.grad is not None:
             if covers:
@@ -173,12 +175,12 @@ class DependenceTracker:
         return None
 
     def overwritten(self, a: array) -> None:
-        """Note that the elements of an array have got values that depend on nothing."""
+        """Record that the elements of an array got new values without recorded inputs."""
         if self._made and a.is_contiguous:
             self._made.remove(layouts.byte_range(a))
 
     def __bool__(self) -> bool:
-        """Whether there is an array without a gradient that hands on what was made of arrays with one."""
+        """True if an array without a gradient carries data that was computed from arrays with gradients."""
         return bool(self._made)
 
     def clear(self) -> None:
@@ -186,7 +188,9 @@ class DependenceTracker:
         self._made.clear()
 
     def _found(self, a: array) -> Provenance | None:
-        """How an array came to hold what it does when it had no gradient, though it may have one by now."""
+        """Return the provenance of an array's data from the time when it had no gradient, though it may have one by
+        now.
+        """
         if not self._made or a._requires_grad_off:
             return None
         return self._made.meeting(layouts.byte_range(a))

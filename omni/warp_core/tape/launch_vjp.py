@@ -36,7 +36,7 @@ from .saved import SavedArrays
 
 
 class AdjointInfo(NamedTuple):
-    """What `compiler.adjoint_facts` gives, and the key of the adjoint's code."""
+    """The result of `compiler.adjoint_facts`, and the key of the adjoint's code."""
 
     reads: tuple[int, ...]
     replays: bool
@@ -70,7 +70,7 @@ class RecordedLaunch:
 
     @property
     def exact(self) -> bool:
-        """Whether the launch has to compute the very bits that the adjoint computes again, and to tell of its end."""
+        """True if the launch has to compute exactly the bits that the adjoint recomputes, and to report its end."""
         return self.options.exact
 
     def launched(self) -> None:
@@ -83,12 +83,12 @@ class RecordedLaunch:
         return self.written
 
     def requires_execution(self) -> bool:
-        """Whether the tape must have seen the launch: for what it was to keep of it, or of what it overwrites."""
+        """True if the tape must observe the launch, for tensors to save or for data that the launch overwrites."""
         read = [a for value, time in zip(self.args, self.facts.reads) if time == BEFORE for a in arrays_in(value)]
         return self.exact or any(layouts.may_share_memory(a, b) for a in read for b in self.written)
 
     def reads(self, wanted: array) -> bool:
-        """Whether the launch read an array, and did not only write or add to it."""
+        """True if the launch reads an array, beyond writing or adding to it."""
         accesses = zip(self.args, effects(self.kernel).params)
         return any(access.reads for value, access in accesses if any(a is wanted for a in arrays_in(value)))
 
@@ -159,7 +159,7 @@ class UntrackedLaunch:
 
 
 def _check_no_late_gradients(kernel: Kernel, arrays: Sequence[array], active: int) -> None:
-    """Refuse a launch of which more than that many arrays have gradients by now, be it those of their memory."""
+    """Raise if an array of the launch got a gradient after the launch was recorded. `active`: how many had one then."""
     if len([a for a in arrays if a._grad is not None or grad_binding.has_bound_gradient(a)]) > active:
         raise RuntimeError(
             f"kernel `{kernel.name}`: an array got requires_grad after the launch was recorded; set it before"
@@ -169,7 +169,8 @@ def _check_no_late_gradients(kernel: Kernel, arrays: Sequence[array], active: in
 def record(
     kernel: Kernel, dim: Any, args: Sequence[Any], place: CallSite, tape: Any, device: Device, block_dim: int
 ) -> RecordedLaunch | UntrackedLaunch:
-    """Note a launch that is about to run, and keep what its adjoint needs, if any of its arrays has a gradient.
+    """Record a launch that is about to run, and save the tensors that its adjoint needs, if any of its arrays has a
+    gradient.
 
     Raises:
         CompileError: the kernel cannot be differentiated.
@@ -211,7 +212,7 @@ class SkippedLaunch:
 def record_skipped(
     kernel: Kernel, dim: Any, args: Sequence[Any], place: CallSite, tape: Any, device: Device, block_dim: int
 ) -> tuple[SkippedLaunch, BrokenChain | None]:
-    """Note no more of a launch that is about to run than which memory it uses, and where gradients would end.
+    """Record, of a launch that is about to run, only its memory accesses and where gradients would end.
 
     Raises what `record` raises for its arrays.
     """
@@ -232,7 +233,7 @@ def _named(kernel: Kernel, args: Sequence[Any], device: Device) -> tuple[list[An
 def _seal(
     tape: Any, kernel: Kernel, dim: Any, held: Sequence[Any], named: Sequence[tuple[array, str]], place: CallSite
 ) -> list[array]:
-    """Note which memory with gradients a launch uses; gives the arrays that have them."""
+    """Record the memory with gradients that a launch uses; return the arrays that have them."""
     active = [a for a, _ in named if a.grad is not None]
     names = [name for a, name in named if a.grad is not None]
     mutation_check.use(
@@ -254,7 +255,7 @@ def follow(
     device: Device,
     block_dim: int,
 ) -> BrokenChain | None:
-    """Note where the gradients of a launch would end, unless the kernel is to have none."""
+    """Record where the gradients of a launch would end, unless the kernel has no gradient."""
     if not _is_enabled(kernel):
         return None
     written = plans.plan_for(kernel, plans.options_for(kernel, device, block_dim)).written
@@ -262,7 +263,7 @@ def follow(
 
 
 def covers(kernel: Kernel, dim: Any, args: Sequence[Any], a: array) -> bool:
-    """Whether a launch overwrites an array without reading it, be it through another that shows its memory."""
+    """True if a launch overwrites an array without reading it, directly or through an alias."""
     grid = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
     shown = [any(layouts.may_share_memory(a, b) for b in arrays_in(value)) for value in args]
     uses = [access for meets, access in zip(shown, effects(kernel).params) if meets]
@@ -368,7 +369,7 @@ def _is_enabled(kernel: Kernel) -> bool:
 
 
 def _backward_settings(kernel: Kernel) -> dict[str, bool | None]:
-    """Who may say whether a kernel has a gradient, and what is said: the first word counts."""
+    """Return the settings that can disable a kernel's gradient, highest precedence first."""
     own = kernel.options.get("module_options") or {}
     return {
         "the kernel was made with enable_backward=False": kernel.enable_backward,
@@ -433,7 +434,7 @@ def _as_kept(value: Any, kept: SavedArrays) -> Any:
 
 
 def _may_alias(kernel: Kernel, arrays: Sequence[array]) -> bool:
-    """Whether some of the arrays share memory."""
+    """True if some of the arrays share memory."""
     pairs = [(a, b) for a, b in combinations(arrays, 2) if layouts.may_share_memory(a, b)]
     if any(a.dtype is not b.dtype for a, b in pairs):
         raise ValueError(
@@ -444,7 +445,7 @@ def _may_alias(kernel: Kernel, arrays: Sequence[array]) -> bool:
 
 
 def facts(kernel: Kernel, options: plans.Options) -> AdjointInfo:
-    """What a tape has to know of the adjoint."""
+    """Return the facts that a tape needs about the adjoint."""
     known = _facts.setdefault(kernel, {})
     if options not in known:
         with plans.with_captured_constants(kernel, options._replace(adjoint="", exact=False)):

@@ -1,6 +1,6 @@
 """Changes that a tape does not see: of memory with gradients, between two of its steps.
 
-Gradients of what a step reads go to the step that wrote it. If somebody else has written there meanwhile, such as
+Gradients of what a step reads go to the step that wrote it. If other code has written there meanwhile, such as
 NumPy, they would go to the wrong one. So a tape seals the memory with gradients that its steps use: native code
 (native/python/mutation_tracker.cpp) tells of what this package writes, and of memory whose address others have, it
 keeps a fingerprint. Start with `use`.
@@ -26,7 +26,7 @@ def use(
     name: Callable[[int], str],
     covers: Callable[[int], bool] = lambda number: False,
 ) -> None:
-    """Note that a step that is recorded at `place` uses arrays with gradients.
+    """Record that an operation at call site `place` uses arrays with gradients.
 
     Args:
         seals: of the tape.
@@ -77,5 +77,5 @@ def _reason(how: int, before: CallSite, writer: CallSite | None) -> str:
 
 
 def names_of(what: str, names: Sequence[str]) -> Callable[[int], str]:
-    """What messages call arrays that have names."""
+    """Return the names of arrays in messages."""
     return lambda number: f"{what}: `{names[number]}`"

@@ -71,7 +71,7 @@ def _begun(error: BaseException, steps: Sequence[Any], left: int) -> Sequence[An
 
 
 def check(arrays: Iterable[array]) -> None:
-    """Raise RuntimeError if the gradient of an array is a partial sum; there is none unless `failed` or `spoiled`.
+    """Raise RuntimeError if the gradient of an array is a partial sum, after `failed` or `spoiled`.
 
     A graph that is captured may overwrite it later, so nothing is refused there: its gradients would be NaN.
     """

@@ -26,7 +26,7 @@ _epoch = [0]  # counts changes of the options that recipes depend on
 
 
 class RecordTemplate(NamedTuple):
-    """How to record a launch of a kernel on arrays that lie apart. Parameters are told by their numbers."""
+    """Template for recording a launch of a kernel on disjoint arrays. Parameters are identified by their numbers."""
 
     kernel: Kernel
     options: plans.Options  # of the adjoint
@@ -116,7 +116,7 @@ def taping(recipe: RecordTemplate, dim: Any, args: list[Any]) -> RecordedLaunch 
 
 
 def _fits(recipe: RecordTemplate, args: list[Any]) -> bool:
-    """Whether arguments are like those that the recipe is from. Values that may change until backward are copied."""
+    """True if arguments match those of the template. Values that may change until the backward pass are copied."""
     if recipe.epoch != _epoch[0] or recipe.enable_backward is not recipe.kernel.enable_backward:
         return False
     if len(args) != len(recipe.arrays) + len(recipe.values):
@@ -133,7 +133,7 @@ def _fits(recipe: RecordTemplate, args: list[Any]) -> bool:
 
 
 def taped(step: RecordedLaunch | SkippedLaunch) -> None:
-    """Note that a launch has run."""
+    """Report that a launch has run."""
     if step.active:
         recording.tape().seals.wrote(step.active, True)
 

@@ -1,4 +1,4 @@
-"""What steps do to memory, so that running them again is known to give the same, or refused.
+"""Replay check: proves from the memory accesses of steps that a replay gives the same results, or refuses the replay.
 
 A `AccessRecorder` is told of every launch, copy and fill (see `recording`). It finds the arrays that a step hands to a
 later one without their being state, and makes a fingerprint of all that a program asks for. Start with
@@ -31,7 +31,7 @@ on_redefinition.append(_known.clear)
 
 
 class Use(NamedTuple):
-    """Where an array was read or written."""
+    """The place where an array was read or written."""
 
     array: array
     step: int

@@ -27,7 +27,7 @@ from ..dispatch.call_site import CallSite
 
 
 class SavedPool:
-    """What a tape keeps: `used` bytes at the moment, and `budget` of them at most, or any number if that is None.
+    """The copies of a tape: `used` bytes at the moment, and at most `budget` of them, or any number if that is None.
 
     `streams` are those of GPUs that its work was given to.
     """
@@ -66,7 +66,7 @@ class SavedPool:
                 stream.device.stream.wait_stream(stream)
 
     def mark_unsaved(self, held: CowSpan) -> None:
-        """Note that there is no copy of something that was to be kept."""
+        """Record that a saved tensor has no copy."""
         self._lost.append(ref(held))
 
     def check(self) -> None:
@@ -79,7 +79,7 @@ class SavedPool:
 
 
 class CowSpan(_native.WatchedSpan):
-    """A span of memory as it is when this is made: in place until somebody is about to write there, then in a copy.
+    """A span of memory as it is when this is made: in place until a write is about to change it, then in a copy.
 
     `device` is that of memory of a GPU. `lost` says what happened where there was no budget for the copy; `owners` keep
     the memory alive; `user` refers to who needs it.
@@ -101,16 +101,18 @@ class CowSpan(_native.WatchedSpan):
 
     @property
     def address(self) -> int:
-        """Where the memory is now."""
+        """The current address of the memory."""
         return self.low if self._copy is None else self._copy.ptr
 
     @property
     def copied(self) -> bool:
-        """Whether the memory is in a copy."""
+        """True if the saved tensor is a copy."""
         return self._copy is not None
 
     def is_unmodified(self) -> bool:
-        """Whether the memory still is as it was. In a graph that is captured, only where nobody writes."""
+        """True if the memory has not changed. While a graph is captured, that is known only for memory that is never
+        written.
+        """
         if capture.innermost() is not None or self._graph is not None:
             return self.inside and self._graph is capture.innermost()
         if self.inside or self._copy is None:
@@ -189,7 +191,7 @@ class SavedArrays:
         return sum(held.size for held in self._held if held.copied)
 
     def loss(self, held: CowSpan) -> str:
-        """What to tell of memory that has been overwritten where there was no budget for a copy."""
+        """Return the message for memory that was overwritten without the budget for a copy."""
         inside = [
             n
             for a, n in zip(self._arrays, self._names)

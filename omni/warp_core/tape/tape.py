@@ -30,7 +30,7 @@ def _where(graph: Any) -> str:
 
 
 class Step(NamedTuple):
-    """A step that is no launch. `known` are those of its `arrays` that it writes, or None if nobody said."""
+    """A step that is no launch. `known` are those of its `arrays` that it writes, or None if that is unknown."""
 
     backward: Callable[[], None]
     arrays: list[array]
@@ -109,7 +109,7 @@ class Tape(TapeScopes):
 
     @property
     def memory_budget(self) -> int | None:
-        """How many bytes the copies of what was overwritten may take; None sets no limit."""
+        """The limit in bytes for copies of overwritten arrays; None sets no limit."""
         return self.keeper.budget
 
     @memory_budget.setter
@@ -120,7 +120,7 @@ class Tape(TapeScopes):
 
     @property
     def memory_used(self) -> int:
-        """How many bytes the copies take now."""
+        """The size in bytes of the copies."""
         return self.keeper.used
 
     # -- recording --------------------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ class Tape(TapeScopes):
         block_dim: int = DEFAULT_BLOCK_DIM,
         metadata: Any = None,
     ) -> None:
-        """Note a launch that has just run without the tape: by a recorded launch, or with `record_tape=False`.
+        """Record a launch that has just run without the tape: by a recorded launch, or with `record_tape=False`.
 
         Launches inside `with tape:` are noted anyway. Nothing may have changed the arrays since it ran.
 
@@ -177,7 +177,7 @@ class Tape(TapeScopes):
         device: Device | str | None = None,
         block_dim: int = DEFAULT_BLOCK_DIM,
     ) -> RecordedLaunch | UntrackedLaunch:
-        """Note a launch that is about to run. Raises CompileError if the kernel cannot be differentiated.
+        """Record a launch that is about to run. Raise CompileError if the kernel cannot be differentiated.
 
         Returns what has to be told when it has run (`launched`).
         """
@@ -189,13 +189,13 @@ class Tape(TapeScopes):
         return step
 
     def launched(self, step: RecordedLaunch | UntrackedLaunch) -> None:
-        """Note that a launch has run."""
+        """Report that a launch has run."""
         if isinstance(step, RecordedLaunch):
             self.seals.wrote(step.active, True)
             record_fast_path.remember(step)
 
     def length(self) -> int:
-        """How many steps are recorded."""
+        """The number of recorded operations."""
         return len(self.launches)
 
     def cut(self, length: int) -> None:
@@ -205,7 +205,7 @@ class Tape(TapeScopes):
     def record_func(
         self, backward: Callable[[], None], arrays: Sequence[array], outputs: Sequence[array] | None = None
     ) -> None:
-        """Note a step of your own.
+        """Record an operation of your own.
 
         Args:
             backward: called when its turn comes; it reads the gradients of what the step wrote, and adds to those of
@@ -252,7 +252,7 @@ class Tape(TapeScopes):
         return self._ending
 
     def _seal(self, step: Step, place: CallSite, own: bool, covers: bool) -> None:
-        """Note what a step that is no launch does to memory with gradients."""
+        """Record the effects of a host operation on memory with gradients."""
         active = [a for a in step.arrays if a.grad is not None]
         written = [a for a in step.written if a.grad is not None]
         self.seals.wrote(written, own)
@@ -422,7 +422,7 @@ class RetainedGradients:
         self._found: dict[Any, tuple[array, array]] = {}
 
     def note(self, step: RecordedLaunch | UntrackedLaunch | Step) -> None:
-        """Note those of what a step has written, before they are handed on."""
+        """Record which results of an operation were written, before they are passed on."""
         for a in step.outputs:
             if a.retain_grad and a.grad is not None and layouts.identity(a.grad) not in self._found:
                 self._found[layouts.identity(a.grad)] = a.grad, a.grad._copied()

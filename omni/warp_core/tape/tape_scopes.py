@@ -93,7 +93,7 @@ class TapeScopes:
             The text for Graphviz.
 
         Raises:
-            ValueError: the name ends in something else, a direction is none, or there are more names than arrays.
+            ValueError: the name ends in something else, a direction is unknown, or there are more names than arrays.
             RuntimeError: `dot` is not installed.
 
         >>> tape = wp.Tape()

@@ -129,7 +129,7 @@ def _compare(a: array1d(dtype=Any), b: array1d(dtype=Any), differs: array1d(dtyp
 
 
 def same(a: int, b: int, nbytes: int, device: Device) -> bool:
-    """Whether two places of a GPU hold the same bytes."""
+    """True if two places of a GPU hold the same bytes."""
     kind = uint8 if (a | b | nbytes) % 4 else uint32
     count = nbytes // kind.__wc_type__.size
     found = Allocation(device, 4)

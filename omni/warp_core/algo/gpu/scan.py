@@ -54,7 +54,7 @@ def scan_numbers(source: array, out: array, count: int, width: int, inclusive: b
 
 @cache
 def _functions(t: Scalar) -> tuple[Any, ...]:
-    """What blocks do with a tile: (chains, place, total_of, fetch, tiles_of)."""
+    """Return the functions with which blocks process a tile: (chains, place, total_of, fetch, tiles_of)."""
     T, S = python_type(t), python_type(sums_of(t))
 
     @func
@@ -83,7 +83,9 @@ def _functions(t: Scalar) -> tuple[Any, ...]:
 
     @func
     def place(i: int):
-        """Where number i of a tile lies in shared memory: the threads' numbers are in different banks."""
+        """Return the position of number i of a tile in shared memory. The numbers of the threads are in different
+        banks.
+        """
         return i + i // _ITEMS
 
     @func
@@ -106,7 +108,7 @@ def _functions(t: Scalar) -> tuple[Any, ...]:
 
     @func
     def tiles_of(first: int64, span: int64, count: int64):
-        """How many tiles the chunk has that begins at `first`."""
+        """Return the number of tiles in the chunk that begins at `first`."""
         return int((min(span, count - first) + int64(_TILE - 1)) // int64(_TILE))
 
     return chains, place, total_of, fetch, tiles_of

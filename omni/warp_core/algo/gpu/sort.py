@@ -271,7 +271,9 @@ def _segment_kernels(key: Scalar, value: Type, index: Scalar) -> dict[str, Any]:
         end: array(dtype=N),
         wrong: array(dtype=int32),
     ):
-        """Note where segments of several pairs begin, and whether some are no ranges or begin at one place."""
+        """Mark the beginnings of segments with several pairs. Flag segments that are not ranges and segments that begin
+        at one place.
+        """
         a, b = N(starts[tid()]), N(ends[tid()])
         if a < N(0) or a > b or b > N(begun.shape[0]):
             wrong[0] = 1
@@ -284,7 +286,7 @@ def _segment_kernels(key: Scalar, value: Type, index: Scalar) -> dict[str, Any]:
     def segments_check(
         starts: array(dtype=int32), ends: array(dtype=int32), number: array(dtype=N), wrong: array(dtype=int32)
     ):
-        """Note whether another segment begins within one. `number` is how many have begun up to each place."""
+        """Flag segments that begin within another one. `number` is how many segments have begun up to each place."""
         a, b = N(starts[tid()]), N(ends[tid()])
         if a >= N(0) and b <= N(number.shape[0]) and b - a > N(1) and number[b - N(1)] != number[a]:
             wrong[0] = 1

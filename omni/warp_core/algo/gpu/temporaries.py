@@ -1,4 +1,4 @@
-"""What the algorithms on GPUs take arrays apart with, their temporary memory, and their launches."""
+"""Array access, temporary memory and launches that all algorithms on GPUs share."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def temporary(like: array, size: int, t: Any) -> array:
 
 
 def sums_of(t: Scalar) -> Scalar:
-    """What numbers are added in: floats in float64, integers wrap."""
+    """Return the type in which numbers are added: float64 for floats; integers wrap."""
     return F64 if t in (F32, F64) else t
 
 
