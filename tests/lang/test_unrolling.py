@@ -210,3 +210,90 @@ def test_elements_of_a_local_array_are_read_when_their_turn_comes():
     out = wp.zeros(4, dtype=int)
     wp.launch(shifted, 1, [out])
     assert out.list() == [0, 10, 20, 30]
+
+
+SIZE = 9
+square = wp.types.matrix(shape=(SIZE, SIZE), dtype=float)
+
+
+@wp.kernel
+def product_in_registers(a: wp.array(dtype=square), b: wp.array(dtype=square), c: wp.array(dtype=square)):
+    left, right, result = a[0], b[0], square()
+    for row in range(SIZE):
+        for column in range(SIZE):
+            for k in range(SIZE):
+                result[row, column] += left[row, k] * right[k, column]
+    c[0] = result
+
+
+@wp.kernel
+def eliminated(a: wp.array(dtype=square), c: wp.array(dtype=square)):
+    m = a[0]
+    for pivot in range(SIZE):
+        for row in range(pivot + 1, SIZE):
+            factor = m[row, pivot] / m[pivot, pivot]
+            for column in range(pivot, SIZE):
+                m[row, column] -= factor * m[pivot, column]
+    c[0] = m
+
+
+def searches(kernel):
+    return sum(op.code in ("extract_dyn", "insert_dyn") for op in operations(kernel))
+
+
+@pytest.mark.parametrize("kernel", [product_in_registers, eliminated], ids=lambda k: k.name)
+def test_components_are_selected_by_constants(kernel):
+    assert loops(kernel) == searches(kernel) == 0
+
+
+def test_matrices_in_registers():
+    left, right = np.random.default_rng(5).random((2, SIZE, SIZE)) + SIZE * np.eye(SIZE)
+    a, b = (wp.array([m.astype(np.float32)], dtype=square) for m in (left, right))
+    c = wp.zeros(1, dtype=square)
+    wp.launch(product_in_registers, 1, [a, b, c])
+    np.testing.assert_allclose(c.numpy()[0], left @ right, rtol=1e-5)
+    wp.launch(eliminated, 1, [a, c])
+    np.testing.assert_allclose(np.tril(c.numpy()[0], -1), 0, atol=1e-5)
+    np.testing.assert_allclose(np.prod(np.diag(c.numpy()[0])), np.linalg.det(left), rtol=1e-4)
+
+
+vec16 = wp.types.vector(length=16, dtype=float)
+
+
+@wp.kernel
+def components_and_arrays(v: wp.array(dtype=vec16), b: wp.array2d(dtype=float), c: wp.array2d(dtype=float)):
+    u = v[0]
+    for row in range(12):
+        for column in range(12):
+            for k in range(12):
+                c[row, column] += u[k] * b[k, column]
+
+
+@wp.kernel
+def components_and_branches(v: wp.array(dtype=vec16)):
+    u = v[0]
+    for a in range(16):
+        for b in range(16):
+            if u[a] > u[b]:
+                u[a] -= u[b]
+    v[0] = u
+
+
+@wp.kernel
+def five_levels_of_components(v: wp.array(dtype=vec16)):
+    u, total = v[0], 0.0
+    for a in range(12):
+        for b in range(12):
+            for c in range(12):
+                for d in range(12):
+                    for e in range(12):
+                        total = total * 0.5 + u[a] * u[b] * u[c] * u[d] * u[e]
+    u[0] = total
+    v[0] = u
+
+
+@pytest.mark.parametrize(
+    "kernel", [components_and_arrays, components_and_branches, five_levels_of_components], ids=lambda k: k.name
+)
+def test_a_large_nest_runs_though_it_selects_components(kernel):
+    assert len(operations(kernel)) <= 4 * LARGEST

@@ -138,6 +138,7 @@ class Context:
         self.result_memories: dict[tuple[int, FixedArray], Value] = {}
         self.rolled: set[ast.For] = set()  # constant loops that run, as their copies would cost too much
         self.unrolled: set[ast.For] = set()  # of those, the ones whose bodies cannot do without a constant index
+        self.component_loops: set[ast.For] = set()  # constant loops whose index selects components
         self.copies = 0  # made of bodies of loops so far
         self.multiplicity = 1  # of the code being lowered, from loops that are unrolled whatever they cost
         self.liveness: Liveness

@@ -110,11 +110,15 @@ def _for(cx: Context, node: ast.For) -> None:
 
 def _few(cx: Context, node: ast.For, span: Span, trips: int) -> None:
     """A loop of few iterations: unrolled if the budget allows it, or if the body needs constant indices."""
-    if unrolled_on_trial(cx, node, lambda: _unrolled(cx, node, copies(cx, span.constants(cx, trips), trips))):
+    if unrolled_on_trial(cx, node, lambda: _unrolled(cx, node, copies(cx, node, span.constants(cx, trips), trips))):
         return
-    if not accepted(cx, node, lambda: _run_time(cx, node, span, True)):
-        with repeated(cx, trips):
-            _unrolled(cx, node, span.constants(cx, trips))
+    if accepted(cx, node, lambda: _run_time(cx, node, span, True)):
+        return
+    if node not in cx.unrolled:
+        _few(cx, node, span, trips)  # with the budget of loops that select components
+        return
+    with repeated(cx, trips):
+        _unrolled(cx, node, span.constants(cx, trips))
 
 
 def _check_only(cx: Context, node: ast.For) -> None:

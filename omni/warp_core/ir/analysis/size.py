@@ -47,6 +47,8 @@ def _asks_thread(function: Function) -> bool:
     return _asking[function]
 
 
+_ACCESSES = frozenset({"load", "store", "atomic", "call"})
+
 _costs: WeakKeyDictionary[Function, int] = WeakKeyDictionary()
 
 
@@ -54,6 +56,23 @@ def cost(ops: Sequence[Operation]) -> int:
     """Return how many scalar operations `ops` become once small calls are replaced by their bodies."""
     inside = chain.from_iterable(region.walk() for op in ops for region in op.regions)
     return sum(map(_cost, chain(ops, inside)))
+
+
+def fixed_cost(ops: Sequence[Operation]) -> int:
+    """Return the part of the cost that stays if indices are constant: accesses of memory, merges, and searches.
+
+    A merge counts the numbers that a region hands on, a search the components that a varying index chooses from.
+    """
+    inside = chain.from_iterable(region.walk() for op in ops for region in op.regions)
+    return sum(map(_fixed_cost, chain(ops, inside)))
+
+
+def _fixed_cost(op: Operation) -> int:
+    if op.regions:
+        return sum(v.type.count if isinstance(v.type, Packed) else 1 for v in op.results)
+    if op.code in ("extract_dyn", "insert_dyn"):
+        return op.args[0].type.count
+    return op.code in _ACCESSES
 
 
 def _cost(op: Operation) -> int:
@@ -65,6 +84,10 @@ def _cost(op: Operation) -> int:
         return _costs[op.attr]
     if op.code == "atomic":
         return ATOMIC_COST
-    if op.code in ("insert", "extract"):
+    if op.code == "extract":
+        return 0  # a component is in a register of its own
+    if op.code == "extract_dyn":
+        return op.args[0].type.count  # a search among all components
+    if op.code == "insert":
         return 1  # the other components stay in their registers
     return max((v.type.count for v in op.results if isinstance(v.type, Packed)), default=1)
