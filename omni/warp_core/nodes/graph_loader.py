@@ -220,9 +220,9 @@ def _any_value(prop: Usd.Attribute, attribute: Attribute) -> None:
 def take(attribute: Attribute, prop: Usd.Attribute, time: Usd.TimeCode) -> None:
     """Set an attribute to what the scene holds at `time`; a value that does not fit is told and left out."""
     value, log = prop.Get(time), attribute.node.host.log
-    authored = from_sdf(str(prop.GetTypeName()))
     if value is None:
         return
+    authored = from_sdf(str(prop.GetTypeName()))
     convert = converter(authored, attribute.type) if authored else None
     if authored is None or convert is None:
         text = f"holds a {prop.GetTypeName()} but the node wants {attribute.type}; the default is used"
