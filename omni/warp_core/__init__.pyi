@@ -595,7 +595,7 @@ class _Array(Generic[_D]):
 
     @property
     def grad_ptr(self) -> Any:
-        """The address of the gradient's first element, 0 if there is none."""
+        """The address of the gradient's first element, 0 without a gradient."""
 
     @property
     def inner_contiguous(self) -> Any:
@@ -615,7 +615,7 @@ class _Array(Generic[_D]):
         """Accepted; tapes know what their gradients read."""
 
     def mark_write(self, **_: Any) -> None:
-        """Tell that the elements are about to be written where nothing here can see it, such as by a foreign function.
+        """Report that the elements are about to be written without a tape seeing it, for example by a foreign function.
 
     A tape that needs them copies them now. What is written with this package, it sees by itself.
     """
@@ -896,7 +896,7 @@ class _Thread(int):
 def tid() -> _Thread:
     """Index of the thread that runs.
 
-    `i = wp.tid()` gives one index, flattened in a launch of several dimensions; `i, j = wp.tid()` gives one index for
+    `i = wp.tid()` gives one index, flattened in a launch of several dimensions. `i, j = wp.tid()` gives one index for
     each dimension of the launch, for two to four names.
 
     Returns:
@@ -3105,7 +3105,7 @@ def atomic_xor(arr: Any, i: Any, j: Any, k: Any, value: Any) -> Any: ...
 def atomic_xor(arr: Any, i: Any, j: Any, k: Any, l: Any, value: Any) -> Any: ...
 
 def ballot(predicate: Any) -> Any:
-    """Which threads of the warp say yes. All threads of the block come here, as with `syncthreads`.
+    """Return which threads of the warp vote yes. All threads of the block must call it, as with `syncthreads`.
 
     Args:
         predicate: what this thread says.
@@ -3123,7 +3123,7 @@ def ballot(predicate: Any) -> Any:
     """
 
 def bit_count(x: int | int8 | int16 | int64 | uint8 | uint16 | uint32 | uint64) -> int:
-    """How many bits of `x` are set.
+    """Return the number of set bits of `x`.
 
     Args:
         x: an integer; negative ones count in two's complement.
@@ -3907,7 +3907,7 @@ def index(a: mat22d | mat33d | mat44d | spatial_matrixd, i: int, j: int) -> floa
 def index(a: mat22h | mat33h | mat44h | spatial_matrixh, i: int, j: int) -> float16: ...
 
 def intersect_tri_tri(v0: _Vector10, v1: _Vector10, v2: _Vector10, u0: _Vector10, u1: _Vector10, u2: _Vector10) -> int:
-    """Whether two triangles meet.
+    """True if two triangles meet.
 
     Args:
         v0: a corner of the first triangle.
@@ -3938,7 +3938,7 @@ def inverse(a: _Matrix4) -> _Matrix4:
         The matrix b with a * b the identity; zeros if the determinant is zero.
 
     Error: 4 ULP of (c + abs(b) * d) / abs(determinant(a)), with c the cofactors and d the determinant when all products
-    are taken positive; no bound where ULP of d reach the determinant.
+    are taken positive. No bound where ULP of d reach the determinant.
     Derivative: -transpose(b) * g * transpose(b), for the result b and its gradient g.
 
     >>> wp.inverse(wp.mat22(2.0, 0.0, 0.0, 4.0))
@@ -3963,7 +3963,7 @@ def inverse_approx(x: _MatrixOrScalar1) -> _MatrixOrScalar1:
     """
 
 def isfinite(x: float | mat22f | mat33f | mat44f | quatf | spatial_matrixf | spatial_vectorf | vec2f | vec3f | vec4f | float64 | mat22d | mat33d | mat44d | quatd | spatial_matrixd | spatial_vectord | vec2d | vec3d | vec4d | float16 | mat22h | mat33h | mat44h | quath | spatial_matrixh | spatial_vectorh | vec2h | vec3h | vec4h | bfloat16) -> bool:
-    """Whether `x` is neither infinite nor NaN.
+    """True if `x` is neither infinite nor NaN.
 
     Args:
         x: a number, or a vector, quaternion or matrix (all components).
@@ -3976,7 +3976,7 @@ def isfinite(x: float | mat22f | mat33f | mat44f | quatf | spatial_matrixf | spa
     """
 
 def isinf(x: float | mat22f | mat33f | mat44f | quatf | spatial_matrixf | spatial_vectorf | vec2f | vec3f | vec4f | float64 | mat22d | mat33d | mat44d | quatd | spatial_matrixd | spatial_vectord | vec2d | vec3d | vec4d | float16 | mat22h | mat33h | mat44h | quath | spatial_matrixh | spatial_vectorh | vec2h | vec3h | vec4h | bfloat16) -> bool:
-    """Whether `x` is infinite.
+    """True if `x` is infinite.
 
     Args:
         x: a number, or a vector, quaternion or matrix (any component).
@@ -3989,7 +3989,7 @@ def isinf(x: float | mat22f | mat33f | mat44f | quatf | spatial_matrixf | spatia
     """
 
 def isnan(x: float | mat22f | mat33f | mat44f | quatf | spatial_matrixf | spatial_vectorf | vec2f | vec3f | vec4f | float64 | mat22d | mat33d | mat44d | quatd | spatial_matrixd | spatial_vectord | vec2d | vec3d | vec4d | float16 | mat22h | mat33h | mat44h | quath | spatial_matrixh | spatial_vectorh | vec2h | vec3h | vec4h | bfloat16) -> bool:
-    """Whether `x` is NaN.
+    """True if `x` is NaN.
 
     Args:
         x: a number, or a vector, quaternion or matrix (any component).
@@ -4192,7 +4192,7 @@ def log2(x: _Scalar1) -> _Scalar1:
 
 @typing.overload
 def lower_bound(arr: _Array[bfloat16], value: bfloat16 | float) -> int:
-    """Where a value belongs in a sorted array.
+    """Return the position of a value in a sorted array.
 
     Args:
         arr: array in increasing order.
@@ -4201,7 +4201,7 @@ def lower_bound(arr: _Array[bfloat16], value: bfloat16 | float) -> int:
         value: what to look for, of the array's type.
 
     Returns:
-        The first index whose element is not below `value`, an int32; the end of the range if there is none.
+        The first index whose element is not below `value`, an int32; the end of the range if all are below.
 
     Error: exact.
     Derivative: none.
@@ -4450,7 +4450,7 @@ def noise(state: uint32 | int, xyz: vec3f) -> float: ...
 def noise(state: uint32 | int, xyzt: vec4f) -> float: ...
 
 def nonzero(x: _Scalar2) -> _Scalar2:
-    """Whether `x` differs from zero, as a number.
+    """True if `x` differs from zero, as a number.
 
     Args:
         x: a number.
@@ -5029,7 +5029,7 @@ def quat_twist(axis: vec3h, q: quath) -> quath: ...
 
 @typing.overload
 def quat_twist_angle(axis: vec3f, q: quatf) -> float:
-    """How far a rotation turns about an axis.
+    """Return the angle by which a rotation turns about an axis.
 
     Args:
         axis: direction, of length 1.
@@ -5052,7 +5052,7 @@ def quat_twist_angle(axis: vec3h, q: quath) -> float16: ...
 
 @typing.overload
 def quat_twist_angle_signed(axis: vec3f, q: quatf) -> float:
-    """How far and which way a rotation turns about an axis.
+    """Return the signed angle by which a rotation turns about an axis.
 
     Args:
         axis: direction, of length 1.
@@ -5244,7 +5244,7 @@ def sample_cdf(state: uint32 | int, cdf: _Array[float]) -> int:
         cdf: array of increasing numbers that ends with 1: the probability that the index is at most i.
 
     Returns:
-        The first index i with cdf[i] >= u, for u uniform in [0, 1), an int32; the length of `cdf` if there is none.
+        The first index i with cdf[i] >= u, for u uniform in [0, 1), an int32; the length of `cdf` if no index fits.
 
     Error: exact.
     Derivative: none.
@@ -5400,7 +5400,7 @@ def sample_unit_square(state: uint32 | int) -> vec2f:
 def shared_array(shape: Any, dtype: Any) -> Any:
     """Array in memory that the threads of a block share. What it holds at first is undefined.
 
-    Each place in the source where a kernel makes one has its own memory, the same in every iteration of a loop; a
+    Each place in the source where a kernel makes one has its own memory, the same in every iteration of a loop. A
     function has its own for each call of it. A block has 48 KiB.
 
     Args:
@@ -5767,7 +5767,7 @@ def sqrt(x: _Scalar1) -> _Scalar1:
     """
 
 def step(x: _Scalar2) -> _Scalar2:
-    """Whether `x` is below zero, as a number.
+    """True if `x` is below zero, as a number.
 
     Args:
         x: a number.

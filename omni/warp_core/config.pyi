@@ -27,33 +27,33 @@ num_threads: int
 cuda_driver: Any
 """The library of the CUDA driver, which is loaded when a GPU is first asked for. The default is $OMNI_WARP_CUDA_DRIVER, else the system's."""
 kernel_cache_dir: str | None
-"""Where compiled kernels are kept between runs; None keeps none. A directory that other users can write is not used. The default is $OMNI_WARP_CACHE_DIR, else omni-warp-core in the user's cache directory."""
+"""Folder for compiled kernels, reused by later runs; None disables the disk cache. A directory that other users can write is not used. The default is $OMNI_WARP_CACHE_DIR, else omni-warp-core in the user's cache directory."""
 settings_dir: str | None
-"""Where the command line keeps what it is told to remember, such as consent to run a scene's code; None remembers nothing. The default is $OMNI_WARP_SETTINGS_DIR, else omni-warp-core in the user's settings."""
+"""Folder for settings of the command line, such as remembered consent to run a scene's code; None remembers nothing. The default is $OMNI_WARP_SETTINGS_DIR, else omni-warp-core in the user's settings."""
 kernel_cache_size: int
-"""Bytes that the kernel cache may take on disk before the oldest entries go."""
+"""Size limit of the kernel cache in bytes. Above it the oldest entries are deleted."""
 cache_kernels: bool
-"""Whether compiled kernels are read from and written to the disk cache."""
+"""True if compiled kernels are read from and written to the disk cache."""
 print_launches: bool
 """Print a line for every launch: kernel, dimensions, device."""
 verify_fp: bool
-"""Raise when a kernel makes a NaN of numbers; runs kernels in debug mode."""
+"""Raise when a kernel computes a NaN from numbers; runs kernels in debug mode."""
 verify_cuda: Any
-"""Wait for every launch on a GPU, so that an error of the device is raised by the launch that made it."""
+"""Wait for every launch on a GPU, so that a device error is raised by the launch that caused it."""
 lineinfo: Any
-"""Whether code for GPUs says which line of Python each instruction belongs to, for profilers. It is no slower."""
+"""True if GPU code records the Python line of each instruction, for profilers. The code is not slower."""
 cuda_output: Any
-"""'cubin': NVIDIA's assembler makes machine code for the GPU at hand when a kernel is compiled, if it is found; the cache keeps it, and the driver has to be as new as the assembler. Else the driver makes it of PTX when a process loads the kernel, or takes it from its own cache."""
+"""'cubin': NVIDIA's assembler, if it is found, makes machine code for the present GPU when a kernel is compiled. The cache keeps the code, and the driver has to be as new as the assembler. Otherwise the driver compiles PTX when a process loads the kernel, or takes the code from its own cache."""
 deterministic: bool
-"""Whether launches give the same bits in every run and with any number of threads, also where they add floats atomically or use what an atomic found in memory. The latter then run on one thread of the CPU; on GPUs both raise."""
+"""True if launches give the same bits in every run and with any number of threads, even with atomic additions of floats. Kernels that use the value an atomic operation returns then run on one CPU thread. On GPUs both kinds of kernels raise an error."""
 enable_backward: bool
-"""Whether kernels may be differentiated; adjoints are only built on demand."""
+"""True if kernels may be differentiated; adjoints are only built on demand."""
 cut_gradients: Any
-"""What `tape.backward` does where a gradient ends at an array without one that hands on what was made of arrays with gradients, or where nothing that the loss is made of has one: raise an error, warn, or nothing."""
+"""How `tape.backward` reacts to a lost gradient: raise an error, warn, or ignore it. A gradient is lost where an array without one carries differentiable data, or where no input of the loss has one."""
 verify_autograd_array_access: Any
-"""Accepted; tapes always see to it that arrays which were overwritten make no gradient wrong."""
+"""Accepted; tapes always make sure that overwritten arrays do not make a gradient wrong."""
 log_level: int
-"""Least severity that is printed: LOG_DEBUG, LOG_INFO (a line per compiled kernel), LOG_WARNING, LOG_ERROR."""
+"""Lowest severity that is printed: LOG_DEBUG, LOG_INFO (a line per compiled kernel), LOG_WARNING, LOG_ERROR."""
 verbose: bool
 """Same as log_level = LOG_DEBUG."""
 quiet: bool

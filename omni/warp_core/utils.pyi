@@ -71,7 +71,7 @@ def array_scan(in_array: _Array[Any], out_array: _Array[Any], inclusive: builtin
     and never decrease where no element is negative.
 
     Raises:
-        TypeError: If an element type is none of those, or the types differ.
+        TypeError: If an element type is not one of those, or the types differ.
         ValueError: If the sizes differ, or `out_array` is read-only or overlaps `in_array`.
 
     >>> x = wp.array([1, 2, 3, 4], dtype=wp.int32)
@@ -98,7 +98,7 @@ def array_sum(values: _Array[Any], out: _Array[Any] | None = None, value_count: 
     alone, not on the number of threads; on a GPU it may differ from that on the CPU in the last bit.
 
     Raises:
-        TypeError: If an element type is none of those, or that of `out` differs.
+        TypeError: If an element type is not one of those, or that of `out` differs.
         ValueError: If `out` has another shape, is not contiguous or read-only, or `value_count` is out of range.
         IndexError: If there is no such axis.
         RuntimeError: If a tape records, `values` requires a gradient, and the result would be a number: give `out`.
@@ -128,7 +128,7 @@ def radix_sort_pairs(keys: _Array[Any], values: _Array[Any], count: int, begin_b
     Other threads must not use the arrays meanwhile.
 
     Raises:
-        TypeError: If an element type is none of those.
+        TypeError: If an element type is not one of those.
         ValueError: If an array has fewer than 2 * count elements, is not contiguous or read-only, if both share memory,
             or if the bits are no range of the key's bits.
 
@@ -153,7 +153,7 @@ def runlength_encode(values: _Array[Any], run_values: _Array[Any], run_lengths: 
         The number of runs, or `run_count` if that was given. Elements beyond the runs are left as they are.
 
     Raises:
-        TypeError: If an element type is none of those.
+        TypeError: If an element type is not one of those.
         ValueError: If `value_count` is negative or an array has fewer elements, if an output is not contiguous or
             read-only, or if outputs share memory.
 
@@ -178,7 +178,7 @@ def segmented_sort_pairs(keys: _Array[Any], values: _Array[Any], count: int, seg
     Segments may be empty, and in any order.
 
     Raises:
-        TypeError: If an element type is none of those.
+        TypeError: If an element type is not one of those.
         ValueError: As for `radix_sort_pairs`; or if a segment does not lie within `count`, two of them overlap, or
             there are more starts than ends or the reverse. Nothing has been sorted then.
 
