@@ -114,12 +114,20 @@ def _reduce(a: array, b: array | None, out: Any, kind: Element, count_name: str,
     else:
         sums = array._empty(kind, shape, a.device)
         sums.requires_grad = axis is not None and any(x is not None and x.requires_grad for x in (a, b))
+
+    def run() -> None:
+        second = None if b is None else _part(b, axis, length)
+        _write(sums, _part(a, axis, length), second, (outer, length, inner))
+
+    def other() -> array | None:
+        return None if b is None else _part(b, axis, length)
+
     execute(
         Operation(
             "a sum that is a number (give out=)" if is_number else "a sum",
             writes={} if is_number else {"out": Write(sums)},
             reads={"values": a} if b is None else {"a": a, "b": b},
-            run=lambda: _write(sums, _part(a, axis, length), _part(b, axis, length), (outer, length, inner)),
+            run=run,
             vjp=None if is_number else lambda: reduce_vjp(a, b, sums, length, axis),
             jvp=None if is_number else _terms(a, b, (kind, count_name, count, axis)),
         )
@@ -135,10 +143,8 @@ def _terms(a: array, b: array | None, how: tuple) -> list[Term]:
     return terms
 
 
-def _part(a: array | None, axis: int | None, length: int) -> array | None:
+def _part(a: array, axis: int | None, length: int) -> array:
     """The elements that take part, without gaps where they are summed along an axis."""
-    if a is None:
-        return None
     if axis is not None and length < a.shape[axis]:
         a = a[(slice(None),) * axis + (slice(0, length),)]
     return a.contiguous()

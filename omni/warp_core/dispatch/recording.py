@@ -286,15 +286,6 @@ def refuse_younger(what: str, values: Sequence[Any]) -> None:
         following.refuse_younger(what, values)
 
 
-def sums(out: Any, terms: Sequence[tuple[Any, Callable[[Any, Any], None]]]) -> None:
-    """Record that the elements of `out` become a sum of terms, each linear in an array: the array, and what writes the
-    term of another array in its place to an array like `out`.
-    """
-    refuse_younger("a sum is made", [out, *(a for a, _ in terms)])
-    for f in followers():
-        f.sums(out, terms)
-
-
 def has_gradient(value: Any) -> bool:
     """True if the array has a gradient. While a tape records, that of any array with the same storage counts."""
     if not isinstance(value, _native.ArrayBase):
@@ -304,18 +295,18 @@ def has_gradient(value: Any) -> bool:
     return value.grad is not None  # type: ignore[attr-defined]
 
 
-def follows(out: Any, *inputs: Any, covers: bool = False) -> bool:
-    """True if a tape records and `out`, which an operation writes from `inputs`, has a gradient.
+def _record_overwrite(out: Any, inputs: list[Any], vjp: Callable[[], Callable[[], None]]) -> None:
+    """Record that all of `out` was overwritten, if a tape records and `out` has a gradient.
 
-    With `covers`, it overwrites all of `out`.
+    `vjp` returns the backward function, which moves that gradient to the inputs.
     """
     if tape() is None:
-        return False
-    arrays = [a for a in inputs if isinstance(a, _native.ArrayBase)]
-    for a in (out, *arrays):
+        return
+    for a in (out, *inputs):
         a._resolve_grad("an array that a tape records")
-    tape().follow(out, arrays, covers)
-    return out.grad is not None
+    cut = tape().follow(out, inputs, True)
+    if out.grad is not None and tape().records:
+        tape().record_step(vjp(), [out, *inputs], [out], covers=True, cut=cut)
 
 
 def overwritten(a: Any) -> None:
@@ -325,8 +316,7 @@ def overwritten(a: Any) -> None:
         witness.overwritten(a)
     for f in followers():
         f.overwritten(a)
-    if follows(a, covers=True) and tape().records:
-        tape().record_step(a.grad.zero_, [a], [a], covers=True)
+    _record_overwrite(a, [], lambda: a.grad.zero_)
 
 
 def copied(dest: Any, src: Any) -> None:
@@ -336,10 +326,7 @@ def copied(dest: Any, src: Any) -> None:
         witness.copied(dest, src)
     for f in followers():
         f.copied(dest, src)
-    if not follows(dest, src, covers=True) or not tape().records:
-        return
-
-    tape().record_step(lambda: dest._move_gradient(src), [dest, src], [dest], covers=True)
+    _record_overwrite(dest, [src], lambda: lambda: dest._move_gradient(src))
 
 
 def refuse_following(what: str) -> None:

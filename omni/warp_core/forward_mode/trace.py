@@ -133,7 +133,7 @@ class JvpTrace:
         self.overwritten(dest)
 
     def sums(self, out: array, terms: Sequence[tuple[array, Callable[[array, array], None]]]) -> None:
-        """The elements of `out` become a sum of terms; see `recording.sums`."""
+        """The elements of `out` become a sum of terms; see `Operation.jvp`."""
         self.seal("a sum or product", [out, *(x for x, _ in terms)])
         with recording.OuterLevel(self):
             self._check_gradients("a sum or product", [x for x, _ in terms], {"out": out})

@@ -91,7 +91,6 @@ class Tape(TapeScopes):
         self.seals = _native.MutationTracker()
         self.cuts = DependenceTracker()
         self._graph: Any = None  # what it records goes into that, or is done
-        self._ending: BrokenChain | None = None  # a gradient that ends at the step that is about to be recorded
         self.memory_budget = memory_budget
 
     def __enter__(self) -> Tape:
@@ -232,7 +231,6 @@ class Tape(TapeScopes):
         cut: BrokenChain | None = None,
     ) -> None:
         """As `record_func`. `covers`: the step overwrites all elements of its outputs, whatever was there."""
-        cut, self._ending = cut or self._ending, None
         takes = outputs is not None and all(a.grad is not None for a in outputs)
         step = Step(backward, list(arrays), None if outputs is None else list(outputs), cut, takes)
         for a in arrays:
@@ -248,8 +246,7 @@ class Tape(TapeScopes):
     def follow(self, out: array, inputs: Sequence[array], covers: bool) -> BrokenChain | None:
         """Note that `out` is made of inputs. Return the gradient that ends at the step that is about to be recorded."""
         place = call_site.here()
-        self._ending = self.cuts.step(place.called, inputs, out, covers, place)
-        return self._ending
+        return self.cuts.step(place.called, inputs, out, covers, place)
 
     def _seal(self, step: Step, place: CallSite, own: bool, covers: bool) -> None:
         """Record the effects of a host operation on memory with gradients."""
