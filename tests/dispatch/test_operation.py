@@ -146,6 +146,18 @@ def test_an_operation_without_gradient_hands_on_that_data_is_detached():
         tape.backward(grads={z: floats(1.0)})
 
 
+@pytest.mark.parametrize("operation", [lambda x, y: scaled(x, y, 3.0), opaque])
+def test_memory_that_lost_its_gradient_is_not_overwritten_unseen(operation):
+    """The gradient of z would go through y to x, which z does not depend on any more."""
+    x, y, z, other = floats(1.0), floats(0.0), floats(0.0), floats(5.0, grad=False)
+    alias = y[:]
+    alias.requires_grad = False
+    with pytest.raises(RuntimeError, match="which the tape has not recorded"), wp.Tape():
+        execute(scaled(x, y, 3.0))
+        execute(operation(other, alias))
+        execute(scaled(y, z, 3.0))
+
+
 def test_forward_mode_follows_it():
     x, y = floats(1.0, 2.0), floats(0.0, 0.0)
 

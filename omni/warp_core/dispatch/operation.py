@@ -87,9 +87,9 @@ def _execute_observed(operation: Operation) -> None:
         _refuse_tangents(operation)
     else:
         _compute_tangents(operation, operation.jvp)
-    if recording.tape() is not None:
-        _record(recording.tape(), operation)
-    with recording.Performing(operation.outputs if operation.vjp is not None else []):
+    recorded = recording.tape() is not None and _record(recording.tape(), operation)
+    opaque = operation.vjp is None and operation.jvp is None  # then nothing that it writes has a gradient or tangent
+    with recording.Performing([] if opaque else operation.outputs, recorded):
         operation.run()
 
 
@@ -108,8 +108,8 @@ def _compute_tangents(operation: Operation, terms: Sequence[Term]) -> None:
         follower.sums(out, terms)
 
 
-def _record(tape: Any, operation: Operation) -> None:
-    """Record an operation that is about to run, if an array that it writes has a gradient."""
+def _record(tape: Any, operation: Operation) -> bool:
+    """Record an operation that is about to run, if an array that it writes has a gradient. Return whether it has."""
     if operation.writes:  # an array may have got no gradient of its own, and show memory that has one
         for name, a in operation.named_arrays():
             a._resolve_grad(f"{operation.name}: {name}")
@@ -118,9 +118,10 @@ def _record(tape: Any, operation: Operation) -> None:
     outputs, inputs = operation.outputs, operation.inputs
     ends = [tape.follow(w.array, inputs, w.overwrites_all) for w in operation.writes.values()]
     if operation.vjp is None or all(a.grad is None for a in outputs):
-        return
+        return False
     covers = all(write.overwrites_all for write in operation.writes.values())
     tape.record_step(operation.vjp(), [*inputs, *outputs], outputs, covers, next(filter(None, ends), None))
+    return True
 
 
 def _refuse_gradients(operation: Operation) -> None:

@@ -217,17 +217,17 @@ class NotRecording(UntrackedWrites):
 
 
 class Performing:
-    """A `with` block that does what was recorded just before: it writes to `outputs`."""
+    """A `with` block that writes to `outputs`. `recorded`: the tape has just recorded that."""
 
-    def __init__(self, outputs: list[Any]):
-        self._outputs = outputs
+    def __init__(self, outputs: list[Any], recorded: bool = True):
+        self._outputs, self._recorded = outputs, recorded
 
     def __enter__(self) -> None:
         _pauses.count += 1
 
     def __exit__(self, *exception: object) -> None:
         _pauses.count -= 1
-        if tape() is not None and tape().seals is not None:
+        if self._recorded and tape() is not None and tape().seals is not None:
             tape().seals.wrote(self._outputs, False)
         for f in followers():
             f.wrote(self._outputs)
