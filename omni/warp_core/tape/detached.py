@@ -22,7 +22,7 @@ from ..devices.interval_map import IntervalMap
 from ..dispatch.call_site import CallSite
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel, on_redefinition
-from ..lang.types import Array, Type
+from ..lang.types import Array, Scalar, Type
 from ..launches import plans
 
 if TYPE_CHECKING:  # launches from the cache load no passes
@@ -209,7 +209,7 @@ def _is_float(a: array) -> bool:
 
 
 def _has_other_members(a: array) -> bool:
-    return not all(leaf.is_differentiable for leaf in leaf_types(a.dtype))
+    return not all(isinstance(leaf, Scalar) and leaf.is_float for leaf in leaf_types(a.dtype))
 
 
 def _of(kernel: Kernel) -> _Uses:
