@@ -109,8 +109,8 @@ class Artifact(NamedTuple):
     how long each stage of compiling took. For a GPU `code` is PTX, `machine_code` what ptxas made of it if that was
     asked for, and `grid` says how to launch. `block_dim` is how many threads a block has, 0 unless the kernel works in
     blocks, and `whole_blocks` whether launches must consist of whole ones. `needed` are the arrays that no thread can
-    do without (`passes.effects.Need`); debug code tells by itself, and adjoints run after their kernels. `counts` says
-    what the kernel counts with 32-bit integers.
+    do without (`ir.analysis.effects.Need`); debug code tells by itself, and adjoints run after their kernels. `counts`
+    says what the kernel counts with 32-bit integers.
     """
 
     kernel: str
@@ -276,8 +276,8 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     pipeline = _stage("passes.pipeline")
     debug = request.debug and request.kernel.primal is None  # tangents may be what no check lets pass
     made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug, request.contract, private=_private(request)), primal)
-    written = _stage("passes.effects").written_params(fn)
-    needed = () if request.debug or primal else _stage("passes.effects").needed_arrays(fn)
+    written = _stage("ir.analysis.effects").written_params(fn)
+    needed = () if request.debug or primal else _stage("ir.analysis.effects").needed_arrays(fn)
     counts = _counts(fn)
     whole_blocks = fn.block_dim > 0 and _stage("ir.interp.block_runner").takes_whole_blocks(fn)
     watch.lap("passes")
@@ -437,8 +437,14 @@ def differentiable_dependences(kernel: Kernel) -> tuple[frozenset[int], ...]:
 
 
 def effects(kernel: Kernel) -> Any:
-    """Return the mod/ref effects of a kernel: `passes.effects.Effects`. Raises as `compile`."""
-    return with_large_stack(lambda: _stage("passes.effects").effects(_lowered(kernel)), kernel.subject)
+    """Return the mod/ref effects of a kernel: `ir.analysis.effects.Effects`. Raises as `compile`."""
+
+    def find() -> Any:
+        fn = _lowered(kernel)
+        flat = _stage("passes.simplify").simplify(_stage("passes.inline").inline_calls(fn, lambda callee: True))
+        return _stage("ir.analysis.effects").effects(fn, flat)
+
+    return with_large_stack(find, kernel.subject)
 
 
 class TangentFacts(NamedTuple):
@@ -461,7 +467,7 @@ def tangent_facts(kernel: Kernel) -> TangentFacts:
         _refuse_blocks(kernel.subject, fn)
         stage, given = _stage("autodiff.jvp.tangent"), _stage("front.gradients.library_rules").library_gradient
         return TangentFacts(
-            stage.required(fn, given), _stage("passes.effects").written_params(fn), stage.is_nearby(fn, given)
+            stage.required(fn, given), _stage("ir.analysis.effects").written_params(fn), stage.is_nearby(fn, given)
         )
 
     return with_large_stack(find, kernel.subject)

@@ -1,10 +1,11 @@
-"""What kernels do to the memory of their arrays, worked out by hand."""
+"""Effects of kernels on the memory of their arrays, worked out by hand."""
 
 from __future__ import annotations
 
 import omni.warp_core as wp
+from omni.warp_core import compiler
 from omni.warp_core.front.lower import lower_kernel
-from omni.warp_core.passes.effects import Access, effects, needed_arrays, written_params
+from omni.warp_core.ir.analysis.effects import Access, needed_arrays, written_params
 
 
 @wp.kernel
@@ -21,7 +22,7 @@ def in_turns(x: wp.array(dtype=float), y: wp.array(dtype=float), z: wp.array(dty
 
 def test_arrays_that_a_loop_carries_are_any_of_their_element_type():
     kernel = lower_kernel(in_turns)
-    assert effects(kernel).params == (Access(True, True), Access(True, True), Access(), Access())
+    assert compiler.effects(in_turns).params == (Access(True, True), Access(True, True), Access(), Access())
     assert written_params(kernel) == (True, True, False, False)
 
 
@@ -42,7 +43,7 @@ def of_members(p: Pair, q: Pair):
 
 def test_members_of_structs_are_told_apart():
     kernel = lower_kernel(of_members)
-    found = effects(kernel)
+    found = compiler.effects(of_members)
     reads, writes = Access(reads=True), Access(writes=True)
     assert {(number, *path): access._replace(covers=False) for number, path, access in found.arrays} == {
         (0, "a"): reads,
@@ -61,5 +62,29 @@ def at_own_index(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float), z: wp.a
 
 
 def test_every_element_is_written_where_each_thread_writes_its_own():
-    found = effects(lower_kernel(at_own_index)).params
+    found = compiler.effects(at_own_index).params
     assert found == (Access(False, True, True), Access(False, True, False), Access(False, True, False))
+
+
+@wp.func
+def bits_of(x: float):
+    return wp.cast(x, wp.int32)
+
+
+@wp.kernel
+def of_bits(x: wp.array(dtype=float), y: wp.array(dtype=int)):
+    i = wp.tid()
+    y[i] = bits_of(x[i])
+
+
+@wp.kernel
+def of_library(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = wp.exp(x[i])  # takes numbers apart by their bits
+
+
+def test_bit_casts_of_the_library_do_not_count():
+    found = compiler.effects(of_bits)
+    assert (found.bitcasts_floats, found.makes_of_bits) == (True, False)
+    found = compiler.effects(of_library)
+    assert (found.bitcasts_floats, found.makes_of_bits) == (False, False)

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..ir.analysis.alias import is_own, provenance
+from ..ir.analysis.effects import Need, array_members, need_of
 from ..ir.nodes import Function, Operation, Value
 from ..ir.printer import reachable
 from ..lang.types import MAX_NDIM, Array
-from .effects import Need, array_members, need_of
 
 _EVERY = (1 << MAX_NDIM) - 1
 _ALL_ELEMENTS = 1 << MAX_NDIM

@@ -26,7 +26,7 @@ from ..lang.types import Array, Scalar, Type
 from ..launches import plans
 
 if TYPE_CHECKING:  # launches from the cache load no passes
-    from ..passes.effects import Effects
+    from ..ir.analysis.effects import Effects
 
 
 class _Uses(NamedTuple):

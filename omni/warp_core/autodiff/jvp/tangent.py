@@ -16,12 +16,12 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 from ...ir.analysis.alias import is_local
+from ...ir.analysis.effects import written_params
 from ...ir.builder import Builder
 from ...ir.nodes import Function, Operation, Region, Value
 from ...lang.errors import NotDifferentiable
 from ...lang.types import Array, Type
 from ...passes.dce import dce, has_effects
-from ...passes.effects import written_params
 from ...passes.inline import inline_calls
 from ..analysis.factor_escape import escaping, numbers_of, report_if_moved
 from ..analysis.leaves import assemble, bitcasts_floats, leaf_of, leaf_types

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from ...ir.analysis.alias import identified_object, is_gradient, is_local, is_own, location, may_alias
+from ...ir.analysis.effects import written_params
 from ...ir.builder import Builder
 from ...ir.clone import Rewriter
 from ...ir.nodes import Function, Operation, Region, Value
@@ -15,7 +16,6 @@ from ...lang.errors import NotDifferentiable, NotReplayable
 from ...lang.types import Array, Type
 from ...passes.checks import drop_asserts
 from ...passes.dce import dce
-from ...passes.effects import written_params
 from ...passes.inline import inline_calls
 from ...passes.load_elimination import eliminate_loads
 from ...passes.simplify import simplify

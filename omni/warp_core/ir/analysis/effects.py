@@ -1,4 +1,4 @@
-"""Mod/ref effects of a function on the memory of its array parameters.
+"""Mod/ref effects: what a function does to the memory of its array parameters.
 
 `written_params` says through which it may write: launches refuse read-only memory for those arrays and for no others,
 and tapes copy what they need of it beforehand. `needed_arrays` says which it cannot do without: launches refuse None
@@ -7,15 +7,13 @@ there. `effects` says more of a kernel, for what runs launches again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ..ir.analysis.affine_index import Affine, Forms, affine_values
-from ..ir.analysis.alias import Provenance, is_made_by, is_own, provenance
-from ..ir.nodes import Function, Operation, Region, Value
-from ..lang.types import Array, FixedArray, Struct, Type, element, leaves, member_at
-from .inline import inline_calls
-from .simplify import simplify
+from ...lang.types import Array, FixedArray, Struct, Type, element, leaves, member_at
+from ..nodes import Function, Operation, Region, Value
+from .affine_index import Affine, Forms, affine_values
+from .alias import Provenance, is_made_by, is_own, provenance
 
 
 def written_params(fn: Function) -> tuple[bool, ...]:
@@ -129,9 +127,13 @@ class Effects(NamedTuple):
     makes_of_bits: bool
 
 
-def effects(kernel: Function) -> Effects:
-    """Return the mod/ref effects of a kernel. An array of unknown origin counts as any of its element type."""
-    flat = simplify(inline_calls(kernel, lambda callee: True))
+def effects(kernel: Function, flat: Function) -> Effects:
+    """Return what a kernel does to memory. An array of unknown origin counts as any of its element type.
+
+    Args:
+        kernel: the kernel as the front end made it.
+        flat: the kernel with all calls inlined.
+    """
     operations = list(flat.body.walk())
     used = {a for op in operations for a in op.args}
     covered, found_again = _covered(flat)
@@ -158,12 +160,21 @@ def effects(kernel: Function) -> Effects:
 
 
 def _bits(kernel: Function) -> tuple[bool, bool]:
-    """True if a kernel reads the bits of floats and makes floats from bits. Library functions that do this have
-    derivative rules.
-    """
-    flat = inline_calls(kernel, lambda callee: not callee.is_library)
-    casts = [op for op in flat.body.walk() if op.code == "bitcast"]
+    """True if a kernel reads the bits of floats, and if it makes floats of bits. The library has rules where it does."""
+    casts = [op for function in _user_functions(kernel) for op in function.body.walk() if op.code == "bitcast"]
     return any(op.args[0].type.is_differentiable for op in casts), any(op.result.type.is_differentiable for op in casts)
+
+
+def _user_functions(kernel: Function) -> Iterable[Function]:
+    """Return a kernel and the functions that it calls, those of the library and their callees aside."""
+    found = {kernel: None}
+    rest = [kernel]
+    while rest:
+        for op in rest.pop().body.walk():
+            if op.code == "call" and not op.attr.is_library and op.attr not in found:
+                found[op.attr] = None
+                rest.append(op.attr)
+    return found
 
 
 def _looks(atomic: Operation, used: set[Value]) -> bool:
