@@ -172,7 +172,7 @@ def test_integers_have_no_gradient():
 def test_a_cast_within_memory_of_two_types_is_refused():
     x = wp.zeros(4, dtype=wp.float32, requires_grad=True)
     y = wp.array(ptr=x.ptr, shape=2, dtype=wp.float64)
-    with pytest.raises(ValueError, match=r"shares memory with in_array|shares memory with an array of float32"), wp.Tape():
+    with pytest.raises(ValueError, match=r"shares memory with (in_array|an array of float32)"), wp.Tape():
         wp.utils.array_cast(x[:2], y)
 
 

@@ -160,7 +160,7 @@ def effects(kernel: Function, flat: Function) -> Effects:
 
 
 def _bits(kernel: Function) -> tuple[bool, bool]:
-    """True if a kernel reads the bits of floats, and if it makes floats of bits. Library functions have rules for it."""
+    """True if a kernel reads bits of floats, and if it makes floats of bits. Library functions have rules for it."""
     casts = [op for function in _user_functions(kernel) for op in function.body.walk() if op.code == "bitcast"]
     return any(op.args[0].type.is_differentiable for op in casts), any(op.result.type.is_differentiable for op in casts)
 
