@@ -293,12 +293,13 @@ def reverse_blocks(x: wp.array(dtype=float)):
 def test_grids_that_are_too_large(gpu, kernel, mode, monkeypatch):
     monkeypatch.setattr(wp.config, "mode", mode)
     x = wp.zeros(1, dtype=float)
-    why = "at most 2147483647 blocks, but this launch needs 2147483648 of 32 threads: launch it in parts, or in larger"
+    blocks = "at most 2147483647 blocks, but this launch needs 2147483648 of 32 threads: launch it in parts, or in larger"
+    why = {double: "68719476736 threads, but a single `i = wp.tid", reverse_blocks: blocks}[kernel]
     with pytest.raises(ValueError, match=why):
         wp.launch(kernel, dim=(1 << 18, 1 << 18), inputs=[x], block_dim=32)
     command = wp.launch(kernel, dim=(2, 32), inputs=[x], block_dim=32, record_cmd=True)
-    command.set_dim((1 << 18, 1 << 18))
     with pytest.raises(ValueError, match=why):
+        command.set_dim((1 << 18, 1 << 18))
         command.launch()
     assert x.list() == [0.0]
 

@@ -186,7 +186,7 @@ def test_what_dlpack_is_asked_for(gpu):
     assert wp.from_dlpack(a.__dlpack__(dl_device=(1, 0))).device == "cpu"
     with pytest.raises(BufferError, match="copy=False forbids"):
         a.__dlpack__(dl_device=(1, 0), copy=False)
-    with pytest.raises(BufferError, match=r"device \(10, 0\) is another"):
+    with pytest.raises(BufferError, match=r"not on DLPack.s device \(10, 0\)"):
         a.__dlpack__(dl_device=(10, 0))
     readonly = wp.array(Interface(a, data=(a.ptr, True)), copy=False)
     assert readonly.readonly
