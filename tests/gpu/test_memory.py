@@ -192,7 +192,7 @@ def test_reports(gpu):
     del a
     gc.collect()
     assert wp.get_memory_report(gpu).live == before.live
-    with pytest.raises(RuntimeError, match="only for CUDA devices, got .cpu."):
+    with pytest.raises(RuntimeError, match=r"only for CUDA devices, got .cpu."):
         wp.get_memory_report("cpu")
 
 
