@@ -475,7 +475,8 @@ def test_streams_of_conditions_are_their_own(gpu):
     def body():
         with pytest.raises(RuntimeError, match="is captured outside of this condition"):
             add_on(other, sync_enter=False)
-        with pytest.raises(RuntimeError, match="another part of this one and cannot wait for an event of the inner"):
+        why = "another part of this one and cannot wait for an event of the innermost capture"
+        with pytest.raises(RuntimeError, match=why):
             add_on(other)
         with pytest.raises(RuntimeError, match="the innermost capture and cannot wait for an event of another capture"):
             wp.wait_stream(other)

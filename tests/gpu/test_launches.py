@@ -293,7 +293,9 @@ def reverse_blocks(x: wp.array(dtype=float)):
 def test_grids_that_are_too_large(gpu, kernel, mode, monkeypatch):
     monkeypatch.setattr(wp.config, "mode", mode)
     x = wp.zeros(1, dtype=float)
-    blocks = "at most 2147483647 blocks, but this launch needs 2147483648 of 32 threads: launch it in parts"
+    blocks = (
+        "at most 2147483647 blocks, but this launch needs 2147483648 of 32 threads: launch it in parts, or in larger"
+    )
     why = {double: "68719476736 threads, but a single `i = wp.tid", reverse_blocks: blocks}[kernel]
     with pytest.raises(ValueError, match=why):
         wp.launch(kernel, dim=(1 << 18, 1 << 18), inputs=[x], block_dim=32)
