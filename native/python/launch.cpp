@@ -41,7 +41,6 @@ struct Module {
     nb::object slow_launch = nb::none();
     std::string doc;
     bool fast = true;
-    bool recording = false;  // on a tape, which sees plain launches only
     nb::object on_record, on_done,
         on_abort;                       // called before and after a launch while a tape is the only observer
     nb::object capture = nb::none();    // asked whether a recorded launch goes into a graph instead of running
@@ -52,6 +51,8 @@ struct Module {
         for (int i = 0; i < kSlots; ++i) names[i] = PyUnicode_InternFromString(kSlotNames[i]);
     }
 };
+
+thread_local bool recording = false;  // whether observers see this thread, which see plain launches only
 
 // Never destroyed: it must not drop Python references after the interpreter is gone.
 Module& module() {
@@ -207,7 +208,7 @@ class Launch {
     }
 
     void refuse_recording() const {
-        if (module().recording)
+        if (recording)
             raise(PyExc_RuntimeError, "kernel `" + plan_.name +
                                           "`: a tape cannot record recorded launches (record_cmd=True): launch the "
                                           "kernel directly, or outside of the tape");
@@ -431,7 +432,7 @@ void bind_launch(nb::module_& m) {
             launch_def.ml_doc = module().doc.c_str();
         },
         nb::arg("doc"));
-    m.def("set_recording", [](bool enabled) { module().recording = enabled; }, nb::arg("enabled"));
+    m.def("set_recording", [](bool enabled) { recording = enabled; }, nb::arg("enabled"));
     m.def(
         "set_recorder",
         [](nb::object on_record, nb::object on_done, nb::object on_abort) {

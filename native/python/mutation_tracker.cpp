@@ -21,9 +21,7 @@ std::vector<MutationTracker*>& all_seals() {
     return seals;
 }
 
-MutationTracker* recording = nullptr;               // of the tape that records
-thread_local MutationTracker* following = nullptr;  // of what computes tangents of what this thread does
-thread_local int unseen = 0;                        // whether what this thread does is not recorded
+thread_local MutationTracker* current = nullptr;  // of the observers that see what this thread writes
 
 // Gives the place of the program, never destroyed: it must not drop a Python reference after the interpreter is gone.
 nb::object& where() {
@@ -78,8 +76,7 @@ class MutationTracker {
     MutationTracker& operator=(const MutationTracker&) = delete;
     ~MutationTracker() {
         clear();
-        if (recording == this) recording = nullptr;
-        if (following == this) following = nullptr;
+        if (current == this) current = nullptr;
     }
 
     // Notes that a step recorded at `place` uses arrays, unless the memory of one is not what the tape has seen: then
@@ -123,8 +120,7 @@ class MutationTracker {
 
     void touch(Range range) {
         if (suspended) return;
-        bool by_tape = (recording == this || following == this) && !unseen;
-        for (auto at = first(range); reaches(at, range); ++at) at->second.touch(by_tape);
+        for (auto at = first(range); reaches(at, range); ++at) at->second.touch(current == this);
     }
 
     void expose(Range range) {
@@ -213,11 +209,7 @@ void bind_seals(nb::module_& m) {
         .def_rw("suspended", &MutationTracker::suspended);
     m.attr("OVERWRITTEN") = static_cast<int>(Seal::kOverwritten);
     m.attr("CHANGED") = static_cast<int>(Seal::kChanged);
-    m.def("seal_for", [](MutationTracker* seals) { recording = seals; }, nb::arg("seals").none());
-    m.def(
-        "follow_seals", [](MutationTracker* seals) { return std::exchange(following, seals); }, nb::arg("seals").none(),
-        nb::rv_policy::reference);
-    m.def("set_unseen", [](int count) { return std::exchange(unseen, count); }, nb::arg("count"));
+    m.def("track_writes", [](MutationTracker* tracker) { current = tracker; }, nb::arg("tracker").none());
     m.def("on_unseen_write", [](nb::object f) { where() = std::move(f); }, nb::arg("function"));
     m.def(
         "fingerprint", [](uintptr_t at, uint64_t n) { return fingerprint(reinterpret_cast<const void*>(at), n); },

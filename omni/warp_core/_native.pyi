@@ -250,14 +250,8 @@ class MutationTracker:
 OVERWRITTEN: int
 CHANGED: int
 
-def seal_for(seals: MutationTracker | None) -> None:
-    """Say which tape records."""
-
-def follow_seals(seals: MutationTracker | None) -> MutationTracker | None:
-    """Say what computes tangents of what this thread does. Returns what did so before."""
-
-def set_unseen(count: int) -> int:
-    """Say whether a tape sees what this thread writes: if 0. Returns what was said before."""
+def track_writes(tracker: MutationTracker | None) -> None:
+    """Say which tracker the writes of this thread belong to: the others take them for writes that nothing records."""
 
 def on_unseen_write(function: Callable[[], Any]) -> None:
     """Call a function to know the place of a write that no tape sees."""

@@ -7,7 +7,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.autograd.gradcheck_report import Row, plain
-from omni.warp_core.dispatch import recording
+from omni.warp_core.dispatch import observers
 
 
 def active(values, dtype=wp.float64):
@@ -37,9 +37,9 @@ def steep(v: wp.vec3d, x: wp.float64):
 def squared(a, factor):
     """a * a, with a step of its own whose backward is right where `factor` is 2."""
     out = wp.zeros_like(a, requires_grad=True)
-    with recording.NotRecording():
+    with observers.NotRecording():
         out.assign(a.numpy() ** 2)
-    values, tape = a.numpy().copy(), recording.tape()
+    values, tape = a.numpy().copy(), observers.tape()
     if tape is not None:
         tape.record_func(lambda: a.grad.assign(a.grad.numpy() + factor * values * out.grad.numpy()), [a, out])
     return out

@@ -12,7 +12,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.arrays.accumulate import taken
-from omni.warp_core.dispatch import capture, recording
+from omni.warp_core.dispatch import capture, observers
 from omni.warp_core.dispatch.operation import Operation, Write, execute
 
 
@@ -74,7 +74,7 @@ def test_observed_says_whether_something_observes(observer):
     found = []
 
     def program(*_):
-        found.append(recording.observed)
+        found.append(observers.observed)
         return floats(1.0)
 
     if observer == "tape":
@@ -88,7 +88,7 @@ def test_observed_says_whether_something_observes(observer):
     else:
         program()
     assert found == [observer != "nothing"]
-    assert not recording.observed
+    assert not observers.observed
 
 
 def test_operations_cannot_be_changed():
@@ -113,6 +113,27 @@ def test_it_is_recorded_once_though_it_copies_inside():
     with tape:
         execute(scaled(x, y, 3.0))
     assert tape.length() == 1
+
+
+def test_an_operation_that_raises_is_not_recorded():
+    x, y, events = floats(1.0), floats(0.0), []
+
+    def fail() -> None:
+        raise OSError("the disk is full")
+
+    tape = wp.Tape()
+    with tape, pytest.raises(OSError, match="the disk is full"):
+        execute(scaled(x, y, 3.0, events)._replace(run=fail))
+    assert (events, tape.length()) == (["vjp"], 0)
+
+
+def test_numbers_made_of_memory_with_a_gradient_are_refused():
+    """The view has no gradient of its own, and shows memory that has one."""
+    x = floats(1.0, 2.0, grad=False)
+    view = x[:]
+    x.requires_grad = True
+    with pytest.raises(RuntimeError, match="requires one while a tape records"), wp.Tape():
+        wp.utils.array_sum(view)
 
 
 def test_without_gradient_in_what_it_writes_nothing_is_saved():
@@ -252,15 +273,49 @@ def test_data_that_steps_hand_on_besides_the_state_is_refused():
         wp.checkpointed(step, 2, state=[x])
 
 
-def test_another_thread_is_recorded():
-    x, y = floats(1.0), floats(0.0)
+def in_thread(work) -> None:
+    worker = threading.Thread(target=work)
+    worker.start()
+    worker.join()
+
+
+@pytest.mark.parametrize("grad", [True, False])
+def test_what_another_thread_computed_has_no_gradient(grad):
+    x, y, z = floats(1.0), floats(0.0, grad=grad), floats(0.0)
     tape = wp.Tape()
     with tape:
-        worker = threading.Thread(target=lambda: execute(scaled(x, y, 3.0)))
-        worker.start()
-        worker.join()
-    tape.backward(grads={y: floats(1.0)})
+        in_thread(lambda: execute(scaled(x, y, 3.0)))
+        execute(scaled(y, z, 2.0))
+    with pytest.raises(RuntimeError, match=r"that scaling .* computed in another thread of arrays with gradients"):
+        tape.backward(grads={z: floats(1.0)})
+
+
+def test_what_another_thread_overwrote_is_forgotten_when_the_tape_overwrites_it():
+    x, y, z = floats(1.0), floats(0.0), floats(0.0)
+    tape = wp.Tape()
+    with tape:
+        in_thread(lambda: execute(scaled(x, y, 3.0)))
+        execute(scaled(x, y, 5.0))
+        execute(scaled(y, z, 2.0))
+    tape.backward(grads={z: floats(1.0)})
+    assert x.grad.list() == [10.0]
+
+
+def test_each_thread_has_a_tape_of_its_own():
+    x, y, z = floats(1.0), floats(0.0), floats(0.0)
+    mine, other = wp.Tape(), wp.Tape()
+
+    def work() -> None:
+        with other:
+            execute(scaled(x, z, 7.0))
+
+    with mine:
+        in_thread(work)
+        execute(scaled(x, y, 3.0))
+    mine.backward(grads={y: floats(1.0)})
     assert x.grad.list() == [3.0]
+    in_thread(lambda: other.backward(grads={z: floats(1.0)}))
+    assert x.grad.list() == [10.0]
 
 
 def test_a_thread_that_forward_mode_does_not_follow_is_refused():

@@ -14,7 +14,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.arrays import transfer
-from omni.warp_core.dispatch import recording
+from omni.warp_core.dispatch import observers
 
 F = wp.array(dtype=float)
 X, W = np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.25, 2.0])
@@ -350,7 +350,7 @@ def test_jacobians_leave_gradients_as_they_were():
     def program(x):
         loss = active([0.0])
         wp.launch(weigh, 3, inputs=[x, weights, between])
-        recording.tape().record_func(failing.backward, [between], [between])
+        observers.tape().record_func(failing.backward, [between], [between])
         wp.launch(add_up, 3, inputs=[between, loss])
         return loss
 

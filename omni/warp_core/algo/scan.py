@@ -11,7 +11,7 @@ from ..arrays.array import array
 from ..arrays.factories import empty_like
 from ..arrays.layouts import may_share_memory
 from ..arrays.transfer import copy
-from ..dispatch import capture, recording
+from ..dispatch import capture, observers
 from ..dispatch.operation import Operation, Write, execute
 from ..lang.types import I32
 from .argument_checks import (
@@ -62,7 +62,7 @@ def array_scan(in_array: array, out_array: array, inclusive: bool = True) -> Non
     if out_array.size != in_array.size:
         raise ValueError(f"out_array: expected {in_array.size} elements like in_array, got {out_array.size}")
     require_writable("out_array", out_array)
-    with recording.NotRecording():
+    with observers.NotRecording():
         source = in_array.contiguous()
     if out_array.is_contiguous and out_array._address != source._address:
         require_apart("out_array", out_array, "in_array", source)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ import numpy as np
 from .. import _native
 from ..devices import cuda_memory
 from ..devices.device import CPU, Device, device_of, get_device
-from ..dispatch import capture, recording
+from ..dispatch import capture, observers
+from ..dispatch.operation import Operation, Write, execute
 from ..lang.annotations import open_type
 from ..lang.arrays import ArrayAnnotation, array_type, check_ndim
 from ..lang.generics import Pattern, spell_pattern
@@ -62,6 +64,10 @@ def _buffer(element: Element, shape: tuple, nbytes: int, device: Device, pinned:
     except MemoryError as why:
         more = f": {why}" if device.is_cuda or pinned else ""
         raise MemoryError(f"no memory for shape={shape} of {element.name}: it takes {nbytes} bytes{more}") from None
+
+
+def _not_called() -> Callable[[], None]:
+    raise AssertionError("an operation has a vjp only if what it writes has a gradient")
 
 
 def _owning(numbers: Any, value: Any) -> Any:
@@ -139,13 +145,13 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         extents = layouts.check_shape(given[0]) if given else None
         if data is not None and ptr is not None:
             raise TypeError("data: give either data or ptr, not both")
-        copied = False
+        write: Callable[[], None] | None = None
         if data is not None and not isinstance(data, (array, np.ndarray, list)) and dlpack.offers(data):
             data = dlpack.over(array, data, None if wanted is None else wanted.dtype, where)
         if data is not None:
             there = where if device is not None or not isinstance(data, array) else data.device
             from_data = self._from_data if there.is_cpu and _on_cpu(data) else self._onto_gpu
-            copied = from_data(data, wanted, extents, copy, there, pinned)
+            write = from_data(data, wanted, extents, copy, there, pinned)
         elif extents is not None:
             self._from_memory(wanted or element_of(float), extents, strides, ptr, capacity, deleter, where, pinned)
         elif ptr is not None:
@@ -154,17 +160,17 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             self._open = Any if dtype is None else dtype
             self._init(wanted, 0, (0,) * check_ndim(1 if ndim is None else ndim), None)
         self.retain_grad = bool(retain_grad)
-        flows = recording.has_gradient(data)
-        if copied and not flows:  # before there is a gradient: first values are no step of a tape
-            self._tell_copy(data)
+        flows = observers.has_gradient(data)
+        if write is not None and not flows:  # before there is a gradient: first values are no step of a tape
+            self._write_first(data, write)
         if grad is not None:
             self.grad = grad
-        elif requires_grad and not copied and flows:
+        elif requires_grad and write is None and flows:
             self._attach(data._grad._view_of(self._layout(), self._require_element()), data._claim)
         elif requires_grad:
             self.requires_grad = True
-        if copied and flows:
-            self._tell_copy(data)
+        if write is not None and flows:
+            self._write_first(data, write)
 
     @classmethod
     def __class_getitem__(cls, item: Any) -> ArrayAnnotation:
@@ -191,8 +197,8 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
 
     def _from_data(
         self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool, _: Device, pinned: bool
-    ) -> bool:
-        """Returns whether the elements are copies."""
+    ) -> Callable[[], None] | None:
+        """Return the function that copies the elements, or None if the memory is shared."""
         found = array_data.read(data, wanted, extents)
         element, numbers = found.element, found.numbers
         inner = len(element.inner)
@@ -206,18 +212,23 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
                 self._refs = data._refs
             else:
                 keepalive.replace(self, self._layout(), found.refs)
-            return False
+            return None
         self._allocate(element, found.shape, CPU, pinned)
-        if capture.current() is not None:
-            numbers = _owning(numbers, data)
-        capture.call(transfer.assign, self._numbers(), numbers, label="assign", writes=[self], keep=data)
-        keepalive.replace(self, self._layout(), found.refs)
-        return True
+
+        def write() -> None:
+            given = numbers if capture.current() is None else _owning(numbers, data)
+            capture.call(transfer.assign, self._numbers(), given, label="assign", writes=[self], keep=data)
+            keepalive.replace(self, self._layout(), found.refs)
+
+        return write
 
     def _onto_gpu(
         self, data: Any, wanted: Element | None, extents: tuple | None, copy: bool, device: Device, pinned: bool
-    ) -> bool:
-        """Take data to a GPU, from one, or from one to another. Returns whether the elements are copies."""
+    ) -> Callable[[], None] | None:
+        """Take data to a GPU, from one, or from one to another.
+
+        Return the function that copies the elements, or None if the memory is shared.
+        """
         kind = wanted and wanted.dtype
         source = data if isinstance(data, array) else array(data, kind, extents, device=CPU, copy=False)
         element = wanted or source._require_element()
@@ -228,22 +239,22 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             shown = source if extents is None else source.reshape(extents)
             self._init(element, shown._address, shown.shape, shown.strides, data.owner, data.flags, device)
             self._refs = data._refs
-            return False
+            return None
         self._allocate(element, source.shape if extents is None else extents, device, pinned)
-        transfer.copy(self, source) if source is data else transfer.upload(self, source)
-        return True
+        return partial(transfer.copy_all if source is data else transfer.upload, self, source)
 
-    def _tell_copy(self, data: Any) -> None:
-        """Report to the observers that the elements are copies of `data`."""
-        if isinstance(data, array):
-            if (self.shape, self._require_element().inner) == (data.shape, data._require_element().inner):
-                recording.copied(self, data)
-                return
-            what = "making an array of another shape from an array"
-            recording.refuse_tangents(what, data=data)
-            if self._grad is not None:
-                recording.refuse(f"{what} (use reshape or view)", data=data)
-        recording.overwritten(self)
+    def _write_first(self, data: Any, write: Callable[[], None]) -> None:
+        """Copy `data` to the new elements, by the function `write`."""
+        if not observers.observed:
+            write()
+        elif not isinstance(data, array):
+            transfer.overwrite(self, write)
+        elif (self.shape, self._require_element().inner) == (data.shape, data._require_element().inner):
+            transfer.assign_array(self, data, write)
+        else:
+            name = "making an array of another shape from an array (use reshape or view)"
+            vjp = None if self._grad is not None else _not_called
+            execute(Operation(name, {"the array": Write(self, True)}, {"data": data}, write, vjp))
 
     def _from_memory(
         self,
@@ -264,7 +275,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         if ptr is None:
             buffer = _buffer(element, shape, high - low, device, pinned)
             self._init(element, buffer.ptr - low, shape, steps, buffer, device=device)
-            recording.made(self)
+            observers.made(self)
             return
         if ptr == 0 and high > low:
             raise ValueError(f"ptr: there is no memory at 0 for shape={shape}")
@@ -280,7 +291,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         strides = layouts.c_strides(shape, element.type.size)
         buffer = _buffer(element, shape, layouts.span(shape, strides, element.type.size)[1], device, pinned)
         self._init(element, buffer.ptr, shape, strides, buffer, device=device)
-        recording.made(self)
+        observers.made(self)
 
     @classmethod
     def _empty(cls, element: Element, shape: tuple[int, ...], device: Device = CPU, pinned: bool = False) -> array:
@@ -390,7 +401,7 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             grad = array(dtype=self.dtype, shape=self.shape, strides=self.strides, device=self.device)
             grad.zero_()
             self._set_grad(grad, fresh=True)
-            recording.made_gradient(grad)
+            observers.made_gradient(grad)
 
     # -- access -----------------------------------------------------------------------------------------------------
 
@@ -430,16 +441,23 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         refs, numbers = self._assigned(layout, value)
         self._check_writable()
         keepalive.check(self, refs)
-        if self.device.is_cuda:
-            self._set_on_gpu(layout, value, numbers)
+
+        def run() -> None:
+            if self.device.is_cuda:
+                self._set_on_gpu(layout, value, numbers)
+            else:
+                place = (*layouts.expand(key, self.ndim), ...)
+                given = numbers if capture.current() is None else _owning(numbers, value)
+                capture.call(transfer.assign, self._numbers()[place], given, label="assign", writes=[self], keep=value)
+            keepalive.replace(self, layout, refs)
+
+        if not observers.is_watched():
+            run()
+        elif isinstance(value, array):
+            transfer.assign_array(self[key], value, run)
         else:
-            place = (*layouts.expand(key, self.ndim), ...)
-            if capture.current() is not None:
-                numbers = _owning(numbers, value)
-            capture.call(transfer.assign, self._numbers()[place], numbers, label="assign", writes=[self], keep=value)
-        keepalive.replace(self, layout, refs)
-        if recording.watched():
-            recording.copied(self[key], value) if isinstance(value, array) else self._mark_overwritten(layout)
+            part = layout if layout.shape else layout._replace(shape=(1,), strides=(0,))
+            transfer.overwrite(self._view_of(part), run)
 
     def _assigned(self, layout: Layout, value: Any) -> tuple[keepalive.Refs, np.ndarray | None]:
         """Return the data to assign to the elements of `layout`: references and numbers, None for elements that stay on
@@ -459,16 +477,11 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
         target = self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(self.strides[0],)))
         element = self._require_element()
         if numbers is None:
-            with recording.Performing([target]):  # it is told where this is called
-                transfer.copy(target, value)
+            transfer.copy_all(target, value)
         elif numbers.shape == element.inner:
             transfer.fill(target, numbers.tobytes())
         else:
             transfer.put(target, numbers)
-
-    def _mark_overwritten(self, layout: Layout) -> None:
-        """Report to the tape that the elements got new values without recorded inputs."""
-        recording.overwritten(self._view_of(layout if layout.shape else layout._replace(shape=(1,), strides=(0,))))
 
     def mark_write(self, **_: Any) -> None:
         """Report that the elements are about to be written without a tape seeing it, for example by a foreign function.
@@ -505,16 +518,19 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             raise type(e)(f"value: {e}") from None
         refs = (elements.references(value),)
         keepalive.check(self, refs)
-        transfer.fill(self, pattern)
-        keepalive.replace(self, self._layout(), refs)
-        recording.overwritten(self)
+        self._fill(pattern, refs)
 
     def zero_(self) -> None:
         """Set every element to zero."""
         self._check_writable()
-        transfer.fill(self, bytes(self._require_element().type.size))
-        keepalive.replace(self, self._layout(), ((),))
-        recording.overwritten(self)
+        self._fill(bytes(self._require_element().type.size), ((),))
+
+    def _fill(self, pattern: bytes, refs: keepalive.Refs) -> None:
+        def run() -> None:
+            transfer.fill(self, pattern)
+            keepalive.replace(self, self._layout(), refs)
+
+        transfer.overwrite(self, run)
 
     def assign(self, src: Any) -> None:
         """Copy `src`, an array or any data for one, into this array; `src` may be shorter."""

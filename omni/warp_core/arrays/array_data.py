@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from ..dispatch import recording
+from ..dispatch import observers
+from ..dispatch.operation import refuse
 from ..lang.types import BF16, MAX_NDIM, Packed, Struct
 from ..lang.values.scalars import ScalarValue
 from ..lang.values.structs import StructValue
@@ -97,15 +98,15 @@ def _refuse_arrays(data: Any) -> None:
             for part in data:
                 _refuse_arrays(part)
     elif _is_array(data):
-        recording.refuse("making an array of a list of arrays", data=data)
+        refuse("making an array of a list of arrays", data=data)
     elif hasattr(data, "_copied_from"):
-        recording.refuse("copying an indexed array", data=data._data())
+        refuse("copying an indexed array", data=data._data())
 
 
 def _to_numpy(data: Any, wanted: Element | None) -> np.ndarray:
     if _is_array(data):
         return data._numbers()
-    if recording.watched():
+    if observers.is_watched():
         _refuse_arrays(data)
     if isinstance(data, np.ndarray) and data.dtype == object:
         data = data.tolist()

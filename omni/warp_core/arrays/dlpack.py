@@ -14,7 +14,7 @@ import numpy as np
 from .. import _native
 from ..devices.device import get_cuda_devices, get_device, why_no_gpu
 from ..devices.stream import Stream
-from ..dispatch import capture, recording
+from ..dispatch import capture, observers
 from ..lang.types import BF16, Packed, Struct
 from . import layouts, transfer
 from .dtypes import Element, element, element_of, scalar_of_numpy
@@ -108,7 +108,7 @@ def export_dlpack(a: Any, stream: Any, max_version: Any, dl_device: Any, copy: b
 
 
 def _copy(a: Any, device: Any) -> Any:
-    with recording.NotRecording():
+    with observers.NotRecording():
         made = type(a)._empty(a._require_element(), a.shape, device, pinned=a.pinned and device.is_cpu)
         transfer.copy(made, a)
     return made

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _native
 from ..devices.device import Device, get_device
-from ..dispatch import recording
+from ..dispatch import observers
 from ..lang.registry import Intrinsic
 from ..lang.types import BOOL, F32, I32, Mat, Type, Vec
 from ..lang.values.scalars import SCALAR_CLASSES, plain_number, scalar_type_of
@@ -348,7 +348,7 @@ def clone(
     """
     src = src if isinstance(src, array) else array(src, copy=False)
     wanted = _wanted(src, requires_grad)
-    made = empty_like(src, device, wanted and recording.has_gradient(src), pinned, retain_grad)
+    made = empty_like(src, device, wanted and observers.has_gradient(src), pinned, retain_grad)
     if requires_grad is False:
         made.requires_grad = False  # said outright, so that the copy cuts no gradient by mistake
     made.assign(src)

@@ -7,13 +7,15 @@ kernels and from Python, to read and to write. Start with `indexedarray.__init__
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import _native
 from ..devices.device import Device, get_device
-from ..dispatch import capture, recording
+from ..dispatch import capture, observers
+from ..dispatch.operation import Operation, Write, execute, refuse
 from ..lang.arrays import check_ndim
 from ..lang.generics import Pattern
 from ..lang.indexed_annotation import IndexedAnnotation, indexed_name, indexed_pattern
@@ -150,7 +152,7 @@ class indexedarray(Arithmetic):
 
     def contiguous(self) -> Any:
         """A `wp.array` with copies of the elements."""
-        recording.refuse("copying an indexed array", data=self._data())
+        refuse("copying an indexed array", data=self._data())
         return self._dense()
 
     def _dense(self) -> Any:
@@ -192,11 +194,10 @@ class indexedarray(Arithmetic):
         """Copy the elements of an array or indexed array of the same shape."""
         if tuple(src.shape) != self.shape:
             raise ValueError(f"src: shape {tuple(src.shape)} does not match shape {self.shape} of dest")
-        recording.refuse_tangents("copying to an indexed array", src=src)
         found = array_data.read(
             src.contiguous() if isinstance(src, indexedarray) else src, self._data()._require_element()
         )
-        self._write(found.numbers, found.refs)
+        self._write(found.numbers, found.refs, src)
 
     def _copy_to(self, dest: Any) -> None:
         """Copy the elements into an array of the same shape."""
@@ -216,18 +217,21 @@ class indexedarray(Arithmetic):
         if dest.device is self.device:
             transfer.copy_picked(dest, self)
             return
-        with recording.NotRecording():
+        with observers.NotRecording():
             transfer.copy(dest, self._dense())
 
     def _addresses(self, places: tuple[np.ndarray, ...]) -> Sequence[int]:
         steps = [p * s for p, s in zip(places, self.data.strides)]
         return np.broadcast_to(self.data._address + sum(steps), self.shape).ravel().tolist()
 
-    def _write(self, numbers: Any, refs: Sequence[tuple]) -> None:
+    def _write(self, numbers: Any, refs: Sequence[tuple], src: Any = None) -> None:
         data = self._data()
-        recording.refuse("writing to an indexed array", dest=data)
         data._check_writable()
-        places = self._places()
+        run = partial(self._write_elements, numbers, refs)
+        execute(Operation("writing to an indexed array", {"dest": Write(data)}, {"src": src}, run))
+
+    def _write_elements(self, numbers: Any, refs: Sequence[tuple]) -> None:
+        data, places = self.data, self._places()
         if data.device.is_cuda:
             dense = type(data)._empty(data._require_element(), self.shape, data.device)
             transfer.put(dense, numbers)

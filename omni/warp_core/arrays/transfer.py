@@ -6,6 +6,8 @@ These functions check what they are given by other modules only; the public `cop
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +16,8 @@ from .. import _native
 from ..devices import cuda_memory
 from ..devices.device import CPU
 from ..devices.stream import ScopedStream
-from ..dispatch import capture, recording
+from ..dispatch import capture, observers
+from ..dispatch.operation import Operation, Write, execute, refuse
 from ..late_bound import late
 from . import keepalive, layouts
 from .layouts import Span, byte_range, may_share_memory
@@ -122,9 +125,8 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
         if hasattr(dest, "_copied_from"):
             dest._copied_from(src)
         else:
-            recording.refuse("copying an indexed array", src=src.data)
-            src._copy_to(dest)
-            recording.overwritten(dest)
+            refuse("copying an indexed array", src=src.data)
+            overwrite(dest, partial(src._copy_to, dest))
         return
     for name, value in (("dest", dest), ("src", src)):
         if not isinstance(value, _native.ArrayBase):
@@ -132,14 +134,49 @@ def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: 
     _check_layouts(dest, src)
     dest._check_writable()
     n = _range(dest, src, dest_offset, src_offset, count)
-    _copy_elements(dest, src, dest_offset, src_offset, n)
-    if dest.grad is not None and src.grad is not None and recording.is_idle():
+    run = partial(_copy_elements, dest, src, dest_offset, src_offset, n)
+    if n and observers.is_watched():
+        assign_array(*_same_shape(dest, src, dest_offset, src_offset, n), run)
+    else:
+        run()
+    if dest.grad is not None and src.grad is not None and observers.is_idle():
         _copy_elements(dest.grad, src.grad, dest_offset, src_offset, n)
-    if recording.watched() and n:
-        if dest.shape != src.shape or n != src.size:
-            dest = dest.flatten()[dest_offset : dest_offset + n]
-            src = src.flatten()[src_offset : src_offset + n]
-        recording.copied(dest, src)
+
+
+def assign_array(dest: Any, src: Any, run: Callable[[], None]) -> None:
+    """Run a function that copies the elements of `src` to `dest`, an array of the same shape, as one operation."""
+    execute(
+        Operation(
+            "a copy",
+            writes={"dest": Write(dest, overwrites_all=True)},
+            reads={"src": src},
+            run=run,
+            vjp=lambda: lambda: dest._move_gradient(src),
+            jvp=[(src, lambda t, out: out.__setitem__(..., t))],
+        )
+    )
+
+
+def overwrite(target: Any, run: Callable[[], None]) -> None:
+    """Run a function that gives all elements of `target` values without recorded inputs, as one operation."""
+    if not observers.observed:
+        run()
+        return
+    execute(
+        Operation(
+            "a fill or an assignment",
+            writes={"the array": Write(target, overwrites_all=True)},
+            reads={},
+            run=run,
+            vjp=lambda: target.grad.zero_,
+            jvp=(),
+        )
+    )
+
+
+def copy_all(dest: Any, src: Any) -> None:
+    """Copy all elements of an array to another of the same type, without a report to observers."""
+    _copy_elements(dest, src, 0, 0, _range(dest, src, 0, 0, 0))
 
 
 def settle(*arrays: Any) -> None:

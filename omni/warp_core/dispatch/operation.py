@@ -1,8 +1,8 @@
-"""Host operations, and the one door through which they run.
+"""What the host does to arrays: operations and launches, and the one door through which they run.
 
-Whatever the host does to arrays is one value, an `Operation`. It declares which arrays it reads and writes, and brings
-its gradient and its tangent along. `execute` runs it. If a tape, forward mode or a replay check observes the thread,
-`execute` first tells each of them, or raises where one of them could not follow. An operation asks no observer itself.
+An `Operation` declares which arrays it reads and writes, and brings its gradient and its tangent along. A
+`KernelLaunch` knows its kernel, from which observers derive the same. `execute` runs either. If something observes a
+thread (observers.py), it first passes through the observers. An operation asks no observer itself.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .. import _native
-from . import recording
+from . import observers
 
 Backward = Callable[[], None]
 Term = tuple[Any, Callable[[Any, Any], None]]
@@ -39,9 +39,9 @@ class Operation(NamedTuple):
         vjp: called before `run` if a tape records it. It saves the inputs that the gradient needs, and returns the
             function that takes over the gradients of the written arrays and adds to those of the read ones. None if
             there is no gradient.
-        jvp: the terms, each linear in one array, whose sum is the array that it writes. A term is the array and a
-            function `(t, out)` that writes the term of `t`, an array like it, to `out`. None if forward mode cannot
-            follow.
+        jvp: the terms, each linear in one array, whose sum is the tangent of the array that it writes. A term is the
+            array and a function `(t, out)` that writes the term of `t`, an array like it, to `out`. Without terms the
+            tangent is zero. None if forward mode cannot follow.
     """
 
     name: str
@@ -61,73 +61,100 @@ class Operation(NamedTuple):
         """The arrays that it reads."""
         return [a for a in self.reads.values() if isinstance(a, _native.ArrayBase)]
 
+    @property
+    def is_opaque(self) -> bool:
+        """True if it has neither gradient nor tangent, so that nothing it writes has one."""
+        return self.vjp is None and self.jvp is None
+
     def named_arrays(self) -> Iterator[tuple[str, Any]]:
         """The arrays that it reads or writes, with their names."""
-        for name, a in {**self.reads, **{name: write.array for name, write in self.writes.items()}}.items():
+        for name, a in self.reads.items():
             if isinstance(a, _native.ArrayBase):
                 yield name, a
+        for name, write in self.writes.items():
+            yield name, write.array
+
+    def overwrites(self, a: Any) -> bool:
+        """True if it gives all elements of an array new values."""
+        return any(write.array is a and write.overwrites_all for write in self.writes.values())
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """All values that it uses."""
+        return [a for _, a in self.named_arrays()]
+
+    def show(self, observer: observers.Observer, outward: observers.Outward) -> None:
+        """Let an observer handle it."""
+        observer.execute(self, outward)
 
 
-def execute(operation: Operation) -> None:
-    """Run an operation, and tell what observes this thread.
+class KernelLaunch(NamedTuple):
+    """A launch of a kernel.
+
+    Args:
+        kernel: the kernel, for the types of the arguments.
+        dim: the grid, as the program gave it.
+        args: the arguments.
+        device: where it runs.
+        block_dim: the threads of a block.
+        perform: runs a launch like this one; returns what `wp.launch` returns.
+        is_recorded: False if the program keeps it from tapes and from forward mode.
+        is_command: True if it is not to run, but to be returned for later.
+        is_exact: True if it has to compute exactly the bits that its adjoint recomputes.
+    """
+
+    kernel: Any
+    dim: Any
+    args: Sequence[Any]
+    device: Any
+    block_dim: int
+    perform: Callable[[KernelLaunch], Any]
+    is_recorded: bool = True
+    is_command: bool = False
+    is_exact: bool = False
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return f"kernel `{self.kernel.name}` is launched"
+
+    @property
+    def arguments(self) -> Sequence[Any]:
+        """All values that it uses."""
+        return self.args
+
+    def check_runs(self) -> None:
+        """Raise RuntimeError if it is not to run now, as a tape cannot record that."""
+        if self.is_command:
+            raise RuntimeError(
+                f"kernel `{self.kernel.name}`: a tape cannot record recorded launches (record_cmd=True): launch it "
+                "directly"
+            )
+
+    def run(self) -> Any:
+        """Run it, whatever observes."""
+        return self.perform(self)
+
+    def show(self, observer: observers.Observer, outward: observers.Outward) -> Any:
+        """Let an observer handle it."""
+        return observer.launch(self, outward)
+
+
+def execute(action: Operation | KernelLaunch) -> Any:
+    """Run an operation or a launch, and let the observers of this thread see it. Return what it returns.
 
     Raises:
         RuntimeError: a tape or forward mode observes, an array of the operation has a gradient or a tangent, and the
             operation has no `vjp` or no `jvp`. Nothing has been written then.
     """
-    if recording.observed:
-        _execute_observed(operation)
-    else:
-        operation.run()
+    return observers.dispatch(action) if observers.observed else action.run()
 
 
-def _execute_observed(operation: Operation) -> None:
-    recording.refuse_younger(operation.name, [a for _, a in operation.named_arrays()])
-    if operation.jvp is None:
-        _refuse_tangents(operation)
-    else:
-        _compute_tangents(operation, operation.jvp)
-    recorded = recording.tape() is not None and _record(recording.tape(), operation)
-    opaque = operation.vjp is None and operation.jvp is None  # then nothing that it writes has a gradient or tangent
-    with recording.Performing([] if opaque else operation.outputs, recorded):
-        operation.run()
+def refuse(what: str, **arrays: Any) -> None:
+    """Raise if `what`, which hands numbers to the program, would lose a gradient or a tangent of an array."""
+    if observers.observed:
+        observers.dispatch(Operation(what, writes={}, reads=arrays, run=_nothing))
 
 
-def _refuse_tangents(operation: Operation) -> None:
-    for follower in recording.followers():
-        for name, a in operation.named_arrays():
-            if follower.follows(a):
-                raise RuntimeError(
-                    f"{operation.name} has no forward mode, and {name} has a tangent: it cannot be part of wp.jvp"
-                )
-
-
-def _compute_tangents(operation: Operation, terms: Sequence[Term]) -> None:
-    (out,) = operation.outputs
-    for follower in recording.followers():
-        follower.sums(out, terms)
-
-
-def _record(tape: Any, operation: Operation) -> bool:
-    """Record an operation that is about to run, if an array that it writes has a gradient. Return whether it has."""
-    if operation.writes:  # an array may have got no gradient of its own, and show memory that has one
-        for name, a in operation.named_arrays():
-            a._resolve_grad(f"{operation.name}: {name}")
-    if operation.vjp is None:
-        _refuse_gradients(operation)
-    outputs, inputs = operation.outputs, operation.inputs
-    ends = [tape.follow(w.array, inputs, w.overwrites_all) for w in operation.writes.values()]
-    if operation.vjp is None or all(a.grad is None for a in outputs):
-        return False
-    covers = all(write.overwrites_all for write in operation.writes.values())
-    tape.record_step(operation.vjp(), [*inputs, *outputs], outputs, covers, next(filter(None, ends), None))
-    return True
-
-
-def _refuse_gradients(operation: Operation) -> None:
-    for name, a in operation.named_arrays():
-        if a.grad is not None and a._require_element().is_active:
-            raise RuntimeError(
-                f"{operation.name} has no gradient, and {name} requires one while a tape records; "
-                "call it outside of the tape, or on arrays without requires_grad"
-            )
+def _nothing() -> None:
+    """What an operation does that is only asked about."""

@@ -14,7 +14,7 @@ from ..arrays import layouts
 from ..arrays.array import array
 from ..arrays.indexed_array import indexedarray
 from ..arrays.layouts import byte_range, ranges_overlap
-from ..dispatch import recording
+from ..dispatch import observers
 from ..lang.types import Array, Struct
 from ..tape import launch_vjp
 
@@ -75,9 +75,9 @@ class TangentStorage:
         found = self.of(a)
         if found is None and a.size:
             low, high = self._extent(a)
-            flows = recording.tape() is not None
+            flows = observers.tape() is not None
             root = array(dtype=np.uint8, shape=high - low, requires_grad=flows, device=a.device)
-            with recording.NotRecording():
+            with observers.NotRecording():
                 root.zero_()
             self._blocks.append(_Block(low, high, root, a))
             found = self.of(a)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import _native
 from ..arrays.array import array
-from ..arrays.factories import empty_like, zeros_like
-from ..devices.device import Device
-from ..dispatch import call_site, recording
-from ..lang.kernel import Kernel
-from ..launches.launch import launch
+from ..arrays.factories import empty_like
+from ..dispatch import call_site, observers
+from ..dispatch.operation import KernelLaunch, Operation, Term
 from ..tape import launch_vjp
 from ..tape.launch_vjp import as_array, covers
 from .launch_jvp import facts, launch_tangent
 from .tangent_storage import TangentStorage, arrays_in
 
 
-class JvpTrace:
+class JvpTrace(observers.Observer):
     """Follows what is done in a `with` block. What `shadows` has no tangents of has zero tangents.
 
     `strict` is for what a tape records as well: writing to arrays that have no gradient, and so nothing on the tape,
@@ -27,21 +26,32 @@ class JvpTrace:
     Memory with tangents is sealed, as a tape seals what it uses (see `seals`), unless there is one, which does so.
     """
 
+    is_jvp = True
+
     def __init__(self, strict: bool = False, gradients: bool = False):
         self.shadows = TangentStorage()
         self.strict, self.gradients = strict, gradients
         self.seals: _native.MutationTracker | None = None  # of memory with tangents, where no tape has its own
 
     def __enter__(self) -> JvpTrace:
-        if recording.tape() is None:
-            around = recording.follower()
-            self.seals = _native.MutationTracker() if around is None else around.seals
-        self._following = recording.JvpScope(self)
-        self._following.__enter__()
+        if observers.tape() is None:
+            around = observers.innermost_jvp()
+            self.seals = self.tracker = _native.MutationTracker() if around is None else around.seals
+        self._since, self._older = call_site.here(), set(threading.enumerate())
+        self._scope = observers.Observe(self)
+        self._scope.__enter__()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._following.__exit__(*exception)
+        self._scope.__exit__(*exception)
+
+    def elsewhere(self, action: Any, is_observed: bool) -> None:
+        """Raise if a thread that has begun in the block uses what is followed, as only one thread is."""
+        if threading.current_thread() not in self._older and any(map(self.follows, action.arguments)):
+            raise RuntimeError(
+                f"{action.name} in another thread than wp.jvp ({self._since}), which follows what its own thread does, "
+                "and would miss the tangents: do it there"
+            )
 
     def follows(self, value: Any) -> bool:
         """True if an array, or an array in a struct, has tangents that may not be zero."""
@@ -74,26 +84,26 @@ class JvpTrace:
             self.seals.wrote(moving, True)
             self.seals.use(moving, call_site.here())
 
-    def _changed(self, what: str, a: array, *read: array) -> None:
-        """Record that all elements of `a` have just been written."""
-        if self.seals is not None and self.shadows.of(a) is not None:
-            self.seals.wrote([a], False)
-        self.seal(what, [a, *read], lambda other: other is a)
-
-    def launch(self, kernel: Kernel, dim: Any, args: Sequence[Any], device: Device, block_dim: int) -> None:
-        """Launch a kernel, with tangents if one of its arguments has one."""
+    def launch(self, launch: KernelLaunch, outward: observers.Outward) -> Any:
+        """Run a launch, with tangents if one of its arguments has one."""
+        if not launch.is_recorded:
+            return outward(launch)
+        launch.check_runs()
+        kernel, dim, args, device, block_dim, *_ = launch
         held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
         arrays = [a for value in held for a in launch_vjp.arrays_in(value)]
         self.seal(f"kernel `{kernel.name}`", arrays, lambda a: covers(kernel, dim, held, a))
-        with recording.OuterLevel(self):
+        with observers.OuterLevel(self):
             if self.strict and len(held) == len(kernel.params):
                 written = {name: a for (name, _), a, w in zip(kernel.params, held, facts(kernel).written) if w}
                 self._check_gradients(f"kernel `{kernel.name}`", held, written)
-            if len(held) == len(kernel.params) and any(map(self.follows, held)):
+            moves = len(held) == len(kernel.params) and any(map(self.follows, held))
+            if moves:
                 launch_tangent(kernel, dim, held, [None] * len(held), self.shadows, device, block_dim)
-            else:
-                launch(kernel, dim, args, device=device, block_dim=block_dim)
+        if not moves:
+            outward(launch)
         self.wrote(arrays)
+        return None
 
     def _check_gradients(self, what: str, read: Sequence[Any], written: Mapping[str, Any]) -> None:
         """Raise if gradients would be lost in what is written."""
@@ -109,44 +119,44 @@ class JvpTrace:
     def made(self, a: array) -> None:
         """`a` has got memory of its own."""
         if self.gradients and arrays_in(a):
-            with recording.OuterLevel(self):
+            with observers.OuterLevel(self):
                 a.requires_grad = True
 
-    def overwritten(self, a: array) -> None:
-        """Elements of `a` have got values that do not change with anything."""
-        self._changed("a fill or an assignment", a)
-        with recording.OuterLevel(self):
-            tangent = self.shadows.of(a)
-            if tangent is not None:
-                tangent.zero_()
+    def execute(self, operation: Operation, outward: observers.Outward) -> None:
+        """Compute the tangents of what an operation writes, and let it run."""
+        if operation.jvp is None:
+            self._refuse_tangents(operation)
+        else:
+            self._compute_tangents(operation, operation.jvp)
+        outward(operation)
+        if not operation.is_opaque:
+            self.wrote(operation.outputs)
 
-    def copied(self, dest: array, src: array) -> None:
-        """The elements of `src` were copied to those of `dest`."""
-        self._changed("a copy", dest, src)
-        with recording.OuterLevel(self):
-            tangent = self.shadows.of(src) if arrays_in(src) else None
-            self._check_gradients("a copy", [src], {"dest": dest})
-            if tangent is not None and arrays_in(dest):
-                self.shadows.ensure(dest)[...] = tangent
-                self.seal("a copy", [dest])
-                return
-        self.overwritten(dest)
+    def _refuse_tangents(self, operation: Operation) -> None:
+        for name, a in operation.named_arrays():
+            if self.follows(a):
+                raise RuntimeError(
+                    f"{operation.name} has no forward mode, and {name} has a tangent: it cannot be part of wp.jvp"
+                )
 
-    def sums(self, out: array, terms: Sequence[tuple[array, Callable[[array, array], None]]]) -> None:
-        """The elements of `out` become a sum of terms; see `Operation.jvp`."""
-        self.seal("a sum or product", [out, *(x for x, _ in terms)])
-        with recording.OuterLevel(self):
-            self._check_gradients("a sum or product", [x for x, _ in terms], {"out": out})
+    def _compute_tangents(self, operation: Operation, terms: Sequence[Term]) -> None:
+        ((name, (out, _)),) = operation.writes.items()
+        inputs = [x for x, _ in terms]
+        self.seal(operation.name, [out, *inputs], operation.overwrites)
+        with observers.OuterLevel(self):
+            self._check_gradients(operation.name, inputs, {name: out})
             moving = [(self.shadows.of(x), write) for x, write in terms if self.follows(x)]
-            if not moving and self.shadows.of(out) is not None:
-                moving = [(zeros_like(terms[0][0]), terms[0][1])]
-            if len(moving) == 1:
+            if not moving or not arrays_in(out):
+                tangent = self.shadows.of(out)
+                if tangent is not None:
+                    tangent.zero_()
+            elif len(moving) == 1:
                 tangent, write = moving[0]
-                write(tangent, self.shadows.ensure(out))  # type: ignore[arg-type]
-            elif moving:
-                parts = [empty_like(out, requires_grad=recording.tape() is not None) for _ in moving]
+                write(tangent, self.shadows.ensure(out))
+            else:
+                parts = [empty_like(out, requires_grad=observers.tape() is not None) for _ in moving]
                 for part, (tangent, write) in zip(parts, moving):
-                    write(tangent, part)  # type: ignore[arg-type]
+                    write(tangent, part)
                 for part in parts[1:]:
                     parts[0] += part
                 self.shadows.ensure(out)[...] = parts[0]

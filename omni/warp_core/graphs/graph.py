@@ -14,7 +14,7 @@ from .. import _native
 from ..devices import cuda_capture
 from ..devices.device import CPU, Device, get_cuda_devices, get_device
 from ..devices.stream import require_stream
-from ..dispatch import capture, recording
+from ..dispatch import capture, observers
 from ..lang.types import I32
 
 __all__ = [
@@ -86,7 +86,7 @@ def capture_begin(
     [6.0, 6.0]
     """
     where = _where(device, stream)
-    if recording.tape() is not None:
+    if observers.tape() is not None:
         raise RuntimeError("a tape is recording, but captured work does not run yet: capture outside of the tape")
     if capture.current() is not None or capture.gpu() is not None:
         raise RuntimeError("this thread is capturing a graph already: end that capture with wp.capture_end()")
@@ -143,7 +143,7 @@ def _end(device: DeviceLike, stream: Any, drop: bool) -> Any:
 
 
 def _without_tape(graph: Any, drop: bool) -> Any:
-    if recording.tape() is not None and not drop:
+    if observers.tape() is not None and not drop:
         raise RuntimeError("a tape that began in this capture is still recording: end the tape before the capture")
     return graph
 
@@ -181,11 +181,11 @@ def capture_launch(graph: Graph, stream: Any = None) -> None:
     if stream is not None:
         require_stream("stream", stream)
     where = device_of_graph(graph)
-    if recording.tape() is not None:
+    if observers.tape() is not None:
         raise RuntimeError("a tape cannot record the operations of a graph: launch the graph outside of the tape")
     if capture.active() and _embed(graph, where):
         return
-    recording.refuse_following("a graph")
+    observers.refuse_in_jvp("a graph")
     if where.is_cpu:
         graph.run()
         return
@@ -339,7 +339,7 @@ def _check_condition(condition: Any) -> None:
         raise ValueError("condition: the array has no elements")
     if capture.innermost() is None:
         return
-    if recording.tape() is not None:
+    if observers.tape() is not None:
         raise RuntimeError(
             "a tape cannot know which branch a condition in a graph will take: capture it outside of the tape"
         )

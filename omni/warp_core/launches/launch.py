@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from .. import _native, config
 from ..devices.device import CPU, Device, device_of, get_device
 from ..devices.stream import ScopedStream, Stream, require_stream
-from ..dispatch import capture, recording
+from ..dispatch import capture, observers
+from ..dispatch.operation import KernelLaunch, execute
 from ..lang.errors import CompileError
 from ..lang.kernel import Kernel
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
@@ -105,15 +106,15 @@ def _launch(
         print(f"kernel: {kernel.key} dim: {dim} device: {where}")
     instance = instance_for(kernel, args) if kernel.is_generic else kernel
     if adjoint:
-        recording.refuse_following("an adjoint launch")
+        observers.refuse_in_jvp("an adjoint launch")
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
         late("launch_adjoint")(instance, dim, args, given, where, _block_dim(instance, block_dim, where))
         return None
     try:
         how = _How(where, block_dim, record_tape, record_cmd, interpret)
-        if not recording.active():
+        if not observers.observed:
             return _run(kernel, instance, dim, args, how)
-        return _run_watched(kernel, instance, dim, args, how)
+        return _run_observed(kernel, instance, dim, args, how)
     except CompileError as why:  # the report says where; the compiler's own lines would stand above it
         raise why.with_traceback(None) from None
 
@@ -157,48 +158,37 @@ class _How(NamedTuple):
     on_tape: bool
     record_cmd: bool
     interpret: bool
+    exact: bool = False  # whether it must compute exactly the bits that the adjoint recomputes
 
 
-def _run_watched(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
-    """Run a kernel while an observer records."""
-    tape = recording.tape() if how.on_tape else None
-    length = tape.length() if tape is not None else 0
-    try:
-        if not how.on_tape:
-            recording.launched(instance, dim, args)
-            with recording.UntrackedWrites():
-                return _run(kernel, instance, dim, args, how)
-        block_dim = _block_dim(instance, how.block_dim, how.device)
-        if recording.follower() is not None and recording.watched():
-            _check_plain(instance, how.record_cmd)
-            recording.follower().launch(instance, dim, args, how.device, block_dim)
-            return None
-        if tape is not None:
-            _check_plain(instance, how.record_cmd)
-        step = None if tape is None else tape.begin_launch(instance, dim, args, how.device, block_dim)
-        recording.launched(instance, dim, args)
-        if tape is None or step is None:
-            return _run(kernel, instance, dim, args, how)
-        if step.exact:
-            _exactly(step, args, how.interpret)
-        else:
-            _run(kernel, instance, dim, args, how)
-        tape.launched(step)
-        return None
-    except BaseException:
-        if tape is not None:  # what did not run has no gradient
-            tape.cut(length)
-        raise
+def _run_observed(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
+    """Run a kernel under the observers of this thread."""
+
+    def perform(launch: KernelLaunch) -> Any:
+        this = how._replace(exact=launch.is_exact)
+        return _run(
+            kernel if launch.kernel is instance else launch.kernel, launch.kernel, launch.dim, launch.args, this
+        )
+
+    block_dim = _block_dim(instance, how.block_dim, how.device)
+    launch = KernelLaunch(
+        instance, dim, args, how.device, block_dim, perform, is_recorded=how.on_tape, is_command=how.record_cmd
+    )
+    if how.on_tape:
+        return execute(launch)
+    with observers.UntrackedWrites():
+        return execute(launch)
 
 
 def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
     """Run a kernel, or record the launch. `instance` is the kernel for the types of the arguments."""
     if (how.interpret or config.mode == "interpret") and instance.primal is None:
         return _interpret(InterpretedLaunch(instance, dim, args, how.block_dim, how.device), how.record_cmd)
-    if how.device.is_cuda:
-        return _run_on_gpu(kernel, instance, dim, args, how)
-    options = options_for(instance, block_dim=_block_dim(instance, how.block_dim, how.device))
-    plan = _ready(kernel, instance, options, args)
+    options = options_for(instance, how.device, _block_dim(instance, how.block_dim, how.device))
+    if how.exact:
+        plan = plan_for(instance, options._replace(exact=True), args)
+    else:
+        plan = _ready(kernel, instance, options, args)
     return Launch(instance, plan, dim, args) if how.record_cmd else capture.run(instance, plan, dim, args)
 
 
@@ -210,12 +200,6 @@ def _ready(kernel: Kernel, instance: Kernel, options: Options, args: Sequence[An
     else:
         remember(kernel, args, plan)
     return plan
-
-
-def _run_on_gpu(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
-    options = options_for(instance, how.device, _block_dim(instance, how.block_dim, how.device))
-    plan = _ready(kernel, instance, options, args)
-    return Launch(instance, plan, dim, args) if how.record_cmd else capture.run(instance, plan, dim, args)
 
 
 def _block_dim(kernel: Kernel, value: Any, device: Device) -> int:
@@ -247,23 +231,6 @@ def _interpret(launch: InterpretedLaunch, record_cmd: bool) -> InterpretedLaunch
         return launch
     capture.call(launch.launch, label=f"{launch.kernel.name} {launch.dim} interpreted", writes=None)
     return None
-
-
-def _check_plain(kernel: Kernel, record_cmd: bool) -> None:
-    if record_cmd:
-        raise RuntimeError(
-            f"kernel `{kernel.name}`: a tape cannot record recorded launches (record_cmd=True): launch it directly"
-        )
-
-
-def _exactly(step: Any, args: Sequence[Any], interpret: bool) -> None:
-    """Run a launch on a tape whose gradient needs what it leaves in arrays."""
-    given = [*args, *step.args[len(args) :]]
-    if (interpret or config.mode == "interpret") and step.kernel.primal is None:
-        _interpret(InterpretedLaunch(step.kernel, step.dim, given, device=step.device), record_cmd=False)
-    else:
-        capture.run(step.kernel, plan_for(step.kernel, step.forward_options(), given), step.dim, given)
-    step.launched()
 
 
 def _check_kernel(kernel: Any) -> None:
@@ -425,10 +392,8 @@ def _signature() -> str:
 
 def _attach(_: object = None) -> None:
     """Let native code run launches by itself, unless every launch must come here."""
-    watched = recording.active()
     usual = not config.print_launches and config.mode != "interpret" and not capture.active()
-    _native.set_recording(watched)
-    _native.set_fast_launch(usual and not watched)
+    _native.set_fast_launch(usual and not observers.observed)
 
 
 _ALL_CORES = _native.get_num_threads()
@@ -444,7 +409,7 @@ _native.set_launch_on_stream(_launch_on)
 _native.set_launch_doc(f"{_signature()}\n--\n\n{inspect.cleandoc(_launch.__doc__ or '')}")
 for _name in ("mode", "print_launches"):
     config.watch(_name, _attach)
-recording.watch(_attach)
+observers.watch(_attach)
 capture.watch(_attach)
 config.watch("num_threads", _set_threads)
 _attach()

@@ -19,12 +19,13 @@ from ..arrays.snapshots import Piece, Snapshots
 from ..arrays.transfer import any_set
 from ..devices.interval_map import IntervalMap
 from ..devices.progress import Bar
-from ..dispatch import call_site, capture, recording
+from ..dispatch import call_site, capture, observers
 from ..dispatch.call_site import CallSite
 from . import mutation_check
 from .checkpoint_schedule import Action, advances, schedule
 from .detached import BrokenChain
 from .launch_vjp import SkippedLaunch, record_skipped
+from .recorder import SILENCE, Recorder
 from .replay_check import AccessRecorder, TraceHash, Use
 from .tape import Tape
 
@@ -76,9 +77,9 @@ def checkpointed(
     True
     """
     _check(step, n, state)
-    tape = recording.tape()
+    tape = observers.tape()
     if tape is not None:
-        recording.refuse_following("wp.checkpointed on a tape")
+        observers.refuse_in_jvp("wp.checkpointed on a tape")
         capture.refuse("wp.checkpointed on a tape")
     if tape is None or not tape.records or n == 0:  # it records nothing where another wp.checkpointed runs its steps
         with Bar("steps", n, progress) as bar:
@@ -142,8 +143,11 @@ class _ReplayTape(Tape):
     stands_in = True
 
 
-class _RecordingProbe(recording.NullTape):
+class _RecordingProbe(Recorder):
     """Records nothing of the steps, but sees whether gradients end in them, and what is done that no tape sees."""
+
+    records = False
+    stands_in = True
 
     def __init__(self, tape: Tape, state: Sequence[array]):
         self.seals, self.cuts = tape.seals, tape.cuts
@@ -160,18 +164,21 @@ class _RecordingProbe(recording.NullTape):
         """Record that a launch has run."""
         self.seals.wrote(step.active, True)
 
-    def follow(self, out: array, inputs: Any, covers: bool) -> None:
+    def follow(self, out: array, inputs: Any, covers: bool, place: CallSite) -> None:
         """Look at another step."""
-        place = call_site.here()
         self.ends = self.cuts.step(place.called, inputs, out, covers, place) or self.ends
         if out.grad is not None:
             self.seals.wrote([out], False)
             self._seal([out, *inputs], place, out if covers else None)
 
+    def record_step(self, backward: Callable[[], None], arrays: Any, outputs: Any = None, *_: Any) -> None:
+        """Pass over an operation, which writes to its outputs."""
+        self.seals.wrote([a for a in outputs if a.grad is not None], True)
+
     def record_func(self, backward: Callable[[], None], arrays: Any, outputs: Any = None) -> None:
-        """Pass over a step, which has written to its outputs."""
-        super().record_func(backward, arrays, outputs)
+        """Pass over a recorded function of the program, which has written to its outputs."""
         written = arrays if outputs is None else outputs
+        observers.touched(arrays, written)
         self.seals.wrote([a for a in written if a.grad is not None], True)
 
     def _seal(self, arrays: Sequence[array], place: CallSite, covered: array | None = None) -> None:
@@ -211,8 +218,8 @@ class _Run:
         watched = _RecordingProbe(tape, self.state)
         # The last step of this schedule is the program that follows.
         self.rest = schedule(self.n + 1, self.slots)
-        told = [self.witness, *recording.witnesses()]
-        with recording.ReplacedObservers(watched, *told), Bar("steps", self.n, self.progress) as bar:
+        around = [o for o in observers.stack() if isinstance(o, TraceHash)]
+        with observers.ReplacedObservers(watched, *around, self.witness), Bar("steps", self.n, self.progress) as bar:
             for action in self.rest:
                 if action.kind == "reverse":
                     break
@@ -230,7 +237,7 @@ class _Run:
         changed = [] if self.constants.same() else self.constants.pieces  # memory that is read-only is not
         now = Snapshots([*self.last.pieces, *_pieces(self.witness.written), *changed])
         now.save()
-        unrecorded = recording.ReplacedObservers(recording.SILENT)
+        unrecorded = observers.ReplacedObservers(SILENCE)
         try:
             if changed:
                 self.constants.restore()
@@ -282,13 +289,13 @@ class _Run:
 
     def _reverse(self, i: int, fingerprint: TraceHash) -> None:
         tape = _ReplayTape()
-        with recording.ReplacedObservers(tape, fingerprint):
+        with observers.ReplacedObservers(tape, fingerprint):
             fingerprint.begin(i)
             self.step(i)
             fingerprint.end()
         tape._check()
         tape.keeper.join()
-        with recording.NotRecording():
+        with observers.NotRecording():
             tape._run_backwards(reversed(tape.launches))
 
     def _check_rounding(self, i: int, end: Snapshots) -> None:

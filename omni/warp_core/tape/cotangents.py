@@ -13,7 +13,7 @@ from .. import _native
 from ..arrays import elements, layouts, transfer
 from ..arrays.accumulate import add
 from ..arrays.array import array
-from ..dispatch import capture, recording
+from ..dispatch import capture, observers
 from ..lang.types import Scalar
 
 
@@ -82,7 +82,7 @@ def _like(gradient: array, wanted: Any) -> array:
     """Return a cotangent as an array like its gradient; the given array itself if it fits."""
     if isinstance(wanted, array) and wanted.dtype is gradient.dtype and wanted.shape == gradient.shape:
         return wanted
-    with recording.NotRecording():
+    with observers.NotRecording():
         made = array._empty(gradient._require_element(), gradient.shape, gradient.device)
         made[...] = wanted
     return made

@@ -9,6 +9,7 @@ integers are followed, too: what is made of them again would have no gradient.
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -56,6 +57,7 @@ class Provenance(NamedTuple):
     place: CallSite
     kept: array
     active: bool  # whether the array had a gradient then
+    elsewhere: bool = False  # whether another thread did, which the tape does not record
 
     @property
     def is_bits(self) -> bool:
@@ -85,6 +87,14 @@ class BrokenChain(NamedTuple):
                 "numbers with gradients, which cannot follow them: hand the numbers on in an array of their own; or, "
                 f"if nothing is to flow through them, {self._instead()} before the launches: `a.requires_grad = False`"
             )
+        if self.made.elsewhere:
+            tell(
+                f"{self.what} ({self.place}) reads an array that {self.made.what} ({self.made.place}) computed in "
+                "another thread of arrays with gradients. A tape records the thread of its `with tape:` only, so the "
+                "gradient would end there: do both in one thread; or, if nothing is to flow through the array, copy "
+                "it: wp.clone(a, requires_grad=False)"
+            )
+            return
         text = (
             f"{self.what} ({self.place}) reads an array without a gradient, which {self.made.what} ({self.made.place}) "
             "made of arrays with one: the gradient would end there. Make the array with requires_grad=True; or, if "
@@ -112,11 +122,13 @@ class DependenceTracker:
 
     def __init__(self) -> None:
         self._made: IntervalMap[Provenance] = IntervalMap()
+        self._elsewhere: deque[Provenance] = deque()  # what other threads made since the last step
 
     def launch(
         self, kernel: Kernel, dim: Any, args: Sequence[list[array]], place: CallSite, writes: Sequence[bool]
     ) -> BrokenChain | None:
         """Record a launch: for each parameter the arrays that it shows, and whether the kernel may write to them."""
+        self._join()
         if not self._concerns(kernel, args, writes):
             return None
         flow, bits, covers = _of(kernel)
@@ -160,6 +172,7 @@ class DependenceTracker:
 
     def step(self, what: str, inputs: Iterable[array], out: array, covers: bool, place: CallSite) -> BrokenChain | None:
         """Record a host operation that computes `out` from its inputs, even if it overwrites all of `out`."""
+        self._join()
         found = [made for a in inputs if (made := self._found(a)) is not None]
         if out.grad is not None:
             if covers:
@@ -179,13 +192,26 @@ class DependenceTracker:
         if self._made and a.is_contiguous:
             self._made.remove(layouts.byte_range(a))
 
+    def elsewhere(self, what: str, place: CallSite, inputs: Iterable[array], outputs: Iterable[array]) -> None:
+        """Record what another thread computes, if it depends on arrays with gradients. That thread calls this."""
+        if any(_is_active(a) or self._found(a) is not None for a in inputs):
+            self._elsewhere.extend(Provenance(what, place, a, False, True) for a in outputs if a.size and _is_float(a))
+
+    def _join(self) -> None:
+        """Take over what other threads have made."""
+        while self._elsewhere:
+            made = self._elsewhere.popleft()
+            self._made.remove(layouts.byte_range(made.kept))
+            self._made.add(layouts.byte_range(made.kept), made)
+
     def __bool__(self) -> bool:
         """True if an array without a gradient carries data that was computed from arrays with gradients."""
-        return bool(self._made)
+        return bool(self._made or self._elsewhere)
 
     def clear(self) -> None:
         """Forget everything."""
         self._made.clear()
+        self._elsewhere.clear()
 
     def _found(self, a: array) -> Provenance | None:
         """Return the provenance of an array's data from the time when it had no gradient, though it may have one by

@@ -17,7 +17,7 @@ import numpy as np
 from ..arrays import layouts, transfer
 from ..arrays.array import array
 from ..devices.interval_map import IntervalMap
-from ..dispatch import call_site, capture, recording
+from ..dispatch import call_site, capture, observers
 from ..launches import plans
 
 _NAN = b"\xff"  # every byte of an element: NaN in each floating point type, and one that no arithmetic makes
@@ -54,7 +54,7 @@ def _spoil(error: BaseException, steps: Sequence[Any], left: Iterator[Any], asid
     why = f"`{place.called}` at {place} raised {type(error).__name__} before it had added all terms"
     begun = steps if aside is None else _begun(error, steps, length_hint(left))
     arrays = [a for step in begun for a in step.arrays if a._grad is not None]
-    with recording.NotRecording():
+    with observers.NotRecording():
         for gradient, was in reversed(aside or ()):
             transfer.copy(gradient, was)
         for a in {layouts.identity(a._grad): a for a in arrays if a._require_element().is_active}.values():

@@ -14,11 +14,12 @@ from .. import _native, config
 from ..arrays import layouts
 from ..arrays.array import array
 from ..autodiff.vjp.read_time import BEFORE
-from ..dispatch import call_site, capture, recording
+from ..dispatch import call_site, capture, observers
 from ..lang.kernel import Kernel
 from ..lang.types import Array, Struct, indexed_array
 from ..launches import plans
 from .launch_vjp import AdjointInfo, RecordedLaunch, SkippedLaunch
+from .recorder import Recorder
 from .saved import SavedArrays
 
 _PLAIN = (float, int, bool, type(None))
@@ -81,18 +82,21 @@ def remember(step: RecordedLaunch) -> None:
 
 def taping(recipe: RecordTemplate, dim: Any, args: list[Any]) -> RecordedLaunch | SkippedLaunch | None:
     """Record a launch that is about to run; None if it is not like the one that the recipe is from."""
-    tape = recording.tape()
-    if tape is None or tape.cuts or not _fits(recipe, args):
+    tape, *others = observers.stack() or (None,)
+    if not isinstance(tape, Recorder) or tape.cuts or not _fits(recipe, args):
+        return None
+    if others and not all(observer.notices_launches for observer in others):
         return None
     arrays = [args[i] for i in recipe.arrays]
     if not _native.are_disjoint_with_gradients(arrays):
         return None
-    active = [] if tape.seals is None else [a for a in arrays if a._grad is not None]
+    active = [a for a in arrays if a._grad is not None]
     place = call_site.here("launch")
     if active and (any(map(layouts.has_internal_overlap, active)) or tape.seals.use(active, place) is not None):
         return None
     if not tape.records:  # it looks for gradients that end, and none does here
-        recording.launched(recipe.kernel, dim, args)
+        for observer in others:
+            observer.notice_launch(recipe.kernel, dim, args)
         return SkippedLaunch(active)
     if not active:
         return None
@@ -109,7 +113,8 @@ def taping(recipe: RecordTemplate, dim: Any, args: list[Any]) -> RecordedLaunch 
         [args[i] for i in recipe.written],
         recipe.block_dim,
     )
-    recording.launched(recipe.kernel, dim, args)
+    for observer in others:
+        observer.notice_launch(recipe.kernel, dim, args)
     tape.launches.append(step)
     tape.notes.append(place)
     return step
@@ -135,12 +140,12 @@ def _fits(recipe: RecordTemplate, args: list[Any]) -> bool:
 def taped(step: RecordedLaunch | SkippedLaunch) -> None:
     """Report that a launch has run."""
     if step.active:
-        recording.tape().seals.wrote(step.active, True)
+        observers.tape().seals.wrote(step.active, True)
 
 
 def failed(step: RecordedLaunch | SkippedLaunch) -> None:
     """Forget a launch that did not run."""
-    tape = recording.tape()
+    tape = observers.tape()
     if tape.length() and tape.launches[-1] is step:
         tape.cut(tape.length() - 1)
 
@@ -148,7 +153,7 @@ def failed(step: RecordedLaunch | SkippedLaunch) -> None:
 def _attach(_: object = None) -> None:
     """Let native code ask here where launches are recorded or watched."""
     usual = not config.print_launches and config.mode != "interpret"
-    if usual and recording.tape_only() and not capture.active():
+    if usual and observers.observed and not capture.active():
         _native.set_recorder(taping, taped, failed)
     else:
         _native.set_recorder(None, None, None)
@@ -156,6 +161,6 @@ def _attach(_: object = None) -> None:
 
 for _name in ("mode", "print_launches"):
     config.watch(_name, _attach)
-recording.watch(_attach)
+observers.watch(_attach)
 capture.watch(_attach)
 _attach()

@@ -2,13 +2,13 @@
 
 A `AccessRecorder` is told of every launch, copy and fill (see `recording`). It finds the arrays that a step hands to a
 later one without their being state, and makes a fingerprint of all that a program asks for. Start with
-`AccessRecorder.launched`.
+`AccessRecorder.notice_launch`.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,8 @@ from ..arrays.transfer import memory_at
 from ..compiler import effects
 from ..devices.device import Device
 from ..devices.interval_map import IntervalMap, Span
-from ..dispatch import call_site
+from ..dispatch import call_site, observers
+from ..dispatch.operation import KernelLaunch, Operation
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.types import Struct
 from ..launches import launch
@@ -42,8 +43,10 @@ class Use(NamedTuple):
         return f"step {self.step}, {self.what} ({self.place})"
 
 
-class TraceHash:
+class TraceHash(observers.Observer):
     """A number made of what steps launch, copy and fill: the same for two runs if they do the same."""
+
+    notices_launches = True
 
     def __init__(self) -> None:
         self.sum = 0  # over steps, in whatever order they run
@@ -71,7 +74,12 @@ class TraceHash:
                 return number, a._address - low, a.shape, a.strides
         return a._address, a.shape, a.strides
 
-    def launched(self, kernel: Any, dim: Any, args: Sequence[Any]) -> None:
+    def launch(self, launch: KernelLaunch, outward: observers.Outward) -> Any:
+        """Note a launch, and let it run."""
+        self.notice_launch(launch.kernel, launch.dim, launch.args)
+        return outward(launch)
+
+    def notice_launch(self, kernel: Any, dim: Any, args: Sequence[Any]) -> None:
         """A launch is about to run."""
         self._note(kernel, dim, args)
 
@@ -94,23 +102,17 @@ class TraceHash:
             return tuple(self._argument(getattr(value, name)) for name, _ in t.fields)
         return repr(value)
 
-    def copied(self, dest: array, src: array) -> None:
-        """An array was copied to another."""
-        self._mix("copy", self._identity(dest), _content(src) if _of_numpy(src) else self._identity(src))
-
-    def overwritten(self, a: array) -> None:
-        """An array got values that Python gave it."""
-        self._mix("fill", self._identity(a), _content(a))
-
-    def touched(self, arrays: Iterable[array], written: Iterable[array]) -> None:
-        """Something that is no launch was done to arrays, some of which it has written."""
+    def execute(self, operation: Operation, outward: observers.Outward) -> None:
+        """Let an operation run, and note it."""
+        outward(operation)
+        inputs = [_content(a) if _of_numpy(a) else self._identity(a) for a in operation.inputs]
+        outputs = operation.outputs
+        values = [] if inputs else [_content(a) for a in outputs]  # which Python gave
+        self._mix(operation.name, tuple(map(self._identity, outputs)), tuple(inputs), tuple(values))
 
     def made(self, a: array) -> None:
         """An array got memory of its own."""
         self._made.append(byte_range(a))
-
-    def made_gradient(self, a: array) -> None:
-        """An array got a gradient."""
 
 
 class AccessRecorder(TraceHash):
@@ -148,7 +150,7 @@ class AccessRecorder(TraceHash):
 
     # -- what happens -------------------------------------------------------------------------------------------------
 
-    def launched(self, kernel: Any, dim: Any, args: Sequence[Any]) -> None:
+    def notice_launch(self, kernel: Any, dim: Any, args: Sequence[Any]) -> None:
         """A launch is about to run."""
         kernel, grid, *parts = self._note(kernel, dim, args)
         # Numbers make no difference to which memory a launch may use; contents of NumPy arrays do not tell where it is.
@@ -196,19 +198,16 @@ class AccessRecorder(TraceHash):
     def _is_plain(self, span: Span, access: Any) -> bool:
         return self._state.has(span) or (not access.writes and self.read.has(span))
 
-    def copied(self, dest: array, src: array) -> None:
-        """An array was copied to another."""
-        super().copied(dest, src)
-        self._reads(src, "source of a copy", keep=not _of_numpy(src))
-        self._writes(dest, "destination of a copy", True)
+    def execute(self, operation: Operation, outward: observers.Outward) -> None:
+        """Let an operation run, and note what it reads and writes."""
+        for a in operation.inputs:
+            self._reads(a, f"read by {operation.name}", keep=not _of_numpy(a))
+        super().execute(operation, outward)
+        for write in operation.writes.values():
+            self._writes(write.array, f"written by {operation.name}", write.overwrites_all)
 
-    def overwritten(self, a: array) -> None:
-        """An array got values that Python gave it."""
-        super().overwritten(a)
-        self._writes(a, "filled or assigned", True)
-
-    def touched(self, arrays: Iterable[array], written: Iterable[array]) -> None:
-        """Something that is no launch was done to arrays, some of which it has written."""
+    def touched(self, arrays: Sequence[array], written: Sequence[array]) -> None:
+        """A recorded function of the program has used arrays, some of which it has written."""
         for a in arrays:
             self._reads(a, "given to a function")
         for a in written:

@@ -22,7 +22,7 @@ from ..arrays import layouts, transfer
 from ..arrays.array import array
 from ..arrays.layouts import Span
 from ..devices.device import CPU, Device
-from ..dispatch import call_site, capture, recording
+from ..dispatch import call_site, capture, observers
 from ..dispatch.call_site import CallSite
 
 
@@ -177,7 +177,7 @@ class SavedArrays:
         if keeper is not None:
             self._held = [keeper.hold(a._span, (a,)) for a in arrays]
         else:
-            keeper = getattr(recording.tape(), "keeper", None) or SavedPool()
+            keeper = getattr(observers.tape(), "keeper", None) or SavedPool()
             self._held = [keeper.hold(span, group) for span, group in layouts.groups(arrays)]
         self._copies: Sequence[Any] = ()
         self._keeper = keeper

@@ -11,7 +11,7 @@ from ..arrays.accumulate import add
 from ..arrays.array import array
 from ..devices.device import Device, get_device
 from ..devices.progress import Bar
-from ..dispatch import call_site, capture, recording
+from ..dispatch import call_site, capture, observers
 from ..dispatch.call_site import CallSite
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..launches.overloads import instance_for
@@ -19,6 +19,7 @@ from . import cotangents, mutation_check, partial_gradients, record_fast_path
 from .cotangents import Seed
 from .detached import BrokenChain, DependenceTracker, tell
 from .launch_vjp import RecordedLaunch, UntrackedLaunch, record
+from .recorder import Recorder
 from .saved import SavedPool
 from .tape_scopes import TapeScopes
 
@@ -57,7 +58,7 @@ class Step(NamedTuple):
             )
 
 
-class Tape(TapeScopes):
+class Tape(TapeScopes, Recorder):
     """Records launches and copies inside `with tape:`; `backward` then adds to the gradients of all arrays involved.
 
     What the gradients need of arrays is copied when it is about to be overwritten, so that later writes change no
@@ -81,9 +82,6 @@ class Tape(TapeScopes):
     [6.0]
     """
 
-    records = True
-    stands_in = False
-
     def __init__(self, memory_budget: int | None = None) -> None:
         super().__init__()
         self.launches: list[RecordedLaunch | UntrackedLaunch | Step] = []
@@ -100,11 +98,19 @@ class Tape(TapeScopes):
                 f"the tape has recorded {_where(self._graph)}, and what is done now is not done there: {_ALL}"
             )
         self._graph = graph
-        recording.begin(self)
+        around = observers.tape()
+        if around is not None:
+            since = observers.since(around)
+            raise RuntimeError(
+                f"a tape records already{since}, and what it does not see would be missing: end it first"
+            )
+        observers.refuse_in_jvp("a tape")
+        self._scope = observers.Observe(self)
+        self._scope.__enter__()
         return self
 
     def __exit__(self, *exception: object) -> None:
-        recording.end()
+        self._scope.__exit__()
 
     @property
     def memory_budget(self) -> int | None:
@@ -216,7 +222,7 @@ class Tape(TapeScopes):
             RuntimeError: NumPy or another library has changed an array that recorded steps use, and that the step
                 does not write.
         """
-        now = recording.tape()
+        now = observers.tape()
         if now is not None and now is not self and now.stands_in:
             now.record_func(backward, arrays, outputs)
         else:
@@ -229,13 +235,14 @@ class Tape(TapeScopes):
         outputs: Sequence[array] | None = None,
         covers: bool = False,
         cut: BrokenChain | None = None,
+        place: CallSite | None = None,
     ) -> None:
         """As `record_func`. `covers`: the step overwrites all elements of its outputs, whatever was there."""
         takes = outputs is not None and all(a.grad is not None for a in outputs)
         step = Step(backward, list(arrays), None if outputs is None else list(outputs), cut, takes)
         for a in arrays:
             self.keeper.note(a.device)
-        place = call_site.here()
+        place = place or call_site.here()
         own = place.called == "record_func"  # a step of the program's own, with a name of its own
         if own:
             place = place._replace(called=getattr(backward, "__name__", "step").strip("_"))
@@ -243,9 +250,8 @@ class Tape(TapeScopes):
         self.launches.append(step)
         self.notes.append(place)
 
-    def follow(self, out: array, inputs: Sequence[array], covers: bool) -> BrokenChain | None:
+    def follow(self, out: array, inputs: Sequence[array], covers: bool, place: CallSite) -> BrokenChain | None:
         """Note that `out` is made of inputs. Return the gradient that ends at the step that is about to be recorded."""
-        place = call_site.here()
         return self.cuts.step(place.called, inputs, out, covers, place)
 
     def _seal(self, step: Step, place: CallSite, own: bool, covers: bool) -> None:
@@ -282,7 +288,7 @@ class Tape(TapeScopes):
         """
         if not self.launches:
             raise ValueError("nothing is recorded on this tape: launch inside `with tape:`")
-        recording.refuse_following("running a tape backwards")
+        observers.refuse_in_jvp("running a tape backwards")
         if self._graph is not capture.innermost():
             raise RuntimeError(
                 f"the tape has recorded {_where(self._graph)}, and cannot go backwards elsewhere: {_ALL}"
@@ -310,7 +316,7 @@ class Tape(TapeScopes):
 
         Where that raises, gradients that have got a part of their terms are NaN.
         """
-        paused, steps, aside = recording.NotRecording(), reversed(self.launches), None
+        paused, steps, aside = observers.NotRecording(), reversed(self.launches), None
         try:
             with paused:
                 aside = cotangents.begin([a._grad for a in written if a._grad is not None], given)
@@ -343,7 +349,7 @@ class Tape(TapeScopes):
             if step.cut is not None and step.cut.has_nonzero_gradient():
                 step.cut.tell()
 
-        paused, saved = recording.NotRecording(), []
+        paused, saved = observers.NotRecording(), []
         try:
             with paused:
                 gradients = {layouts.identity(g): g for g in self.gradients.values()}

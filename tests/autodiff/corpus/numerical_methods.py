@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import omni.warp_core as wp
-from omni.warp_core.dispatch import recording
+from omni.warp_core.dispatch import observers
 from tests.autodiff.corpus.user_programs import R2, M, R, V, loss_of, mat33, program, real, smooth, vec2, vec3, zeros
 
 
@@ -357,8 +357,8 @@ def custom_step(x):
         x.grad.numpy()[:] += np.linalg.solve(matrix.T, y.grad.numpy())
         y.grad.zero_()
 
-    if recording.tape() is not None:
-        recording.tape().record_func(backward, [x, y])
+    if observers.tape() is not None:
+        observers.tape().record_func(backward, [x, y])
     return loss_of(y)
 
 

@@ -11,7 +11,7 @@ from ...arrays.array import array, array1d, array2d
 from ...arrays.layouts import Layout
 from ...devices.cuda_memory import Allocation, fill, read
 from ...devices.device import Device
-from ...dispatch import capture, recording
+from ...dispatch import capture, observers
 from ...lang.kernel import Kernel, kernel
 from ...lang.types import Struct, Type, element
 from ...lang.values.scalars import uint8, uint32
@@ -73,7 +73,7 @@ def add(sums: array, more: array) -> None:
     """Add the elements of `more`, from anywhere, to those of an array on a GPU."""
     if not sums.size:
         return
-    with recording.NotRecording():
+    with observers.NotRecording():
         dense = sums.contiguous()
         given = more.to(sums.device, requires_grad=False).contiguous()
         _add_fields(dense, sums._require_element().type, 0, given, more._require_element().type, 0)
@@ -91,7 +91,7 @@ def add_product(sums: array, factors: array, more: array) -> None:
     """Add the elements of `more`, times the numbers `factors`, to those of an array on the same GPU."""
     if not sums.size:
         return
-    with recording.NotRecording():
+    with observers.NotRecording():
         dense = sums.contiguous()
         parts = [_parts(x, x._require_element().type, 0) for x in (dense, more.contiguous())]
         _run(_add_product, parts[0].shape, parts[0], factors.contiguous().flatten(), parts[1])

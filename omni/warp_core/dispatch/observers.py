@@ -1,0 +1,262 @@
+"""The observers of a thread: tapes, forward mode, replay checks. They form a stack, and each thread has its own.
+
+Whatever a thread does to arrays is an `Operation` or a `KernelLaunch` (operation.py). The innermost observer gets it
+first and passes it outward, to the observers that began before; at last it runs. Start with `dispatch`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import _native
+from . import call_site
+
+Outward = Callable[[Any], Any]
+
+
+class Observer:
+    """Sees what its thread does to arrays. This one lets everything pass."""
+
+    is_tape = False  # True if it takes the place of a tape: a thread has one of those at most
+    is_jvp = False  # True if it computes tangents
+    is_observing = True  # False if launches may pass it by
+    notices_launches = False  # True if it needs no more of a launch than to be told by `notice_launch`
+    tracker: _native.MutationTracker | None = None  # of writes that no observer sees
+
+    def execute(self, operation: Any, outward: Outward) -> None:
+        """Handle a host operation, and let it run by `outward(operation)`."""
+        outward(operation)
+
+    def launch(self, launch: Any, outward: Outward) -> Any:
+        """Handle a launch, and let it run by `outward(launch)`, whose result this returns."""
+        return outward(launch)
+
+    def notice_launch(self, kernel: Any, dim: Any, args: Any) -> None:
+        """Handle a launch that runs right after; only where `notices_launches`."""
+
+    def made(self, a: Any) -> None:
+        """Handle an array that has got new storage."""
+
+    def made_gradient(self, a: Any) -> None:
+        """Handle an array that has become the gradient of another."""
+
+    def touched(self, arrays: Sequence[Any], written: Sequence[Any]) -> None:
+        """Handle a recorded function of the program, which has used some arrays and written some of them."""
+
+    def elsewhere(self, action: Any, is_observed: bool) -> None:
+        """Handle an operation or launch of another thread, which that thread's own observers may see."""
+
+
+PAUSE = Observer()
+_PAUSED = (PAUSE,)
+
+
+class _ThreadState(threading.local):
+    """What observes a thread, innermost last, and whose writes native code takes its writes for."""
+
+    stack: tuple[Observer, ...] = ()
+    tracker: _native.MutationTracker | None = None
+
+
+_mine = _ThreadState()
+_lock = threading.RLock()  # as a signal handler may begin to observe
+_scopes: list[Observe] = []  # of all threads
+_watchers: list[Callable[[], None]] = []
+observed = False  # whether something observes any thread
+
+
+def stack() -> tuple[Observer, ...]:
+    """The observers of this thread, innermost last."""
+    return _mine.stack
+
+
+def tape() -> Any:
+    """The tape that records what this thread does now, or None."""
+    return next((o for o in reversed(_mine.stack) if o.is_tape), None)
+
+
+def innermost_jvp() -> Any:
+    """The innermost forward mode trace of this thread, or None."""
+    return next((o for o in reversed(_mine.stack) if o.is_jvp), None)
+
+
+def is_idle() -> bool:
+    """True if this thread runs plain code: nothing observes it, and no backward pass runs recorded operations."""
+    return not _mine.stack
+
+
+def is_watched() -> bool:
+    """True if an observer may have to see the host operations of this thread."""
+    return observed and _mine.stack is not _PAUSED
+
+
+def watch(changed: Callable[[], None]) -> None:
+    """Call `changed` whenever observation begins or ends."""
+    _watchers.append(changed)
+
+
+# -- what happens -----------------------------------------------------------------------------------------------------
+
+
+def dispatch(action: Any) -> Any:
+    """Run an operation or a launch under the observers of this thread."""
+    if len(_scopes) != 1 or _scopes[0].thread is not threading.current_thread():
+        _tell_other_threads(action)
+    return _outward(action, _mine.stack)
+
+
+def _tell_other_threads(action: Any) -> None:
+    this = threading.current_thread()
+    for scope in _scopes[:]:
+        if scope.thread is not this and scope.thread.is_alive():
+            for observer in scope.observers:
+                observer.elsewhere(action, bool(_mine.stack))
+
+
+def _outward(action: Any, observers: tuple[Observer, ...]) -> Any:
+    before = _mine.stack
+    _mine.stack = observers or _PAUSED
+    try:
+        if not observers:
+            return action.run()
+        return action.show(observers[-1], lambda passed: _outward(passed, observers[:-1]))
+    finally:
+        _mine.stack = before
+
+
+def made(a: Any) -> None:
+    """Report that `a` has got new storage."""
+    for observer in reversed(_mine.stack):
+        observer.made(a)
+
+
+def made_gradient(a: Any) -> None:
+    """Report that `a` has become the gradient of an array."""
+    for observer in reversed(_mine.stack):
+        observer.made_gradient(a)
+
+
+def touched(arrays: Sequence[Any], written: Sequence[Any]) -> None:
+    """Report a recorded function of the program."""
+    for observer in reversed(_mine.stack):
+        observer.touched(arrays, written)
+
+
+def has_gradient(value: Any) -> bool:
+    """True if the array has a gradient. While a tape records, that of any array with the same storage counts."""
+    if not isinstance(value, _native.ArrayBase):
+        return False
+    if tape() is not None:
+        value._resolve_grad("an array that a tape records")  # type: ignore[attr-defined]
+    return value.grad is not None  # type: ignore[attr-defined]
+
+
+def refuse_in_jvp(what: str) -> None:
+    """Raise if forward mode follows this thread, as `what` would lose tangents."""
+    if innermost_jvp() is not None:
+        raise RuntimeError(f"{what} inside of wp.jvp has no tangent; for second derivatives put a tape around wp.jvp")
+
+
+# -- scopes -----------------------------------------------------------------------------------------------------------
+
+
+class _Scope:
+    """A `with` block that changes what observes its thread.
+
+    An interrupt may keep `__exit__` from being called or from reaching its end. Calling it again is right then.
+    """
+
+    def __init__(self) -> None:
+        self._before = _mine.stack, _mine.tracker
+
+    def _enter(self, stack: tuple[Observer, ...], tracker: _native.MutationTracker | None) -> None:
+        self._before = _mine.stack, _mine.tracker
+        _set(stack, tracker)
+
+    def __exit__(self, *exception: object) -> None:
+        _set(*self._before)
+
+
+def _set(stack: tuple[Observer, ...], tracker: _native.MutationTracker | None) -> None:
+    _mine.stack, _mine.tracker = stack, tracker
+    _native.track_writes(tracker)
+
+
+class NotRecording(_Scope):
+    """A `with` block in which nothing that this thread does is recorded."""
+
+    def __enter__(self) -> None:
+        self._enter(_PAUSED, None)
+
+
+class UntrackedWrites(_Scope):
+    """A `with` block whose writes are those of an operation that is not recorded."""
+
+    def __enter__(self) -> None:
+        self._enter(_mine.stack, None)
+
+
+class OuterLevel(_Scope):
+    """A `with` block in which only the observers around `observer` see what is done."""
+
+    def __init__(self, observer: Observer):
+        super().__init__()
+        self._observer = observer
+
+    def __enter__(self) -> None:
+        self._enter(_mine.stack[: _mine.stack.index(self._observer)] or _PAUSED, _mine.tracker)
+
+
+class Observe(_Scope):
+    """A `with` block in which an observer sees what this thread does, as the innermost one."""
+
+    def __init__(self, *observers: Observer):
+        super().__init__()
+        self.observers, self.since = observers, call_site.here()
+        self.thread = threading.current_thread()
+        self._around = self._of_thread()
+
+    def _of_thread(self) -> list[Observe]:
+        return [s for s in _scopes if s.thread is self.thread]
+
+    def __enter__(self) -> None:
+        (observer,) = self.observers
+        tracker = _mine.tracker if observer.tracker is None else observer.tracker
+        self._around = self._of_thread()
+        self._enter((*_mine.stack, observer), tracker)
+        self._count([*self._around, self])
+
+    def _count(self, scopes: list[Observe]) -> None:
+        """Let these be the scopes of this thread."""
+        with _lock:
+            _scopes[:] = [s for s in _scopes if s.thread is not self.thread and s.thread.is_alive()] + scopes
+        _tell()
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__()
+        self._count(self._around)
+        self.observers = ()  # an observer may refer to its scope, and dies at once without this circle
+
+
+class ReplacedObservers(Observe):
+    """A `with` block in which only these observers see what this thread does."""
+
+    def __enter__(self) -> None:
+        self._around = self._of_thread()
+        self._enter(self.observers, next((o.tracker for o in self.observers if o.is_tape), None))
+        self._count([self] if any(o.is_observing for o in self.observers) else [])
+
+
+def since(observer: Observer) -> str:
+    """Where the program let an observer begin."""
+    return next((f", since {s.since}" for s in _scopes if observer in s.observers and s.since), "")
+
+
+def _tell() -> None:
+    global observed
+    observed = bool(_scopes)
+    _native.set_recording(any(s.thread is threading.current_thread() for s in _scopes))
+    for changed in _watchers:
+        changed()

@@ -1,0 +1,163 @@
+"""Recorder: the observer that a tape is, and the stand-ins for it while checkpointed steps run.
+
+It records an operation before it runs, and takes the record back if it raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import _native
+from ..arrays.array import array
+from ..compiler import effects
+from ..devices.device import Device
+from ..dispatch import call_site, observers
+from ..dispatch.call_site import CallSite
+from ..dispatch.operation import KernelLaunch, Operation
+from .detached import BrokenChain, DependenceTracker
+from .launch_vjp import arrays_in, as_array
+from .saved import SavedPool
+
+Backward = Callable[[], None]
+
+
+class Recorder(observers.Observer):
+    """Records what a thread does, launches and host operations."""
+
+    is_tape = True
+    records = True  # whether gradients come from what it records
+    stands_in = False  # for a tape, which is told of nothing meanwhile
+    seals: _native.MutationTracker
+    cuts: DependenceTracker
+    launches: list[Any]  # the recorded operations
+    notes: list[CallSite]  # where each comes from
+    keeper: SavedPool
+
+    @property
+    def tracker(self) -> _native.MutationTracker:  # type: ignore[override]
+        """The tracker of writes that are not recorded."""
+        return self.seals
+
+    def execute(self, operation: Operation, outward: observers.Outward) -> None:
+        """Record an operation, and run it."""
+        length = self.length()
+        try:
+            recorded = self._record(operation)
+            outward(operation)
+        except BaseException:
+            self.cut(length)
+            raise
+        if recorded:
+            self.seals.wrote(recorded, False)
+
+    def _record(self, operation: Operation) -> list[array]:
+        """Record an operation that is about to run, if an array that it writes has a gradient.
+
+        Return the arrays that it writes, none if it is not recorded.
+
+        Raises:
+            RuntimeError: the operation has no gradient, and one of its arrays has.
+        """
+        for name, a in operation.named_arrays():  # one without a gradient of its own may show memory that has one
+            a._resolve_grad(f"{operation.name}: {name}")
+        if operation.vjp is None:
+            _refuse_gradients(operation)
+        outputs, inputs = operation.outputs, operation.inputs
+        place = call_site.here()
+        ends = [self.follow(write.array, inputs, write.overwrites_all, place) for write in operation.writes.values()]
+        if operation.vjp is None or all(a.grad is None for a in outputs):
+            return []
+        covers = all(write.overwrites_all for write in operation.writes.values())
+        self.record_step(operation.vjp(), [*inputs, *outputs], outputs, covers, next(filter(None, ends), None), place)
+        return outputs
+
+    def launch(self, launch: KernelLaunch, outward: observers.Outward) -> Any:
+        """Record a launch, and run it. Where its adjoint recomputes bits, it computes exactly those."""
+        if not launch.is_recorded:
+            return outward(launch)
+        launch.check_runs()
+        length = self.length()
+        try:
+            step = self.begin_launch(launch.kernel, launch.dim, launch.args, launch.device, launch.block_dim)
+            if step.exact:
+                args = [*launch.args, *step.args[len(launch.args) :]]
+                outward(launch._replace(kernel=step.kernel, args=args, is_exact=True))
+                step.launched()
+            else:
+                outward(launch)
+            self.launched(step)
+        except BaseException:
+            self.cut(length)
+            raise
+
+    def elsewhere(self, action: Any, is_observed: bool) -> None:
+        """Note what another thread, which no tape records, computes from arrays with gradients."""
+        if is_observed:
+            return
+        place = call_site.here()
+        if isinstance(action, Operation):
+            self.cuts.elsewhere(action.name, place, action.inputs, action.outputs)
+        elif action.is_recorded and len(action.args) == len(action.kernel.params):
+            held = [as_array(a, t, action.device) for a, (_, t) in zip(action.args, action.kernel.params)]
+            uses = list(zip(map(arrays_in, held), effects(action.kernel).params))
+            read = [a for arrays, access in uses if access.reads for a in arrays]
+            written = [a for arrays, access in uses if access.writes for a in arrays]
+            self.cuts.elsewhere(f"kernel `{action.kernel.name}`", place, read, written)
+
+    # -- what a recorder does with what it sees ---------------------------------------------------------------------
+
+    def begin_launch(self, kernel: Any, dim: Any, args: Any, device: Device | str | None, block_dim: int) -> Any:
+        """Record a launch that is about to run, and return the step."""
+        raise NotImplementedError
+
+    def launched(self, step: Any) -> None:
+        """Report that a launch has run."""
+        raise NotImplementedError
+
+    def follow(self, out: array, inputs: Sequence[array], covers: bool, place: CallSite) -> BrokenChain | None:
+        """Note that `out` is made of inputs. Return the gradient that ends at the step that is about to be recorded."""
+        raise NotImplementedError
+
+    def record_step(
+        self,
+        backward: Backward,
+        arrays: Sequence[array],
+        outputs: Sequence[array] | None = None,
+        covers: bool = False,
+        cut: BrokenChain | None = None,
+        place: CallSite | None = None,
+    ) -> None:
+        """Record an operation that is about to run."""
+        raise NotImplementedError
+
+    def length(self) -> int:
+        """The number of recorded operations."""
+        return 0
+
+    def cut(self, length: int) -> None:
+        """Forget all steps but the first `length`: the others did not run."""
+
+
+def _refuse_gradients(operation: Operation) -> None:
+    for name, a in operation.named_arrays():
+        if a.grad is not None and a._require_element().is_active:
+            raise RuntimeError(
+                f"{operation.name} has no gradient, and {name} requires one while a tape records; "
+                "call it outside of the tape, or on arrays without requires_grad"
+            )
+
+
+class Silence(observers.Observer):
+    """Stands in for a tape and records nothing, for runs whose gradients come from elsewhere."""
+
+    is_tape = True
+    is_observing = False
+    records = False
+    stands_in = True
+
+    def record_func(self, backward: Backward, arrays: Sequence[array], outputs: Any = None) -> None:
+        """Pass over a recorded function of the program."""
+
+
+SILENCE = Silence()
