@@ -24,6 +24,7 @@ from omni.warp_core import config  # noqa: E402
 from omni.warp_core.lang import generics, registry  # noqa: E402
 from omni.warp_core.lang.types import Type  # noqa: E402
 from omni.warp_core.lang.values.value_classes import NAMED  # noqa: E402
+from omni.warp_core.tape.recorder import Recorder  # noqa: E402
 from tools.stubs.builtins_ import result_patterns  # noqa: E402
 from tools.stubs.text import own_doc  # noqa: E402
 
@@ -250,9 +251,9 @@ def _class(name: str, page: str, cls: type) -> Entry:
 
 
 def _foreign(cls: type, member: str) -> bool:
-    """Whether a member comes from Python's own classes, such as those of exceptions."""
+    """Whether a member comes from Python's own classes, such as those of exceptions, or serves other modules only."""
     owner = next(c for c in cls.__mro__ if member in vars(c))
-    return owner.__module__ == "builtins"
+    return owner.__module__ == "builtins" or (issubclass(cls, Recorder) and hasattr(Recorder, member))
 
 
 def _described(name: str, page: str, value: Any) -> Entry:
