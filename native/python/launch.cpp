@@ -9,6 +9,7 @@
 
 #include "overload_plans.h"
 #include "plan.h"
+#include "record.h"
 
 namespace wc {
 namespace {
@@ -41,8 +42,7 @@ struct Module {
     nb::object slow_launch = nb::none();
     std::string doc;
     bool fast = true;
-    nb::object on_record, on_done,
-        on_abort;                       // called before and after a launch while a tape is the only observer
+    bool observed = false;              // some thread has observers
     nb::object capture = nb::none();    // asked whether a recorded launch goes into a graph instead of running
     nb::object on_stream = nb::none();  // makes a recorded launch on a stream that is not the current one
     int default_device = 0;
@@ -286,7 +286,7 @@ PyObject* launch_plan(const Slots& s, const nb::object& plan, Values& values) {
     Py_RETURN_NONE;
 }
 
-// A launch that a tape records, if Python says that it is a plain one; else null.
+// A launch that a tape records by the template of an earlier one; null if only Python can.
 PyObject* launch_on_tape(const Slots& s) {
     if (!unset_or(s[kRecordTape], Py_True) || !unset_or(s[kRecordCmd], Py_False)) return nullptr;
     Values values(s[kInputs], s[kOutputs]);
@@ -294,18 +294,16 @@ PyObject* launch_on_tape(const Slots& s) {
     if (!found.is_valid()) return nullptr;
     Plan& plan = *nb::inst_ptr<Plan>(found);
     if (!plan.recipe.is_valid() || plan.device_id != 0) return nullptr;
-    nb::list args;
-    for (size_t i = 0; i < values.count(); ++i) args.append(nb::handle(values.data()[i]));
-    nb::object step = module().on_record(plan.recipe, nb::handle(s[kDim]), args);
-    if (step.is_none()) return nullptr;
+    Recording recording = record_launch(plan.recipe, s[kDim], values.data(), values.count());
+    if (!recording.is_valid()) return nullptr;
     try {
         plan.launch(s[kDim], values.data(), values.count());
     } catch (...) {
         std::exception_ptr why = std::current_exception();
-        module().on_abort(step);
+        recording.failed();
         std::rethrow_exception(why);
     }
-    module().on_done(step);
+    recording.done();
     Py_RETURN_NONE;
 }
 
@@ -313,7 +311,7 @@ PyObject* launch_or_throw(PyObject* const* args, Py_ssize_t nargs, PyObject* kwn
     Slots s{};
     if (!parse(args, nargs, kwnames, s) || !is_plain_call(s)) {
         // Python explains, or does it.
-    } else if (module().on_record.is_valid()) {
+    } else if (module().observed) {
         if (PyObject* done = launch_on_tape(s)) return done;
     } else if (module().fast) {
         Values values(s[kInputs], s[kOutputs]);
@@ -433,15 +431,7 @@ void bind_launch(nb::module_& m) {
         },
         nb::arg("doc"));
     m.def("set_recording", [](bool enabled) { recording = enabled; }, nb::arg("enabled"));
-    m.def(
-        "set_recorder",
-        [](nb::object on_record, nb::object on_done, nb::object on_abort) {
-            bool on = !on_record.is_none();
-            module().on_record = on ? std::move(on_record) : nb::object();
-            module().on_done = std::move(on_done);
-            module().on_abort = std::move(on_abort);
-        },
-        nb::arg("on_record").none(), nb::arg("on_done").none(), nb::arg("on_abort").none());
+    m.def("set_observed", [](bool observed) { module().observed = observed; }, nb::arg("observed"));
     m.def("set_capture", [](nb::object hook) { module().capture = std::move(hook); }, nb::arg("hook").none());
     m.def("set_launch_on_stream", [](nb::object f) { module().on_stream = std::move(f); }, nb::arg("function"));
     m.def("set_fast_launch", [](bool enabled) { module().fast = enabled; }, nb::arg("enabled"));

@@ -3,6 +3,7 @@
 #include "numbers.h"
 #include "py_array.h"
 #include "py_spans.h"
+#include "record.h"
 #include "values.h"
 
 NB_MODULE(_native, m) {
@@ -16,6 +17,7 @@ NB_MODULE(_native, m) {
     wc::bind_loader(m);
     wc::bind_plans(m);
     wc::bind_choices(m);
+    wc::bind_record(m);
     wc::bind_launch(m);
     wc::bind_graphs(m);
     wc::bind_cuda(m);

@@ -65,28 +65,6 @@ nb::list objects(const RangeIndex& set, Range range) {
     return out;
 }
 
-// True if the arrays are disjoint, and each has the gradient that is bound to its memory (see grad_binding.py).
-bool are_disjoint_with_gradients(const nb::list& arrays) {
-    static PyObject* claim = PyUnicode_InternFromString("_claim");
-    std::vector<Range> ranges;
-    for (nb::handle object : arrays) {
-        PyArray* a = as_array(object.ptr());
-        if (!a) throw nb::type_error("expected arrays");
-        Range range = range_of(*a);
-        if (range.empty()) return false;
-        for (Range other : ranges)
-            if (range.meets(other)) return false;
-        ranges.push_back(range);
-        std::vector<void*> found = gradients.find(range);
-        if (found.empty()) continue;
-        if (found.size() > 1) return false;
-        nb::object own = nb::steal(PyObject_GetAttr(object.ptr(), claim));
-        if (!own.is_valid()) throw nb::python_error();
-        if (nb::find(static_cast<GradientSpan*>(static_cast<Span*>(found[0]))).ptr() != own.ptr()) return false;
-    }
-    return true;
-}
-
 bool same_bytes(uintptr_t a, uintptr_t b, int64_t nbytes) {
     return std::memcmp(reinterpret_cast<const void*>(a), reinterpret_cast<const void*>(b),
                        static_cast<size_t>(nbytes)) == 0;
@@ -126,6 +104,27 @@ void before_any_write() {
     tell_watchers(Range{0, UINTPTR_MAX});
 }
 
+bool are_disjoint_with_gradients(const nb::list& arrays) {
+    static PyObject* claim = PyUnicode_InternFromString("_claim");
+    std::vector<Range> ranges;
+    for (nb::handle object : arrays) {
+        PyArray* a = as_array(object.ptr());
+        if (!a) throw nb::type_error("expected arrays");
+        Range range = range_of(*a);
+        if (range.empty()) return false;
+        for (Range other : ranges)
+            if (range.meets(other)) return false;
+        ranges.push_back(range);
+        std::vector<void*> found = gradients.find(range);
+        if (found.empty()) continue;
+        if (found.size() > 1) return false;
+        nb::object own = nb::steal(PyObject_GetAttr(object.ptr(), claim));
+        if (!own.is_valid()) throw nb::python_error();
+        if (nb::find(static_cast<GradientSpan*>(static_cast<Span*>(found[0]))).ptr() != own.ptr()) return false;
+    }
+    return true;
+}
+
 void bind_spans(nb::module_& m) {
     nb::class_<Span>(m, "Span")
         .def_prop_ro("low", &Span::low)
@@ -152,7 +151,6 @@ void bind_spans(nb::module_& m) {
     m.def(
         "gradients_in", [](uintptr_t low, uintptr_t high) { return objects<GradientSpan>(gradients, {low, high}); },
         nb::arg("low"), nb::arg("high"));
-    m.def("are_disjoint_with_gradients", &are_disjoint_with_gradients, nb::arg("arrays"));
     m.def("watching", &watching);
     m.def("same_bytes", &same_bytes, nb::arg("a"), nb::arg("b"), nb::arg("nbytes"));
 }

@@ -16,6 +16,9 @@ void before_write(const Array& array);
 // The same where it is not known which memory is written.
 void before_any_write();
 
+// Whether arrays share no memory, and each has the gradient that is bound to its memory (see grad_binding.py).
+bool are_disjoint_with_gradients(const nb::list& arrays);
+
 void bind_spans(nb::module_& m);
 
 }  // namespace wc

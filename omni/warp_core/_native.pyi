@@ -207,9 +207,6 @@ class GradientSpan(Span):
 def on_write(function: Callable[[list[Any]], object] | None) -> None:
     """Call a function with the watched spans that native code is about to write to."""
 
-def are_disjoint_with_gradients(arrays: list[Any]) -> bool:
-    """True if the arrays are disjoint, and each has the gradient that is bound to its memory."""
-
 def watching() -> bool:
     """Whether any span is watched."""
 
@@ -534,14 +531,45 @@ class Graph:
     def nodes(self) -> list[tuple[str, str, tuple[Graph | None, ...]]]:
         """Kind, label and inner graphs of each node."""
 
+class LaunchTemplate:
+    """How native code records launches of a kernel like an earlier one; parameters are given by their numbers."""
+
+    def __init__(
+        self,
+        shared: Any,
+        kernel: Any,
+        array_class: type,
+        arrays: Sequence[int],
+        values: Sequence[int],
+        results: Sequence[int],
+    ) -> None: ...
+
+def outdate_launch_templates() -> None:
+    """Say that options which templates depend on have changed."""
+
+def set_observers(stack: tuple[Any, ...]) -> None:
+    """Set the observers of this thread, innermost last."""
+
+def observers() -> tuple[Any, ...]:
+    """The observers of this thread, innermost last."""
+
+def enable_native_recording(enabled: bool) -> None:
+    """Say whether native code may record launches."""
+
 def set_recorder(
-    on_record: Callable[[Any, Any, list[Any]], Any] | None,
-    on_done: Callable[[Any], None] | None,
-    failed: Callable[[Any], None] | None,
+    record: Callable[..., Any],
+    abort: Callable[[Any, Any], None],
+    copy: Callable[[Any], Any],
+    call_site: Callable[[str, str, int], Any],
+    find_call_site: Callable[..., Any],
+    package: str,
 ) -> None:
-    """Set the functions that are told of launches whose plan has a recipe, while a tape records: before, with recipe,
-    dimensions and arguments, giving what the others get, or None to go the long way; after; and if it did not run.
+    """Set the functions that record a launch and forget one, copy a value, make a call site and look for one, and the
+    folder of the package.
     """
+
+def set_observed(observed: bool) -> None:
+    """Say whether some thread has observers."""
 
 def set_capture(hook: Callable[[Launch], bool] | None) -> None:
     """Set the function that takes a recorded launch which is to run into a graph, and returns whether it did."""

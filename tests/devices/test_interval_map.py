@@ -36,3 +36,13 @@ def test_the_first_note_stays():
     intervals.add((15, 30), "c")
     assert list(intervals) == [(10, 40)]
     assert intervals.meeting((39, 50)) == "a" and intervals.meeting((40, 50)) is None
+
+
+def test_spans_that_touch_stay_apart_where_they_do_not_join():
+    intervals = IntervalMap(joins=False)
+    for span in ((10, 20), (20, 30), (0, 10)):
+        intervals.add(span, span)
+    assert list(intervals) == [(0, 10), (10, 20), (20, 30)]
+    assert [intervals.meeting((at, at + 1)) for at in (9, 10, 19, 20)] == [(0, 10), (10, 20), (10, 20), (20, 30)]
+    intervals.add((5, 15), "more")
+    assert list(intervals) == [(0, 20), (20, 30)]

@@ -1,4 +1,4 @@
-"""Sets of memory: disjoint spans of addresses, each with a note. Spans that touch become one, with the first note."""
+"""Sets of memory: disjoint spans of addresses, each with a note. Spans that overlap become one, with the first note."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ Note = TypeVar("Note")
 
 
 class IntervalMap(Generic[Note]):
-    """Spans of memory, from the first address to one past the last."""
+    """Spans of memory, from the first address to one past the last. With `joins`, those that touch become one, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, joins: bool = True) -> None:
+        self._joins = joins
         self._lows: list[int] = []
         self._highs: list[int] = []
         self._notes: list[Note] = []
@@ -28,8 +29,11 @@ class IntervalMap(Generic[Note]):
     def add(self, span: Span, note: Note) -> None:
         """Add the addresses of a span."""
         low, high = span
-        first, last = bisect_left(self._highs, low), bisect_right(self._lows, high)
-        if first < last:  # these overlap or touch the new one
+        if self._joins:
+            first, last = bisect_left(self._highs, low), bisect_right(self._lows, high)
+        else:
+            first, last = bisect_right(self._highs, low), bisect_left(self._lows, high)
+        if first < last:  # these become one with it
             low, high = min(low, self._lows[first]), max(high, self._highs[last - 1])
             note = self._notes[first]
         self._lows[first:last], self._highs[first:last], self._notes[first:last] = [low], [high], [note]

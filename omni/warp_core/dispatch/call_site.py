@@ -7,7 +7,7 @@ import sys
 from types import FrameType
 from typing import NamedTuple
 
-_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
 class CallSite(NamedTuple):
@@ -30,6 +30,6 @@ def here(called: str = "") -> CallSite:
     """The call into this package that is going on; `called` if native code was called."""
     frame: FrameType = sys._getframe(1)
     known = called
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         called, frame = frame.f_code.co_name, frame.f_back
     return CallSite(known or called.strip("_"), frame.f_code.co_filename, frame.f_lineno)

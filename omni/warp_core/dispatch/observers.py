@@ -20,6 +20,7 @@ class Observer:
     """Sees what its thread does to arrays. This one lets everything pass."""
 
     is_tape = False  # True if it takes the place of a tape: a thread has one of those at most
+    is_recorder = False  # True if native code may record launches for it
     is_jvp = False  # True if it computes tangents
     is_observing = True  # False if launches may pass it by
     notices_launches = False  # True if it needs no more of a launch than to be told by `notice_launch`
@@ -54,42 +55,35 @@ _PAUSED = (PAUSE,)
 
 
 class _ThreadState(threading.local):
-    """What observes a thread, innermost last, and whose writes native code takes its writes for."""
-
-    stack: tuple[Observer, ...] = ()
-    tracker: _native.MutationTracker | None = None
+    tracker: _native.MutationTracker | None = None  # of the observers, which native code tells of writes
 
 
 _mine = _ThreadState()
+stack = _native.observers  # those of this thread, innermost last
 _lock = threading.RLock()  # as a signal handler may begin to observe
 _scopes: list[Observe] = []  # of all threads
 _watchers: list[Callable[[], None]] = []
 observed = False  # whether something observes any thread
 
 
-def stack() -> tuple[Observer, ...]:
-    """The observers of this thread, innermost last."""
-    return _mine.stack
-
-
 def tape() -> Any:
     """The tape that records what this thread does now, or None."""
-    return next((o for o in reversed(_mine.stack) if o.is_tape), None)
+    return next((o for o in reversed(stack()) if o.is_tape), None)
 
 
 def innermost_jvp() -> Any:
     """The innermost forward mode trace of this thread, or None."""
-    return next((o for o in reversed(_mine.stack) if o.is_jvp), None)
+    return next((o for o in reversed(stack()) if o.is_jvp), None)
 
 
 def is_idle() -> bool:
     """True if this thread runs plain code: nothing observes it, and no backward pass runs recorded operations."""
-    return not _mine.stack
+    return not stack()
 
 
 def is_watched() -> bool:
     """True if an observer may have to see the host operations of this thread."""
-    return observed and _mine.stack is not _PAUSED
+    return observed and stack() is not _PAUSED
 
 
 def watch(changed: Callable[[], None]) -> None:
@@ -104,7 +98,7 @@ def dispatch(action: Any) -> Any:
     """Run an operation or a launch under the observers of this thread."""
     if len(_scopes) != 1 or _scopes[0].thread is not threading.current_thread():
         _tell_other_threads(action)
-    return _outward(action, _mine.stack)
+    return _outward(action, stack())
 
 
 def _tell_other_threads(action: Any) -> None:
@@ -112,35 +106,35 @@ def _tell_other_threads(action: Any) -> None:
     for scope in _scopes[:]:
         if scope.thread is not this and scope.thread.is_alive():
             for observer in scope.observers:
-                observer.elsewhere(action, bool(_mine.stack))
+                observer.elsewhere(action, bool(stack()))
 
 
 def _outward(action: Any, observers: tuple[Observer, ...]) -> Any:
-    before = _mine.stack
-    _mine.stack = observers or _PAUSED
+    before = stack()
+    _native.set_observers(observers or _PAUSED)
     try:
         if not observers:
             return action.run()
         return action.show(observers[-1], lambda passed: _outward(passed, observers[:-1]))
     finally:
-        _mine.stack = before
+        _native.set_observers(before)
 
 
 def made(a: Any) -> None:
     """Report that `a` has got new storage."""
-    for observer in reversed(_mine.stack):
+    for observer in reversed(stack()):
         observer.made(a)
 
 
 def made_gradient(a: Any) -> None:
     """Report that `a` has become the gradient of an array."""
-    for observer in reversed(_mine.stack):
+    for observer in reversed(stack()):
         observer.made_gradient(a)
 
 
 def touched(arrays: Sequence[Any], written: Sequence[Any]) -> None:
     """Report a recorded function of the program."""
-    for observer in reversed(_mine.stack):
+    for observer in reversed(stack()):
         observer.touched(arrays, written)
 
 
@@ -169,18 +163,19 @@ class _Scope:
     """
 
     def __init__(self) -> None:
-        self._before = _mine.stack, _mine.tracker
+        self._before = stack(), _mine.tracker
 
-    def _enter(self, stack: tuple[Observer, ...], tracker: _native.MutationTracker | None) -> None:
-        self._before = _mine.stack, _mine.tracker
-        _set(stack, tracker)
+    def _enter(self, observers: tuple[Observer, ...], tracker: _native.MutationTracker | None) -> None:
+        self._before = stack(), _mine.tracker
+        _set(observers, tracker)
 
     def __exit__(self, *exception: object) -> None:
         _set(*self._before)
 
 
-def _set(stack: tuple[Observer, ...], tracker: _native.MutationTracker | None) -> None:
-    _mine.stack, _mine.tracker = stack, tracker
+def _set(observers: tuple[Observer, ...], tracker: _native.MutationTracker | None) -> None:
+    _native.set_observers(observers)
+    _mine.tracker = tracker
     _native.track_writes(tracker)
 
 
@@ -195,7 +190,7 @@ class UntrackedWrites(_Scope):
     """A `with` block whose writes are those of an operation that is not recorded."""
 
     def __enter__(self) -> None:
-        self._enter(_mine.stack, None)
+        self._enter(stack(), None)
 
 
 class OuterLevel(_Scope):
@@ -206,7 +201,7 @@ class OuterLevel(_Scope):
         self._observer = observer
 
     def __enter__(self) -> None:
-        self._enter(_mine.stack[: _mine.stack.index(self._observer)] or _PAUSED, _mine.tracker)
+        self._enter(stack()[: stack().index(self._observer)] or _PAUSED, _mine.tracker)
 
 
 class Observe(_Scope):
@@ -225,7 +220,7 @@ class Observe(_Scope):
         (observer,) = self.observers
         tracker = _mine.tracker if observer.tracker is None else observer.tracker
         self._around = self._of_thread()
-        self._enter((*_mine.stack, observer), tracker)
+        self._enter((*stack(), observer), tracker)
         self._count([*self._around, self])
 
     def _count(self, scopes: list[Observe]) -> None:

@@ -1,4 +1,4 @@
-"""What the host does to arrays: operations and launches, and the one door through which they run.
+"""Operations and launches, and the one door through which the host runs them.
 
 An `Operation` declares which arrays it reads and writes, and brings its gradient and its tangent along. A
 `KernelLaunch` knows its kernel, from which observers derive the same. `execute` runs either. If something observes a

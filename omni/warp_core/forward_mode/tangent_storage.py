@@ -13,7 +13,8 @@ import numpy as np
 from ..arrays import layouts
 from ..arrays.array import array
 from ..arrays.indexed_array import indexedarray
-from ..arrays.layouts import byte_range, ranges_overlap
+from ..arrays.layouts import byte_range
+from ..devices.interval_map import IntervalMap
 from ..dispatch import observers
 from ..lang.types import Array, Struct
 from ..tape import launch_vjp
@@ -39,7 +40,7 @@ class TangentStorage:
 
     def __init__(self, spans: Sequence[tuple[int, int]] = ()):
         self._spans = spans
-        self._blocks: list[_Block] = []
+        self._blocks: IntervalMap[_Block] = IntervalMap(joins=False)
         self._adopted: dict[bytes, array] = {}
 
     def adopt(self, a: array, tangent: array) -> None:
@@ -52,14 +53,14 @@ class TangentStorage:
         if found is not None or not a.size:
             return found
         low, high = byte_range(a)
-        for block in self._blocks:
-            if block.low <= low and high <= block.high:
-                self._check_numbers(a, block.kept)
-                layout = layouts.Layout(a.shape, a.strides, a._address - block.low)
-                return block.root._view_of(layout, a._require_element())
-            if ranges_overlap((low, high), (block.low, block.high)):
-                raise ValueError("arrays overlap in memory that is not known as a whole, so tangents cannot follow")
-        return None
+        block = self._blocks.meeting((low, high))
+        if block is None:
+            return None
+        if low < block.low or block.high < high:
+            raise ValueError("arrays overlap in memory that is not known as a whole, so tangents cannot follow")
+        self._check_numbers(a, block.kept)
+        layout = layouts.Layout(a.shape, a.strides, a._address - block.low)
+        return block.root._view_of(layout, a._require_element())
 
     @staticmethod
     def _check_numbers(a: array, other: array) -> None:
@@ -79,7 +80,7 @@ class TangentStorage:
             root = array(dtype=np.uint8, shape=high - low, requires_grad=flows, device=a.device)
             with observers.NotRecording():
                 root.zero_()
-            self._blocks.append(_Block(low, high, root, a))
+            self._blocks.add((low, high), _Block(low, high, root, a))
             found = self.of(a)
         if found is None:
             return array(dtype=a.dtype, shape=a.shape, device=a.device)

@@ -394,6 +394,7 @@ def _attach(_: object = None) -> None:
     """Let native code run launches by itself, unless every launch must come here."""
     usual = not config.print_launches and config.mode != "interpret" and not capture.active()
     _native.set_fast_launch(usual and not observers.observed)
+    _native.set_observed(observers.observed)
 
 
 _ALL_CORES = _native.get_num_threads()

@@ -32,7 +32,7 @@ from ..lang.values.scalars import uint64
 from ..launches import plan_cuda, plans
 from . import mutation_check, partial_gradients
 from .detached import BrokenChain, DependenceTracker
-from .saved import SavedArrays
+from .saved import CowSpan, SavedArrays, moves
 
 
 class AdjointInfo(NamedTuple):
@@ -50,23 +50,64 @@ _facts: WeakKeyDictionary[Kernel, dict[plans.Options, AdjointInfo]] = WeakKeyDic
 _epoch = 0  # counts definitions that may have changed functions which kernels call
 
 
+class LaunchTemplate(NamedTuple):
+    """What recorded launches of a kernel have in common. `written` and `read` are numbers of parameters, for launches
+    that native code records.
+    """
+
+    kernel: Kernel
+    options: plans.Options  # of the adjoint
+    facts: AdjointInfo
+    block_dim: int
+    device: Device
+    written: tuple[int, ...] = ()
+    read: tuple[int, ...] = ()  # by the adjoint
+
+
 @dataclass(slots=True)
 class RecordedLaunch:
     """A launch as the tape has it: what was launched, and what the adjoint will read of it."""
 
-    kernel: Kernel
+    template: LaunchTemplate
     dim: Any
     args: list[Any]
-    options: plans.Options  # of the adjoint
-    kept: SavedArrays
-    facts: AdjointInfo
+    held: list[CowSpan]  # the memory that the adjoint reads as it was BEFORE the launch
     active: list[array]  # those with gradients
     arrays: list[array]  # all of them
     written: list[array]  # those that the launch may have written
-    block_dim: int
-    device: Device = CPU
+    place: CallSite
     cut: BrokenChain | None = None  # a gradient that ends here
     left: SavedArrays | None = None  # what the launch left in the arrays that the adjoint reads AFTER it
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel, for the types of the arguments."""
+        return self.template.kernel
+
+    @property
+    def options(self) -> plans.Options:
+        """The options of the adjoint."""
+        return self.template.options
+
+    @property
+    def facts(self) -> AdjointInfo:
+        """What the compiler knows of the adjoint."""
+        return self.template.facts
+
+    @property
+    def block_dim(self) -> int:
+        """The threads of a block."""
+        return self.template.block_dim
+
+    @property
+    def device(self) -> Device:
+        """Where it ran."""
+        return self.template.device
+
+    @property
+    def kept(self) -> SavedArrays:
+        """The saved tensors."""
+        return SavedArrays.over(self.held, *_read(self.kernel, self.args, self.facts, BEFORE), self.place)
 
     @property
     def exact(self) -> bool:
@@ -75,7 +116,7 @@ class RecordedLaunch:
 
     def launched(self) -> None:
         """Keep what the adjoint reads of what the launch, which has just run, left."""
-        self.left = _keep(self.kernel, self.args, self.facts, AFTER, self.kept.place)
+        self.left = _keep(self.kernel, self.args, self.facts, AFTER, self.place)
 
     @property
     def outputs(self) -> list[array]:
@@ -98,6 +139,7 @@ class RecordedLaunch:
 
     def check(self) -> None:
         """Raise RuntimeError if the launch has no right gradient any more."""
+        self._check_saved()
         if self.facts.epoch != _epoch and self._is_other():
             raise RuntimeError(
                 f"kernel `{self.kernel.name}`: a function that it calls has been defined anew since the launch was "
@@ -113,14 +155,21 @@ class RecordedLaunch:
                 )
         _check_no_late_gradients(self.kernel, self.arrays, len(self.active))
 
+    def _check_saved(self) -> None:
+        for held in self.held:
+            if held.lost:
+                raise RuntimeError(self.kept.loss(held))
+
     def _is_other(self) -> bool:
         return facts(self.kernel, self.options).key != self.facts.key
 
     def backward(self) -> None:
         """Add to the gradients of the launch's arrays."""
-        plan = plans.plan_for(self.kernel, self.options)
-        if self.left is None and not self.exact and not capture.active():
-            plan.launch_moved(self.dim, self.args, self.kept.moves(self.facts.replays), self.facts.moved)
+        kernel, options, facts, *_ = self.template
+        plan = plans.plan_for(kernel, options)
+        if self.left is None and not options.exact and not capture.active():
+            self._check_saved()
+            plan.launch_moved(self.dim, self.args, moves(self.held, facts.replays), facts.moved)
         else:
             capture.run(self.kernel, plan, self.dim, self.arguments(), keep=[a.grad for a in self.active])
 
@@ -131,6 +180,7 @@ class RecordedLaunch:
                 f"kernel `{self.kernel.name}`: its gradient needs what the launch left in arrays, but the launch was "
                 "not run by wp.launch while the tape recorded"
             )
+        self._check_saved()
         kept = self.kept.copy() if self.facts.replays else self.kept
         times = {BEFORE: kept, AFTER: self.left or kept}
         return [_as_kept(a, times[read]) if read else a for a, read in zip(self.args, self.facts.reads)]
@@ -195,7 +245,8 @@ def record(
     kept = _keep(kernel, held, known, BEFORE, place)
     dim = tuple(dim) if isinstance(dim, list) else dim  # a list may change until backward
     cut = follow(tape.cuts, kernel, dim, held, place, device, block_dim)
-    step = RecordedLaunch(kernel, dim, held, options, kept, known, active, arrays, [], block_dim, device, cut)
+    template = LaunchTemplate(kernel, options, known, block_dim, device)
+    step = RecordedLaunch(template, dim, held, kept.held, active, arrays, [], place, cut)
     written = plans.plan_for(kernel, step.forward_options()).written
     step.written = [a for value, may in zip(held, written) if may for a in arrays_in(value)]
     return step
@@ -272,13 +323,18 @@ def covers(kernel: Kernel, dim: Any, args: Sequence[Any], a: array) -> bool:
 
 def _keep(kernel: Kernel, args: Sequence[Any], known: AdjointInfo, time: int, place: CallSite) -> SavedArrays:
     """Keep what the adjoint reads of the arrays as they are at this time."""
+    return SavedArrays(*_read(kernel, args, known, time), place)
+
+
+def _read(kernel: Kernel, args: Sequence[Any], known: AdjointInfo, time: int) -> tuple[list[array], list[str], str]:
+    """The arrays that the adjoint reads as they are at this time, their names, and that of the launch in messages."""
     read = [
         (a, name)
         for value, (name, _), t in zip(args, kernel.params, known.reads)
         if t == time
         for a in arrays_in(value)
     ]
-    return SavedArrays([a for a, _ in read], [name for _, name in read], f"the launch of kernel `{kernel.name}`", place)
+    return [a for a, _ in read], [name for _, name in read], f"the launch of kernel `{kernel.name}`"
 
 
 def _notes(dim: Any, device: Device) -> array:

@@ -26,6 +26,7 @@ class Recorder(observers.Observer):
     """Records what a thread does, launches and host operations."""
 
     is_tape = True
+    is_recorder = True
     records = True  # whether gradients come from what it records
     stands_in = False  # for a tape, which is told of nothing meanwhile
     seals: _native.MutationTracker

@@ -73,7 +73,7 @@ class SavedPool:
         """Raise RuntimeError if something that was to be kept is lost."""
         for found in self._lost:
             held = found()
-            kept = None if held is None else held.user()
+            kept = None if held is None or held.user is None else held.user()
             if held is not None and kept is not None:
                 raise RuntimeError(kept.loss(held))
 
@@ -85,19 +85,19 @@ class CowSpan(_native.WatchedSpan):
     the memory alive; `user` refers to who needs it.
     """
 
-    __slots__ = ("_copy", "_device", "_graph", "_keeper", "_owners", "lost", "size", "user")
-    user: Callable[[], SavedArrays | None]
+    __slots__ = ("_copy", "_device", "_graph", "_owners", "keeper", "lost", "size", "user")
+    user: Callable[[], SavedArrays | None] | None
 
     def __init__(self, span: Span, device: Device | None, owners: Sequence[Any], keeper: SavedPool):
         self._copy: Any = None
         self.size, self.lost = span[1] - span[0], ""
-        self._device, self._owners, self._keeper = device, owners, keeper
-        self._graph = capture.innermost()
+        self._device, self._owners, self.keeper = device, owners, keeper
+        self._graph, self.user = capture.innermost(), None
         super().__init__(*span)  # last, as it is asked to save from here on, even if Ctrl-C comes first
 
     def __del__(self) -> None:
         if getattr(self, "_copy", None) is not None:  # which an interrupt may have kept from being there
-            self._keeper.used -= self.size
+            self.keeper.used -= self.size
 
     @property
     def address(self) -> int:
@@ -125,7 +125,7 @@ class CowSpan(_native.WatchedSpan):
             if self._graph is not None:  # it was captured, and only its graph uses it
                 self.leave()
             return
-        keeper = self._keeper
+        keeper = self.keeper
         if keeper.budget is not None and keeper.used + self.size > keeper.budget:
             self.lost = why or f"was overwritten at {call_site.here()}"
             keeper.mark_unsaved(self)
@@ -159,10 +159,9 @@ class SavedArrays:
         names: what messages call them.
         of: what messages call that which needs them.
         place: where the program records it; by default where it is now.
-        keeper: of the tape, where it is known; then the arrays are known to lie apart.
     """
 
-    __slots__ = ("__weakref__", "_arrays", "_copies", "_held", "_keeper", "_names", "_of", "place")
+    __slots__ = ("__weakref__", "_arrays", "_copies", "_names", "_of", "held", "place")
 
     def __init__(
         self,
@@ -170,25 +169,29 @@ class SavedArrays:
         names: Sequence[str] = (),
         of: str = "a recorded function",
         place: CallSite | None = None,
-        keeper: SavedPool | None = None,
     ):
         self._names, self._of, self.place = names, of, place or call_site.here()
         self._arrays = arrays
-        if keeper is not None:
-            self._held = [keeper.hold(a._span, (a,)) for a in arrays]
-        else:
-            keeper = getattr(observers.tape(), "keeper", None) or SavedPool()
-            self._held = [keeper.hold(span, group) for span, group in layouts.groups(arrays)]
+        keeper = getattr(observers.tape(), "keeper", None) or SavedPool()
+        self.held = [keeper.hold(span, group) for span, group in layouts.groups(arrays)]
         self._copies: Sequence[Any] = ()
-        self._keeper = keeper
         user = ref(self)
-        for held in self._held:
+        for held in self.held:
             held.user = user
+
+    @classmethod
+    def over(
+        cls, held: list[CowSpan], arrays: Sequence[array], names: Sequence[str], of: str, place: CallSite
+    ) -> SavedArrays:
+        """Arrays in memory that is kept already."""
+        made = object.__new__(cls)
+        made.held, made._arrays, made._names, made._of, made.place, made._copies = held, arrays, names, of, place, ()
+        return made
 
     @property
     def size(self) -> int:
         """The bytes that are kept in copies."""
-        return sum(held.size for held in self._held if held.copied)
+        return sum(held.size for held in self.held if held.copied)
 
     def loss(self, held: CowSpan) -> str:
         """Return the message for memory that was overwritten without the budget for a copy."""
@@ -198,7 +201,7 @@ class SavedArrays:
             if layouts.ranges_overlap(layouts.byte_range(a), (held.low, held.high))
         ]
         what = " and ".join(dict.fromkeys(f"`{name}`" for name in inside)) or "an array that it reads"
-        keeper = self._keeper
+        keeper = held.keeper
         return (
             f"{self._of} was recorded at {self.place}, and its gradient needs {what} as it was then, but that "
             f"memory {held.lost}. A copy takes {held.size} bytes, and the tape keeps {keeper.used} of the "
@@ -206,28 +209,16 @@ class SavedArrays:
             "or call backward before"
         )
 
-    def moves(self, written: bool) -> list[tuple[int, int, Any]]:
-        """Which memory is in copies: its addresses, from the first to one past the last, and the copy. Those that are
-        to be `written` are new ones.
-        """
-        found = []
-        for held in self._held:
-            if held.lost:
-                raise RuntimeError(self.loss(held))
-            if written or held._copy is not None:
-                found.append((held.low, held.high, held.duplicate() if written else held._copy))
-        return found
-
     def copy(self) -> SavedArrays:
         """A copy that may be written."""
-        made = object.__new__(SavedArrays)
-        made._held, made._copies = self._held, [held.duplicate() for held in self._held]
+        made = SavedArrays.over(self.held, self._arrays, self._names, self._of, self.place)
+        made._copies = [held.duplicate() for held in self.held]
         return made
 
     def view(self, a: array) -> array:
         """`a` as it was, with the gradient that it has now. It may be `a` itself, so it is not to be written."""
         low, _ = layouts.byte_range(a)
-        for i, held in enumerate(self._held):
+        for i, held in enumerate(self.held):
             if held.low <= low < held.high:
                 if held.lost:
                     raise RuntimeError(self.loss(held))
@@ -235,6 +226,15 @@ class SavedArrays:
                     return _moved(a, self._copies[i], held.low)
                 return _moved(a, held._copy, held.low) if held.copied else a
         return a  # without elements
+
+
+def moves(held: Sequence[CowSpan], written: bool) -> list[tuple[int, int, Any]]:
+    """Which memory is in copies: its addresses, from the first to one past the last, and the copy. Those that are to be
+    `written` are new ones.
+    """
+    if written:
+        return [(h.low, h.high, h.duplicate()) for h in held]
+    return [(h.low, h.high, h._copy) for h in held if h._copy is not None]
 
 
 def _moved(a: array, buffer: Any, low: int) -> array:

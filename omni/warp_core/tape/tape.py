@@ -15,7 +15,7 @@ from ..dispatch import call_site, capture, observers
 from ..dispatch.call_site import CallSite
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..launches.overloads import instance_for
-from . import cotangents, mutation_check, partial_gradients, record_fast_path
+from . import cotangents, launch_template, mutation_check, partial_gradients
 from .cotangents import Seed
 from .detached import BrokenChain, DependenceTracker, tell
 from .launch_vjp import RecordedLaunch, UntrackedLaunch, record
@@ -197,7 +197,7 @@ class Tape(TapeScopes, Recorder):
         """Report that a launch has run."""
         if isinstance(step, RecordedLaunch):
             self.seals.wrote(step.active, True)
-            record_fast_path.remember(step)
+            launch_template.remember(step)
 
     def length(self) -> int:
         """The number of recorded operations."""

@@ -1,0 +1,97 @@
+"""Templates of recorded launches, by which native code records a launch like an earlier one.
+
+Most launches of a program differ in their arrays and numbers only. The first launch is recorded by `launch_vjp.record`,
+which finds out everything else. `remember` keeps that with the kernel's plan. From then on native code
+(native/python/record.cpp) checks that a launch is like the first one, and calls `_record`. If it is not, the launch is
+recorded by `launch_vjp.record` again.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from .. import _native, config
+from ..arrays.array import array
+from ..autodiff.vjp.read_time import BEFORE
+from ..dispatch import call_site, capture
+from ..dispatch.call_site import CallSite
+from ..lang.types import Array, Struct, indexed_array
+from ..launches import plans
+from .launch_vjp import LaunchTemplate, RecordedLaunch
+from .recorder import Recorder
+
+
+def _outdate(_: object = None) -> None:
+    _native.outdate_launch_templates()
+
+
+config.watch("enable_backward", _outdate)
+plans.on_options.append(_outdate)
+
+
+def remember(step: RecordedLaunch) -> None:
+    """Keep how a launch was recorded, if others can be recorded like it."""
+    kernel, params = step.kernel, step.kernel.params
+    if step.exact or step.options.adjoint != "distinct" or step.device.is_cuda or plans.may_bitcast_gradients(kernel):
+        return
+    if any(isinstance(t, Struct) or indexed_array(t) is not None for _, t in params):
+        return
+    plan = plans.plan_for(kernel, step.forward_options())
+    arrays = [i for i, (_, t) in enumerate(params) if isinstance(t, Array)]
+    written = tuple(i for i in arrays if plan.written[i])
+    shared = step.template._replace(written=written, read=tuple(i for i in arrays if step.facts.reads[i] == BEFORE))
+    plan.recipe = _native.LaunchTemplate(
+        shared,
+        kernel,
+        array,
+        arrays,
+        [i for i in range(len(params)) if i not in arrays],
+        [i for i in written if params[i][1].dtype.is_differentiable],  # type: ignore[attr-defined]
+    )
+
+
+def _record(
+    template: LaunchTemplate,
+    dim: Any,
+    args: list[Any],
+    arrays: list[array],
+    active: list[array],
+    place: CallSite,
+    tape: Recorder,
+) -> RecordedLaunch:
+    """Record a launch like an earlier one. Its arrays, all of them and those with gradients, are disjoint."""
+    hold = tape.keeper.hold
+    held = [hold(a._span, (a,)) for a in [args[i] for i in template.read]]
+    written = [args[i] for i in template.written]
+    step = RecordedLaunch(
+        template, tuple(dim) if type(dim) is list else dim, args, held, active, arrays, written, place
+    )
+    tape.launches.append(step)
+    tape.notes.append(place)
+    return step
+
+
+def _forget(tape: Recorder, step: RecordedLaunch) -> None:
+    """Forget a launch that did not run."""
+    if tape.length() and tape.launches[-1] is step:
+        tape.cut(tape.length() - 1)
+
+
+def _attach(_: object = None) -> None:
+    """Let native code record launches, where nothing else has to see them."""
+    usual = not config.print_launches and config.mode != "interpret"
+    _native.enable_native_recording(usual and not capture.active())
+
+
+def record_by(function: Callable[..., RecordedLaunch]) -> None:
+    """Let native code record launches by a function like `_record`."""
+    _native.set_recorder(function, _forget, copy.copy, CallSite, call_site.here, call_site.PACKAGE)
+
+
+record_by(_record)
+for _name in ("mode", "print_launches"):
+    config.watch(_name, _attach)
+capture.watch(_attach)
+_attach()
