@@ -60,8 +60,7 @@ class _ThreadState(threading.local):
 
 _mine = _ThreadState()
 stack = _native.observers  # those of this thread, innermost last
-_lock = threading.RLock()  # as a signal handler may begin to observe
-_scopes: list[Observe] = []  # of all threads
+_scopes: dict[Observe, None] = {}  # of all threads; each thread adds and removes its own, one at a time
 _watchers: list[Callable[[], None]] = []
 observed = False  # whether something observes any thread
 
@@ -96,14 +95,14 @@ def watch(changed: Callable[[], None]) -> None:
 
 def dispatch(action: Any) -> Any:
     """Run an operation or a launch under the observers of this thread."""
-    if len(_scopes) != 1 or _scopes[0].thread is not threading.current_thread():
+    if len(_scopes) > 1 or not observes_this_thread():
         _tell_other_threads(action)
     return _outward(action, stack())
 
 
 def _tell_other_threads(action: Any) -> None:
     this = threading.current_thread()
-    for scope in _scopes[:]:
+    for scope in list(_scopes):
         if scope.thread is not this and scope.thread.is_alive():
             for observer in scope.observers:
                 observer.elsewhere(action, bool(stack()))
@@ -214,7 +213,7 @@ class Observe(_Scope):
         self._around = self._of_thread()
 
     def _of_thread(self) -> list[Observe]:
-        return [s for s in _scopes if s.thread is self.thread]
+        return [s for s in list(_scopes) if s.thread is self.thread]
 
     def __enter__(self) -> None:
         (observer,) = self.observers
@@ -225,8 +224,11 @@ class Observe(_Scope):
 
     def _count(self, scopes: list[Observe]) -> None:
         """Let these be the scopes of this thread."""
-        with _lock:
-            _scopes[:] = [s for s in _scopes if s.thread is not self.thread and s.thread.is_alive()] + scopes
+        for other in list(_scopes):
+            if other.thread is self.thread or not other.thread.is_alive():
+                _scopes.pop(other, None)
+        for scope in scopes:
+            _scopes[scope] = None
         _tell()
 
     def __exit__(self, *exception: object) -> None:
@@ -246,12 +248,18 @@ class ReplacedObservers(Observe):
 
 def since(observer: Observer) -> str:
     """Where the program let an observer begin."""
-    return next((f", since {s.since}" for s in _scopes if observer in s.observers and s.since), "")
+    return next((f", since {s.since}" for s in list(_scopes) if observer in s.observers and s.since), "")
+
+
+def observes_this_thread() -> bool:
+    """True if observers of this thread have begun, whether or not recording is paused."""
+    this = threading.current_thread()
+    return any(s.thread is this for s in list(_scopes))
 
 
 def _tell() -> None:
     global observed
     observed = bool(_scopes)
-    _native.set_recording(any(s.thread is threading.current_thread() for s in _scopes))
+    _native.set_recording(observes_this_thread())
     for changed in _watchers:
         changed()
