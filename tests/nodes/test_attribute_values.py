@@ -165,3 +165,24 @@ def test_any_json_is_taken_or_refused(value, name):
     except ValueTypeError:
         return
     assert same(coerce(taken, t), taken), "the canonical form stays as it is"
+
+
+@pytest.mark.parametrize("name", ["bool", "uchar", "int", "uint", "int64", "uint64", "half", "float", "double"])
+def test_scalars_of_python_become_what_numpy_makes_of_them(name):
+    t = parse(name)
+    scalar = np.dtype(t.info.scalar)
+    info = np.finfo(scalar) if scalar.kind == "f" else None if scalar.kind == "b" else np.iinfo(scalar)
+    values = [False, True] if info is None else [scalar.type(v).item() for v in (info.min, 0, 1, info.max)]
+    values += [0.1, -1e-9, 65519.0, math.inf, -math.inf, math.nan, -0.0] if scalar.kind == "f" else []
+    for value in values:
+        got, expected = coerce(value, t), np.array(value).astype(scalar).item()
+        assert type(got) is type(expected)
+        assert repr(got) == repr(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("uchar", 256), ("uchar", -1), ("int", 2**31), ("uint64", 2**64), ("int", 0.5)]
+)
+def test_scalars_beyond_their_type_are_refused(name, value):
+    with pytest.raises(ValueTypeError):
+        coerce(value, parse(name))

@@ -97,6 +97,35 @@ def test_the_work_is_proportional_to_the_nodes(build):
     assert many - twice <= 1.05 * 600 * step
 
 
+@pytest.mark.parametrize(
+    ("kind", "usd_type", "value"),
+    [
+        ("Int", Sdf.ValueTypeNames.Int, 7),
+        ("Double", Sdf.ValueTypeNames.Double, 0.5),
+        ("Float", Sdf.ValueTypeNames.Double, 0.1),
+        ("Bool", Sdf.ValueTypeNames.Bool, True),
+        ("String", Sdf.ValueTypeNames.Token, "text"),
+    ],
+)
+def test_a_scalar_costs_little_more_than_no_value(kind, usd_type, value):
+    def empty(layer, count):
+        graph = add_graph(layer, "G")
+        for i in range(count):
+            node = Sdf.PrimSpec(graph, f"n{i}", Sdf.SpecifierDef, "OmniGraphNode")
+            Sdf.AttributeSpec(node, "node:type", Sdf.ValueTypeNames.Token).default = f"omni.graph.nodes.Constant{kind}"
+            Sdf.AttributeSpec(node, "inputs:value", usd_type)
+
+    def filled(layer, count):
+        empty(layer, count)
+        for node in layer.GetPrimAtPath("/G").nameChildren:
+            node.attributes["inputs:value"].default = value
+
+    types = node_registry.standard()
+    load(stage_of(filled, 1), types, Host(Log(emit=lambda text: None)))  # caches of types are filled
+    without, with_value = (lines_run(stage_of(build, 100), types) for build in (empty, filled))
+    assert with_value - without <= 100 * 20
+
+
 def test_a_ring_of_inputs_loses_the_connection_that_closes_it():
     layer = Sdf.Layer.CreateAnonymous(".usda")
     graph = add_graph(layer, "G")

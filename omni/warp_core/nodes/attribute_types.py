@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
@@ -108,6 +109,17 @@ class AttributeType:
     def dtype(self) -> np.dtype:
         """NumPy type of one number of the value."""
         return np.dtype(self.info.scalar)
+
+    @cached_property
+    def scalar_range(self) -> tuple[type, Any, Any] | None:
+        """Python's type of a scalar number with its least and greatest finite value; None for other values."""
+        if not self.is_numeric or self.is_array or self.shape:
+            return None
+        if self.dtype.kind == "b":
+            return bool, False, True
+        if self.dtype.kind == "f":
+            return float, float(np.finfo(self.dtype).min), float(np.finfo(self.dtype).max)
+        return int, int(np.iinfo(self.dtype).min), int(np.iinfo(self.dtype).max)
 
     @property
     def shape(self) -> tuple[int, ...]:

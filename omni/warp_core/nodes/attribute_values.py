@@ -38,8 +38,23 @@ def zero(t: AttributeType) -> Value:
     return np.zeros(t.shape, t.dtype) if t.shape else t.dtype.type(0).item()
 
 
+def coerce_scalar(value: Any, t: AttributeType) -> Value:
+    """Return a finite number or text of Python as a value of type `t`; None if `coerce` has to look closer.
+
+    Large scenes consist of such values, and an array of NumPy for each takes most of the time of loading it.
+    """
+    limits = t.scalar_range
+    if limits is None:
+        return value if type(value) is str and t.is_text and not t.is_array else None
+    kind, least, greatest = limits
+    return t.dtype.type(value).item() if type(value) is kind and least <= value <= greatest else None
+
+
 def coerce(value: Any, t: AttributeType) -> Value:
     """`value` (from JSON, Python or NumPy) as the canonical value of type `t`. Raises ValueTypeError."""
+    scalar = coerce_scalar(value, t)
+    if scalar is not None:
+        return scalar
     if t.is_any:
         return value
     if t.is_paths:
@@ -165,6 +180,8 @@ def converter(source: AttributeType, target: AttributeType) -> Callable[[Value],
     >>> converter(parse("double"), parse("int"))(2.9)
     2
     """
+    if source is target:
+        return _identity
     if target.members:
         return _identity if source in target.members or source.is_any else None
     if target.is_any or source.is_any or source == target:

@@ -17,7 +17,7 @@ from pxr import Usd
 from ..usd.numpy_conversion import to_numpy
 from ..usd.stage import READ_ERRORS, resolve_beside, unraised_errors, unreadable
 from .attribute_types import ANY, EXECUTION, AttributeType, TypeNameError, from_sdf, parse
-from .attribute_values import ValueTypeError, coerce, converter
+from .attribute_values import Value, ValueTypeError, coerce, coerce_scalar, converter
 from .evaluate import EVALUATORS
 from .node_graph import Attribute, Graph, Host, Node
 from .node_registry import Registry
@@ -74,7 +74,7 @@ def _load(stage: Usd.Stage, registry: Registry, host: Host, errors: list[BaseExc
         kind = prim.GetTypeName()
         if kind != "OmniGraphNode" and kind != "OmniGraph":
             continue
-        path = str(prim.GetPath())
+        path = prim.GetPath().pathString
         while inside and not path.startswith(f"{inside[-1].path}/"):
             inside.pop()
         try:
@@ -168,7 +168,7 @@ def _property(prop: Usd.Property, name: str, node: Node, loaded: Loaded) -> None
             attribute.set(tuple(str(p) for p in prop.GetTargets()))
         return
     if name.startswith("inputs:"):
-        loaded._sources[attribute] = [str(p) for p in prop.GetConnections()]
+        loaded._sources[attribute] = [p.pathString for p in prop.GetConnections()]
     if attribute.type.is_execution or attribute.type.is_paths:
         return
     if attribute.type.is_any:
@@ -219,22 +219,27 @@ def _any_value(prop: Usd.Attribute, attribute: Attribute) -> None:
 
 def take(attribute: Attribute, prop: Usd.Attribute, time: Usd.TimeCode) -> None:
     """Set an attribute to what the scene holds at `time`; a value that does not fit is told and left out."""
-    value, log = prop.Get(time), attribute.node.host.log
+    value = prop.Get(time)
     if value is None:
         return
-    authored = from_sdf(str(prop.GetTypeName()))
-    convert = converter(authored, attribute.type) if authored else None
+    taken = coerce_scalar(value, attribute.type)
+    if taken is None:
+        try:
+            taken = _converted(value, str(prop.GetTypeName()), attribute.type)
+        except ValueTypeError as error:
+            attribute.node.host.log.warning(attribute.path, str(error))
+            return
+    attribute.set_if_changed(taken)
+
+
+def _converted(value: Any, type_name: str, target: AttributeType) -> Value:
+    """Return a value that USD holds as `type_name` as one of type `target`. Raises ValueTypeError."""
+    authored = from_sdf(type_name)
+    convert = converter(authored, target) if authored else None
     if authored is None or convert is None:
-        text = f"holds a {prop.GetTypeName()} but the node wants {attribute.type}; the default is used"
-        log.warning(attribute.path, text)
-        return
-    try:
-        value = coerce(to_numpy(value), authored)
-        if authored != attribute.type:
-            value = coerce(convert(value), attribute.type)
-        attribute.set_if_changed(value)
-    except ValueTypeError as error:
-        log.warning(attribute.path, str(error))
+        raise ValueTypeError(f"holds a {type_name} but the node wants {target}; the default is used")
+    value = coerce(to_numpy(value), authored)
+    return value if authored == target else coerce(convert(value), target)
 
 
 def _connect(loaded: Loaded, host: Host) -> None:
