@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import re
 import signal
@@ -20,6 +21,7 @@ from . import config
 from .files import sweep
 from .lang.errors import InternalError
 from .nodes import child_process
+from .nodes.visible_text import harmless
 
 OK, INTERNAL, USAGE, INPUT, CONSENT, NODES, OUTPUT, CRASHED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 130
 EXIT_CODES = {
@@ -165,7 +167,7 @@ def _play(options: argparse.Namespace) -> int:
         return NODES
     what = f"{outcome.samples} time samples of {', '.join(outcome.written[:4])}"
     report.out.print(
-        f"wrote {options.output}: {what}" + (" and more" if len(outcome.written) > 4 else ""), markup=False
+        f"wrote {harmless(options.output)}: {what}" + (" and more" if len(outcome.written) > 4 else ""), markup=False
     )
     return NODES if outcome.failed else OK
 
@@ -216,7 +218,7 @@ def _preview(options: argparse.Namespace) -> int:
         raise _Stop(USAGE, str(error)) from None
     except OSError as error:
         raise _Stop(OUTPUT, f"{options.output}: cannot be written: {error.strerror or error}") from None
-    print(f"wrote {options.output}: {drawn}")
+    print(f"wrote {harmless(options.output)}: {drawn}")
     return OK
 
 
@@ -235,11 +237,14 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _open_closed_streams() -> None:
-    """Python has None for a stream that was closed when it started; what we print there goes nowhere."""
+def _prepare_streams() -> None:
+    """Make what we print go somewhere, where a stream was closed at the start or cannot take every character."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -247,13 +252,17 @@ def main(arguments: list[str] | None = None) -> int:
 
     With the arguments of the process (None), a play runs in a child process: see `nodes.guard`.
     """
-    _open_closed_streams()
+    _prepare_streams()
     options = _parser().parse_args(_with_joined_negatives(sys.argv[1:] if arguments is None else arguments))
     guarded = arguments is None and options.run is _play and hasattr(os, "fork")
     code = _guarded(options) if guarded else _run(options)
     if code == INTERRUPTED:  # said here, as a child may be killed after it has said so
         print(f"interrupted; {_fate_of_result()}", file=sys.stderr)
     return code
+
+
+def _complain(text: str) -> None:
+    print(f"error: {harmless(text)}", file=sys.stderr)
 
 
 def _fate_of_result() -> str:
@@ -269,9 +278,9 @@ def _guarded(options: argparse.Namespace) -> int:
     if ending.interrupted:
         return INTERRUPTED
     if child_process.reached() == child_process.READING:
-        print(f"error: {options.scene}: cannot be read: {_why_unread(ending)}", file=sys.stderr)
+        _complain(f"{options.scene}: cannot be read: {_why_unread(ending)}")
         return INPUT
-    print(f"error: {_why_ended(ending)}; {_fate_of_result()}", file=sys.stderr)
+    _complain(f"{_why_ended(ending)}; {_fate_of_result()}")
     return CRASHED
 
 
@@ -302,17 +311,17 @@ def _run(options: argparse.Namespace) -> int:
         sys.stdout.flush()
         return code
     except _Stop as stop:
-        print(f"error: {stop}", file=sys.stderr)
+        _complain(str(stop))
         return stop.code
     except InternalError as error:
-        print(f"error: {error}", file=sys.stderr)
+        _complain(str(error))
         return INTERNAL
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:  # results tell their own errors: this is what we print, in a pipe or on a full disk
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):  # there, the reader has seen enough
-            print(f"error: the summary cannot be written: {error.strerror}", file=sys.stderr)
+            _complain(f"the summary cannot be written: {error.strerror}")
         return OUTPUT
     finally:
         signal.signal(signal.SIGTERM, before)

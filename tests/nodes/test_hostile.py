@@ -244,3 +244,48 @@ def test_frames_below_zero(make_scene, tmp_path, capsys, arguments):
     first, _, last = arguments[-1].removeprefix("--frames=").partition(":")
     samples = Sdf.Layer.FindOrOpen(str(out)).ListTimeSamplesForPath("/World/Mesh.height")
     assert samples == [float(f) for f in range(int(first), int(last or first) + 1)]
+
+
+# -- the terminal -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["play", "preview"])
+def test_an_error_of_usd_cannot_move_the_cursor(make_scene, tmp_path, capsys, command):
+    scene = Path(make_scene(TIME))
+    scene.write_text(scene.read_text() + 'def "\x1b]0;owned\x07" {\n}\n')
+    assert cli.main([command, str(scene), "-o", str(tmp_path / "o.usdc" if command == "play" else tmp_path / "o.png")])
+    err = capsys.readouterr().err
+    assert "\\x1b]0;owned\\x07" in err and "\x1b" not in err and "\x07" not in err
+
+
+def named(folder, name):
+    """A path whose name is these bytes."""
+    return Path(os.fsdecode(os.path.join(os.fsencode(folder), name)))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere names are text")
+@pytest.mark.parametrize("command", ["play", "preview"])
+def test_names_that_are_not_text(make_scene, tmp_path, capsys, command):
+    output, scene = ("o.usda", "o.png")[command == "preview"], Path(make_scene(TIME))
+    odd = named(tmp_path, b"s\xff.usda")
+    odd.write_bytes(scene.read_bytes())
+    assert cli.main([command, str(odd), "-o", str(tmp_path / output)]) == cli.INPUT
+    assert "s\\udcff.usda" in capsys.readouterr().err
+    target = named(tmp_path, b"\xff" + output.encode())
+    assert cli.main([command, str(scene), "-o", str(target)]) == cli.OK, capsys.readouterr().err
+    assert target.is_file()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere names are text")
+def test_a_folder_whose_name_is_not_text(make_scene, tmp_path, capsys):
+    folder = named(tmp_path, b"\xff")
+    folder.mkdir()
+    assert cli.main(["play", make_scene(TIME), "-o", str(folder / "o.usda")]) == cli.OUTPUT
+    assert "UTF-8" in capsys.readouterr().err and not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("encoding", ["ascii:strict", "utf-8:strict"])
+def test_a_terminal_without_the_characters_of_a_scene(make_scene, tmp_path, encoding):
+    scene = make_scene(TIME.replace("time", "größe"))
+    code, err, _ = play(scene, tmp_path, env={**os.environ, "PYTHONIOENCODING": encoding})
+    assert (code, err) == (cli.OK, "") and (tmp_path / "out.usdc").is_file()

@@ -15,14 +15,13 @@ from rich.text import Text
 from .consent import Code
 from .node_graph import Node
 from .player import Outcome
+from .visible_text import harmless, plain
 
 SHOWN_LINES = 30  # of each text
 SHOWN_COLUMNS = 200  # of each line
 SHOWN_TEXTS = 20
 SHOWN_NODES = 1000
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")  # those of Python; others, such as \x0c, stand within a line
-# Characters that Python counts as printable and that nothing shows of: fillers, blanks, selectors of variants.
-_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 
 
 class _Console(Console):
@@ -33,21 +32,6 @@ class _Console(Console):
 _NO_LIMIT = 100_000  # columns: terminals break long lines themselves, and a pipe takes them as they are
 out = _Console(highlight=False, soft_wrap=True, width=_NO_LIMIT)
 err = _Console(stderr=True, highlight=False, soft_wrap=True)
-
-
-def _escaped(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 1 << 8 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
-
-
-def harmless(text: str) -> str:
-    """`text` with characters that cannot be seen shown as escapes: a scene must not move the cursor."""
-    return "".join(c if (c.isprintable() or c in "\n\t") and not _BLANK.match(c) else _escaped(c) for c in text)
-
-
-def plain(line: str) -> str:
-    """A line of code in ASCII, all else shown as escapes: letters of other scripts can look like those of Python."""
-    return "".join(c if " " <= c <= "~" or c == "\t" else _escaped(c) for c in line)
 
 
 def complain(text: str) -> None:

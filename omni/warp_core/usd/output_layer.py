@@ -41,6 +41,16 @@ def check_target(path: str, stage: Usd.Stage) -> None:
             raise OutputError(f"{path}: is part of the scene, which is never changed; choose another name")
     if not os.access(folder, os.W_OK):
         raise OutputError(f"{path}: the folder {folder} cannot be written to")
+    if not _is_utf8(folder):
+        raise OutputError(f"{path}: USD writes only to folders whose path is text in UTF-8; choose another one")
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @contextlib.contextmanager

@@ -87,6 +87,8 @@ def open_stage(path: str) -> Opened:
             stage = Usd.Stage.Open(os.path.abspath(path))
         except Tf.ErrorException as error:
             raise StageError(f"{path}: not a USD stage that can be read: {reason(error)}") from None
+        except UnicodeEncodeError:
+            raise StageError(f"{path}: USD reads only files whose path is text in UTF-8; rename it") from None
         if stage is None:
             raise StageError(f"{path}: not a USD stage that can be read")
         return Opened(stage, _complaints(stage))
