@@ -111,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     play.set_defaults(run=_play)
 
     preview = add("preview", "draw the meshes and points of a stage")
-    preview.add_argument("stage", metavar="STAGE", help="USD file to draw")
+    preview.add_argument("scene", metavar="STAGE", help="USD file to draw")
     preview.add_argument(
         "-o", "--output", required=True, metavar="IMAGE", help="*.png, *.jpg; *.gif, *.webp for --frames"
     )
@@ -188,7 +188,7 @@ def _with_joined_negatives(arguments: list[str]) -> list[str]:
 
 
 def _is_trusted(options: argparse.Namespace) -> bool:
-    return options.trust or options.remember
+    return options.run is _play and (options.trust or options.remember)
 
 
 def _check_device(name: str) -> None:
@@ -208,16 +208,17 @@ def _remember(consent: ModuleType, codes: list) -> None:
 def _preview(options: argparse.Namespace) -> int:
     preview, stage = _load("usd.preview"), _load("usd.stage")
     request = preview.Request(
-        options.stage, options.output, options.frame, options.frames, options.size, options.camera
+        options.scene, options.output, options.frame, options.frames, options.size, options.camera
     )
     try:
-        drawn = preview.preview(request)
+        drawn = preview.preview(request, opened=lambda: child_process.reach(child_process.PLAYING))
     except stage.StageError as error:
         raise _Stop(INPUT, str(error)) from None
     except preview.RequestError as error:
         raise _Stop(USAGE, str(error)) from None
     except OSError as error:
         raise _Stop(OUTPUT, f"{options.output}: cannot be written: {error.strerror or error}") from None
+    child_process.reach(child_process.WRITTEN)
     print(f"wrote {harmless(options.output)}: {drawn}")
     return OK
 
@@ -250,11 +251,11 @@ def _prepare_streams() -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns an exit code of `EXIT_CODES`. Argument errors leave through SystemExit(2).
 
-    With the arguments of the process (None), a play runs in a child process: see `nodes.guard`.
+    With the arguments of the process (None), what reads a scene runs in a child process: see `nodes.child_process`.
     """
     _prepare_streams()
     options = _parser().parse_args(_with_joined_negatives(sys.argv[1:] if arguments is None else arguments))
-    guarded = arguments is None and options.run is _play and hasattr(os, "fork")
+    guarded = arguments is None and options.run in (_play, _preview) and hasattr(os, "fork")
     code = _guarded(options) if guarded else _run(options)
     if code == INTERRUPTED:  # said here, as a child may be killed after it has said so
         print(f"interrupted; {_fate_of_result()}", file=sys.stderr)
@@ -270,7 +271,7 @@ def _fate_of_result() -> str:
 
 
 def _guarded(options: argparse.Namespace) -> int:
-    """Play in a child process, and tell if it did not come to an end by itself."""
+    """Play or draw in a child process, and tell if it did not come to an end by itself."""
     ending = child_process.run(lambda: _run(options), 0.0 if _is_trusted(options) else child_process.READ_SECONDS)
     sweep(os.path.dirname(os.path.abspath(options.output)))  # a play that was killed could not do it
     if ending.returned:
@@ -278,29 +279,31 @@ def _guarded(options: argparse.Namespace) -> int:
     if ending.interrupted:
         return INTERRUPTED
     if child_process.reached() == child_process.READING:
-        _complain(f"{options.scene}: cannot be read: {_why_unread(ending)}")
+        _complain(f"{options.scene}: cannot be read: {_why_unread(options, ending)}")
         return INPUT
-    _complain(f"{_why_ended(ending)}; {_fate_of_result()}")
+    _complain(f"{_why_ended(options, ending)}; {_fate_of_result()}")
     return CRASHED
 
 
-def _why_unread(ending: child_process.Ending) -> str:
+def _why_unread(options: argparse.Namespace, ending: child_process.Ending) -> str:
+    unlimited = "; --trust sets no limit" if options.run is _play else ""
     if ending.overdue:
-        return f"it takes longer than {child_process.READ_SECONDS:.0f} s; --trust sets no limit"
+        return f"it takes longer than {child_process.READ_SECONDS:.0f} s{unlimited}"
     name = signal.Signals(ending.signal).name if ending.signal else f"exit code {ending.code}"
+    if not unlimited:
+        return f"USD ended the process ({name}); the file is damaged, or memory ran out"
     limit = f"{child_process.READ_BYTES / 1e9:.1f} GB"
-    return (
-        f"USD ended the process ({name}); the file is damaged, or needs more than {limit} of memory, where --trust "
-        "sets no limit"
-    )
+    return f"USD ended the process ({name}); the file is damaged, or needs more than {limit} of memory{unlimited}"
 
 
-def _why_ended(ending: child_process.Ending) -> str:
+def _why_ended(options: argparse.Namespace, ending: child_process.Ending) -> str:
     if not ending.signal:
         return f"code in the scene ended the process with exit code {ending.code} before the play was over"
     if ending.signal == signal.SIGKILL:
-        return "the play was killed, perhaps because memory ran out"
+        return f"the {options.command} was killed, perhaps because memory ran out"
     name = signal.Signals(ending.signal).name
+    if options.run is _preview:
+        return f"the preview crashed ({name}); the file may be damaged"
     return f"the play crashed ({name}); a kernel may have left the bounds of an array: --debug tells which and where"
 
 

@@ -289,3 +289,55 @@ def test_a_terminal_without_the_characters_of_a_scene(make_scene, tmp_path, enco
     scene = make_scene(TIME.replace("time", "größe"))
     code, err, _ = play(scene, tmp_path, env={**os.environ, "PYTHONIOENCODING": encoding})
     assert (code, err) == (cli.OK, "") and (tmp_path / "out.usdc").is_file()
+
+
+# -- pictures ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_picture_of_a_layer_that_never_comes(make_scene, tmp_path):
+    os.mkfifo(tmp_path / "pipe.usda")
+    scene = tmp_path / "waits.usda"
+    text = Path(make_scene(TIME)).read_text()
+    scene.write_text(text.replace("endTimeCode", "subLayers = [@pipe.usda@]\n    endTimeCode"))
+    limit = "from omni.warp_core.nodes import child_process as guard; guard.READ_SECONDS = 3.0\n"
+    script = limit + "import sys; from omni.warp_core import cli; sys.exit(cli.main())"
+    arguments = [sys.executable, "-c", script, "preview", str(scene), "-o", str(tmp_path / "o.png")]
+    made = subprocess.run(arguments, capture_output=True, text=True, timeout=600, check=False)
+    assert (made.returncode, made.stdout) == (cli.INPUT, "")
+    assert made.stderr == f"error: {scene}: cannot be read: it takes longer than 3 s\n"
+
+
+def test_a_picture_with_a_transform_that_usd_refuses(make_scene, tmp_path, capfd):
+    scene = Path(make_scene(TIME))
+    scene.write_text(scene.read_text().replace('["xformOp:translate"]', '["xformOp:nope"]'))
+    assert cli.main(["preview", str(scene), "-o", str(tmp_path / "o.png")]) == cli.INPUT
+    assert capfd.readouterr().err == f"error: {scene}: cannot be read at frame 0: Invalid xform opType token 'nope'.\n"
+
+
+def test_usd_itself_prints_nothing(make_scene, tmp_path, capfd):
+    color = 'color3f[] primvars:displayColor = [(1, 1, 1)] (interpolation = "vertex")\n'
+    scene = Path(make_scene(TIME + STRING.replace("string", "asset").replace('"abc"', "@`${GONE}`@")))
+    scene.write_text(
+        scene.read_text().replace(
+            "float3[] extent", color + "int[] primvars:displayColor:indices = [9]\nfloat3[] extent"
+        )
+    )
+    assert cli.main(["preview", str(scene), "-o", str(tmp_path / "o.png")]) == cli.OK
+    assert cli.main(["play", str(scene), "-o", str(tmp_path / "o.usda")]) == cli.OK
+    assert capfd.readouterr().err == ""
+
+
+def test_an_animation_without_end(make_scene, tmp_path, capsys):
+    arguments = ["preview", make_scene(TIME), "-o", str(tmp_path / "o.gif"), "--frames", "0:999999999"]
+    assert cli.main(arguments) == cli.USAGE
+    assert "1000000000 pictures of 960x540" in capsys.readouterr().err
+
+
+def test_an_animation_slower_than_its_format(make_scene, tmp_path, capsys):
+    scene = Path(make_scene(TIME))
+    scene.write_text(scene.read_text().replace("startTimeCode", "timeCodesPerSecond = 0.000001\nstartTimeCode"))
+    for kind in ("gif", "webp"):
+        arguments = ["preview", str(scene), "-o", str(tmp_path / f"o.{kind}"), "--frames", "0:3", "--size", "32x18"]
+        assert cli.main(arguments) == cli.USAGE
+        assert f"o.{kind}: a picture stays for longer than {kind.upper()} can say" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["scene.usda"]

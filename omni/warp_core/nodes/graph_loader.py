@@ -15,7 +15,7 @@ from typing import Any
 from pxr import Usd
 
 from ..usd.numpy_conversion import to_numpy
-from ..usd.stage import READ_ERRORS, resolve_beside, unraised_errors, unreadable
+from ..usd.stage import READ_ERRORS, quiet, resolve_beside, unraised_errors, unreadable
 from .attribute_types import ANY, EXECUTION, AttributeType, TypeNameError, from_sdf, parse
 from .attribute_values import Value, ValueTypeError, coerce, coerce_scalar, converter
 from .evaluate import EVALUATORS
@@ -51,7 +51,7 @@ def load(stage: Usd.Stage, registry: Registry, host: Host) -> Loaded:
 
     Raises StageError where USD itself cannot read a prim.
     """
-    with _collector_paused(), unraised_errors() as errors:
+    with quiet(), _collector_paused(), unraised_errors() as errors:
         return _load(stage, registry, host, errors)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +15,11 @@ from ..files import Unfinished
 from .camera import fitted, stage_view, up_axis
 from .drawables import Drawable, Gatherer
 from .render import Renderer
-from .stage import StageError, frame_range, frame_rate, open_stage, time_code_rate
+from .stage import READ_ERRORS, StageError, frame_range, frame_rate, open_stage, quiet, reason, time_code_rate
 
 STILLS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 MOVIES = (".gif", ".webp")
+MOST_PIXELS = 1 << 30  # of an animation, each of three bytes
 
 
 class RequestError(Exception):
@@ -35,18 +38,25 @@ class Request:
     camera: str | None = None
 
 
-def preview(request: Request) -> str:
-    """Draw what is asked for and say what was drawn.
+def preview(request: Request, opened: Callable[[], None] = lambda: None) -> str:
+    """Draw what is asked for and say what was drawn; call `opened` as soon as the stage is open.
 
     Raises StageError when the stage cannot be used, RequestError for a wrong request, OSError when the file cannot be
     written.
     """
+    with quiet():
+        return _preview(request, opened)
+
+
+def _preview(request: Request, opened: Callable[[], None]) -> str:
     extension = os.path.splitext(request.output)[1].lower()
     known = MOVIES if request.frames else STILLS
     if extension not in known:
         kind = "an animation" if request.frames else "a picture"
         raise RequestError(f"{request.output}: {kind} must be called {', '.join('*' + e for e in known)}")
+    _require_few(request)
     stage = open_stage(request.stage).stage
+    opened()
     artist = _Artist(stage, request)
     if request.frames is None:
         frame = _first_frame(stage) if request.frame is None else request.frame
@@ -57,6 +67,18 @@ def preview(request: Request) -> str:
     pictures = [artist.draw(frame) for frame in range(first, last + 1)]
     _save(request.output, extension, pictures, rate)
     return f"{len(pictures)} frames at {rate:g} per second, {artist.described}"
+
+
+def _require_few(request: Request) -> None:
+    """Raise RequestError for an animation that does not fit into memory, where its pictures wait to be saved."""
+    first, last = request.frames or (0, 0)
+    width, height = request.size
+    pixels = (last - first + 1) * width * height
+    if pixels > MOST_PIXELS:
+        raise RequestError(
+            f"{last - first + 1} pictures of {width}x{height} have {pixels} pixels, and an animation at most "
+            f"{MOST_PIXELS}; draw fewer or smaller ones: --frames A:B, --size WxH"
+        )
 
 
 def _first_frame(stage: Usd.Stage) -> float:
@@ -77,7 +99,8 @@ class _Artist:
 
     def draw(self, frame: float) -> np.ndarray:
         time = Usd.TimeCode(frame)
-        scene = self.gatherer.at(time)
+        with self._read_errors(frame):
+            scene = self.gatherer.at(time)
         if scene.is_empty:
             raise StageError(f"{self.request.stage}: has no visible meshes or points at frame {frame:g}")
         bad = int(np.count_nonzero(~np.isfinite(scene.vertices))) + int(np.count_nonzero(~np.isfinite(scene.points)))
@@ -85,7 +108,16 @@ class _Artist:
             raise StageError(f"{self.request.stage}: {bad} coordinates are infinite or NaN at frame {frame:g}")
         width, height = self.request.size
         self.described = f"{len(scene.triangles)} triangles, {len(scene.points)} points, {width}x{height}"
-        return self.renderer.draw(scene, self._view(time, scene, width / height))
+        with self._read_errors(frame):
+            view = self._view(time, scene, width / height)
+        return self.renderer.draw(scene, view)
+
+    @contextmanager
+    def _read_errors(self, frame: float) -> Iterator[None]:
+        try:
+            yield
+        except READ_ERRORS as error:
+            raise StageError(f"{self.request.stage}: cannot be read at frame {frame:g}: {reason(error)}") from None
 
     def _view(self, time: Usd.TimeCode, scene: Drawable, aspect: float):
         view = stage_view(self.stage, time, aspect, self.request.camera)
@@ -105,7 +137,10 @@ def _save(path: str, extension: str, pictures: list[np.ndarray], rate: float) ->
             if extension == ".gif":
                 images = _with_one_palette(images)
             duration = max(20, round(1000 / rate / 10) * 10)  # GIF counts hundredths of a second
-            images[0].save(unfinished.path, save_all=True, append_images=images[1:], duration=duration, loop=0)
+            try:
+                images[0].save(unfinished.path, save_all=True, append_images=images[1:], duration=duration, loop=0)
+            except (OverflowError, RuntimeError):  # of GIF, where equal pictures become one, and of WebP
+                raise RequestError(f"{path}: a picture stays for longer than {extension[1:].upper()} can say") from None
         unfinished.commit()
 
 
