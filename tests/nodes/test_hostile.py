@@ -220,6 +220,35 @@ def test_code_that_ends_the_process(make_scene, tmp_path, status):
     assert "no result was written" in err and not (tmp_path / "out.usdc").exists()
 
 
+@pytest.mark.parametrize(
+    ("prelude", "words"),
+    [
+        ("raise GeneratorExit", "GeneratorExit"),
+        ("import sys\\nsys.exit(0)", "SystemExit: 0"),
+        ("class Stop(BaseException):\\n  pass\\nraise Stop(5)", "Stop: 5"),
+        (
+            "class Odd(Exception):\\n  def __str__(self):\\n    raise ValueError\\nraise Odd",
+            "Odd: <exception str() failed>",
+        ),
+    ],
+)
+def test_code_that_raises_a_base_exception(make_scene, tmp_path, prelude, words):
+    code, err, _ = play(make_scene(KERNEL.replace("PRELUDE", prelude)), tmp_path, "--trust")
+    first, _, rest = err.partition("\n")
+    assert (code, first) == (cli.NODES, f"error: /G/kernel: {words}")
+    assert rest.startswith(" --> /G/kernel.inputs:codeStr:") and rest.count("error: ") == 1, "and nothing is written"
+
+
+def test_a_node_that_raises_a_base_exception(build):
+    def leave(db):
+        raise GeneratorExit("enough")
+
+    graph = build("push")
+    graph.node("a", leave)
+    graph.start().evaluate()
+    assert graph.host.log.errors[0].startswith("/G/a: GeneratorExit: enough")
+
+
 def test_the_parent_knows_whether_the_task_returned():
     script = "import os, sys; from omni.warp_core.nodes import child_process as guard\n"
     script += "print(guard.run(lambda: 4), guard.run(lambda: os._exit(0)), guard.run(lambda: 1 / 0), sep='\\n')"

@@ -83,7 +83,9 @@ class Evaluator:
         for node in self.graph:
             try:
                 start(node)
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # also sys.exit(), which would end the play without a word
                 node.fail(_explain(error))
 
     def stop(self) -> None:
@@ -185,7 +187,9 @@ class Evaluator:
             reset_execution(node)
             if node.type.cls.compute(self._databases[node]) is False and not node.failed:
                 node.fail("compute returned no result")
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             node.fail(_explain(error))
         if node.failed:
             reset_execution(node)
@@ -194,7 +198,7 @@ class Evaluator:
         return True
 
 
-def _explain(error: Exception) -> str:
+def _explain(error: BaseException) -> str:
     """Return the text for an exception: our own errors as they are, others with the line that raised them."""
     if isinstance(error, GraphError):
         return str(error)

@@ -155,10 +155,13 @@ def _make_kernel(db: Any, text: str, info: TextInfo, namespace: dict[str, Any]) 
         return wp.kernel_from_source(text, filename=file, name=info.kernel or None, namespace=namespace)
     except CompileError as error:
         raise GraphError(str(error)) from None
-    except (Exception, SystemExit) as error:  # whatever the user's module text raises while it runs
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever the user's module text raises while it runs
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
         where = f"{file}:{lines[-1]}" if lines else file
-        raise GraphError(f"{type(error).__name__}: {error}\n --> {where}") from None
+        what = "".join(traceback.format_exception_only(error)).strip()  # also of an error whose text cannot be had
+        raise GraphError(f"{what.removeprefix(f'{file}.')}\n --> {where}") from None
 
 
 # -- running ----------------------------------------------------------------------------------------------------------
