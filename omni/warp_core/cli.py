@@ -49,7 +49,8 @@ class _Stop(Exception):
 def _load(name: str) -> ModuleType:
     """A module of this package that needs one of the optional packages."""
     try:
-        return importlib.import_module(f"{__package__}.{name}")
+        with child_process.stops_later():  # USD prints what interrupts the import of its parts
+            return importlib.import_module(f"{__package__}.{name}")
     except ModuleNotFoundError as error:
         package = {"pxr": "usd-core", "PIL": "pillow"}.get(error.name or "", error.name)
         text = f"this command needs {package}; install it with: pip install 'omni-warp-core[usd]'"

@@ -249,6 +249,27 @@ def test_a_node_that_raises_a_base_exception(build):
     assert graph.host.log.errors[0].startswith("/G/a: GeneratorExit: enough")
 
 
+@pytest.mark.parametrize("command", ["play", "preview"])
+def test_a_request_to_stop_while_usd_is_imported(make_scene, tmp_path, command):
+    script = """
+import os, signal, sys
+from omni.warp_core import cli
+
+class Stopper:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pxr.Gf":
+            os.kill(os.getpid(), signal.SIGTERM)
+
+sys.meta_path.insert(0, Stopper())
+sys.exit(cli.main())
+"""
+    output = tmp_path / ("o.usda" if command == "play" else "o.png")
+    arguments = [sys.executable, "-c", script, command, make_scene(TIME), "-o", str(output)]
+    made = subprocess.run(arguments, capture_output=True, text=True, timeout=600, check=False)
+    assert (made.returncode, made.stdout, made.stderr) == (cli.INTERRUPTED, "", "interrupted; no result was written\n")
+    assert not output.exists()
+
+
 def test_the_parent_knows_whether_the_task_returned():
     script = "import os, sys; from omni.warp_core.nodes import child_process as guard\n"
     script += "print(guard.run(lambda: 4), guard.run(lambda: os._exit(0)), guard.run(lambda: 1 / 0), sep='\\n')"

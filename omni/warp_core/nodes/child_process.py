@@ -14,7 +14,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
 from typing import NoReturn
@@ -77,6 +77,16 @@ def lift_limit() -> None:
     """Undo `limit_memory`."""
     if _original:
         resource.setrlimit(resource.RLIMIT_DATA, _original.pop())
+
+
+@contextlib.contextmanager
+def stops_later() -> Iterator[None]:
+    """Hold requests to stop back for the time of a block that prints errors of its own when it is interrupted."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def run(task: Callable[[], int], read_seconds: float = 0.0) -> Ending:
