@@ -21,7 +21,6 @@ from ..devices.interval_map import IntervalMap
 from ..devices.progress import Bar
 from ..dispatch import call_site, capture, observers
 from ..dispatch.call_site import CallSite
-from . import mutation_check
 from .checkpoint_schedule import Action, advances, schedule
 from .detached import BrokenChain
 from .launch_vjp import SkippedLaunch, record_skipped
@@ -152,7 +151,7 @@ class _RecordingProbe(Recorder):
     def __init__(self, tape: Tape, state: Sequence[array]):
         self.seals, self.cuts = tape.seals, tape.cuts
         self.ends: BrokenChain | None = None
-        self._seal(state, call_site.here())
+        self.use(state, call_site.here())
 
     def begin_launch(self, kernel: Any, dim: Any, args: Any, device: Any, block_dim: int) -> SkippedLaunch:
         """Look at a launch."""
@@ -169,7 +168,7 @@ class _RecordingProbe(Recorder):
         self.ends = self.cuts.step(place.called, inputs, out, covers, place) or self.ends
         if out.grad is not None:
             self.seals.wrote([out], False)
-            self._seal([out, *inputs], place, out if covers else None)
+            self.use([out, *inputs], place, [out] if covers else [])
 
     def record_step(self, backward: Callable[[], None], arrays: Any, outputs: Any = None, *_: Any) -> None:
         """Pass over an operation, which writes to its outputs."""
@@ -180,16 +179,6 @@ class _RecordingProbe(Recorder):
         written = arrays if outputs is None else outputs
         observers.touched(arrays, written)
         self.seals.wrote([a for a in written if a.grad is not None], True)
-
-    def _seal(self, arrays: Sequence[array], place: CallSite, covered: array | None = None) -> None:
-        active = [a for a in arrays if a.grad is not None]
-        mutation_check.use(
-            self.seals,
-            active,
-            place,
-            lambda number: f"{place.called}: an array of shape {active[number].shape}",
-            lambda number: active[number] is covered,
-        )
 
 
 class _Run:

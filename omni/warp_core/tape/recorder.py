@@ -15,6 +15,7 @@ from ..devices.device import Device
 from ..dispatch import call_site, observers
 from ..dispatch.call_site import CallSite
 from ..dispatch.operation import KernelLaunch, Operation
+from . import mutation_check
 from .detached import BrokenChain, DependenceTracker
 from .launch_vjp import arrays_in, as_array
 from .saved import SavedPool
@@ -105,6 +106,21 @@ class Recorder(observers.Observer):
             read = [a for arrays, access in uses if access.reads for a in arrays]
             written = [a for arrays, access in uses if access.writes for a in arrays]
             self.cuts.elsewhere(f"kernel `{action.kernel.name}`", place, read, written)
+
+    def use(self, arrays: Sequence[array], place: CallSite, covered: Sequence[array] = ()) -> None:
+        """Record that a host operation uses arrays, and overwrites all of those that are `covered`.
+
+        Raises:
+            RuntimeError: an array with a gradient was changed since the last step that used it, and is not covered.
+        """
+        active = [a for a in arrays if a.grad is not None]
+        mutation_check.use(
+            self.seals,
+            active,
+            place,
+            lambda number: f"{place.called}: an array of shape {active[number].shape}",
+            lambda number: any(active[number] is a for a in covered),
+        )
 
     # -- what a recorder does with what it sees ---------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from ..dispatch import call_site, capture, observers
 from ..dispatch.call_site import CallSite
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..launches.overloads import instance_for
-from . import cotangents, launch_template, mutation_check, partial_gradients
+from . import cotangents, launch_template, partial_gradients
 from .cotangents import Seed
 from .detached import BrokenChain, DependenceTracker, tell
 from .launch_vjp import RecordedLaunch, UntrackedLaunch, record
@@ -256,16 +256,9 @@ class Tape(TapeScopes, Recorder):
 
     def _seal(self, step: Step, place: CallSite, own: bool, covers: bool) -> None:
         """Record the effects of a host operation on memory with gradients."""
-        active = [a for a in step.arrays if a.grad is not None]
         written = [a for a in step.written if a.grad is not None]
         self.seals.wrote(written, own)
-        mutation_check.use(
-            self.seals,
-            active,
-            place,
-            lambda number: f"{place.called}: an array of shape {active[number].shape}",
-            lambda number: (own or covers) and any(active[number] is a for a in written),
-        )
+        self.use(step.arrays, place, written if own or covers else ())
 
     # -- gradients --------------------------------------------------------------------------------------------------
 
