@@ -59,6 +59,15 @@ std::string buffer_words(const Py_buffer& view) {
     return "data of " + element + " with shape " + shape_words(view);
 }
 
+// How to pass an array of `given` dimensions where the kernel wants `wanted` of them; empty if they are the same.
+std::string dimension_words(int given, int wanted) {
+    if (given == wanted) return "";
+    std::string declare = "; declare the parameter with ndim=" + std::to_string(given);
+    if (given < wanted) return declare + ", or give the array its dimensions with x.reshape(...)";
+    if (wanted > 1) return declare + ", or pass a part of the array, as x[0]";
+    return declare + ", or pass all elements in a row, x.reshape(x.size)";
+}
+
 // How to make what a parameter takes out of numbers that have another type, or are in a list.
 std::string conversion_words(const Dtype& wanted) {
     return wanted.scalar.kind == Kind::None ? "" : "; convert it: wp.array(..., dtype=wp." + wanted.display + ")";
@@ -156,6 +165,7 @@ void Plan::pack_array(size_t index, PyObject* value, std::byte* to, Pins& pins, 
                            given.rank == p.dtype->rank && std::equal(given.shape, given.shape + 2, p.dtype->shape);
         refuse(PyExc_TypeError, index,
                "expects " + array_words(p.dtype->display, p.ndim) + ", got " + describe(value) +
+                   (a->dtype == p.dtype_id ? dimension_words(a->ndim, p.ndim) : "") +
                    (convertible ? conversion_words(*p.dtype) : ""));
     }
     if (a->device != device_id) refuse(PyExc_ValueError, index, apart_words(a->device, device_id));
@@ -179,10 +189,12 @@ void Plan::pack_buffer(size_t index, PyObject* value, std::byte* to, Pins& pins,
     }
     Scalar scalar = buffer_scalar(view.format, view.itemsize);
     if (scalar != p.dtype->scalar || !holds_packed(view, *p.dtype, p.ndim)) {
-        bool convertible =
-            scalar.kind != Kind::None && scalar != p.dtype->scalar && view.ndim == p.ndim + p.dtype->rank;
+        bool same = scalar == p.dtype->scalar;
+        bool convertible = scalar.kind != Kind::None && !same && view.ndim == p.ndim + p.dtype->rank;
         refuse(PyExc_TypeError, index,
-               expects + ", got " + buffer_words(view) + (convertible ? conversion_words(*p.dtype) : ""));
+               expects + ", got " + buffer_words(view) +
+                   (p.dtype->rank == 0 ? dimension_words(view.ndim, p.ndim) : "") +
+                   (convertible ? conversion_words(*p.dtype) : ""));
     }
     if (device_id != 0) refuse(PyExc_ValueError, index, apart_words(0, device_id));
     if (p.writable && view.readonly)

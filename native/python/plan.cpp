@@ -124,8 +124,11 @@ void Plan::check_count(size_t count) const {
     if (count == params.size()) return;
     std::string list;
     for (const ParamSpec& p : params) list += (list.empty() ? "" : ", ") + p.name;
-    raise(PyExc_TypeError, "kernel `" + name + "` takes " + std::to_string(params.size()) + " arguments (" + list +
-                               "), but inputs and outputs give " + std::to_string(count));
+    std::string first = count < params.size() ? "; the first missing one is `" + params[count].name + "`" : "";
+    raise(PyExc_TypeError, "kernel `" + name + "` takes " + std::to_string(params.size()) +
+                               (params.size() == 1 ? " argument (" : " arguments (") + list +
+                               "), but inputs and outputs give " + std::to_string(count) + first + "; write inputs=[" +
+                               list + "]");
 }
 
 Grid Plan::grid(PyObject* dim) const {

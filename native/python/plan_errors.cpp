@@ -8,11 +8,22 @@
 
 namespace wc {
 
+namespace {
+
+// Raises an exception that Python made, so that the traceback begins at the launch and not where it was made.
+void raise_made(const nb::object& error) {
+    if (!PyExceptionInstance_Check(error.ptr())) return;
+    PyErr_SetObject(PyExceptionInstance_Class(error.ptr()), error.ptr());
+    throw nb::python_error();
+}
+
+}  // namespace
+
 void Plan::report(const wc_context& context, const Grid& g) {
     const wc_failure& f = context.failure;
     nb::list values;
     for (int i = 0; i < f.count; ++i) values.append(f.values[i]);
-    if (!on_failure.is_none()) on_failure(f.thread, f.site, values, dims_of(g));
+    if (!on_failure.is_none()) raise_made(on_failure(f.thread, f.site, values, dims_of(g)));
     raise(PyExc_RuntimeError,
           "kernel `" + name + "` failed in thread " + std::to_string(f.thread) + " at site " + std::to_string(f.site));
 }
@@ -43,8 +54,9 @@ void Plan::explain(const wc_context& context, const std::byte* block, const Grid
     nb::object address = f.located ? nb::object(nb::int_(f.address)) : nb::object(nb::none());
     const char* access = f.access == Access::Write ? "wrote" : f.access == Access::Read ? "read" : "used";
     if (!on_fault.is_none())
-        on_fault(f.signal, address, access, f.refused, f.on_stack, nb::make_tuple(context.begin, context.end),
-                 dims_of(g), places(block, f.access == Access::Write));
+        raise_made(on_fault(f.signal, address, access, f.refused, f.on_stack,
+                            nb::make_tuple(context.begin, context.end), dims_of(g),
+                            places(block, f.access == Access::Write)));
     raise(PyExc_RuntimeError, "kernel `" + name + "` " + access + " memory that it must not use, in threads " +
                                   std::to_string(context.begin) + " to " + std::to_string(context.end - 1));
 }

@@ -378,7 +378,7 @@ class Plan:
             the flattened grid (else over its last dimension), 4 for code that adds atomically (else through a log), 8
             on a GPU for code that relies on what `promised` says.
         on_failure: called with (thread, site, values: list of 64-bit ints, launch dimensions as the kernel indexes
-            them) after a launch reported a failure; raises.
+            them) after a launch reported a failure; returns the exception to raise.
         convert: called with (index, value) for array and struct arguments of unknown kind; returns an ArrayBase or a
             struct instance to use instead, or NotImplemented.
         flat_below: launches of two or more indices whose last dimension is shorter use a flat variant; 0: none does.
@@ -409,7 +409,7 @@ class Plan:
     def set_entry(self, variant: int, address: int, owner: object) -> None:
         """Set the code of a variant: a `wc_kernel` of abi.h, and what keeps it loaded."""
 
-    on_fault: Callable[..., object] | None  # told of memory that a launch must not use: the fields of `debug.Fault`
+    on_fault: Callable[..., object] | None  # returns the exception for memory that a launch must not use
     def launch(self, dim: int | Sequence[int], args: Sequence[Any]) -> None:
         """Check and pack the arguments, run, print what the kernel printed, report failures.
 

@@ -256,7 +256,7 @@ def test_an_index_out_of_range_is_an_error_at_the_users_line():
 
 
 def test_arguments_are_checked():
-    with pytest.raises(TypeError, match=r"takes 1 arguments \(a\), but inputs and outputs give 2"):
+    with pytest.raises(TypeError, match=r"takes 1 argument \(a\), but inputs and outputs give 2; write inputs=\[a\]$"):
         interpret(out_of_range, 1, np.zeros(4, np.float32), 2)
     with pytest.raises(TypeError, match="argument `a`"):
         interpret(out_of_range, 1, np.zeros((4, 2), np.float32))

@@ -441,7 +441,11 @@ def test_free_type_variables_stand_for_no_single_type():
 
 
 def test_counts():
-    with pytest.raises(TypeError, match=r"kernel `k` takes 2 arguments \(x, by\), but inputs and outputs give 1"):
+    words = (
+        r"kernel `k` takes 2 arguments \(x, by\), but inputs and outputs give 1; the first missing one is `by`; "
+        r"write inputs=\[x, by\]$"
+    )
+    with pytest.raises(TypeError, match=words):
         wp.launch(fresh(SCALE), dim=1, inputs=[wp.zeros(1, dtype=float)])
 
 

@@ -1,5 +1,7 @@
 """Debug mode: a failing thread becomes an exception that tells kernel, line, thread and values."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -187,3 +189,37 @@ def test_lines_follow_the_file_even_when_the_code_is_cached(tmp_path):
         kernel = wp.kernel_from_source(source.format(space), filename=f"<text {i}>")
         lines.append(fail(kernel, 1, np.zeros(1, np.int32)).line)
     assert lines == [4, 7]
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("tape", [None, wp.Tape])
+def test_a_traceback_ends_at_the_line_of_the_launch(tape):
+    kernel = wp.kernel_from_source(
+        "import omni.warp_core as wp\n@wp.kernel\ndef k(a: wp.array(dtype=float)):\n    a[wp.tid() + 2] = 1.0\n"
+    )
+    recorded = wp.launch(kernel, dim=1, inputs=[wp.zeros(3, dtype=float)], record_cmd=True)
+    recorded.set_dim(2)
+
+    def launch(*args):
+        with (tape or contextlib.nullcontext)():
+            wp.launch(kernel, dim=2, inputs=args)
+
+    short = wp.zeros(3, dtype=float)
+    for expected, failing in (
+        (wp.KernelError, lambda: launch(short)),  # the first launch, and one that native code does by itself
+        (wp.KernelError, lambda: launch(short)),
+        (wp.KernelError, recorded.launch),
+        (TypeError, launch),
+        (TypeError, lambda: launch("a")),
+    ):
+        with pytest.raises(expected) as caught:
+            failing()
+        assert {str(entry.path) for entry in caught.traceback} == {__file__}
+
+
+@pytest.mark.cpu
+def test_the_first_launch_refuses_an_argument_at_the_users_line():
+    kernel = wp.kernel_from_source("import omni.warp_core as wp\n@wp.kernel\ndef k(v: wp.vec3):\n    pass\n")
+    with pytest.raises(TypeError, match="argument `v` expects vec3f, got vec3d") as caught:
+        wp.launch(kernel, dim=1, inputs=[wp.vec3d(1.0, 2.0, 3.0)])
+    assert [str(entry.path) for entry in caught.traceback] == [__file__]

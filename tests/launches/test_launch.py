@@ -206,8 +206,24 @@ def test_memory_of_other_libraries_is_shared(protocol):
 @pytest.mark.parametrize(
     ("args", "error", "message"),
     [
-        ([], TypeError, r"`saxpy` takes 3 arguments \(x, y, a\), but inputs and outputs give 0"),
-        ([np.zeros(5, np.float32)] * 4, TypeError, "give 4"),
+        (
+            [],
+            TypeError,
+            r"`saxpy` takes 3 arguments \(x, y, a\), but inputs and outputs give 0; the first missing one is `x`; "
+            r"write inputs=\[x, y, a\]",
+        ),
+        ([np.zeros(5, np.float32)] * 4, TypeError, r"give 4; write inputs=\[x, y, a\]$"),
+        (
+            [wp.zeros((5, 2), dtype=float), None, 1.0],
+            TypeError,
+            r"argument `x` expects an array of float32 with 1 dimension, got an array of float32 with 2 dimensions; "
+            r"declare the parameter with ndim=2, or pass all elements in a row, x\.reshape\(x\.size\)",
+        ),
+        (
+            [np.zeros((5, 2, 3), np.float32), None, 1.0],
+            TypeError,
+            r"got data of float32 with shape \(5, 2, 3\); declare the parameter with ndim=3",
+        ),
         ([np.zeros(5), np.zeros(5, np.float32), 1.0], TypeError, "argument `x` expects an array of float32 .*float64"),
         ([np.zeros((5, 1), np.float32), None, 1.0], TypeError, "argument `x` expects an array .* with 1 dimension"),
         ([[1.0, 2.0], None, 1.0], TypeError, "argument `x` expects an array .*got list"),

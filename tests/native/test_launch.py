@@ -31,7 +31,11 @@ from tests.native.objects import (
 
 def test_wrong_number_of_arguments():
     plan = dump_plan({"a": F32, "b": F32})
-    with pytest.raises(TypeError, match=r"`kernel` takes 3 arguments \(out, a, b\), but inputs and outputs give 1"):
+    words = (
+        r"`kernel` takes 3 arguments \(out, a, b\), but inputs and outputs give 1; the first missing one is `a`; "
+        r"write inputs=\[out, a, b\]$"
+    )
+    with pytest.raises(TypeError, match=words):
         plan.launch(1, [np.zeros(200, np.uint8)])
 
 

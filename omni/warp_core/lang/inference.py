@@ -36,18 +36,27 @@ def is_open(t: Any) -> bool:
     return is_generic(plain(t)) and t is not Constant
 
 
+def check_count(kernel: Kernel, args: Sequence[Any]) -> None:
+    """Raise TypeError unless there is one argument for each parameter, in the words of `Plan::check_count`."""
+    names = [name for name, _ in kernel.params]
+    if len(args) == len(names):
+        return
+    plural = "" if len(names) == 1 else "s"
+    first = f"; the first missing one is `{names[len(args)]}`" if len(args) < len(names) else ""
+    raise TypeError(
+        f"kernel `{kernel.name}` takes {len(names)} argument{plural} ({', '.join(names)}), but inputs and outputs give "
+        f"{len(args)}{first}; write inputs=[{', '.join(names)}]"
+    )
+
+
 def argument_types(kernel: Kernel, args: Sequence[Any]) -> tuple[Type, ...]:
     """The types of a kernel's parameters for a launch with these arguments.
 
     Raises:
         TypeError: an argument does not fit its parameter, or has no type of its own; the message names both.
     """
+    check_count(kernel, args)
     params = kernel.params
-    if len(args) != len(params):
-        names = ", ".join(name for name, _ in params)
-        raise TypeError(
-            f"kernel `{kernel.name}` takes {len(params)} arguments ({names}), but inputs and outputs give {len(args)}"
-        )
     bindings: dict[str, object] = {}
     found = infer([pattern for _, pattern in params], args, bindings)
     for i, t in enumerate(found):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Sequence
+from traceback import walk_tb
 from typing import Any, NamedTuple
 
 from .. import _native, config
@@ -17,11 +18,13 @@ from ..devices.stream import ScopedStream, Stream, require_stream
 from ..dispatch import capture, observers
 from ..dispatch.operation import KernelLaunch, execute
 from ..lang.errors import CompileError
+from ..lang.inference import check_count
 from ..lang.kernel import Kernel
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.types import Array, indexed_array
 from ..late_bound import late
 from .host_copies import HostCopies
+from .kernel_errors import KernelError
 from .overloads import instance_for, remember
 from .plan_cuda import shared_array as shared_on_gpu
 from .plans import Options, as_indexed, options_for, plan_for, shared_array, works_in_blocks
@@ -115,8 +118,17 @@ def _launch(
         if not observers.observed:
             return _run(kernel, instance, dim, args, how)
         return _run_observed(kernel, instance, dim, args, how)
-    except CompileError as why:  # the report says where; the compiler's own lines would stand above it
-        raise why.with_traceback(None) from None
+    except Exception as why:
+        if _explains_itself(why):  # a traceback then ends at the caller's line, without lines of this package
+            why.__traceback__, why.__suppress_context__ = None, True
+        raise
+
+
+def _explains_itself(error: BaseException) -> bool:
+    """True if the text of an error names its place: a report about a kernel, or about an argument."""
+    *_, (raised_in, _) = walk_tb(error.__traceback__)
+    refused = isinstance(error, (TypeError, ValueError)) and raised_in.f_code in (capture.run.__code__, _run.__code__)
+    return refused or isinstance(error, (CompileError, KernelError))
 
 
 def _where(kernel: Kernel, device: Device | str | None, stream: Any, record_cmd: bool) -> Device:
@@ -314,10 +326,7 @@ class InterpretedLaunch:
 
     def set_params(self, params: Sequence[Any]) -> None:
         """Set all arguments, in the order of the kernel's parameters."""
-        names = [name for name, _ in self.kernel.params]
-        if len(params) != len(names):
-            given = f"takes {len(names)} arguments ({', '.join(names)}), but inputs and outputs give {len(params)}"
-            raise TypeError(f"kernel `{self.kernel.name}` {given}")
+        check_count(self.kernel, params)
         self._args = [self._shared(name, t, x) for (name, t), x in zip(self.kernel.params, params)]
 
     def set_param_at_index(self, index: int, value: Any) -> None:

@@ -384,12 +384,12 @@ class _Maker:
         """Give the plan the code of a variant."""
         self.plan.set_entry(variant, loaded.address, loaded)
 
-    def on_failure(self, thread: int, site: int, values: list[int], dims: tuple[int, ...]) -> None:
+    def on_failure(self, thread: int, site: int, values: list[int], dims: tuple[int, ...]) -> Exception:
         # The IR alone decides the sites, so all variants number them alike.
-        raise kernel_errors.error(self.kernel, self.artifact.sites[site], thread, dims, values)
+        return kernel_errors.error(self.kernel, self.artifact.sites[site], thread, dims, values)
 
-    def on_fault(self, *found: Any) -> None:
-        raise kernel_errors.fault(self.kernel, self.options.debug, kernel_errors.Fault(*found))
+    def on_fault(self, *found: Any) -> Exception:
+        return kernel_errors.fault(self.kernel, self.options.debug, kernel_errors.Fault(*found))
 
     def convert(self, index: int, value: Any) -> Any:
         """Objects of other libraries as arrays over the same memory; native code knows the buffer protocol itself."""
@@ -444,7 +444,7 @@ class _GpuMaker(_Maker):
         code = self.codes[variant]
 
         def report(why: plan_cuda.Failure) -> None:
-            self.on_failure(why.thread, why.site, why.values, dims[: max(1, code.artifact.arity)])
+            raise self.on_failure(why.thread, why.site, why.values, dims[: max(1, code.artifact.arity)])
 
         if capture.gpu() is not None:
             code.capture(block, dims, threads, report)
