@@ -100,7 +100,7 @@ def test_broadcasting_and_numpy():
         (X, X[:3], ValueError, r"the shapes \(4,\), \(3,\) cannot be broadcast together"),
         (X, "x", TypeError, r"kernels take no str \(argument `b`\)"),
         (X, None, TypeError, r"kernels take no NoneType \(argument `b`\)"),
-        (X, wp.vec2(), TypeError, r"`\+` cannot combine float64 and vec2"),
+        (X, wp.vec2(), TypeError, r"`\+` cannot combine float64 and vec2f"),
     ],
 )
 def test_refused(left, right, error, message):

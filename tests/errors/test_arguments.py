@@ -124,7 +124,7 @@ def k(x: wp.array(dtype=float), n: int):
     v = wp.vec3(1.0, 2.0)
 """,
         "wp.vec3(1.0, 2.0)",
-        ["vec3 cannot be made of 2 values", "no, 1 or 3 numbers"],
+        ["vec3f cannot be made of 2 values", "no, 1 or 3 numbers"],
     ),
     "matrix_of_vectors": (
         """\

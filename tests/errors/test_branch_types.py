@@ -14,7 +14,7 @@ def k(x: wp.array(dtype=float), n: int):
     a = n if n > 0 else v
 """,
         "n if n > 0 else v",
-        ["int32 on one path and vec3 on the other"],
+        ["int32 on one path and vec3f on the other"],
     ),
     "or_value": (
         """\

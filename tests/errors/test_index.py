@@ -14,7 +14,7 @@ def k(x: wp.array(dtype=float), n: int):
     x[i] = v[3]
 """,
         "3",
-        ["index 3 is out of range for vec3"],
+        ["index 3 is out of range for vec3f"],
     ),
     "negative": (
         """\

@@ -29,7 +29,7 @@ def k(x: wp.array(dtype=float), n: int):
     x[i] = v.w
 """,
         "v.w",
-        ["vec3 has no member `w`", "`x`, `y`, `z`"],
+        ["vec3f has no member `w`", "`x`, `y`, `z`"],
     ),
     "module": (
         """\
@@ -112,7 +112,7 @@ def k(x: wp.array(dtype=wp.vec3), n: int):
     x[0] = x[1].normalize()
 """,
     "x[1].normalize",
-    ["vec3 has no member `normalize`", "values have no methods: write `wp.normalize(x[1])`"],
+    ["vec3f has no member `normalize`", "values have no methods: write `wp.normalize(x[1])`"],
 )
 
 REPAIRED = """\

@@ -14,7 +14,7 @@ def k(x: wp.array(dtype=float), n: int):
     x[i] = wp.dot(v, 1.0)
 """,
         "wp.dot(v, 1.0)",
-        ["`wp.dot` has no form for (vec3, 1.0)", "wp.dot(a: Vec[N, "],
+        ["`wp.dot` has no form for (vec3f, 1.0)", "wp.dot(a: Vec[N, "],
     ),
     "user_function": (
         """\

@@ -90,7 +90,7 @@ def k(x: wp.array(dtype=float), n: int):
     v = v[0]
 """,
         "v",
-        ["`v` is vec3 and cannot become float32"],
+        ["`v` is vec3f and cannot become float32"],
     ),
 }
 

@@ -64,7 +64,20 @@ def k(x: wp.array(dtype=float), n: int):
     a = wp.vec3(1.0, 2.0, 3.0) + 1.0
 """,
         "wp.vec3(1.0, 2.0, 3.0) + 1.0",
-        ["`vec3(x)`"],
+        ["help: write `wp.vec3f(1.0)`, which has the number in every component"],
+    ),
+    "element_plus_number": (
+        """\
+@wp.kernel
+def k(x: wp.array(dtype=float), v: wp.array(dtype=wp.vec2)):
+    i = wp.tid()
+    v[i] += x[i]
+""",
+        "v[i] += x[i]",
+        [
+            "`+=` cannot combine vec2f and float32",
+            "help: write `wp.vec2f(x[i])`, which has the number in every component",
+        ],
     ),
     "stored": (
         """\
@@ -105,7 +118,7 @@ def k(x: wp.array(dtype=float), n: int):
         x[i] = 1.0
 """,
         "wp.vec3(1.0, 2.0, 3.0)",
-        ["vec3 cannot be used as a condition"],
+        ["vec3f cannot be used as a condition"],
     ),
     "literal_fraction": (
         """\

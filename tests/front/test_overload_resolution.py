@@ -127,7 +127,7 @@ def test_no_overload_at_python_scope():
     assert narrow(3) == 3
     with pytest.raises(TypeError, match="no overload of `narrow` takes str"):
         narrow("x")
-    with pytest.raises(TypeError, match="no overload of `narrow` takes vec2"):
+    with pytest.raises(TypeError, match="no overload of `narrow` takes vec2f"):
         narrow(wp.vec2())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..lang.generics import spell
 from ..lang.registry import is_builtin
-from ..lang.types import Scalar, Type
+from ..lang.types import Mat, Scalar, Type, Vec
 from .values import UntypedLiteral, spell_brief, spell_front
 
 WORDS: dict[type, str] = {
@@ -55,12 +55,18 @@ def misfit(x: Any, t: Type) -> str:
     return f"but this is {spell_front(x)}"
 
 
-def cast_help(x: Any, t: Type, node: ast.AST) -> str:
-    """Return how to convert `x` to `t`, if a cast does it."""
-    if isinstance(t, Scalar) and (isinstance(x, UntypedLiteral) or isinstance(getattr(x, "type", None), Scalar)):
+def cast_help(x: Any, t: Type, node: ast.AST | None) -> str:
+    """Return how to make a `t` of the number `x`: convert it, or use it for every component."""
+    if not isinstance(x, UntypedLiteral) and not isinstance(getattr(x, "type", None), Scalar):
+        return ""
+    text = ast.unparse(node) if isinstance(node, ast.expr) else ""
+    text = text if 0 < len(text) <= 60 else "..."
+    if isinstance(t, Scalar):
         short = {"int32": "int", "float32": "float", "bool": "bool"}.get(spell(t), f"wp.{spell(t)}")
-        text = ast.unparse(node) if isinstance(node, ast.expr) else ""
-        return f"convert it: `{short}({text})`" if 0 < len(text) <= 60 else f"use `{short}(...)`"
+        return f"use `{short}(...)`" if text == "..." else f"convert it: `{short}({text})`"
+    fits = isinstance(t, (Vec, Mat)) and (isinstance(x, UntypedLiteral) or x.type is t.scalar)
+    if fits and spell(t).isidentifier():
+        return f"write `wp.{spell(t)}({text})`, which has the number in every component"
     return ""
 
 

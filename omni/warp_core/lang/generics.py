@@ -226,7 +226,7 @@ def spell_pattern(pattern) -> str:
 
 _SCALAR_NAMES = {"bool": "bool", "bf16": "bfloat16"}
 _SUFFIX = {
-    types.F32: "",
+    types.F32: "f",
     types.F64: "d",
     types.F16: "h",
     types.I32: "i",
@@ -241,7 +241,7 @@ _SUFFIX = {
 
 
 def spell(t) -> str:
-    """A type as a user writes it: float32, vec3, mat33d, quat, array2d[float32], the name of a struct."""
+    """Return the name of a type, that of its class: float32, vec3f, mat33d, array2d[float32], the name of a struct."""
     if isinstance(t, types.Scalar):
         if t.key in _SCALAR_NAMES:
             return _SCALAR_NAMES[t.key]

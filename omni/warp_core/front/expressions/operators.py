@@ -21,6 +21,7 @@ from ...lang.types import BOOL, Mat, Packed, Quat, Scalar, Transform, Type, Vec,
 from ..calls.calls import call_builtin
 from ..context import Context, LoweringError, lowers
 from ..limits import check_bits, check_items
+from ..messages import cast_help
 from ..values import Front, Static, TupleValue, UntypedLiteral, spell_front
 
 
@@ -180,7 +181,7 @@ def mismatch(cx: Context, symbol: str, left: Front, right: Front, node: ast.AST)
     elif isinstance(tb, Packed) and isinstance(ta, Scalar) and symbol in "*/" and ta is not tb.scalar:
         helps = _cast_of(_sides(node)[0], tb.scalar)
     elif isinstance(ta, Packed) and isinstance(tb, Scalar) and symbol in "+-":
-        helps = f"add the same number to every component with `{spell(ta)}(x)`"
+        helps = cast_help(right, ta, _sides(node)[1])
     text = f"`{symbol}` cannot combine {spell_front(left)} and {spell_front(right)}"
     return cx.error("type-mismatch", text, _last_of_chain(cx, node), help=helps)
 
