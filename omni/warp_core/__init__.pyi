@@ -659,6 +659,10 @@ class _Array(Generic[_D]):
     (3, 2)
     """
 
+    @property
+    def typecode(self) -> str:
+        """The name of the element type. `reprlib` asks for it, as it takes every class `array` for that of Python."""
+
     def view(self, dtype: Any) -> _Array[Any]:
         """The same memory read as elements of `dtype`.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import reprlib
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -244,6 +246,12 @@ def test_text():
     assert repr(a) == "array(shape=(3, 4), dtype=float32)" and str(a) == str(NUMBERS[0])
     assert repr(wp.zeros(2, dtype=wp.mat33d)) == "array(shape=(2,), dtype=mat33d)"
     assert (a.size, a.ndim, a.capacity, str(a.device), a.pinned) == (12, 2, 48, "cpu", False)
+
+
+def test_reprlib_shortens_arrays():
+    for a in (wp.zeros(0), wp.ones((2000, 3)), wp.zeros(2, dtype=wp.vec3), wp.array([1, 2], dtype=int)[::2]):
+        text = reprlib.repr([a])
+        assert text.startswith("[array(") and a.dtype.__name__ in text and len(text) < 1000
 
 
 @pytest.mark.parametrize("a, b", [((2, 3), (3, 4)), ((2, 3), (3,)), ((3,), (3, 2))])

@@ -27,7 +27,12 @@ class ForeignNames:
 
     __slots__ = ()
 
+    @property
+    def typecode(self) -> str:
+        """The name of the element type. `reprlib` asks for it, as it takes every class `array` for that of Python."""
+        return self.dtype.__name__  # type: ignore[attr-defined]
+
     def __getattr__(self, name: str) -> Any:  # where the usual look-up has failed
         if name in _HERE:
-            raise AttributeError(f"arrays have no `{name}`: {_HERE[name]}")
+            raise AttributeError(f"arrays have no `{name}`: {_HERE[name]}", obj=self)  # no `name`: no guess of Python's
         return object.__getattribute__(self, name)  # raises again what the look-up did
