@@ -16,6 +16,7 @@ Importing this package runs nothing but this file: a public name is loaded when 
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 __version__ = "0.1.0"
@@ -105,7 +106,9 @@ def __getattr__(name: str) -> Any:
     else:
         value = importlib.import_module(f"{__name__}.lang.registry").public(name)
     if value is None:
-        raise AttributeError(_unknown(name))
+        raise AttributeError(
+            _unknown(name), obj=sys.modules[__name__]
+        )  # without `name`: Python would add its own guess
     globals()[name] = value
     return value
 

@@ -136,3 +136,16 @@ def test_one_version_everywhere():
     pyproject = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     assert f'version = "{wp.__version__}"' in pyproject
     assert wp.config.version == wp.__version__
+
+
+@pytest.mark.parametrize(
+    ("code", "ending"),
+    [
+        ("wp.kernal", "has no name 'kernal'; did you mean wp.kernel?"),
+        ("wp.zeros(3).tolist()", "arrays have no `tolist`: write `a.numpy().tolist()`"),
+    ],
+)
+def test_python_adds_no_second_suggestion(code, ending):
+    program = f"import omni.warp_core as wp; {code}"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stderr.splitlines()[-1].endswith(ending)
