@@ -362,8 +362,9 @@ class Tape(TapeScopes, Recorder):
                 return  # a step of the program's own may hand gradients on to where it likes
         if not [step for step in self.launches if isinstance(step, RecordedLaunch) and step.reads(loss)]:
             tell(
-                "loss: no array that it was made of has a gradient, so none would be told: make those that are wanted, "
-                "such as parameters that are fitted, with requires_grad=True before the launches"
+                "loss: no array that the recorded launches read has a gradient, so backward would compute none. Make "
+                "the arrays whose gradients you want with wp.array(..., requires_grad=True) before the launches, or "
+                "set x.requires_grad = True there. Until then x.grad is None"
             )
 
     def _check(self) -> None:
