@@ -228,7 +228,7 @@ def wave(folder: Path, size: int = 256) -> None:
     write_mesh(folder / "wave_grid.usdc", points, size, size, False)
     stage = new_stage(folder / "wave.usda", (1, 48))
     stage.DefinePrim("/World/Water").GetReferences().AddReference("./wave_grid.usdc")
-    add_camera(stage, (3.3, 5.3, 12.3), (0.05, -0.6, 0.25))
+    add_camera(stage, (3.5, 6.3, 13.8), (-0.4, -0.75, 0.3))
     graph = GraphWriter(stage, "/World/Graph")
     graph.node("tick", "omni.graph.action.OnTick", 2)
     graph.read("read", "/World/Water", "points")

@@ -212,7 +212,11 @@ def _preview(options: argparse.Namespace) -> int:
         options.scene, options.output, options.frame, options.frames, options.size, options.camera
     )
     try:
-        drawn = preview.preview(request, opened=lambda: child_process.reach(child_process.PLAYING))
+        drawn = preview.preview(
+            request,
+            opened=lambda: child_process.reach(child_process.PLAYING),
+            warn=lambda text: print(harmless(f"warning: {options.scene}: {text}"), file=sys.stderr),
+        )
     except stage.StageError as error:
         raise _Stop(INPUT, str(error)) from None
     except preview.RequestError as error:

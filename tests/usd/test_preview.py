@@ -233,11 +233,15 @@ def test_all_of_the_aperture_is_shown():
 def test_fitted_cameras_see_the_whole_box(aspect, up):
     low, high = np.array([-1.0, 2.0, 3.0]), np.array([4.0, 2.5, 9.0])
     view = fitted(low, high, np.array(up, float), aspect)
+    filled = []
     for corner in np.stack(np.meshgrid(*zip(low, high)), -1).reshape(-1, 3):
         d = corner - view.eye
         assert d @ view.forward > 0
-        assert abs(view.scale * (d @ view.right) / (d @ view.forward)) <= 0.5
-        assert abs(view.scale * (d @ view.up) / (d @ view.forward)) <= 0.5 / aspect
+        filled.append(abs(view.scale * (d @ view.right) / (d @ view.forward)) / 0.5)
+        filled.append(abs(view.scale * (d @ view.up) / (d @ view.forward)) / (0.5 / aspect))
+    assert 0.9 <= max(filled) <= 0.95, (
+        "of half the width or height: all is in the picture, and no smaller than it need be"
+    )
 
 
 # -- files ------------------------------------------------------------------------------------------------------------

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pxr import Usd, UsdGeom
 
 from .stage import StageError, prim_at
+
+FILLED = 0.92  # of the width or the height of a picture by what a fitted camera sees
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,14 @@ def look_at(eye: np.ndarray, target: np.ndarray, up: np.ndarray, scale: float, p
 
 
 def fitted(low: np.ndarray, high: np.ndarray, up: np.ndarray, aspect: float) -> View:
-    """A camera that sees the whole box from the front, the right and above."""
-    centre = (low + high) / 2
-    radius = max(float(np.linalg.norm(high - low)) / 2, 1e-6)
+    """A camera that sees the whole box from the front, the right and above, as near as its corners let it."""
     side = np.array([0.62, 0.0, 0.62]) if up[1] else np.array([0.62, -0.62, 0.0])
-    direction = side + 0.48 * up
+    direction = (side + 0.48 * up) / np.linalg.norm(side + 0.48 * up)
+    centre, size = (low + high) / 2, np.maximum((high - low) / 2, 1e-6)
     scale = 35.0 / 36.0
-    narrow = min(0.5, 0.5 / aspect) / scale  # tangent of half the narrower field of view
-    distance = radius / math.sin(math.atan(narrow))
-    return look_at(centre + direction / np.linalg.norm(direction) * distance * 0.98, centre, up, scale)
+    view = look_at(centre + direction, centre, up, scale)
+    corners = size * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    # Seen from a distance d, a corner at (x, y, z) from the centre is |x| scale / (d + z) widths from the middle.
+    x, y, z = (corners @ axis for axis in (view.right, view.up, view.forward))
+    reach = np.maximum(np.abs(x), np.abs(y) * aspect) * scale / (0.5 * FILLED)
+    return replace(view, eye=centre + direction * float(np.max(reach - z)))

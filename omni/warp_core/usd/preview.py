@@ -38,17 +38,20 @@ class Request:
     camera: str | None = None
 
 
-def preview(request: Request, opened: Callable[[], None] = lambda: None) -> str:
-    """Draw what is asked for and say what was drawn; call `opened` as soon as the stage is open.
+def preview(
+    request: Request, opened: Callable[[], None] = lambda: None, warn: Callable[[str], None] = lambda text: None
+) -> str:
+    """Draw what is asked for and return a description of it. `opened` is called as soon as the stage is open; `warn`
+    gets a text about frames that the stage lacks.
 
     Raises StageError when the stage cannot be used, RequestError for a wrong request, OSError when the file cannot be
     written.
     """
     with quiet():
-        return _preview(request, opened)
+        return _preview(request, opened, warn)
 
 
-def _preview(request: Request, opened: Callable[[], None]) -> str:
+def _preview(request: Request, opened: Callable[[], None], warn: Callable[[str], None]) -> str:
     extension = os.path.splitext(request.output)[1].lower()
     known = MOVIES if request.frames else STILLS
     if extension not in known:
@@ -60,10 +63,12 @@ def _preview(request: Request, opened: Callable[[], None]) -> str:
     artist = _Artist(stage, request)
     if request.frames is None:
         frame = _first_frame(stage) if request.frame is None else request.frame
+        _check_frames(stage, frame, frame, warn)
         _save(request.output, extension, [artist.draw(frame)], 0)
         return f"frame {frame:g}, {artist.described}"
     first, last = request.frames
     rate = frame_rate(stage)
+    _check_frames(stage, first, last, warn)
     pictures = [artist.draw(frame) for frame in range(first, last + 1)]
     _save(request.output, extension, pictures, rate)
     return f"{len(pictures)} frames at {rate:g} per second, {artist.described}"
@@ -85,6 +90,19 @@ def _first_frame(stage: Usd.Stage) -> float:
     """Return the start time code of a stage, 0 if it has none. Raises StageError where it is NaN or far away."""
     frame_range(stage, time_code_rate(stage))
     return stage.GetStartTimeCode()
+
+
+def _check_frames(stage: Usd.Stage, first: float, last: float, warn: Callable[[str], None]) -> None:
+    """Warn of frames outside of the range of a stage; drawing counts frames in time codes."""
+    if not stage.HasAuthoredTimeCodeRange():
+        return
+    start, end = stage.GetStartTimeCode(), stage.GetEndTimeCode()
+    outside = next((frame for frame in (first, last) if not start <= frame <= end), None)
+    if outside is not None:
+        warn(
+            f"frame {outside:g} is outside of the stage's frames {start:g}:{end:g}; the picture shows the nearest time "
+            "samples"
+        )
 
 
 class _Artist:
