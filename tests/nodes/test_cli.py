@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from pxr import Usd
+from pxr import Usd, UsdGeom
 
 from omni.warp_core import cli, config
 from omni.warp_core.nodes import console, node_graph
@@ -139,6 +139,48 @@ def test_exit_codes_are_documented(run):
         assert code == 0 and all(text.split(";")[0] in out for text in cli.EXIT_CODES.values())
 
 
+def test_the_table_tells_failed_nodes_from_nodes_that_did_not_run(make_scene, run, tmp_path):
+    _, write = TIME.split("}\n", 1)
+    after = write.replace('"write"', '"after"').replace("/G/time.outputs:frame", "/G/bad.outputs:value")
+    lost = write.replace('"write"', '"lost"').replace("/G/time.outputs:frame", "/G/gone.outputs:x")
+    nodes = TIME + BAD + after + lost
+    code, text, _ = run("play", make_scene(nodes), "-o", tmp_path / "out.usdc")
+    assert code == cli.NODES
+    states = {path: state for state, path in re.findall(r"^(ok|failed|invalid|not run)\b.*?(/G/\w+)", text, re.M)}
+    assert states == {
+        "/G/time": "ok",
+        "/G/write": "ok",
+        "/G/bad": "failed",
+        "/G/after": "not run",
+        "/G/lost": "invalid",
+    }
+
+
+def test_preview_warns_of_frames_outside_of_the_stage(run, tmp_path):
+    stage = Usd.Stage.CreateNew(str(tmp_path / "s.usda"))
+    mesh = UsdGeom.Mesh.Define(stage, "/Mesh")
+    mesh.CreatePointsAttr([(0, 0, 0), (1, 0, 0), (1, 1, 0)])
+    mesh.CreateFaceVertexCountsAttr([3])
+    mesh.CreateFaceVertexIndicesAttr([0, 1, 2])
+    still = ["preview", tmp_path / "s.usda", "-o", tmp_path / "o.png", "--size", "16x9"]
+    film = ["preview", tmp_path / "s.usda", "-o", tmp_path / "o.gif", "--size", "16x9"]
+    stage.Save()
+    assert run(*still, "--frame", "500")[2] == "", "a stage without a range has no frames to leave"
+    stage.SetStartTimeCode(1)
+    stage.SetEndTimeCode(24)
+    stage.Save()
+    for arguments, outside in (
+        ([*still, "--frame", "500"], "500"),
+        ([*still, "--frame", "0.5"], "0.5"),
+        ([*film, "--frames", "20:25"], "25"),
+    ):
+        code, _, err = run(*arguments)
+        assert code == cli.OK
+        assert f"warning: {tmp_path}/s.usda: frame {outside} is outside of the stage's frames 1:24; " in err
+    for arguments in (still, [*still, "--frame", "24"], [*film, "--frames", "23:24"]):
+        assert run(*arguments)[2] == ""
+
+
 def test_failing_nodes_leave_the_others_results(make_scene, run, tmp_path):
     out = tmp_path / "out.usdc"
     code, text, err = run("play", make_scene(BAD + TIME), "-o", out)
@@ -181,7 +223,7 @@ def test_a_table_of_very_many_nodes_shows_first_what_is_not_ok(capsys):
     ]
     for node in nodes:
         node.ran = True
-    nodes[-1].failed = "no result"
+    nodes[-1].fail("no result")
     console.summary(Outcome(frames=1, seconds=1.0, written=[], samples=0, nodes=nodes, failed=True))
     text = capsys.readouterr().out
     assert re.search(rf"^failed .*{nodes[-1].path} ", text, re.M) and "... 50 more nodes\n" in text

@@ -310,7 +310,19 @@ MISTAKES = [
     (
         "@wp.kernel\ndef k(speed: float):\n    pass\n",
         "custom float inputs:sped",
-        ["`speed` (float32) has no attribute", "did you mean sped"],
+        [
+            "parameter `speed` (float32) has no attribute inputs:speed or outputs:speed; did you mean sped?\n"
+            "    to add it, write into the node in the .usda: custom float inputs:speed",
+        ],
+    ),
+    (
+        "@wp.kernel\ndef k(p: wp.array(dtype=wp.vec3), m: wp.mat44d, q: wp.transform):\n    p[0] = wp.vec3(m[0, 0])\n",
+        "",
+        [
+            "custom float3[] outputs:p\n",
+            "custom matrix4d inputs:m\n",
+            "parameter `q` (transformf) has no attribute inputs:q or outputs:q",
+        ],
     ),
     (
         "from typing import Any\n@wp.kernel\ndef k(y: wp.array(dtype=Any)):\n    pass\n",

@@ -165,7 +165,18 @@ PROBLEMS = [
     (read(attribute=""), "inputs:name is empty"),
     (TIME + write("w", "points", "/G/time.outputs:time"), "is pointf[3][] and cannot take a value of type double"),
     (TIME + write("w", "label", "/G/time.outputs:time"), "is string and cannot take a value of type double"),
-    (write("w", "height", "/G/gone.outputs:x"), "is connected to /G/gone.outputs:x, which is not there"),
+    (
+        write("w", "height", "/G/gone.outputs:x"),
+        "is connected to /G/gone.outputs:x, which is not there: there is no node /G/gone",
+    ),
+    (
+        TIME + write("w", "height", "/G/tim.outputs:time"),
+        "/G/tim.outputs:time, which is not there: there is no node /G/tim; did you mean /G/time?",
+    ),
+    (
+        TIME + write("w", "height", "/G/time.outputs:tyme"),
+        "the node /G/time has no attribute 'outputs:tyme'; did you mean outputs:time?",
+    ),
     (
         'def OmniGraphNode "n" {\n token node:type = "omni.graph.nodes.ReadTim"\n }',
         "did you mean omni.graph.nodes.ReadTime",
@@ -174,7 +185,7 @@ PROBLEMS = [
     (
         TIME + 'def OmniGraphNode "n" {\n token node:type = "omni.graph.action.OnTick"\n'
         "custom uint inputs:framePeriod.connect = </G/time.outputs:x>\n}",
-        "/G/time.outputs:x, which is not there",
+        "/G/time.outputs:x, which is not there: the node /G/time has no attribute 'outputs:x'; it has outputs:",
     ),
 ]
 
@@ -186,6 +197,30 @@ def test_a_problem_is_told_once_and_other_nodes_keep_their_results(make_scene, p
     assert result.outcome.failed and len(result.log.errors) == 1
     assert words in result.log.errors[0] and "/G/" in result.log.errors[0]
     assert values(result, "scale") == [0, 1, 2, 3]
+
+
+def test_a_source_of_an_unknown_type_is_blamed_on_the_type(make_scene, play):
+    clock = 'def OmniGraphNode "t" {\n token node:type = "a.b.Clock"\n}'
+    errors = play(make_scene(clock + write("w", "height", "/G/t.outputs:x"))).log.errors
+    assert errors[1:] == [
+        "/G/w: inputs:value is connected to /G/t.outputs:x, which is not there: /G/t is of the unknown type 'a.b.Clock'"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("/G/tick.outputs:tikc", "the node /G/tick has no attribute 'outputs:tikc'; did you mean outputs:tick?"),
+        ("/G/tick.outputs:execOut", "the node /G/tick has no attribute 'outputs:execOut'; it has outputs:tick"),
+        ("/G/tik.outputs:tick", "there is no node /G/tik; did you mean /G/tick?"),
+    ],
+)
+def test_a_mistyped_execution_connection_is_one_error(make_scene, play, source, words):
+    nodes = TICK + write("w", "height", "/G/tick.outputs:frame", source)
+    nodes += write("after", "scale", "/G/tick.outputs:frame", "/G/w.outputs:execOut")
+    result = play(make_scene(nodes, "execution"))
+    assert result.log.errors == [f"/G/w: inputs:execIn is connected to {source}, which is not there: {words}"]
+    assert not result.log.warnings
 
 
 def test_oddities_are_warnings(make_scene, play):

@@ -204,3 +204,10 @@ def nearest(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
     same = [n for n in pool if n.lower() == name.lower()]
     close = difflib.get_close_matches(name, pool, count, 0.7)
     return tuple(dict.fromkeys(same + close))[:count]
+
+
+def did_you_mean(near: Sequence[str], names: str = "") -> str:
+    """Return the end of a message about a name that does not exist: similar names, or else all of them."""
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; it has {names}" if names else ""

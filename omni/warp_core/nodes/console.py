@@ -100,7 +100,10 @@ def _list_code(same: list[Code], in_full: bool) -> None:
 
 
 def _state(node: Node) -> str:
-    if node.failed or node.disabled:
+    """Return the state in the table; a node that only waited for a failed one did not run."""
+    if node.disabled:
+        return "invalid"
+    if node.has_failed:
         return "failed"
     return "ok" if node.ran else "not run"
 

@@ -74,7 +74,7 @@ class Evaluator:
             return
         for node in self.graph:
             inputs = [a for a in node.on("inputs") if a.type.is_execution]
-            if inputs and not any(a.sources for a in inputs):
+            if inputs and not node.disabled and not any(a.sources for a in inputs):
                 names = " or ".join(a.name for a in inputs)
                 self.graph.host.log.warning(node.path, f"never runs: nothing is connected to {names}")
 

@@ -7,13 +7,14 @@ attributes the node type does not declare are dynamic, `any` attributes keep typ
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from pxr import Usd
 
+from ..lang.errors import did_you_mean, nearest
 from ..usd.numpy_conversion import to_numpy
 from ..usd.stage import READ_ERRORS, quiet, resolve_beside, unraised_errors, unreadable
 from .attribute_types import ANY, EXECUTION, AttributeType, TypeNameError, from_sdf, parse
@@ -23,7 +24,7 @@ from .node_graph import Attribute, Graph, Host, Node
 from .node_registry import Registry
 from .ogn_spec import PORTS, NodeSpec
 
-HINTS = 20  # node types that are not there and get suggestions; a search costs as much as loading ten nodes
+HINTS = 20  # names that are not there and get suggestions; a search costs as much as loading ten nodes
 
 
 @dataclass
@@ -44,6 +45,21 @@ class Loaded:
     def nodes(self) -> list[Node]:
         """All nodes of all graphs."""
         return [node for graph in self.graphs for node in graph]
+
+    def missing(self, path: str, suits: Callable[[Attribute], bool], hint: bool = True) -> str:
+        """Return why there is no attribute at `path`, with the most similar names among attributes that suit."""
+        prim, _, name = path.partition(".")
+        node = self._by_path.get(prim)
+        if node is None:
+            return f"there is no node {prim}" + did_you_mean(nearest(prim, self._by_path) if hint else ())
+        if node.type is None:
+            return f"{prim} is of the unknown type {node.type_name!r}"
+        found = [a for a in node.attributes.values() if suits(a)]
+        port, _, base = name.partition(":")
+        # the base names decide, as the same "outputs:" in front makes all names alike
+        bases = nearest(base, [a.base_name for a in found if a.port == port]) if hint else ()
+        near = [f"{port}:{base}" for base in bases]
+        return f"the node {prim} has no attribute {name!r}" + did_you_mean(near, ", ".join(a.name for a in found))
 
 
 def load(stage: Usd.Stage, registry: Registry, host: Host) -> Loaded:
@@ -140,9 +156,9 @@ def _value(properties: dict[str, Usd.Property], name: str, kind: type) -> Any:
 
 def _tell_unknown(node: Node, registry: Registry) -> None:
     log = node.host.log
-    known = ", ".join(registry.nearest(node.type_name)) if len(log.errors) < HINTS else ""
+    near = registry.nearest(node.type_name) if len(log.errors) < HINTS else ()
     node.disabled = f"there is no node type {node.type_name!r}" if node.type_name else "node:type is not set"
-    log.error(node.path, f"{node.disabled} in this host" + (f"; did you mean {known}?" if known else ""))
+    log.error(node.path, f"{node.disabled} in this host" + did_you_mean(near))
 
 
 def _check_version(node: Node, spec: NodeSpec) -> None:
@@ -249,7 +265,7 @@ def _connect(loaded: Loaded, host: Host) -> None:
         for path in paths:
             source = loaded.attribute(path)
             if source is None:
-                _missing_source(attribute, path)
+                _missing_source(loaded, attribute, path)
             elif _origin(source, origins) is attribute:
                 host.log.warning(attribute.path, f"is connected to itself through {path}; the connection is ignored")
             elif converter(source.type, attribute.type) is None:
@@ -264,10 +280,16 @@ def _connect(loaded: Loaded, host: Host) -> None:
             host.log.warning(attribute.path, f"has {len(attribute.sources)} sources; the first counts")
 
 
-def _missing_source(attribute: Attribute, path: str) -> None:
-    node = attribute.node
-    node.disabled = f"{attribute.name} is connected to {path}, which is not there"
-    node.host.log.error(node.path, node.disabled)
+def _missing_source(loaded: Loaded, attribute: Attribute, path: str) -> None:
+    """Report a connection to an attribute that does not exist; a source has the kind of its target."""
+    node, log, is_execution = attribute.node, attribute.node.host.log, attribute.type.is_execution
+    why = loaded.missing(
+        path,
+        lambda source: source.port == "outputs" and source.type.is_execution == is_execution,
+        hint=len(log.errors) < HINTS,
+    )
+    node.disabled = f"{attribute.name} is connected to {path}, which is not there: {why}"
+    log.error(node.path, node.disabled)
 
 
 def _origin(attribute: Attribute, origins: dict[Attribute, Attribute]) -> Attribute:

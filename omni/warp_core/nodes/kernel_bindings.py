@@ -14,12 +14,12 @@ import numpy as np
 import omni.warp_core as wp
 
 from ..lang import types as kt
-from ..lang.errors import nearest
+from ..lang.errors import did_you_mean, nearest
 from ..lang.generics import spell_pattern
 from ..lang.values.type_registry import python_type
 from .attribute_types import AttributeType, parse
 from .kernel_source import TextInfo
-from .kernel_types import element_type, fits, spelled, struct_element_type
+from .kernel_types import element_type, fits, spelled, struct_element_type, usd_type
 from .node_graph import GraphError
 
 
@@ -102,10 +102,8 @@ def bind_parameters(db: Any, attributes: Attributes, kernel: Any, info: TextInfo
         given = outputs.get(name) or inputs.get(name)
         if given is None:
             near = nearest(name, {*inputs, *outputs})
-            hint = f"; did you mean {' or '.join(near)}?" if near else ""
-            problems.append(
-                f"parameter `{name}` ({spelled(wanted)}) has no attribute inputs:{name} or outputs:{name}{hint}"
-            )
+            text = f"parameter `{name}` ({spelled(wanted)}) has no attribute inputs:{name} or outputs:{name}"
+            problems.append(text + did_you_mean(near) + _line_to_add(name, wanted, ("", name) in info.touched))
             continue
         port = "outputs" if name in outputs else "inputs"
         wrong = _mismatch(f"{port}:{name}", given, name, wanted, port)
@@ -123,6 +121,13 @@ def bind_parameters(db: Any, attributes: Attributes, kernel: Any, info: TextInfo
     if unused:
         db.log_warning(f"no parameter of `{kernel.name}` writes outputs:{', outputs:'.join(unused)}")
     return bindings
+
+
+def _line_to_add(name: str, wanted: kt.Type, is_written: bool) -> str:
+    """Return the part of an error with the line that gives a node the attribute; "" if USD has no type for it."""
+    declared = usd_type(wanted)
+    port = "outputs" if is_written and isinstance(wanted, kt.Array) else "inputs"
+    return f"\n    to add it, write into the node in the .usda: custom {declared} {port}:{name}" if declared else ""
 
 
 def _mismatch(attribute: str, given: AttributeType, name: str, wanted: kt.Type, port: str) -> str:

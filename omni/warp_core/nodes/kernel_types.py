@@ -15,7 +15,7 @@ from ..arrays.array import array
 from ..lang import types as kt
 from ..lang.values.structs import spell
 from ..lang.values.type_registry import python_type
-from .attribute_types import MATRICES, AttributeType
+from .attribute_types import BASES, MATRICES, AttributeType
 from .attribute_values import Value
 
 _SCALARS = {
@@ -49,6 +49,20 @@ def struct_element_type(t: AttributeType) -> kt.Type | None:
     """The same for the fields of `Inputs` and `Outputs`."""
     found = element_type(t)
     return kt.I8 if found is kt.BOOL else found
+
+
+def usd_type(t: kt.Type) -> str | None:
+    """Return the name of the plainest USD type that a parameter of type `t` can take, None if USD has none.
+
+    >>> from omni.warp_core.lang import types
+    >>> usd_type(types.Array(types.Vec(3, types.F32), 1)), usd_type(types.Mat(4, 4, types.F64))
+    ('float3[]', 'matrix4d')
+    """
+    is_array = isinstance(t, kt.Array)
+    element = t.dtype if isinstance(t, kt.Array) else t
+    plain = (AttributeType(base, n) for base, info in BASES.items() for n in info.tuples)
+    found = next((a for a in plain if element_type(a) is element), None)
+    return found.sdf + "[]" * is_array if found else None
 
 
 def token_number(text: str) -> int:

@@ -187,13 +187,18 @@ class NodeType:
 
 
 class Node:
-    """A node of a graph. `failed` is the reason why it gave no result in the current evaluation."""
+    """A node of a graph.
+
+    `disabled` is the reason why it can never run, `failed` the reason why it gave no result in the current evaluation.
+    `has_failed` is true once its own code has failed, in any frame.
+    """
 
     def __init__(self, path: str, type_name: str, node_type: NodeType | None, host: Host):
         self.path, self.type_name, self.type, self.host = path, type_name, node_type, host
         self.attributes: dict[str, Attribute] = {}
         self.disabled = ""
         self.failed = ""
+        self.has_failed = False
         self.ran = False
         self.timing = Timing()
         self.shared_state: Any = None
@@ -230,6 +235,7 @@ class Node:
     def fail(self, text: str) -> None:
         """Mark the node as failed in this evaluation, telling the reason once until it changes."""
         self.failed = self.failed or text
+        self.has_failed = True
         if self._is_news(text):
             self.host.log.error(self.path, text)
 

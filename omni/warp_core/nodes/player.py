@@ -15,7 +15,6 @@ from pathlib import Path
 
 from pxr import Usd
 
-from ..lang.errors import nearest
 from ..usd.output_layer import OutputLayer
 from ..usd.stage import (
     RATES,
@@ -162,7 +161,7 @@ def _override(loaded: Loaded, path: str, text: str) -> None:
     """Set an attribute from the command line; a connection or animation of it no longer counts."""
     attribute = loaded.attribute(path)
     if attribute is None:
-        raise SettingsError(f"--set {path}: {_no_such(loaded, path)}")
+        raise SettingsError(f"--set {path}: {loaded.missing(path, lambda a: not a.type.is_execution)}")
     kind = attribute.resolved
     if kind.is_execution or kind.is_any:
         raise SettingsError(f"--set {path}: an attribute of type {kind} cannot be set")
@@ -172,14 +171,3 @@ def _override(loaded: Loaded, path: str, text: str) -> None:
         raise SettingsError(f"--set {path}: {error}") from None
     attribute.sources = []
     loaded.animated = [(a, source) for a, source in loaded.animated if a is not attribute]
-
-
-def _no_such(loaded: Loaded, path: str) -> str:
-    prim, _, name = path.partition(".")
-    nodes = {node.path: node for node in loaded.nodes()}
-    if prim not in nodes:
-        near = ", ".join(nearest(prim, nodes)) or ", ".join(nodes)
-        return f"there is no node {prim}; did you mean {near}?"
-    names = [a.name for a in nodes[prim].attributes.values() if not a.type.is_execution]
-    near = ", ".join(nearest(name, names)) or ", ".join(names)
-    return f"the node has no attribute {name!r}; did you mean {near}?"

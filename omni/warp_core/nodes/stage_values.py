@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from pxr import Tf, Usd, UsdGeom
 
-from ..lang.errors import nearest
+from ..lang.errors import did_you_mean, nearest
 from ..usd.numpy_conversion import to_numpy, to_usd
 from ..usd.output_layer import OutputLayer
 from ..usd.stage import READ_ERRORS, prim_at, reason, unraised_errors
@@ -69,16 +69,15 @@ class StageStore:
             return found
         parent = prim_at(self.stage, path.rpartition("/")[0] or "/")
         names = [str(p.GetPath()) for p in parent.GetAllChildren()] if parent is not None else []
-        hint = ", ".join(nearest(path, names))
-        raise GraphError(f"there is no prim {path}" + (f"; did you mean {hint}?" if hint else ""))
+        raise GraphError(f"there is no prim {path}" + did_you_mean(nearest(path, names)))
 
     def attribute(self, path: str, name: str) -> tuple[Usd.Attribute, AttributeType]:
         """The attribute `name` of a prim with its type. Raises GraphError."""
         prim = self.prim(path)
         found = prim.GetAttribute(name)
         if not found:
-            hint = ", ".join(nearest(name, prim.GetPropertyNames()))
-            raise GraphError(f"the prim {path} has no attribute {name!r}" + (f"; did you mean {hint}?" if hint else ""))
+            near = nearest(name, prim.GetPropertyNames())
+            raise GraphError(f"the prim {path} has no attribute {name!r}" + did_you_mean(near))
         kind = from_sdf(str(found.GetTypeName()))
         if kind is None:
             raise GraphError(f"{path}.{name} is a {found.GetTypeName()}, which OmniGraph has no type for")
