@@ -1,7 +1,8 @@
 """The documents keep their promises: code blocks run, links lead somewhere, generated pages are up to date.
 
 A block opened with ```python runs, after the blocks before it in the same file; ```python fails is one that must not
-compile. A block opened with ```sh runs in a shell, where `data` is the folder of the repository. Other blocks are text.
+compile. A block opened with ```sh runs in a shell, where `data` is the folder of the repository and blocks opened with
+```LANGUAGE FILE are files. Other blocks are text.
 """
 
 from __future__ import annotations
@@ -79,6 +80,9 @@ def test_code_runs(path, tmp_path):
 @pytest.mark.parametrize("path", [page for page in PAGES if "\n```sh\n" in page.read_text()], ids=name_of)
 def test_commands_run(path, tmp_path):
     (tmp_path / "data").symlink_to(ROOT / "data")
+    for opening, _, text in blocks(path):
+        if (file := opening.partition(" ")[2]) and "/" not in file:
+            (tmp_path / file).write_text(text)
     commands = "\n".join(text for language, _, text in blocks(path) if language == "sh")
     ran = subprocess.run(
         ["sh", "-e", "-c", commands],

@@ -1,10 +1,16 @@
 """Attribute types: names, USD spellings, NumPy forms."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from pxr import Sdf
 
+import omni.warp_core as wp
+from omni.warp_core.lang.annotations import type_or_none
 from omni.warp_core.nodes.attribute_types import BASES, UNION_GROUPS, TypeNameError, from_sdf, parse, parse_union
+from omni.warp_core.nodes.kernel_types import element_type
 
 # name, USD name, NumPy dtype, shape of one element: table 2.3 of the format, row by row
 TABLE = [
@@ -89,3 +95,15 @@ def test_unions():
     with pytest.raises(TypeNameError):
         parse_union(["float", 3])
     assert all(isinstance(np.dtype(t.dtype), np.dtype) for t in UNION_GROUPS["numerics"])
+
+
+def test_the_page_gives_the_types_of_usd_ogn_and_kernels():
+    page = (Path(__file__).parents[2] / "docs" / "nodes.md").read_text()
+    table = page[page.index("| type in the `.usda` |") :].split("\n\n")[0].splitlines()[2:]
+    rows = [[re.findall(r"`([^`]+)`", cell) for cell in line.split("|")[1:4]] for line in table]
+    assert sum(len(row[0]) for row in rows) >= 30
+    for usd, ogn, kernel in (entry for row in rows for entry in zip(*row, strict=True)):
+        found = from_sdf(usd)
+        assert str(found) == ogn
+        annotation = {"float": float, "int": int, "bool": bool}.get(kernel) or getattr(wp, kernel[3:])
+        assert element_type(found) is type_or_none(annotation)
