@@ -16,13 +16,15 @@ help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 .venv/tools:
-	@echo "Setting up .venv and building; this takes a minute or two the first time."
+	@echo "Step 1 of 3: make a virtual environment in .venv (seconds)"
 	$(PYTHON) -m venv .venv
+	@echo "Step 2 of 3: install the build tools (half a minute)"
 	$(BIN)/python -m pip install -q --disable-pip-version-check "scikit-build-core>=0.11" "nanobind>=3.1" "cmake>=3.25" ninja
 	touch $@
 
 # An editable install: Python sources are used in place, and the native module is built beside them.
 .venv/built: .venv/tools $(NATIVE)
+	@echo "Step 3 of 3: compile the native module and install packages (two minutes the first time, then seconds)"
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e ".[dev]"
 	touch $@
 

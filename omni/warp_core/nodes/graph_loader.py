@@ -51,7 +51,7 @@ class Loaded:
         prim, _, name = path.partition(".")
         node = self._by_path.get(prim)
         if node is None:
-            return f"there is no node {prim}" + did_you_mean(nearest(prim, self._by_path) if hint else ())
+            return f"there is no node {prim}" + did_you_mean(self._nearest_nodes(prim) if hint else ())
         if node.type is None:
             return f"{prim} is of the unknown type {node.type_name!r}"
         found = [a for a in node.attributes.values() if suits(a)]
@@ -60,6 +60,12 @@ class Loaded:
         bases = nearest(base, [a.base_name for a in found if a.port == port]) if hint else ()
         near = [f"{port}:{base}" for base in bases]
         return f"the node {prim} has no attribute {name!r}" + did_you_mean(near, ", ".join(a.name for a in found))
+
+    def _nearest_nodes(self, path: str) -> list[str] | tuple[str, ...]:
+        """Return the paths most like `path`: of nodes beside it, or of all if there are none."""
+        folder, _, name = path.rpartition("/")
+        beside = [p.rpartition("/")[2] for p in self._by_path if p.rpartition("/")[0] == folder]
+        return [f"{folder}/{near}" for near in nearest(name, beside)] if beside else nearest(path, self._by_path)
 
 
 def load(stage: Usd.Stage, registry: Registry, host: Host) -> Loaded:
