@@ -1,5 +1,5 @@
-"""Each implementation in a process of its own, and the pipe to it: a question is a method of its worker with arguments,
-an answer what that returns, a line of JSON each.
+"""Runs each implementation in a process of its own, behind a pipe. A question is a method of its worker with arguments,
+and an answer is what the method returns. Each is a line of JSON.
 
 A benchmark calls `serve` where it is run with `--serve`, and asks `Contender`s.
 """

@@ -2,9 +2,9 @@
 
     python benchmarks/gallery.py [--rounds N] [--threads N]
 
-Each round launches a step of an example and a copy that moves as many bytes as the step must move at least; the two
-take turns, so that other programs disturb both. The report has the medians. `--threads 1` counts processor time, which
-is meaningful on a busy machine too; otherwise the clock counts.
+Each round launches a step of an example, and a copy that moves the bytes that the step must move at least. The two take
+turns, so that other programs disturb both. The report has the medians. `--threads 1` counts processor time, which is
+meaningful on a busy machine too; otherwise the clock counts.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ of the GPU.
     make gpu-bench    or    python benchmarks/gpu.py [--only saxpy] [--peer-python PYTHON] [--seconds 600]
                                                      [--simulated] [--small]
 
-Every output is compared with a float64 NumPy computation before any time is taken; medians are reported. Beside the
-programs are the bandwidth of copies and the rate of multiply-adds on the device, of which programs reach a share; sums,
-scans and sorts; the gradients of springs; a graph of 100 small launches, through this package and by the driver alone;
-the launch alone; and the time from a new source file to its result. A peer that is not installed, or cannot use the
+Every output is compared with a float64 NumPy computation before any time is taken; medians are reported. It also
+measures the bandwidth of copies and the rate of multiply-adds, of which programs reach a share. Sums, scans, sorts and
+the gradients of springs follow. Then come a graph of 100 small launches, through this package and by the driver alone,
+one launch alone, and the time from a new source file to its result. A peer that is not installed, or cannot use the
 GPU, is left out and named; requirements-gpu.txt has what to install for all. What takes too long is cut short or left
 out, and its row says so. `--simulated` tries all this out without a GPU, `--small` on little data: their numbers mean
 nothing. The workers are gpu_wp.py, gpu_cupy.py and gpu_numba.py.

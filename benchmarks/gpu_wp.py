@@ -125,8 +125,8 @@ class Worker(GpuWorker):
             return self.timed(lambda: self.wp.capture_launch(graph), seconds)
 
     def replays(self) -> dict[str, list[float]]:
-        """Seconds of a launch of that graph through this package and by the driver alone, in turns: on the device
-        between two events, and of the program where many follow one another.
+        """Return the seconds of a launch of that graph through this package and by the driver alone, in turns. Both are
+        measured on the device between two events, and as the program's time where many launches follow one another.
         """
         wp = self.wp
         with wp.ScopedDevice(DEVICE):

@@ -4,9 +4,10 @@
 
 The gradients of both are compared before any time is taken; then they take turns, and the fastest round of each is
 reported: the launch alone, the launch on a tape with what the tape keeps, and `backward`. warp-lang runs CPU kernels on
-one thread; `--threads` sets ours. Then come ours alone: how far `backward` is from what the machine allows (`LIMITS`),
-what `config.deterministic` costs, backward over forward for the kernels of programs.py, how long an adjoint compiles in
-a process that has compiled before, and what a launch of 16 threads takes.
+one thread; `--threads` sets ours. Then come figures of this package alone. They are the distance of `backward` from
+what the machine allows (`LIMITS`), and the cost of `config.deterministic`. Backward over forward follows for the
+kernels of programs.py. Last come the time to compile an adjoint in a process that has compiled before, and the time of
+a launch of 16 threads.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ SMALL, SMALL_ROUNDS = 16, 300  # threads of launches that cost what all do, and 
 
 
 class Program(NamedTuple):
-    """A program, what its ratio should be, and the bytes per thread that `backward` must move: what it reads and writes
-    of arrays, each once, a gradient that is added to twice. 0 where arithmetic is what takes the time.
+    """A program, its expected ratio, and the bytes per thread that `backward` must move. Each array that it reads or
+    writes counts once, a gradient that it adds to counts twice. 0 where arithmetic is what takes the time.
     """
 
     name: str

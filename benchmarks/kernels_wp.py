@@ -1,7 +1,7 @@
 """The programs as kernels; one source for this package and for warp-lang: the worker's first argument says which.
 
-`prepare(name, inputs)` returns a function that runs the program once on the device's arrays, and those arrays;
-`prepare_backward`, for this package alone, two that run it and its adjoint.
+`prepare(name, inputs)` returns a function that runs the program once on the device's arrays, and those arrays.
+`prepare_backward` is for this package alone, and returns two functions: the program and its adjoint.
 """
 
 # ruff: noqa: UP018, RUF046  (warp-lang wants float(0.0) and int(0) for variables that a loop changes)

@@ -1,7 +1,7 @@
 """The programs that every implementation runs: inputs, a float64 judge, tolerances, and what to count.
 
-Start with `PROGRAMS`. The kernels are in kernels_wp.py (this package and warp-lang, one source for both) and
-kernels_numba.py; both find the inputs by the names given here and return outputs by the names `reference` uses.
+Start with `PROGRAMS`. The kernels are in kernels_wp.py (this package and warp-lang, one source for both) and in
+kernels_numba.py. Both find the inputs by the names given here, and return outputs by the names that `reference` uses.
 """
 
 from __future__ import annotations

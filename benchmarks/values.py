@@ -2,9 +2,9 @@
 
     python benchmarks/values.py [--only vec3 dot] [--rounds N] [--peer-python PYTHON]
 
-Each case is an expression. Both packages must give the same numbers for it before any time is taken; then they take
-turns, and the fastest round of each is reported, as nanoseconds for one evaluation less those of an empty loop. Calls
-of builtins are timed once they are compiled, see docs/design/launches.md.
+Each case is an expression. Both packages must give the same numbers before any time is taken. Then they take turns. The
+benchmark reports the fastest round of each, as nanoseconds for one evaluation without those of an empty loop. Calls of
+builtins are timed once they are compiled, see docs/design/launches.md.
 """
 
 from __future__ import annotations

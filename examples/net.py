@@ -3,7 +3,7 @@
     python examples/net.py [picture.png]
 
 Knots on a grid are tied by threads that pull like springs. The net falls, swings and comes to rest within some hundred
-steps on a tape, and the gradient of the distance from the wanted shape goes back through all of them.
+steps on a tape. The gradient of the distance from the wanted shape goes back through all of them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Cost of each library function: `python tools/costs.py` writes tests/lib/costs.txt, which is reviewed like code.
 
-A row for each function and its common types: operations after the passes, lines of LLVM assembly for AVX2 of a kernel
-that applies the function to arrays, and, for the reader only, the milliseconds of processor time that compiling that
-kernel took, rounded to powers of two. tests/lib/test_costs.py fails when numbers change unnoticed. All is lowered from
-source, so it does not matter whether there is a pack of lowered functions. Start with `measure`.
+A row for each function and its common types: operations after the passes, and lines of LLVM assembly for AVX2 of a
+kernel that applies the function to arrays. For the reader only, it also has the milliseconds of processor time that
+compiling the kernel took, rounded to powers of two. tests/lib/test_costs.py fails when numbers change unnoticed. All is
+lowered from source, so it does not matter whether there is a pack of lowered functions. Start with `measure`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs the suites for GPUs where time is short: `python tools/gpu_tests.py`, or `make gpu-test`. Needs pytest alone.
 
-Each file of tests runs in a process of its own. What comes out is written at once into a folder, and the next call goes
-on where the last one ended, so the work can be cut into commands of any length:
+Each file of tests runs in a process of its own. It writes results at once into a folder, and the next call goes on
+where the last one ended. So the work can be cut into commands of any length:
 
     journal.jsonl   each test, when it begins and when it has ended (tests/resume_log.py)
     failures.txt    the details of all failures, the first one first

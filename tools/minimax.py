@@ -1,7 +1,7 @@
 """Derives the polynomial coefficients of `omni/warp_core/lib/maths.py`: run it and it prints every table.
 
 `minimax` finds the polynomial with the least largest weighted error.
-`float_coefficients` then rounds to single precision one coefficient at a time, lowest power first, and fits the rest
+`float_coefficients` then rounds to single precision one coefficient at a time, lowest power first. It fits the rest
 again after each, so that later coefficients make up for the rounding of earlier ones. Start with `TABLES`, one row per
 polynomial: what is approximated, on which interval, with which powers, and how errors count.
 """

@@ -79,8 +79,9 @@ class MutationTracker {
         if (current == this) current = nullptr;
     }
 
-    // Notes that a step recorded at `place` uses arrays, unless the memory of one is not what the tape has seen: then
-    // gives that array's number, how its memory was changed, the place of the step before, and that of the change.
+    // Records that a step at the call site `place` uses arrays. If the memory of one is not what the tape has seen, it
+    // returns that array's number and how its memory was changed. It also returns the call sites of the step before and
+    // of the change.
     nb::object use(const nb::list& arrays, const nb::object& place) {
         size_t number = 0;
         for (nb::handle object : arrays) {

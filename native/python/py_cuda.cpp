@@ -113,8 +113,8 @@ void set_peer_access(Handle context, Handle peer, bool enable) {
         check(result, enable ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess");
 }
 
-// What kernels print, the driver writes to the C library's output when it is waited for by a call that has that in its
-// name, and not when it is asked whether something has happened; it belongs before what the program writes next.
+// The driver writes what kernels print to the C library's output in calls that wait for it by name, and not when it is
+// asked whether something has happened. The output belongs before what the program writes next.
 void show_output() { std::fflush(stdout); }
 
 // All work of the context. What streams that keep in order have is waited for in slices, by an event behind it.

@@ -2,8 +2,8 @@
 // it. A thread alone goes over them once.
 //
 // Numbers are added as (sum before the chunk) + ((sum in the chunk) + (sum in a group of four)), floats in double. The
-// first two grow by what was added for the last number, so that sums never decrease where no number is negative, and
-// only one addition in four waits for the one before it.
+// first two grow by the amount that was added for the last number. So sums never decrease where no number is negative,
+// and only one addition in four waits for the one before it.
 #include <algorithm>
 #include <utility>
 

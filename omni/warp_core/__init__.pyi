@@ -331,12 +331,12 @@ def kernel(func: Callable[..., Any]) -> Kernel:
 
     Args:
         func: the function; absent when options are given.
-        **options: `lanes`, the SIMD lanes to compile for: 1, 2, 4, 8, 16 or 32 (1 where threads diverge so much that
-            lanes do not pay); `enable_backward`, whether gradients may be asked for; `module_options`, as for
-            `wp.set_module_options`, for this kernel alone. For GPUs: `launch_bounds`, the most threads that a block of
-            a launch has, or a pair of that and how many blocks are to fit into a multiprocessor at least;
-            `cuda_max_registers`, how many registers a thread may take, 16 to 255. `module` and `grid_stride` are
-            accepted for programs that set them, without effect.
+        **options: `lanes` is the number of SIMD lanes to compile for: 1, 2, 4, 8, 16 or 32 (1 where threads diverge so
+            much that lanes do not pay). `enable_backward` says whether gradients may be asked for. `module_options` are
+            those of `wp.set_module_options`, for this kernel alone. For GPUs: `launch_bounds` is the most threads of a
+            block of a launch. It may be a pair of that and the least number of blocks that must fit into a
+            multiprocessor. `cuda_max_registers` is the most registers of a thread, 16 to 255. `module` and
+            `grid_stride` are accepted for programs that set them, without effect.
 
     Returns:
         The `Kernel`.
@@ -4691,8 +4691,8 @@ def qr3(A: _Matrix5) -> tuple[_Matrix5, _Matrix5]:
         R: upper triangular matrix with A = Q * R; its first two diagonal components are not negative.
 
     Error: 8 ULP of the largest component.
-    Derivative: that of the factors. Where the first two columns of `A` depend on each other, Q has none, but what is
-    made of Q and R may have one, which comes out right; see docs/gradients.md.
+    Derivative: that of the factors. Where the first two columns of `A` depend on each other, Q has none. What is
+    computed from Q and R together may have one, and it is right; see docs/gradients.md.
 
     >>> wp.get_diag(wp.qr3(wp.mat33(0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0))[1])
     vec3f([3.0, 2.0, -1.0])
@@ -5017,8 +5017,8 @@ def quat_twist(axis: vec3f, q: quatf) -> quatf:
         q: a unit quaternion.
 
     Returns:
-        The unit quaternion t about `axis` such that q * inverse(t) turns about an axis at right angles to it; the
-        identity where `q` is half a turn about such an axis.
+        Return the unit quaternion t about `axis` such that q * inverse(t) turns about an axis at right angles to it. It
+        is the identity where `q` is half a turn about such an axis.
 
     Error: 4 ULP of 1.
     Derivative: that of the formula.
@@ -5846,8 +5846,8 @@ def svd2(A: mat22f) -> tuple[mat22f, vec2f, mat22f]:
         V: rotation, the right singular vectors in its columns. A = U * diag(sigma) * transpose(V).
 
     Error: 8 ULP of the largest singular value, wherever squares of components do not overflow.
-    Derivative: that of the factors. Where singular values are equal, U and V have none, but what is made of U, sigma
-    and V may have one, which comes out right; see docs/gradients.md.
+    Derivative: that of the factors. Where singular values are equal, U and V have none. What is computed from U, sigma
+    and V together may have one, and it is right; see docs/gradients.md.
 
     >>> wp.svd2(wp.mat22(0.0, 2.0, 1.0, 0.0))[1]
     vec2f([2.0, 1.0])
@@ -5874,8 +5874,8 @@ def svd3(A: mat33f) -> tuple[mat33f, vec3f, mat33f]:
         V: rotation, the right singular vectors in its columns. A = U * diag(sigma) * transpose(V).
 
     Error: 16 ULP of the largest singular value.
-    Derivative: that of the factors. Where singular values are equal or opposite, U and V have none, but what is made of
-    U, sigma and V may have one, which comes out right; see docs/gradients.md.
+    Derivative: that of the factors. Where singular values are equal or opposite, U and V have none. What is computed
+    from U, sigma and V together may have one, and it is right; see docs/gradients.md.
 
     >>> wp.svd3(wp.mat33(0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0))[1]
     vec3f([3.0, 2.0, -1.0])

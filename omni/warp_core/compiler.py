@@ -7,7 +7,7 @@ types, target, options, and the compiler itself), and names the artifact in the 
 
 Nothing the user writes may end the process. Mistakes of the user's come out of `front` as CompileError. A stage that
 fails in any other way is our own mistake: it becomes an InternalError that names a dump. LLVM itself aborts only on
-what it cannot select; `codegen.toolchain` therefore refuses intrinsics that are not on its white list before LLVM sees
+code that it cannot select. So `codegen.toolchain` refuses intrinsics that are not on its white list before LLVM sees
 them, and verifies the module before any pass runs.
 """
 
@@ -104,10 +104,10 @@ class Counts(NamedTuple):
 
 class Artifact(NamedTuple):
     """A compiled kernel. `symbol` is its entry in `code`, `params` the type keys of its parameters in order, `written`
-    which of them it may write through, `arity` how many launch indices it asks for, `sites` where debug code may stop,
-    `accumulation` how it adds to arrays, `warnings` what was told about the kernel (`front.notices`), `milliseconds`
-    how long each stage of compiling took. For a GPU `code` is PTX, `machine_code` what ptxas made of it if that was
-    asked for, and `grid` says how to launch. `block_dim` is how many threads a block has, 0 unless the kernel works in
+    the parameters through which it may write. `arity` is the number of its launch indices, `sites` where debug code may
+    stop, `accumulation` how it adds to arrays. `warnings` are those about the kernel (`front.notices`), `milliseconds`
+    the time of each stage of compiling. For a GPU `code` is PTX, `machine_code` what ptxas made of it if that was asked
+    for, and `grid` says how to launch. `block_dim` is how many threads a block has, 0 unless the kernel works in
     blocks, and `whole_blocks` whether launches must consist of whole ones. `needed` are the arrays that no thread can
     do without (`ir.analysis.effects.Need`); debug code tells by itself, and adjoints run after their kernels. `counts`
     says what the kernel counts with 32-bit integers.
@@ -148,8 +148,9 @@ class CompileRequest(NamedTuple):
         contract: whether a*b + c may become one fused operation.
         adjoint: "" for the kernel itself, "distinct" for its adjoint, "shared" for one that may be given arrays that
             share memory.
-        additions: how atomic additions of floats reach memory: "logged"; "ordered" where results must not depend on how
-            a launch is divided; "atomic" for a launch that sees the memory it adds to in another way, too.
+        additions: how atomic additions of floats reach memory. "logged" is the usual way. "ordered" is for results that
+            must not depend on how a launch is divided. "atomic" is for a launch that sees the memory it adds to in
+            another way, too.
         gpu: what matters for a GPU only.
         block_dim: how many threads a block has, for kernels that work in blocks.
     """
@@ -177,7 +178,7 @@ class CompileRequest(NamedTuple):
 def _stage(name: str) -> ModuleType:
     """A stage of the compiler, imported when it is first needed.
 
-    Importing the front end, the passes and LLVM takes far longer than running a kernel that is in the cache, so this is
+    Importing the front end, the passes and LLVM takes far longer than running a kernel that is in the cache. So this is
     the one place that does not import at the top of the file.
     """
     return importlib.import_module(f"{__package__}.{name}")
@@ -395,8 +396,8 @@ def _take_built(request: CompileRequest) -> _Built | None:
 
 
 def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple[Type, ...]]:
-    """`reads` and `replays` of the artifact that compiling an adjoint would give, and the types of the arrays in which
-    the kernel has to note something for that (`Kernel.noting`), none if it need not. Raises as `compile`.
+    """Return `reads` and `replays` of the artifact that compiling an adjoint would give. The third result has the types
+    of the arrays in which the kernel must keep values for it (`Kernel.noting`), or nothing. Raises as `compile`.
     """
 
     def find() -> tuple[tuple[int, ...], bool, tuple[Type, ...]]:

@@ -94,8 +94,8 @@ def array_sum(values: _Array[Any], out: _Array[Any] | None = None, value_count: 
     Returns:
         `out` if given; else with `axis` an array like it, without `axis` a NumPy scalar, or array of the components.
 
-    Floats are added in float64 and rounded once, integers wrap. The result depends on the values and their number
-    alone, not on the number of threads; on a GPU it may differ from that on the CPU in the last bit.
+    Floats are added in float64 and rounded once, integers wrap. The result depends only on the values and their number,
+    not on the number of threads. On a GPU it may differ from that on the CPU in the last bit.
 
     Raises:
         TypeError: If an element type is not one of those, or that of `out` differs.

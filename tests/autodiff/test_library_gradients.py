@@ -2,9 +2,9 @@
 
 Differences judge double precision. Single and half precision are judged by double precision at the same numbers.
 
-A row such as `quat_rotate q v3 -> v3` names the function, the types of its arguments and of its results; a kernel is
-made of it, and its adjoint runs in the interpreter. Types that come with a domain: `p` positive, `u` inside (-1, 1),
-`q` a unit quaternion, `t` a rigid motion; a number stands for itself.
+A row such as `quat_rotate q v3 -> v3` names the function, the types of its arguments and of its results. The test makes
+a kernel of it, and runs its adjoint in the interpreter. Types that come with a domain: `p` positive, `u` inside (-1,
+1), `q` a unit quaternion, `t` a rigid motion; a number stands for itself.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Kernels that work in blocks of threads, as GPUs get them: run on the processor with the threads of a block in step,
-against the interpreter; and assembled, where there is a ptxas.
+"""Kernels that work in blocks of threads, as GPUs get them. They run on the processor with the threads of a block in
+step, against the interpreter, and are assembled where there is a ptxas.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Corpus of the mutations: the kernels of the test suite as modules of text, each with a kernel.
 
-Kernels of tests come with the functions, structs and constants beside them; functions of everyday Python get a kernel
-that prints what they return, so that nothing of them is dropped as unused.
+Kernels of tests come with the functions, structs and constants beside them. Functions of everyday Python get a kernel
+that prints their results, so that no part of them is dropped as unused.
 """
 
 from __future__ import annotations

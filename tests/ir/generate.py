@@ -1,10 +1,10 @@
 """Random IR programs that always end, never index out of range and have no races, with inputs for them.
 
 `generate(seed)` gives a kernel for a one-dimensional grid, `make_inputs(kernel, seed, n)` arguments for n threads in
-the interpreter's form (`omni.warp_core.ir.interp.array_memory`). Arrays are named by how they may be used: `in*` are
-read anywhere, `out*` are read and written at the thread's own first index, `acc*` take atomics whose order does not
-matter, `loc*` are the thread's own. The same seed gives the same program. `same` compares results bit by bit, all NaNs
-being equal.
+the interpreter's form (`omni.warp_core.ir.interp.array_memory`). Arrays are named by how they may be used. `in*` are
+read anywhere, `out*` are read and written at the thread's own first index. `acc*` take atomics whose order does not
+matter, and `loc*` are the thread's own. The same seed gives the same program. `same` compares results bit by bit, all
+NaNs being equal.
 """
 
 from __future__ import annotations

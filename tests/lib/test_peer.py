@@ -1,9 +1,8 @@
 """Every call of the library that warp-lang 1.19 takes, over all scalar types: the same types and numbers come out here.
 
 The table, tests/lib/peer.txt, was written by `tools/peer_table.py` in that library's environment. Rows are checked at
-Python scope, where the interpreter runs them; of the rows of one call that differ in scalar types alone, some are
-compiled too and must give the same bits. `OTHER_TYPES` and
-`OTHER_VALUES` have what is different on purpose.
+Python scope, where the interpreter runs them. Of the rows of one call that differ only in scalar types, some are
+compiled too and must give the same bits. `OTHER_TYPES` and `OTHER_VALUES` have what is different on purpose.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Memory as the machine sees it. Every access must be aligned and lie in one allocation or variable; what was not
-written may not be read, where that is known; and threads of a block may not race in shared memory.
+"""Memory as the machine sees it. Every access must be aligned and lie in one allocation or variable. A read of memory
+that was not written is refused where that is known. Threads of a block may not race in shared memory.
 """
 
 from __future__ import annotations

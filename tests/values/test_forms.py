@@ -1,4 +1,4 @@
-"""Every way of making vectors, matrices and their kin, and of taking them apart, for all scalar types: kernels and
+"""Every way of making vectors, matrices and the like, and of taking them apart, for all scalar types. Kernels and
 Python scope give values of one type, and NumPy says which. All numbers are exact in every type.
 """
 

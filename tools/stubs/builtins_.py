@@ -1,7 +1,7 @@
 """Signatures of the library's functions in terms that type checkers know.
 
 A pattern such as `Vec[N, T]` has no counterpart in Python's typing. So each overload is written out for all the types
-that have names (`rows`), and the rows are put together again (`merged`): those in which everything that varies is one
+that have names (`rows`), and the rows are put together again (`merged`). Rows in which everything that varies is one
 type become one signature with a type variable, the others stay overloads.
 """
 

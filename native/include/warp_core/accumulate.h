@@ -34,9 +34,9 @@ using LogBlocks = std::vector<std::unique_ptr<LogBlock>>;
 
 class CommitOrder;
 
-// An array whose elements follow the threads of a launch: a thread adds to elements of `size` bytes that are `first` to
-// `last` bytes from an address linear in its indices, `steps` for each of them. `alone`: nothing else that the launch
-// adds to is there, and elements do not overlap in part.
+// An array whose elements follow the threads of a launch. A thread adds to elements of `size` bytes. They are `first`
+// to `last` bytes from an address that is linear in its indices, with `steps` for each index. `alone`: nothing else
+// that the launch adds to is there, and elements do not overlap in part.
 struct StencilTarget {
     uintptr_t base = 0;
     int64_t steps[4] = {}, first = 0, last = 0, size = 0;

@@ -12,9 +12,9 @@
 
 namespace wc {
 
-// A stable sort by bits [begin_bit, end_bit) of the keys, in ascending order of the numbers they are: floats from
-// -infinity to infinity, -0.0 before 0.0, NaN beyond the end its sign bit tells. Both arrays have 2 * count items, of
-// which the upper half is scratch. Keys: 4- and 8-byte numbers; values: anything of 4 or 8 bytes.
+// A stable sort by bits [begin_bit, end_bit) of the keys, in ascending order of the numbers. Floats go from -infinity
+// to infinity, -0.0 before 0.0, and NaN lies beyond the end that its sign bit gives. Both arrays have 2 * count items,
+// of which the upper half is scratch. Keys: 4- and 8-byte numbers; values: anything of 4 or 8 bytes.
 void radix_sort_pairs(Scalar key, void* keys, int64_t value_size, void* values, int64_t count, int begin_bit,
                       int end_bit);
 

@@ -180,8 +180,8 @@ class ScopedContext {
     bool pushed_ = false;
 };
 
-// Lets this thread make calls that the driver takes for unsafe while anybody captures, on whatever GPU: things are
-// given back at any time, by a collection too, and what is under way then must go on.
+// Lets this thread make calls that the driver takes for unsafe while any thread captures, on any GPU. The garbage
+// collector may free objects at any time, and captures must then go on.
 class RelaxedCaptureMode {
   public:
     RelaxedCaptureMode() { driver().cuThreadExchangeStreamCaptureMode(&mode_); }

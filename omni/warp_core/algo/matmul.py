@@ -1,7 +1,7 @@
 """Products of matrices that are arrays: `wp.matmul`, `wp.batched_matmul` and `a @ b`.
 
-On the CPU they are made by the BLAS that NumPy has, which takes rows and columns at any distance as long as one of the
-two is dense, so transposed views cost no copy; on a GPU by gpu/matmul.py. Start with `_multiply`, the host operation.
+On the CPU, the BLAS of NumPy computes them. It takes rows and columns at any distance as long as one of the two is
+dense, so transposed views cost no copy. On a GPU, gpu/matmul.py does it. Start with `_multiply`, the host operation.
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ def _array(like: array, seed: np.ndarray) -> array:
 def _check_independence(run: Callable[[array], list[np.ndarray]], x: array, blocks: int, what: Sequence[str]) -> None:
     """Start from some blocks only, and see that nothing arrives in the others.
 
-    Any two blocks differ in a bit of their numbers, so it is enough to start once from the blocks that have a bit, and
-    once from those that have not.
+    Any two blocks differ in a bit of their numbers. So it is enough to start once from the blocks that have a bit, and
+    once from those that lack it.
     """
     weights = np.random.default_rng(0).integers(1, 16, (blocks, count(x) // blocks))  # exact; sums hardly cancel
     for bit in range((blocks - 1).bit_length()):

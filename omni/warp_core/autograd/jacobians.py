@@ -63,13 +63,14 @@ def jacobian(
         num_blocks: For independent copies of one system that lie one after the other in each array: their number. One
             run backwards then serves a component of all copies, and each Jacobian has shape (num_blocks, rows, columns)
             for those of the blocks. Some more runs make sure that the blocks do not depend on each other.
-        mode: "reverse", with one run backwards for each component of an output; "forward", with one run for each
-            component of an input, see `wp.jvp`; or "auto": forward for kernels with fewer components in inputs than
-            in outputs.
+        mode: "reverse", with one run backwards for each component of an output. "forward", with one run for each
+            component of an input, see `wp.jvp`. "auto": forward for kernels with fewer components in inputs than in
+            outputs.
 
     Returns:
-        By (position of the input, position of the output), arrays with a row for each component of the output and a
-        column for each element of the input, whose dtype they have. Gradients of the arrays are left as they were.
+        By (position of the input, position of the output), arrays of the input's dtype. They have a row for each
+        component of the output, and a column for each element of the input. Gradients of the arrays are left as they
+        were.
 
     Raises:
         TypeError: If an argument has the wrong type, or an input with a gradient is of structs.

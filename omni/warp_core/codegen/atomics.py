@@ -1,8 +1,8 @@
 """Atomic read-modify-write for all active lanes.
 
-Lanes that update one address, with the old value unused, are first reduced in registers, so that memory sees
-one operation a group instead of one a lane (or one a range of threads: see `reductions`). Everything else goes lane by
-lane, in order.
+Lanes that update one address, with the old value unused, are first reduced in registers. So memory sees one operation
+for a group of lanes, or for a range of threads (see `reductions`), instead of one for a lane. Everything else goes lane
+by lane, in order.
 """
 
 from __future__ import annotations

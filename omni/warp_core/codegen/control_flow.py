@@ -408,8 +408,8 @@ class LoopHeader:
 
 
 def prefers_branch(region: Region) -> bool:
-    """True if a second copy of the region, for all lanes, pays: it is small, no lane leaves it early, and it accesses
-    memory, where wide accesses are several times faster than masked ones.
+    """True if a second copy of the region, for all lanes, pays. The region must be small, no lane may leave it early,
+    and it must access memory, where wide accesses are several times faster than masked ones.
     """
     ops = list(islice(region.walk(), _COHERENT_LIMIT + 1))
     if len(ops) > _COHERENT_LIMIT or any(op.code in ("break", "continue", "return") for op in ops):

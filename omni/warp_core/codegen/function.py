@@ -42,8 +42,8 @@ class EmitOptions:
     """Options of emitting a kernel.
 
     lanes: lane count, 0 for what suits kernel and target. inner_contiguous: all array arguments have a contiguous last
-    dimension. flat: lanes run over the flattened launch grid rather than its last dimension, which is for launches
-    whose last dimension is shorter than a group of lanes; the grid must have less than 2**31 threads. additions: how
+    dimension. flat: lanes run over the flattened launch grid rather than its last dimension. It is for launches whose
+    last dimension is shorter than a group of lanes. The grid must have less than 2**31 threads. additions: how
     atomic additions of floats reach memory: "atomic", "logged", or "ordered": logged so that results do not depend on
     how a launch is divided.
     """

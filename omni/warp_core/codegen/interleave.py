@@ -2,7 +2,7 @@
 
 A stream of k columns is k registers, lane after lane. It is taken apart in steps: a stream of w columns becomes one of
 its first columns and one of its last, until each has one column. A register of a narrower stream draws on few registers
-of the wider one, and each of them after the first costs one shuffle of two registers, which all targets are good at.
+of the wider one. Each of them after the first costs one shuffle of two registers, at which all targets are good.
 `_plan` finds the steps with the fewest shuffles (nine columns, a 3 x 3 matrix: 40, where every column by itself takes
 72). Start with `Interleaver`.
 """

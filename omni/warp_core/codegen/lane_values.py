@@ -1,7 +1,8 @@
 """Values as the emitter holds them, and the instructions that bring them into another form.
 
-A `LaneValue` is one leaf (scalar or address) for all lanes: *uniform* (one register for all, stride 0), *linear* (base
-plus lane number times a constant stride, only the base in a register), or *varying* (a vector register, stride None).
+A `LaneValue` is one leaf (scalar or address) for all lanes. It is *uniform* (one register for all, stride 0) or
+*linear* (base plus lane number times a constant stride, with only the base in a register). Otherwise it is *varying* (a
+vector register, stride None).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Loads, stores and atomics.
 
 An address is a `LaneValue` like any other value, and its form decides the access. Uniform addresses are scalar
-accesses, linear ones with a small element are wide accesses plus shuffles (so arrays of vectors, matrices and structs
-are read at full width), and the rest are gathers and scatters. Under a mask, wide accesses become masked ones.
+accesses. Linear ones with a small element are wide accesses plus shuffles, so arrays of vectors, matrices and structs
+are read at full width. The rest are gathers and scatters. Under a mask, wide accesses become masked ones.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Local arrays: memory of the thread's own, on the stack, for all lanes of a group.
 
 An array that is only accessed in place (`ir.locals`) lies in planes: for each element and each leaf of it, the values
-of all lanes side by side. Then an index that is the same in all lanes names one whole vector, loaded and stored without
-a mask, and LLVM keeps arrays that are indexed by constants in registers. An array that is passed on needs an address
-for each lane that works like any other: there the lanes' elements lie side by side. In both, one element is as far from
-the next as the elements of all lanes are long.
+of all lanes side by side. Then an index that is the same in all lanes names one whole vector, which is loaded and
+stored without a mask. LLVM keeps arrays that are indexed by constants in registers. An array that is passed on needs an
+address for each lane that works like any other. There the lanes' elements lie side by side. In both layouts, one
+element is as far from the next as the elements of all lanes are long.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ class Locals:
         return self.memory.gather(at, leaf, mask)
 
 
-# Arrays of up to this many leaves are accessed by comparing the index with that of every element: they may stay in
-# registers then (measured: counting into 8 numbers takes half the time of gathers and scatters, into 16 almost all).
+# For arrays of up to this many leaves, an access compares the index with that of every element, so that they may stay
+# in registers. Measured: counting into 8 numbers takes half the time of gathers and scatters, into 16 almost all.
 _PICKED_LEAVES = 8
 
 

@@ -51,9 +51,9 @@ class GpuOptions(NamedTuple):
         block_dim: the most threads a block of the launch may have.
         max_registers: registers that a thread may take, 0 for what suits the code.
         min_blocks: blocks that are to fit into a multiprocessor at least, 0 for what suits the code.
-        aligned: whether all array arguments, gradients and arrays in structs too, have addresses and strides that are
-            multiples of the largest power of two, up to 16, that divides the size of their elements. Then vectors of 2
-            or 4 numbers, quaternions and small matrices are read and written at once.
+        aligned: True if all array arguments are aligned, gradients and arrays in structs too. Their addresses and
+            strides are multiples of the largest power of two, up to 16, that divides the size of their elements. Then
+            vectors of 2 or 4 numbers, quaternions and small matrices are read and written at once.
         disjoint: whether no two array arguments share memory, gradients included. Then arrays that are only read take
             the path of constant data.
         lines: whether the code tells profilers which line of the source it belongs to.

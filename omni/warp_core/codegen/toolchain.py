@@ -46,8 +46,8 @@ def check_intrinsics(text: str, allowed: frozenset[str] = INTRINSICS) -> None:
 
 
 def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    # What is made here refers to itself, and is closed at once: the collector of cycles would close it in any thread,
-    # which would have to wait for the one that LLVM runs in.
+    # The objects made here refer to each other, and are closed at once. The collector of cycles would close them in any
+    # thread, which would have to wait for the thread in which LLVM runs.
     with (
         llvm.create_pipeline_tuning_options(speed_level=2) as tuning,
         llvm.create_pass_builder(machine, tuning) as builder,

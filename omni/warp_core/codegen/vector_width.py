@@ -1,7 +1,7 @@
 """Choice of the vector width: the number of lanes with which a kernel runs best on a target.
 
 One register of lanes is the rule. Kernels that compute in long dependent chains (polynomials, iterations that lanes
-leave at different times) but hold few values at a time run on two registers: two chains in flight hide each other's
+leave at different times), but hold few values at a time, run on two registers. Two chains in flight hide each other's
 latency. What decides is how many varying values are alive at once, for past the register file the second group only
 makes spills. Those are worth it where all lanes add to one element, which costs as much for many lanes as for few.
 Kernels with local arrays run on one register, or on fewer lanes where the arrays are large.

@@ -39,9 +39,9 @@ _THRESHOLD, _RESERVED_HIGH, _USED, _USED_HIGH = 4, 6, 7, 8  # attributes of pool
 
 
 class MemoryReport(NamedTuple):
-    """Bytes of a GPU: `live` in arrays and other allocations of this package, `used` of its pool and the most so far,
-    `reserved` by the pool from the device and the most so far, `free` for anybody, and `total`. A device without a pool
-    has zeros for it.
+    """Bytes of a GPU. `live` is in arrays and other allocations of this package. `used` is that of its pool and
+    `reserved` what the pool has from the device, each with the most so far. `free` is for any program, and `total` is
+    all. A device without a pool has zeros for it.
     """
 
     live: int

@@ -1,7 +1,7 @@
 """Arrays as an interpreted kernel sees them: elements read and written one at a time, by address, with bounds checked.
 
-`ArrayCells` does for interpreted code what an array parameter does in a compiled kernel; elements of any type go
-through their leaves, so vectors, structs and arrays inside structs need nothing special.
+`ArrayCells` does for interpreted code what an array parameter does in a compiled kernel. It reads and writes elements
+of any type leaf by leaf, so vectors, structs and arrays inside structs need no special case.
 """
 
 from __future__ import annotations

@@ -179,8 +179,8 @@ def _with_advice(name: str, given: list[BoundArguments], refusal: str) -> str:
 def _candidate_types(given: list[BoundArguments]) -> Iterator[list[BoundArguments]]:
     """Return the possible types of bare numbers among arguments, in order of preference.
 
-    They take the type that they most likely have, so that one function serves all numbers; else integers beside floats
-    are floats; else the number itself becomes part of the function, which is what a literal in a kernel is.
+    They take their most likely type, so that one function serves all numbers. Otherwise, integers beside floats are
+    floats. Otherwise the number itself becomes part of the function, like a literal in a kernel.
     """
     common = _common(given)
     typed = _typed(given, common)

@@ -108,15 +108,15 @@ def capture_end(device: DeviceLike = None, stream: Any = None) -> Graph:
     """Stop capturing.
 
     Args:
-        device: where the capture was begun, which need not be said.
-        stream: likewise.
+        device: the device on which the capture began; by default the one that captures.
+        stream: the same for the stream.
 
     Returns:
         The graph, for `capture_launch`.
 
     Raises:
-        RuntimeError: nothing is captured, or on another device or stream, and then the capture goes on; or the driver
-            gives no graph because of what was done meanwhile, and then it has ended.
+        RuntimeError: no capture runs, or it runs on another device or stream, where it goes on. Or the driver returns
+            no graph because of a call during the capture, which has then ended.
 
     >>> wp.capture_begin()
     >>> x = wp.zeros(2, dtype=float)

@@ -1,10 +1,10 @@
 """Turns a function of the kernel language into a Python function that computes the same.
 
 Python's own meaning differs from the kernel language's in a few places, and the rewritten function is the user's with
-just those replaced: a literal gets its type when it is bound to a name, vectors and structs are copied when they are,
-`a[i].x = v` writes into the array, and names that stand for builtins, types and other kernel functions stand for their
-Python-scope versions. Lines and columns stay those of the user's file, so that a debugger stops where it is told to.
-Start with `rewrite`.
+just those replaced: a literal gets its type when it is bound to a name, and vectors and structs are copied there.
+`a[i].x = v` writes into the array. Names of builtins, types and other kernel functions stand for their Python-scope
+versions. Lines and columns stay those of the user's file, so that a debugger stops where it is told to. Start with
+`rewrite`.
 """
 
 from __future__ import annotations

@@ -11,8 +11,9 @@ Control flow is structured. A region is one straight list of operations that end
 * `block()` runs its region once. `yield` and `break` give the results.
 * `threads()` runs its region once for each thread of a block, one after the other, and ends with a plain `yield`. A
   kernel that has it runs once for each block, and only inside it is there a thread (passes/barrier_fission.py).
-* `return` leaves the function with its results. A region that cannot reach its end closes with the terminator that
-  left, or with `unreachable` after an operation that never completes, such as an `if` both of whose regions leave.
+* `return` leaves the function with its results. A region that cannot reach its end closes with the terminator that left
+  it. After an operation that never completes, such as an `if` both of whose regions leave, it closes with
+  `unreachable`.
 
 `break` and `continue` count breakable operations (for, loop, block) outward from 0; `continue` names a for or loop.
 """

@@ -1,7 +1,7 @@
 """Arrays seen through index arrays: how they are written in annotations, and what they are to interpreted kernels.
 
-In kernels an indexed array is a struct (`types.indexed`): the array, and for each dimension an int32 array that
-gives the places of the elements, or a null array where the dimension is used as it is.
+In kernels an indexed array is a struct (`types.indexed`). It has the array, and for each dimension an int32 array with
+the places of the elements. A null array stands for a dimension that is used as it is.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ __all__ = ["overload"]
 def overload(kernel: Kernel | Callable, arg_types: Sequence[Any] | Mapping[str, Any] | None = None) -> Kernel:
     """Instantiate a generic kernel for given argument types; also a decorator.
 
-    Launches find the instance that fits their arguments, and make missing ones, so overloads are needed
-    only to compile ahead (`wp.load_module`), or to launch an instance itself, which saves looking for it.
+    Launches find the instance that fits their arguments, and make missing ones. So overloads are needed only to compile
+    ahead (`wp.load_module`), or to launch an instance itself, which saves the search for it.
 
     Args:
         kernel: The generic kernel. As a decorator, a function of the kernel's name and with its parameters, all of

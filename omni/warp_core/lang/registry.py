@@ -1,7 +1,7 @@
 """The builtins of the language: overload sets written in the kernel language, loaded when first named.
 
 `lib/builtin_index.py` maps a builtin's name to its library module, so that names can be listed, completed and hashed
-without importing anything; `get` imports the module of one name. A library module defines builtins with the decorator:
+without imports. `get` imports the module of one name. A library module defines builtins with the decorator:
 
     @builtin
     def dot(a: Vec[N, T], b: Vec[N, T]) -> T: ...
@@ -157,9 +157,9 @@ def surrogate(func: Callable) -> Builtin:
 
 
 def tangent(func: Callable) -> Builtin:
-    """Decorator: `func`, called `<name>_tangent`, takes the arguments of the stand-in `name`, its results and the
-    tangents of floating point arguments, and gives the tangents of the results that it has in common with what it
-    stands in for.
+    """Decorator for the tangent of a surrogate. `func`, called `<name>_tangent`, takes the arguments of the surrogate
+    `name`, its results and the tangents of floating point arguments. It returns the tangents of the results that the
+    surrogate shares with the function it replaces.
     """
     return _register_rule(TANGENTS, func, "_tangent")
 

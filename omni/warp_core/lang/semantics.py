@@ -1,8 +1,8 @@
 """Scalar operations, executed on Python numbers: the one definition of the language's arithmetic.
 
 The builder folds constants with it and the interpreter runs programs with it, so every back end is held to the same
-answers: integers wrap, integer division truncates and gives 0 for a zero divisor, shifts past the width give 0 (or the
-sign), float to integer conversion saturates with NaN giving 0, and each float operation rounds once to its own type.
+answers: integers wrap, and integer division truncates and gives 0 for a zero divisor. Shifts past the width give 0 (or
+the sign). Float to integer conversion saturates, with NaN giving 0. Each float operation rounds once to its own type.
 Start with `evaluate`.
 """
 

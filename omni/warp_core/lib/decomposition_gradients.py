@@ -1,15 +1,15 @@
 """Derivatives of `svd2`, `svd3`, `eig3` and `qr3`.
 
-The derivative of a factor has the differences of singular values or eigenvalues below the line (Papadopoulo and
-Lourakis, "Estimating the Jacobian of the Singular Value Decomposition", 2000; Giles, "Collected Matrix Derivative
-Results for Forward and Reverse Mode Algorithmic Differentiation", 2008), so factors have none where values are equal.
+The derivative of a factor has the differences of singular values or eigenvalues below the line, so factors have none
+where values are equal. See Papadopoulo and Lourakis, "Estimating the Jacobian of the Singular Value Decomposition",
+2000, and Giles, "Collected Matrix Derivative Results for Forward and Reverse Mode Algorithmic Differentiation", 2008.
 What is made of all factors often has one: U * diag(s) * transpose(V) is the matrix itself. So derivatives are those at
 a matrix nearby, whose values are apart by the square root of the rounding unit in units of the largest one: nearer,
 differences are made of rounding. Its factors come from stand-ins. Second derivatives divide by differences twice, so
 they are at a matrix whose values are apart by the cubic root, which stand-ins of the stand-ins factor.
 
-Besides the factors, stand-ins give whether these are not those of the matrix itself (`moved`), and whether derivatives
-are `sharp`: what is nothing but rounding is not divided then, so that U * transpose(V), the rotation, which needs no
+Besides the factors, surrogates return whether these are not those of the matrix itself (`moved`), and whether
+derivatives are `sharp`. They do not divide what is only rounding. So U * transpose(V), the rotation, which needs no
 differences, keeps all its digits in reverse. That is no smooth function, so second derivatives do without.
 
 In the code dA = U * P * transpose(V), and x and y are what the gradients of U and V give to turning columns i and j
@@ -30,8 +30,8 @@ from .norms import norm_l1
 
 @builtin
 def _limits(like: float32) -> tuple[float32, float32, float32, float32]:
-    """(nearest that values may be, for second derivatives, what rounding makes of zero, all in units of the largest
-    value; the least that this is taken for, unless it is zero).
+    """(nearest that values may be, for second derivatives. Next, what rounding makes of zero, all in units of the
+    largest value. Last, the least value that counts as that, unless it is zero).
     """
     return 2.0**-11, 2.0**-8, 2.0**-23, 1e-19
 
@@ -179,7 +179,7 @@ def _beyond_rounding(x: F, size: F, sharp: boolean) -> F:
 def _pair(x: F, y: F, size: F, difference: F, total: F, sharp: boolean) -> tuple[F, F]:
     """The gradients of P[i, j] and P[j, i] from x and y, s[j] - s[i] and s[i] + s[j].
 
-    P[i, j] + P[j, i] turns both columns alike, by its share in the difference; P[i, j] - P[j, i] turns them apart, by
+    P[i, j] + P[j, i] turns both columns alike, by its share in the difference. P[i, j] - P[j, i] turns them apart, by
     its share in the sum. So the same gives how far both turn when x and y are P[i, j] and P[j, i].
     """
     alike = _beyond_rounding(x + y, size, sharp) / difference

@@ -1,8 +1,8 @@
 """Decompositions of small matrices: singular values, eigenvalues, QR.
 
 All work by plane rotations until nothing is left to rotate, so equal and vanishing singular values need no special
-treatment. `svd3` and `eig3` repeat one rotation of the first two columns and then renumber the columns in a circle,
-which keeps them small and their results rotations (Hestenes, "Inversion of matrices by biorthogonalization", 1958;
+treatment. `svd3` and `eig3` repeat one rotation of the first two columns, and then renumber the columns in a circle. So
+their code is small and their results are rotations (Hestenes, "Inversion of matrices by biorthogonalization", 1958;
 Jacobi, 1846). Half precisions compute in single and round. Start with `_turn`.
 """
 
@@ -86,8 +86,8 @@ def svd2(A: Mat[2, 2, F]) -> tuple[Mat[2, 2, F], Vec[2, F], Mat[2, 2, F]]:
         V: rotation, the right singular vectors in its columns. A = U * diag(sigma) * transpose(V).
 
     Error: 8 ULP of the largest singular value, wherever squares of components do not overflow.
-    Derivative: that of the factors. Where singular values are equal, U and V have none, but what is made of U, sigma
-    and V may have one, which comes out right; see docs/gradients.md.
+    Derivative: that of the factors. Where singular values are equal, U and V have none. What is computed from U, sigma
+    and V together may have one, and it is right; see docs/gradients.md.
 
     >>> wp.svd2(wp.mat22(0.0, 2.0, 1.0, 0.0))[1]
     vec2f([2.0, 1.0])
@@ -166,8 +166,8 @@ def svd3(A: Mat[3, 3, float32]) -> tuple[Mat[3, 3, float32], Vec[3, float32], Ma
         V: rotation, the right singular vectors in its columns. A = U * diag(sigma) * transpose(V).
 
     Error: 16 ULP of the largest singular value.
-    Derivative: that of the factors. Where singular values are equal or opposite, U and V have none, but what is made of
-    U, sigma and V may have one, which comes out right; see docs/gradients.md.
+    Derivative: that of the factors. Where singular values are equal or opposite, U and V have none. What is computed
+    from U, sigma and V together may have one, and it is right; see docs/gradients.md.
 
     >>> wp.svd3(wp.mat33(0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0))[1]
     vec3f([3.0, 2.0, -1.0])
@@ -271,8 +271,8 @@ def qr3(A: Mat[3, 3, float32]) -> tuple[Mat[3, 3, float32], Mat[3, 3, float32]]:
         R: upper triangular matrix with A = Q * R; its first two diagonal components are not negative.
 
     Error: 8 ULP of the largest component.
-    Derivative: that of the factors. Where the first two columns of `A` depend on each other, Q has none, but what is
-    made of Q and R may have one, which comes out right; see docs/gradients.md.
+    Derivative: that of the factors. Where the first two columns of `A` depend on each other, Q has none. What is
+    computed from Q and R together may have one, and it is right; see docs/gradients.md.
 
     >>> wp.get_diag(wp.qr3(wp.mat33(0.0, 2.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 1.0))[1])
     vec3f([3.0, 2.0, -1.0])

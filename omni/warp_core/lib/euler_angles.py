@@ -90,8 +90,8 @@ def quat_twist(axis: Vec[3, F], q: Quat[F]) -> Quat[F]:
         q: a unit quaternion.
 
     Returns:
-        The unit quaternion t about `axis` such that q * inverse(t) turns about an axis at right angles to it; the
-        identity where `q` is half a turn about such an axis.
+        Return the unit quaternion t about `axis` such that q * inverse(t) turns about an axis at right angles to it. It
+        is the identity where `q` is half a turn about such an axis.
 
     Error: 4 ULP of 1.
     Derivative: that of the formula.

@@ -22,8 +22,8 @@ def mul(a: Mat[M, N, T], b: Vec[N, T]) -> Vec[M, T]:
         b: a vector of N, an N x K matrix, a quaternion, or a transform.
 
     Returns:
-        The product: a vector of M for a vector on the right, of N for one on the left; an M x K matrix; the rotation
-        or rigid motion that does first `b`, then `a`.
+        The product: a vector of M for a vector on the right, of N for one on the left. For matrices an M x K matrix.
+        For quaternions and transforms the rotation or rigid motion that does first `b`, then `a`.
 
     Error: one rounding for each term.
     Derivative: g * transpose(b) in `a`, transpose(a) * g in `b`, for the gradient g of the result.

@@ -1,7 +1,7 @@
 """Attribute values: their one canonical form, reading them from text or JSON, and converting between types.
 
-Canonical forms: scalar numbers are Python numbers; tuples and matrices NumPy arrays of `AttributeType.shape`; arrays
-NumPy arrays of shape (n, *shape); texts `str`; arrays of tokens tuples of `str`; targets tuples of paths.
+Canonical forms: scalar numbers are Python numbers, tuples and matrices NumPy arrays of `AttributeType.shape`. Arrays
+are NumPy arrays of shape (n, *shape). Texts are `str`, arrays of tokens tuples of `str`, and targets tuples of paths.
 Start with `coerce` (checked, for what people write) and `converter` (for connections).
 """
 

@@ -1,8 +1,8 @@
 """The nodes of omni.graph that this host brings along: ticks, time, constants, reading and writing prims.
 
-They are described here in the form of a `.ogn` file rather than in files of their own, because Kit registers every
-`.ogn` it finds in an extension and has these nodes already. `node_types()` lists them; `ALIASES` are other names under
-which scenes know them.
+They are described here in the form of a `.ogn` file rather than in files of their own. Kit registers every `.ogn` that
+it finds in an extension, and has these nodes already. `node_types()` lists them; `ALIASES` are other names under which
+scenes know them.
 """
 
 from __future__ import annotations

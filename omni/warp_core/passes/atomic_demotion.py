@@ -5,10 +5,10 @@ In place. In: a kernel after inlining. Out: an `atomic` became load, operation, 
 
 An access is private if for every launch dimension one of its indices is that thread index plus something the same for
 all threads: then different threads name different elements. That holds only against accesses with the very same
-indices, so it is given up for an array, and for all arrays of its element type since two parameters may be one array,
-as soon as one of them is written with other indices, or somewhere this pass cannot see. Where parameters may be arrays
-that overlap, such as `x[1:]` and `x[:-1]`, equal indices are other elements, so only one array may be written. Local
-arrays that do not escape are private whatever the index.
+indices. The pass gives an array up as soon as it is written with other indices, or where this pass cannot see. As two
+parameters may be one array, it then gives up all arrays of its element type. Where parameters may be arrays that
+overlap, such as `x[1:]` and `x[:-1]`, equal indices are other elements, so only one array may be written. Local arrays
+that do not escape are private whatever the index.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def demote_atomics(function: Function, among: str = "all") -> None:
 
     Args:
         function: a kernel after inlining, or a function.
-        among: "all" parameters, each of which has memory of its own; "one" array of an element type, where parameters
-            may overlap; "none" of them, only local arrays, where an array may overlap itself.
+        among: "all": all parameters, each of which has memory of its own. "one": one array of an element type, where
+            parameters may overlap. "none": only local arrays, where an array may overlap itself.
     """
     local = local_arrays(function)
     private = _private_types(function, local, among) if function.is_kernel and among != "none" else set()

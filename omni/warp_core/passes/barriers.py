@@ -1,10 +1,10 @@
 """Kernels that work in blocks of threads: which values all threads of a block share, and whether all of them come to
 each collective operation.
 
-A value is *uniform* if it is the same in all threads of a block whatever the data are: constants, parameters, the index
-of the block, elements at uniform indices of arrays that the kernel only reads, and what is computed from them.
-Collective operations must stand where the way there depends on uniform values alone. `check_blocks` refuses all else:
-on a GPU threads would wait for ever, or get values of threads that are not there.
+A value is *uniform* if it is the same in all threads of a block for all data. Constants, parameters and the index of
+the block are. So are elements at uniform indices of arrays that the kernel only reads, and values computed from uniform
+values. Collective operations must stand where the way there depends on uniform values alone. `check_blocks` refuses all
+else: on a GPU threads would wait for ever, or get values of threads that are not there.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _OF_THREADS = frozenset(("tid", "thread_index", "atomic", "alloca", "stash", "sh
 
 
 def check_blocks(kernel: Function) -> None:
-    """Raise `PassError` if threads of a block may part before a collective operation of an inlined `kernel`, if its
-    warps are not whole, or if it takes too much shared memory.
+    """Raise `PassError` for an inlined `kernel` that threads of a block may not run together. They may diverge before a
+    collective operation, its warps may not be whole, or it may take too much shared memory.
     """
     _check_memory(kernel)
     left: list[Operation] = []

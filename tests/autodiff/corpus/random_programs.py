@@ -1,13 +1,13 @@
 """Random differentiable kernels as Python text: `text(seed)` gives the same program for the same seed.
 
-A program reads four numbers of `x` per thread, works on them with everything that control flow, components, structs,
-arrays and functions allow, and writes to `y` and to its own element of `z`, which it also reads. All is float64, so
-central differences are a sharp judge.
+A program reads four numbers of `x` per thread. It computes with them in all kinds of control flow, components, structs,
+arrays and functions. It writes to `y` and to its own element of `z`, which it also reads. All is float64, so central
+differences are a sharp judge.
 
-`wide(seed)` has more: functions with gradients that the user gave, arrays in structs, wp.grad, atomic minima in `lo`
-and maxima in `hi`, and an array `q` that is seen through indices. `rich(seed)` has more still: structs in structs,
-quaternions, larger matrices, generic functions, functions with several results that call each other, local arrays,
-an array `g` of three dimensions with its slices, and gradients by wp.grad of functions that read arrays.
+`wide(seed)` adds functions with gradients that the user gave, arrays in structs and wp.grad. It also has atomic minima
+in `lo` and maxima in `hi`, and an array `q` that is seen through indices. `rich(seed)` adds structs in structs,
+quaternions, larger matrices, generic functions, functions with several results that call each other, and local arrays.
+It also has an array `g` of three dimensions with its slices, and gradients by wp.grad of functions that read arrays.
 """
 
 from __future__ import annotations

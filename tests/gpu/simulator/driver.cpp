@@ -5,11 +5,11 @@
 // - Work on streams is put off until something waits for it, so that a missing synchronisation shows as stale data.
 // - Memory of the host is read and written when the work is done, pageable memory too: the driver's documentation says
 //   of the latter only that such copies *may* wait.
-// - Capture follows streams through events; what synchronises meanwhile, is unsafe by the thread's mode, or uses the
-//   null stream while a stream that keeps in order with it captures, is refused and ends the capture in vain. Unsafe
-//   are, beside what the driver's documentation names, questions about events and streams and the end of graphs, as
-//   users of real drivers have found. Graphs
-//   run their nodes in the order of dependencies alone, the latest first, so that a missing one shows.
+// - Capture follows streams through events. Meanwhile it refuses calls that synchronise, that are unsafe by the
+//   thread's mode, or that use the null stream while a stream in order with it captures. Such a call ends the capture
+//   without a graph. Unsafe are, beside what the driver's documentation names, questions about events and streams and
+//   the end of graphs, as users of real drivers have found. Graphs run their nodes in the order of dependencies alone,
+//   the latest first, so that a missing one shows.
 // - Copies and fills of memory that was freed fail as kernels do that use an illegal address.
 //
 // "Images" are lines of text: a kernel's name, the address of its code for the CPU (`wc_kernel` of abi.h), the size of

@@ -1,8 +1,8 @@
 """Sums over one dimension on GPUs, in at most two launches, always in the same order: no atomics.
 
-The numbers are seen as outer x length x width. Where there are few results, blocks of threads make them: a block takes
-up to `BLOCK` columns, as many rows at a time as it has threads for, and adds the rows' sums in pairs. What is long is
-cut in parts; the sums of the parts are reduced in turn. Where there are many results, each has a thread.
+The numbers are seen as outer x length x width. Where there are few results, blocks of threads make them. A block takes
+up to `BLOCK` columns, and as many rows at a time as it has threads for. It adds the rows' sums in pairs. What is long
+is cut in parts; the sums of the parts are reduced in turn. Where there are many results, each has a thread.
 
 The cuts depend on the extents alone. Floats are added in float64 and rounded once.
 """

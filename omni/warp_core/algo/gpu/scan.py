@@ -4,9 +4,9 @@ Each block sums up its chunk; one block makes the sums before each chunk; each b
 writes. Where all is in one chunk the last launch does. A chunk is read in tiles of `_TILE` numbers, through shared
 memory, so that neighbouring threads read neighbouring numbers while each adds up `_ITEMS` in a row.
 
-A result is (sum of groups of chunks before) + ((of chunks of the group) + ((of tiles of the chunk) + ((of groups of
-threads) + ((of threads of the group) + (of numbers of the thread))))), where each part is a chain of additions in
-order, in float64 for floats. So no sum is less than the one before if no number is negative, and results depend on the
+Each part below is a chain of additions in order, in float64 for floats. A result is (sum of groups of chunks before) +
+((of chunks of the group) + ((of tiles of the chunk) + ((of groups of threads) + ((of threads of the group) + (of
+numbers of the thread))))). So no sum is less than the one before if no number is negative, and results depend on the
 number of elements alone. Elements of several components are scanned component by component, by blocks of their own.
 """
 

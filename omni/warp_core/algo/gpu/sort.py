@@ -1,9 +1,9 @@
 """Sorting of key-value pairs on GPUs: radix sort, a digit of 8 bits at a time from the least significant one, each in
-three steps. Every block counts the digits of its tile of `_TILE` keys; running sums of the counts, digit by digit, say
-where each block's keys of a digit go; every block goes over its tile again and puts its pairs there, in order.
+three steps. Every block counts the digits of its tile of `_TILE` keys. Running sums of the counts, digit by digit, give
+the place of each block's keys of a digit. Then every block goes over its tile again and puts its pairs there, in order.
 
 The order within a tile comes from warps: each takes a stretch of it, 32 keys after the other. Ballots over the bits of
-the digit show a thread which others of its warp have the same one; the first of them takes as many places from the
+the digit show a thread which threads of its warp have the same digit. The first of them takes as many places from the
 warp's counter of that digit. Counters are atomics, since different threads may be the first each time.
 
 Keys are compared as unsigned integers in the order of the numbers. Segments are sorted all at once: pairs are sorted by

@@ -5,8 +5,8 @@ with it one tangent for each leaf (`leaves`). For a number its rate of change, f
 type whose elements are the tangents of its elements. As both are computed in the order of the program, control flow,
 overwriting and memory need no care: what is done to a value is done to its tangent beside it.
 
-The rules of arithmetic are those of reverse mode (`scalar_rules`): what an operand's tangent gives is the rule's
-adjoint of that operand with the tangent in place of the adjoint of the result. Functions whose gradient is written
+The rules of arithmetic are those of reverse mode (`scalar_rules`). The part of an operand's tangent is the rule's
+adjoint of that operand, with the tangent in place of the adjoint of the result. Functions whose gradient is written
 down, by the library or the user, are differentiated by it, one result at a time. Replays are of no use here: nothing is
 computed again.
 """

@@ -1,8 +1,8 @@
 """Functions whose gradient, or whose replay, the user gave.
 
-A call of one becomes an operation `custom` that exists in this package only: its region is the body of the function,
-so that everything that asks for accesses of memory sees them, its `attr` is a `Custom`. The forward code runs the body,
-or the replay; the reverse code runs the user's gradient, or else reverses the body.
+A call of one becomes an operation `custom`, which exists in this package only. Its region is the body of the function,
+so that analyses of memory accesses see them. Its `attr` is a `Custom`. The forward code runs the body, or the replay;
+the reverse code runs the user's gradient, or else reverses the body.
 
 Gradients and replays see arrays as the launch left them. That is what the function left there only if no other code
 of the kernel writes to them, which is checked.
@@ -117,8 +117,8 @@ def _changed_by(region: Region) -> set[Value | None]:
 
 
 def read_final(reverse: Reverse, custom: Operation, op: Operation, array: Value, new: Value) -> None:
-    """Let a load be of what the launch left, as code for `custom` does it: `new` in the adjoint, `op` where it is
-    from, from `array` of the function that is differentiated.
+    """Let a load read what the launch left, as the code for `custom` does. `new` is the load in the adjoint, `op` the
+    load that it comes from, and `array` an array of the function that is differentiated.
     """
     _check_final(reverse, array, custom, op)
     assert new.op is not None

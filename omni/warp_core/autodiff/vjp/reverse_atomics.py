@@ -1,8 +1,8 @@
 """Atomics in reverse.
 
-Additions are linear. The extremum of floats goes to the last one to have been stored: of all values that equal what
-the element holds after the launch, one takes the gradient over by exchanging it for zero. That comparison asks for
-the very bits that the launch computed, so such a launch and its adjoint are compiled without fused multiply-adds.
+Additions are linear. The extremum of floats belongs to the last value that was stored. Of all values that equal the
+element after the launch, one takes the gradient over by exchanging it for zero. That comparison asks for the very bits
+that the launch computed, so such a launch and its adjoint are compiled without fused multiply-adds.
 
 Nobody but its thread sees a local array: atomics on it are a load, an operation and a store (`plain_local_atomics`).
 """

@@ -2,8 +2,8 @@
 
 The reverse of a region is emitted under a `ValueScope`. `ValueScopes.primal` answers with a value that can be used
 there: values of the function's own body are at hand, since the forward code stands before the reverse code. Inside the
-reverse of a loop or an `if`, a value is computed again from what is at hand; where that is not possible it is
-*carried*: a loop puts it on the stash in every iteration, an `if` gives it as one more result.
+reverse of a loop or an `if`, a value is recomputed from values at hand. Where that is not possible, it is *carried*: a
+loop pushes it to the value stack in every iteration, an `if` returns it as one more result.
 """
 
 from __future__ import annotations

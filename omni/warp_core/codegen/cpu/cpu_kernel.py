@@ -37,11 +37,11 @@ _MOST_CELLS = 1 << 30
 class EmittedModule:
     """The result: assembly `text` that defines `symbol` as a `wc_kernel`.
 
-    `sites` are the failures that debug code can report, `arity` is the number of launch dimensions the kernel asks
-    for, `params` the (name, type) of its parameters, as they follow each other in the argument block. `accumulation`
-    is what it does to arrays, `gathers` whether it sums up over the range of a call, `following` the arrays
-    that follow the threads, the same for all variants of a kernel. For a GPU only: `strided` and
-    `stashes` as in `nvptx`, `needs` the functions of the C library that are called, and where.
+    `sites` are the failures that debug code can report, `arity` is the number of launch dimensions of the kernel.
+    `params` has the (name, type) of its parameters, in the order of the argument block. `accumulation` describes its
+    additions to arrays, `gathers` says whether it sums up over the range of a call. `following` lists the arrays that
+    follow the threads, the same for all variants of a kernel. For a GPU only: `strided` and `stashes` as in `nvptx`,
+    `needs` the functions of the C library that are called, and where.
     """
 
     text: str

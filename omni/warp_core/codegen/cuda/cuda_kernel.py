@@ -15,15 +15,15 @@ order, laid out like the fields of a C struct (as for a CPU's `wc_kernel`, abi.h
 
 Blocks are one-dimensional, of up to `GpuOptions.block_dim` threads. Thread t of the grid (block * block size + thread)
 runs thread t of the launch; there must be at least as many. Kernels that add up over the whole launch, and adjoints
-with a stash, are *strided*: thread t runs t, t + n, t + 2 n, … of the launch, n being the size of the grid, so that any
-grid will do: there a grid that fills the device once is best, and the stash stays small. All other kernels have no such
+with a value stack, are *strided*: thread t runs t, t + n, t + 2 n, … of the launch, where n is the size of the grid. So
+any grid will do. A grid that fills the device once is best, and the value stack stays small. All other kernels lack the
 loop, since it would hold registers and keep the next index for work that the hardware does for nothing. Kernels that
 work in blocks of threads run in blocks of exactly `Function.block_dim`, which the launch is a multiple of where threads
 do something together.
 
 Cell i of a stash lies at base + (i * n + t) * size: cells of neighbouring threads lie side by side, and a warp's
-accesses are whole lines. A thread that needs more reports the site of kind "gradient-memory", whose value is the
-number of cells it asked for, and leaves; a launch may be done again with as many.
+accesses are whole lines. A thread that needs more reports the site of kind "gradient-memory" and leaves. The value of
+the report is the number of cells it asked for, so that a launch may run again with as many.
 """
 
 from __future__ import annotations

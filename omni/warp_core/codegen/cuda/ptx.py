@@ -1,7 +1,7 @@
 """From LLVM assembly for an NVIDIA GPU to PTX, and with NVIDIA's assembler to machine code. Start with `ptx`.
 
-LLVM picks the oldest version of PTX that knows the architecture, so that drivers older than the compiler take it too
-(6.3 for sm_75, 7.8 for sm_90, 8.6 for sm_100); only an argument block of more than 4 kB asks for more, 8.1.
+LLVM picks the oldest version of PTX that knows the architecture, so that drivers older than the compiler accept it too
+(6.3 for sm_75, 7.8 for sm_90, 8.6 for sm_100). Only an argument block of more than 4 kB needs a newer one, 8.1.
 
 `__nv_sin` and its kin, which emitted code calls for functions of the C library in double, come from NVIDIA's library
 of bitcode, libdevice. It is not part of this package. It and the assembler are looked for where CUDA is commonly found:

@@ -2,9 +2,9 @@
 
 Such threads are the lanes of one SIMD group, for code generation, or those of a block, for what a block does together.
 They are called lanes here. A value is *varying* when lanes may hold different numbers, *uniform* otherwise. An exit
-(yield, break, continue, return) is *divergent* when lanes that are still inside its target may be somewhere else at
-that point, so that it has to be done by masks. A construct that contains one is *masked*. It is *leaky* when a
-divergent exit leaves it for a target further out, so that fewer lanes may be active behind it.
+(yield, break, continue, return) is *divergent* if lanes that are still inside its target may be elsewhere at that
+point. Masks must then do it. A construct that contains one is *masked*. It is *leaky* when a divergent exit leaves it
+for a target further out, so that fewer lanes may be active behind it.
 
 The analysis walks the function until nothing changes; facts only grow. Positions are tracked as *levels*: the function
 is level 0, every for, loop and block one more. At any point a level is *split* when some lanes that are in its current

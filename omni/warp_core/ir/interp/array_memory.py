@@ -1,7 +1,7 @@
 """Arrays and aggregate values as the interpreter sees them: Python lists and tuples, no NumPy.
 
-A scalar is a Python number (bool for bool), a packed type the tuple of its components, a struct the tuple of its
-members, an array a `MemArray` whose elements are such values.
+A scalar is a Python number (bool for bool), a packed type the tuple of its components, and a struct the tuple of its
+members. An array is a `MemArray` whose elements are such values.
 """
 
 from __future__ import annotations

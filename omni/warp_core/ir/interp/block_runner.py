@@ -1,8 +1,8 @@
 """Runs kernels that work in blocks of threads, for the interpreter: all threads of a block go from one collective
 operation to the next, one thread after the other. Start with `run_blocks`.
 
-Two threads that access one element of shared memory without a barrier in between, one of them writing, and not both by
-atomics, are a `Race`: what they find would depend on which of them is faster.
+Two threads form a `Race` if they access one element of shared memory without a barrier in between, one of them writes,
+and not both are atomic. The values that they read would depend on which is faster.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ __all__ = [  # noqa: RUF022 - in the order of their widths
 
 Number = semantics.Number
 
-# Components of vectors and elements of structs come out as plain Python numbers where Python has the type (bool, int32,
-# float32), except while a kernel is interpreted: then everything is typed, so that integers wrap as they must.
+# Components of vectors and elements of structs are plain Python numbers where Python has the type (bool, int32,
+# float32). While a kernel is interpreted, all numbers are typed, so that integers wrap as they must.
 typed_components: ContextVar[builtins.bool] = _native.typed_components
 PLAIN = frozenset((BOOL, I32, F32))
 
