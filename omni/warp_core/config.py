@@ -2,8 +2,8 @@
 
     wp.config.mode = "debug"
 
-Every option is a row of `OPTIONS`: its default, the values it takes, what it does. An assignment is checked at once; a
-name that is no option raises AttributeError with the nearest ones. `watch` lets higher layers follow a change.
+Every option is a row of `OPTIONS`: its default, a check of values, and a description. An assignment is checked at once.
+A name that is not an option raises AttributeError with similar names. `watch` lets higher layers follow a change.
 """
 
 from __future__ import annotations
@@ -108,8 +108,9 @@ OPTIONS: dict[str, Option] = {
     "mode": Option(
         "release",
         _one_of("release", "debug", "interpret"),
-        "How kernels run: 'release'; 'debug' checks bounds, asserts, divisors and NaN and raises on the first failing "
-        "thread; 'interpret' runs the Python functions themselves, thread by thread, so that a debugger stops in them.",
+        "How kernels run. 'release' is the fastest. 'debug' checks bounds, asserts, divisors and NaN, and raises "
+        "for the first failing thread. 'interpret' runs the Python functions thread by thread, so that a "
+        "debugger stops in them.",
     ),
     "num_threads": Option(
         _default_threads(), _count(0, MAX_THREADS), "Threads that a CPU launch may use; 0 takes every core."

@@ -327,10 +327,10 @@ def helper(x):
         ((both, 1.0, 2.0), ValueError, "wp.map of `both` needs at least one array among its arguments"),
         ((both, A, A.astype(np.int32)), TypeError, r"`both` cannot be called .*`y` takes float32, not int32"),
         ((wp.sin, A.astype(np.int32)), TypeError, r"`wp.sin` has no form for \(int32\)"),
-        ((both, A, "x"), TypeError, r"kernels take no str \(argument `y`\)"),
-        ((both, A, [1.0, 2.0, 3.0]), TypeError, r"kernels take no list \(argument `y`\)"),
+        ((both, A, "x"), TypeError, r"a kernel cannot take a str \(argument `y`\)"),
+        ((both, A, [1.0, 2.0, 3.0]), TypeError, r"a kernel cannot take a list \(argument `y`\)"),
         ((both, A, np.ones((2, 2), np.float32)), ValueError, r"the shapes \(3,\), \(2, 2\) cannot be broadcast"),
-        ((lambda x: None, A), TypeError, "it must return values"),
+        ((lambda x: None, A), TypeError, "it must return a value for each array of results"),
         ((lambda x: helper(x), A), wp.CompileError, "`helper` is a plain Python function"),
         ((lambda *x: x[0], A), wp.CompileError, "`x` accepts any number of arguments"),
         ((wp.add, A, A.astype(np.float64)), TypeError, r"float32 and float64; .* wp\.map\(wp\.float32, a\)$"),
@@ -350,7 +350,7 @@ def test_refused(arguments, error, message):
     [
         (wp.zeros(3, dtype=int), r"it returns float32, out is array\(shape=\(3,\), dtype=int32\)"),
         (wp.zeros(4, dtype=float), r"its results have shape \(3,\), out has shape \(4,\)"),
-        ([wp.zeros(3, dtype=float)] * 2, r"it returns \(float32\), out has 2 arrays"),
+        ([wp.zeros(3, dtype=float)] * 2, r"it returns \(float32\), but out has 2 arrays"),
         (A, "out must be an array of float32, got ndarray"),
     ],
 )

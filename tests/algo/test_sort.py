@@ -214,9 +214,9 @@ READ_ONLY.flags.writeable = False
             "keys: the array is read-only",
             marks=pytest.mark.cpu,
         ),
-        ((ints(8), ints(8), 4, 3, 2), ValueError, r"\[3, 2\) is no range of the 32 bits"),
-        ((ints(8), ints(8), 4, -1, 2), ValueError, "is no range"),
-        ((ints(8), ints(8), 4, 0, 33), ValueError, "is no range"),
+        ((ints(8), ints(8), 4, 3, 2), ValueError, r"\[3, 2\) is not a range within the 32 bits of a key"),
+        ((ints(8), ints(8), 4, -1, 2), ValueError, "is not a range within the 32 bits of a key"),
+        ((ints(8), ints(8), 4, 0, 33), ValueError, "is not a range within the 32 bits of a key"),
         ((ints(8), ints(8), 4, 0.5), TypeError, "begin_bit: expected an integer"),
     ],
 )

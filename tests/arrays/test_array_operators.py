@@ -98,8 +98,8 @@ def test_broadcasting_and_numpy():
         (X, X.astype(np.float32), TypeError, r"wp.map of `add`: `\+` cannot combine float64 and float32"),
         (X.astype(np.int32), 1.5, TypeError, r"`\+` cannot combine int32 and float32"),
         (X, X[:3], ValueError, r"the shapes \(4,\), \(3,\) cannot be broadcast together"),
-        (X, "x", TypeError, r"kernels take no str \(argument `b`\)"),
-        (X, None, TypeError, r"kernels take no NoneType \(argument `b`\)"),
+        (X, "x", TypeError, r"a kernel cannot take a str \(argument `b`\)"),
+        (X, None, TypeError, r"a kernel cannot take a NoneType \(argument `b`\)"),
         (X, wp.vec2(), TypeError, r"`\+` cannot combine float64 and vec2f"),
     ],
 )

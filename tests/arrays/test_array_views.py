@@ -236,7 +236,7 @@ def test_annotations():
     assert wp.array2d([[1.0, 2.0]], dtype=float).shape == (1, 2)
     with pytest.raises(TypeError, match="without a dtype"):
         wp.array().numpy()
-    with pytest.raises(TypeError, match="expected, got 3 parameters"):
+    with pytest.raises(TypeError, match=r"expected wp\.array\[dtype\] or wp\.array\[dtype, ndim\], got 3 parameters"):
         wp.array[float, 2, 3]
 
 

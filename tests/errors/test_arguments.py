@@ -184,7 +184,7 @@ def k(x: wp.array(dtype=float), n: int):
     wp.printf("%d %d\\n", n)
 """,
         'wp.printf("%d %d\\n", n)',
-        ["the format shows 2 values, 1 given"],
+        ["the format has 2 conversions, but 1 values are given"],
     ),
     "too_many_indices_of_tid": (
         """\

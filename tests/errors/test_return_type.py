@@ -13,7 +13,7 @@ def k(x: wp.array(dtype=float), n: int):
     return n
 """,
         "n",
-        ["a kernel returns nothing", "array"],
+        ["a kernel cannot return a value", "array"],
     ),
     "two_returns": (
         """\

@@ -32,7 +32,7 @@ def k(x: wp.array(dtype=float), n: int):
     x[0] = b[n, n] + f(n)
 """,
         "wp.zeros(shape=70000, dtype=float)",
-        ["take 560000 bytes; 524288 is the most", "a row for each thread"],
+        ["the local arrays of a thread take 560000 bytes with this one; the limit is 524288", "a row for each thread"],
     ),
     "shared_arrays": (
         """\

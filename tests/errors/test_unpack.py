@@ -13,7 +13,7 @@ def k(x: wp.array(dtype=float), n: int):
     a, b = (1, 2, 3)
 """,
         "a, b",
-        ["2 names for 3 values"],
+        ["cannot unpack 3 values into 2 names"],
     ),
     "vector": (
         """\
@@ -23,7 +23,7 @@ def k(x: wp.array(dtype=float), n: int):
     a, b = wp.vec3(1.0, 2.0, 3.0)
 """,
         "a, b",
-        ["2 names for 3 values"],
+        ["cannot unpack 3 values into 2 names"],
     ),
     "starred": (
         """\
@@ -33,7 +33,7 @@ def k(x: wp.array(dtype=float), n: int):
     a, *b, c = (1,)
 """,
         "(1,)",
-        ["at least 2 values needed, 1 given"],
+        ["cannot unpack 1 values, at least 2 are needed"],
     ),
 }
 

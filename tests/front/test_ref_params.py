@@ -370,7 +370,7 @@ def test_only_places_can_be_passed():
         "this call of `bump` cannot update `x`",
         "`v` is passed twice to parameters that `swap` changes",
     ]
-    assert "help: write `bump(x, ...)` by that name, outside of lambdas" in report
+    assert "help: call it by its name, outside of lambdas: `bump(x, ...)`" in report
 
 
 def test_kernels_have_no_caller():

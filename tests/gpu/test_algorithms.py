@@ -255,7 +255,7 @@ def test_segments_that_are_wrong_in_a_graph(gpu, mode, monkeypatch):
 @pytest.mark.parametrize(
     ("call", "why"),
     [
-        (lambda u, a, b: u.array_sum(a, out=b[:1]), "out: is on cpu, but what is summed is on cuda:0"),
+        (lambda u, a, b: u.array_sum(a, out=b[:1]), "out: is on cpu, but the array to sum is on cuda:0"),
         (lambda u, a, b: u.array_inner(a, b), "b: is on cpu, but a is on cuda:0"),
         (lambda u, a, b: u.array_scan(b, a), "out_array: is on cuda:0, but in_array is on cpu"),
         (lambda u, a, b: u.radix_sort_pairs(a, b, 2), "values: is on cpu, but keys is on cuda:0"),

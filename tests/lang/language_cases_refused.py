@@ -205,7 +205,7 @@ def tuple_grows_in_loop(n: int):
 
 
 def wrong_number_of_names(a: int):
-    """2 names for 3 values"""
+    """cannot unpack 3 values into 2 names"""
     x, y = (a, 1, 2)
     return x
 
@@ -303,7 +303,7 @@ def compares_tuples(a: int, b: int):
 
 
 def text_with_run_time_parts(a: int):
-    """text with run-time parts"""
+    """a kernel cannot keep text that has run-time parts"""
     s = f"{a}"
     return len(s)
 

@@ -1,5 +1,5 @@
-"""Random kernels that work in blocks: whole numbers go from thread to thread through shared memory and shuffles, in
-branches and loops that all threads of a block take alike, with code between that each thread does for itself.
+"""Random kernels that work in blocks. Whole numbers go from thread to thread through shared memory and shuffles, in
+branches and loops that all threads of a block take alike. In between, each thread runs code of its own.
 
 No two threads meet in shared memory without a barrier in between, so every order of threads gives the same.
 """

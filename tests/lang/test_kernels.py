@@ -576,7 +576,7 @@ def test_lanes_are_checked_where_they_are_given(lanes, error):
         ({"launch_bounds": "64"}, TypeError, "launch_bounds: expected the threads of a block, or a pair"),
         ({"launch_bounds": (64, 2.0)}, TypeError, r"launch_bounds: expected an integer, got 2\.0"),
         ({"launch_bounds": (None, 2)}, TypeError, "launch_bounds: expected an integer, got None"),
-        ({"module_options": 5}, TypeError, "module_options: expected names with values, got 5"),
+        ({"module_options": 5}, TypeError, "module_options: expected a dict of options, got 5"),
         ({"module_options": {"mods": 5}}, ValueError, "modules have no option 'mods'; did you mean 'mode'"),
         ({"module_options": {"cuda_output": "exe"}}, ValueError, "cuda_output = 'exe': it must be one of None, 'ptx'"),
         ({"cuda_max_registers": 8}, ValueError, "cuda_max_registers: expected 16 to 255, got 8"),

@@ -72,10 +72,10 @@ def test_types_without_numbers(name):
         ("pointf[2]", "size"),
         ("string[]", "cannot be an array"),
         ("bundle[]", "cannot be an array"),
-        ("int[5]", "no such size"),
+        ("int[5]", "does not have this size"),
         ("int[][]", "no attribute type"),
         ("", "no attribute type"),
-        ("int[0]", "no such size"),
+        ("int[0]", "does not have this size"),
     ],
 )
 def test_wrong_names(name, words):

@@ -291,7 +291,7 @@ def test_only_the_agreed_text_runs(make_scene, play, tmp_path):
     assert not result.log.errors and [code.text for code in result.player.codes] == [PLAIN]
     computed = connected.replace("{}", "kernel.outputs:out").replace("point3f[] outputs:out", "string outputs:out")
     result = play(make_scene(computed, name="computed.usda"))
-    assert "code must stand in the scene" in result.log.errors[0]
+    assert "the player runs only code that is written in the scene" in result.log.errors[0]
 
 
 REST = "custom float inputs:time\ncustom float3 inputs:up\ncustom point3f[] outputs:out"

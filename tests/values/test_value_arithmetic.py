@@ -188,9 +188,9 @@ def test_spatial_vectors_have_two_parts():
     for made in (wp.spatial_vector(w, v), wp.spatial_vector(w=w, v=v), wp.spatial_vector(w, v=v, dtype=wp.float32)):
         assert made == wp.spatial_vector(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
     assert wp.spatial_vectord() == wp.spatial_vectord(0.0)
-    with pytest.raises(TypeError, match="both of its parts"):
+    with pytest.raises(TypeError, match="needs both of its parts, by position or by name"):
         wp.spatial_vector(w=w)
-    with pytest.raises(TypeError, match="components of another type"):
+    with pytest.raises(TypeError, match="cannot have components of type"):
         wp.spatial_vector(dtype=wp.float64)
 
 

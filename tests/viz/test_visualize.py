@@ -272,7 +272,10 @@ def test_pictures_by_graphviz(tmp_path, monkeypatch):
     [
         ({"filename": "tape.bmp"}, r"filename: \.bmp is not one of \.svg, \.dot"),
         ({"graph_direction": "up"}, "graph_direction: expected LR, TB, RL or BT, got 'up'"),
-        ({"filename": "tape.svg", "graph_direction": "RL"}, r"pictures go LR or TB, got 'RL'"),
+        (
+            {"filename": "tape.svg", "graph_direction": "RL"},
+            r"graph_direction: expected LR or TB, got 'RL'; a .dot file takes all directions of Graphviz",
+        ),
         ({"track_input_names": ["a"]}, r"more names than arrays: \['a'\]"),
     ],
 )

@@ -105,5 +105,5 @@ def check_axis(value: Any, a: array) -> int:
     """An axis of `a`, negative ones counted from the last. Raises TypeError, IndexError."""
     axis = integer("axis", value)
     if not -a.ndim <= axis < a.ndim:
-        raise IndexError(f"axis: {axis} is no dimension of an array with {a.ndim}")
+        raise IndexError(f"axis: {axis} is out of range for an array with {a.ndim} dimensions")
     return axis % a.ndim

@@ -174,7 +174,7 @@ class Mapping:
     def _checked(self, found: Mapped, shape: Shape, given: list[Any]) -> list[Any]:
         if len(given) != len(found.results):
             results = ", ".join(e.name for e in found.results)
-            raise TypeError(f"wp.map of `{self.name}`: it returns ({results}), out has {len(given)} arrays")
+            raise TypeError(f"wp.map of `{self.name}`: it returns ({results}), but out has {len(given)} arrays")
         for x, e in zip(given, found.results):
             if not isinstance(x, _ARRAYS):
                 raise TypeError(f"wp.map of `{self.name}`: out must be an array of {e.name}, got {type(x).__name__}")
@@ -242,7 +242,7 @@ class Mapping:
     def _type(self, name: str, x: Any) -> Type:
         found = _NUMBERS.get(type(x)) or type_of_value(x)
         if found is None:
-            raise TypeError(f"wp.map of `{self.name}`: kernels take no {type(x).__name__} (argument `{name}`)")
+            raise TypeError(f"wp.map of `{self.name}`: a kernel cannot take a {type(x).__name__} (argument `{name}`)")
         return found
 
     def _results(self, names: list[str], types: list[Type]) -> tuple[Type, ...]:
@@ -256,7 +256,7 @@ class Mapping:
         wrapper = _Wrapper(space["_mapped"], self.name)
         results = lower_function(wrapper, tuple(types)).results
         if not results or any(isinstance(t, Array) for t in results):
-            raise TypeError(f"wp.map of `{self.name}`: it must return values for the arrays of results")
+            raise TypeError(f"wp.map of `{self.name}`: it must return a value for each array of results")
         return results
 
     def _misfit(self, why: CompileError) -> Exception:

@@ -44,8 +44,8 @@ def array_sum(values: array, out: array | None = None, value_count: int | None =
     Returns:
         `out` if given; else with `axis` an array like it, without `axis` a NumPy scalar, or array of the components.
 
-    Floats are added in float64 and rounded once, integers wrap. The result depends on the values and their number
-    alone, not on the number of threads; on a GPU it may differ from that on the CPU in the last bit.
+    Floats are added in float64 and rounded once, integers wrap. The result depends only on the values and their number,
+    not on the number of threads. On a GPU it may differ from that on the CPU in the last bit.
 
     Raises:
         TypeError: If an element type is not one of those, or that of `out` differs.
@@ -170,7 +170,7 @@ def _sum(target: array, a: array, b: array | None, extents: tuple[int, int, int]
 def _check_out(out: Any, a: array, shape: tuple[int, ...], kind: Element) -> array:
     require_arrays(out=out)
     if out.device is not a.device:
-        raise ValueError(f"out: is on {out.device}, but what is summed is on {a.device}")
+        raise ValueError(f"out: is on {out.device}, but the array to sum is on {a.device}")
     if element_type(out) is not kind.type:
         raise TypeError(f"out: expected {kind.name} elements, got {out._require_element().name}")
     if out.shape != shape:

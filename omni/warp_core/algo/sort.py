@@ -60,7 +60,7 @@ def radix_sort_pairs(
     bits = 8 * element_type(keys).size
     begin, end = integer("begin_bit", begin_bit), bits if end_bit is None else integer("end_bit", end_bit)
     if not 0 <= begin <= end <= bits:
-        raise ValueError(f"begin_bit, end_bit: [{begin}, {end}) is no range of the {bits} bits of a key")
+        raise ValueError(f"begin_bit, end_bit: [{begin}, {end}) is not a range within the {bits} bits of a key")
 
     def run() -> None:
         if keys.device.is_cuda:

@@ -284,7 +284,9 @@ class Context:
         if isinstance(x, (Value, Static, Closure)):
             return x
         if isinstance(x, FormattedString):
-            raise self.error("unsupported", "text with run-time parts has no value", node, help="print it here")
+            raise self.error(
+                "unsupported", "a kernel cannot keep text that has run-time parts", node, help="print it here"
+            )
         if isinstance(x, TupleValue):
             return TupleValue([self.bindable(i, node) for i in x.items])
         return self.materialise(x, node)

@@ -302,7 +302,7 @@ def _final(cx: Context, parameter: str, r: Returned) -> Value:
     """Return the value of a by-reference parameter where the function returns."""
     x = r.exit.env.get(parameter)
     if not isinstance(x, Value):
-        raise cx.error("unassigned", f"`{parameter}` has no value to give back here", r.node)
+        raise cx.error("unassigned", f"`{parameter}` has no value here that the caller could get back", r.node)
     return x
 
 

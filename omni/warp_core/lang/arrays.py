@@ -47,9 +47,9 @@ class fixedarray:
     def __init__(self, dtype: Any, shape: Any):
         extents = shape if isinstance(shape, (tuple, list)) else (shape,)
         if not all(isinstance(n, int) for n in extents):
-            raise TypeError(f"shape: an integer or up to {MAX_NDIM} expected, got {shape!r}")
+            raise TypeError(f"shape: expected an integer or up to {MAX_NDIM} integers, got {shape!r}")
         if not 1 <= len(extents) <= MAX_NDIM or min(extents) < 1:
-            raise ValueError(f"shape: one to {MAX_NDIM} positive extents expected, got {shape!r}")
+            raise ValueError(f"shape: expected 1 to {MAX_NDIM} positive integers, got {shape!r}")
         self.dtype, self.shape = dtype, tuple(int(n) for n in extents)
 
     @property
@@ -75,7 +75,7 @@ class ArrayAnnotation:
         if not isinstance(item, tuple):
             return cls(item, ndim)
         if len(item) != 2:
-            raise TypeError(f"wp.array[dtype] or wp.array[dtype, ndim] expected, got {len(item)} parameters")
+            raise TypeError(f"expected wp.array[dtype] or wp.array[dtype, ndim], got {len(item)} parameters")
         return cls(*item)
 
     @property

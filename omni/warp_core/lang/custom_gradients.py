@@ -38,7 +38,7 @@ class _Adjoints:
     """
 
     def __getitem__(self, parameter: Any) -> Any:
-        raise TypeError("wp.adjoint[...] has a meaning in functions under @wp.func_grad only")
+        raise TypeError("wp.adjoint[...] works only in functions decorated with @wp.func_grad")
 
     def __repr__(self) -> str:
         return "wp.adjoint"

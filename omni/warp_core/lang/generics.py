@@ -35,7 +35,7 @@ class TypeVar:
 
     def __call__(self, *args):
         """At Python scope a type variable means nothing; in a kernel body `T(x)` converts to the bound type."""
-        raise TypeError(f"type variable {self.name} has a meaning only inside generic functions")
+        raise TypeError(f"type variable {self.name} works only inside generic functions")
 
 
 _ADMITS = {

@@ -156,7 +156,7 @@ def explicit_types(kernel: Kernel, given: Sequence[Any] | Mapping[str, Any]) -> 
     if isinstance(given, Mapping):
         given = _in_order(kernel, given)
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise TypeError(f"kernel `{kernel.name}`: types are given as a list, or a dict by name, not as {given!r}")
+        raise TypeError(f"kernel `{kernel.name}`: expected a list of types, or a dict by parameter, got {given!r}")
     if len(given) != len(params):
         names = ", ".join(name for name, _ in params)
         raise TypeError(f"kernel `{kernel.name}` has {len(params)} parameters ({names}), got {len(given)} types")

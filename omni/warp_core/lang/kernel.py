@@ -206,7 +206,9 @@ class Kernel(Definition):
         """The kernel's key and the start of its hash as one identifier. Raises ValueError for a generic kernel."""
         found = kernel_hash or self.hash
         if found is None:
-            raise ValueError(f"kernel `{self.name}` is generic: its overloads have hashes and mangled names")
+            raise ValueError(
+                f"kernel `{self.name}` is generic and has no name of its own: ask an overload, wp.overload(...)"
+            )
         word = re.sub(r"\W", "_", self.key)
         return f"{word}_{found.hex()[:8]}"
 
@@ -284,12 +286,12 @@ def kernel(func: Callable | None = None, **options: Any) -> Any:
 
     Args:
         func: the function; absent when options are given.
-        **options: `lanes`, the SIMD lanes to compile for: 1, 2, 4, 8, 16 or 32 (1 where threads diverge so much that
-            lanes do not pay); `enable_backward`, whether gradients may be asked for; `module_options`, as for
-            `wp.set_module_options`, for this kernel alone. For GPUs: `launch_bounds`, the most threads that a block of
-            a launch has, or a pair of that and how many blocks are to fit into a multiprocessor at least;
-            `cuda_max_registers`, how many registers a thread may take, 16 to 255. `module` and `grid_stride` are
-            accepted for programs that set them, without effect.
+        **options: `lanes` is the number of SIMD lanes to compile for: 1, 2, 4, 8, 16 or 32 (1 where threads diverge so
+            much that lanes do not pay). `enable_backward` says whether gradients may be asked for. `module_options` are
+            those of `wp.set_module_options`, for this kernel alone. For GPUs: `launch_bounds` is the most threads of a
+            block of a launch. It may be a pair of that and the least number of blocks that must fit into a
+            multiprocessor. `cuda_max_registers` is the most registers of a thread, 16 to 255. `module` and
+            `grid_stride` are accepted for programs that set them, without effect.
 
     Returns:
         The `Kernel`.

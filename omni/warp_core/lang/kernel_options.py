@@ -71,7 +71,7 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     _check("cuda_max_registers", options.get("cuda_max_registers"), *_REGISTERS)
     own = options.get("module_options")
     if own is not None and not isinstance(own, Mapping):
-        raise TypeError(f"module_options: expected names with values, got {own!r}")
+        raise TypeError(f"module_options: expected a dict of options, got {own!r}")
     check_module_options(own or {})
     bounds = options.get("launch_bounds")
     return options if bounds is None else {**options, "launch_bounds": _bounds(bounds)}

@@ -41,7 +41,7 @@ class Source:
     def of(cls, func, frame: FrameType | None = None) -> Source:
         """Capture the source of a Python function, decorated from `frame`. Raises TypeError for anything else."""
         if not inspect.isfunction(func):
-            raise TypeError(f"kernels and kernel functions are made of Python functions, not of {func!r}")
+            raise TypeError(f"@wp.kernel and @wp.func take a Python function, got {func!r}")
         code = func.__code__
         source = cls(code, lines_of(code, func.__globals__, frame))
         source._wrapper = hasattr(func, "__wrapped__")

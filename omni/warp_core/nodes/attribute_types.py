@@ -164,7 +164,7 @@ def parse(name: str) -> AttributeType:
     count = int(found["tuple"] or info.tuples[0] if info.tuples[0] == 1 or found["tuple"] else 0)
     if count not in info.tuples:
         sizes = ", ".join(f"{base}[{n}]" if n > 1 else base for n in info.tuples)
-        raise TypeNameError(f"{name!r} has no such size; {base} comes as {sizes}")
+        raise TypeNameError(f"{name!r}: {base} does not have this size; its sizes are {sizes}")
     if found["array"] and not info.arrays:
         raise TypeNameError(f"{name!r}: {base} cannot be an array")
     return AttributeType(base, count, bool(found["array"]))
@@ -214,7 +214,7 @@ def parse_union(names: list) -> AttributeType:
     members: list[AttributeType] = []
     for name in names:
         if not isinstance(name, str):
-            raise TypeNameError(f"a union lists type names, not {name!r}")
+            raise TypeNameError(f"expected the name of a type in a union, got {name!r}")
         if name in UNION_GROUPS and name != "bool":
             members += UNION_GROUPS[name]
         else:

@@ -84,7 +84,9 @@ def _fixed(attribute: Attribute) -> str:
     while source.sources:
         source = source.sources[0]
         if source.port != "inputs":
-            raise GraphError(f"{attribute.name} is computed by {source.path}; code must stand in the scene as it is")
+            raise GraphError(
+                f"{attribute.name} is computed by {source.path}; the player runs only code that is written in the scene"
+            )
     attribute.pull()
     return attribute.value
 

@@ -186,7 +186,7 @@ class Evaluator:
                 attribute.pull()
             reset_execution(node)
             if node.type.cls.compute(self._databases[node]) is False and not node.failed:
-                node.fail("compute returned no result")
+                node.fail("compute returned False")
         except KeyboardInterrupt:
             raise
         except BaseException as error:

@@ -283,7 +283,7 @@ def _connect(loaded: Loaded, host: Host) -> None:
                 if source.port == "inputs":
                     origins.setdefault(attribute, source)  # the first source counts
         if len(attribute.sources) > 1 and not attribute.type.is_execution:
-            host.log.warning(attribute.path, f"has {len(attribute.sources)} sources; the first counts")
+            host.log.warning(attribute.path, f"has {len(attribute.sources)} sources; the player uses the first one")
 
 
 def _missing_source(loaded: Loaded, attribute: Attribute, path: str) -> None:

@@ -126,7 +126,9 @@ def _value(db: Any, port: str, name: str) -> Any:
 def _prepare(db: Any, state: KernelState, request: Request) -> None:
     info = inspect(request.text)
     if len(info.kernels) > 1 and not info.kernel:
-        raise GraphError(f"the text has several kernels ({', '.join(info.kernels)}); call the one to run `compute`")
+        raise GraphError(
+            f"the text has several kernels ({', '.join(info.kernels)}); rename the one to run to `compute`"
+        )
     namespace = _namespace()
     if info.is_struct:
         state.bindings, state.structs = make_structs(request.attributes, request.records, info, request.rank)

@@ -80,7 +80,7 @@ class StageStore:
             raise GraphError(f"the prim {path} has no attribute {name!r}" + did_you_mean(near))
         kind = from_sdf(str(found.GetTypeName()))
         if kind is None:
-            raise GraphError(f"{path}.{name} is a {found.GetTypeName()}, which OmniGraph has no type for")
+            raise GraphError(f"{path}.{name} is a {found.GetTypeName()}, for which OmniGraph has no type")
         return found, kind
 
     def read(self, path: str, name: str, timecode: float | None = None) -> tuple[AttributeType, Value]:

@@ -29,7 +29,7 @@ class OutputError(Exception):
 def check_target(path: str, stage: Usd.Stage) -> None:
     """Refuse a target that cannot work, before anything is computed. Raises OutputError."""
     if os.path.splitext(path)[1].lower() not in FORMATS:
-        raise OutputError(f"{path}: the result must be called *.usdc, *.usda or *.usd")
+        raise OutputError(f"{path}: the name of the result must end in .usdc, .usda or .usd")
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
         raise OutputError(f"{path}: there is no folder {folder}")

@@ -56,7 +56,7 @@ def _preview(request: Request, opened: Callable[[], None], warn: Callable[[str],
     known = MOVIES if request.frames else STILLS
     if extension not in known:
         kind = "an animation" if request.frames else "a picture"
-        raise RequestError(f"{request.output}: {kind} must be called {', '.join('*' + e for e in known)}")
+        raise RequestError(f"{request.output}: the name of {kind} must end in one of {', '.join(known)}")
     _require_few(request)
     stage = open_stage(request.stage).stage
     opened()

@@ -54,7 +54,9 @@ def svg(graph: Graph, direction: str) -> str:
         ValueError: for another direction.
     """
     if direction not in ("LR", "TB"):
-        raise ValueError(f"graph_direction: pictures go LR or TB, got {direction!r}; as .dot all of Graphviz' are fine")
+        raise ValueError(
+            f"graph_direction: expected LR or TB, got {direction!r}; a .dot file takes all directions of Graphviz"
+        )
     drawing = _Drawing(graph, direction == "TB")
     parents = {id(child): group for group in _groups(graph.root) for child in group.children}
     parents |= {id(v): v.group or graph.root for v in graph.versions}

@@ -318,5 +318,7 @@ def same_type(cx: Context, xs: list[Any], nodes: list[ast.AST], node: ast.AST) -
             out.append(cx.materialise(x, n))
     for v, n in zip(out[1:], nodes[1:]):
         if v.type is not out[0].type:
-            raise cx.error("type-mismatch", f"one value is {spell(out[0].type)}, the other {spell(v.type)}", n)
+            raise cx.error(
+                "type-mismatch", f"the values must have one type, got {spell(out[0].type)} and {spell(v.type)}", n
+            )
     return out

@@ -72,5 +72,5 @@ def _not_seen(cx: Context, place: Place, call: ast.AST, what: str) -> Exception:
         "unsupported",
         f"this call of {what} cannot update `{place.name}`",
         call,
-        help=f"write {what.rstrip('`')}({place.name}, ...)` by that name, outside of lambdas",
+        help=f"call it by its name, outside of lambdas: {what.rstrip('`')}({place.name}, ...)`",
     )

@@ -135,7 +135,7 @@ def fixed_array(cx: Context, c: Call, name: str, what: str) -> FixedArray:
 
 @handles("address_of")
 def _address_of(cx: Context, c: Call) -> Front:
-    raise cx.error("unsupported", "addresses cannot be taken in a kernel", c.node, help="pass the array and the index")
+    raise cx.error("unsupported", "a kernel cannot take addresses", c.node, help="pass the array and the index")
 
 
 def _atomic(kind: str) -> Any:

@@ -60,7 +60,7 @@ def _formatted(cx: Context, x: Any, spec: str, node: ast.AST) -> tuple[str, list
 
 def emit_text(cx: Context, text: str, values: list[Value], node: ast.AST) -> Front:
     if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
-        raise cx.error("unsupported", "text with null characters or halves of characters cannot be printed", node)
+        raise cx.error("unsupported", "a kernel cannot print null characters or surrogates", node)
     cx.at(node).op("printf", *values, attr=text)
     return Static(None)
 
@@ -89,7 +89,9 @@ def _printf(cx: Context, c: Call) -> Front:
     found = [m for m in _FORMAT.finditer(text) if m.group(1)]
     args = loaded(cx, c)[1:]
     if len(found) != len(args):
-        raise cx.error("arguments", f"the format shows {len(found)} values, {len(args)} given", c.node)
+        raise cx.error(
+            "arguments", f"the format has {len(found)} conversions, but {len(args)} values are given", c.node
+        )
     values: list[Value] = []
     pieces, at = [], 0
     for i, (m, x) in enumerate(zip(found, args)):

@@ -87,7 +87,7 @@ def _joined(cx: Context, node: ast.JoinedStr) -> Front:
     try:
         return Static("".join(format(x, spec) for x, spec in zip(known, specs)))
     except (TypeError, ValueError) as e:
-        raise cx.error("literal", f"this string cannot be made: {e}", node) from None
+        raise cx.error("literal", f"this string cannot be computed: {e}", node) from None
 
 
 def _spec(cx: Context, part: ast.FormattedValue) -> str:

@@ -30,7 +30,7 @@ def make(cx: Context, t: FixedArray, node: ast.AST) -> Value:
     if cx.session.memory > MEMORY:
         raise cx.error(
             "too-large",
-            f"with this, the local arrays of a thread take {cx.session.memory} bytes; {MEMORY} is the most",
+            f"the local arrays of a thread take {cx.session.memory} bytes with this one; the limit is {MEMORY}",
             node,
             help="use an array parameter with a row for each thread",
         )

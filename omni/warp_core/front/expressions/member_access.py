@@ -140,7 +140,7 @@ def _array_member(cx: Context, array: Value, node: ast.Attribute) -> Front:
         return Static(t.dtype)
     if node.attr == "ptr":
         helps = "pass the array, or a slice of it: `a[1:]` is a view of the same memory"
-        raise cx.error("unsupported", "addresses cannot be taken in a kernel", node, help=helps)
+        raise cx.error("unsupported", "a kernel cannot take addresses", node, help=helps)
     names = ("shape", "size", "ndim", "dtype")
     text = f"{spell(array.type)} has no member `{node.attr}`"
     raise cx.error("no-member", text, node, candidates=nearest(node.attr, names) or names)

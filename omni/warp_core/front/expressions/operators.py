@@ -278,7 +278,7 @@ def _warn(cx: Context, row: Row, a: Value, b: Value, node: ast.AST) -> None:
     elif row.code == "rem" and not all(is_non_negative(x, cx.session.counting) for x in (a, b)):
         cx.warn(_REMAINDER, node)
     elif row.code == "shl" and b.is_const and not isinstance(b.const, tuple) and b.const >= s.bits:
-        cx.warn(f"wrap-around: `<< {b.const}` leaves no bit of {spell(s)}", node)
+        cx.warn(f"wrap-around: `<< {b.const}` shifts out all bits of {spell(s)}", node)
     elif s.is_int and row.code in ("add", "sub", "mul", "shl") and a.is_const and b.is_const and isinstance(s, Scalar):
         _warn_wrap(cx, row, a, b, s, node)
 

@@ -414,7 +414,7 @@ def _return(cx: Context, node: ast.Return) -> None:
     value = cx.rvalue(node.value) if node.value else Static(None)
     if cx.function.is_kernel and not (isinstance(value, Static) and value.obj is None):
         raise cx.error(
-            "return-type", "a kernel returns nothing", node.value or node, help="write results into an array"
+            "return-type", "a kernel cannot return a value", node.value or node, help="write results into an array"
         )
     value = returned(cx, value, node.value or node)
     cx.returns.append(Returned(terminate(cx, "return"), value, node))

@@ -164,10 +164,10 @@ def unpack(cx: Context, target: ast.expr, item: Any) -> None:
         cx.env[target.id] = item
         return
     if not isinstance(target, (ast.Tuple, ast.List)):
-        raise cx.error("unsupported", "a comprehension runs over names", target)
+        raise cx.error("unsupported", "the target of a comprehension must be a name, or a tuple of names", target)
     parts = items_of(cx, item, target, "unpacking")
     if len(parts) != len(target.elts):
-        raise cx.error("unpack", f"{len(target.elts)} names for {len(parts)} values", target)
+        raise cx.error("unpack", f"cannot unpack {len(parts)} values into {len(target.elts)} names", target)
     for t, part in zip(target.elts, parts):
         unpack(cx, t, part)
 

@@ -58,7 +58,7 @@ def assign(cx: Context, target: ast.expr, x: Front, node: ast.AST) -> None:
     elif isinstance(target, (ast.Subscript, ast.Attribute)):
         _store_into(cx, target, x, node)
     else:
-        raise cx.error("unsupported", "this cannot be assigned to", target)
+        raise cx.error("unsupported", "cannot assign to this expression", target)
 
 
 def _unpack(cx: Context, target: ast.Tuple | ast.List, x: Front, node: ast.AST) -> None:
@@ -68,11 +68,11 @@ def _unpack(cx: Context, target: ast.Tuple | ast.List, x: Front, node: ast.AST) 
     if stars:
         i = stars[0]
         if len(items) < names - 1:
-            raise cx.error("unpack", f"at least {names - 1} values needed, {len(items)} given", node)
+            raise cx.error("unpack", f"cannot unpack {len(items)} values, at least {names - 1} are needed", node)
         tail = len(items) - (names - i - 1)
         items = (*items[:i], TupleValue(items[i:tail]), *items[tail:])
     if len(items) != names:
-        raise cx.error("unpack", f"{names} names for {len(items)} values", target)
+        raise cx.error("unpack", f"cannot unpack {len(items)} values into {names} names", target)
     # all values exist before the first name is bound: a, b = b, a swaps
     items = tuple(detached(cx, cx.bindable(i, node), node) if not isinstance(i, UntypedLiteral) else i for i in items)
     for t, item in zip(target.elts, items):

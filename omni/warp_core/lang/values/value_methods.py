@@ -164,9 +164,9 @@ class SpatialVector(Vector):
     def _parse(cls, *args: Any, w: Any = None, v: Any = None, dtype: Any = None) -> tuple[Any, ...]:
         parts = [part for part in (w, v) if part is not None]
         if parts and len(args) + len(parts) != 2:
-            raise TypeError(f"{cls.__name__}() takes both of its parts, by position or by name")
+            raise TypeError(f"{cls.__name__}() needs both of its parts, by position or by name")
         if dtype is not None and wc_type(dtype) is not cls.__wc_type__.scalar:
-            raise TypeError(f"{cls.__name__}() has components of another type than {dtype!r}")
+            raise TypeError(f"{cls.__name__}() cannot have components of type {dtype!r}")
         return super()._parse(*((*args, *parts) or (0,)))
 
 
