@@ -172,7 +172,7 @@ def test_all_statements_without_meaning_are_told():
 
 def test_only_functions_become_kernels():
     for thing in (len, type("C", (), {}), 3):
-        with pytest.raises(TypeError, match="@wp.kernel and @wp.func take a Python function, got"):
+        with pytest.raises(TypeError, match=r"@wp\.kernel and @wp\.func take a Python function, got"):
             wp.kernel(thing)
     refused("@wp.kernel\nasync def k(x: float):\n    pass\n", "unsupported", "async", "without `async`")
 
