@@ -371,6 +371,10 @@ void bind_plans(nb::module_& m) {
         .def_rw("on_failure", &Plan::on_failure, nb::for_setter(nb::arg("value").none()))
         .def_rw("on_fault", &Plan::on_fault, nb::for_setter(nb::arg("value").none()))
         .def_rw("convert", &Plan::convert, nb::for_setter(nb::arg("value").none()));
+    cls.attr("STRIDED") = int{kStrided};
+    cls.attr("FLAT") = int{kFlat};
+    cls.attr("ATOMIC") = int{kAtomic};
+    cls.attr("PROMISED") = int{kPromised};
     plan_type = reinterpret_cast<PyTypeObject*>(cls.ptr());
     m.def("promised", &promised, nb::arg("args"));
 }

@@ -59,7 +59,7 @@ constexpr int64_t kMostCounted = int64_t{1} << 31;
 // The compilations of one kernel, a sum of bits. Without kStrided every array has a contiguous inner dimension. With
 // kFlat lanes run over the flattened grid instead of its last dimension. With kAtomic additions are atomic instructions
 // instead of records in a log, for launches that see the memory they add to in another way, too. With kPromised, on a
-// GPU, arrays are aligned and share no memory (alias_guard.h).
+// GPU, arrays are aligned and share no memory (alias_guard.h). Python has them as `Plan.STRIDED` and so on.
 enum Variant : int { kInner = 0, kStrided = 1, kFlat = 2, kAtomic = 4, kPromised = 8, kVariants = 16 };
 
 // An array among the parameters, or its gradient.
@@ -79,13 +79,9 @@ struct Move {
     int64_t by;
 };
 
-// How a kernel adds numbers to arrays (codegen/accumulate/eligibility.py). `logged` are the arrays it adds to through
-// logs, `touched` all others, `atomic` those among them that it adds to atomically, as it does `anywhere`. `in_order`:
-// results must not depend on how many cores there are; `alone`: so that one thread must run it; `parts`: sums are
-// gathered for each chunk.
+// How a kernel adds numbers to arrays, by the names of codegen/accumulate/facts.py, which explains them.
 struct Accumulation {
-    // An array that follows the threads (codegen/accumulate/stencil_scatter.py).
-    struct Following {
+    struct Stencil {
         ArrayAt array;
         std::vector<int> dimensions;                // for each index which of the thread's it is, or -1
         std::vector<std::vector<int64_t>> offsets;  // what accesses add to that
@@ -93,9 +89,9 @@ struct Accumulation {
     };
 
     std::vector<ArrayAt> logged, touched, atomic;
-    bool anywhere = false, in_order = false, alone = false, parts = false;
-    std::vector<Following> following;
-    std::vector<ArrayAt> own;  // plain additions, as each element is that of one thread (passes/atomic_demotion.py)
+    bool atomic_anywhere = false, in_order = false, order_dependent = false, has_reductions = false;
+    std::vector<Stencil> stencils;
+    std::vector<ArrayAt> exclusive;
 
     // Whether memory that is added to through logs, or plainly, is seen in another way, too.
     bool overlap(const std::byte* block) const;
@@ -103,7 +99,7 @@ struct Accumulation {
     bool apart(const std::byte* block) const;
     WriteSet targets(const std::byte* block, bool overlap) const;
     std::vector<StencilTarget> followers(const std::byte* block) const;
-    bool any() const { return !logged.empty() || !atomic.empty() || anywhere; }
+    bool any() const { return !logged.empty() || !atomic.empty() || atomic_anywhere; }
 };
 
 // Keeps alive what an argument block points into.
@@ -143,7 +139,7 @@ class Plan {
                 const std::vector<bool>& reads = {});
     void check_count(size_t count) const;
     void set_entry(int variant, uintptr_t address, nb::object owner);
-    void set_accumulation(nb::tuple facts);
+    void set_accumulation(nb::handle facts);
     void set_counts(bool threads, bool blocks,
                     const std::vector<std::tuple<size_t, uint32_t, std::string, int>>& arrays);
     void set_needed(const std::vector<std::tuple<size_t, uint32_t, std::string>>& arrays);
@@ -190,6 +186,7 @@ class Plan {
         int dimensions;
     };
 
+    ArrayAt array_at(nb::handle given) const;
     void check_needed(const std::byte* block) const;
     void check_threads(const Grid& grid) const;
     void check_counted(const std::byte* block) const;

@@ -1,5 +1,4 @@
 // How the additions of a kernel are made, from what is known of the arrays of a launch.
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -45,10 +44,12 @@ bool Accumulation::overlap(const std::byte* block) const {
     for (const ArrayAt& a : logged)
         for (const ArrayAt& b : touched)
             if (a.bytes(block).meets(b.bytes(block))) return true;
-    for (size_t i = 0; i < own.size(); ++i) {
-        if (meets_itself(array_at(own[i], block), own[i].ndim, own[i].itemsize)) return true;
+    for (size_t i = 0; i < exclusive.size(); ++i) {
+        if (meets_itself(array_at(exclusive[i], block), exclusive[i].ndim, exclusive[i].itemsize)) return true;
         for (size_t k = 0; k < i; ++k)
-            if (own[i].bytes(block).meets(own[k].bytes(block)) && !same_places(own[i], own[k], block)) return true;
+            if (exclusive[i].bytes(block).meets(exclusive[k].bytes(block)) &&
+                !same_places(exclusive[i], exclusive[k], block))
+                return true;
     }
     return false;
 }
@@ -64,11 +65,11 @@ WriteSet Accumulation::targets(const std::byte* block, bool overlap) const {
     WriteSet t;
     for (const ArrayAt& a : logged) (overlap ? t.atomic : t.alone).push_back(a.bytes(block));
     for (const ArrayAt& a : atomic) t.atomic.push_back(a.bytes(block));
-    if (anywhere) t.atomic.push_back({0, UINTPTR_MAX});
+    if (atomic_anywhere) t.atomic.push_back({0, UINTPTR_MAX});
     return t;
 }
 
-StencilTarget Accumulation::Following::follower(const std::byte* block) const {
+StencilTarget Accumulation::Stencil::follower(const std::byte* block) const {
     wc_array a;
     std::memcpy(&a, block + array.offset, sizeof a);
     StencilTarget f;
@@ -91,7 +92,7 @@ StencilTarget Accumulation::Following::follower(const std::byte* block) const {
 
 std::vector<StencilTarget> Accumulation::followers(const std::byte* block) const {
     std::vector<StencilTarget> found;
-    for (const Following& f : following) {
+    for (const Stencil& f : stencils) {
         found.push_back(f.follower(block));
         for (const ArrayAt& a : logged)
             if (a != f.array && a.bytes(block).meets(f.array.bytes(block))) found.back().alone = false;
@@ -99,25 +100,36 @@ std::vector<StencilTarget> Accumulation::followers(const std::byte* block) const
     return found;
 }
 
-void Plan::set_accumulation(nb::tuple facts) {
-    using Array = std::tuple<size_t, uint32_t, int, int64_t, bool>;
-    auto array = [&](const Array& given) {
-        auto& [param, offset, ndim, itemsize, gradient] = given;
-        if (param >= params.size() || offset + sizeof(wc_array) > params[param].size || ndim < 1 || ndim > kMaxNdim)
-            throw nb::value_error("no such array");
-        return ArrayAt{params[param].offset + offset, ndim, itemsize, gradient};
-    };
-    auto arrays = [&](size_t i) {
+ArrayAt Plan::array_at(nb::handle given) const {
+    auto param = nb::cast<size_t>(given.attr("param"));
+    auto offset = nb::cast<uint32_t>(given.attr("offset"));
+    auto ndim = nb::cast<int>(given.attr("ndim"));
+    if (param >= params.size() || offset + sizeof(wc_array) > params[param].size || ndim < 1 || ndim > kMaxNdim)
+        throw nb::value_error("no such array");
+    return {params[param].offset + offset, ndim, nb::cast<int64_t>(given.attr("itemsize")),
+            nb::cast<bool>(given.attr("gradient"))};
+}
+
+void Plan::set_accumulation(nb::handle facts) {
+    auto arrays = [&](const char* name) {
         std::vector<ArrayAt> found;
-        for (auto& given : nb::cast<std::vector<Array>>(facts[i])) found.push_back(array(given));
+        for (nb::handle given : facts.attr(name)) found.push_back(array_at(given));
         return found;
     };
-    auto flag = [&](size_t i) { return nb::cast<bool>(facts[i]); };
-    accumulation_ = {arrays(0), arrays(1), arrays(2), flag(3), flag(4), flag(5), flag(6), {}, arrays(8)};
-    using Offsets = std::vector<std::vector<int64_t>>;
-    for (auto& [given, dimensions, offsets] :
-         nb::cast<std::vector<std::tuple<Array, std::vector<int>, Offsets>>>(facts[7]))
-        accumulation_.following.push_back({array(given), dimensions, offsets});
+    auto flag = [&](const char* name) { return nb::cast<bool>(facts.attr(name)); };
+    std::vector<Accumulation::Stencil> stencils;
+    for (nb::handle given : facts.attr("stencils"))
+        stencils.push_back({array_at(given.attr("array")), nb::cast<std::vector<int>>(given.attr("dimensions")),
+                            nb::cast<std::vector<std::vector<int64_t>>>(given.attr("offsets"))});
+    accumulation_ = {.logged = arrays("logged"),
+                     .touched = arrays("touched"),
+                     .atomic = arrays("atomic"),
+                     .atomic_anywhere = flag("atomic_anywhere"),
+                     .in_order = flag("in_order"),
+                     .order_dependent = flag("order_dependent"),
+                     .has_reductions = flag("has_reductions"),
+                     .stencils = std::move(stencils),
+                     .exclusive = arrays("exclusive")};
 }
 
 }  // namespace wc

@@ -165,7 +165,7 @@ void Plan::run(const std::byte* block, const Grid& g, bool strided) {
 
 // Chunks of launches that gather sums, and must always come to the same, are of a fixed size.
 int64_t Plan::chunk(const Grid& g, double ns_per_thread, bool small) const {
-    if (accumulation_.in_order && accumulation_.parts) return whole_grains((g.threads + kParts - 1) / kParts);
+    if (accumulation_.in_order && accumulation_.has_reductions) return whole_grains((g.threads + kParts - 1) / kParts);
     if (small) return g.threads;
     int64_t chunk = chunk_size(g.threads, ns_per_thread);
     double logged = logged_per_thread_.load(std::memory_order_relaxed);
@@ -196,7 +196,7 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
     std::optional<CommitOrder> turns;
     if (!overlap && !accumulation_.logged.empty()) {
         task.turns = &turns.emplace(g.dims, g.threads, accumulation_.followers(block), accumulation_.apart(block));
-        if (!accumulation_.in_order || !accumulation_.parts)
+        if (!accumulation_.in_order || !accumulation_.has_reductions)
             task.chunk = std::max(task.chunk, whole_grains(long_chunk(turns->roomy_chunk(), g.threads)));
     }
     if (small) {
@@ -209,7 +209,7 @@ void Plan::execute(wc_kernel kernel, int variant, const std::byte* block, const 
         if (tiny) return;
         task.busy_ns = now_ns() - start;
     } else {
-        bool alone = accumulation_.in_order && (accumulation_.alone || overlap);
+        bool alone = accumulation_.in_order && (accumulation_.order_dependent || overlap);
         let_interrupts_in();
         auto go_on = [](void* task) { return static_cast<Task*>(task)->go_on(); };
         without_gil([&] { parallel_for(g.threads, task.chunk, run_part, &task, go_on, alone); });

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, ClassVar
 
+from .codegen.accumulate.facts import Accumulation
 from .lang.types import Type
 
 def exp2(x: float) -> float:
@@ -374,9 +375,9 @@ class Plan:
             the flattened index of any launch, one of arity 0 does not care; else arity and launch dimensions agree.
         device_id: 0 is the CPU.
         on_missing: called with a variant that is needed for the first time; must `set_entry` it or raise. Variants are
-            sums: 1 for arrays of any strides (else inner dimensions are contiguous), 2 for code whose lanes run over
-            the flattened grid (else over its last dimension), 4 for code that adds atomically (else through a log), 8
-            on a GPU for code that relies on what `promised` says.
+            sums: STRIDED for arrays of any strides (else inner dimensions are contiguous), FLAT for code whose lanes
+            run over the flattened grid (else over its last dimension), ATOMIC for code that adds atomically (else
+            through a log), PROMISED on a GPU for code that relies on what `promised` says.
         on_failure: called with (thread, site, values: list of 64-bit ints, launch dimensions as the kernel indexes
             them) after a launch reported a failure; returns the exception to raise.
         convert: called with (index, value) for array and struct arguments of unknown kind; returns an ArrayBase or a
@@ -384,6 +385,11 @@ class Plan:
         flat_below: launches of two or more indices whose last dimension is shorter use a flat variant; 0: none does.
         block_dim: the `block_dim` of the launches that it is for; 0: all.
     """
+
+    STRIDED: ClassVar[int]
+    FLAT: ClassVar[int]
+    ATOMIC: ClassVar[int]
+    PROMISED: ClassVar[int]
 
     def __init__(
         self,
@@ -397,8 +403,8 @@ class Plan:
         flat_below: int = 0,
         block_dim: int = 0,
     ) -> None: ...
-    def set_accumulation(self, facts: tuple[object, ...]) -> None:
-        """Say how the kernel adds to arrays: the fields of `compiler.Accumulation`."""
+    def set_accumulation(self, facts: Accumulation) -> None:
+        """Say how the kernel adds to arrays."""
     def set_counts(self, threads: bool, blocks: bool, arrays: Sequence[tuple[int, int, str, int]]) -> None:
         """Say what the kernel counts with 32-bit integers (passes/counts.py): launches that are larger are refused."""
 

@@ -23,10 +23,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from . import config
+from .codegen.accumulate.facts import Accumulation
 from .codegen.target import GpuOptions, Target
 from .ir.nodes import Loc, user_loc
 from .lang.blake2 import blake2b
@@ -47,6 +48,8 @@ from .lang.launch_constants import DEFAULT_BLOCK_DIM
 from .lang.types import Type
 
 
+Utf8 = Annotated[str, "can be encoded in UTF-8, for native code"]
+
 class Site(NamedTuple):
     """A place in the user's source where a debug build may stop a thread, and what to tell then.
 
@@ -59,23 +62,6 @@ class Site(NamedTuple):
     line: int = 0
     col: int = 0
     operands: tuple[str, ...] = ()
-
-
-ArrayAt = tuple[int, int, int, int, bool]
-
-
-class Accumulation(NamedTuple):
-    """The additions of a kernel to arrays, as the native `Plan` accepts them (native/python/plan.h)."""
-
-    logged: tuple[ArrayAt, ...] = ()
-    touched: tuple[ArrayAt, ...] = ()
-    atomic: tuple[ArrayAt, ...] = ()
-    anywhere: bool = False
-    in_order: bool = False
-    alone: bool = False
-    parts: bool = False
-    following: tuple[tuple[ArrayAt, tuple[int, ...], tuple[tuple[int, ...], ...]], ...] = ()
-    private: tuple[ArrayAt, ...] = ()
 
 
 class Grid(NamedTuple):
@@ -99,7 +85,7 @@ class Counts(NamedTuple):
 
     threads: bool = False
     blocks: bool = False
-    arrays: tuple[tuple[int, int, str, int], ...] = ()
+    arrays: tuple[tuple[int, int, Utf8, int], ...] = ()
 
 
 class Artifact(NamedTuple):
@@ -114,7 +100,7 @@ class Artifact(NamedTuple):
     """
 
     kernel: str
-    symbol: str
+    symbol: Utf8
     params: tuple[str, ...]
     written: tuple[bool, ...]
     arity: int
@@ -130,7 +116,7 @@ class Artifact(NamedTuple):
     grid: Grid | None = None
     block_dim: int = 0
     whole_blocks: bool = False
-    needed: tuple[tuple[int, int, str], ...] = ()
+    needed: tuple[tuple[int, int, Utf8], ...] = ()
     counts: Counts = Counts()
 
 
@@ -306,7 +292,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         **machine,
         reads=reverse.reads if reverse else (),
         replays=reverse.replays if reverse else False,
-        accumulation=_accumulation(unit, request.additions),
+        accumulation=unit.accumulation,
         sites=tuple(_site(s["kind"], s["message"], s["types"], s["loc"]) for s in unit.sites),
         warnings=_stage("front.warnings").stored(request.kernel) if request.kernel.warned else (),
         milliseconds=watch.milliseconds,
@@ -328,19 +314,6 @@ def _private(request: CompileRequest) -> str:
     if request.additions == "atomic" or not told:
         return "none"
     return "one" if request.adjoint == "shared" else "all"
-
-
-def _accumulation(unit: Any, additions: str) -> Accumulation:
-    arrays = unit.accumulation
-    if not (arrays.logged or arrays.atomic or arrays.anywhere or arrays.ordered or arrays.private):
-        return Accumulation()
-    groups = (arrays.logged, arrays.touched, arrays.atomic, arrays.private)
-    logged, touched, atomic, private = (tuple(map(tuple, group)) for group in groups)
-    in_order = additions == "ordered"
-    following = tuple((tuple(f.array), f.dimensions, f.offsets) for f in unit.following)
-    return Accumulation(
-        logged, touched, atomic, arrays.anywhere, in_order, arrays.ordered, unit.gathers, following, private
-    )
 
 
 def _emit_cpu(request: CompileRequest, fn: Any, options: Any) -> Any:

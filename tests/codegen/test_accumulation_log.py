@@ -12,7 +12,7 @@ import pytest
 import omni.warp_core as wp
 from omni.warp_core.autodiff.vjp.adjoint import adjoint_kernel
 from omni.warp_core.codegen import target
-from omni.warp_core.codegen.accumulate.eligibility import accumulation
+from omni.warp_core.codegen.accumulate.eligibility import additions
 from omni.warp_core.codegen.cpu.cpu_kernel import EmitOptions, emit_cpu
 from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.front.lower import lower_kernel
@@ -90,7 +90,7 @@ def test_in_place(t: Type, where: str) -> None:
     for level in targets():
         for lanes in (1, 4, 16, 0):
             machine = Machine(fn, level, lanes, additions="ordered")
-            assert len(machine.unit.following) == 1
+            assert len(machine.unit.accumulation.stencils) == 1
             for own in ((0, _N + 1), (20, 60), (33, 34), (0, 0)):
                 numbers = [_number(t, rng) for _ in range(2 * _N + 1)]
                 made, expected = (
@@ -141,7 +141,7 @@ def test_against_the_interpreter(t: Type, where: str, target: str) -> None:
                     machine.run(made, _N)
                     assert all(map(same, made[2].data, expected[2].data)), (kind, level.name, lanes, first)
                     apart = machine.unit.lanes > 1 and target in ("scattered", "rows")
-                    at_once = turn and not apart and target != "beside" and not machine.unit.gathers
+                    at_once = turn and not apart and target != "beside" and not machine.unit.accumulation.has_reductions
                     assert bool(machine.log.records) != at_once
 
 
@@ -159,8 +159,8 @@ def test_no_record_is_longer_than_a_log_has_room_for(target: str) -> None:
             assert 0 < machine.log.longest <= 8192  # kLogRecord in native/include/warp_core/accumulate.h
 
 
-def _facts(kernel: Any) -> Any:
-    return accumulation(pipeline.run(lower_kernel(kernel)))
+def _additions(kernel: Any) -> Any:
+    return additions(pipeline.run(lower_kernel(kernel)))
 
 
 @wp.struct
@@ -223,22 +223,22 @@ def of_integers(to: wp.array(dtype=int), out: wp.array(dtype=int)):
 
 @pytest.mark.parametrize("kernel, count", [(scattered, 2), (in_a_struct, 1), (of_rows, 1)], ids=lambda k: str(k))
 def test_through_the_log(kernel: Any, count: int) -> None:
-    facts = _facts(kernel)
-    assert len(facts.operations) == count
+    operations, facts = _additions(kernel)
+    assert len(operations) == count
     assert len(facts.logged) == 1
-    assert not facts.ordered
+    assert not facts.order_dependent
 
 
 @pytest.mark.parametrize("kernel", [result_used, also_read, also_highest, of_either, of_integers], ids=lambda k: k.name)
 def test_others_are_atomic(kernel: Any) -> None:
-    facts = _facts(kernel)
-    assert not facts.operations
-    assert facts.ordered == (kernel is not of_integers)
-    assert facts.anywhere == (kernel is of_either)
+    operations, facts = _additions(kernel)
+    assert not operations
+    assert facts.order_dependent == (kernel is not of_integers)
+    assert facts.atomic_anywhere == (kernel is of_either)
 
 
 def test_members_of_a_struct_are_told_apart() -> None:
-    facts = _facts(in_a_struct)
+    _, facts = _additions(in_a_struct)
     (b,), (to, a) = facts.logged, facts.touched
     assert (b.param, b.offset - a.offset, to.param) == (0, 80, 1)
 
@@ -329,7 +329,7 @@ def test_stencil_targets_are_whole_arrays(kernel, targets) -> None:
     primal = lower_kernel(kernel)
     adjoint = pipeline.run(adjoint_kernel(primal, library_gradient).function, primal=primal)
     unit = emit_cpu(adjoint, target.host(), EmitOptions(additions="logged"))
-    assert len(unit.following) == targets
+    assert len(unit.accumulation.stencils) == targets
     assert len(unit.accumulation.logged) == 1
 
 

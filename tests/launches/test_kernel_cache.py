@@ -80,6 +80,12 @@ def stencil(x: wp.array(dtype=float), y: wp.array(dtype=float)):
 
 
 @wp.kernel
+def columns(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    wp.atomic_add(y, 0, j, x[i, j])  # an index that is no thread's
+
+
+@wp.kernel
 def in_blocks(x: wp.array(dtype=float)):
     shared = wp.shared_array(shape=64, dtype=float)
     t = wp.thread_index()
@@ -90,7 +96,8 @@ def in_blocks(x: wp.array(dtype=float)):
 
 DEBUG, RELEASE, BLOCKS = plans.Options(True), plans.Options(False), plans.Options(False, block_dim=64)
 ADJOINT, SHARED = plans.Options(False, adjoint="distinct"), plans.Options(False, adjoint="shared")
-COMPILED = [(k, o) for k in (scatter, stencil) for o in (DEBUG, RELEASE, ADJOINT, SHARED)] + [(in_blocks, BLOCKS)]
+COMPILED = [(k, o) for k in (scatter, stencil, columns) for o in (DEBUG, RELEASE, ADJOINT, SHARED)]
+COMPILED += [(in_blocks, BLOCKS)]
 
 
 @pytest.mark.parametrize(("kernel", "options"), COMPILED)

@@ -9,7 +9,7 @@ import omni.warp_core as wp
 from omni.warp_core.arrays.layouts import has_internal_overlap
 from omni.warp_core.autodiff.analysis.exclusive_stores import find_exclusive_stores
 from omni.warp_core.autodiff.vjp.adjoint import _prepare, adjoint_kernel
-from omni.warp_core.codegen.accumulate.eligibility import accumulation
+from omni.warp_core.codegen.accumulate.eligibility import additions
 from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.passes import pipeline
@@ -222,8 +222,8 @@ def counted_in_integers(a: wp.array(dtype=wp.vec2i), b: wp.array(dtype=int)):
 
 @pytest.mark.parametrize("kernel", [counted_by_two, counted_in_integers])
 def test_launches_compare_what_is_added_to_plainly_and_atomically(kernel):
-    facts = accumulation(pipeline.run(lower_kernel(kernel), pipeline.PassOptions(private="all")))
-    assert {at.param for at in facts.private} == {0, 1}
+    facts = additions(pipeline.run(lower_kernel(kernel), pipeline.PassOptions(private="all"))).facts
+    assert {at.param for at in facts.exclusive} == {0, 1}
 
 
 @pytest.mark.cpu

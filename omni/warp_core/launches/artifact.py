@@ -2,8 +2,8 @@
 
 The file is a header (magic, format, checksum, two lengths), the facts as JSON, the object (for a GPU, PTX and machine
 code). The checksum covers the key that the file is stored under and everything after it. The reader checks lengths
-against the data, and each fact against `_FACTS`. A file that is truncated, altered, forged or stored under another key
-is a `DamagedArtifact` and never a crash.
+against the data, and each fact against the type that its class declares. A file that is truncated, altered, forged or
+stored under another key is a `DamagedArtifact` and never a crash.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
-from typing import Any
+from functools import lru_cache
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
-from ..compiler import Accumulation, Artifact, Counts, Grid, Site
+from ..codegen.accumulate.facts import Offset
+from ..compiler import Artifact, Utf8
 from ..lang.blake2 import blake2b
 
 MAGIC = b"OmWarpK\n"
@@ -91,8 +94,7 @@ def _within(low: int, high: int) -> Reader:
     return read
 
 
-def _name(value: Any) -> str:
-    """Text for native code, which has it in UTF-8."""
+def _utf8(value: Any) -> str:
     _text(value).encode()
     return value
 
@@ -114,39 +116,52 @@ def _optional(read: Reader) -> Reader:
     return lambda value: None if value is None else read(value)
 
 
-_text, _flag, _number, _list, _dict = map(_exactly, (str, bool, float, list, dict))
-_count, _offset = _within(0, 1 << 31), _within(-(1 << 31), 1 << 31)
-_array = _row(tuple, _count, _count, _count, _count, _flag)
-_arrays = _each(_array)
-_followed = _row(tuple, _array, _each(_count), _each(_each(_offset)))
-_FACTS: dict[str, Reader] = {
-    "kernel": _text,
-    "symbol": _name,
-    "params": _each(_text),
-    "written": _each(_flag),
-    "arity": _count,
-    "lanes": _count,
-    "sites": _each(_row(Site._make, _text, _text, _text, _count, _count, _each(_text))),
-    "reads": _each(_count),
-    "replays": _flag,
-    "accumulation": _row(
-        Accumulation._make, *(_arrays, _arrays, _arrays), *(_flag, _flag, _flag, _flag), _each(_followed), _arrays
-    ),
-    "warnings": _each(_row(tuple, _count, _count, _text)),
-    "milliseconds": lambda value: {stage: _number(ms) for stage, ms in _dict(value).items()},
-    "grid": _optional(_row(Grid._make, _count, _flag, _count, _each(_count))),
-    "block_dim": _count,
-    "whole_blocks": _flag,
-    "needed": _each(_row(tuple, _count, _count, _name)),
-    "counts": _row(Counts._make, _flag, _flag, _each(_row(tuple, _count, _count, _name, _count))),
-    "code_bytes": _count,
+def _dictionary(key: Reader, item: Reader) -> Reader:
+    return lambda value: {key(k): item(v) for k, v in _dict(value).items()}
+
+
+_text, _list, _dict = map(_exactly, (str, list, dict))
+_SIMPLE: dict[Any, Reader] = {
+    bool: _exactly(bool),
+    float: _exactly(float),
+    str: _text,
+    Utf8: _utf8,
+    int: _within(0, 1 << 31),
+    Offset: _within(-(1 << 31), 1 << 31),
 }
 
 
+def _reader(t: Any) -> Reader:
+    """Return the reader of values of a declared type."""
+    origin, args = get_origin(t), get_args(t)
+    if t in _SIMPLE:
+        return _SIMPLE[t]
+    if origin is dict:
+        return _dictionary(*map(_reader, args))
+    if origin is UnionType:
+        return _optional(*(_reader(a) for a in args if a is not NoneType))
+    if origin is None:
+        return _row(t._make, *_fields(t).values())
+    return _each(_reader(args[0])) if args[1:] == (...,) else _row(tuple, *map(_reader, args))
+
+
+def _fields(t: type) -> dict[str, Reader]:
+    """Return the readers of the fields of a named tuple."""
+    hints = get_type_hints(t, include_extras=True)
+    return {name: _reader(hint) for name, hint in hints.items() if hint is not bytes}
+
+
+@lru_cache(maxsize=1)
+def _facts() -> dict[str, Reader]:
+    """Return the readers of all facts of an artifact."""
+    return {**_fields(Artifact), "code_bytes": _SIMPLE[int]}
+
+
 def _artifact(facts: Any, code: bytes) -> Artifact:
-    if _dict(facts).keys() != _FACTS.keys():
+    readers = _facts()
+    if _dict(facts).keys() != readers.keys():
         raise ValueError("other names")
-    read = {name: _FACTS[name](value) for name, value in facts.items()}
+    read = {name: readers[name](value) for name, value in facts.items()}
     end = _within(0, len(code) + 1)(read.pop("code_bytes"))
     artifact = Artifact(**read, code=code[:end], machine_code=code[end:])
     _check_indices(artifact)
@@ -156,7 +171,7 @@ def _artifact(facts: Any, code: bytes) -> Artifact:
 def _check_indices(artifact: Artifact) -> None:
     """Raise ValueError if a fact speaks of a parameter that the kernel does not have."""
     count, found = len(artifact.params), artifact.accumulation
-    arrays = [*found.logged, *found.touched, *found.atomic, *(at for at, *_ in found.following), *found.private]
+    arrays = [*found.logged, *found.touched, *found.atomic, *(s.array for s in found.stencils), *found.exclusive]
     used = [*(at[0] for at in arrays), *(at[0] for at in artifact.needed), *(at[0] for at in artifact.counts.arrays)]
     if len(artifact.written) != count or len(artifact.reads) not in (0, count) or any(i >= count for i in used):
         raise ValueError("other parameters")

@@ -36,7 +36,8 @@ from . import kernel_cache, kernel_errors, plan_cuda
 from .captured_constants import Constants
 
 MODULE_OPTIONS = "__warp_core_options__"  # the global name under which a module keeps its options
-STRIDED, FLAT, ATOMIC, PROMISED = 1, 2, 4, 8  # bits of a variant, as native/python/plan.h has them
+STRIDED, FLAT = _native.Plan.STRIDED, _native.Plan.FLAT  # bits of a variant
+ATOMIC, PROMISED = _native.Plan.ATOMIC, _native.Plan.PROMISED
 
 
 class Options(NamedTuple):
@@ -404,7 +405,7 @@ class _GpuMaker(_Maker):
 
     def empty_plan(self, params: list[Any]) -> Any:
         """A plan without code."""
-        if self.options.deterministic and self.artifact.accumulation.alone:
+        if self.options.deterministic and self.artifact.accumulation.order_dependent:
             what = f"{'the gradient of ' if self.options.adjoint else ''}kernel `{self.kernel.name}`"
             raise RuntimeError(
                 f"{what} adds floating point numbers atomically, or uses the value that an atomic "

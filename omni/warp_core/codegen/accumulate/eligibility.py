@@ -1,4 +1,4 @@
-"""Which atomic additions of floating point numbers go through the log of a launch. Start with `accumulation`.
+"""Which atomic additions of floating point numbers go through the log of a launch. Start with `additions`.
 
 A kernel does not add to memory where it stands: it writes down what it adds, and the runtime applies the logs in the
 order of the threads (native/include/warp_core/accumulate.h). That takes no atomic instructions, and the sums do not
@@ -10,52 +10,26 @@ names the arrays, and each launch compares them.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ...ir.analysis.alias import is_own, provenance
 from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import index_count
 from ...lang.types import Array, Struct, Type, leaves, member_at
+from .facts import Accumulation, ArrayAt
 
 _IN_ORDER = ("exch", "cas")  # what comes out depends on the order even if nobody looks at the old value
 
 
-class ArrayAt(NamedTuple):
-    """An array that a launch hands over, as the native `Plan` takes it.
+class Additions(NamedTuple):
+    """The additions of a kernel that go through the log, each with its array, and the facts about all of them."""
 
-    `offset` is that of its descriptor in parameter `param`; `gradient` says that its gradient is meant.
-    """
-
-    param: int
-    offset: int
-    ndim: int
-    itemsize: int
-    gradient: bool
+    operations: Mapping[Operation, ArrayAt]
+    facts: Accumulation
 
 
-@dataclass
-class Accumulation:
-    """The additions of a kernel to the arrays of a launch.
-
-    operations: additions through the log, with their arrays. logged: those arrays, which are only added to. touched:
-    all others. atomic: those of them that floats are changed atomically in. anywhere: floats are changed atomically in
-    arrays not known. ordered: whether its results depend on the order of threads, its additions through the log aside.
-    private: arrays whose atomics became plain, as each element is that of one thread, and, where there are any, those
-    that numbers of any type are still changed atomically in: a launch compares them all.
-    """
-
-    operations: dict[Operation, ArrayAt] = field(default_factory=dict)
-    logged: dict[ArrayAt, None] = field(default_factory=dict)
-    touched: dict[ArrayAt, None] = field(default_factory=dict)
-    atomic: dict[ArrayAt, None] = field(default_factory=dict)
-    anywhere: bool = False
-    ordered: bool = False
-    private: dict[ArrayAt, None] = field(default_factory=dict)
-
-
-def accumulation(function: Function, log: bool = True) -> Accumulation:
-    """The facts about kernel `function`; without `log` all of its additions are atomic."""
+def additions(function: Function, log: bool = True) -> Additions:
+    """Return the additions of kernel `function`; without `log` all of them are atomic."""
     return _Finder(function).find(log)
 
 
@@ -74,11 +48,14 @@ class _Finder:
         self.function = function
         self.position = {p: i for i, p in enumerate(function.params)}
         self.used = {a for op in function.body.walk() for a in op.args}
-        self.found = Accumulation()
-        self.changed: dict[ArrayAt, None] = {}  # arrays that are touched atomically
-        self.everywhere = False  # an array of which is not known where it comes from
+        self.touched: dict[ArrayAt, None] = {}
+        self.atomic: dict[ArrayAt, None] = {}  # floats are changed atomically in
+        self.changed: dict[ArrayAt, None] = {}  # touched atomically
+        self.atomic_anywhere = False
+        self.order_dependent = False
+        self.everywhere = False  # an array of unknown origin is touched
 
-    def find(self, log: bool) -> Accumulation:
+    def find(self, log: bool) -> Additions:
         candidates: dict[Operation, ArrayAt] = {}
         for op in self.function.body.walk():
             if op.code == "call":
@@ -89,16 +66,26 @@ class _Finder:
                     candidates[op] = at
                 else:
                     self._touch(op, at)
-        apart = {op: at for op, at in candidates.items() if not self.everywhere and at not in self.found.touched}
+        logged = {op: at for op, at in candidates.items() if not self.everywhere and at not in self.touched}
         for op, at in candidates.items():
-            if op not in apart:
+            if op not in logged:
                 self._touch(op, at)
-        self.found.operations = apart
-        self.found.logged = dict.fromkeys(apart.values())
+        return Additions(logged, self._facts(dict.fromkeys(logged.values())))
+
+    def _facts(self, logged: dict[ArrayAt, None]) -> Accumulation:
+        exclusive: dict[ArrayAt, None] = {}
         if private := self.function.private:
-            own = {_at(self.position[p], 0, p.type, grad): None for p, grad in private}
-            self.found.private = own | self.changed
-        return self.found
+            exclusive = {_at(self.position[p], 0, p.type, grad): None for p, grad in private} | self.changed
+        if not (logged or self.atomic or self.atomic_anywhere or self.order_dependent or exclusive):
+            return Accumulation()
+        return Accumulation(
+            tuple(logged),
+            tuple(self.touched),
+            tuple(self.atomic),
+            self.atomic_anywhere,
+            order_dependent=self.order_dependent,
+            exclusive=tuple(exclusive),
+        )
 
     def _is_sum(self, op: Operation) -> bool:
         return op.code == "atomic" and op.attr[0] in ("add", "sub") and _is_float(op) and op.result not in self.used
@@ -108,30 +95,30 @@ class _Finder:
         if op.code == "atomic":
             kind = op.attr[0]
             used = op.result in self.used and kind != "take"
-            self.found.ordered |= used or kind in _IN_ORDER or self._is_sum(op)
+            self.order_dependent |= used or kind in _IN_ORDER or self._is_sum(op)
         if at is None:
             self.everywhere = True
-            self.found.anywhere |= op.code == "atomic" and _is_float(op)
+            self.atomic_anywhere |= op.code == "atomic" and _is_float(op)
             return
-        self.found.touched[at] = None
+        self.touched[at] = None
         if op.code == "atomic":
             self.changed[at] = None
             if _is_float(op):
-                self.found.atomic[at] = None
+                self.atomic[at] = None
 
     def _call(self, op: Operation) -> None:
         """A callee may do anything to the arrays it is given."""
         atomics = [inner for inner in _operations(op.attr, set()) if inner.code == "atomic"]
-        self.found.ordered |= bool(atomics)
+        self.order_dependent |= bool(atomics)
         for arg in op.args:
             for at in self._arrays(arg):
                 if at is None:
                     self.everywhere = True
-                    self.found.anywhere |= bool(atomics)
+                    self.atomic_anywhere |= bool(atomics)
                 else:
-                    self.found.touched[at] = None
+                    self.touched[at] = None
                     if atomics:
-                        self.found.atomic[at] = None
+                        self.atomic[at] = None
 
     def _arrays(self, value: Value) -> Iterator[ArrayAt | None]:
         """The arrays that a value is or has."""

@@ -9,26 +9,14 @@ Where the ends are is found for each range (native/include/warp_core/accumulate.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from ...ir.analysis.affine_index import Affine, Forms, affine_values
 from ...ir.analysis.alias import provenance
 from ...ir.nodes import Function, Operation
 from ...lang.types import Packed, Scalar
-from .eligibility import ArrayAt
+from .facts import ArrayAt, StencilTarget
 
 _WIDEST = 1 << 20  # constants beyond it are no neighbours
-
-
-class StencilTarget(NamedTuple):
-    """An array of a launch whose elements follow the threads, as the native `Plan` takes it.
-
-    `dimensions` says of each index which of the thread's indices it is, -1 if none; `offsets` are what accesses add.
-    """
-
-    array: ArrayAt
-    dimensions: tuple[int, ...]
-    offsets: tuple[tuple[int, ...], ...]
 
 
 def following(

@@ -16,9 +16,10 @@ from ...ir.nodes import Function, Loc, Operation, Value
 from ...lang.launch_constants import WARP
 from ...lang.types import I32, I64, Array, Scalar, Type
 from ..accumulate.accumulation_log import DeferredAdd
-from ..accumulate.eligibility import Accumulation, accumulation, together
+from ..accumulate.eligibility import Additions, additions, together
+from ..accumulate.facts import Accumulation, StencilTarget
 from ..accumulate.reductions import gathered
-from ..accumulate.stencil_scatter import StencilTarget, following
+from ..accumulate.stencil_scatter import following
 from ..function import EmitOptions, FunctionEmitter, ModuleState
 from ..joins import LaneAccumulator, PhiJoin
 from ..lane_arithmetic import LaneValue
@@ -39,8 +40,7 @@ class EmittedModule:
 
     `sites` are the failures that debug code can report, `arity` is the number of launch dimensions of the kernel.
     `params` has the (name, type) of its parameters, in the order of the argument block. `accumulation` describes its
-    additions to arrays, `gathers` says whether it sums up over the range of a call. `following` lists the arrays that
-    follow the threads, the same for all variants of a kernel. For a GPU only: `strided` and `stashes` as in `nvptx`,
+    additions to arrays, the same for all variants of a kernel. For a GPU only: `strided` and `stashes` as in `nvptx`,
     `needs` the functions of the C library that are called, and where.
     """
 
@@ -51,8 +51,6 @@ class EmittedModule:
     params: tuple[tuple[str, Type], ...]
     sites: tuple[dict[str, Any], ...]
     accumulation: Accumulation
-    gathers: bool
-    following: tuple[StencilTarget, ...] = ()
     strided: bool = False
     stashes: tuple[int, ...] = ()
     needs: tuple[tuple[str, Loc | None], ...] = ()
@@ -65,12 +63,12 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> EmittedModul
     shared = ModuleState(target, options, lanes)
     shared.emit_callee = emit_call
     totals = gathered(fn)
-    arrays = _accumulation(fn, options.additions, totals)
-    follow, numbers = following(fn, arrays.operations, arity(fn), totals)
+    found = _additions(fn, options.additions, totals)
+    stencils, numbers = following(fn, found.operations, arity(fn), totals)
     in_place = options.inner_contiguous and not options.flat
     facts = analyze(fn, (False,) * len(fn.params), lanes, shared.facts)
-    others = {op: at for op, at in arrays.operations.items() if op not in totals and op not in numbers}
-    logged = DeferredAdd(arrays.operations, numbers if in_place else {}, together(others, facts.varying))
+    others = {op: at for op, at in found.operations.items() if op not in totals and op not in numbers}
+    logged = DeferredAdd(found.operations, numbers if in_place else {}, together(others, facts.varying))
     KernelEmitter(shared, fn, totals, logged).emit()
     header = [f'target triple = "{target.triple}"']
     # Probing large frames page by page keeps a stack that is too small for them from growing over other memory.
@@ -78,15 +76,23 @@ def emit_cpu(fn: Function, target: Target, options: EmitOptions) -> EmittedModul
     attributes = f"attributes #0 = {{ {words} }}"
     text = "\n".join([*header, *shared.functions, *shared.declarations, attributes, ""])
     params = tuple((p.name, p.type) for p in fn.params)
-    return EmittedModule(
-        text, "kernel", arity(fn), lanes, params, tuple(shared.sites.values()), arrays, bool(totals), follow
-    )
+    accumulation = completed(found.facts, options, bool(totals), stencils)
+    return EmittedModule(text, "kernel", arity(fn), lanes, params, tuple(shared.sites.values()), accumulation)
 
 
-def _accumulation(fn: Function, additions: str, totals: frozenset[Operation]) -> Accumulation:
+def _additions(fn: Function, how: str, totals: frozenset[Operation]) -> Additions:
     """Return the additions that go through the log. Reductions alone do not need it, unless their order counts."""
-    found = accumulation(fn, additions != "atomic")
-    return accumulation(fn, False) if additions == "logged" and found.operations.keys() <= totals else found
+    found = additions(fn, how != "atomic")
+    return additions(fn, False) if how == "logged" and found.operations.keys() <= totals else found
+
+
+def completed(
+    found: Accumulation, options: EmitOptions, has_reductions: bool, stencils: tuple[StencilTarget, ...] = ()
+) -> Accumulation:
+    """Return the facts about the additions of a kernel with those that its code decides."""
+    if found == Accumulation():
+        return found
+    return found._replace(in_order=options.additions == "ordered", has_reductions=has_reductions, stencils=stencils)
 
 
 def arity(fn: Function) -> int:

@@ -39,9 +39,9 @@ from ...ir.ops import index_count
 from ...ir.printer import reachable
 from ...lang.types import I32, I64
 from ..accumulate.accumulation_log import NONE_LOGGED
-from ..accumulate.eligibility import accumulation
+from ..accumulate.eligibility import additions
 from ..accumulate.reductions import gathered
-from ..cpu.cpu_kernel import EmittedModule, KernelEmitter, emit_call
+from ..cpu.cpu_kernel import EmittedModule, KernelEmitter, completed, emit_call
 from ..debug_info import Lines, Metadata
 from ..function import EmitOptions, ModuleState
 from ..joins import PhiJoin
@@ -77,8 +77,7 @@ def emit_cuda(fn: Function, target: Target, options: EmitOptions, gpu: GpuOption
         lanes=1,
         params=tuple((p.name, p.type) for p in fn.params),
         sites=tuple(shared.sites.values()),
-        accumulation=accumulation(fn, log=False),
-        gathers=kernel.strided,
+        accumulation=completed(additions(fn, log=False).facts, options, has_reductions=kernel.strided),
         strided=kernel.strided,
         stashes=tuple(cell.size for cell in kernel.cells),
         needs=tuple(dict(reversed(list(_libm_calls(fn)))).items()),

@@ -1,0 +1,63 @@
+"""How a kernel adds to the arrays of a launch: the schema of these facts, for all rooms.
+
+`eligibility` and the code generators find the facts, an artifact keeps them, and the native `Plan` reads them by these
+names (native/python/plan_accumulation.cpp). The reader of cached artifacts follows the declared types.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+Offset = Annotated[int, "may be negative"]
+
+
+class ArrayAt(NamedTuple):
+    """An array among the arguments of a launch.
+
+    `offset` is that of its descriptor in parameter `param`; `gradient` says that its gradient is meant.
+    """
+
+    param: int
+    offset: int
+    ndim: int
+    itemsize: int
+    gradient: bool
+
+
+class StencilTarget(NamedTuple):
+    """An array that a kernel adds to at affine indices.
+
+    `dimensions` says of each index which of the thread's indices it is, -1 if none; `offsets` are the constants that
+    the additions have in their indices.
+    """
+
+    array: ArrayAt
+    dimensions: tuple[Offset, ...]
+    offsets: tuple[tuple[Offset, ...], ...]
+
+
+class Accumulation(NamedTuple):
+    """The additions of a kernel to the arrays of a launch.
+
+    Attributes:
+        logged: arrays that the kernel only adds to, through the accumulation log.
+        touched: all other arrays.
+        atomic: arrays among `touched` in which the kernel changes floats atomically.
+        atomic_anywhere: the kernel changes floats atomically in arrays of unknown origin.
+        in_order: the results must not depend on how a launch is divided.
+        order_dependent: the results depend on the order of threads, apart from additions through the log.
+        has_reductions: the kernel combines additions to one element for each chunk first.
+        stencils: the arrays among `logged` that chunks add to in place.
+        exclusive: arrays whose atomics became plain, as each element is that of one thread. Where there are any, also
+            arrays in which the kernel still changes numbers of any type atomically: a launch compares them all.
+    """
+
+    logged: tuple[ArrayAt, ...] = ()
+    touched: tuple[ArrayAt, ...] = ()
+    atomic: tuple[ArrayAt, ...] = ()
+    atomic_anywhere: bool = False
+    in_order: bool = False
+    order_dependent: bool = False
+    has_reductions: bool = False
+    stencils: tuple[StencilTarget, ...] = ()
+    exclusive: tuple[ArrayAt, ...] = ()
