@@ -19,7 +19,7 @@ import importlib.util
 import linecache
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from types import ModuleType
@@ -44,11 +44,12 @@ from .lang.errors import (
     compile_error,
 )
 from .lang.kernel import Kernel, on_redefinition
+from .lang.kernel_transforms import Augmented, Transform, subject_after
 from .lang.launch_constants import DEFAULT_BLOCK_DIM
 from .lang.types import Type
 
-
 Utf8 = Annotated[str, "can be encoded in UTF-8, for native code"]
+
 
 class Site(NamedTuple):
     """A place in the user's source where a debug build may stop a thread, and what to tell then.
@@ -124,16 +125,17 @@ class CompileRequest(NamedTuple):
     """A compile request: the kernel, the target machine and the options.
 
     Attributes:
-        kernel: the kernel.
-        types: type of each parameter, in order.
+        kernel: the kernel as the user wrote it.
+        types: type of each parameter after the transforms, in order.
         target: the machine.
         lanes: threads that share a SIMD register; 1 compiles plain scalar code, None lets the code generator choose.
         inner_contiguous: whether every array argument has its innermost elements side by side.
         flat: whether lanes run over the flattened grid rather than its last dimension.
         debug: whether bounds, divisors, asserts and NaN are checked.
         contract: whether a*b + c may become one fused operation.
-        adjoint: "" for the kernel itself, "distinct" for its adjoint, "shared" for one that may be given arrays that
-            share memory.
+        transform: what to derive from the kernel, one after the other.
+        adjoint: "" for the derived kernel itself, "distinct" for its adjoint, "shared" for one that may be given arrays
+            that share memory.
         additions: how atomic additions of floats reach memory. "logged" is the usual way. "ordered" is for results that
             must not depend on how a launch is divided. "atomic" is for a launch that sees the memory it adds to in
             another way, too.
@@ -149,10 +151,16 @@ class CompileRequest(NamedTuple):
     flat: bool = False
     debug: bool = False
     contract: bool = True
+    transform: tuple[Transform, ...] = ()
     adjoint: str = ""
     additions: str = "logged"
     gpu: GpuOptions = GpuOptions()
     block_dim: int = DEFAULT_BLOCK_DIM
+
+    @property
+    def subject(self) -> str:
+        """The name in error messages."""
+        return subject_after(self.transform, self.kernel.subject)
 
     def key(self) -> str:
         """Hash of everything that the artifact depends on, in hexadecimal."""
@@ -225,11 +233,11 @@ def compile(request: CompileRequest) -> Artifact:
     made: dict[str, Any] = {}  # what each stage made, for the dump
     try:
         with _without_collector():
-            return with_large_stack(lambda: _compile(request, made), request.kernel.subject)
+            return with_large_stack(lambda: _compile(request, made), request.subject)
     except (CompileError, Warning):  # a program may have turned warnings into errors
         raise
     except PassError as why:
-        raise report_refusal(request.kernel.subject, why) from None
+        raise report_refusal(request.subject, why) from None
     except Exception as why:
         what = why.what if isinstance(why, InternalError) else f"{type(why).__name__}: {why}"
         dump = _stage("crash_report").write(request, made)
@@ -253,7 +261,7 @@ def _without_collector() -> Iterator[None]:
 def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     watch = _Stopwatch()
     built = _take_built(request)
-    made["ir"] = fn = built.primal if built else _lowered(request.kernel, request.debug, request.block_dim)
+    made["ir"] = fn = built.primal if built else _lowered_for(request)
     watch.lap("front")
     primal = fn if request.adjoint else None
     reverse = built.adjoint if built else _reverse(request, fn) if request.adjoint else None
@@ -261,7 +269,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         made["ir"] = fn = reverse.function
         watch.lap("adjoint")
     pipeline = _stage("passes.pipeline")
-    debug = request.debug and request.kernel.primal is None  # tangents may be what no check lets pass
+    debug = request.debug and not request.transform  # tangents may be what no check lets pass
     made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug, request.contract, private=_private(request)), primal)
     written = _stage("ir.analysis.effects").written_params(fn)
     needed = () if request.debug or primal else _stage("ir.analysis.effects").needed_arrays(fn)
@@ -341,7 +349,7 @@ def _gpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:
             message = f"`{name}` of float64 needs NVIDIA's library libdevice, which was not found"
             wrong.append(Diagnostic("libdevice", message, _place(loc), help=ptx.LIBDEVICE_HELP))
     if wrong:
-        raise CompileError(request.kernel.subject, wrong)
+        raise CompileError(request.subject, wrong)
     text = ptx.ptx(unit.text, request.target, size, [name for name, _ in unit.needs])
     made = ptx.assemble(text, request.target) if request.gpu.assemble else None
     grid = Grid(fn.block_dim or request.gpu.block_dim, unit.strided, size, unit.stashes)
@@ -355,7 +363,8 @@ class _Built(NamedTuple):
     adjoint: Any
 
 
-_built: WeakKeyDictionary[Kernel, dict[str, _Built]] = WeakKeyDictionary()  # by kind; to be compiled before long
+# By transform and kind of the adjoint; to be compiled before long.
+_built: WeakKeyDictionary[Kernel, dict[tuple[tuple[Transform, ...], str], _Built]] = WeakKeyDictionary()
 on_redefinition.append(_built.clear)
 
 
@@ -365,41 +374,42 @@ def _take_built(request: CompileRequest) -> _Built | None:
     """
     if not request.adjoint or request.debug or request.block_dim != DEFAULT_BLOCK_DIM:
         return None
-    return _built.get(request.kernel, {}).pop(request.adjoint, None)
+    return _built.get(request.kernel, {}).pop((request.transform, request.adjoint), None)
 
 
 def adjoint_facts(request: CompileRequest) -> tuple[tuple[int, ...], bool, tuple[Type, ...]]:
     """Return `reads` and `replays` of the artifact that compiling an adjoint would give. The third result has the types
-    of the arrays in which the kernel must keep values for it (`Kernel.noting`), or nothing. Raises as `compile`.
+    of the arrays in which the kernel must keep values for it (`Augmented`), or nothing. Raises as `compile`.
     """
 
     def find() -> tuple[tuple[int, ...], bool, tuple[Type, ...]]:
-        known = _built.setdefault(request.kernel, {})
-        if request.adjoint in known:
-            found = known[request.adjoint].adjoint
+        known, kind = _built.setdefault(request.kernel, {}), (request.transform, request.adjoint)
+        if kind in known:
+            found = known[kind].adjoint
             return found.reads, found.replays, ()
-        fn = _lowered(request.kernel)
+        fn = _lowered(request.kernel, request.transform)
         try:
             found = _adjoint(request, fn)
-            known[request.adjoint] = _Built(fn, found)
+            known[kind] = _Built(fn, found)
             return found.reads, found.replays, ()
         except NotReplayable as why:
             notes = _stage("autodiff.vjp.atomic_results")
-            count = 0 if request.kernel.noted else notes.count_atomic_results(fn)
+            is_augmented = any(isinstance(t, Augmented) for t in request.transform)
+            count = 0 if is_augmented else notes.count_atomic_results(fn)
             if not count:
-                raise _refusal(f"the gradient of {request.kernel.subject}", why, fn) from None
+                raise _refusal(f"the gradient of {request.subject}", why, fn) from None
             return (), False, (notes.NOTES,) * count
         except NotDifferentiable as why:
-            raise _refusal(f"the gradient of {request.kernel.subject}", why, fn) from None
+            raise _refusal(f"the gradient of {request.subject}", why, fn) from None
 
-    return with_large_stack(find, request.kernel.subject)
+    return with_large_stack(find, request.subject)
 
 
 def differentiable_dependences(kernel: Kernel) -> tuple[frozenset[int], ...]:
     """`autodiff.flows.flows` of a kernel. Raises as `compile`."""
 
     def find() -> tuple[frozenset[int], ...]:
-        fn = _lowered(kernel)
+        fn = _lowered(kernel.primal, kernel.transform)
         try:
             return _stage("autodiff.analysis.dependence").differentiable_dependences(
                 fn, _stage("front.gradients.library_rules").library_gradient
@@ -414,7 +424,7 @@ def effects(kernel: Kernel) -> Any:
     """Return the mod/ref effects of a kernel: `ir.analysis.effects.Effects`. Raises as `compile`."""
 
     def find() -> Any:
-        fn = _lowered(kernel)
+        fn = _lowered(kernel.primal, kernel.transform)
         flat = _stage("passes.simplify").simplify(_stage("passes.inline").inline_calls(fn, lambda callee: True))
         return _stage("ir.analysis.effects").effects(fn, flat)
 
@@ -437,7 +447,7 @@ def tangent_facts(kernel: Kernel) -> TangentFacts:
     """Return the facts that a launch in forward mode needs before it runs. Raises as `compile`."""
 
     def find() -> TangentFacts:
-        fn = _lowered(kernel)
+        fn = _lowered(kernel.primal, kernel.transform)
         _refuse_blocks(kernel.subject, fn)
         stage, given = _stage("autodiff.jvp.tangent"), _stage("front.gradients.library_rules").library_gradient
         return TangentFacts(
@@ -447,22 +457,33 @@ def tangent_facts(kernel: Kernel) -> TangentFacts:
     return with_large_stack(find, kernel.subject)
 
 
-def _lowered(kernel: Kernel, debug: bool = False, block_dim: int = DEFAULT_BLOCK_DIM) -> Any:
-    """The IR of a kernel; of a tangent or noting kernel, made from its primal's. Tangents come with all checks."""
-    primal = kernel.primal
-    if primal is None:
-        return _stage("front.lower").lower_kernel(kernel, block_dim)
-    if kernel.noted:
-        return _stage("autodiff.vjp.atomic_results").augmented_kernel(_lowered(primal, debug))
-    fn = _lowered(primal, debug)
-    _refuse_blocks(kernel.subject, fn)
-    if debug and primal.primal is None:
-        fn = _stage("passes.checks").insert_checks(fn)
+def _lowered_for(request: CompileRequest) -> Any:
+    return _lowered(request.kernel, request.transform, request.debug, request.block_dim)
+
+
+def _lowered(
+    kernel: Kernel, transforms: Sequence[Transform], debug: bool = False, block_dim: int = DEFAULT_BLOCK_DIM
+) -> Any:
+    """The IR of a kernel after transforms."""
+    fn, subject = _stage("front.lower").lower_kernel(kernel, block_dim), kernel.subject
+    for number, transform in enumerate(transforms):
+        subject = transform.subject(subject)
+        if isinstance(transform, Augmented):
+            fn = _stage("autodiff.vjp.atomic_results").augmented_kernel(fn)
+        else:
+            fn = _tangent(fn, subject, transform.active, checks=debug and number == 0)
+    return fn
+
+
+def _tangent(fn: Any, subject: str, active: tuple[bool, ...], checks: bool) -> Any:
+    """The IR of a tangent kernel. The checks come before: tangents may be numbers that no check lets pass."""
+    _refuse_blocks(subject, fn)
+    fn = _stage("passes.checks").insert_checks(fn) if checks else fn
     given = _stage("front.gradients.library_rules").library_gradient
     try:
-        return _stage("autodiff.jvp.tangent").tangent_kernel(fn, kernel.active, given)
+        return _stage("autodiff.jvp.tangent").tangent_kernel(fn, active, given)
     except NotDifferentiable as why:
-        raise _refusal(kernel.subject, why, fn) from None
+        raise _refusal(subject, why, fn) from None
 
 
 def _reverse(request: CompileRequest, fn: Any) -> Any:
@@ -470,11 +491,11 @@ def _reverse(request: CompileRequest, fn: Any) -> Any:
     try:
         return _adjoint(request, fn)
     except NotDifferentiable as why:
-        raise _refusal(f"the gradient of {request.kernel.subject}", why, fn) from None
+        raise _refusal(f"the gradient of {request.subject}", why, fn) from None
 
 
 def _adjoint(request: CompileRequest, fn: Any) -> Any:
-    _refuse_blocks(f"the gradient of {request.kernel.subject}", fn)
+    _refuse_blocks(f"the gradient of {request.subject}", fn)
     given = _stage("front.gradients.library_rules").library_gradient
     return _stage("autodiff.vjp.adjoint").adjoint_kernel(fn, given, request.adjoint == "shared")
 

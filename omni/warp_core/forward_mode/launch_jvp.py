@@ -20,6 +20,7 @@ from ..autodiff.jvp.tangent_values import carries
 from ..compiler import TangentFacts, tangent_facts
 from ..devices.device import Device, get_device
 from ..lang.kernel import Kernel, on_redefinition
+from ..lang.kernel_transforms import Tangent
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..launches.launch import _check_kernel, _sequence, launch
 from ..launches.overloads import instance_for
@@ -55,7 +56,7 @@ def launch_tangent(
         active.append(is_moving)
         if is_moving:
             moved.append(tangent_value(t, value, tangent, shadows))
-    moving = kernel.tangent(tuple(active))
+    moving = kernel.derive(Tangent(tuple(active)))
 
     def run(chosen: Kernel, values: list[Any]) -> None:
         launch(chosen, dim, values, device=device, block_dim=block_dim)

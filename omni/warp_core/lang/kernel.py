@@ -7,12 +7,12 @@ mistake in one kernel leaves its neighbours alone. `kernel_from_source` compiles
 from __future__ import annotations
 
 import ast
-import copy
 import linecache
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from inspect import Parameter
 from types import FrameType
 from typing import Any
 
@@ -21,6 +21,7 @@ from . import inference, kernel_options
 from .annotations import AnnotationError, parameters, surroundings
 from .errors import CompileError, Diagnostic, Place, Span, compile_error
 from .generics import Constant, Reference, spell
+from .kernel_transforms import Transform, subject_after
 from .source import Source
 from .source_recovery import split_lines
 from .types import Type
@@ -87,24 +88,24 @@ class Kernel(Definition):
         parent: of an instance, the generic kernel; else None.
         lanes: how many threads share a SIMD register; None lets the compiler choose, 1 turns lanes off.
         enable_backward: whether gradients may be asked for; None follows `wp.config.enable_backward`.
-        primal: of a tangent or noting kernel, the kernel that it is made from; else None.
-        active: of a tangent kernel, which parameters of that kernel have a tangent.
+        transform: of a derived kernel, how the compiler makes it of its `primal`; else empty.
     """
+
+    transform: tuple[Transform, ...] = ()
 
     def __init__(self, func: Callable, frame: FrameType | None = None, **options: Any):
         super().__init__(func, frame)
-        self._plan: Any = None  # what native code launches; the plan of the options in force
-        self._plans: dict[Any, Any] = {}  # by options; launches/plans.py fills it
-        self.overloads: dict[tuple[Type, ...], Kernel] = {}
+        self._begin()
         self.parent: Kernel | None = None
-        self.primal: Kernel | None = None
-        self.active: tuple[bool, ...] = ()
-        self.noted: tuple[Type, ...] = ()
-        self._tangents: dict[tuple[bool, ...], Kernel] = {}
-        self._noting: dict[tuple[Type, ...], Kernel] = {}
         self.lanes: int | None = options.pop("lanes", None)
         self.enable_backward: bool | None = options.pop("enable_backward", None)
         self.options = options
+
+    def _begin(self) -> None:
+        self._plan: Any = None  # what native code launches; the plan of the options in force
+        self._plans: dict[Any, Any] = {}  # by options; launches/plans.py fills it
+        self.overloads: dict[tuple[Type, ...], Kernel] = {}
+        self._derived: dict[Transform, Kernel] = {}
 
     @property
     def key(self) -> str:
@@ -118,15 +119,8 @@ class Kernel(Definition):
 
     @property
     def subject(self) -> str:
-        """The name in error messages; of an instance with its types."""
-        if self.noted and self.primal is not None:
-            return self.primal.subject
-        if self.primal is not None:
-            return f"the tangent of {self.primal.subject}"
-        if self.parent is None:
-            return super().subject
-        types = ", ".join(f"{name}: {spell(t)}" for name, t in self.params)
-        return f"{super().subject} for ({types})"
+        """The name in error messages."""
+        return f"kernel `{self.name}`"
 
     # -- generic kernels ----------------------------------------------------------------------------------------
 
@@ -139,12 +133,7 @@ class Kernel(Definition):
         """The kernel for these types, one for each parameter."""
         key = tuple(types)
         if key not in self.overloads:
-            made = copy.copy(self)
-            made.parent, made.overloads = self, {}
-            made._plan, made._plans, made._tangents, made._noting = None, {}, {}, {}
-            made._parameters = [(p, t) for (p, _), t in zip(self._parameters, key)]
-            made.is_generic = False
-            self.overloads.setdefault(key, made)
+            self.overloads.setdefault(key, _Instance(self, key))
         return self.overloads[key]
 
     def add_overload(self, arg_types: Sequence[Any] | Mapping[str, Any]) -> Kernel:
@@ -163,35 +152,18 @@ class Kernel(Definition):
         """
         return inference.annotations_of(inference.argument_types(self, args))
 
-    # -- made for tapes -----------------------------------------------------------------------------------------
+    # -- derived kernels ----------------------------------------------------------------------------------------
 
-    def noting(self, types: tuple[Type, ...]) -> Kernel:
-        """The kernel that notes what its atomics find, in arrays of these types that follow its parameters."""
-        if types not in self._noting:
-            made = copy.copy(self)
-            made.primal, made.noted = self, types
-            made._plan, made._plans, made._tangents, made._noting = None, {}, {}, {}
-            last, _ = self._parameters[-1]
-            notes = [(last.replace(name=f"found{i}", default=last.empty), t) for i, t in enumerate(types)]
-            made._parameters = [*self._parameters, *notes]
-            self._noting.setdefault(types, made)
-        return self._noting[types]
+    @property
+    def primal(self) -> Kernel:
+        """The kernel that this one is derived from; the kernel itself if it is not derived."""
+        return self
 
-    # -- forward mode -------------------------------------------------------------------------------------------
-
-    def tangent(self, active: tuple[bool, ...]) -> Kernel:
-        """The kernel that computes tangents as well. Its parameters are followed by the tangents of the active ones."""
-        if active not in self._tangents:
-            made = copy.copy(self)
-            made.primal, made.active = self, active
-            made._plan, made._plans, made._tangents, made._noting = None, {}, {}, {}
-            moved = [(p, t) for (p, t), a in zip(self._parameters, active) if a]
-            made._parameters = [
-                *((p.replace(default=p.empty), t) for p, t in self._parameters),
-                *((p.replace(name=f"{p.name}_tangent", default=p.empty), t) for p, t in moved),
-            ]
-            self._tangents.setdefault(active, made)
-        return self._tangents[active]
+    def derive(self, transform: Transform) -> Kernel:
+        """The kernel that a transform leads to."""
+        if transform not in self._derived:
+            self._derived.setdefault(transform, _Derived(self, transform))
+        return self._derived[transform]
 
     # -- identity -----------------------------------------------------------------------------------------------
 
@@ -220,6 +192,51 @@ class Kernel(Definition):
 
     def __repr__(self) -> str:
         return f"<{self.subject.replace('`', '')}>"
+
+
+class _KernelView(Kernel):
+    """A kernel that has the source and the options of another one, with parameters and plans of its own."""
+
+    def __init__(self, of: Kernel, parameters: Iterable[tuple[Parameter, Type]]):
+        self._of = of
+        self._parameters = list(parameters)
+        self.is_generic = False
+        self.__module__, self.__doc__ = of.__module__, of.__doc__  # the class has these, too
+        self._begin()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_of":  # not made yet
+            raise AttributeError(name)
+        return getattr(self._of, name)
+
+
+class _Instance(_KernelView):
+    """A generic kernel for certain types."""
+
+    def __init__(self, of: Kernel, types: tuple[Type, ...]):
+        super().__init__(of, ((p, t) for (p, _), t in zip(of._parameters, types)))
+        self.parent = of
+
+    @property
+    def subject(self) -> str:
+        types = ", ".join(f"{name}: {spell(t)}" for name, t in self.params)
+        return f"{self._of.subject} for ({types})"
+
+
+class _Derived(_KernelView):
+    """A kernel that a compile request derives from another one."""
+
+    def __init__(self, of: Kernel, transform: Transform):
+        super().__init__(of, transform.parameters(of._parameters))
+        self.transform = (*of.transform, transform)
+
+    @property
+    def primal(self) -> Kernel:
+        return self._of.primal
+
+    @property
+    def subject(self) -> str:
+        return subject_after(self.transform, self.primal.subject)
 
 
 # Called when a function's name gets a new definition: kernels that call it mean something else from then on.

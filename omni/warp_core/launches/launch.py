@@ -194,7 +194,7 @@ def _run_observed(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any
 
 def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
     """Run a kernel, or record the launch. `instance` is the kernel for the types of the arguments."""
-    if (how.interpret or config.mode == "interpret") and instance.primal is None:
+    if (how.interpret or config.mode == "interpret") and not instance.transform:
         return _interpret(InterpretedLaunch(instance, dim, args, how.block_dim, how.device), how.record_cmd)
     options = options_for(instance, how.device, _block_dim(instance, how.block_dim, how.device))
     if how.exact:

@@ -193,7 +193,7 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
     _, min_blocks = kernel.options.get("launch_bounds") or (0, 0)
     target = cuda(device.arch) if device.is_cuda else host()
     return CompileRequest(
-        kernel,
+        kernel.primal,
         types=tuple(t for _, t in kernel.params),
         target=target,
         lanes=kernel.lanes,
@@ -201,6 +201,7 @@ def request(kernel: Kernel, options: Options, variant: int) -> CompileRequest:
         flat=bool(variant & FLAT),
         debug=options.debug,
         contract=target.fma and not options.exact,
+        transform=kernel.transform,
         adjoint=options.adjoint,
         additions="atomic" if variant & ATOMIC else "ordered" if options.deterministic else "logged",
         gpu=GpuOptions(
@@ -252,9 +253,8 @@ def with_captured_constants(kernel: Kernel, options: Options) -> Iterator[None]:
 
 
 def _as_at_first(kernel: Kernel, options: Options) -> Iterator[None]:
-    is_derived = options.adjoint or options.exact or kernel.primal is not None
-    while kernel.primal is not None:
-        kernel = kernel.primal
+    is_derived = options.adjoint or options.exact or kernel.transform
+    kernel = kernel.primal
     now = content_hash.meaning(kernel)
     first = _meanings.get(kernel)
     if first is None:

@@ -27,6 +27,7 @@ from ..dispatch import capture
 from ..dispatch.call_site import CallSite
 from ..lang.indexed_annotation import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
+from ..lang.kernel_transforms import Augmented
 from ..lang.types import Array, Struct, Type, indexed_array
 from ..lang.values.scalars import uint64
 from ..launches import plan_cuda, plans
@@ -237,7 +238,7 @@ def record(
     known = facts(kernel, options)
     if known.notes:
         notes = [_notes(dim, device) for _ in known.notes]
-        return record(kernel.noting(known.notes), dim, [*args, *notes], place, tape, device, block_dim)
+        return record(kernel.derive(Augmented(known.notes)), dim, [*args, *notes], place, tape, device, block_dim)
     if AFTER in known.reads:
         options = options._replace(exact=True)
         known = facts(kernel, options)

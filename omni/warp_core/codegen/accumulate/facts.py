@@ -1,4 +1,4 @@
-"""How a kernel adds to the arrays of a launch: the schema of these facts, for all rooms.
+"""The schema of the facts about additions of a kernel to arrays, for all rooms.
 
 `eligibility` and the code generators find the facts, an artifact keeps them, and the native `Plan` reads them by these
 names (native/python/plan_accumulation.cpp). The reader of cached artifacts follows the declared types.

@@ -1,0 +1,63 @@
+"""Transforms: what compile requests derive from a kernel, besides its adjoint.
+
+`Kernel.derive` gives the kernel that a transform leads to. It is launched like any other, and `compiler` applies the
+transform to the IR of the kernel that it is derived from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from inspect import Parameter
+
+from .types import Type
+
+Parameters = Sequence[tuple[Parameter, Type]]
+
+
+@dataclass(frozen=True)
+class Tangent:
+    """The transform to a kernel that also computes tangents.
+
+    The tangents of the `active` parameters follow the parameters.
+    """
+
+    active: tuple[bool, ...]
+
+    def parameters(self, given: Parameters) -> Parameters:
+        """Return the parameters after the transform."""
+        moved = [(p.replace(name=f"{p.name}_tangent"), t) for (p, t), active in zip(given, self.active) if active]
+        return [(p.replace(default=p.empty), t) for p, t in (*given, *moved)]
+
+    def subject(self, of: str) -> str:
+        """Return the name in error messages, from that of the kernel before the transform."""
+        return f"the tangent of {of}"
+
+
+@dataclass(frozen=True)
+class Augmented:
+    """The transform to a kernel that stores the results of its atomics, which its adjoint reads.
+
+    Arrays of the types `stored` follow the parameters.
+    """
+
+    stored: tuple[Type, ...]
+
+    def parameters(self, given: Parameters) -> Parameters:
+        """Return the parameters after the transform."""
+        last, _ = given[-1]
+        return [*given, *((last.replace(name=f"found{i}", default=last.empty), t) for i, t in enumerate(self.stored))]
+
+    def subject(self, of: str) -> str:
+        """Return the name in error messages: the user knows the kernel only."""
+        return of
+
+
+Transform = Tangent | Augmented
+
+
+def subject_after(transforms: Sequence[Transform], kernel: str) -> str:
+    """Return the name of a derived kernel in error messages, from that of the kernel."""
+    for transform in transforms:
+        kernel = transform.subject(kernel)
+    return kernel
