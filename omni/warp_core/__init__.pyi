@@ -2939,7 +2939,7 @@ def atomic_exch(arr: Any, i: Any, value: Any) -> Any:
     """Set an element and return what it was.
 
     Args:
-        arr: an array of numbers, vectors, matrices or quaternions; components are exchanged one by one.
+        arr: an array of numbers, vectors, matrices or quaternions; components are changed one by one.
         i: an index for each dimension.
         value: of the element type.
 

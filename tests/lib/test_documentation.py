@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core.eager import call  # noqa: F401 - it completes the table of intrinsics
 from omni.warp_core.lang import registry
 from omni.warp_core.lib.builtin_index import INDEX
 
@@ -68,6 +69,18 @@ def test_docstrings_have_every_section(name):
     assert "\n>>> " in doc
     for p in parameters:
         assert re.search(rf"^ {{4}}{p}: ", doc, re.MULTILINE), f"{name} does not describe {p}"
+
+
+OF_VALUES = """cast expect_eq expect_near vector matrix quaternion transformation identity matrix_from_rows
+    matrix_from_cols add sub mul div mod floordiv neg pos unot invert bit_and bit_or bit_xor lshift rshift"""
+
+
+@pytest.mark.parametrize("name", [*registry.INTRINSICS, "zeros"])
+def test_the_row_of_an_intrinsic_is_complete(name):
+    """The front end lowers it in kernels. At Python scope the front end does so, too, or a function runs it."""
+    row = registry.intrinsic(name)
+    assert row.name == name and callable(row.lower)
+    assert callable(row.run) == (name not in OF_VALUES.split())
 
 
 @pytest.mark.parametrize("name", registry.INTRINSICS)

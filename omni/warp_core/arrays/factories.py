@@ -9,7 +9,7 @@ import numpy as np
 from .. import _native
 from ..devices.device import Device, get_device
 from ..dispatch import observers
-from ..lang.registry import Intrinsic
+from ..lang.registry import LOCAL_ZEROS
 from ..lang.types import BOOL, F32, I32, Mat, Type, Vec
 from ..lang.values.scalars import SCALAR_CLASSES, plain_number, scalar_type_of
 from ..lang.values.type_registry import python_type
@@ -115,7 +115,7 @@ def zeros(
     return _with_gradient(made, requires_grad)
 
 
-zeros.__wc_intrinsic__ = Intrinsic("zeros")  # type: ignore[attr-defined]  # in kernels, a local array
+zeros.__wc_intrinsic__ = LOCAL_ZEROS  # type: ignore[attr-defined]
 
 
 def ones(

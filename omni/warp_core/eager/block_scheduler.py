@@ -25,7 +25,7 @@ from ..lang.launch_constants import WARP
 from ..lang.types import Array, FixedArray, Scalar
 from ..lang.values.scalars import int32, uint32
 from .array_view import ArrayCells, LocalCells
-from .intrinsics import TABLE, Grid, grid, typed
+from .intrinsics import Grid, grid, run_by, typed
 
 
 class Site(NamedTuple):
@@ -272,16 +272,18 @@ def ballot(predicate: Any) -> uint32:
     return uint32(_worker("ballot").meet(Site("ballot"), bool(predicate)))
 
 
-TABLE |= {
-    "block_dim": block_dim,
-    "thread_index": thread_index,
-    "block_index": block_index,
-    "lane": lane,
-    "shared_array": shared_array,
-    "syncthreads": syncthreads,
-    "shuffle": _shuffle("shuffle", "lane"),
-    "shuffle_up": _shuffle("shuffle_up", "up"),
-    "shuffle_down": _shuffle("shuffle_down", "down"),
-    "shuffle_xor": _shuffle("shuffle_xor", "xor"),
-    "ballot": ballot,
-}
+run_by(
+    {
+        "block_dim": block_dim,
+        "thread_index": thread_index,
+        "block_index": block_index,
+        "lane": lane,
+        "shared_array": shared_array,
+        "syncthreads": syncthreads,
+        "shuffle": _shuffle("shuffle", "lane"),
+        "shuffle_up": _shuffle("shuffle_up", "up"),
+        "shuffle_down": _shuffle("shuffle_down", "down"),
+        "shuffle_xor": _shuffle("shuffle_xor", "xor"),
+        "ballot": ballot,
+    }
+)

@@ -27,9 +27,8 @@ from ..lang.types import F32, I32, Array, Scalar, Type, element
 from ..lang.values.scalars import scalar_type_of
 from ..lang.values.value_classes import Components, from_leaves, to_leaves
 from ..passes import pipeline
-from . import block_scheduler  # noqa: F401 - fills the table
+from . import block_scheduler  # noqa: F401 - it gives the intrinsics of blocks their functions
 from .array_view import ArrayCells
-from .intrinsics import TABLE
 
 _serial = itertools.count()
 
@@ -47,8 +46,8 @@ def call(callee: registry.Builtin | registry.Intrinsic, args: tuple, kwargs: dic
     Raises:
         TypeError: no overload takes arguments of these types, or a number would have to be changed in place.
     """
-    if isinstance(callee, registry.Intrinsic) and callee.name in TABLE:
-        return _intrinsic(callee.name, args, kwargs)
+    if isinstance(callee, registry.Intrinsic) and callee.run is not None:
+        return _intrinsic(callee.name, callee.run, args, kwargs)
     if isinstance(callee, registry.Builtin) and callee.references:
         result, new = updated(callee, *args, **kwargs)
         for name, key in changes(callee, args, kwargs).items():
@@ -57,9 +56,9 @@ def call(callee: registry.Builtin | registry.Intrinsic, args: tuple, kwargs: dic
     return _result(_run(Callee(callee), args, kwargs))
 
 
-def _intrinsic(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+def _intrinsic(name: str, run: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     try:
-        return TABLE[name](*args, **kwargs)
+        return run(*args, **kwargs)
     except (TypeError, ValueError) as why:
         text = str(why)
         if f"wp.{name}" in text:

@@ -1,20 +1,21 @@
 """Intrinsics at Python scope and in interpreted kernels, where they need more than values.
 
-`TABLE` maps the name to a function. The thread an interpreted kernel runs for is in `grid`; atomics and element access
-work on `ArrayCells`, so outside a kernel they say that they belong in one.
+The functions become the column `run` of the table of intrinsics. The thread an interpreted kernel runs for is in
+`grid`. Atomics and element access work on `ArrayCells`, so outside a kernel they say that they belong in one.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
 from ..lang import semantics
 from ..lang.annotations import type_of
 from ..lang.indexed_annotation import IndexedCells
+from ..lang.registry import intrinsic
 from ..lang.types import F32, U64, FixedArray, Scalar, element
 from ..lang.values.scalars import SCALAR_CLASSES, ScalarValue, int32, operand, plain_number
 from ..lang.values.value_classes import from_leaves, to_leaves
@@ -172,9 +173,13 @@ def _where(condition: Any, if_true: Any, if_false: Any) -> Any:
     return a if condition else b
 
 
-# Those of blocks are added by block_scheduler.py. Intrinsics that are not here compute with values alone and run
-# through the front end like any builtin.
-TABLE: dict[str, Callable] = {
+def run_by(functions: Mapping[str, Callable]) -> None:
+    """Let functions run the intrinsics of some names."""
+    for name, function in functions.items():
+        intrinsic(name).run = function
+
+
+_FUNCTIONS: dict[str, Callable] = {
     "tid": tid,
     "printf": _printf,
     "print": print,
@@ -193,3 +198,4 @@ TABLE: dict[str, Callable] = {
     "atomic_cas": _atomic_cas,
     **{f"atomic_{kind}": _atomic(kind) for kind in ("add", "sub", "min", "max", "and", "or", "xor", "exch")},
 }
+run_by(_FUNCTIONS)  # block_scheduler.py adds the functions of blocks

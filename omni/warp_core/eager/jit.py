@@ -20,7 +20,6 @@ from ..lang.types import Array, Packed, Scalar, Type
 from ..lang.values.value_classes import python_type
 from ..launches import plans
 from . import call
-from .intrinsics import TABLE
 
 COMPILE_AFTER_CALLS = 1000  # calls before LLVM is loaded for them
 DISABLED = 0
@@ -32,7 +31,7 @@ def compile_call(callee: registry.Builtin | registry.Intrinsic, args: tuple, cal
 
     Returns the number of calls after which to ask again; 0 for never.
     """
-    if isinstance(callee, registry.Intrinsic) and callee.name in TABLE:
+    if isinstance(callee, registry.Intrinsic) and callee.run is not None:
         return DISABLED
     found = call.lower_type_generic(callee, args)
     if found is None:

@@ -16,7 +16,7 @@ from typing import Any
 from ..eager import block_scheduler
 from ..eager.array_view import ArrayCells, LocalCells
 from ..eager.call import changes, updated
-from ..eager.intrinsics import TABLE, Grid, grid, tid, typed
+from ..eager.intrinsics import Grid, grid, tid, typed
 from ..front.lower import local_types, lower_function
 from ..front.values import UntypedLiteral
 from ..lang import registry
@@ -116,7 +116,7 @@ class _Run:
             return self.function(obj)
         obj = getattr(obj, "__wc_intrinsic__", obj)
         if isinstance(obj, registry.Intrinsic):
-            return TABLE.get(obj.name, obj)
+            return obj.run or obj
         if getattr(obj, "shape", None) == () and scalar_type_of(obj) is not None:
             return SCALAR_CLASSES[scalar_type_of(obj)](obj)  # type: ignore[index]
         try:

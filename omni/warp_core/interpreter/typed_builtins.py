@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from typing import Any
 
-from ..eager.intrinsics import TABLE, same_type
+from ..eager.intrinsics import same_type
 from ..lang import semantics
+from ..lang.registry import INTRINSICS
 from ..lang.values.scalars import ScalarValue, float32, int32
 from ..lang.values.value_classes import Components
 
@@ -80,7 +81,7 @@ REPLACED: dict[Any, Any] = {
     list: tuple,
     range: TypedRange,
     enumerate: _enumerate,
-    len: TABLE["len"],
+    len: INTRINSICS["len"].run,
     min: _extreme("min"),
     max: _extreme("max"),
     abs: _abs,

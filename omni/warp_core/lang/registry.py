@@ -6,8 +6,8 @@ without imports. `get` imports the module of one name. A library module defines 
     @builtin
     def dot(a: Vec[N, T], b: Vec[N, T]) -> T: ...
 
-`Intrinsic` names are those that the front end handles itself because they need more than values (`tid`, `printf`,
-`atomic_add`, ...); front/calls/intrinsic_calls.py has the handlers.
+An `Intrinsic` is a name that the front end handles itself because it needs more than values (`tid`, `printf`,
+`atomic_add`, ...). `INTRINSICS` has one row for each, which other rooms complete.
 """
 
 from __future__ import annotations
@@ -91,10 +91,19 @@ class Builtin(EagerCall):
 
 
 class Intrinsic(EagerCall):
-    """A name that the front end itself understands. Its docstring and parameters are in `_DESCRIPTIONS`."""
+    """A name that the front end itself understands. Its docstring and parameters are in `_DESCRIPTIONS`.
+
+    Attributes:
+        lower: lowers a call in a kernel; modules of `front` give it.
+        run: runs a call at Python scope or in an interpreted kernel; modules of `eager` give it. None where the front
+            end lowers such a call, too, as it takes values alone.
+    """
+
+    lower: Callable[..., Any]
 
     def __init__(self, name: str):
         self.name = self.__name__ = name
+        self.run: Callable[..., Any] | None = None
 
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]
@@ -208,6 +217,12 @@ _INTRINSIC_GROUPS = (
     "add sub mul div mod floordiv neg pos unot invert bit_and bit_or bit_xor lshift rshift",
 )
 INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for group in _INTRINSIC_GROUPS for name in group.split()}
+LOCAL_ZEROS = Intrinsic("zeros")  # `wp.zeros` in a kernel makes a local array; elsewhere it is a function
+
+
+def intrinsic(name: str) -> Intrinsic:
+    """Return the row of an intrinsic."""
+    return LOCAL_ZEROS if name == LOCAL_ZEROS.name else INTRINSICS[name]
 
 
 def public(name: str) -> Builtin | Intrinsic | None:

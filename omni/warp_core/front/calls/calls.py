@@ -21,7 +21,7 @@ from ...lang.generics import spell, spell_pattern
 from ...lang.kernel import Function, Kernel, static
 from ...lang.prim import Prim
 from ...lang.ref_params import changed
-from ...lang.registry import INTRINSICS, Builtin, Intrinsic
+from ...lang.registry import INTRINSICS, Builtin, Intrinsic, intrinsic
 from ...lang.types import FixedArray, Scalar, Type, element
 from ..context import Context, LoweringError, lowers
 from ..expressions import local_arrays
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..session import Instance
 
 Handler = Callable[[Context, Call], Front]
-HANDLERS: dict[Any, Handler] = {}
+HANDLERS: dict[Any, Handler] = {}  # of calls of Python objects
 CONSTRUCT: list[Callable[[Context, Type, Call], Front]] = []  # filled by constructors
 GRADIENT: list[Callable[[Context, Any, Call], Front]] = []  # filled by gradients
 
@@ -47,7 +47,10 @@ def handles(*callees: Any) -> Callable[[Handler], Handler]:
 
     def enter(fn: Handler) -> Handler:
         for callee in callees:
-            HANDLERS[callee] = fn
+            if isinstance(callee, str):
+                intrinsic(callee).lower = fn
+            else:
+                HANDLERS[callee] = fn
         return fn
 
     return enter
@@ -60,13 +63,13 @@ _TAKE_PLACES = (INTRINSICS["load"], INTRINSICS["store"])  # `wp.load(a[i])`: the
 def _call(cx: Context, node: ast.Call) -> Front:
     f = cx.expr(node.func)
     if isinstance(f, Static) and any(f.obj is s for s in (static, INTRINSICS["static"])):
-        return HANDLERS["static"](cx, Call(node, [], list(node.args)))
+        return INTRINSICS["static"].lower(cx, Call(node, [], list(node.args)))
     done = Call(node, [], [])
     places = {a for _, a in changed(f.obj, node)} if isinstance(f, Static) else ()
     keeps = isinstance(f, Static) and any(f.obj is g for g in _TAKE_PLACES)
     for a in node.args:
         if isinstance(a, ast.Starred):
-            items = HANDLERS["*"](cx, Call(a, [cx.rvalue(a.value)], [a.value]))
+            items = HANDLERS[ast.Starred](cx, Call(a, [cx.rvalue(a.value)], [a.value]))
             assert isinstance(items, TupleValue)
             done.args += items.items
             done.nodes += [a] * len(items.items)
@@ -90,7 +93,7 @@ def dispatch(cx: Context, f: Front, c: Call, func_node: ast.AST) -> Front:
         raise cx.error("not-callable", f"{spell_front(f)} is not a function", func_node, help=method_help(func_node))
     obj = getattr(f.obj, "__wc_intrinsic__", f.obj)
     if isinstance(obj, Intrinsic):
-        return HANDLERS[obj.name](cx, c)
+        return obj.lower(cx, c)
     if isinstance(obj, Builtin):
         return call_builtin(cx, obj, c.args, c.kwargs, c.node, c.nodes)
     if isinstance(obj, Prim):

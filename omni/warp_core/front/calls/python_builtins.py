@@ -149,7 +149,7 @@ def _tuple(cx: Context, c: Call) -> Front:
     return TupleValue(_items(cx, c, "tuple"))
 
 
-@handles("*")
+@handles(ast.Starred)
 def _starred(cx: Context, c: Call) -> Front:
     return TupleValue(items_of(cx, c.args[0], c.node, "`*`"))
 

@@ -5,6 +5,8 @@ An array of several dimensions takes as many indices: `atomic_add(a, i, j, value
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..generics import Array, Int, N, S
 from ..values.scalars import uint64
 
@@ -142,210 +144,117 @@ def address_of(arr: Array[S], i: Int) -> uint64:
 
 # -- atomics ----------------------------------------------------------------------------------------------------------
 
+_ATOMIC = """{summary}
 
+Args:
+    arr: an array of {elements}.
+    i: an index for each dimension.
+{values}
+
+Returns:
+    The element as it was before.
+
+{derivative}
+
+>>> @wp.kernel
+... def k(x: wp.array(dtype=int)):
+...     wp.{name}(x, 0, {given})
+>>> x = wp.array([{before}], dtype=int)
+>>> wp.launch(k, dim=4, inputs=[x])
+>>> x.list()
+[{after}]
+"""
+_ANY = "numbers, vectors, matrices or quaternions; components are changed one by one"
+
+
+def _atomic(given: str, before: int, after: int, elements: str = _ANY) -> Callable[[Callable], Callable]:
+    """Decorator: complete the docstring of an atomic. In its example, four threads change the element `before`."""
+
+    def describe(function: Callable) -> Callable:
+        summary, derivative = filter(None, map(str.strip, (function.__doc__ or "").splitlines()))
+        values = "\n".join(f"    {name}: of the element type." for name in list(function.__annotations__)[2:-1])
+        function.__doc__ = _ATOMIC.format(
+            summary=summary,
+            elements=elements,
+            values=values,
+            derivative=derivative,
+            name=function.__name__,
+            given=given,
+            before=before,
+            after=after,
+        )
+        return function
+
+    return describe
+
+
+@_atomic("wp.tid()", 10, 16)
 def atomic_add(arr: Array[S], i: Int, value: S) -> S:
     """Add to an element, so that no thread's addition is lost.
 
-    Args:
-        arr: an array of numbers, vectors, matrices or quaternions; components are changed one by one.
-        i: an index for each dimension.
-        value: of the element type.
-
-    Returns:
-        The element as it was before.
-
     Derivative: 1 in the value.
-
-    >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
-    ...     wp.atomic_add(x, 0, wp.tid())
-    >>> x = wp.array([10], dtype=int)
-    >>> wp.launch(k, dim=4, inputs=[x])
-    >>> x.list()
-    [16]
     """
 
 
+@_atomic("wp.tid()", 10, 4)
 def atomic_sub(arr: Array[S], i: Int, value: S) -> S:
     """Subtract from an element, so that no thread's subtraction is lost.
 
-    Args:
-        arr: an array of numbers, vectors, matrices or quaternions; components are changed one by one.
-        i: an index for each dimension.
-        value: of the element type.
-
-    Returns:
-        The element as it was before.
-
     Derivative: -1 in the value.
-
-    >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
-    ...     wp.atomic_sub(x, 0, wp.tid())
-    >>> x = wp.array([10], dtype=int)
-    >>> wp.launch(k, dim=4, inputs=[x])
-    >>> x.list()
-    [4]
     """
 
 
+@_atomic("wp.tid()", 2, 0)
 def atomic_min(arr: Array[S], i: Int, value: S) -> S:
     """Set an element to the lesser of it and a value.
 
-    Args:
-        arr: an array of numbers, vectors, matrices or quaternions; components are changed one by one.
-        i: an index for each dimension.
-        value: of the element type.
-
-    Returns:
-        The element as it was before.
-
     Derivative: that of the one chosen.
-
-    >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
-    ...     wp.atomic_min(x, 0, wp.tid())
-    >>> x = wp.array([2], dtype=int)
-    >>> wp.launch(k, dim=4, inputs=[x])
-    >>> x.list()
-    [0]
     """
 
 
+@_atomic("wp.tid()", 2, 3)
 def atomic_max(arr: Array[S], i: Int, value: S) -> S:
     """Set an element to the greater of it and a value.
 
-    Args:
-        arr: an array of numbers, vectors, matrices or quaternions; components are changed one by one.
-        i: an index for each dimension.
-        value: of the element type.
-
-    Returns:
-        The element as it was before.
-
     Derivative: that of the one chosen.
-
-    >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
-    ...     wp.atomic_max(x, 0, wp.tid())
-    >>> x = wp.array([2], dtype=int)
-    >>> wp.launch(k, dim=4, inputs=[x])
-    >>> x.list()
-    [3]
     """
 
 
+@_atomic("wp.tid() | 4", 15, 4, "integers")
 def atomic_and(arr: Array[S], i: Int, value: S) -> S:
     """Set an element to the bitwise and of it and a value.
 
-    Args:
-        arr: an array of integers.
-        i: an index for each dimension.
-        value: of the element type.
-
-    Returns:
-        The element as it was before.
-
     Derivative: none.
-
-    >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
-    ...     wp.atomic_and(x, 0, wp.tid() | 4)
-    >>> x = wp.array([15], dtype=int)
-    >>> wp.launch(k, dim=4, inputs=[x])
-    >>> x.list()
-    [4]
     """
 
 
+@_atomic("wp.tid()", 8, 11, "integers")
 def atomic_or(arr: Array[S], i: Int, value: S) -> S:
     """Set an element to the bitwise or of it and a value.
 
-    Args:
-        arr: an array of integers.
-        i: an index for each dimension.
-        value: of the element type.
-
-    Returns:
-        The element as it was before.
-
     Derivative: none.
-
-    >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
-    ...     wp.atomic_or(x, 0, wp.tid())
-    >>> x = wp.array([8], dtype=int)
-    >>> wp.launch(k, dim=4, inputs=[x])
-    >>> x.list()
-    [11]
     """
 
 
+@_atomic("1 << wp.tid()", 5, 10, "integers")
 def atomic_xor(arr: Array[S], i: Int, value: S) -> S:
     """Set an element to the bitwise exclusive or of it and a value.
 
-    Args:
-        arr: an array of integers.
-        i: an index for each dimension.
-        value: of the element type.
-
-    Returns:
-        The element as it was before.
-
     Derivative: none.
-
-    >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
-    ...     wp.atomic_xor(x, 0, 1 << wp.tid())
-    >>> x = wp.array([5], dtype=int)
-    >>> wp.launch(k, dim=4, inputs=[x])
-    >>> x.list()
-    [10]
     """
 
 
+@_atomic("7", 1, 7)
 def atomic_exch(arr: Array[S], i: Int, value: S) -> S:
     """Set an element and return what it was.
 
-    Args:
-        arr: an array of numbers, vectors, matrices or quaternions; components are exchanged one by one.
-        i: an index for each dimension.
-        value: of the element type.
-
-    Returns:
-        The element as it was before.
-
     Derivative: none.
-
-    >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
-    ...     wp.atomic_exch(x, 0, 7)
-    >>> x = wp.array([1], dtype=int)
-    >>> wp.launch(k, dim=4, inputs=[x])
-    >>> x.list()
-    [7]
     """
 
 
+@_atomic("3, 5", 3, 5, "numbers")
 def atomic_cas(arr: Array[S], i: Int, expected: S, value: S) -> S:
     """Set an element if it equals what is expected (compare and swap).
 
-    Args:
-        arr: an array of numbers.
-        i: an index for each dimension.
-        expected: of the element type.
-        value: of the element type.
-
-    Returns:
-        The element as it was before.
-
     Derivative: none.
-
-    >>> @wp.kernel
-    ... def k(x: wp.array(dtype=int)):
-    ...     wp.atomic_cas(x, 0, 3, 5)
-    >>> x = wp.array([3], dtype=int)
-    >>> wp.launch(k, dim=4, inputs=[x])
-    >>> x.list()
-    [5]
     """
