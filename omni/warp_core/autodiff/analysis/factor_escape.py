@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
 from ...ir.analysis.alias import identified_object, is_local
+from ...ir.analysis.dataflow import SetFacts, handed_on
 from ...ir.builder import Builder
 from ...ir.nodes import Function, Operation, Value
 from .leaves import leaf_of, leaf_types
@@ -21,6 +22,7 @@ VECTORS, VALUES = "vectors", "values"  # what a number depends on: linearly on t
 
 _Taint = frozenset[tuple[Operation, str]]  # of which factorisations
 _NONE: _Taint = frozenset()
+_ARRAYS = "arrays of the launch"
 _REPORT = (
     "equal-values",
     "singular values or eigenvalues are equal here, up to rounding, and the factors go to other launches through "
@@ -62,65 +64,48 @@ def leave_if(b: Builder, condition: Value, report: tuple[str, str], *shown: Valu
 
 
 class _Flow:
-    """Follows factors through a function, until nothing more is found."""
+    """Follows factors through a function."""
 
     def __init__(self, calls: set[Operation]):
         self._calls = calls
-        self._of: dict[Value, _Taint] = {}
-        self._stored = _NONE
-        self._more = True
+        self._taints = SetFacts[tuple[Operation, str]]()
 
     def run(self, function: Function) -> _Taint:
-        while self._more:
-            self._more = False
-            for op in function.body.walk():
-                self._visit(op)
-        return self._stored
-
-    def _add(self, value: Value, taint: _Taint) -> None:
-        if not taint <= self._of.get(value, _NONE):
-            self._of[value] = self._of.get(value, _NONE) | taint
-            self._more = True
-
-    def _all(self, values: Iterable[Value]) -> _Taint:
-        return _NONE.union(*(self._of.get(v, _NONE) for v in values))
+        self._taints.solve(function.body, self._visit)
+        return self._taints.of(_ARRAYS)
 
     def _visit(self, op: Operation) -> None:
         if op in self._calls:
             for i, v in enumerate(op.results):
-                self._add(v, _taint_of_result(op, i))
+                self._taints.add(v, _taint_of_result(op, i))
         elif op.code in ("store", "atomic"):
-            self._store(op.args[0], self._of.get(op.args[-1], _NONE))
+            array = op.args[0]
+            self._taints.add(_memory(array) if is_local(array) else _ARRAYS, self._taints.of(op.args[-1]))
         elif op.code == "load":
             if is_local(op.args[0]):
-                self._add(op.result, self._of.get(_memory(op.args[0]), _NONE))
+                self._taints.add(op.result, self._taints.of(_memory(op.args[0])))
         elif op.code == "if":
-            for region in op.regions:
-                for v, given in zip(op.results, region.terminator.args):
-                    self._add(v, self._of.get(given, _NONE))
+            for v, given in handed_on(op):
+                self._taints.add(v, self._taints.of_any(given))
         elif op.regions:
-            ends = [x for region in op.regions for end in region.walk() for x in _handed_on(end)]
-            all_of_it = self._all([*op.args, *ends])
-            for v in (*op.results, *(p for region in op.regions for p in region.params)):
-                self._add(v, all_of_it if v.type.is_differentiable else _NONE)
+            for v, given in handed_on(op):
+                self._mark(v, self._taints.of_any([*op.args, *given]))
         else:
             self._compute(op)
 
-    def _store(self, array: Value, taint: _Taint) -> None:
-        if is_local(array):
-            self._add(_memory(array), taint)
-        elif not taint <= self._stored:
-            self._stored, self._more = self._stored | taint, True
+    def _mark(self, value: Value, taint: _Taint) -> None:
+        """Taint a value if it can depend on factors smoothly."""
+        self._taints.add(value, taint if value.type.is_differentiable else _NONE)
 
     def _compute(self, op: Operation) -> None:
         args = op.args[1:] if op.code == "select" else op.args
-        taint = self._all(args)
+        taint = self._taints.of_any(args)
         if op.code in ("mul", "call"):
             # A product of vectors with vectors, such as U * transpose(V), is no linear function of them.
-            linear = [t for a in args for t in self._of.get(a, _NONE) if t[1] == VECTORS]
+            linear = [t for a in args for t in self._taints.of(a) if t[1] == VECTORS]
             taint -= {t for t in linear if linear.count(t) > 1}
         for v in op.results:
-            self._add(v, taint if v.type.is_differentiable else _NONE)
+            self._mark(v, taint)
 
 
 def _memory(array: Value) -> Value:
@@ -137,7 +122,3 @@ def _taint_of_result(call: Operation, index: int) -> _Taint:
         return _NONE
     of_values = frozenset({(call, VALUES)}) if index == 1 else _NONE
     return of_values | (frozenset({(call, VECTORS)}) if index != 1 or t is call.results[0].type else _NONE)
-
-
-def _handed_on(op: Operation) -> Sequence[Value]:
-    return op.args if op.code in ("yield", "break", "continue") else ()
