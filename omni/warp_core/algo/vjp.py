@@ -14,7 +14,6 @@ from ..arrays.array import array
 from ..arrays.dtypes import element
 from ..arrays.layouts import Layout, may_share_memory
 from ..dispatch.operation import Backward
-from ..lang.types import Scalar
 from ..tape.saved import SavedArrays
 from .argument_checks import element_type, scalar_of
 
@@ -52,7 +51,7 @@ def reduce_vjp(values: array, other: array | None, out: array, count: int, axis:
     def backward() -> None:
         given = taken(out)
         for x, y in ((values, other), (other, values)):
-            if x is None or x.grad is None or not _is_float(x):
+            if x is None or x.grad is None or not element_type(x).is_differentiable:
                 continue
             _change(x.grad, part, add_to(None if y is None else part(kept.view(y).contiguous()), given))
 
@@ -79,7 +78,7 @@ def cast_vjp(source: array, out: array, numbers: int) -> Backward:
         assert out.grad is not None
         given = part(out.grad._copied())
         _change(out.grad, part, lambda numbers: numbers.zero_())
-        if source.grad is not None and _is_float(source) and _is_float(out):
+        if source.grad is not None and all(element_type(a).is_differentiable for a in (source, out)):
             _change(source.grad, part, lambda sums: add(sums, given))
 
     return backward
@@ -90,7 +89,7 @@ def scan_vjp(source: array, out: array, scan: Callable[[array, array], None]) ->
 
     def backward() -> None:
         given = taken(out).flatten()[::-1].contiguous()
-        if source.grad is None or not _is_float(source):
+        if source.grad is None or not element_type(source).is_differentiable:
             return
         scan(given, given)
         add(source.grad, given[::-1].contiguous().reshape(source.shape))
@@ -110,8 +109,3 @@ def _change(x: array, part: Callable[[array], array], change: Callable[[array], 
     change(part(dense))
     if dense is not x:
         x.assign(dense)
-
-
-def _is_float(a: array) -> bool:
-    t = scalar_of(a)
-    return isinstance(t, Scalar) and t.is_float

@@ -11,7 +11,7 @@ from ..arrays.array import array
 from ..arrays.dtypes import bfloat16_bits, bfloat16_numbers
 from ..arrays.transfer import put
 from ..dispatch import capture
-from ..lang.types import BF16, F16, F32, F64, Packed, Scalar, Type
+from ..lang.types import BF16, F16, F32, F64, Packed, Struct, Type
 
 EPSILON = {F16: 2.0**-10, BF16: 2.0**-7, F32: 2.0**-23, F64: 2.0**-52}  # from 1 to the next number
 
@@ -26,11 +26,11 @@ def is_float(a: Any) -> bool:
     """True if `a` is an array whose components are floating point numbers of one type. Structs have no such type."""
     if not isinstance(a, array):
         return False
-    t = scalar_of(a)
-    return isinstance(t, Scalar) and t.is_float
+    t = a._require_element().type
+    return t.is_differentiable and not isinstance(t, Struct)
 
 
-def is_differentiable(a: Any) -> bool:
+def has_gradient(a: Any) -> bool:
     """True if this is an array of floating point numbers, vectors or matrices that has a gradient."""
     return is_float(a) and a.grad is not None
 

@@ -10,7 +10,7 @@ from ..arrays.layouts import identity, may_share_memory
 from ..compiler import effects
 from ..launches.launch import launch
 from ..tape.launch_vjp import RecordedLaunch, arrays_in
-from .flatten import is_differentiable
+from .flatten import has_gradient
 from .targets import Pair, Target
 
 
@@ -32,8 +32,8 @@ def target_of_launch(step: RecordedLaunch) -> tuple[Target, list[Pair]]:
     args = _copies(step, names)
     accesses = effects(kernel).params
     outputs = [i for i, (access, a) in enumerate(zip(accesses, args)) if access.writes and isinstance(a, array)]
-    inputs = [i for i, access in enumerate(accesses) if access.reads and is_differentiable(args[i])]
-    pairs = [(i, o) for i in inputs for o, k in enumerate(outputs) if is_differentiable(args[k])]
+    inputs = [i for i, access in enumerate(accesses) if access.reads and has_gradient(args[i])]
+    pairs = [(i, o) for i in inputs for o, k in enumerate(outputs) if has_gradient(args[k])]
     if not pairs:
         raise Unchecked("no input or no output has a gradient")
     results = [args[i] for i in outputs]

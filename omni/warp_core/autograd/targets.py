@@ -21,7 +21,7 @@ from ..lang.registry import Builtin
 from ..lang.types import F32, Struct, Type
 from ..launches.launch import launch
 from ..tape.launch_vjp import arrays_in
-from .flatten import is_differentiable, is_float
+from .flatten import has_gradient, is_float
 
 Mask = Sequence[tuple[int | str, int | str]]
 Pair = tuple[int, int]
@@ -80,8 +80,8 @@ class Target:
                 for i, o in mask
             ]
         _refuse_structs(self.inputs, self.labels)
-        ins = [i for i, a in enumerate(self.inputs) if is_differentiable(a)]
-        outs = [o for o, a in enumerate(outputs) if is_differentiable(a)]
+        ins = [i for i, a in enumerate(self.inputs) if has_gradient(a)]
+        outs = [o for o, a in enumerate(outputs) if has_gradient(a)]
         for found, what in ((ins, "input"), (outs, "output")):
             if not found:
                 raise ValueError(
@@ -206,7 +206,7 @@ def _refuse_structs(inputs: Sequence[Any], labels: Sequence[str]) -> None:
                     f"input `{label}`: Jacobians for arrays of structs ({kind}) are not defined; "
                     "differentiate with a tape, or drop its gradient (requires_grad = False)"
                 )
-        elif any(is_differentiable(a) for a in arrays_in(value)):
+        elif any(has_gradient(a) for a in arrays_in(value)):
             raise TypeError(
                 f"input `{label}`: Jacobians for the arrays of a struct are not defined; make them inputs of their "
                 "own, or drop their gradients (requires_grad = False)"
@@ -221,7 +221,7 @@ def _find(wanted: int | str, given: Sequence[Any], labels: Sequence[str], what: 
         wanted = list(labels).index(wanted)
     if not 0 <= wanted < len(given):
         raise ValueError(f"input_output_mask: the function has no {what} {wanted}; it has {names}")
-    if not is_differentiable(given[wanted]):
+    if not has_gradient(given[wanted]):
         raise ValueError(
             f"input_output_mask: {what} `{labels[wanted]}` is not a floating point array with a "
             "gradient: make it with requires_grad=True"
