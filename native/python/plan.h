@@ -79,7 +79,7 @@ struct Move {
     int64_t by;
 };
 
-// How a kernel adds numbers to arrays, by the names of codegen/accumulate/facts.py, which explains them.
+// How a kernel adds numbers to arrays, by the names of ir/launch_facts.py, which explains them.
 struct Accumulation {
     struct Stencil {
         ArrayAt array;

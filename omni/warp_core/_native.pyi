@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, ClassVar
 
-from .codegen.accumulate.facts import Accumulation
+from .ir.launch_facts import Accumulation
 from .lang.types import Type
 
 def exp2(x: float) -> float:

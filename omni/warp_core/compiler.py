@@ -23,12 +23,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from types import ModuleType
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from . import config
-from .codegen.accumulate.facts import Accumulation
 from .codegen.target import GpuOptions, Target
+from .ir.launch_facts import Accumulation, Counts, Need, Utf8
 from .ir.nodes import Loc, user_loc
 from .lang.blake2 import blake2b
 from .lang.deep_recursion import with_large_stack
@@ -47,8 +47,6 @@ from .lang.kernel import Kernel, on_redefinition
 from .lang.kernel_transforms import Augmented, Transform, subject_after
 from .lang.launch_constants import DEFAULT_BLOCK_DIM
 from .lang.types import Type
-
-Utf8 = Annotated[str, "can be encoded in UTF-8, for native code"]
 
 
 class Site(NamedTuple):
@@ -81,14 +79,6 @@ class Grid(NamedTuple):
     stashes: tuple[int, ...]
 
 
-class Counts(NamedTuple):
-    """`passes.counts.Counts` as plain tuples: an array is (parameter, offset, name, dimensions)."""
-
-    threads: bool = False
-    blocks: bool = False
-    arrays: tuple[tuple[int, int, Utf8, int], ...] = ()
-
-
 class Artifact(NamedTuple):
     """A compiled kernel. `symbol` is its entry in `code`, `params` the type keys of its parameters in order, `written`
     the parameters through which it may write. `arity` is the number of its launch indices, `sites` where debug code may
@@ -96,7 +86,7 @@ class Artifact(NamedTuple):
     the time of each stage of compiling. For a GPU `code` is PTX, `machine_code` what ptxas made of it if that was asked
     for, and `grid` says how to launch. `block_dim` is how many threads a block has, 0 unless the kernel works in
     blocks, and `whole_blocks` whether launches must consist of whole ones. `needed` are the arrays that no thread can
-    do without (`ir.analysis.effects.Need`); debug code tells by itself, and adjoints run after their kernels. `counts`
+    do without; debug code tells by itself, and adjoints run after their kernels. `counts`
     says what the kernel counts with 32-bit integers.
     """
 
@@ -117,7 +107,7 @@ class Artifact(NamedTuple):
     grid: Grid | None = None
     block_dim: int = 0
     whole_blocks: bool = False
-    needed: tuple[tuple[int, int, Utf8], ...] = ()
+    needed: tuple[Need, ...] = ()
     counts: Counts = Counts()
 
 
@@ -273,7 +263,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
     made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug, request.contract, private=_private(request)), primal)
     written = _stage("ir.analysis.effects").written_params(fn)
     needed = () if request.debug or primal else _stage("ir.analysis.effects").needed_arrays(fn)
-    counts = _counts(fn)
+    counts = _stage("passes.counts").counts(fn)
     whole_blocks = fn.block_dim > 0 and _stage("ir.interp.block_runner").takes_whole_blocks(fn)
     watch.lap("passes")
     if fn.block_dim and not request.target.is_gpu:
@@ -293,7 +283,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         symbol=unit.symbol,
         params=tuple(t.key for t in request.types),
         written=written,
-        needed=tuple(map(tuple, needed)),
+        needed=needed,
         counts=counts,
         arity=unit.arity,
         lanes=unit.lanes,
@@ -307,11 +297,6 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         block_dim=fn.block_dim,
         whole_blocks=whole_blocks,
     )
-
-
-def _counts(fn: Any) -> Counts:
-    threads, blocks, arrays = _stage("passes.counts").counts(fn)
-    return Counts(threads, blocks, tuple((*need, dimensions) for need, dimensions in arrays))
 
 
 def _private(request: CompileRequest) -> str:

@@ -8,7 +8,7 @@ from omni.warp_core.passes.counts import counts
 
 def _counts(kernel):
     threads, blocks, arrays = counts(pipeline.run(lower_kernel(kernel)))
-    return threads, blocks, {need.name: dimensions for need, dimensions in arrays}
+    return threads, blocks, {count.name: count.dimensions for count in arrays}
 
 
 @wp.kernel

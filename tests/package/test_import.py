@@ -61,9 +61,9 @@ LAUNCHES = {
         source source_recovery types values values.scalars values.structs values.type_registry
         values.value_classes values.value_methods""",
     "lib": "builtin_index scalar_functions",
-    "ir": "nodes",
+    "ir": "launch_facts nodes",
     "front": "content_hash warnings",
-    "codegen": "target accumulate accumulate.facts",
+    "codegen": "target",
     "dispatch": "call_site capture recording",
     "devices": "cuda_capture cuda_memory device stream",
     "arrays": """accumulate array array_data array_operators attribute_hints copy dlpack dtypes elements factories

@@ -15,8 +15,8 @@ from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from ..codegen.accumulate.facts import Offset
-from ..compiler import Artifact, Utf8
+from ..compiler import Artifact
+from ..ir.launch_facts import Offset, Utf8
 from ..lang.blake2 import blake2b
 
 MAGIC = b"OmWarpK\n"
@@ -171,7 +171,8 @@ def _artifact(facts: Any, code: bytes) -> Artifact:
 def _check_indices(artifact: Artifact) -> None:
     """Raise ValueError if a fact speaks of a parameter that the kernel does not have."""
     count, found = len(artifact.params), artifact.accumulation
-    arrays = [*found.logged, *found.touched, *found.atomic, *(s.array for s in found.stencils), *found.exclusive]
-    used = [*(at[0] for at in arrays), *(at[0] for at in artifact.needed), *(at[0] for at in artifact.counts.arrays)]
+    added = (*found.logged, *found.touched, *found.atomic, *(s.array for s in found.stencils), *found.exclusive)
+    named = (*(need.param for need in artifact.needed), *(count.param for count in artifact.counts.arrays))
+    used = (*(at.param for at in added), *named)
     if len(artifact.written) != count or len(artifact.reads) not in (0, count) or any(i >= count for i in used):
         raise ValueError("other parameters")

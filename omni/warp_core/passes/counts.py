@@ -8,28 +8,16 @@ negative needs no extent, and an index of 64 bits takes a 64-bit extent (the ope
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ..ir.analysis.alias import is_own, provenance
-from ..ir.analysis.effects import Need, array_members, need_of
+from ..ir.analysis.effects import array_members, need_of
+from ..ir.launch_facts import Count, Counts, Need
 from ..ir.nodes import Function, Operation, Value
 from ..ir.printer import reachable
 from ..lang.types import MAX_NDIM, Array
 
 _EVERY = (1 << MAX_NDIM) - 1
 _ALL_ELEMENTS = 1 << MAX_NDIM
-
-
-class Counts(NamedTuple):
-    """The 32-bit counts of a kernel: its `threads`, its `blocks`, and elements of `arrays`.
-
-    An array is given as a `Need` and a number that has a bit for each dimension counted, and bit 4 for the number of
-    all elements.
-    """
-
-    threads: bool = False
-    blocks: bool = False
-    arrays: tuple[tuple[Need, int], ...] = ()
 
 
 def counts(kernel: Function) -> Counts:
@@ -41,7 +29,8 @@ def counts(kernel: Function) -> Counts:
             for need in _counted(kernel, op.args[0]):
                 arrays[need] = arrays.get(need, 0) | _dimensions(op)
     threads = any(op.code == "tid" and op.attr[1] == 1 for op in operations)
-    return Counts(threads, any(op.code == "block_index" for op in operations), tuple(arrays.items()))
+    blocks = any(op.code == "block_index" for op in operations)
+    return Counts(threads, blocks, tuple(Count(*need, dimensions) for need, dimensions in arrays.items()))
 
 
 def _dimensions(op: Operation) -> int:

@@ -13,10 +13,10 @@ from collections.abc import Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ...ir.analysis.alias import is_own, provenance
+from ...ir.launch_facts import Accumulation, ArrayAt
 from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import index_count
 from ...lang.types import Array, Struct, Type, leaves, member_at
-from .facts import Accumulation, ArrayAt
 
 _IN_ORDER = ("exch", "cas")  # what comes out depends on the order even if nobody looks at the old value
 

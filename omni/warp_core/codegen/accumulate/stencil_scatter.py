@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ...ir.analysis.affine_index import Affine, Forms, affine_values
 from ...ir.analysis.alias import provenance
+from ...ir.launch_facts import ArrayAt, StencilTarget
 from ...ir.nodes import Function, Operation
 from ...lang.types import Packed, Scalar
-from .facts import ArrayAt, StencilTarget
 
 _WIDEST = 1 << 20  # constants beyond it are no neighbours
 

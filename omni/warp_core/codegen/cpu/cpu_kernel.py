@@ -12,12 +12,12 @@ from typing import Any
 
 from ...ir.analysis.alias import is_made_by
 from ...ir.analysis.uniformity import analyze
+from ...ir.launch_facts import Accumulation, StencilTarget
 from ...ir.nodes import Function, Loc, Operation, Value
 from ...lang.launch_constants import WARP
 from ...lang.types import I32, I64, Array, Scalar, Type
 from ..accumulate.accumulation_log import DeferredAdd
 from ..accumulate.eligibility import Additions, additions, together
-from ..accumulate.facts import Accumulation, StencilTarget
 from ..accumulate.reductions import gathered
 from ..accumulate.stencil_scatter import following
 from ..function import EmitOptions, FunctionEmitter, ModuleState

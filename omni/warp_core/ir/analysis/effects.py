@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ...lang.types import Array, FixedArray, Struct, Type, element, leaves, member_at
+from ..launch_facts import Need
 from ..nodes import Function, Operation, Region, Value
 from .affine_index import Affine, Forms, affine_values
 from .alias import Provenance, is_made_by, is_own, provenance
@@ -60,14 +61,6 @@ def _targets(body: Region, known: dict[Function, tuple[bool, ...]]) -> list[Valu
         elif op.code == "call":
             found += [a for a, w in zip(op.args, _written(op.attr, known)) if w]
     return found
-
-
-class Need(NamedTuple):
-    """An array that every thread uses elements of: its parameter, where in that it is in bytes, and what to call it."""
-
-    param: int
-    offset: int
-    name: str
 
 
 def needed_arrays(kernel: Function) -> tuple[Need, ...]:

@@ -1,7 +1,8 @@
-"""The schema of the facts about additions of a kernel to arrays, for all rooms.
+"""The schema of the facts about a kernel that its launches need: arrays that it adds to, needs, and counts.
 
-`eligibility` and the code generators find the facts, an artifact keeps them, and the native `Plan` reads them by these
-names (native/python/plan_accumulation.cpp). The reader of cached artifacts follows the declared types.
+The passes and the code generators find the facts, and an artifact keeps them. The reader of cached artifacts follows
+the declared types. The native `Plan` reads the facts about additions by these names
+(native/python/plan_accumulation.cpp).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 Offset = Annotated[int, "may be negative"]
+Utf8 = Annotated[str, "can be encoded in UTF-8, for native code"]
 
 
 class ArrayAt(NamedTuple):
@@ -61,3 +63,32 @@ class Accumulation(NamedTuple):
     has_reductions: bool = False
     stencils: tuple[StencilTarget, ...] = ()
     exclusive: tuple[ArrayAt, ...] = ()
+
+
+class Need(NamedTuple):
+    """An array that every thread uses elements of: its parameter, its byte offset there, and its name."""
+
+    param: int
+    offset: int
+    name: Utf8
+
+
+class Count(NamedTuple):
+    """An array whose elements a kernel counts with 32-bit integers.
+
+    `dimensions` has a bit for each dimension counted, and bit 4 for the number of all elements. The other fields are
+    those of `Need`.
+    """
+
+    param: int
+    offset: int
+    name: Utf8
+    dimensions: int
+
+
+class Counts(NamedTuple):
+    """The 32-bit counts of a kernel: its `threads`, its `blocks`, and elements of `arrays`."""
+
+    threads: bool = False
+    blocks: bool = False
+    arrays: tuple[Count, ...] = ()
