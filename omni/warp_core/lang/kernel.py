@@ -133,7 +133,7 @@ class Kernel(Definition):
         """The kernel for these types, one for each parameter."""
         key = tuple(types)
         if key not in self.overloads:
-            self.overloads.setdefault(key, _Instance(self, key))
+            self.overloads.setdefault(key, KernelInstance(self, key))
         return self.overloads[key]
 
     def add_overload(self, arg_types: Sequence[Any] | Mapping[str, Any]) -> Kernel:
@@ -162,7 +162,7 @@ class Kernel(Definition):
     def derive(self, transform: Transform) -> Kernel:
         """The kernel that a transform leads to."""
         if transform not in self._derived:
-            self._derived.setdefault(transform, _Derived(self, transform))
+            self._derived.setdefault(transform, DerivedKernel(self, transform))
         return self._derived[transform]
 
     # -- identity -----------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ class _KernelView(Kernel):
         return getattr(self._of, name)
 
 
-class _Instance(_KernelView):
+class KernelInstance(_KernelView):
     """A generic kernel for certain types."""
 
     def __init__(self, of: Kernel, types: tuple[Type, ...]):
@@ -219,11 +219,12 @@ class _Instance(_KernelView):
 
     @property
     def subject(self) -> str:
+        """The name in error messages, with the types."""
         types = ", ".join(f"{name}: {spell(t)}" for name, t in self.params)
         return f"{self._of.subject} for ({types})"
 
 
-class _Derived(_KernelView):
+class DerivedKernel(_KernelView):
     """A kernel that a compile request derives from another one."""
 
     def __init__(self, of: Kernel, transform: Transform):
@@ -232,10 +233,12 @@ class _Derived(_KernelView):
 
     @property
     def primal(self) -> Kernel:
+        """The kernel as the user wrote it."""
         return self._of.primal
 
     @property
     def subject(self) -> str:
+        """The name in error messages, with the transforms."""
         return subject_after(self.transform, self.primal.subject)
 
 
