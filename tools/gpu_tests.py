@@ -3,9 +3,9 @@
 Each file of tests runs in a process of its own. It writes results at once into a folder, and the next call goes on
 where the last one ended. So the work can be cut into commands of any length:
 
-    journal.jsonl   each test, when it begins and when it has ended (tests/resume_log.py)
-    failures.txt    the details of all failures, the first one first
-    summary.txt     counts, what failed, what took longest
+    journal.jsonl   each test, when it begins and when it has ended (tests/resume_log.py).
+    failures.txt    the details of all failures, the first one first.
+    summary.txt     counts, what failed, what took longest.
 
 A test that hangs, loses the GPU or ends its process costs that process alone: it is noted as failed, and the rest of
 the file runs in another one, up to five times. The exit status is 0 if all has passed, 1 if something failed, 2 if

@@ -1,9 +1,9 @@
 """Every call of LLVM, through llvmlite: assembly text in, relocatable object out.
 
 The pass list is short on purpose. The emitter writes code that is already wide and folded, so LLVM's vectorisers,
-unrollers and peephole rules have nothing to add; what is left is promoting stack slots, merging blocks, and dropping
-what is unused (measured: the whole O3 pipeline costs twice the time for the same speed; InstCombine made no kernel
-faster, and took ten times as long as all the rest on a chain of a hundred `elif`).
+unrollers and peephole rules have nothing to add. The passes promote stack slots, merge blocks, and drop unused code.
+Measured: the whole O3 pipeline costs twice the time for the same speed. InstCombine made no kernel faster, and took ten
+times as long as all the rest on a chain of a hundred `elif`.
 
 LLVM runs in a thread of its own, which Ctrl-C leaves alone: only text goes in, and only bytes come out.
 """

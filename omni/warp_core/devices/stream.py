@@ -302,9 +302,9 @@ def _waiting(call: str) -> Stream:
     device = get_device()
     if not device.is_cuda:
         raise RuntimeError(
-            f"{call} makes the current stream of the current device wait, but {device} has no streams: "
-            "choose a GPU with `with wp.ScopedDevice(...)`, or let the program wait with "
-            "wp.synchronize_stream or wp.synchronize_event"
+            f"{call} makes the current stream of the current device wait, but {device} has no streams. Choose a GPU "
+            "with `with wp.ScopedDevice(...)`, or let the program wait with wp.synchronize_stream or "
+            "wp.synchronize_event"
         )
     return device.stream
 

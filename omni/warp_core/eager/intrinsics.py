@@ -44,9 +44,8 @@ def tid(count: int = 1) -> Any:
     if count == 1:
         if here.threads > 1 << 31:
             raise ValueError(
-                f"the launch has {here.threads} threads, but a single `i = wp.tid()` is an int32 and "
-                "numbers at most 2147483648: use one index per dimension, as in `i, j = wp.tid()`, or "
-                "launch parts"
+                f"the launch has {here.threads} threads, but a single `i = wp.tid()` is an int32, which counts at most "
+                "2147483648 threads. Use one index per dimension, as in `i, j = wp.tid()`, or launch parts"
             )
         flat = 0
         for i, n in zip(here.index, here.dims):

@@ -1,10 +1,13 @@
 """Lowering: from a decorated Python function to structured SSA. Start here.
 
-The package in reading order: `context` (state of lowering one function), `values` (what expressions can be), `names`
-(names), `expressions`, `operators`, `comparison`, `member_access` (members, indices, stores), `calls` with
-`intrinsic_calls`, `printing`, `python_builtins` and `constructors`, `statements`, `control_statements` (branches and
-loops) with `merges`, `liveness`, `inout_arguments` and `match_statement`, `local_arrays`, `session` (functions called),
-`library`.
+The package in reading order:
+
+- `context` (the state of lowering one function), `values` (the kinds of expressions), `names`
+- `expressions`, `operators`, `comparison`, `member_access` (members, indices, stores)
+- `calls` with `intrinsic_calls`, `printing`, `python_builtins` and `constructors`
+- `statements`, `control_statements` (branches and loops) with `merges`, `liveness`, `inout_arguments`,
+  `match_statement`
+- `local_arrays`, `session` (called functions), `library`
 """
 
 from __future__ import annotations

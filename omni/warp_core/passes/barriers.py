@@ -138,9 +138,9 @@ def _refuse(op: Operation, cause: Operation | None, why: str) -> None:
 
 _ALIKE = (
     "conditions and counts on the way to it may depend on constants, arguments, wp.block_index() and arrays that the "
-    "kernel only reads; put what differs between threads into an `if` of its own, before or after"
+    "kernel only reads. Put code that differs between threads into an `if` of its own, before or after it"
 )
-_STAY = "let all threads come here: in place of returning, put what some do not do into an `if`"
+_STAY = "let all threads come here: instead of returning, put the code of some threads into an `if`"
 
 
 def _cause(op: Operation) -> str:

@@ -26,7 +26,7 @@ _ARRAYS = "arrays of the launch"
 _REPORT = (
     "equal-values",
     "singular values or eigenvalues are equal here, up to rounding, and the factors go to other launches through "
-    "arrays, where the derivative is lost: compute what is made of the factors in the kernel that factors the matrix",
+    "arrays, where the derivative is lost. Use the factors in the kernel that factors the matrix",
 )
 
 

@@ -4,7 +4,7 @@ Additions are linear. The extremum of floats belongs to the last value that was 
 element after the launch, one takes the gradient over by exchanging it for zero. That comparison asks for the very bits
 that the launch computed, so such a launch and its adjoint are compiled without fused multiply-adds.
 
-Nobody but its thread sees a local array: atomics on it are a load, an operation and a store (`plain_local_atomics`).
+Only its own thread sees a local array: atomics on it are a load, an operation and a store (`plain_local_atomics`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ...ir.nodes import Function, Operation, Value
 from ...ir.ops import index_count
 from ...lang.types import Array, Struct, Type, leaves, member_at
 
-_IN_ORDER = ("exch", "cas")  # what comes out depends on the order even if nobody looks at the old value
+_IN_ORDER = ("exch", "cas")  # their results depend on the order even if the old value is unused
 
 
 class Additions(NamedTuple):
