@@ -223,6 +223,13 @@ def test_a_mistyped_execution_connection_is_one_error(make_scene, play, source, 
     assert not result.log.warnings
 
 
+def test_a_long_list_of_names_is_cut(make_scene, play):
+    many = "".join(f"custom float outputs:a{i}\n" for i in range(50))
+    nodes = TIME.replace("\n }", f"\n{many} }}") + write("w", "height", "/G/time.outputs:zzzz")
+    (error,) = play(make_scene(nodes)).log.errors
+    assert error.endswith(", …") and error.count("outputs:") == 12  # the path, the name, and ten that exist
+
+
 def test_oddities_are_warnings(make_scene, play):
     odd = TICK.replace("\n }", '\n int node:typeVersion = 9\n custom string inputs:framePeriod = "x"\n }')
     nodes = odd + write("w", "height", "/G/tick.outputs:frame", "/G/tick.outputs:tick")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 WIDTH = 160  # characters of a source line that a report shows
+MOST_NAMES = 10  # in a list of those that exist
 
 
 class Span(NamedTuple):
@@ -206,8 +207,9 @@ def nearest(name: str, names: Iterable[str], count: int = 3) -> tuple[str, ...]:
     return tuple(dict.fromkeys(same + close))[:count]
 
 
-def did_you_mean(near: Sequence[str], names: str = "") -> str:
-    """Return the end of a message about a name that does not exist: similar names, or else all of them."""
+def did_you_mean(near: Sequence[str], names: Sequence[str] = ()) -> str:
+    """Return the end of a message about a name that does not exist: similar names, or else the first of all names."""
     if near:
         return f"; did you mean {' or '.join(near)}?"
-    return f"; it has {names}" if names else ""
+    more = ", …" if len(names) > MOST_NAMES else ""
+    return f"; it has {', '.join(names[:MOST_NAMES])}{more}" if names else ""

@@ -59,7 +59,7 @@ class Loaded:
         # the base names decide, as the same "outputs:" in front makes all names alike
         bases = nearest(base, [a.base_name for a in found if a.port == port]) if hint else ()
         near = [f"{port}:{base}" for base in bases]
-        return f"the node {prim} has no attribute {name!r}" + did_you_mean(near, ", ".join(a.name for a in found))
+        return f"the node {prim} has no attribute {name!r}" + did_you_mean(near, [a.name for a in found])
 
     def _nearest_nodes(self, path: str) -> list[str] | tuple[str, ...]:
         """Return the paths most like `path`: of nodes beside it, or of all if there are none."""
