@@ -8,7 +8,7 @@
 namespace wc {
 namespace {
 
-const char* const kNames[] = {"add", "sub", "mul", "div", "rem", "and", "or", "xor", "shl", "shr"};
+const char* const kSymbols[] = {"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"};
 
 bool has_bits(Scalar s, Op op) {
     return s.kind == Kind::Int || s.kind == Kind::Uint || (s.kind == Kind::Bool && op < Op::Shl);
@@ -25,7 +25,7 @@ bool takes_scalar(Form form, Op op) {
 
 PyObject* refuse(Op op, PyObject* a, PyObject* b) {
     bool product = op == Op::Mul || op == Op::Div;
-    return PyErr_Format(PyExc_TypeError, "no '%s' for %s and %s%s", kNames[static_cast<int>(op)],
+    return PyErr_Format(PyExc_TypeError, "`%s` cannot combine %s and %s%s", kSymbols[static_cast<int>(op)],
                         short_name(Py_TYPE(a)), short_name(Py_TYPE(b)),
                         product ? "; for componentwise products use wp.cw_mul and wp.cw_div" : "");
 }
@@ -130,7 +130,7 @@ PyObject* negative(PyObject* self) {
 PyObject* inverse(PyObject* self) {
     auto* v = reinterpret_cast<Value*>(self);
     if (!takes_same(info(v), Op::Shl))
-        return PyErr_Format(PyExc_TypeError, "no 'invert' for %s: it works on integers", short_name(v));
+        return PyErr_Format(PyExc_TypeError, "`~` works on integers, not on %s", short_name(v));
     Value* out = allocate(Py_TYPE(self));
     if (out) invert(info(v).scalar, v->data, out->data, info(v).count);
     return out ? object(out) : nullptr;

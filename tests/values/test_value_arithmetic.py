@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import struct
 
 import pytest
@@ -172,12 +173,12 @@ def test_bits_of_vectors_and_matrices(s):
                 want = [semantics.BINARY[name](s, m, n) for m, n in zip(x, y)]
                 assert_same(eval(f"a {symbol} b", {"a": a, "b": b}), want)
             else:
-                with pytest.raises(TypeError, match=f"no '{name}' for"):
+                with pytest.raises(TypeError, match=rf"`{re.escape(symbol)}` cannot combine \S.* and \S.*$"):
                     eval(f"a {symbol} b", {"a": a, "b": b})
         if t.scalar.is_int:
             assert_same(~a, [semantics.UNARY["not"](s, m) for m in x])
         else:
-            with pytest.raises(TypeError, match="no 'invert' for"):
+            with pytest.raises(TypeError, match=r"`~` works on integers, not on \S.*$"):
                 ~a
     with pytest.raises(TypeError, match="unsupported operand"):
         from_leaves(Vec(3, s), [0, 0, 0]) & 1

@@ -270,7 +270,8 @@ def define(name: str, body: str, params: dict[str, Type], captured: dict[str, An
 
 def _refusal(name: str, why: CompileError) -> str:
     first = why.diagnostics[0]
-    lines = [f"wp.{name}: {first.message}", *(f"    {c}" for c in first.candidates)]
+    head = first.message if first.message.startswith(f"`wp.{name}`") else f"wp.{name}: {first.message}"
+    lines = [head, *(f"    {c}" for c in first.candidates)]
     return "\n".join(lines + ([first.help] if first.help else []))
 
 

@@ -62,7 +62,9 @@ def to_leaves(value: Any, t: Type) -> tuple[Any, ...]:
     if isinstance(t, Packed) and hasattr(value, "__len__") and not isinstance(value, Components):
         return cls._parse(value)
     name, given = cls.__name__, type(value).__name__
-    raise TypeError(f"expected {name}, got {given}" + (f"; convert it: {name}(...)" if isinstance(t, Packed) else ""))
+    home = "wp" if name.isidentifier() else "wp.types"
+    helps = f"; convert it: {home}.{name}(...)" if isinstance(t, Packed) else ""
+    raise TypeError(f"expected {name}, got {given}{helps}")
 
 
 def scalar_leaf(value: Any, t: Scalar) -> semantics.Number:
