@@ -99,20 +99,18 @@ def check(chain, factor=1.0, before=0.0):
         np.testing.assert_allclose(a.grad.numpy(), expected + before, rtol=1e-5)
 
 
-@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt(), MemoryError()])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, MemoryError])
 def test_it_is_refused_until_gradients_are_cleared(error):
-    chain = Chain(Failing(2, error))
+    chain = Chain(Failing(2, error("no")))  # made here: the error keeps frames of this test, and so its tape, alive
     chain.x.grad.fill_(1.0)
-    with pytest.raises(type(error)):
+    with pytest.raises(error):
         chain.backward()
     assert np.isnan(chain.w.grad.numpy()).all()
     for _ in range(2):
-        with pytest.raises(
-            RuntimeError, match=rf"a partial sum: `backward` at .*\.py:\d+ raised {type(error).__name__}"
-        ):
+        with pytest.raises(RuntimeError, match=rf"a partial sum: `backward` at .*\.py:\d+ raised {error.__name__}"):
             chain.backward()
     chain.tape.zero()
-    with pytest.raises(type(error)):
+    with pytest.raises(error):
         chain.backward()
     chain.tape.zero()
     chain.backward()

@@ -6,9 +6,6 @@ import ctypes
 import gc
 import inspect
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -341,7 +338,7 @@ def test_budget_that_is_none(budget):
 # -- nothing stays ----------------------------------------------------------------------------------------------------
 
 
-def check_that_tapes_that_die_watch_nothing():
+def test_tapes_that_die_watch_nothing():
     gc.collect()
     assert not _native.watching()
     x = active(VALUES)
@@ -357,16 +354,6 @@ def check_that_tapes_that_die_watch_nothing():
         x[1:] = x[:-1]  # two spans that become one
     del tape
     assert not _native.watching()
-
-
-def test_tapes_that_die_watch_nothing():
-    """In a process of its own, as tapes of failed runs in other tests may still be alive in this one."""
-    name = "check_that_tapes_that_die_watch_nothing"
-    subprocess.run(
-        [sys.executable, "-c", f"from tests.tape.test_saved_versions import {name}; {name}()"],
-        cwd=Path(__file__).parents[2],
-        check=True,
-    )
 
 
 def test_loops_of_tapes_do_not_grow():
