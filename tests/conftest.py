@@ -22,6 +22,13 @@ def interruptible():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture(params=on_gpu.DEVICES)
+def device(request):
+    """The default device of a test that holds for all devices: the CPU, or each GPU if the run is about GPUs."""
+    with wp.ScopedDevice(request.param) as device:
+        yield device
+
+
 if on_gpu.MODE:
     on_gpu.install()
 

@@ -26,7 +26,7 @@ EMULATED = {
     "gpu": [
         *(f"tests/gpu/test_{name}.py" for name in ("launches", "promises", "samples")),
         *(
-            f"tests/gpu/test_graphs.py::test_{name}"
+            f"tests/graphs/test_graph.py::test_{name}"
             for name in ("conditions_are_read_when_the_graph_runs", "nested_conditions", "loops_in_graphs_and_outside")
         ),
         *(

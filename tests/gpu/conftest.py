@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import pytest
 
-import omni.warp_core as wp
 from tests.gpu import simulation
 from tests.on_gpu import MODE
 
 collect_ignore_glob = [] if MODE else ["*"]
 
 
-@pytest.fixture(params=["cuda:0", "cuda:1"] if MODE in ("simulated", "emulated") else ["cuda:0"])
-def gpu(request):
-    """A GPU, which is the default device meanwhile."""
-    with wp.ScopedDevice(request.param) as device:
-        yield device
+@pytest.fixture
+def gpu(device):
+    """The device of a test that is about GPUs alone."""
+    return device
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import gc
 import threading
 
-import numpy as np
 import pytest
 
 import omni.warp_core as wp
@@ -21,92 +20,12 @@ def scale(x: wp.array(dtype=float), y: wp.array(dtype=float), by: float):
     y[i] = x[i] * by
 
 
-@wp.kernel
-def count_down(left: wp.array(dtype=int), rounds: wp.array(dtype=int)):
-    left[0] -= 1
-    rounds[0] += 1
-
-
-@wp.kernel
-def check(x: wp.array(dtype=float)):
-    i = wp.tid()
-    assert x[i] < 2.5, "too large"
-    x[i] += 1.0
-
-
-@wp.kernel
-def power(x: wp.array(dtype=float), y: wp.array(dtype=float), n: int):
-    i = wp.tid()
-    p = float(x[i]) / x[i]
-    for _ in range(n):
-        p = p * x[i]
-    y[i] = p
-
-
 @pytest.fixture(autouse=True)
 def no_capture_is_left(gpu):
     """Whatever happened in a test, the stream works as before."""
     yield
     assert not gpu.is_capturing
     assert wp.ones(2, dtype=float, device=gpu).list() == [1.0, 1.0]
-
-
-def test_a_simulation_is_the_same_with_and_without_a_graph(gpu):
-    start = np.random.default_rng(0).normal(size=1000).astype(np.float32)
-    plain, captured = (wp.array(start, dtype=float) for _ in range(2))
-
-    def step(x, y):
-        for i in range(5):
-            wp.launch(scale, dim=x.size, inputs=[x, y, 0.5 + i])
-            wp.launch(add, dim=x.size, inputs=[y, 0.25])
-            wp.copy(x, y)
-            x[10:20] = y[30:40]
-            wp.copy(x[::2], y[::2])
-        y.zero_()
-
-    for _ in range(3):
-        step(plain, wp.zeros(1000, dtype=float))
-    with wp.ScopedCapture() as capture:
-        assert gpu.is_capturing
-        step(captured, wp.zeros(1000, dtype=float))
-    assert capture.graph.device is gpu
-    np.testing.assert_array_equal(captured.numpy(), start)
-    for _ in range(3):
-        wp.capture_launch(capture.graph)
-    np.testing.assert_array_equal(captured.numpy(), plain.numpy())
-
-
-def test_kernels_that_were_never_launched_are_captured(gpu):
-    @wp.kernel
-    def fresh(x: wp.array(dtype=float)):
-        i = wp.tid()
-        x[i] = 7.0
-
-    @wp.kernel
-    def total(sum: wp.array(dtype=int)):
-        wp.atomic_add(sum, 0, wp.tid())  # its grid is chosen when it is loaded
-
-    x, sum = wp.zeros(3, dtype=float), wp.zeros(1, dtype=int)
-    with wp.ScopedCapture(force_module_load=True) as capture:
-        wp.launch(fresh, dim=3, inputs=[x])
-        wp.launch(total, dim=100, inputs=[sum])
-    wp.capture_launch(capture.graph)
-    assert x.list() == [7.0] * 3
-    assert sum.list() == [4950]
-
-
-def test_memory_of_a_graph_lives_as_long_as_graph_and_array(gpu):
-    with wp.ScopedCapture() as capture:
-        inner = wp.full(100, 2.0, dtype=float)
-        out = wp.empty(100, dtype=float)
-        wp.launch(scale, dim=100, inputs=[inner, out, 3.0])
-    del inner
-    gc.collect()
-    wp.zeros(100, dtype=float)  # would take the memory, were it free
-    wp.capture_launch(capture.graph)
-    del capture
-    gc.collect()
-    assert out.list() == [6.0] * 100
 
 
 def test_memory_is_given_back_with_the_graph(gpu, simulated):
@@ -148,31 +67,6 @@ def test_kernels_of_another_gpu_are_dropped_during_a_capture(gpu):
     assert (x.list(), there.list()) == ([1.0, 1.0], [2.0])
 
 
-def test_arrays_that_are_dropped_during_a_capture_are_freed_after_it(gpu):
-    """Memory goes back on the null stream, which the driver refuses while a stream in order with it captures."""
-    x = wp.zeros(2, dtype=float)
-    old = wp.zeros(1000, dtype=float)
-    with wp.ScopedCapture() as capture:
-        wp.launch(add, dim=2, inputs=[x, 1.0])
-        del old
-        gc.collect()
-    wp.capture_launch(capture.graph)
-    assert x.list() == [1.0, 1.0]
-
-
-def test_graphs_that_are_dropped_during_a_capture(gpu):
-    """The driver takes that for unsafe."""
-    x = wp.zeros(2, dtype=float)
-    with wp.ScopedCapture() as old:
-        wp.launch(add, dim=2, inputs=[x, 1.0])
-    with wp.ScopedCapture() as capture:
-        del old
-        gc.collect()
-        wp.launch(add, dim=2, inputs=[x, 2.0])
-    wp.capture_launch(capture.graph)
-    assert x.list() == [2.0, 2.0]
-
-
 def test_pinned_memory_is_read_during_a_capture(gpu):
     """What was copied to it before has arrived: the driver takes the question for unsafe."""
     x, there = wp.ones(2, dtype=float), wp.zeros(2, dtype=float, device="cpu", pinned=True)
@@ -184,38 +78,10 @@ def test_pinned_memory_is_read_during_a_capture(gpu):
     assert x.list() == [3.0, 3.0]
 
 
-def test_data_is_that_of_the_moment_of_the_capture(gpu):
-    values = np.array([1.0, 2.0], np.float32)
-    x = wp.zeros(2, dtype=float)
-    with wp.ScopedCapture() as capture:
-        x[:] = values
-        x[1] = 7.0
-        made = wp.array(values, dtype=float)
-        wp.launch(add, dim=2, inputs=[made, 1.0])
-    values[:] = 100.0
-    for _ in range(2):
-        wp.capture_launch(capture.graph)
-        assert x.list() == [1.0, 7.0]
-        assert made.list() == [2.0, 3.0]
-
-
-def test_recorded_launches_take_new_arguments(gpu):
-    x, y = wp.zeros(4, dtype=float), wp.zeros(4, dtype=float)
-    command = wp.launch(add, dim=2, inputs=[x, 1.0], record_cmd=True)
+def test_recorded_launches_without_threads_cannot_be_updated(gpu):
+    command = wp.launch(add, dim=2, inputs=[wp.zeros(4, dtype=float), 1.0], record_cmd=True)
     with wp.ScopedCapture() as capture:
         command.launch()
-        command.launch()
-        wp.launch(scale, dim=4, inputs=[x, y, 2.0])
-    wp.capture_launch(capture.graph)
-    command.set_param_by_name("by", 5.0)
-    wp.capture_launch(capture.graph)
-    command.set_dim(3)
-    wp.capture_launch(capture.graph)
-    assert x.list() == [22.0, 22.0, 10.0, 0.0]
-    assert y.list() == [44.0, 44.0, 20.0, 0.0]
-    command.set_param_at_index(0, y)
-    wp.capture_launch(capture.graph)
-    assert x.list() == [22.0, 22.0, 10.0, 0.0]
     command.set_dim(0)
     with pytest.raises(
         RuntimeError, match="kernel `add`: this launch cannot be updated in its graph, because it has no threads"
@@ -246,86 +112,10 @@ def test_a_graph_goes_to_the_stream_that_is_named(gpu):
     stream = wp.Stream()
     with wp.ScopedStream(stream), wp.ScopedCapture(stream=stream) as capture:
         wp.launch(add, dim=2, inputs=[x, 1.0])
+    assert capture.graph.device is gpu
     wp.capture_launch(capture.graph, stream=stream)
     wp.synchronize_stream(stream)
     assert x.list() == [1.0, 1.0]
-
-
-@pytest.mark.parametrize("as_graph", [False, True])
-def test_conditions_are_read_when_the_graph_runs(gpu, as_graph):
-    x, choice = wp.zeros(1, dtype=float), wp.zeros(1, dtype=int)
-
-    def part(value):
-        def launches():
-            x.fill_(value)
-
-        if not as_graph:
-            return launches
-        with wp.ScopedCapture() as inner:
-            launches()
-        return inner.graph
-
-    yes, no = part(1.0), part(2.0)
-    with wp.ScopedCapture() as capture:
-        wp.capture_if(choice, yes, no)
-    with wp.ScopedCapture() as only:
-        wp.capture_if(choice, on_true=yes)
-    for number, expected in ((0, 2.0), (1, 1.0), (-5, 1.0)):
-        choice.fill_(number)
-        wp.capture_launch(capture.graph)
-        assert x.list() == [expected]
-    choice.zero_()
-    x.fill_(9.0)
-    wp.capture_launch(only.graph)
-    assert x.list() == [9.0]
-
-
-def test_a_condition_that_its_part_changes(gpu):
-    choice, x = wp.ones(1, dtype=int), wp.zeros(1, dtype=float)
-
-    def yes():
-        choice.zero_()
-        wp.launch(add, dim=1, inputs=[x, 1.0])
-
-    with wp.ScopedCapture() as capture:
-        wp.capture_if(choice, yes, lambda: wp.launch(add, dim=1, inputs=[x, 10.0]))
-    wp.capture_launch(capture.graph)
-    assert x.list() == [1.0]
-    wp.capture_launch(capture.graph)
-    assert x.list() == [11.0]
-
-
-def test_loops_in_graphs_and_outside(gpu):
-    left, rounds = wp.full(1, 5, dtype=int), wp.zeros(1, dtype=int)
-
-    def body(a, b):
-        wp.launch(count_down, dim=1, inputs=[a, b])
-
-    wp.capture_while(left, body, a=left, b=rounds)
-    assert (left.list(), rounds.list()) == ([0], [5])
-    with wp.ScopedCapture() as capture:
-        left.fill_(3)
-        wp.capture_while(left, body, a=left, b=rounds)
-        wp.capture_while(left, body, a=left, b=rounds)
-    for _ in range(2):
-        wp.capture_launch(capture.graph)
-    assert (left.list(), rounds.list()) == ([0], [11])
-
-
-def test_nested_conditions(gpu):
-    outer, inner, total = wp.full(1, 3, dtype=int), wp.zeros(1, dtype=int), wp.zeros(1, dtype=int)
-
-    def round_():
-        inner.fill_(4)
-        temporary = wp.ones(1, dtype=int)
-        wp.copy(temporary, inner)
-        wp.capture_while(inner, lambda: wp.launch(count_down, dim=1, inputs=[inner, total]))
-        wp.launch(count_down, dim=1, inputs=[outer, total])
-
-    with wp.ScopedCapture() as capture:
-        wp.capture_while(outer, round_)
-    wp.capture_launch(capture.graph)
-    assert total.list() == [15]
 
 
 def test_conditions_need_their_array_there(gpu):
@@ -333,57 +123,19 @@ def test_conditions_need_their_array_there(gpu):
         wp.capture_if(wp.ones(1, dtype=int, device="cpu"), lambda: None)
 
 
-def test_a_graph_is_part_of_another(gpu):
-    x = wp.zeros(3, dtype=float)
-    command = wp.launch(add, dim=3, inputs=[x, 1.0], record_cmd=True)
+def test_what_is_refused_of_graphs_in_graphs(gpu):
+    command = wp.launch(add, dim=3, inputs=[wp.zeros(3, dtype=float), 1.0], record_cmd=True)
     with wp.ScopedCapture() as inner:
         command.launch()
     with wp.ScopedCapture() as outer:
-        for _ in range(3):
-            wp.capture_launch(inner.graph)
-    assert x.list() == [0.0] * 3
-    wp.capture_launch(outer.graph)
-    assert x.list() == [3.0] * 3
+        wp.capture_launch(inner.graph)
     command.set_param_by_name("by", 2.0)
-    wp.capture_launch(inner.graph)
-    assert x.list() == [5.0] * 3
     with pytest.raises(RuntimeError, match="in a condition or a graph within the graph"):
         wp.capture_launch(outer.graph)
     with wp.ScopedCapture() as looping:
         wp.capture_while(wp.zeros(1, dtype=int), lambda: None)
     with pytest.raises(RuntimeError, match="does not allow a graph with conditions"), wp.ScopedCapture():
         wp.capture_launch(looping.graph)
-
-
-def test_checked_launches_report_after_the_graph(gpu):
-    x = wp.zeros(2, dtype=float)
-    wp.config.mode = "debug"
-    try:
-        with wp.ScopedCapture() as capture:
-            wp.launch(check, dim=2, inputs=[x])
-            wp.launch(add, dim=2, inputs=[x, 1.0])
-    finally:
-        wp.config.mode = "release"
-    wp.capture_launch(capture.graph)
-    wp.capture_launch(capture.graph)
-    with pytest.raises(wp.KernelError, match="too large"):
-        wp.capture_launch(capture.graph)
-    x.zero_()
-    wp.capture_launch(capture.graph)
-    assert x.list() == [2.0, 2.0]
-
-
-def test_adjoint_launches_are_captured(gpu):
-    x = wp.array([2.0, 3.0], dtype=float, requires_grad=True)
-    y = wp.zeros(2, dtype=float, requires_grad=True)
-    with wp.ScopedCapture() as capture:
-        x.grad.zero_()
-        y.grad.fill_(1.0)
-        wp.launch(power, dim=2, inputs=[x, y, 3], adjoint=True)
-    for values in ([2.0, 3.0], [1.0, -2.0]):
-        x.assign(values)
-        wp.capture_launch(capture.graph)
-        assert x.grad.list() == [3.0 * v**2 for v in values]
 
 
 def test_pictures(gpu, tmp_path):
@@ -567,11 +319,8 @@ def test_other_threads(gpu):
     assert "another thread captures" in said[0]
 
 
-def test_an_exception_in_the_block_ends_the_capture(gpu):
+def test_a_capture_with_an_unfinished_part_fails(gpu):
     x = wp.zeros(2, dtype=float)
-    with pytest.raises(KeyError), wp.ScopedCapture() as capture:
-        wp.capture_if(wp.ones(1, dtype=int), lambda: {}["missing"])
-    assert capture.graph is None
     wp.capture_begin()
     with pytest.raises(KeyError):
         wp.capture_while(wp.ones(1, dtype=int), lambda: {}["missing"])
