@@ -17,6 +17,7 @@ SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest 
         "tests/front/test_updates.py",
         *(f"tests/arrays/test_{name}.py" for name in ("factories", "array_data", "array_views", "indexed_array")),
         "tests/interpreter/test_interpret_launch.py",
+        *(f"tests/algo/test_{name}.py" for name in ("cast", "reduce", "scan", "sort", "matmul")),
         *(f"tests/graphs/test_{name}.py" for name in ("graph", "graph_tapes", "random_graphs")),
         *(f"tests/lib/test_{name}.py" for name in ("atomics", "expect")),
         *(f"tests/tape/test_{name}.py" for name in ("tape", "between_launches")),

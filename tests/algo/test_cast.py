@@ -56,13 +56,12 @@ def converted(x, dtype):
 def samples(dtype) -> wp.array:
     """Every kind of number that the type has: random bit patterns, small numbers, the limits of all types."""
     rng = np.random.default_rng(1)
-    raw = wp.zeros(3000, dtype=dtype).numpy()
+    raw = wp.zeros(3000, dtype=dtype, device="cpu").numpy()
     if dtype is wp.bool:
         return wp.array(rng.random(3000) < 0.5, dtype=wp.bool)
     bits = rng.integers(0, 256, raw.nbytes, np.uint8).view(raw.dtype).copy()
-    a = wp.array(bits, dtype=dtype) if dtype is not wp.bfloat16 else wp.empty(3000, dtype=dtype)
-    if dtype is wp.bfloat16:
-        a.numpy()[:] = bits
+    a = wp.empty(3000, dtype=dtype, device="cpu")
+    a.numpy()[:] = bits
     edges = [0, 1, 2, 3, *(k + d for low, high in INTEGERS.values() for k in (low, high + 1) for d in (-1, 0, 1))]
     if dtype in INTEGERS:
         low, high = INTEGERS[dtype]
@@ -72,7 +71,7 @@ def samples(dtype) -> wp.array:
         edges += [math.inf, -math.inf, math.nan, 3e38, 2.0**53 + 1, 1.0009765625 + 2**-12, 1.00390625 + 2.0**-40]
         edges = [rounded(e, *FLOATS[dtype]) for e in edges]
     a[: len(edges)] = edges
-    return a
+    return a.to(wp.get_device())
 
 
 def same(got, want) -> bool:
@@ -124,12 +123,15 @@ def test_components():
     out = wp.empty(4, dtype=wp.vec3d)
     wp.utils.array_cast(a, out)
     assert (out.numpy() == x).all()
-    flat = wp.empty(12, dtype=wp.float32)
+    flat = wp.full(20, 9.0)
     wp.utils.array_cast(a, flat)
-    assert flat.list() == list(range(12))
+    assert flat.list() == [*range(12), *[9] * 8]
     matrices = wp.empty((2, 1), dtype=wp.types.matrix(shape=(2, 3), dtype=wp.int64))
-    wp.utils.array_cast(flat, matrices)
+    wp.utils.array_cast(flat[:12], matrices)
     assert matrices.numpy().ravel().tolist() == list(range(12))
+    wp.utils.array_cast(flat, a, count=6)
+    wp.utils.array_cast(a[::2], flat[::2])
+    assert flat.list()[:12:2] == [0, 1, 2, 6, 7, 8]
 
 
 def test_counts_and_larger_targets():

@@ -1,6 +1,4 @@
-"""`wp.utils` and `wp.map` on GPUs: the suites of the CPU's algorithms, with arrays made on the GPU, and what is special
-there.
-"""
+"""What is special to `wp.utils` and `wp.map` on GPUs. Their results are tested by tests/algo, on GPUs too."""
 
 from contextlib import nullcontext
 
@@ -9,78 +7,6 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.devices import cuda_memory
-from tests.algo.test_cast import ALL, converted, same, samples
-from tests.algo.test_reduce import (  # noqa: F401 - run here with a GPU as the default device
-    test_bad_arguments,
-    test_components,
-    test_counts,
-    test_float32_sums_are_rounded_once,
-    test_inner_products,
-    test_kinds_of_results,
-    test_special_floats,
-    test_strided_arrays,
-    test_sums,
-    test_the_result_may_go_where_the_values_are,
-)
-from tests.algo.test_scan import (  # noqa: F401  # noqa: F401
-    runs_of,
-    scanned,
-    test_infinities_and_nan_stay,
-    test_runs,
-    test_some_of_the_values,
-    test_strided_arrays_and_more_dimensions,
-    test_sums_never_decrease,
-    test_the_number_of_runs_may_go_to_an_array,
-)
-from tests.algo.test_scan import test_all_sizes as test_scans_of_all_sizes  # noqa: F401
-from tests.algo.test_scan import test_components as test_scans_of_components  # noqa: F401
-from tests.algo.test_scan import test_in_place as test_scans_in_place  # noqa: F401
-from tests.algo.test_sort import test_all_sizes as test_sorts_of_all_sizes  # noqa: F401
-from tests.algo.test_sort import (  # noqa: F401
-    test_equal_keys_keep_their_order,
-    test_keys_that_share_most_bits,
-    test_only_some_bits,
-    test_segment_bounds_may_be_strided,
-    test_segments,
-    test_segments_with_gaps_and_in_any_order,
-    test_the_order_of_special_floats,
-    test_values_may_be_vectors,
-    test_values_of_every_type_move_unchanged,
-    test_what_is_beyond_the_scratch_stays,
-)
-
-pytestmark = pytest.mark.usefixtures("gpu")
-
-
-@pytest.fixture
-def threads():
-    """The suites of the CPU's algorithms run with several numbers of threads."""
-
-
-@pytest.mark.parametrize("target", ALL, ids=lambda d: d.__name__)
-def test_casts_between_all_types(gpu, target):
-    for source in ALL:
-        with wp.ScopedDevice("cpu"):
-            a = samples(source)
-        out = wp.empty(a.size, dtype=target)
-        wp.utils.array_cast(a.to(gpu), out)
-        wrong = [(x, y, w) for x, y in zip(a.list(), out.list()) if not same(y, w := converted(x, target))]
-        assert not wrong, f"from {source.__name__}: {len(wrong)} wrong, such as (from, got, expected) {wrong[:3]}"
-
-
-def test_casts_of_components_parts_and_views(gpu):
-    x = np.arange(12).reshape(4, 3)
-    a, flat = wp.array(x, dtype=wp.vec3i), wp.full(20, 9.0)
-    wp.utils.array_cast(a, flat)
-    assert flat.list() == [*range(12), *[9] * 8]
-    wp.utils.array_cast(flat, a, count=6)
-    wp.utils.array_cast(a[::2], flat[::2])
-    assert flat.list()[:12:2] == [0, 1, 2, 6, 7, 8]
-    b = wp.array([1.0, -2.0], dtype=float)
-    wp.utils.array_cast(b, b.view(wp.int32))
-    assert b.view(wp.int32).list() == [1, -2]
-    with pytest.raises(ValueError, match="out_array: is on cpu, but in_array is on cuda"):
-        wp.utils.array_cast(b, wp.zeros(2, dtype=int, device="cpu"))
 
 
 def test_maps(gpu):
@@ -255,6 +181,7 @@ def test_segments_that_are_wrong_in_a_graph(gpu, mode, monkeypatch):
 @pytest.mark.parametrize(
     ("call", "why"),
     [
+        (lambda u, a, b: u.array_cast(a, b), "out_array: is on cpu, but in_array is on cuda"),
         (lambda u, a, b: u.array_sum(a, out=b[:1]), "out: is on cpu, but the array to sum is on cuda:0"),
         (lambda u, a, b: u.array_inner(a, b), "b: is on cpu, but a is on cuda:0"),
         (lambda u, a, b: u.array_scan(b, a), "out_array: is on cuda:0, but in_array is on cpu"),
