@@ -20,7 +20,8 @@ SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest 
         *(f"tests/algo/test_{name}.py" for name in ("cast", "reduce", "scan", "sort", "matmul")),
         *(f"tests/graphs/test_{name}.py" for name in ("graph", "graph_tapes", "random_graphs")),
         *(f"tests/lib/test_{name}.py" for name in ("atomics", "expect")),
-        *(f"tests/tape/test_{name}.py" for name in ("tape", "between_launches")),
+        *(f"tests/tape/test_{name}.py" for name in ("tape", "between_launches", "saved_versions")),
+        "tests/autodiff/test_gradient_table.py",
     ],
 }
 EMULATED = {
@@ -30,10 +31,8 @@ EMULATED = {
             f"tests/graphs/test_graph.py::test_{name}"
             for name in ("conditions_are_read_when_the_graph_runs", "nested_conditions", "loops_in_graphs_and_outside")
         ),
-        *(
-            f"tests/gpu/test_gradients.py::test_{name}"
-            for name in ("atomics", "structs", "programs_that_are_easily_differentiated_wrong")
-        ),
+        *(f"tests/gpu/test_gradients.py::test_{name}" for name in ("atomics", "structs")),
+        "tests/autodiff/test_gradient_table.py::test_gradient",
     ],
 }
 

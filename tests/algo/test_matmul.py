@@ -115,6 +115,24 @@ def test_gradients(dtype, batch, alpha, beta):
     assert not found[3].any()  # taken over by the inputs
 
 
+@pytest.mark.parametrize("dtype", [wp.float16, wp.bfloat16, wp.float32, wp.float64])
+def test_gradients_of_small_integers_are_exact(device, dtype):
+    rng = np.random.default_rng(5)
+    p, q, r, g = (rng.integers(-3, 4, s).astype(float) for s in ((5, 2, 3), (5, 3, 4), (5, 2, 4), (5, 2, 4)))
+    a, b, c = (wp.array(n.tolist(), dtype=dtype, requires_grad=True) for n in (p, q, r))
+    d = wp.zeros((5, 2, 4), dtype=dtype, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.batched_matmul(a, b, c, d, alpha=2.0, beta=0.5)
+        wp.matmul(b[0].transpose(), a[1].transpose(), d[0].transpose()[:, :2], e := wp.zeros((4, 2), dtype=dtype))
+    a.zero_()
+    assert d.list() == (2 * p @ q + 0.5 * r).ravel().tolist()
+    assert e.list() == (q[0].T @ p[1].T).ravel().tolist()
+    tape.backward(grads={d: wp.array(g.tolist(), dtype=dtype)})
+    assert a.grad.list() == (2 * g @ q.transpose(0, 2, 1)).ravel().tolist()
+    assert b.grad.list() == (2 * p.transpose(0, 2, 1) @ g).ravel().tolist()
+    assert c.grad.list() == (0.5 * g).ravel().tolist()
+
+
 def test_gradients_where_both_factors_are_one_array():
     x = np.random.default_rng(7).normal(size=(3, 3))
     a, d = wp.array(x, requires_grad=True), wp.zeros((3, 3), dtype=wp.float64, requires_grad=True)

@@ -255,11 +255,12 @@ def test_reprlib_shortens_arrays():
 
 
 @pytest.mark.parametrize("a, b", [((2, 3), (3, 4)), ((2, 3), (3,)), ((3,), (3, 2))])
-def test_matrix_products_are_numpys(a, b):
+@pytest.mark.parametrize("dtype", [wp.float32, wp.int32])
+def test_matrix_products_are_numpys(a, b, dtype):
     rng = np.random.default_rng(3)
-    x, y = (rng.integers(-9, 9, shape).astype(np.float32) for shape in (a, b))
+    x, y = (rng.integers(-9, 9, shape).astype(wp.dtype_to_numpy(dtype)) for shape in (a, b))
     product = wp.array(x) @ wp.array(y)
-    assert product.dtype is wp.float32
+    assert product.dtype is dtype
     np.testing.assert_array_equal(product.numpy(), x @ y)
     np.testing.assert_array_equal((wp.array(y).transpose() @ wp.array(x).transpose()).numpy(), y.T @ x.T)
 

@@ -117,7 +117,7 @@ TABLE = {
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_gradient(name):
+def test_gradient(device, name):
     kernel, args, of, seed, expected = TABLE[name]
     np.testing.assert_allclose(gradients(kernel, args, of, seed), expected, rtol=2e-6)
 

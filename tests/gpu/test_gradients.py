@@ -8,7 +8,6 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.launches import plan_cuda
-from tests.autodiff.test_gradient_table import TABLE, gradients
 
 RNG = np.random.default_rng(5)
 
@@ -77,75 +76,6 @@ def leaf(numbers, dtype=float, **options):
 
 
 # -- tapes ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", TABLE)
-def test_programs_that_are_easily_differentiated_wrong(gpu, name):
-    kernel, args, of, seed, expected = TABLE[name]
-    np.testing.assert_allclose(gradients(kernel, args, of, seed), expected, rtol=2e-6)
-
-
-def test_a_loss_and_gradients_to_start_with(gpu):
-    x, y, loss = leaf([1.0, 2.0]), leaf([0.0, 0.0]), leaf([0.0])
-    tape = wp.Tape()
-    with tape:
-        wp.launch(square, dim=2, inputs=[x, y])
-        wp.launch(square, dim=1, inputs=[y[1:], loss])
-    tape.backward(loss)
-    assert x.grad.list() == [0.0, 32.0]
-    tape.backward(loss)
-    assert x.grad.list() == [0.0, 64.0]
-    tape.zero()
-    assert x.grad.list() == [0.0, 0.0]
-    tape.backward(grads={y: wp.array([1.0, 10.0], dtype=float, device="cpu")})
-    assert x.grad.list() == [2.0, 40.0]
-    assert tape.gradients[x] is x.grad
-    tape.reset()
-    with pytest.raises(ValueError, match="nothing is recorded"):
-        tape.backward(loss)
-
-
-def test_retained_gradients_and_arrays_made_on_the_tape(gpu):
-    x = leaf([2.0, 3.0])
-    y = wp.zeros(2, dtype=float, requires_grad=True, retain_grad=True)
-    with wp.Tape() as tape:
-        wp.launch(square, dim=2, inputs=[x, y])
-        z = wp.zeros_like(y)
-        wp.launch(square, dim=2, inputs=[y, z])
-    tape.backward(grads={z: wp.ones(2, dtype=float)})
-    assert y.grad.list() == [8.0, 18.0]
-    assert x.grad.list() == [32.0, 108.0]
-
-
-def test_copies_fills_and_steps_of_ones_own(gpu):
-    x, y = leaf(np.arange(1.0, 7.0)), leaf(np.zeros(6))
-    called = []
-    with wp.Tape() as tape:
-        wp.copy(y, x)
-        y[1:3] = x[4:]
-        y[::2].fill_(7.0)
-        y[5] = 1.0
-        y.reshape((2, 3))[1:].assign(x[:3])
-        tape.record_func(lambda: called.append(1), [x])
-    tape.backward(grads={y: wp.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0], dtype=float)})
-    assert called == [1]
-    assert y.list() == [7.0, 5.0, 7.0, 1.0, 2.0, 3.0]
-    assert x.grad.list() == [8.0, 16.0, 32.0, 0.0, 2.0, 0.0]
-
-
-@pytest.mark.parametrize("dtype", [wp.float16, wp.bfloat16, wp.float64, wp.vec3, wp.mat22h, wp.quatd])
-def test_gradients_of_every_type_are_added(gpu, dtype):
-    shape = (4, *np.shape(dtype()))
-    numbers = RNG.integers(-9, 9, shape).astype(float)
-    x = leaf(numbers.tolist(), dtype)
-    y, z = wp.clone(x), wp.clone(x)
-    with wp.Tape() as tape:
-        wp.copy(y, x)
-        wp.copy(z[1:][::2], x[::-1][:2])
-    tape.backward(grads={y: wp.array(numbers.tolist(), dtype=dtype), z: wp.array(numbers.tolist(), dtype=dtype)})
-    expected = numbers.copy()
-    expected[::-1][:2] += numbers[1::2]
-    np.testing.assert_array_equal(wp.array(expected.tolist(), dtype=dtype).numpy(), x.grad.numpy())
 
 
 def test_structs(gpu):
@@ -225,47 +155,6 @@ def test_a_second_try_begins_where_the_first_did(gpu, simulated, monkeypatch):
 # -- what is kept -----------------------------------------------------------------------------------------------------
 
 
-def overwritten(by, budget=None):
-    x, y = leaf([3.0, 4.0]), leaf([0.0, 0.0])
-    tape = wp.Tape(memory_budget=budget)
-    with tape:
-        wp.launch(square, dim=2, inputs=[x, y])
-    by(x)
-    tape.backward(grads={y: wp.ones(2, dtype=float)})
-    return tape, x
-
-
-WRITES = {
-    "a fill": lambda x: x.fill_(7.0),
-    "zeros": lambda x: x[1:].zero_(),
-    "a copy": lambda x: wp.copy(x, wp.ones(2, dtype=float)),
-    "a copy from the host": lambda x: x.assign([5.0, 6.0]),
-    "an element": lambda x: x.__setitem__(0, 9.0),
-    "a launch": lambda x: wp.launch(in_place, dim=2, inputs=[x]),
-    "a recorded launch": lambda x: wp.launch(in_place, dim=2, inputs=[x], record_cmd=True).launch(),
-    "a view": lambda x: wp.launch(in_place, dim=2, inputs=[x[::-1]]),
-}
-
-
-@pytest.mark.parametrize("write", WRITES)
-def test_what_is_overwritten_is_copied_on_the_gpu(gpu, write):
-    tape, x = overwritten(WRITES[write])
-    assert x.grad.list() == [6.0, 8.0]
-    assert tape.memory_used == 8
-
-
-def test_nothing_is_copied_where_nothing_is_overwritten(gpu):
-    tape, x = overwritten(lambda x: None, budget=0)
-    assert x.grad.list() == [6.0, 8.0]
-    assert tape.memory_used == 0
-
-
-@pytest.mark.parametrize("write", WRITES)
-def test_beyond_the_budget_both_places_are_named(gpu, write):
-    with pytest.raises(RuntimeError, match=r"recorded at .*test_gradients.py:\d+.*`x` as it was.*overwritten at .*py:"):
-        overwritten(WRITES[write], budget=7)
-
-
 def test_memory_that_others_see_is_copied_when_it_is_recorded(gpu):
     x, y = leaf([3.0, 4.0]), leaf([0.0, 0.0])
 
@@ -288,7 +177,11 @@ def test_memory_that_others_see_is_copied_when_it_is_recorded(gpu):
 
 def test_copies_end_with_the_tape(gpu, simulated):
     def run():
-        overwritten(WRITES["a fill"])
+        x, y = leaf([3.0, 4.0]), leaf([0.0, 0.0])
+        with wp.Tape() as tape:
+            wp.launch(square, dim=2, inputs=[x, y])
+        x.fill_(7.0)
+        assert tape.memory_used == 8
         wp.synchronize()
 
     run()
@@ -387,36 +280,8 @@ def test_gradients_are_where_their_arrays_are(gpu):
 # -- products of matrices ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [wp.float16, wp.bfloat16, wp.float32, wp.float64])
-def test_products_of_matrices(gpu, dtype):
-    p, q, r, g = (RNG.integers(-3, 4, s).astype(float) for s in ((5, 2, 3), (5, 3, 4), (5, 2, 4), (5, 2, 4)))
-    a, b, c = (leaf(n.tolist(), dtype) for n in (p, q, r))
-    d = wp.zeros((5, 2, 4), dtype=dtype, requires_grad=True)
-    with wp.Tape() as tape:
-        wp.batched_matmul(a, b, c, d, alpha=2.0, beta=0.5)
-        wp.matmul(b[0].transpose(), a[1].transpose(), d[0].transpose()[:, :2], e := wp.zeros((4, 2), dtype=dtype))
-    a.zero_()
-    assert d.list() == (2 * p @ q + 0.5 * r).ravel().tolist()
-    assert e.list() == (q[0].T @ p[1].T).ravel().tolist()
-    tape.backward(grads={d: wp.array(g.tolist(), dtype=dtype)})
-    assert a.grad.list() == (2 * g @ q.transpose(0, 2, 1)).ravel().tolist()
-    assert b.grad.list() == (2 * p.transpose(0, 2, 1) @ g).ravel().tolist()
-    assert c.grad.list() == (0.5 * g).ravel().tolist()
-
-
-def test_the_operator_of_products(gpu):
-    a, b = leaf([[1.0, 2.0], [3.0, 4.0]]), leaf([1.0, 10.0])
-    with wp.Tape() as tape:
-        c = a @ b
-    assert c.device is gpu
-    assert c.list() == [21.0, 43.0]
-    tape.backward(grads={c: wp.array([1.0, -1.0], dtype=float)})
-    assert a.grad.list() == [1.0, 10.0, -1.0, -10.0]
-    assert b.grad.list() == [-2.0, -2.0]
-    i = wp.array([[1, 2], [3, 4]], dtype=int)
-    assert (i @ i).list() == [7, 10, 15, 22]
+def test_products_of_matrices(gpu):
+    a, b = wp.ones((2, 2), dtype=float), wp.ones(2, dtype=float)
+    assert (a @ b).device is gpu
     with pytest.raises(ValueError, match=r"c: is on cpu, and the product is computed on cuda"):
         wp.matmul(a, a, wp.zeros((2, 2), device="cpu"), wp.zeros((2, 2)))
-    before = a.numpy()
-    wp.matmul(a, a, a, a)  # operands that share memory with the result are copied first
-    np.testing.assert_array_equal(a.numpy(), before @ before)

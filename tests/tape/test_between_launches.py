@@ -112,14 +112,19 @@ def test_copy_of_structs():
     assert (found["a"].tolist(), found["v"].tolist(), found["n"].tolist()) == ([2.0] * 2, [[3.0] * 3] * 2, [0, 0])
 
 
-def test_copy_of_bfloat16():
-    x, y, z = (wp.zeros(2, dtype=wp.bfloat16, requires_grad=True) for _ in range(3))
-    tape = wp.Tape()
-    with tape:
+@pytest.mark.parametrize("dtype", [wp.float16, wp.bfloat16, wp.float64, wp.vec3, wp.mat22h, wp.quatd])
+def test_gradients_of_every_type_are_added(device, dtype):
+    shape = (4, *np.shape(dtype()))
+    numbers = np.random.default_rng(5).integers(-9, 9, shape).astype(float)
+    x = wp.array(numbers.tolist(), dtype=dtype, requires_grad=True)
+    y, z = wp.clone(x), wp.clone(x)
+    with wp.Tape() as tape:
         wp.copy(y, x)
-        wp.copy(z, x)
-    tape.backward(grads={y: wp.full(2, 1.5, dtype=wp.bfloat16), z: wp.full(2, 2.0, dtype=wp.bfloat16)})
-    assert x.grad.list() == [3.5, 3.5]
+        wp.copy(z[1:][::2], x[::-1][:2])
+    tape.backward(grads={y: wp.array(numbers.tolist(), dtype=dtype), z: wp.array(numbers.tolist(), dtype=dtype)})
+    expected = numbers.copy()
+    expected[::-1][:2] += numbers[1::2]
+    np.testing.assert_array_equal(wp.array(expected.tolist(), dtype=dtype).numpy(), x.grad.numpy())
 
 
 @pytest.mark.parametrize("dtype", [wp.float16, wp.float32, wp.float64, wp.vec3, wp.mat22d])

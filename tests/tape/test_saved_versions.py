@@ -146,7 +146,7 @@ def writes():
 
 @pytest.mark.parametrize("write", writes())
 @pytest.mark.parametrize("view", [False, True])
-def test_writes_after_recording(write, view):
+def test_writes_after_recording(device, write, view):
     x = active([*VALUES, 0.0])[:4] if view else active(VALUES)
     tape, y = squared(x)
     assert tape.memory_used == 0
@@ -170,6 +170,7 @@ def test_a_numpy_view_from_before():
     assert x.grad.list() == [8.0, 6.0, 4.0, 2.0]
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("foreign", [lambda n: n, lambda n: wp.array(n, copy=False), wp.from_dlpack])
 def test_memory_of_others(foreign):
     numbers = np.array(VALUES, np.float32)
@@ -276,6 +277,16 @@ def test_budget_names_both_places():
     assert y.grad.list() == [0.0] * 4
 
 
+@pytest.mark.parametrize("write", writes())
+def test_budget_names_each_kind_of_write(device, write):
+    x = active(VALUES)
+    tape, y = squared(x, memory_budget=15)
+    write(x)
+    why = r"recorded at \S+\.py:\d+, .*`x` as it was.*(overwritten at .*py:|NumPy or another)"
+    with pytest.raises(RuntimeError, match=why):
+        tape.backward(grads={y: ones(y)})
+
+
 @pytest.mark.cpu
 def test_budget_of_memory_that_others_see():
     x = active(VALUES)
@@ -308,11 +319,12 @@ def test_budget_of_gradients_that_launches_read():
             assert x.grad.list() == [5.0] * 4
 
 
-def test_budget_that_is_not_needed():
+def test_budget_that_is_not_needed(device):
     x = active(VALUES)
     tape, y = squared(x, memory_budget=0)
     tape.backward(grads={y: ones(y)})
     assert x.grad.list() == [8.0, 6.0, 4.0, 2.0]
+    assert tape.memory_used == 0
 
 
 def test_budget_is_free_again():
@@ -442,7 +454,7 @@ def test_tapes_one_after_the_other():
     assert x.grad.list() == [2 * 9.0 * 2 * 3.0]
 
 
-def test_retained_gradients():
+def test_retained_gradients(device):
     x = active([1.0, 2.0, 3.0])
     y = wp.zeros(3, dtype=float, requires_grad=True, retain_grad=True)
     e, loss = active([0.0]), active([0.0])

@@ -59,6 +59,22 @@ def test_copies_and_fills():
     assert z.grad.list() == [1.0, 0.0, 0.0, 0.0]
 
 
+def test_copies_fills_and_steps_of_ones_own(device):
+    x, y = active(np.arange(1.0, 7.0)), active(np.zeros(6))
+    called = []
+    with wp.Tape() as tape:
+        wp.copy(y, x)
+        y[1:3] = x[4:]
+        y[::2].fill_(7.0)
+        y[5] = 1.0
+        y.reshape((2, 3))[1:].assign(x[:3])
+        tape.record_func(lambda: called.append(1), [x])
+    tape.backward(grads={y: wp.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0], dtype=float)})
+    assert called == [1]
+    assert y.list() == [7.0, 5.0, 7.0, 1.0, 2.0, 3.0]
+    assert x.grad.list() == [8.0, 16.0, 32.0, 0.0, 2.0, 0.0]
+
+
 def test_numpy_arguments_and_structs():
     s = Scaled()
     s.values, s.factor = active([1.0, 2.0]), 3.0
@@ -72,17 +88,25 @@ def test_numpy_arguments_and_structs():
     assert s.values.grad.list() == [6.0, 12.0]
 
 
-def test_gradients_accumulate_until_zeroed():
-    x, loss = active([[1, 2, 3]], wp.vec3), active([0.0])
+def test_a_loss_and_gradients_to_start_with(device):
+    x, y, loss = active([1.0, 2.0]), active([0.0, 0.0]), active([0.0])
     tape = wp.Tape()
     with tape:
-        wp.launch(dots, 1, inputs=[x, loss])
-    for times in (1, 2):
-        tape.backward(loss)
-        assert x.grad.numpy().tolist() == [[2.0 * times, 4.0 * times, 6.0 * times]]
-    assert set(tape.gradients) == {x, loss}
+        wp.launch(square, 2, inputs=[x, y])
+        wp.launch(square, 1, inputs=[y[1:], loss])
+    tape.backward(loss)
+    assert x.grad.list() == [0.0, 32.0]
+    tape.backward(loss)
+    assert x.grad.list() == [0.0, 64.0]
     tape.zero()
-    assert not x.grad.numpy().any()
+    assert x.grad.list() == [0.0, 0.0]
+    tape.backward(grads={y: wp.array([1.0, 10.0], dtype=float, device="cpu")})
+    assert x.grad.list() == [2.0, 40.0]
+    assert tape.gradients[x] is x.grad
+    assert set(tape.gradients) >= {x, y, loss}
+    tape.reset()
+    with pytest.raises(ValueError, match="nothing is recorded"):
+        tape.backward(loss)
 
 
 @pytest.mark.cpu
