@@ -22,6 +22,7 @@ SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest 
         *(f"tests/lib/test_{name}.py" for name in ("atomics", "expect")),
         *(f"tests/tape/test_{name}.py" for name in ("tape", "between_launches", "saved_versions")),
         "tests/autodiff/test_gradient_table.py",
+        *(f"tests/launches/test_{name}.py" for name in ("launch", "kernel_errors")),
     ],
 }
 EMULATED = {
@@ -33,6 +34,11 @@ EMULATED = {
         ),
         *(f"tests/gpu/test_gradients.py::test_{name}" for name in ("atomics", "structs")),
         "tests/autodiff/test_gradient_table.py::test_gradient",
+        *(
+            f"tests/launches/test_launch.py::test_{name}"
+            for name in ("a_launch", "structs_with_arrays", "recorded_launches", "strided_arrays_are_used_in_place")
+        ),
+        "tests/launches/test_kernel_errors.py::test_launches_after_one_that_failed",
     ],
 }
 

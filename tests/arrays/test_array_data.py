@@ -106,11 +106,21 @@ def test_the_dtype_is_taken_from_the_data(data, dtype):
     assert wp.array(data).dtype is dtype
 
 
+def test_data_goes_to_the_device_and_back(device):
+    data = np.random.default_rng(1).normal(size=(5, 7)).astype(np.float32)
+    a = wp.array(data, dtype=float)
+    assert a.device is device
+    assert a.shape == (5, 7)
+    np.testing.assert_array_equal(a.numpy(), data)
+    assert a.list() == data.ravel().tolist()
+    data[:] = 0.0  # was copied
+    assert a.numpy().any()
+
+
 def test_out_of_range_floats_become_infinite():
     assert wp.array([1e300, -1e300], dtype=float).list() == [np.inf, -np.inf]
 
 
-@pytest.mark.cpu
 @pytest.mark.parametrize(
     "make, error, words",
     [
@@ -152,7 +162,9 @@ def test_out_of_range_floats_become_infinite():
         ),
         (lambda: wp.array([1.0], dtype=str), TypeError, "dtype: `str`"),
         (lambda: wp.array([1.0], dtype=wp.array(dtype=float)), TypeError, "dtype: an array cannot be"),
-        (lambda: wp.array([1.0], device="cuda"), RuntimeError, "'cuda' is not available"),
+        pytest.param(
+            lambda: wp.array([1.0], device="cuda"), RuntimeError, "'cuda' is not available", marks=pytest.mark.cpu
+        ),
         (lambda: wp.array([1.0], device="gpu"), ValueError, "'gpu' is not a device"),
         (lambda: wp.array(dtype=float, ndim=5), ValueError, "1 to 4 dimensions, got ndim=5"),
         (lambda: wp.array(shape=2, n=3, dtype=float), TypeError, "one of shape, length and n"),
@@ -293,6 +305,17 @@ def test_arrays_from_arrays():
     assert wp.array(v, dtype=int).list() == [1, 2, 3, 4, 5, 6]
     assert wp.array(v, dtype=wp.vec3, copy=False).ptr == v.ptr
     assert wp.array([v, v], dtype=wp.vec3).shape == (2, 2)
+
+
+def test_arrays_over_the_memory_of_another(device):
+    a = wp.array([[1.0, 2.0], [3.0, 4.0]], dtype=float, requires_grad=True)
+    flat, same = wp.array(a, copy=False, shape=4), wp.array(a, copy=False, requires_grad=True)
+    flat.fill_(5.0)
+    assert a.list() == [5.0] * 4
+    assert same.grad.ptr == a.grad.ptr
+    apart = wp.array(a, shape=4)
+    apart.zero_()
+    assert a.list() == [5.0] * 4
 
 
 # -- structs and 16-bit floats --------------------------------------------------------------------------------------

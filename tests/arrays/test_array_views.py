@@ -54,6 +54,23 @@ def test_assignment_is_numpys(key, fill):
     np.testing.assert_array_equal(a.numpy(), judge)
 
 
+def test_views_and_elements(device):
+    data = np.random.default_rng(1).normal(size=(6, 8)).astype(np.float32)
+    a = wp.array(data, dtype=float)
+    np.testing.assert_array_equal(a[2].numpy(), data[2])
+    np.testing.assert_array_equal(a[1:4, ::2].numpy(), data[1:4, ::2])
+    np.testing.assert_array_equal(a[::-1].numpy(), data[::-1])
+    np.testing.assert_array_equal(a.transpose().numpy(), data.T)
+    np.testing.assert_array_equal(a.reshape((4, 12)).numpy(), data.reshape(4, 12))
+    assert a[3, 5] == data[3, 5]
+    a[3, 5] = 9.0
+    a[0] = 1.0
+    a[1:3, 2:4] = [[1, 2], [3, 4]]
+    a[5] = a[4]
+    data[3, 5], data[0], data[1:3, 2:4], data[5] = 9.0, 1.0, [[1, 2], [3, 4]], data[4]
+    np.testing.assert_array_equal(a.numpy(), data)
+
+
 @pytest.mark.parametrize(
     "key, error, words",
     [
@@ -175,8 +192,10 @@ def test_views_as_other_types():
 # -- gradients ------------------------------------------------------------------------------------------------------
 
 
-def test_gradients_follow_their_array():
+def test_gradients_follow_their_array(device):
     a = wp.zeros((2, 3), requires_grad=True)
+    assert a.grad.device is device and a[1:].grad.device is device
+    assert a.grad.list() == [0.0] * 6
     assert a.requires_grad and a.grad_ptr == a.grad.ptr and not a.grad.requires_grad
     a.grad.assign(np.arange(6))
     np.testing.assert_array_equal(a[1:, ::2].grad.numpy(), [[3, 5]])

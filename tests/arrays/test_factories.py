@@ -19,8 +19,8 @@ class Pair:
 
 
 @pytest.mark.parametrize("dtype", [float, int, bool, wp.float64, wp.vec3, wp.mat22d, wp.quath, wp.transform, wp.uint8])
-def test_zeros_and_ones(dtype):
-    for shape in (3, (2, 3), [2, 1, 2], np.int64(4)):
+def test_zeros_and_ones(device, dtype):
+    for shape in (3, (2, 3), [2, 1, 2], np.int64(4), 1000):
         judge = np.empty(shape).shape
         zeros, ones = wp.zeros(shape, dtype=dtype), wp.ones(shape, dtype=dtype)
         assert zeros.shape == ones.shape == judge
@@ -49,7 +49,7 @@ def test_defaults():
         (Pair(1, 2), Pair, None),
     ],
 )
-def test_full_takes_its_dtype_from_the_value(value, dtype, components):
+def test_full_takes_its_dtype_from_the_value(device, value, dtype, components):
     a = wp.full((2, 2), value)
     assert a.dtype is dtype
     if components is not None:
@@ -102,7 +102,7 @@ def test_wrong_arguments_are_named(make, error, words):
 
 
 @pytest.mark.parametrize("key", [..., slice(None, None, 2), (slice(None), 1), (slice(None, None, -1), slice(1, 3))])
-def test_fill_and_zero(key):
+def test_fill_and_zero(device, key):
     a, judge = wp.full((4, 5), 7.0), np.full((4, 5), 7.0)
     a[key].fill_(2.5)
     judge[key] = 2.5
@@ -114,6 +114,10 @@ def test_fill_and_zero(key):
     v[key].fill_((1, 2, 3))
     judge[key] = (1, 2, 3)
     np.testing.assert_array_equal(v.numpy(), judge)
+    u, judge = wp.full((4, 5), 0x1234, dtype=wp.uint16), np.full((4, 5), 0x1234)
+    u[key].fill_(5)
+    judge[key] = 5
+    np.testing.assert_array_equal(u.numpy(), judge)
 
 
 def test_large_fills_and_copies_by_many_threads():

@@ -13,12 +13,6 @@ def saxpy(x: wp.array(dtype=float), y: wp.array(dtype=float), a: float):
 
 
 @wp.kernel
-def grid(out: wp.array3d(dtype=int)):
-    i, j, k = wp.tid()
-    out[i, j, k] = 100 * i + 10 * j + k
-
-
-@wp.kernel
 def total(x: wp.array(dtype=float), out: wp.array(dtype=float)):
     i = wp.tid()
     wp.atomic_add(out, 0, x[i])
@@ -30,78 +24,10 @@ def double(x: wp.array(dtype=float)):
     x[i] = 2.0 * x[i]
 
 
-@wp.struct
-class Pair:
-    a: wp.array(dtype=float)
-    by: float
-
-
-@wp.kernel
-def of_struct(p: Pair, out: wp.array(dtype=float)):
-    i = wp.tid()
-    out[i] = p.a[i] * p.by
-
-
-@wp.kernel
-def guarded(x: wp.array(dtype=float), limit: float):
-    i = wp.tid()
-    assert x[i] < limit, "too large"
-    x[i] += 1.0
-
-
-@wp.kernel
-def product(x: wp.array(dtype=float), y: wp.array(dtype=float)):
-    p = 1.0
-    for i in range(x.shape[0]):
-        p *= x[i]
-    y[0] = p
-
-
-def test_a_launch(gpu):
-    x, y = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
-    a, b = wp.array(x, dtype=float), wp.array(y, dtype=float)
-    for _ in range(3):
-        wp.launch(saxpy, dim=1000, inputs=[a, b, 2.0])
-    np.testing.assert_array_equal(b.numpy(), 6.0 * x + 1.0)
-
-
-def test_dimensions(gpu):
-    out = wp.zeros((2, 3, 4), dtype=int)
-    wp.launch(grid, dim=(2, 3, 4), inputs=[out])
-    i, j, k = np.indices((2, 3, 4))
-    np.testing.assert_array_equal(out.numpy(), 100 * i + 10 * j + k)
-    wp.launch(grid, dim=(0, 3, 4), inputs=[out])
-
-
 def test_sums(gpu):
     x, out = wp.ones(10_000, dtype=float), wp.zeros(1, dtype=float)
     wp.launch(total, dim=10_000, inputs=[x, out])
     assert out.list() == [10_000.0]
-
-
-def test_strided_arrays(gpu):
-    x = wp.array(np.arange(20), dtype=float)
-    wp.launch(double, dim=10, inputs=[x[::2]])
-    expected = np.arange(20)
-    expected[::2] *= 2
-    np.testing.assert_array_equal(x.numpy(), expected)
-
-
-def test_structs(gpu):
-    p = Pair()
-    p.a, p.by = wp.array([1.0, 2.0, 3.0], dtype=float), 10.0
-    out = wp.zeros(3, dtype=float)
-    wp.launch(of_struct, dim=3, inputs=[p, out])
-    assert out.list() == [10.0, 20.0, 30.0]
-
-
-def test_recorded_launches(gpu):
-    x, y = wp.ones(4, dtype=float), wp.zeros(4, dtype=float)
-    command = wp.launch(saxpy, dim=4, inputs=[x, y, 1.0], record_cmd=True)
-    command.launch()
-    command.set_param_by_name("a", 10.0)
-    command.launch()
-    assert y.list() == [11.0] * 4
 
 
 def test_streams_keep_order(gpu):
@@ -237,27 +163,6 @@ def test_arrays_elsewhere_are_refused(gpu):
         wp.launch(double, dim=4, inputs=[np.zeros(4, np.float32)])
     with pytest.raises(ValueError, match=f'but the launch is on the CPU: launch with device="{here.device}"'):
         wp.launch(double, dim=4, inputs=[here], device="cpu")
-
-
-def test_a_failing_thread_is_a_python_exception(gpu):
-    x = wp.array([1.0, 9.0, 2.0], dtype=float)
-    wp.config.mode = "debug"
-    try:
-        with pytest.raises(wp.KernelError, match="too large") as why:
-            wp.launch(guarded, dim=3, inputs=[x, 5.0])
-        assert "thread 1" in str(why.value)
-        wp.launch(guarded, dim=3, inputs=[x, 50.0])  # the device lives on
-    finally:
-        wp.config.mode = "release"
-    assert x.list()[1] == 10.0
-
-
-def test_the_adjoint_of_a_launch(gpu):
-    x = wp.array([2.0, 3.0, 4.0], dtype=float, requires_grad=True)
-    y = wp.zeros(1, dtype=float, requires_grad=True)
-    y.grad.fill_(1.0)
-    wp.launch(product, dim=1, inputs=[x, y], adjoint=True)
-    assert x.grad.list() == [12.0, 8.0, 6.0]
 
 
 def test_the_driver_refuses_a_launch(gpu, simulated):

@@ -119,6 +119,22 @@ def test_assert():
     assert a.tolist() == [2, 20, 4]  # the failing thread left at the assert
 
 
+@wp.kernel
+def guarded(x: wp.array(dtype=float), limit: float):
+    i = wp.tid()
+    assert x[i] < limit, "too large"
+    x[i] += 1.0
+
+
+def test_launches_after_one_that_failed(device):
+    x = wp.array([1.0, 9.0, 2.0], dtype=float)
+    with pytest.raises(wp.KernelError, match="too large") as why:
+        wp.launch(guarded, dim=3, inputs=[x, 5.0])
+    assert "thread 1" in str(why.value)
+    wp.launch(guarded, dim=3, inputs=[x, 50.0])
+    assert x.list()[1] == 10.0
+
+
 def test_a_failure_inside_a_function_is_told_at_its_line():
     e = fail(calls, 4, np.zeros(8, np.float32))
     assert (e.thread, e.line) == ((2,), line_of("element"))

@@ -84,8 +84,8 @@ def test_two_indices():
 
 
 @pytest.mark.parametrize("dim", [0, (0,), (3, 0), (0, 0, 0)])
-def test_an_empty_launch_runs_nothing(dim):
-    wp.launch(flat, dim=dim, inputs=[np.zeros(0, np.int32)])
+def test_an_empty_launch_runs_nothing(device, dim):
+    wp.launch(flat, dim=dim, inputs=[wp.zeros(0, dtype=int)])
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,10 @@ def cells(out: wp.array3d(dtype=int)):
 
 @pytest.mark.parametrize("step", [1, 2])
 @pytest.mark.parametrize("shape", [(500, 5, 1), (300, 7, 3), (3000, 1, 2), (40, 40, 40), (1, 1, 5000)])
-def test_grids_with_a_short_last_dimension(shape, step):
-    base = np.full((*shape[:2], shape[2] * step), -1, np.int32)
-    wp.launch(cells, shape, [base[:, :, ::step]])
+def test_grids_with_a_short_last_dimension(device, shape, step):
+    there = wp.full((*shape[:2], shape[2] * step), -1, dtype=int)
+    wp.launch(cells, shape, [there[:, :, ::step]])
+    base = there.numpy()
     i, j, k = np.indices(shape)
     assert np.array_equal(base[:, :, ::step], 100 * i + 10 * j + k)
     assert step == 1 or (base[:, :, 1::2] == -1).all()
@@ -150,6 +151,14 @@ def test_arguments_of_every_kind():
         assert out[0] == 33
 
 
+def test_a_launch(device):
+    x, y = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
+    a, b = wp.array(x, dtype=float), wp.array(y, dtype=float)
+    for _ in range(3):
+        wp.launch(saxpy, dim=1000, inputs=[a, b, 2.0])
+    np.testing.assert_array_equal(b.numpy(), 6.0 * x + 1.0)
+
+
 def test_inputs_and_outputs_together_are_the_arguments():
     x, y = np.arange(5, dtype=np.float32), np.zeros(5, np.float32)
     wp.launch(saxpy, 5, [x], [y, 3.0])
@@ -157,7 +166,7 @@ def test_inputs_and_outputs_together_are_the_arguments():
     assert np.array_equal(y, 6 * x)
 
 
-def test_structs_with_arrays():
+def test_structs_with_arrays(device):
     p = Params()
     p.scale, p.offset, p.data = 2.0, wp.vec3(0.0, 5.0, 0.0), wp.array([1.0, 2.0, 3.0], dtype=float)
     out = wp.zeros(3, dtype=float)
@@ -165,7 +174,18 @@ def test_structs_with_arrays():
     assert out.numpy().tolist() == [7.0, 9.0, 11.0]
 
 
-def test_strided_arrays_are_used_in_place():
+def test_strided_arrays_are_used_in_place(device):
+    base, x = wp.zeros((6, 4), dtype=float), np.arange(6, dtype=np.float32)
+    wp.launch(saxpy, 6, [wp.array(x), base[:, 1], 2.0])
+    assert np.array_equal(base.numpy()[:, 1], 2 * x)
+    assert base.numpy()[:, [0, 2, 3]].sum() == 0
+    backwards = wp.zeros(6, dtype=float)
+    wp.launch(saxpy, 6, [wp.array(x)[::-1], backwards[::-1], 1.0])
+    assert np.array_equal(backwards.numpy(), x)
+
+
+@pytest.mark.cpu
+def test_strided_numpy_arrays_are_used_in_place():
     base, x = np.zeros((6, 4), np.float32), np.arange(6, dtype=np.float32)
     wp.launch(saxpy, 6, [x, base[:, 1], 2.0])
     assert np.array_equal(base[:, 1], 2 * x)
@@ -368,7 +388,7 @@ def test_a_launch_from_the_seeds_takes_all_its_keywords():
 # -- recorded launches ----------------------------------------------------------------------------------------------
 
 
-def test_recorded_launches():
+def test_recorded_launches(device):
     x, y = wp.array(np.arange(8, dtype=np.float32)), wp.zeros(8, dtype=float)
     cmd = wp.launch(saxpy, dim=8, inputs=[x, y, 1.0], record_cmd=True)
     assert isinstance(cmd, wp.Launch)

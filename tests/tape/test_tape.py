@@ -239,6 +239,22 @@ def test_adjoint_without_a_tape():
     assert gx.list() == [2.0, 40.0]
 
 
+@wp.kernel
+def product(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    p = 1.0
+    for i in range(x.shape[0]):
+        p *= x[i]
+    y[0] = p
+
+
+def test_adjoint_with_gradients_of_the_arrays(device):
+    x = wp.array([2.0, 3.0, 4.0], dtype=float, requires_grad=True)
+    y = wp.zeros(1, dtype=float, requires_grad=True)
+    y.grad.fill_(1.0)
+    wp.launch(product, dim=1, inputs=[x, y], adjoint=True)
+    assert x.grad.list() == [12.0, 8.0, 6.0]
+
+
 @wp.struct
 class Factors:
     a: F
