@@ -12,16 +12,20 @@ from __future__ import annotations
 import math
 import random
 import re
+from functools import cache, cached_property
 
 import numpy as np
 import pytest
 
+from omni.warp_core.autodiff.jvp.tangent import tangent_kernel
 from omni.warp_core.autodiff.vjp.adjoint import adjoint_kernel
 from omni.warp_core.build_library_pack import instances
 from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.front.lower import lower_kernel
+from omni.warp_core.ir import verifier
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.interp.array_memory import MemArray
+from omni.warp_core.ir.nodes import Function
 from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.registry import public
 from omni.warp_core.lang.types import F32, F64, element
@@ -142,6 +146,16 @@ class Case:
         text = "\n".join(["@wp.kernel", "def program(x: F, y: F):", *lines, ""])
         self.function = lower_kernel(kernel_of(text, f"<library {row} {precision}>"))
 
+    @cached_property
+    def adjoint(self) -> Function:
+        return adjoint_kernel(self.function, library_gradient).function
+
+    @cached_property
+    def tangent(self) -> Function:
+        ready = tangent_kernel(self.function, (True, True), library_gradient)
+        verifier.verify(ready)
+        return ready
+
     @property
     def single(self) -> bool:
         return any(a[0] in "fw" for a in (*self.args, *self.results))
@@ -159,11 +173,10 @@ class Case:
         return np.array(y.values())
 
     def gradient(self, x: list[float], weights: list[float]) -> np.ndarray:
-        adjoint = adjoint_kernel(self.function, library_gradient).function
         args = [MemArray(F64, (self.inputs,), list(x)), MemArray(F64, (self.outputs,), [0.0] * self.outputs)]
         args[0].grad = MemArray(F64, (self.inputs,), [0.0] * self.inputs)
         args[1].grad = MemArray(F64, (self.outputs,), list(weights))
-        interp.run_kernel(adjoint, args, 1)
+        interp.run_kernel(self.adjoint, args, 1)
         return np.array(args[0].grad.values())
 
     def differences(self, x: list[float], weights: list[float]) -> np.ndarray:
@@ -177,6 +190,9 @@ class Case:
             return float(np.dot(weights, self.value(up) - self.value(down))) / (2.0 * h)
 
         return np.array([(4.0 * slope(i, step / 2) - slope(i, step)) / 3.0 for i in range(self.inputs)])
+
+
+case_of = cache(Case)  # rows are judged in several tests
 
 
 def _sample(name: str, r: random.Random) -> list[float]:
@@ -196,7 +212,7 @@ def _sample(name: str, r: random.Random) -> list[float]:
 def judged(row: str, call: str = "") -> str:
     """right, refused, or what is wrong."""
     r = random.Random(row)
-    case = Case(row, call=call)
+    case = case_of(row, call=call)
     for _ in range(3):
         x, weights = case.sample(r), [r.uniform(-1, 1) for _ in range(case.outputs)]
         try:
@@ -227,7 +243,7 @@ TYPED = [row for row in TABLE if not set(re.findall(r"\b[fw]\d?\b", row)) and ro
 @pytest.mark.parametrize("precision", ["float32", "float16"])
 @pytest.mark.parametrize("row", TYPED)
 def test_in_other_precisions(row, precision):
-    case, exact, r = Case(row, precision), Case(row), random.Random(row)
+    case, exact, r = case_of(row, precision), case_of(row), random.Random(row)
     for _ in range(3):
         x, weights = case.sample(r), [r.randint(-8, 8) / 8.0 for _ in range(case.outputs)]
         parts = [exact.gradient(x, [w * (k == j) for k, w in enumerate(weights)]) for j in range(case.outputs)]
@@ -267,8 +283,8 @@ ELSEWHERE = {"svd2#1", "svd3#3", "qr3#3", "eig3#3"}
 
 def test_every_overload_is_in_the_table():
     """What the kernels of the table call, of all that take numbers of floating point."""
-    rows = [Case(row, precision) for row in TABLE for precision in ("float64", "float32")]
-    rows += [Case(f"{name} {row}", call=call) for name, (row, call) in ASSIGNING.items()]
+    rows = [case_of(row, precision) for row in TABLE for precision in ("float64", "float32")]
+    rows += [case_of(f"{name} {row}", call=call) for name, (row, call) in ASSIGNING.items()]
     called = {op.attr.name.partition("(")[0] for c in rows for op in c.function.body.walk() if op.code == "call"}
     wanted = {
         f"{builtin.name}#{index}"
@@ -406,13 +422,13 @@ POINTS = [
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("row, x, expected", POINTS)
 def test_at_singular_points(row, x, expected, precision):
-    case = Case(row, precision)
+    case = case_of(row, precision)
     weights = [1.0] * case.outputs
     x = [float(case.numpy(v)) for v in x]
     found = case.gradient(x, weights)
     assert np.isfinite(found).all(), found
     if expected == "near":
-        expected = Case(row).differences(x, weights)
+        expected = case_of(row).differences(x, weights)
     if expected is not None:
         loose = 3e-3 if case.single else 16 * PRECISIONS[precision][2] + 1e-6
         np.testing.assert_allclose(found, expected, rtol=loose, atol=loose)
@@ -440,7 +456,7 @@ NEAR = [
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize("row, x, expected", NEAR)
 def test_beside_singular_points(row, x, expected, precision):
-    case, weights = Case(row, precision), [1.0] * Case(row).outputs
+    case, weights = case_of(row, precision), [1.0] * case_of(row).outputs
     found = case.gradient([float(v) for v in x], weights)
     if expected is None:  # -transpose(b) * g * transpose(b)
         side = math.isqrt(len(x))

@@ -9,21 +9,16 @@ import random
 import numpy as np
 import pytest
 
-from omni.warp_core.autodiff.jvp.tangent import tangent_kernel
-from omni.warp_core.front.gradients.library_rules import library_gradient
-from omni.warp_core.ir import verifier
 from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.interp.array_memory import MemArray
 from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.types import F64
-from tests.autodiff.test_library_gradients import POINTS, TABLE, Case
+from tests.autodiff.test_library_gradients import POINTS, TABLE, Case, case_of
 
 
 def tangent(case: Case, x: list[float], along: list[float]) -> np.ndarray:
-    ready = tangent_kernel(case.function, (True, True), library_gradient)
-    verifier.verify(ready)
     arrays = [MemArray(F64, (len(v),), list(v)) for v in (x, [0.0] * case.outputs, along, [0.0] * case.outputs)]
-    interp.run_kernel(ready, arrays, 1)
+    interp.run_kernel(case.tangent, arrays, 1)
     np.testing.assert_array_equal(arrays[1].values(), case.value(x))
     return np.array(arrays[3].values())
 
@@ -42,7 +37,7 @@ def slope(case: Case, x: list[float], along: list[float]) -> np.ndarray:
 def judged(row: str) -> str:
     """right, refused, or what is wrong."""
     r = random.Random(row)
-    case = Case(row)
+    case = case_of(row)
     for _ in range(3):
         x = case.sample(r)
         along = [r.uniform(-1, 1) for _ in x]
@@ -67,7 +62,7 @@ def test_at_random_points(row, record_property):
 @pytest.mark.parametrize("row, x, expected", POINTS)
 def test_at_singular_points(row, x, expected):
     """The sums of tangents along each input are the gradient of the sum of results."""
-    case = Case(row)
+    case = case_of(row)
     x = [float(v) for v in x]
     found = [tangent(case, x, list(along)).sum() for along in np.eye(case.inputs)]
     gradient = case.gradient(x, [1.0] * case.outputs)
