@@ -1,5 +1,6 @@
 """The suite runs on the CPU, whatever the machine has, unless it is asked for GPUs: see tests/on_gpu.py."""
 
+import gc
 import signal
 from pathlib import Path
 
@@ -50,6 +51,10 @@ def pytest_collection_modifyitems(config, items):
     left_out = [item for item in items if item.get_closest_marker("cpu") or _suite(item) in on_gpu.CPU_SUITES]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in set(left_out)]
+
+
+def pytest_collection_finish():
+    gc.freeze()  # modules and tests stay to the end: the garbage collector need not go through them again and again
 
 
 def _suite(item: pytest.Item) -> str:

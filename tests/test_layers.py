@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -154,7 +155,9 @@ def part_of_file(path: Path) -> str | None:
     return part(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
 
 
-ALL_IMPORTS = [found for path in package_files() for found in imports(path)]
+@cache
+def all_imports() -> list[Import]:
+    return [found for path in package_files() for found in imports(path)]
 
 
 def test_every_module_has_a_rank():
@@ -164,7 +167,7 @@ def test_every_module_has_a_rank():
 
 def test_imports_go_down():
     wrong = []
-    for found in ALL_IMPORTS:
+    for found in all_imports():
         source, target = part_of_file(found.path), part(found.module)
         if source is None or target is None or target == source or target == "_native":
             continue
@@ -175,7 +178,7 @@ def test_imports_go_down():
 
 def test_the_library_imports_the_language_only():
     wrong = [
-        str(found) for found in ALL_IMPORTS
+        str(found) for found in all_imports()
         if part_of_file(found.path) == "lib" and part(found.module) not in LIB_IMPORTS
         and found.module.split(".")[0] not in STANDARD
     ]  # fmt: skip
@@ -184,7 +187,7 @@ def test_the_library_imports_the_language_only():
 
 def test_the_native_module_serves_values_and_the_runtime():
     wrong = [
-        str(f) for f in ALL_IMPORTS
+        str(f) for f in all_imports()
         if part(f.module) == "_native" and part_of_file(f.path) in PURE and part_of_file(f.path) != "lang"
     ]  # fmt: skip
     assert not wrong, "\n".join(wrong)
@@ -192,7 +195,7 @@ def test_the_native_module_serves_values_and_the_runtime():
 
 def test_third_party_modules_stay_where_they_belong():
     wrong = []
-    for found in ALL_IMPORTS:
+    for found in all_imports():
         name = found.module.split(".")[0]
         if name in STANDARD or name == "omni":
             continue
@@ -204,7 +207,7 @@ def test_third_party_modules_stay_where_they_belong():
 
 def test_imports_stand_at_the_top():
     wrong = [
-        str(found) for found in ALL_IMPORTS
+        str(found) for found in all_imports()
         if found.late and found.module.split(".")[0] not in LATE and not f"{found.module}.".startswith(LATE_HOSTS)
     ]  # fmt: skip
     assert not wrong, "\n".join(wrong)

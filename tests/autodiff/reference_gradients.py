@@ -27,6 +27,7 @@ N = 4  # the loop bound that programs get
 STEP = 1e-6
 LARGE = 1e6
 DIRECTIONS = 2  # for dual numbers
+PART = 3  # where those have judged, differences judge each third element
 
 Arrays = dict[str, list[float]]
 
@@ -113,7 +114,11 @@ def verdict(text: str, seed: int, kind: str = "narrow") -> Verdict:
     weights = {name: [r.uniform(-1.0, 1.0) for _ in v] for name, v in values.items() if name != "x"}
     found = backward(function, adjoint._replace(function=ready), THREADS, values, weights)
     said = by_duals(function, values, weights, found)
-    return said if said.kind == "wrong" else compare(function, values, weights, found)
+    if said.kind == "wrong":
+        return said
+    # Dual numbers have judged all elements, and differences judge the dual numbers too.
+    part = slice(seed % PART, None, PART) if said.kind == "right" else slice(None)
+    return compare(function, values, weights, found, part)
 
 
 def by_duals(function: Function, values: Arrays, weights: Arrays, found: Arrays) -> Verdict:
@@ -156,11 +161,12 @@ def interpreted(kernel: wp.Kernel, threads: int, values: Arrays, weights: Arrays
     return backward(function, adjoint, threads, values, weights)
 
 
-def compare(function: Function, values: Arrays, weights: Arrays, found: Arrays) -> Verdict:
+def compare(function: Function, values: Arrays, weights: Arrays, found: Arrays, part: slice = slice(None)) -> Verdict:
+    """Compare a part of the elements of each gradient with central differences."""
     unclear = 0
     rounding = 1e-9 * abs(loss(function, values, weights))  # of a difference, by the step
     for name, gradient in found.items():
-        for k, g in enumerate(gradient):
+        for k, g in list(enumerate(gradient))[part]:
             slope = difference(function, values, weights, name, k, STEP)
             allowed = 1e-5 * (1.0 + abs(slope) + abs(g)) + rounding
             if abs(slope - g) <= allowed:

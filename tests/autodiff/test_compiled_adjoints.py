@@ -9,16 +9,18 @@ import omni.warp_core as wp
 from tests.autodiff import reference_gradients
 from tests.autodiff.corpus import random_programs
 
-SEEDS = range(24)
+KINDS = tuple(random_programs.SOURCES)
+WIDTHS = (None, 1, 4, 8, 16)
+SEEDS = range(2 * len(KINDS) * len(WIDTHS))  # each kind at each width twice
 THREADS = 19  # a full group of lanes and a rest
 
 
-@pytest.mark.parametrize("kind", random_programs.SOURCES)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.filterwarnings("ignore::omni.warp_core.lang.errors.KernelWarning")
-def test_as_interpreted(seed, kind):
+def test_as_interpreted(seed):
+    kind = KINDS[seed % len(KINDS)]
     kernel = reference_gradients.kernel_of(random_programs.SOURCES[kind](seed), f"<compiled {kind} {seed}>")
-    kernel.lanes = (None, 1, 4, 8, 16)[seed % 5]
+    kernel.lanes = WIDTHS[seed % len(WIDTHS)]
     values = reference_gradients.inputs(seed, kind, THREADS)
     r = np.random.default_rng(seed)
     weights = {name: r.uniform(-1, 1, len(v)).tolist() for name, v in values.items() if name != "x"}
