@@ -5,9 +5,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
-CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE))
+CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE)) tests/native/threads.cpp
 
-.PHONY: help build demo test check asan gpu-test gpu-bench fuzz bench lint format docs clean
+.PHONY: help build demo test check asan tsan gpu-test gpu-bench fuzz bench lint format docs clean
 .DELETE_ON_ERROR:
 
 build: .venv/built  ## set up .venv and build the native module; the default
@@ -44,6 +44,18 @@ check: lint test  ## everything that must pass before a commit: lint, types, tes
 ASAN_TESTS ?= $(addprefix tests/,native arrays devices launches graphs eager)
 asan: build  ## build native/ with AddressSanitizer and UBSan, and run the tests of the runtime with it
 	$(BIN)/python -m tools.sanitize address,undefined -n 2 --dist worksteal $(ASAN_TESTS)
+
+# Without Python, whose own races would have to be suppressed, and in which signals come late.
+TSAN := build/tsan
+TSAN_OBJECTS := $(patsubst %.cpp,$(TSAN)/%.o,$(wildcard native/src/*.cpp) tests/native/threads.cpp)
+TSAN_FLAGS := -std=c++20 -O1 -g -fsanitize=thread -ffp-contract=off -Inative/include
+tsan: $(TSAN_OBJECTS)  ## build native/src with ThreadSanitizer, and let many threads use it
+	$(CXX) $(TSAN_FLAGS) $^ -o $(TSAN)/threads -pthread -ldl
+	$(TSAN)/threads
+
+$(TSAN)/%.o: %.cpp $(filter %.h,$(NATIVE))
+	@mkdir -p $(@D)
+	$(CXX) $(TSAN_FLAGS) -c $< -o $@
 
 # The suite about GPUs, and those that are about no device, on the first GPU of the machine. Each call ends in GPU_SECONDS
 # and goes on where the last one ended; results are in build/gpu-tests. Where nothing can be installed,
