@@ -14,12 +14,7 @@ import omni.warp_core as wp
 from omni.warp_core.arrays.accumulate import taken
 from omni.warp_core.dispatch import capture, observers
 from omni.warp_core.dispatch.operation import Operation, Write, execute
-
-
-@wp.kernel
-def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
-    i = wp.tid()
-    y[i] = x[i] * x[i]
+from tests.kernels import square
 
 
 def write_scaled(x: wp.array, y: wp.array, k: float) -> None:

@@ -11,14 +11,9 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from tests.kernels import double
 
 ILLEGAL_ADDRESS = 700
-
-
-@wp.kernel
-def double(x: wp.array(dtype=float)):
-    i = wp.tid()
-    x[i] = 2.0 * x[i]
 
 
 @wp.kernel

@@ -8,20 +8,9 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.launches import plan_cuda
+from tests.kernels import square, square_in_place, total
 
 RNG = np.random.default_rng(5)
-
-
-@wp.kernel
-def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
-    i = wp.tid()
-    y[i] = x[i] * x[i]
-
-
-@wp.kernel
-def in_place(x: wp.array(dtype=float)):
-    i = wp.tid()
-    x[i] = x[i] * x[i]
 
 
 @wp.kernel
@@ -45,11 +34,6 @@ def compact(x: wp.array(dtype=float), count: wp.array(dtype=int), y: wp.array(dt
     i = wp.tid()
     if x[i] > 0.0:
         y[wp.atomic_add(count, 0, 1)] = x[i] * x[i]
-
-
-@wp.kernel
-def total(x: wp.array(dtype=float), out: wp.array(dtype=float)):
-    wp.atomic_add(out, 0, x[wp.tid()])
 
 
 @wp.kernel
@@ -167,7 +151,7 @@ def test_memory_that_others_see_is_copied_when_it_is_recorded(gpu):
         wp.launch(square, dim=2, inputs=[x, y])
         wp.launch(square, dim=2, inputs=[x, y])  # nothing has changed: the same copy
         assert tape.memory_used == 8
-        wp.launch(in_place, dim=2, inputs=[unseen])
+        wp.launch(square_in_place, dim=2, inputs=[unseen])
         wp.launch(square, dim=2, inputs=[Theirs(), y])
     assert y.list() == [81.0, 256.0]
     unseen.fill_(0.0)
@@ -265,7 +249,7 @@ def test_across_gpus():
         y = wp.zeros(3, dtype=float, device="cuda:0", requires_grad=True)
         wp.launch(square, dim=3, inputs=[x, y], device="cuda:0")
         there = wp.clone(y, device="cuda:1")
-        wp.launch(in_place, dim=3, inputs=[there], device="cuda:1")
+        wp.launch(square_in_place, dim=3, inputs=[there], device="cuda:1")
         x[:2] = there[1:]
     tape.backward(grads={x: wp.ones(3, dtype=float, device="cuda:1")})
     assert x.grad.list() == [0.0, 32.0, 108.0 + 1.0]

@@ -4,24 +4,13 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from tests.kernels import double, total
 
 
 @wp.kernel
 def saxpy(x: wp.array(dtype=float), y: wp.array(dtype=float), a: float):
     i = wp.tid()
     y[i] = a * x[i] + y[i]
-
-
-@wp.kernel
-def total(x: wp.array(dtype=float), out: wp.array(dtype=float)):
-    i = wp.tid()
-    wp.atomic_add(out, 0, x[i])
-
-
-@wp.kernel
-def double(x: wp.array(dtype=float)):
-    i = wp.tid()
-    x[i] = 2.0 * x[i]
 
 
 def test_sums(gpu):

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-
-
-@wp.kernel
-def double(x: wp.array(dtype=float)):
-    i = wp.tid()
-    x[i] = 2.0 * x[i]
+from tests.kernels import double
 
 
 def test_pinned_arrays(gpu):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from tests.kernels import square
 
 F = wp.array(dtype=float)
 
@@ -15,12 +16,6 @@ class Sample:
     a: float
     v: wp.vec3
     n: int
-
-
-@wp.kernel
-def square(x: F, y: F):
-    i = wp.tid()
-    y[i] = x[i] * x[i]
 
 
 @wp.kernel

@@ -11,21 +11,10 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.devices.interval_map import IntervalMap
+from tests.kernels import square, total
 
 F = wp.array(dtype=float)
 ENDS = "reads an array without a gradient"
-
-
-@wp.kernel
-def square(x: F, y: F):
-    i = wp.tid()
-    y[i] = x[i] * x[i]
-
-
-@wp.kernel
-def total(x: F, loss: F):
-    i = wp.tid()
-    wp.atomic_add(loss, 0, x[i])
 
 
 @wp.kernel

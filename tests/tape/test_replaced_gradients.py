@@ -5,12 +5,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.arrays import grad_binding
-
-
-@wp.kernel
-def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
-    i = wp.tid()
-    y[i] = x[i] * x[i]
+from tests.kernels import square
 
 
 @wp.kernel

@@ -13,6 +13,7 @@ import pytest
 import omni.warp_core as wp
 from omni.warp_core import _native
 from omni.warp_core.tape import saved
+from tests.kernels import double, square, total
 
 F = wp.array(dtype=float)
 
@@ -20,18 +21,6 @@ F = wp.array(dtype=float)
 @wp.struct
 class Box:
     values: wp.array(dtype=float)
-
-
-@wp.kernel
-def square(x: F, y: F):
-    i = wp.tid()
-    y[i] = x[i] * x[i]
-
-
-@wp.kernel
-def double(x: F):
-    i = wp.tid()
-    x[i] = 2.0 * x[i]
 
 
 @wp.kernel
@@ -50,12 +39,6 @@ def double_in_boxes(boxes: wp.array(dtype=Box)):
 def double_indexed(x: wp.indexedarray(dtype=float)):
     i = wp.tid()
     x[i] = 2.0 * x[i]
-
-
-@wp.kernel
-def total(y: F, loss: F):
-    i = wp.tid()
-    wp.atomic_add(loss, 0, y[i])
 
 
 def active(values, dtype=float, **kwargs):

@@ -7,6 +7,7 @@ import pytest
 
 import omni.warp_core as wp
 from omni.warp_core.autodiff.vjp import adjoint
+from tests.kernels import square, square_in_place
 
 F = wp.array(dtype=float)
 
@@ -15,12 +16,6 @@ F = wp.array(dtype=float)
 class Scaled:
     values: wp.array(dtype=float)
     factor: float
-
-
-@wp.kernel
-def square(x: F, y: F):
-    i = wp.tid()
-    y[i] = x[i] * x[i]
 
 
 @wp.kernel
@@ -566,12 +561,6 @@ def test_an_adjoint_is_built_once(kernel, slope, monkeypatch):
         tape.backward(y)
     assert len(built) == 1
     assert np.allclose(x.grad.list(), [2 * slope])
-
-
-@wp.kernel
-def square_in_place(x: F):
-    i = wp.tid()
-    x[i] = x[i] * x[i]
 
 
 @wp.kernel
