@@ -9,6 +9,7 @@ import functools
 import io
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -66,22 +67,39 @@ def _kernels(text: str) -> list[Kernel]:
     return [k for k in space.values() if isinstance(k, Kernel)]
 
 
-def _compiled(texts: list[str], capability: int) -> Iterator[tuple[str, str]]:
-    """PTX of the kernels of these modules. Each third way of compiling is taken with other options."""
+@functools.cache
+def _every_kernel() -> list[Kernel]:
+    """All kernels, each once: what stands beside the kernels of a test is in the text of each test of its file."""
+    found: dict[str, Kernel] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for kernel in (k for text in _modules() for k in _kernels(text)):
+            with contextlib.suppress(wp.CompileError, TypeError):
+                found.setdefault(_request(kernel, 90, GpuOptions()).key(), kernel)
+    return list(found.values())
+
+
+def _request(kernel: Kernel, capability: int, gpu: GpuOptions, **way: Any) -> CompileRequest:
+    return CompileRequest(kernel, tuple(t for _, t in kernel.params), cuda(capability), gpu=gpu, **way)
+
+
+_WAYS: tuple[dict[str, Any], ...] = ({}, {"debug": True}, {"adjoint": "distinct"})
+_OPTIONS = (
+    GpuOptions(),
+    GpuOptions(aligned=True, disjoint=True),
+    GpuOptions(64, 128, 2, aligned=True, disjoint=True, lines=True),
+)
+
+
+def _compiled(kernels: list[Kernel], capability: int) -> Iterator[tuple[str, str]]:
+    """PTX of these kernels, in all ways with options in turn; on other architectures in one way each."""
     warnings.simplefilter("ignore")
-    ways = ({}, {"debug": True}, {"adjoint": "distinct"})
-    options = (
-        GpuOptions(),
-        GpuOptions(aligned=True, disjoint=True),
-        GpuOptions(64, 128, 2, aligned=True, disjoint=True, lines=True),
-    )
-    for number, text in enumerate(texts):
-        for kernel in _kernels(text):
-            for i, way in enumerate(ways):
+    for number, kernel in enumerate(kernels):
+        for i, way in enumerate(_WAYS):
+            if capability == _RUNS[0][1] or i == number % len(_WAYS):
                 with contextlib.suppress(wp.CompileError, TypeError):
-                    types, gpu = tuple(t for _, t in kernel.params), options[(number + i) % 3]
-                    request = CompileRequest(kernel, types, cuda(capability), gpu=gpu, **way)
-                    yield f"{number} {kernel.name} {way}", compile(request).code.decode()
+                    code = compile(_request(kernel, capability, _OPTIONS[(number // 3 + i) % 3], **way)).code
+                    yield f"{number} {kernel.name} {way}", code.decode()
 
 
 # Those whose decorators or types are arguments of the test around them.
@@ -101,8 +119,8 @@ def test_no_kernel_of_the_test_suite_is_left_out():
 
 @pytest.mark.parametrize(("part", "capability"), _RUNS)
 def test_kernels_of_the_test_suite(part, capability):
-    texts = _part(_modules(), part)
-    found = in_child(lambda: _compiled(texts, capability))
+    kernels = _part(_every_kernel(), part)
+    found = in_child(lambda: _compiled(kernels, capability))
     assert len(found) > 100
     _check(found, capability)
 
