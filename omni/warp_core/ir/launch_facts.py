@@ -5,8 +5,7 @@ the declared types. The native `Plan` reads the facts about additions by these n
 (native/python/plan_accumulation.cpp).
 """
 
-from __future__ import annotations
-
+# No annotations as strings here: each would be compiled when a process loads its first kernel.
 from typing import Annotated, NamedTuple
 
 Offset = Annotated[int, "may be negative"]

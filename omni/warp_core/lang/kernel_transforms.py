@@ -7,16 +7,15 @@ transform to the IR of the kernel that it is derived from.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from inspect import Parameter
+from typing import NamedTuple
 
 from .types import Type
 
 Parameters = Sequence[tuple[Parameter, Type]]
 
 
-@dataclass(frozen=True)
-class Tangent:
+class Tangent(NamedTuple):
     """The transform to a kernel that also computes tangents.
 
     The tangents of the `active` parameters follow the parameters.
@@ -34,8 +33,7 @@ class Tangent:
         return f"the tangent of {of}"
 
 
-@dataclass(frozen=True)
-class Augmented:
+class Augmented(NamedTuple):
     """The transform to a kernel that stores the results of its atomics, which its adjoint reads.
 
     Arrays of the types `stored` follow the parameters.
