@@ -307,6 +307,17 @@ PyObject* launch_on_tape(const Slots& s) {
     Py_RETURN_NONE;
 }
 
+// Drops the line of the Python function from an error that the function itself raises, with no line below it.
+void drop_own_line() {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (trace && nb::handle(trace).attr("tb_next").is_none()) {
+        Py_CLEAR(trace);
+        if (PyExceptionInstance_Check(value)) PyException_SetTraceback(value, Py_None);
+    }
+    PyErr_Restore(type, value, trace);
+}
+
 PyObject* launch_or_throw(PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
     Slots s{};
     if (!parse(args, nargs, kwnames, s) || !is_plain_call(s)) {
@@ -319,7 +330,9 @@ PyObject* launch_or_throw(PyObject* const* args, Py_ssize_t nargs, PyObject* kwn
         if (plan.is_valid()) return launch_plan(s, plan, values);
     }
     if (module().slow_launch.is_none()) raise(PyExc_RuntimeError, "no compiler is attached to launch()");
-    return PyObject_Vectorcall(module().slow_launch.ptr(), args, static_cast<size_t>(nargs), kwnames);
+    PyObject* made = PyObject_Vectorcall(module().slow_launch.ptr(), args, static_cast<size_t>(nargs), kwnames);
+    if (!made) drop_own_line();
+    return made;
 }
 
 PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {

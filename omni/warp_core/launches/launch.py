@@ -119,8 +119,8 @@ def _launch(
             return _run(kernel, instance, dim, args, how)
         return _run_observed(kernel, instance, dim, args, how)
     except Exception as why:
-        if _explains_itself(why):  # a traceback then ends at the caller's line, without lines of this package
-            why.__traceback__, why.__suppress_context__ = None, True
+        if _explains_itself(why):  # native code then drops this line too, so the traceback ends at the caller's line
+            raise why.with_traceback(None) from None
         raise
 
 
