@@ -119,3 +119,14 @@ def test_a_pack_of_other_sources_is_not_used(tmp_path, monkeypatch, built):
     assert found.is_library
     assert print_function(found).count("call") == 1  # the reduction of huge arguments
     library_pack._pack.cache_clear()
+
+
+@pytest.mark.parametrize("file", ["lang/types.py", "ir/analysis/alias.py", "front/statements/loops/more.py"])
+def test_a_pack_is_stale_after_a_change_of_any_source(tmp_path, monkeypatch, file):
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_text("a = 1\n")
+    monkeypatch.setattr(library_pack, "PACKAGE", str(tmp_path))
+    before = library_pack.source_digest()
+    path.write_text("a = 2\n")
+    assert library_pack.source_digest() != before

@@ -7,6 +7,7 @@ damaged one, functions are lowered from source, which takes longer and gives the
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import lru_cache
 
 from ..ir.bytecode import Pack, PackError
@@ -24,11 +25,14 @@ def source_digest() -> bytes:
     """The hash of every file that can change what a library function is lowered to."""
     h = blake2b(digest_size=DIGEST_SIZE)
     for folder in SOURCES:
-        directory = os.path.join(PACKAGE, folder)
-        for name in sorted(os.listdir(directory)):
-            if name.endswith(".py"):
-                h.update(f"{folder}/{name}\n".encode() + _bytes(os.path.join(directory, name)))
+        for path in sorted(_sources(os.path.join(PACKAGE, folder))):
+            h.update(f"{os.path.relpath(path, PACKAGE)}\n".encode() + _bytes(path))
     return h.digest()
+
+
+def _sources(folder: str) -> Iterator[str]:
+    for directory, _, names in os.walk(folder):
+        yield from (os.path.join(directory, name) for name in names if name.endswith(".py"))
 
 
 def _bytes(path: str) -> bytes:
