@@ -1,4 +1,4 @@
-"""What is special to `wp.utils` and `wp.map` on GPUs. Their results are tested by tests/algo, on GPUs too."""
+"""Tests of `wp.utils` and `wp.map` that concern GPUs alone. Those in tests/algo check the results, on GPUs too."""
 
 from contextlib import nullcontext
 

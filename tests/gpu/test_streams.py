@@ -112,7 +112,7 @@ def test_what_is_no_stream_or_event_is_named(gpu):
         wp.get_event_elapsed_time(5, 6)
     with pytest.raises(TypeError, match="cuda_stream: expected the handle as an integer, got str"):
         wp.Stream(gpu, cuda_stream="0x10")
-    with wp.ScopedDevice("cpu"), pytest.raises(RuntimeError, match=r"choose a GPU with .with wp\.ScopedDevice"):
+    with wp.ScopedDevice("cpu"), pytest.raises(RuntimeError, match=r"Choose a GPU with .with wp\.ScopedDevice"):
         wp.wait_stream(stream)
 
 

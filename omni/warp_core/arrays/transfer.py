@@ -92,8 +92,10 @@ def _fill_on_gpu(target: Any, pattern: bytes) -> None:
 
 
 def copy(dest: Any, src: Any, dest_offset: int = 0, src_offset: int = 0, count: int = 0, stream: Any = None) -> None:
-    """Copy elements of `src` into `dest`, and of the gradient where both have one in plain code: neither while a tape
-    records nor in functions that it calls to go backwards, where gradients are sums that are not finished.
+    """Copy elements of `src` into `dest`.
+
+    In plain code the gradient is copied too, if both arrays have one. It is not while a tape records, nor in functions
+    of a backward pass, where gradients are unfinished sums.
 
     Args:
         dest: The array to write.

@@ -1,8 +1,8 @@
-"""Binomial checkpointing: in what order to run steps, so that few snapshots suffice to go back through all of them.
+"""Binomial checkpointing: the order of steps in which few snapshots suffice to reverse all of them.
 
-To reverse a step its starting state must be there again. With s snapshots, n <= C(s + r, s) steps can be reversed such
-that no step is advanced over more than r times, and r n - C(s + r, s + 1) advances are as few as can be (Griewank and
-Walther, Algorithm 799: revolve, ACM Transactions on Mathematical Software 26, 2000). Start with `schedule`.
+To reverse a step its starting state is needed again. With s snapshots, n <= C(s + r, s) steps can be reversed with no
+step run more than r times. The least number of steps that run again is r n - C(s + r, s + 1) (Griewank and Walther,
+Algorithm 799: revolve, ACM Transactions on Mathematical Software 26, 2000). Start with `schedule`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 
 class Action(NamedTuple):
-    """One thing to do. `kind` is one of
+    """One action of a schedule, by its `kind`.
 
-    "save": keep the state, which is that before step `first`, in slot `slot`;
-    "restore": take the state before step `first` from slot `slot`;
-    "advance": run the steps from `first` up to, and without, `last`;
-    "reverse": the state is that before step `first`, whose turn it is to be reversed.
+    "save": keep the current state, before step `first`, in slot `slot`.
+    "restore": take the state before step `first` from slot `slot`.
+    "advance": run the steps from `first` up to, and without, `last`.
+    "reverse": reverse step `first`, whose starting state is the current one.
     """
 
     kind: str

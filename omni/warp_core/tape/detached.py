@@ -31,8 +31,10 @@ if TYPE_CHECKING:  # launches from the cache load no passes
 
 
 class _Uses(NamedTuple):
-    """Uses of the arrays of each parameter of a kernel: the parameters from which the kernel computes what it writes
-    there, those whose bits may take part, and True if a grid of their shape overwrites all elements.
+    """How a kernel uses the arrays of each parameter.
+
+    `flow` has the parameters from which the kernel computes its results there, `bits` those whose bits may take part.
+    `covers` is True if a grid of the array's shape overwrites all elements.
     """
 
     flow: tuple[frozenset[int], ...]

@@ -1,9 +1,9 @@
-"""Changes that a tape does not see: of memory with gradients, between two of its steps.
+"""Unrecorded writes: changes of memory with gradients between two steps of a tape.
 
-Gradients of what a step reads go to the step that wrote it. If other code has written there meanwhile, such as
-NumPy, they would go to the wrong one. So a tape seals the memory with gradients that its steps use: native code
-(native/python/mutation_tracker.cpp) tells of what this package writes, and of memory whose address others have, it
-keeps a fingerprint. Start with `use`.
+Gradients of an array that a step reads go to the step that wrote it. If other code, such as NumPy, has written there
+meanwhile, they would go to the wrong step. So a tape seals the memory with gradients that its steps use. Native code
+(native/python/mutation_tracker.cpp) reports writes of this package. Of exported memory it keeps a fingerprint. Start
+with `use`.
 """
 
 from __future__ import annotations

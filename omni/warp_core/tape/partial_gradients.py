@@ -25,8 +25,8 @@ _NAN = b"\xff"  # every byte of an element: NaN in each floating point type, and
 
 Aside = Sequence[tuple[array, array]]  # gradients that are to be added at the end, as `seeds.begin` gives them
 
-# The runs backwards that have failed and whose partial sums are not NaN yet: the error, the steps, those whose turn had
-# not come, and what was set aside, or None if that had not come to its end.
+# Backward passes that have failed and whose partial sums are not NaN yet: the error, the steps, the steps that had not
+# run, and the gradients that were set aside (None if the pass failed before).
 failed: list[tuple[BaseException, Sequence[Any], Iterator[Any], Aside | None]] = []
 
 

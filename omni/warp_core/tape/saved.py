@@ -1,9 +1,9 @@
-"""The memory that arrays show, as it is when a tape records, for later.
+"""Saved tensors: the memory of arrays as it is when a tape records, for later.
 
-Nothing is copied then. A `CowSpan` watches its span of memory: native code calls `_save` before it writes there, and
-what is about to be lost is copied, once for all that has been recorded since the last write. So each write makes a new
-version of the memory, of which the tape keeps the old ones that it needs, as far as its budget goes. Memory that others
-can write unseen (see `memory.share`) is copied at once. Start with `SavedArrays`.
+Recording copies nothing. A `CowSpan` watches its range of memory: native code calls `_save` before it writes there.
+Then the old contents are copied, once for all launches since the last write. So each write makes a new version of the
+memory, and the tape keeps the old versions that it needs, as far as its budget goes. Exported memory, which other
+libraries can write unseen (`transfer.share`), is copied at once. Start with `SavedArrays`.
 
 Memory of a GPU is copied there, in the order of the stream that is current when it is about to be overwritten.
 

@@ -272,12 +272,11 @@ class Tape(TapeScopes, Recorder):
             grads: gradients to set and start with, by array; instead of a loss, or besides it.
 
         Raises:
-            ValueError: `loss` is not one number, was not computed on the tape, or nothing was recorded; or the
-                gradients of recorded arrays do not belong to the memory that these show.
-            RuntimeError: the loss or an array of `grads` has no gradient, or nothing that the loss was made of has one;
-                something recorded has no gradient any more, as arrays or functions were changed in a way that the tape
-                could not keep up with; or an earlier call has failed in the middle, and gradients are NaN until
-                `zero` clears them.
+            ValueError: `loss` is not one number, was not computed on the tape, or nothing was recorded. Or the
+                gradients of recorded arrays do not belong to their memory.
+            RuntimeError: the loss or an array of `grads` has no gradient, or no array from which the loss was computed
+                has one. Or a recorded step has no gradient any more, because arrays or functions were changed since.
+                Or an earlier call has failed in the middle, and gradients are NaN until `zero` clears them.
         """
         if not self.launches:
             raise ValueError("nothing is recorded on this tape: launch inside `with tape:`")

@@ -76,8 +76,8 @@ class TapeScopes:
         the next turn. Dotted edges lead to views of what was written.
 
         Args:
-            filename: where to save the picture: `.svg` is drawn here, `.dot` or `.gv` is text for Graphviz, and
-                `.png`, `.pdf`, `.jpg` or `.gif` are drawn by its program `dot`, if that is installed.
+            filename: where to save the picture. `.svg` is drawn here, `.dot` or `.gv` is text for Graphviz. The program
+                `dot` of Graphviz, if it is installed, draws `.png`, `.pdf`, `.jpg` and `.gif`.
             simplify_graph: draw repeated sequences of steps once.
             hide_readonly_arrays: leave out arrays that no step writes.
             array_labels: names of arrays; the others have that of a parameter that they were passed to.
