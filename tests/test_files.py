@@ -194,6 +194,7 @@ def test_many_processes_write_and_sweep_at_once(tmp_path):
     assert sorted(os.listdir(tmp_path)) == [str(i) for i in range(8)]
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_interrupted_writers_leave_whole_files(tmp_path, number):
     script = "import sys\nfrom omni.warp_core.files import write\n"

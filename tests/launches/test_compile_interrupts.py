@@ -53,6 +53,11 @@ values = np.linspace(0.0, 1.0, 700, dtype=np.float32)
 """
 
 
+@pytest.fixture(autouse=True)
+def _sigint_is_not_ignored(interruptible):
+    """The programs inherit it."""
+
+
 def run(tmp_path, text, code=0):
     done = subprocess.run(**command(tmp_path, PRELUDE, text, *FORKS), capture_output=True, timeout=90)
     assert done.returncode == code and not done.stderr, (done.returncode, done.stderr)

@@ -130,6 +130,7 @@ with OutputLayer(sys.argv[2], Usd.Stage.Open(sys.argv[1]), 0, 3, 24.0) as output
 """
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("name", ["out.usda", "out.usdc"])
 def test_nothing_stays_of_a_process_that_died_while_saving(scene, tmp_path, name, number):
