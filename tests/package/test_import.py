@@ -64,7 +64,7 @@ LAUNCHES = {
     "ir": "launch_facts nodes",
     "front": "content_hash warnings",
     "codegen": "target",
-    "dispatch": "call_site capture recording",
+    "dispatch": "call_site capture observers operation",
     "devices": "cuda_capture cuda_memory device stream",
     "arrays": """accumulate array array_data array_operators attribute_hints copy dlpack dtypes elements factories
         grad_binding indexed_array interchange keepalive layouts reshaping transfer""",
