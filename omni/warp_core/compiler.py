@@ -171,13 +171,13 @@ def _stage(name: str) -> ModuleType:
 _COMPILER = ("lang", "ir", "front", "passes", "autodiff", "codegen", "lib")
 
 
-def _sources(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the files of a folder and of the folders in it, in one order on every machine."""
+def _sources(folder: str, name: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the files of a folder called `name` and of the folders in it, in one order on every machine."""
     for entry in sorted(os.scandir(folder), key=lambda e: e.name):
         if entry.is_file():
-            yield entry.path, entry.stat()
+            yield f"{name}/{entry.name}", entry.stat()
         elif entry.name != "__pycache__":
-            yield from _sources(entry.path)
+            yield from _sources(entry.path, f"{name}/{entry.name}")
 
 
 @lru_cache(maxsize=1)
@@ -191,8 +191,8 @@ def compiler_version() -> str:
     own = os.stat(__file__)
     h.update(f"{own.st_size} {own.st_mtime_ns}\n".encode())
     for room in _COMPILER:
-        for path, stat in _sources(os.path.join(here, room)):
-            h.update(f"{os.path.relpath(path, here)} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+        for name, stat in _sources(os.path.join(here, room), room):
+            h.update(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     spec = importlib.util.find_spec("llvmlite")
     if spec and spec.origin:
         with open(os.path.join(os.path.dirname(spec.origin), "_version.py"), "rb") as f:
