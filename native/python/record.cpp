@@ -16,7 +16,7 @@ namespace {
 
 uint64_t options_epoch = 0;  // counts changes of the options that templates depend on
 
-thread_local PyObject* observers = nullptr;  // of this thread, a tuple, innermost last; null if there are none
+thread_local PyObject* observers = nullptr;  // of this thread, a tuple, innermost last; may be null
 thread_local PyObject* examined = nullptr;   // the tuple that `recorder` has last looked at
 thread_local PyObject* recorder = nullptr;   // the tape in it, if the other observers only want to be told of launches
 

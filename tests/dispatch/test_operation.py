@@ -323,9 +323,7 @@ def test_a_thread_that_forward_mode_does_not_follow_is_refused():
             except RuntimeError as why:
                 raised.append(str(why))
 
-        worker = threading.Thread(target=work)
-        worker.start()
-        worker.join()
+        in_thread(work)
         return y
 
     wp.jvp(program, (x,), (floats(1.0),))

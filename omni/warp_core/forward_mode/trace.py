@@ -13,6 +13,7 @@ from ..dispatch import call_site, observers
 from ..dispatch.operation import KernelLaunch, Operation, Term
 from ..tape import launch_vjp
 from ..tape.launch_vjp import as_array, covers
+from ..tape.mutation_check import first_change
 from .launch_jvp import facts, launch_tangent
 from .tangent_storage import TangentStorage, arrays_in
 
@@ -66,10 +67,11 @@ class JvpTrace(observers.Observer):
             is_covered: whether it overwrites all of an array, so that it does not matter what was there.
         """
         moving = [a for a in arrays if self.shadows.of(a) is not None]
-        while self.seals is not None and (found := self.seals.use(moving, call_site.here())) is not None:
+        if self.seals is None:
+            return
+        found = first_change(self.seals, moving, call_site.here(), lambda number: is_covered(moving[number]))
+        if found is not None:
             number, how, before, writer = found
-            if is_covered(moving[number]) and self.seals.renew(moving[number]):
-                continue
             by = "by NumPy or another library" if how == _native.CHANGED else f"by what is not recorded ({writer})"
             raise RuntimeError(
                 f"{what}: an array of shape {moving[number].shape} has a tangent, and since {before} it was changed "

@@ -62,7 +62,7 @@ class Loaded:
         return f"the node {prim} has no attribute {name!r}" + did_you_mean(near, [a.name for a in found])
 
     def _nearest_nodes(self, path: str) -> list[str] | tuple[str, ...]:
-        """Return the paths most like `path`: of nodes beside it, or of all if there are none."""
+        """Return the paths most like `path`: of nodes beside it, else of all nodes."""
         folder, _, name = path.rpartition("/")
         beside = [p.rpartition("/")[2] for p in self._by_path if p.rpartition("/")[0] == folder]
         return [f"{folder}/{near}" for near in nearest(name, beside)] if beside else nearest(path, self._by_path)

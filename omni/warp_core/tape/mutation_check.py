@@ -43,11 +43,23 @@ def use(
     active = [arrays[number] for number in numbers]
     for number, a in zip(numbers, active):
         check_apart(a, name(number))
-    while (found := seals.use(active, place)) is not None:
+    found = first_change(seals, active, place, lambda at: covers(numbers[at]))
+    if found is not None:
         at, how, before, writer = found
-        number = numbers[at]
-        if not (covers(number) and seals.renew(active[at])):
-            raise RuntimeError(f"{name(number)}: {_reason(how, before, writer)}")
+        raise RuntimeError(f"{name(numbers[at])}: {_reason(how, before, writer)}")
+
+
+def first_change(
+    tracker: _native.MutationTracker, arrays: list[array], place: CallSite, covers: Callable[[int], bool]
+) -> tuple[int, int, CallSite, CallSite | None] | None:
+    """Record that an operation uses arrays, unless one was changed since its last use and is not overwritten.
+
+    Return the number of that array, how it was changed, the call site of the last use, and that of the change.
+    """
+    while (found := tracker.use(arrays, place)) is not None:
+        if not (covers(found[0]) and tracker.renew(arrays[found[0]])):
+            return found
+    return None
 
 
 def check_apart(a: array, name: str) -> None:
