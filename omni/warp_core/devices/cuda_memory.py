@@ -131,14 +131,11 @@ class Pinned:
         if self._uses:
             with cuda_capture.relaxed():
                 while self._uses:
-                    driver.synchronize_event(*_place(self._uses.popitem()[1]))
+                    _, event = self._uses.popitem()  # the name keeps the event alive while the driver waits for it
+                    driver.synchronize_event(event.device.context, event.cuda_event)
 
 
 _parted: list[tuple[int, int, dict[Any, Any]]] = []  # pinned memory without an owner, which copies still use
-
-
-def _place(event: Any) -> tuple[int, int]:
-    return event.device.context, event.cuda_event
 
 
 def _part(context: int, ptr: int, uses: dict[Any, Any]) -> None:
@@ -201,7 +198,7 @@ class Stage:
         with self._lock, cuda_capture.relaxed():
             at, done = self.memory.ptr + self._next * self.PIECE, self._done[self._next]
             self._next = (self._next + 1) % self.PIECES
-            driver.synchronize_event(*_place(done))
+            driver.synchronize_event(self.device.context, done.cuda_event)
             ctypes.memmove(at, host, nbytes)
             driver.copy(self.device.context, to, at, nbytes, stream.cuda_stream)
             stream.record_event(done)

@@ -40,6 +40,8 @@ void wait_as_if_full() {
     std::lock_guard guard(lock);              \
     if (int code = fails(#name)) return code; \
     if (!current.empty() && current.back()->failure) return current.back()->failure
+#define LIVING(event) \
+    if (static_cast<Event*>(event)->destroyed) return kContextIsDestroyed
 #define NEEDS_CONTEXT \
     if (current.empty()) return kInvalidContext
 
@@ -416,6 +418,7 @@ API cuStreamWaitEvent(void* p, void* e, unsigned) {
     ENTER(cuStreamWaitEvent);
     Stream* s = stream_of(p);
     USABLE(s);
+    LIVING(e);
     Mark mark = static_cast<Event*>(e)->mark;
     if (!static_cast<Event*>(e)->recorded) return kSuccess;
     if (mark.capture && mark.capture->ended) return kCaptureIsolation;
@@ -450,6 +453,7 @@ API cuEventRecord(void* e, void* p) {
     ENTER(cuEventRecord);
     Stream* s = stream_of(p);
     USABLE(s);
+    LIVING(e);
     auto* event = static_cast<Event*>(e);
     event->recorded = true;
     if (s->capture) {
@@ -462,6 +466,7 @@ API cuEventRecord(void* e, void* p) {
 }
 API cuEventSynchronize(void* e) {
     ENTER(cuEventSynchronize);
+    LIVING(e);
     Mark& mark = static_cast<Event*>(e)->mark;
     if (mark.capture) return mark.capture->ended ? kCapturedEvent : invalidate(mark.capture, kCapturedEvent);
     SAFE;
@@ -473,6 +478,7 @@ API cuEventSynchronize(void* e) {
 }
 API cuEventQuery(void* e) {
     ENTER(cuEventQuery);
+    LIVING(e);
     Mark& mark = static_cast<Event*>(e)->mark;
     if (mark.capture) return mark.capture->ended ? kCapturedEvent : invalidate(mark.capture, kCapturedEvent);
     SAFE;
@@ -484,6 +490,8 @@ API cuEventQuery(void* e) {
 }
 API cuEventElapsedTime(float* out, void* a, void* b) {
     ENTER(cuEventElapsedTime);
+    LIVING(a);
+    LIVING(b);
     auto *start = static_cast<Event*>(a), *end = static_cast<Event*>(b);
     if (start->mark.capture || end->mark.capture) return kCapturedEvent;
     if (!start->recorded || !end->recorded || !start->timing || !end->timing) return kInvalidHandle;
@@ -492,7 +500,12 @@ API cuEventElapsedTime(float* out, void* a, void* b) {
     *out = static_cast<float>(end->mark.milliseconds - start->mark.milliseconds);
     return kSuccess;
 }
-API cuEventDestroy_v2(void*) { return kSuccess; }  // kept: marks in queues may name it
+API cuEventDestroy_v2(void* e) {  // its memory stays: queues may still write to it
+    ENTER(cuEventDestroy_v2);
+    LIVING(e);
+    static_cast<Event*>(e)->destroyed = true;
+    return kSuccess;
+}
 
 // -- code -------------------------------------------------------------------------------------------------------------
 

@@ -38,6 +38,7 @@ enum : int {
     kIllegalAddress = 700,
     kPeerAccessEnabled = 704,
     kPeerAccessNotEnabled = 705,
+    kContextIsDestroyed = 709,  // what a driver says of a destroyed event
     kLaunchFailed = 719,
     kNotSupported = 801,
     kCaptureUnsupported = 900,
@@ -65,6 +66,7 @@ const std::map<int, const char*> kNames = {
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
     {704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED"},
     {705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED"},
+    {709, "CUDA_ERROR_CONTEXT_IS_DESTROYED"},
     {719, "CUDA_ERROR_LAUNCH_FAILED"},
     {401, "CUDA_ERROR_ILLEGAL_STATE"},
     {801, "CUDA_ERROR_NOT_SUPPORTED"},
@@ -179,7 +181,7 @@ struct Mark {  // where an event was recorded: after so many items of a stream
 };
 struct Event {
     Mark mark;
-    bool recorded = false, timing = true;
+    bool recorded = false, timing = true, destroyed = false;
 };
 
 struct Device;
