@@ -68,6 +68,9 @@ class Worker:
             "OMNI_WARP_TEST_JOURNAL": str(results.journal),
             "OMNI_WARP_TEST_RUN": self.name,
             "OMNI_WARP_TEST_SECONDS": str(test_seconds),
+            "PYTHONPATH": os.pathsep.join(
+                [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+            ),  # for programs that tests start
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         }
         command = [sys.executable, "-m", "pytest", *OPTIONS, file]

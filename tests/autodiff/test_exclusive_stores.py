@@ -38,7 +38,7 @@ def gradients(kernel, dim, inputs, out, seed=1.0):
     return [a.grad.numpy() for a in inputs if isinstance(a, wp.array)]
 
 
-@pytest.mark.parametrize("deterministic", [False, True])
+@pytest.mark.parametrize("deterministic", [False, pytest.param(True, marks=pytest.mark.cpu)])
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("threads", [1, 3, 8, 100, 10_000])
 def test_a_result_of_all_threads(threads, lanes, deterministic):

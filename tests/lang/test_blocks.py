@@ -449,6 +449,7 @@ def test_races_are_found_by_the_interpreter():
         interp.run_kernel(lower_kernel(race, 4), [interp.MemArray(F32, (4,))], 4)
 
 
+@pytest.mark.cpu
 def test_arrays_that_threads_choose_end_at_barriers():
     @wp.kernel
     def chosen(x: wp.array(dtype=float), z: wp.array(dtype=float), n: int):
@@ -484,6 +485,7 @@ def test_arrays_that_threads_choose_end_at_barriers():
     np.testing.assert_array_equal(out.numpy(), np.tile(x[:, 0] + 10.0 * x[:, 1], 2))
 
 
+@pytest.mark.cpu
 def test_values_kept_behind_barriers_fit_the_stack():
     @wp.kernel
     def hoard(x: wp.array2d(dtype=wp.mat44d), out: wp.array(dtype=wp.mat44d)):

@@ -431,6 +431,7 @@ def large(out: wp.array2d(dtype=float), n: int):
     out[i, 0] = heap[-1 - i] + heap[7 + i]
 
 
+@pytest.mark.cpu
 def test_lanes_that_were_asked_for_yield_to_the_stack():
     wp.launch(large, dim=40, inputs=[out := wp.zeros((40, 1), dtype=float), 18000])
     touched = np.zeros((40, 130000), dtype=np.float32)

@@ -87,6 +87,7 @@ def test_prompt():
     assert ":3:12" in shown and "3 |     x[0] = nothing" in shown.replace("\r", ""), shown
 
 
+@pytest.mark.cpu
 def test_ipython_prompt():
     lines = [*TYPED.splitlines()[:7], "print(sum(x.list()) * 3.0)"]
     shown = typed(["-m", "IPython", "--simple-prompt", "--no-banner", "--no-autoindent"], lines, "18.0")

@@ -495,6 +495,7 @@ def test_a_cached_kernel_needs_no_compiler(monkeypatch):
     assert calls == []
 
 
+@pytest.mark.cpu
 def test_cached_code_that_does_not_load_is_compiled_again(monkeypatch):
     launch_made(make_kernel(7.0))
     load = kernel_cache.load
@@ -516,6 +517,7 @@ def test_a_kernel_with_an_error_leaves_the_others_alone():
     run_saxpy()
 
 
+@pytest.mark.cpu
 def test_a_failure_of_the_compiler_names_a_dump(monkeypatch, tmp_path):
     def broken(*args):
         raise AssertionError("a broken pass")

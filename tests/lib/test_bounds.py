@@ -333,7 +333,9 @@ def test_functions_keep_their_bound(case, scalar):
     found = in_kernel(row, inputs)
     for sample in (0, COUNT // 2):
         for x, y in zip(in_python(row, inputs, sample), found):
-            np.testing.assert_array_equal(x.reshape(y.shape[1:]), y[sample].astype(np.float64))
+            # float64 functions of a GPU come from another library than those in Python.
+            rounding = 1e-15 if wp.get_device().is_cuda and scalar == "f64" else 0.0
+            np.testing.assert_allclose(x.reshape(y.shape[1:]), y[sample].astype(np.float64), rounding, rounding)
     judged = [x.astype(np.longdouble) for x in inputs]
     exact, size = case.exact(*judged), case.size(*judged)
     exact, size = (exact, size) if isinstance(exact, tuple) else ((exact,), (size,))

@@ -15,7 +15,7 @@ from omni.warp_core.lang import registry
 from omni.warp_core.lang.generics import unify
 from omni.warp_core.lang.types import F16, F32, F64, Scalar
 from omni.warp_core.passes import pipeline
-from tests.lib.judges import BINARY, SPECIAL, UNARY
+from tests.lib.judges import BINARY, SPECIAL, UNARY, libdevice_bound
 from tests.lib.test_accuracy import binary_kernel, run, unary_kernel
 
 FLOATS = {F16: (wp.float16, np.float16), F32: (wp.float32, np.float32), F64: (wp.float64, np.float64)}
@@ -52,12 +52,21 @@ def assert_same_bits(found: np.ndarray, expected: np.ndarray) -> None:
     assert same.all(), (found[~same][:5], expected[~same][:5])
 
 
+def assert_same_results(name: str, found: np.ndarray, expected: np.ndarray) -> None:
+    """Equal bits, but for the functions of float64 on GPUs, which come from another library there."""
+    if wp.get_device().is_cuda and found.dtype == np.float64 and name in {**UNARY, **BINARY}:
+        bound = 1.0 + libdevice_bound(name)
+        near = np.isfinite(expected) & (np.abs(found - expected) <= bound * np.spacing(np.abs(expected)))
+        found = np.where(near, expected, found)
+    assert_same_bits(found, expected)
+
+
 @EVERY_FLOAT
 @pytest.mark.parametrize("name", [*UNARY, *CHEAP])
 def test_compiled_maths_equals_the_interpreter(name, t):
     dtype, numpy_type = FLOATS[t]
     x = sample(numpy_type)
-    assert_same_bits(run(unary_kernel(getattr(wp, name), dtype), x), interpreted(name, t, x))
+    assert_same_results(name, run(unary_kernel(getattr(wp, name), dtype), x), interpreted(name, t, x))
 
 
 @EVERY_FLOAT
@@ -66,7 +75,7 @@ def test_compiled_maths_of_two_arguments_equals_the_interpreter(name, t):
     dtype, numpy_type = FLOATS[t]
     a = sample(numpy_type)
     b = np.roll(a, 7)
-    assert_same_bits(run(binary_kernel(getattr(wp, name), dtype), a, b), interpreted(name, t, a, b))
+    assert_same_results(name, run(binary_kernel(getattr(wp, name), dtype), a, b), interpreted(name, t, a, b))
 
 
 @pytest.fixture(scope="module")

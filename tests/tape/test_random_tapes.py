@@ -28,6 +28,7 @@ def test_programs(first, record_property):
     assert counts["right"] >= 0.9 * len(verdicts)
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("first", range(LOW, HIGH, CHUNK))
 def test_programs_with_writes_that_no_tape_sees(first, record_property):
     verdicts = {seed: verdict(seed, unseen=True) for seed in range(first, min(first + CHUNK, HIGH))}
