@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from tests.lib.judges import BINARY, SPECIAL, UNARY, dense_floats, libdevice_bound, reference, stated_bound, ulp_errors
+from tests.lib.judges import BINARY, SPECIAL, UNARY, dense_floats, gpu_bound, reference, stated_bound, ulp_errors
 
 
 def unary_kernel(function, dtype=wp.float32):
@@ -133,7 +133,7 @@ def exactly(name, *args):
 
 
 def check_doubles(function, found, *inputs):
-    bound = stated_bound(function.__doc__, "float64") if wp.get_device().is_cpu else libdevice_bound(function.name)
+    bound = stated_bound(function.__doc__, "float64") if wp.get_device().is_cpu else gpu_bound(function)
     for y, *args in zip(found.tolist(), *(x.tolist() for x in inputs)):
         want = exactly(function.name, *args)
         if mpmath.isnan(want):

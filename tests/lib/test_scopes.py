@@ -15,7 +15,7 @@ from omni.warp_core.lang import registry
 from omni.warp_core.lang.generics import unify
 from omni.warp_core.lang.types import F16, F32, F64, Scalar
 from omni.warp_core.passes import pipeline
-from tests.lib.judges import BINARY, SPECIAL, UNARY, libdevice_bound
+from tests.lib.judges import BINARY, SPECIAL, UNARY, gpu_bound, stated_bound
 from tests.lib.test_accuracy import binary_kernel, run, unary_kernel
 
 FLOATS = {F16: (wp.float16, np.float16), F32: (wp.float32, np.float32), F64: (wp.float64, np.float64)}
@@ -55,7 +55,8 @@ def assert_same_bits(found: np.ndarray, expected: np.ndarray) -> None:
 def assert_same_results(name: str, found: np.ndarray, expected: np.ndarray) -> None:
     """Equal bits, but for the functions of float64 on GPUs, which come from another library there."""
     if wp.get_device().is_cuda and found.dtype == np.float64 and name in {**UNARY, **BINARY}:
-        bound = 1.0 + libdevice_bound(name)
+        function = getattr(wp, name)
+        bound = stated_bound(function.__doc__, "float64") + gpu_bound(function)
         near = np.isfinite(expected) & (np.abs(found - expected) <= bound * np.spacing(np.abs(expected)))
         found = np.where(near, expected, found)
     assert_same_bits(found, expected)
