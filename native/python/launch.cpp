@@ -99,10 +99,20 @@ bool is_plain_call(const Slots& s) {
            unset_or(s[kStream], Py_None) && unset_or(s[kAdjoint], Py_False) && unset_or(s[kInterpret], Py_False);
 }
 
+// The id of the device of a name: 0 for "cpu", n + 1 for "cuda:n", -1 if Python has to find out.
+int device_named(PyObject* name) {
+    if (PyUnicode_CompareWithASCIIString(name, "cpu") == 0) return 0;
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(name, &size);
+    if (!text) PyErr_Clear();
+    bool is_gpu = text && size == 6 && std::memcmp(text, "cuda:", 5) == 0 && text[5] >= '0' && text[5] <= '9';
+    return is_gpu ? text[5] - '0' + 1 : -1;
+}
+
 // The id of the device that a launch names, -1 if that takes Python to find out.
 int device_of(PyObject* device) {
     if (!device || device == Py_None) return module().default_device;
-    if (PyUnicode_CheckExact(device)) return PyUnicode_CompareWithASCIIString(device, "cpu") == 0 ? 0 : -1;
+    if (PyUnicode_CheckExact(device)) return device_named(device);
     nb::object id = nb::steal(PyObject_GetAttr(device, module().id));
     if (!id.is_valid() || !PyLong_CheckExact(id.ptr())) {
         PyErr_Clear();

@@ -596,8 +596,8 @@ def launch(
     block_dim: int = 256,
     interpret: bool = False,
 ) -> Launch | None:
-    """Launch a kernel. Native if `kernel._plan` is a Plan for the device (None, "cpu", or an object with an
-    int `id`) and nothing unusual is asked for; else a call of the function set by `set_slow_launch`.
+    """Launch a kernel. Native if `kernel._plan` is a Plan for the device (None, "cpu", "cuda:0" to "cuda:9", or an
+    object with an int `id`) and nothing unusual is asked for; else a call of the function set by `set_slow_launch`.
     """
 
 def set_slow_launch(function: Callable[..., Any] | None) -> Callable[..., Any] | None:

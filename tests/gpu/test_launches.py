@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from omni.warp_core import _native
 from tests.kernels import double, total
 
 
@@ -17,6 +18,22 @@ def test_sums(gpu):
     x, out = wp.ones(10_000, dtype=float), wp.zeros(1, dtype=float)
     wp.launch(total, dim=10_000, inputs=[x, out])
     assert out.list() == [10_000.0]
+
+
+def test_later_launches_that_name_the_gpu_need_no_python(gpu):
+    """As fast as launches on the default device: a kernel with a plan is launched by native code alone."""
+    x = wp.ones(10, dtype=float)
+    wp.launch(double, dim=10, inputs=[x], device=gpu)
+    python = _native.set_slow_launch(None)
+    try:
+        with wp.ScopedDevice("cpu"):
+            for device in (gpu, str(gpu)):
+                wp.launch(double, dim=10, inputs=[x], device=device)
+            with pytest.raises(RuntimeError, match="no compiler is attached"):
+                wp.launch(double, dim=10, inputs=[x], device="cuda:77")
+    finally:
+        _native.set_slow_launch(python)
+    assert x.list() == [8.0] * 10
 
 
 def test_streams_keep_order(gpu):
