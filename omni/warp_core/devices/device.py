@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import platform
+from functools import cache
 from typing import Any
 
 from .. import _native
@@ -127,9 +128,15 @@ _default = CPU
 
 def device_of(number: int) -> Device:
     """The device that native code knows by a number."""
-    return CPU if number == 0 else get_cuda_devices()[number - 1]
+    return CPU if number == 0 else _numbered()[number]
 
 
+@cache
+def _numbered() -> tuple[Device, ...]:
+    return CPU, *get_cuda_devices()
+
+
+@cache
 def _gpus() -> Any:
     """The module that knows the GPUs. Importing it loads nothing; asking it for devices loads the driver."""
     return importlib.import_module(f"{__package__}.cuda_device")
