@@ -67,8 +67,9 @@ def ulp_errors(found: np.ndarray, exact: np.ndarray, dtype: str = "") -> np.ndar
 
 
 def gpu_bound(function) -> float:
-    """Return the bound of a float64 function on a GPU, in ULP: libdevice's by the CUDA C++ Programming Guide, or ours
-    where that is wider, as we compute some functions from others.
+    """Return the bound of a float64 function on a GPU, in ULP.
+
+    libdevice has the bounds of the CUDA C++ Programming Guide. Functions that we compute from others have ours.
     """
     return max(5.0 if function.name == "erfc" else 2.0, stated_bound(function.__doc__, "float64"))
 
