@@ -32,7 +32,7 @@ from .writer import PTR, Writer, literal
 # Operations with a method `op_<name>` each.
 _PLAIN = (
     "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic shape "
-    "extent size alloca slice is_null tid printf fail call from_end grad stash "
+    "extent size alloca array_at slice is_null tid printf fail call from_end grad stash "
     "thread_index block_index shared shuffle ballot threads"
 )
 
@@ -351,6 +351,12 @@ class FunctionEmitter(Control):
     def op_grad(self, op: Operation) -> None:
         array = self.get(op.args[0])
         self.one(op, [array[1], LaneValue(PTR, "null"), *array[2:]])
+
+    def op_array_at(self, op: Operation) -> None:
+        (address,), (count,) = (self.get(a) for a in op.args)
+        data = self.memory.pointer(address)
+        size = LaneValue(I64, str(op.attr.size))
+        self.one(op, [data, LaneValue(PTR, "null"), self.lanes.cast(count, I64), size])
 
     def op_stash(self, op: Operation) -> None:
         self.one(op, self.stashes[op.attr])

@@ -298,6 +298,13 @@ class Memory:
             raw = self.w.inst(f"{cast} <{n} x {raw_type}> {raw} to <{n} x {memory_type(leaf)}>")
         return LaneValue(leaf, self._from_memory(raw, leaf, n), None)
 
+    def pointer(self, address: LaneValue) -> LaneValue:
+        """The memory address that an integer names."""
+        n = self.lanes.width(address)
+        number = self.lanes.operand(address, n)
+        made = self.w.inst(f"inttoptr {llvm_type(address.type, n)} {number} to {llvm_type(PTR, n)}")
+        return self.lanes.result(PTR, made, n)
+
     def load_side_by_side(self, address: LaneValue, leaf: Leaf) -> LaneValue:
         """Scalars that lie next to each other for the lanes."""
         if address.uniform:

@@ -26,8 +26,9 @@ from ..lang.ref_params import changed
 from ..lang.types import F32, I32, Array, Scalar, Type, element
 from ..lang.values.scalars import scalar_type_of
 from ..lang.values.value_classes import Components, from_leaves, to_leaves
+from ..launches.kernel_errors import fill
 from ..passes import pipeline
-from . import block_scheduler  # noqa: F401 - it gives the intrinsics of blocks their functions
+from . import addressed_memory, block_scheduler  # noqa: F401 - it gives the intrinsics of blocks their functions
 from .array_view import ArrayCells
 
 _serial = itertools.count()
@@ -110,12 +111,20 @@ def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]
     fn, given = _lower(callee, names, [_given(v) for v in values])
     lines: list[str] = []
     try:
-        results = interp.call(fn, [_to_ir(g) for g in given if g.type is not None], out=lines)
+        operands = [_to_ir(g) for g in given if g.type is not None]
+        results = interp.call(fn, operands, out=lines, array_at=_array_at)
+    except interp.Failure as failure:
+        raise ValueError(f"wp.{callee.function.name}: {fill(failure.message, failure.values)}") from None
     except array_memory.Trap as why:
         raise IndexError(f"wp.{callee.function.name}: an index is out of range: {why}") from None
     if lines:
         print("".join(lines), end="", flush=True)
     return tuple(_from_ir(x, t) for x, t in zip(results, fn.results))
+
+
+def _array_at(t: Type, address: int, count: int) -> array_memory.MemArray:
+    cells = ArrayCells.of(addressed_memory.array_at(address, count), Array(t, 1))
+    return array_memory.MemArray(t, (count,), _Elements(cells))  # type: ignore[arg-type]
 
 
 def lower_type_generic(
@@ -233,7 +242,9 @@ def _lowered(
     places = [f"a{names.index(key) if isinstance(key, str) else key}" for key in callee.changes]
     results = f"callee({', '.join(passed)})"
     if places and getattr(callee.function, "references", False):
-        results += f"\n    return {', '.join(places)}"
+        is_procedure = callee.function.overloads[0].func.__annotations__["return"] == "None"  # type: ignore[union-attr]
+        results = f"{results}\n    return " if is_procedure else f"result = {results}\n    return result, "
+        results += ", ".join(places)
     else:
         results = f"return {', '.join([results, *places])}"
     types = {f"a{i}": t for i, (t, _) in enumerate(given) if t is not None}

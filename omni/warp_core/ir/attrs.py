@@ -24,7 +24,7 @@ FORM: dict[str, str] = {
     "atomic": "atomic",
     "tid": "tid",
     "slice": "letters",
-    "stash": "cell",
+    **dict.fromkeys(("array_at", "stash"), "cell"),
     "shared": "extents",
     "shuffle": "text",
     **dict.fromkeys(("libm", "printf", "assert"), "text"),

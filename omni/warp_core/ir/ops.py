@@ -15,6 +15,7 @@ Attributes, by operation:
   alloca               the `FixedArray` to make; its contents are undefined until stored
   slice                one letter for each leading dimension: i fixes it at an index operand, r takes the part that
                        operands start, count and step name, : keeps it; None fixes as many as there are operands
+  array_at             the type of the elements; operands are the address in memory and the number of elements
   stash                the type of its cells; the result is an array that belongs to the thread, zero or not
   tid                  (dimension, number of dimensions)
   shared               the `FixedArray` to make: memory of the block of threads, its contents undefined until stored
@@ -277,6 +278,12 @@ def _grad(types: Types, attr: Any) -> Type:
     return types[0]
 
 
+def _array_at(types: Types, attr: Any) -> Type:
+    _need(tuple(types) == (U64, I32), "an array takes its address and length, got {}", types)
+    _need(isinstance(attr, (Scalar, Packed, Struct)), "array of {}", attr)
+    return Array(attr, 1)
+
+
 def _stash(types: Types, attr: Any) -> Type:
     _need(attr in (U32, U64), "a stash of {}", attr)
     return Array(attr, 1)
@@ -369,6 +376,7 @@ _ROWS = [
     Op("slice", None, _slice),
     Op("is_null", 1, _is_array),
     Op("grad", 1, _grad),
+    Op("array_at", 2, _array_at),
     Op("stash", 0, _stash),
     Op("tid", 0, _tid),
     Op("thread_index", 0, _i32),

@@ -42,3 +42,6 @@ cast = Prim("cast")  # cast(x, T)
 bitcast = Prim("bitcast")  # bitcast(x, T)
 splat = Prim("splat")  # splat(x, T): a packed type with every component x
 is_null = Prim("is_null")  # is_null(array)
+# on memory
+array_at = Prim("array_at")  # array_at(address, count, T): the array of `count` elements of T at an address
+fail = Prim("fail")  # fail("kind", "message {0}", x, ...): let the launch raise a KernelError; the thread goes on

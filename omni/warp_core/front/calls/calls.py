@@ -184,6 +184,10 @@ def _primitive(cx: Context, p: Prim, c: Call) -> Front:
         attr, args = cx.constant(args[0], c.node, "the function"), args[1:]
     elif p.name in ("cast", "bitcast", "splat"):
         attr, args = type_or_none(cx.constant(args[1], c.node, "the type")), args[:1]
+    elif p.name == "array_at":
+        attr, args = type_or_none(cx.constant(args[2], c.node, "the type")), args[:2]
+    elif p.name == "fail":
+        attr, args = tuple(cx.constant(a, c.node, "the text") for a in args[:2]), args[2:]
     typed = next((a.type for a in args if isinstance(a, Value) and not (p.name == "select" and a is args[0])), None)
     if p.name == "splat":
         typed = element(attr)

@@ -108,7 +108,8 @@ class Effects(NamedTuple):
     """Mod/ref effects of a kernel.
 
     `params` has an entry for each parameter, `arrays` one for each array in them that is read or written. With
-    `unordered`, results depend on the order of threads; with `hidden`, arrays are reached through elements of arrays.
+    `unordered`, results depend on the order of threads; with `hidden`, arrays are reached through elements of arrays
+    or by address.
     `bitcasts_floats` and `makes_of_bits` say whether it takes the bits of floats, and makes floats of bits.
     """
 
@@ -148,7 +149,7 @@ def effects(kernel: Function, flat: Function) -> Effects:
             if reads or writes:
                 arrays.append(ArrayAccess(number, tuple(name for _, name in path), access))
         params.append(Access(*(any(flags) for flags in zip(*inside))))
-    hidden = any(is_made_by(array, "load") for array in (*read, *written))
+    hidden = any(is_made_by(array, "load", "array_at") for array in (*read, *written))
     return Effects(tuple(params), tuple(arrays), unordered, hidden, *_bits(kernel))
 
 

@@ -34,13 +34,21 @@ class Failure(Exception):
         self.thread: tuple[int, ...] | None = None
 
 
+ArrayAt = Callable[[Type, int, int], MemArray]  # element type, address, number of elements
+
+
+def no_memory(element: Type, address: int, count: int) -> MemArray:
+    """Raise `Trap`: a program whose caller gives no memory by address has none."""
+    raise Trap(f"no memory at address {address:#x}")
+
+
 class Context:
     """State of a running program besides its arguments: its position in the grid, printed lines, steps left."""
 
-    __slots__ = ("block", "dim", "index", "members", "out", "stashes", "steps")
+    __slots__ = ("array_at", "block", "dim", "index", "members", "out", "stashes", "steps")
 
-    def __init__(self, dim: Sequence[int] = (), steps: int = STEP_LIMIT):
-        self.dim, self.steps = tuple(dim), steps
+    def __init__(self, dim: Sequence[int] = (), steps: int = STEP_LIMIT, array_at: ArrayAt = no_memory):
+        self.dim, self.steps, self.array_at = tuple(dim), steps, array_at
         self.index: tuple[int, ...] = ()
         self.out: list[str] = []
         self.stashes: dict[Type, MemArray] = {}
@@ -96,9 +104,17 @@ def compiled(function: Function) -> Callable[..., tuple]:
     return found
 
 
-def call(function: Function, args: Sequence, steps: int = STEP_LIMIT, out: list[str] | None = None) -> tuple:
-    """Run a device function. Returns the tuple of its results; what it prints goes to `out`."""
-    context = Context(steps=steps)
+def call(
+    function: Function,
+    args: Sequence,
+    steps: int = STEP_LIMIT,
+    out: list[str] | None = None,
+    array_at: ArrayAt = no_memory,
+) -> tuple:
+    """Run a device function. Returns the tuple of its results; what it prints goes to `out`, and `array_at` gives the
+    arrays of the operation of this name.
+    """
+    context = Context(steps=steps, array_at=array_at)
     if out is not None:
         context.out = out
     return compiled(function)(context, *args)

@@ -1,0 +1,27 @@
+"""Arrays that Python code reaches by address, as library functions do that take the id of a structure.
+
+Compiled kernels take any address. Builtins at Python scope and interpreted kernels find the arrays that were registered
+here, so a wrong address is an error there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakValueDictionary
+
+from ..ir.interp.array_memory import Trap
+
+_registered: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+
+def register(array: Any) -> None:
+    """Let Python code find an array by the address of its first element, for as long as the array exists."""
+    _registered[array.ptr] = array
+
+
+def array_at(address: int, count: int) -> Any:
+    """Return the registered array at `address`. Raises `Trap` unless there is one of at least `count` elements."""
+    found = _registered.get(address)
+    if found is None or found.size < count:
+        raise Trap(f"no array of {count} elements is known at address {address:#x}")
+    return found
