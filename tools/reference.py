@@ -52,7 +52,11 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "spatial": ("Spatial algebra", "Twists and wrenches: vectors of six components.", "spatial"),
     "random": ("Random numbers", "Streams of random numbers in kernels, and samples of shapes.", "random"),
     "noise": ("Noise", "Smooth random functions of one to four coordinates.", "noise"),
-    "geometry": ("Geometry", "Closest points and intersections.", "intersection"),
+    "geometry": (
+        "Geometry",
+        "Structures that kernels search, closest points, intersections; see [geometry.md](../geometry.md).",
+        "geometry.hash_grid lib.hash_grid_queries hash_grid_queries intersection",
+    ),
     "atomics": (
         "Atomics",
         "Changes of array elements by several threads, of which none is lost. `a[i] += x` is atomic too. Arrays of "

@@ -64,6 +64,8 @@ _HOMES = {
     "tape.tape": "Tape",
     "tape.checkpoint": "checkpointed",
     "forward_mode.jvp": "jvp",
+    "geometry.hash_grid": "HashGrid",
+    "lib.hash_grid_queries": "HashGridQuery",
     "algo.map": "map",
     "algo.matmul": "batched_matmul matmul",
     "launches.modules": "force_load get_module_options load_module set_module_options",
@@ -75,7 +77,7 @@ _MODULES = ("autograd", "config", "types", "utils")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
-func_native Mesh Bvh HashGrid Volume Texture MarchingCubes tile tile_load from_torch to_torch from_jax to_jax
+func_native Mesh Bvh Volume Texture MarchingCubes tile tile_load from_torch to_torch from_jax to_jax
 from_paddle to_paddle fabricarray optim sparse fem render TIMING_ALL timing_begin compile_aot_module load_aot_module
 capture_save capture_load get_module get_logger
 """

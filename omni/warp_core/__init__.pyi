@@ -2502,6 +2502,8 @@ def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]
     """
 
 from .forward_mode.jvp import jvp as jvp
+from .geometry.hash_grid import HashGrid as HashGrid
+from .lib.hash_grid_queries import HashGridQuery as HashGridQuery
 def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] | None = None, return_kernel: builtins.bool = False, block_dim: int | None = None, device: Device | str | None = None) -> Any:
     """Apply a function to the elements of arrays.
 
@@ -3825,6 +3827,59 @@ def get_diag(a: mat33h) -> vec3h: ...
 def get_diag(a: mat44h) -> vec4h: ...
 @typing.overload
 def get_diag(a: spatial_matrixh) -> spatial_vectorh: ...
+
+def hash_grid_point_id(id: uint64 | int, index: int) -> int:
+    """Index of a point, in the order of the cells of a hash grid.
+
+    Threads that take their points in this order find their neighbours in memory that was used just before.
+
+    Args:
+        id: of the grid: `grid.id`, a uint64.
+        index: the place in that order, an int32 from 0 to the number of points. Points that are not finite come last.
+
+    Returns:
+        The index of the point in the array that the grid was built of, an int32; -1 if there is no such place.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> grid = wp.HashGrid(8, 8, 8, device="cpu")
+    >>> grid.build(wp.array([[5.0, 0.0, 0.0], [0.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu"), 1.0)
+    >>> wp.hash_grid_point_id(grid.id, 0)
+    1
+    """
+
+
+def hash_grid_query_next(query: Any, index: Any) -> bool:
+    """Next point of a query of a hash grid.
+
+    Args:
+        query: from `wp.hash_grid_query`; a local variable, which is advanced.
+        index: a local int32, which becomes the index of the point in the array that the grid was built of.
+
+    Returns:
+        True if there was a point; otherwise `index` stays as it is.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def count(grid: wp.uint64, points: wp.array(dtype=wp.vec3), near: wp.array(dtype=int)):
+    ...     i = wp.tid()
+    ...     query = wp.hash_grid_query(grid, points[i], 1.0)
+    ...     index, found = int(0), int(0)
+    ...     while wp.hash_grid_query_next(query, index):
+    ...         if wp.length(points[i] - points[index]) <= 1.0:
+    ...             found += 1
+    ...     near[i] = found
+    >>> points = wp.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [3.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> near = wp.zeros(3, dtype=int, device="cpu")
+    >>> grid = wp.HashGrid(8, 8, 8, device="cpu")
+    >>> grid.build(points, 1.0)
+    >>> wp.launch(count, dim=3, inputs=[grid.id, points, near], device="cpu")
+    >>> near.list()
+    [2, 2, 1]
+    """
 
 def identity(n: Any, dtype: Any = None) -> Any:
     """Identity matrix of any size.

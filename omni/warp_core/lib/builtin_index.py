@@ -44,6 +44,7 @@ _MODULES = {
     "euler_angles": "quat_from_euler quat_to_euler quat_twist quat_twist_angle quat_twist_angle_signed",
     "affine": "transform_compose transform_decompose transform_from_matrix transform_to_matrix",
     "norms": "norm_l1 norm_l2 norm_huber norm_pseudo_huber smooth_normalize",
+    "hash_grid_queries": "hash_grid_query hash_grid_query_next hash_grid_point_id",
     "intersection": "closest_point_edge_edge intersect_tri_tri",
 }
 

@@ -1,0 +1,231 @@
+"""Queries of hash grids: which points may lie near a place. `HashGridData` is the layout of a grid in memory.
+
+Space is cut into cubes as wide as the radius of the build. Cube (x, y, z) belongs to cell (x mod dim_x, y mod dim_y,
+z mod dim_z), and cells are counted with x fastest. The points of cells that follow each other in x follow each other
+in memory, so a query reads one or two runs of points for each row of cells. geometry/hash_grid.py builds it.
+"""
+
+from __future__ import annotations
+
+from ..lang import prim
+from ..lang.generics import Vec
+from ..lang.ref_params import ref
+from ..lang.registry import builtin
+from ..lang.values.scalars import bool as boolean
+from ..lang.values.scalars import float32, int32, uint64
+from ..lang.values.structs import struct
+from .vectors import isnan
+
+ADDRESS = 0x0000_FFFF_FFFF_FFFF  # bits of an id that are an address; those above tell apart grids that had it in turn
+FAR = 536870912.0  # cubes from the origin (2**29): beyond it, all belong to the last one
+SLACK = 1.000001  # times the distance: covers rounding of what callers compute as the distance of two points
+_UNKNOWN = (
+    "{0} is no id of a hash grid that exists on this device: pass grid.id, and keep the grid while kernels use it"
+)
+
+
+@struct
+class HashGridData:
+    """A hash grid in memory, at the address that the lower 48 bits of its id are.
+
+    Attributes:
+        id: the grid's id; zero once it is freed.
+        cell_starts: address of an int32 for each cell, and one more: where its points begin in `point_ids`.
+        point_ids: address of the indices of all points, in the order of their cells. Points of one cell are in
+            ascending order, and points that are not finite come last, in no cell.
+        dim_x: cells in x, and likewise in y and z.
+        num_points: the number of points.
+        inv_cell_width: cells for each unit of length.
+    """
+
+    id: uint64
+    cell_starts: uint64
+    point_ids: uint64
+    dim_x: int32
+    dim_y: int32
+    dim_z: int32
+    num_points: int32
+    inv_cell_width: float32
+
+
+@struct
+class HashGridQuery:
+    """A query on its way through a grid: the rows of cells to visit, the next row, and what is left of a run of points.
+
+    `wp.hash_grid_query` makes it and `wp.hash_grid_query_next` advances it. A row consists of the cells from `begin_x`
+    to `end_x`, and of those from 0 to `end_wrapped` if it goes on beyond the last cell. y and z count beyond the last
+    cell. The points at `place` to `end` are next.
+    """
+
+    cell_starts: uint64
+    point_ids: uint64
+    dim_x: int32
+    dim_y: int32
+    dim_z: int32
+    begin_x: int32
+    end_x: int32
+    end_wrapped: int32
+    begin_y: int32
+    end_y: int32
+    end_z: int32
+    y: int32
+    z: int32
+    is_wrapped: boolean
+    place: int32
+    end: int32
+
+
+@builtin
+def _hash_grid_at(id: uint64) -> HashGridData:
+    """The grid of an id. Without one, the launch raises, and queries go on in a grid without points."""
+    data = HashGridData()
+    address = prim.bit_and(id, uint64(ADDRESS))
+    if address != uint64(0):
+        data = prim.array_at(address, int32(1), HashGridData)[0]
+    if data.id != id or id == uint64(0):
+        prim.fail("handle", _UNKNOWN, id)
+        data = HashGridData()
+    return data
+
+
+@builtin(name="_hash_grid_cube")
+def cube_of(x: float32, inv_cell_width: float32) -> int32:
+    """The number of the cube that a coordinate lies in."""
+    return int32(prim.max(prim.min(prim.floor(x * inv_cell_width), float32(FAR)), float32(-FAR)))
+
+
+@builtin(name="_hash_grid_cell")
+def cell_of(cube: int32, dim: int32) -> int32:
+    """The cell of a cube along one axis."""
+    cell = prim.rem(cube, dim)
+    return prim.select(cell < 0, cell + dim, cell)
+
+
+@builtin
+def hash_grid_query(id: uint64, point: Vec[3, float32], max_dist: float32) -> HashGridQuery:
+    """Query of a hash grid for the points near a place.
+
+    `wp.hash_grid_query_next` gives the points one by one. They are all points in the cells that meet the cube of half
+    edge `max_dist` around `point`: those within `max_dist`, and others farther away. Callers compare the distance
+    themselves. No point comes twice. The order depends on the points and the grid alone.
+
+    Args:
+        id: of the grid: `grid.id`, a uint64.
+        point: the place, a vec3.
+        max_dist: the distance, a float32. Any distance is right; a query is fast up to about the radius of the build.
+
+    Returns:
+        A HashGridQuery. It finds nothing if `point` or `max_dist` is NaN, or `max_dist` is negative. An id without a
+        grid is a KernelError.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> grid = wp.HashGrid(8, 8, 8, device="cpu")
+    >>> grid.build(wp.array([[0.0, 0.0, 0.0], [5.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu"), 1.0)
+    >>> query = wp.hash_grid_query(grid.id, wp.vec3(0.1, 0.0, 0.0), 0.5)
+    >>> query.begin_x, query.end_x  # and cell 7, beyond the other end
+    (7, 8)
+    """
+    data = _hash_grid_at(id)
+    query = HashGridQuery()
+    total = point[0] + point[1] + point[2]
+    if data.num_points > 0 and not isnan(total) and max_dist >= float32(0.0):
+        reach, scale = max_dist * float32(SLACK), data.inv_cell_width
+        x, last_x = cube_of(point[0] - reach, scale), cube_of(point[0] + reach, scale)
+        y, last_y = cube_of(point[1] - reach, scale), cube_of(point[1] + reach, scale)
+        z, last_z = cube_of(point[2] - reach, scale), cube_of(point[2] + reach, scale)
+        query.begin_x, query.begin_y, query.z = cell_of(x, data.dim_x), cell_of(y, data.dim_y), cell_of(z, data.dim_z)
+        query.y = query.begin_y
+        end_x = query.begin_x + prim.min(last_x - x + 1, data.dim_x)
+        query.end_x, query.end_wrapped = prim.min(end_x, data.dim_x), end_x - data.dim_x
+        query.end_y = query.begin_y + prim.min(last_y - y + 1, data.dim_y)
+        query.end_z = query.z + prim.min(last_z - z + 1, data.dim_z)
+        query.cell_starts, query.point_ids = data.cell_starts, data.point_ids
+        query.dim_x, query.dim_y, query.dim_z = data.dim_x, data.dim_y, data.dim_z
+    return query
+
+
+@builtin
+def _hash_grid_run(query: HashGridQuery) -> tuple[int32, int32]:
+    """Where the points of the next cells begin and end: those of a row, or of its part beyond the last cell."""
+    y = prim.select(query.y >= query.dim_y, query.y - query.dim_y, query.y)
+    z = prim.select(query.z >= query.dim_z, query.z - query.dim_z, query.z)
+    row = (z * query.dim_y + y) * query.dim_x
+    begin = row + prim.select(query.is_wrapped, 0, query.begin_x)
+    end = row + prim.select(query.is_wrapped, query.end_wrapped, query.end_x)
+    starts = prim.array_at(query.cell_starts, end + 1, int32)
+    return starts[begin], starts[end]
+
+
+@builtin
+def hash_grid_query_next(query: ref[HashGridQuery], index: ref[int32]) -> boolean:
+    """Next point of a query of a hash grid.
+
+    Args:
+        query: from `wp.hash_grid_query`; a local variable, which is advanced.
+        index: a local int32, which becomes the index of the point in the array that the grid was built of.
+
+    Returns:
+        True if there was a point; otherwise `index` stays as it is.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def count(grid: wp.uint64, points: wp.array(dtype=wp.vec3), near: wp.array(dtype=int)):
+    ...     i = wp.tid()
+    ...     query = wp.hash_grid_query(grid, points[i], 1.0)
+    ...     index, found = int(0), int(0)
+    ...     while wp.hash_grid_query_next(query, index):
+    ...         if wp.length(points[i] - points[index]) <= 1.0:
+    ...             found += 1
+    ...     near[i] = found
+    >>> points = wp.array([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [3.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> near = wp.zeros(3, dtype=int, device="cpu")
+    >>> grid = wp.HashGrid(8, 8, 8, device="cpu")
+    >>> grid.build(points, 1.0)
+    >>> wp.launch(count, dim=3, inputs=[grid.id, points, near], device="cpu")
+    >>> near.list()
+    [2, 2, 1]
+    """
+    while query.place == query.end and query.z < query.end_z:
+        query.place, query.end = _hash_grid_run(query)
+        query.is_wrapped = query.end_wrapped > 0 and not query.is_wrapped
+        y = prim.select(query.is_wrapped, query.y, query.y + 1)
+        is_last = y == query.end_y
+        query.y = prim.select(is_last, query.begin_y, y)
+        query.z = prim.select(is_last, query.z + 1, query.z)
+    found = query.place < query.end
+    if found:
+        index = prim.array_at(query.point_ids, query.end, int32)[query.place]  # noqa: F841 - it is the caller's
+        query.place += 1
+    return found
+
+
+@builtin
+def hash_grid_point_id(id: uint64, index: int32) -> int32:
+    """Index of a point, in the order of the cells of a hash grid.
+
+    Threads that take their points in this order find their neighbours in memory that was used just before.
+
+    Args:
+        id: of the grid: `grid.id`, a uint64.
+        index: the place in that order, an int32 from 0 to the number of points. Points that are not finite come last.
+
+    Returns:
+        The index of the point in the array that the grid was built of, an int32; -1 if there is no such place.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> grid = wp.HashGrid(8, 8, 8, device="cpu")
+    >>> grid.build(wp.array([[5.0, 0.0, 0.0], [0.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu"), 1.0)
+    >>> wp.hash_grid_point_id(grid.id, 0)
+    1
+    """
+    data = _hash_grid_at(id)
+    found = -1
+    if index >= 0 and index < data.num_points:
+        found = prim.array_at(data.point_ids, data.num_points, int32)[index]
+    return found
