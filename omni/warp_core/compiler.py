@@ -318,7 +318,17 @@ def _cpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:
 
 
 def _emit_gpu(request: CompileRequest, fn: Any, options: Any) -> Any:
+    _refuse_structures(fn)
     return _stage("codegen.cuda.cuda_kernel").emit_cuda(fn, request.target, options, request.gpu)
+
+
+def _refuse_structures(fn: Any) -> None:
+    """Refuse what reads structures, which have memory on the CPU alone so far."""
+    for function in _stage("ir.printer").reachable([fn]):
+        for op in function.body.walk():
+            if op.code == "array_at":
+                reason = "structures such as hash grids are not there on GPUs yet"
+                raise PassError("unsupported", reason, op, help='launch this kernel with device="cpu"')
 
 
 def _gpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:

@@ -182,7 +182,7 @@ class AccessRecorder(TraceHash):
         if found.hidden:
             raise RuntimeError(
                 f"step {self.step}, kernel `{kernel.name}` ({call_site.here().short}) gets at arrays through elements "
-                "of arrays, which wp.checkpointed does not follow: pass them as arguments"
+                "of arrays or the id of a structure, which wp.checkpointed does not follow: pass them as arguments"
             )
         self.unordered |= found.unordered
         uses = []
