@@ -3849,6 +3849,31 @@ def hash_grid_point_id(id: uint64 | int, index: int) -> int:
     1
     """
 
+def hash_grid_query(id: uint64 | int, point: vec3f, max_dist: float) -> HashGridQuery:
+    """Query of a hash grid for the points near a place.
+
+    `wp.hash_grid_query_next` gives the points one by one. They are all points in the cells that meet the cube of half
+    edge `max_dist` around `point`: those within `max_dist`, and others farther away. Callers compare the distance
+    themselves. No point comes twice. The order depends on the points and the grid alone.
+
+    Args:
+        id: of the grid: `grid.id`, a uint64.
+        point: the place, a vec3.
+        max_dist: the distance, a float32. Any distance is right; a query is fast up to about the radius of the build.
+
+    Returns:
+        A HashGridQuery. It finds nothing if `point` or `max_dist` is NaN, or `max_dist` is negative. An id without a
+        grid is a KernelError.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> grid = wp.HashGrid(8, 8, 8, device="cpu")
+    >>> grid.build(wp.array([[0.0, 0.0, 0.0], [5.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu"), 1.0)
+    >>> query = wp.hash_grid_query(grid.id, wp.vec3(0.1, 0.0, 0.0), 0.5)
+    >>> query.begin_x, query.end_x  # and cell 7, beyond the other end
+    (7, 8)
+    """
 
 def hash_grid_query_next(query: Any, index: Any) -> bool:
     """Next point of a query of a hash grid.

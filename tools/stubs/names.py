@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from omni.warp_core.lang.types import BF16, BOOL, F16, F32, F64, I32, Array, Mat, Scalar, Type
+from omni.warp_core.lang.types import BF16, BOOL, F16, F32, F64, I32, Array, Mat, Scalar, Struct, Type
 from omni.warp_core.lang.values.scalars import SCALAR_CLASSES
 from omni.warp_core.lang.values.value_classes import NAMED
 
@@ -23,6 +23,8 @@ def spell(t: Type) -> str | None:
     if isinstance(t, Array):
         inner = spell(t.dtype)
         return inner and f"_Array[{inner}]"
+    if isinstance(t, Struct):  # in signatures of the library: one that is public
+        return t.name
     return VALUES.get(t)
 
 
