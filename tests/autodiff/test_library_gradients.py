@@ -107,6 +107,7 @@ TABLE = [row.strip() for row in ROWS.replace("\n", ";").split(";") if row.strip(
 # Neither arguments nor results that could have a derivative.
 WITHOUT = """
     isfinite isnan isinf argmin argmax quat_identity transform_identity bit_count lower_bound intersect_tri_tri
+    hash_grid_query hash_grid_query_next hash_grid_point_id
     rand_init randi randu randn poisson sample_cdf sample_triangle sample_unit_ring sample_unit_disk
     sample_unit_sphere_surface sample_unit_sphere sample_unit_hemisphere_surface sample_unit_hemisphere
     sample_unit_square sample_unit_cube
