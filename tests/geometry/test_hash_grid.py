@@ -253,7 +253,7 @@ def test_ids_without_a_grid_are_errors(mode, monkeypatch):
 def test_ids_without_a_grid_are_errors_in_python():
     with pytest.raises(ValueError, match="0 is no id of a hash grid"):
         wp.hash_grid_query(wp.uint64(0), wp.vec3(0.0, 0.0, 0.0), 1.0)
-    with pytest.raises(IndexError, match="no array of 1 elements"):
+    with pytest.raises(ValueError, match=r"wp\.hash_grid_point_id: nothing is known at address 0x3039"):
         wp.hash_grid_point_id(wp.uint64(12345), 0)
 
 

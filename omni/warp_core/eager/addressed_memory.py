@@ -11,6 +11,11 @@ from weakref import WeakValueDictionary
 
 from ..ir.interp.array_memory import Trap
 
+
+class UnknownAddress(Trap):
+    """A program read at an address where no array is registered: it was given a wrong id of a structure."""
+
+
 _registered: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
@@ -20,8 +25,8 @@ def register(array: Any) -> None:
 
 
 def array_at(address: int, count: int) -> Any:
-    """Return the registered array at `address`. Raises `Trap` unless there is one of at least `count` elements."""
+    """Return the registered array at `address`. Raises `UnknownAddress` unless it has `count` elements."""
     found = _registered.get(address)
     if found is None or found.size < count:
-        raise Trap(f"no array of {count} elements is known at address {address:#x}")
+        raise UnknownAddress(f"nothing is known at address {address:#x}: pass the id of a structure that exists")
     return found

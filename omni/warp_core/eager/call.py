@@ -21,6 +21,7 @@ from ..ir.interp import array_memory, interp
 from ..ir.nodes import Function as IrFunction
 from ..lang import registry, semantics
 from ..lang.errors import CompileError
+from ..lang.generics import Reference
 from ..lang.kernel import Function
 from ..lang.ref_params import changed
 from ..lang.types import F32, I32, Array, Scalar, Type, element
@@ -115,6 +116,8 @@ def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]
         results = interp.call(fn, operands, out=lines, array_at=_array_at)
     except interp.Failure as failure:
         raise ValueError(f"wp.{callee.function.name}: {fill(failure.message, failure.values)}") from None
+    except addressed_memory.UnknownAddress as why:
+        raise ValueError(f"wp.{callee.function.name}: {why}") from None
     except array_memory.Trap as why:
         raise IndexError(f"wp.{callee.function.name}: an index is out of range: {why}") from None
     if lines:
@@ -241,10 +244,11 @@ def _lowered(
     passed = [f"{name}=a{i}" if name else f"a{i}" for i, name in enumerate(names)]
     places = [f"a{names.index(key) if isinstance(key, str) else key}" for key in callee.changes]
     results = f"callee({', '.join(passed)})"
-    if places and getattr(callee.function, "references", False):
-        is_procedure = callee.function.overloads[0].func.__annotations__["return"] == "None"  # type: ignore[union-attr]
-        results = f"{results}\n    return " if is_procedure else f"result = {results}\n    return result, "
-        results += ", ".join(places)
+    if places and isinstance(callee.function, registry.Builtin) and callee.function.references:
+        if _is_procedure(callee.function):
+            results = f"{results}\n    return {', '.join(places)}"
+        else:
+            results = f"result = {results}\n    return {', '.join(['result', *places])}"
     else:
         results = f"return {', '.join([results, *places])}"
     types = {f"a{i}": t for i, (t, _) in enumerate(given) if t is not None}
@@ -256,6 +260,12 @@ def _lowered(
         return pipeline.run(lower_function(function), _options())
     except CompileError as why:
         return _refusal(name, why)
+
+
+def _is_procedure(builtin: registry.Builtin) -> bool:
+    """True if the overloads that change arguments have no result. Other overloads may have one."""
+    changing = (o for o in builtin.overloads if any(isinstance(pattern, Reference) for _, pattern, _ in o.params))
+    return all(o.func.__annotations__["return"] == "None" for o in changing)
 
 
 @lru_cache(maxsize=1)
