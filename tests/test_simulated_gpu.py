@@ -23,6 +23,7 @@ SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest 
         *(f"tests/tape/test_{name}.py" for name in ("tape", "between_launches", "saved_versions")),
         "tests/autodiff/test_gradient_table.py",
         *(f"tests/launches/test_{name}.py" for name in ("launch", "kernel_errors")),
+        "tests/geometry",
     ],
 }
 EMULATED = {
@@ -39,6 +40,15 @@ EMULATED = {
             for name in ("a_launch", "structs_with_arrays", "recorded_launches", "strided_arrays_are_used_in_place")
         ),
         "tests/launches/test_kernel_errors.py::test_launches_after_one_that_failed",
+        "tests/gpu/test_structures.py",
+        *(
+            f"tests/geometry/test_hash_grid.py::test_{name}"
+            for name in (
+                "a_query_finds_each_near_point_once",
+                "a_graph_builds_and_queries",
+                "addresses_that_are_no_structure_are_errors",
+            )
+        ),
     ],
 }
 

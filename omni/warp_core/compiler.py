@@ -71,12 +71,14 @@ class Grid(NamedTuple):
         strided: whether any number of blocks will do; otherwise the grid must have a thread for each of the launch.
         argument_bytes: the size of the argument block.
         stashes: the sizes of cells (4, 8) that the launch must provide memory for.
+        uses_structures: whether the launch must say where the memory of descriptors is.
     """
 
     block_dim: int
     strided: bool
     argument_bytes: int
     stashes: tuple[int, ...]
+    uses_structures: bool
 
 
 class Artifact(NamedTuple):
@@ -318,17 +320,7 @@ def _cpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:
 
 
 def _emit_gpu(request: CompileRequest, fn: Any, options: Any) -> Any:
-    _refuse_structures(fn)
     return _stage("codegen.cuda.cuda_kernel").emit_cuda(fn, request.target, options, request.gpu)
-
-
-def _refuse_structures(fn: Any) -> None:
-    """Refuse what reads structures, which have memory on the CPU alone so far."""
-    for function in _stage("ir.printer").reachable([fn]):
-        for op in function.body.walk():
-            if op.code == "array_at":
-                reason = "structures such as hash grids are not there on GPUs yet"
-                raise PassError("unsupported", reason, op, help='launch this kernel with device="cpu"')
 
 
 def _gpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:
@@ -347,7 +339,8 @@ def _gpu_code(request: CompileRequest, fn: Any, unit: Any) -> dict[str, Any]:
         raise CompileError(request.subject, wrong)
     text = ptx.ptx(unit.text, request.target, size, [name for name, _ in unit.needs])
     made = ptx.assemble(text, request.target) if request.gpu.assemble else None
-    grid = Grid(fn.block_dim or request.gpu.block_dim, unit.strided, size, unit.stashes)
+    uses_structures = _stage("ir.interp.block_runner").has_any(fn, frozenset(("is_structure",)))
+    grid = Grid(fn.block_dim or request.gpu.block_dim, unit.strided, size, unit.stashes, uses_structures)
     return {"code": text.encode(), "machine_code": made[0] if made else b"", "grid": grid}
 
 

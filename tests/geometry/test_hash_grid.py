@@ -8,8 +8,7 @@ from scipy.spatial import cKDTree
 
 import omni.warp_core as wp
 from omni.warp_core.lang.errors import CompileError
-
-pytestmark = pytest.mark.cpu
+from tests.on_gpu import MODE
 
 
 @wp.kernel
@@ -245,9 +244,21 @@ def test_ids_without_a_grid_are_errors(mode, monkeypatch):
     for bad in (old, 0, int(others[0].id) + 8, int(others[0].id) ^ 1 << 60):
         with pytest.raises(wp.KernelError, match=f"{bad} is no id of a hash grid"):
             wp.launch(mark, 1, [wp.uint64(bad), centres, 1.0, found])
-    with pytest.raises(wp.KernelError, match="where there is no memory"):
-        wp.launch(mark, 1, [wp.uint64(12345), centres, 1.0, found])
     assert not found.numpy().any()
+
+
+@pytest.mark.parametrize("mode", ["release", "debug"])
+@pytest.mark.skipif(MODE == "simulated", reason="simulated GPUs run code for the CPU, without its signal handlers")
+def test_addresses_that_are_no_structure_are_errors(mode, monkeypatch):
+    monkeypatch.setattr(wp.config, "mode", mode)
+    centres, found = vectors(np.zeros((1, 3))), wp.zeros((1, 3), dtype=int)
+    number = int(wp.HashGrid(2, 2, 2).id)
+    reason = "is no id of a hash grid" if centres.device.is_cuda else "no memory|invalid address"
+    for bad in (12345, 8, 1 << 47, number & ~((1 << 48) - 1) | 64):
+        with pytest.raises(wp.KernelError, match=reason):
+            wp.launch(mark, 1, [wp.uint64(bad), centres, 1.0, found])
+    grid = built(np.zeros((3, 3)), 1.0)  # the device can be used as before
+    assert marks(grid, 3, [[0, 0, 0]], 1.0).all()
 
 
 def test_ids_without_a_grid_are_errors_in_python():
@@ -271,10 +282,10 @@ def test_a_graph_builds_and_queries():
     rng = np.random.default_rng(10)
     points, near = vectors(rng.uniform(-1, 1, (500, 3))), wp.zeros(500, dtype=int)
     grid = wp.HashGrid(8, 8, 8)
-    with pytest.raises(RuntimeError, match="reserve"), wp.ScopedCapture(device="cpu"):
+    with pytest.raises(RuntimeError, match="reserve"), wp.ScopedCapture():
         grid.build(points, 0.3)
     grid.reserve(500)
-    with wp.ScopedCapture(device="cpu") as capture:
+    with wp.ScopedCapture() as capture:
         grid.build(points, 0.3)
         wp.launch(count_near, 500, [grid.id, points, points, 0.3, near])
     for seed in (11, 12):

@@ -1,8 +1,12 @@
-"""Structures that kernels search are on the CPU alone so far: GPUs refuse them, and say so."""
+"""Structures that kernels search on GPUs: what differs from the CPU. tests/geometry has the rest."""
 
+import gc
+
+import numpy as np
 import pytest
 
 import omni.warp_core as wp
+from tests.on_gpu import MODE
 
 
 @wp.kernel
@@ -10,18 +14,85 @@ def first_of(grid: wp.uint64, result: wp.array(dtype=int)):
     result[0] = wp.hash_grid_point_id(grid, 0)
 
 
-def test_a_gpu_has_no_hash_grids(gpu):
-    with pytest.raises(NotImplementedError, match=f"no hash grids on {gpu} yet"):
-        wp.HashGrid(2, 2, 2, device=gpu)
+def grid_of(count: int, device) -> wp.HashGrid:
+    grid = wp.HashGrid(4, 4, 4, device=device)
+    grid.build(wp.zeros(count, dtype=wp.vec3, device=device), 1.0)
+    return grid
 
 
-def test_a_gpu_does_not_compile_queries(gpu):
-    grid = wp.HashGrid(2, 2, 2, device="cpu")
-    with pytest.raises(wp.CompileError, match="structures such as hash grids are not there on GPUs yet"):
-        wp.launch(first_of, 1, [grid.id, wp.zeros(1, dtype=int, device=gpu)], device=gpu)
+def first(grid: wp.HashGrid) -> int:
+    result = wp.full(1, -5, dtype=int, device=grid.device)
+    wp.launch(first_of, 1, [grid.id, result], device=grid.device)
+    return result.list()[0]
 
 
-def test_points_on_a_gpu_are_refused(gpu):
+@pytest.mark.skipif(MODE == "simulated", reason="simulated GPUs run code for the CPU, which can read at any address")
+def test_ids_of_other_devices_are_errors(gpu):
+    grids = [grid_of(1, device) for device in ("cpu", *wp.get_cuda_devices())]
+    for device in wp.get_cuda_devices():
+        for grid in grids:
+            result = wp.zeros(1, dtype=int, device=device)
+            if grid.device is device:
+                wp.launch(first_of, 1, [grid.id, result], device=device)
+            else:
+                with pytest.raises(wp.KernelError, match=f"{int(grid.id)} is no id of a hash grid"):
+                    wp.launch(first_of, 1, [grid.id, result], device=device)
+
+
+def test_points_on_another_device_are_refused(gpu):
     grid = wp.HashGrid(2, 2, 2, device="cpu")
     with pytest.raises(ValueError, match=f"points: is on {gpu}, but the grid is on cpu"):
         grid.build(wp.zeros(3, dtype=wp.vec3, device=gpu), 1.0)
+    with pytest.raises(ValueError, match=f"points: is on cpu, but the grid is on {gpu}"):
+        wp.HashGrid(2, 2, 2, device=gpu).build(wp.zeros(3, dtype=wp.vec3, device="cpu"), 1.0)
+
+
+def test_grids_are_made_before_a_capture(gpu):
+    with wp.ScopedCapture(device=gpu):
+        with pytest.raises(RuntimeError, match=r"making a wp\.HashGrid while a graph is captured"):
+            wp.HashGrid(2, 2, 2, device=gpu)
+        wp.HashGrid(2, 2, 2, device="cpu")
+
+
+def test_a_grid_that_goes_during_a_capture(gpu):
+    """Its descriptor is cleared behind the capture, and not used for another grid before."""
+    old = grid_of(1, gpu)
+    number = int(old.id)
+    with wp.ScopedCapture(device=gpu):
+        del old
+        gc.collect()
+    others = [grid_of(1, gpu) for _ in range(600)]
+    assert number not in [int(g.id) for g in others]
+    assert [first(g) for g in others[::100]] == [0] * 6
+    with pytest.raises(wp.KernelError, match=f"{number} is no id of a hash grid"):
+        wp.launch(first_of, 1, [wp.uint64(number), wp.zeros(1, dtype=int, device=gpu)], device=gpu)
+
+
+def test_a_grid_is_used_on_another_stream(gpu):
+    stream = wp.Stream(gpu)
+    points = wp.array(np.random.default_rng(1).uniform(-3, 3, (2000, 3)), dtype=wp.vec3, device=gpu)
+    with wp.ScopedStream(stream):
+        grid = wp.HashGrid(8, 8, 8, device=gpu)
+        for _ in range(3):
+            grid.build(points, 0.5)
+        result = first(grid)
+    wp.synchronize_device(gpu)
+    assert result == first(grid)
+
+
+def test_a_graph_that_was_captured_before_any_grid(gpu):
+    """Graphs know where descriptors are, whenever the grids are made."""
+    result, number = wp.zeros(1, dtype=int, device=gpu), wp.zeros(1, dtype=wp.uint64, device=gpu)
+    wp.launch(last_of, 1, [number, result], device=gpu)
+    with wp.ScopedCapture(device=gpu) as capture:
+        wp.launch(last_of, 1, [number, result], device=gpu)
+    grid = grid_of(7, gpu)
+    number.fill_(grid.id)
+    wp.capture_launch(capture.graph)
+    assert result.list() == [6]
+
+
+@wp.kernel
+def last_of(grids: wp.array(dtype=wp.uint64), result: wp.array(dtype=int)):
+    if grids[0] != wp.uint64(0):
+        result[0] = wp.hash_grid_point_id(grids[0], 6)

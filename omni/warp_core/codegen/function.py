@@ -32,7 +32,7 @@ from .writer import PTR, Writer, literal
 # Operations with a method `op_<name>` each.
 _PLAIN = (
     "const zero libm select cast bitcast make splat extract insert extract_dyn insert_dyn load store atomic shape "
-    "extent size alloca array_at slice is_null tid printf fail call from_end grad stash "
+    "extent size alloca array_at is_structure slice is_null tid printf fail call from_end grad stash "
     "thread_index block_index shared shuffle ballot threads"
 )
 
@@ -357,6 +357,9 @@ class FunctionEmitter(Control):
         data = self.memory.pointer(address)
         size = LaneValue(I64, str(op.attr.size))
         self.one(op, [data, LaneValue(PTR, "null"), self.lanes.cast(count, I64), size])
+
+    def op_is_structure(self, op: Operation) -> None:
+        self.one(op, [self.reports.is_structure(self.get(op.args[0])[0])])
 
     def op_stash(self, op: Operation) -> None:
         self.one(op, self.stashes[op.attr])

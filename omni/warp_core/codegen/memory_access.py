@@ -302,7 +302,11 @@ class Memory:
         """The memory address that an integer names."""
         n = self.lanes.width(address)
         number = self.lanes.operand(address, n)
-        made = self.w.inst(f"inttoptr {llvm_type(address.type, n)} {number} to {llvm_type(PTR, n)}")
+        if self.lanes.target.is_gpu:
+            made = self.w.inst(f"inttoptr i64 {number} to ptr addrspace(1)")
+            made = self.w.inst(f"addrspacecast ptr addrspace(1) {made} to ptr")
+        else:
+            made = self.w.inst(f"inttoptr {llvm_type(address.type, n)} {number} to {llvm_type(PTR, n)}")
         return self.lanes.result(PTR, made, n)
 
     def load_side_by_side(self, address: LaneValue, leaf: Leaf) -> LaneValue:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ..lang.blake2 import blake2s
+from ..lang.types import BOOL
 from .atomics import each_lane
 from .lane_arithmetic import LaneArithmetic, LaneValue
+from .writer import literal
 
 
 class Reports:
@@ -36,6 +38,10 @@ class Reports:
             self.w.do(f"call void @wc_fail(ptr %context, i64 {index}, i32 {site}, i32 {len(slots)}, ptr {buffer})")
 
         each_lane(self.lanes, mask, body)
+
+    def is_structure(self, address: LaneValue) -> LaneValue:
+        """Whether a structure may be at an address. A wrong address is a fault, which the launch reports."""
+        return LaneValue(BOOL, literal(1, BOOL))
 
     def _fill(self, buffer: str, slots: list[LaneValue], lane: str) -> None:
         for i, slot in enumerate(slots):

@@ -126,8 +126,9 @@ def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]
 
 
 def _array_at(t: Type, address: int, count: int) -> array_memory.MemArray:
-    cells = ArrayCells.of(addressed_memory.array_at(address, count), Array(t, 1))
-    return array_memory.MemArray(t, (count,), _Elements(cells))  # type: ignore[arg-type]
+    found = addressed_memory.array_at(address, count)
+    elements = _GpuElements(found, t) if found.device.is_cuda else _Elements(ArrayCells.of(found, Array(t, 1)))
+    return array_memory.MemArray(t, (count,), elements)  # type: ignore[arg-type]
 
 
 def lower_type_generic(
@@ -331,3 +332,13 @@ class _Elements:
 
     def __setitem__(self, flat: int, value: Any) -> None:
         self.cells[self._indices(flat)] = _from_ir(value, self.type)
+
+
+class _GpuElements:
+    """The elements of an array of one dimension on a GPU, each of which is copied when it is read."""
+
+    def __init__(self, a: Any, t: Type):
+        self.array, self.type = a, Array(t, 1)
+
+    def __getitem__(self, i: int) -> Any:
+        return _Elements(ArrayCells.of(self.array[i : i + 1].to("cpu"), self.type))[0]

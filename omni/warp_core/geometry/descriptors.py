@@ -12,22 +12,27 @@ import ctypes
 from typing import Any
 from weakref import finalize
 
+from .. import _native
 from ..arrays.array import array
+from ..arrays.dtypes import element_of
 from ..arrays.factories import zeros
-from ..devices.device import Device
+from ..devices import descriptor_memory
+from ..dispatch import capture
 from ..eager.addressed_memory import register
 from ..lib.hash_grid_queries import ADDRESS
 
 _AT_ONCE = 256  # descriptors in an allocation
 _ADDRESS_BITS = ADDRESS.bit_length()
 _LAST_USE = (1 << 64 - _ADDRESS_BITS) - 1
+_NULL_STREAM = 0
 
 
 class Descriptors:
     """The descriptors of structures of one kind on one device."""
 
-    def __init__(self, dtype: Any, device: Device):
+    def __init__(self, dtype: Any, device: Any):
         self.dtype, self.device = dtype, device
+        self._size = element_of(dtype).type.size
         self._free: list[tuple[array, int]] = []  # places, and how often each was used
         self._all: list[array] = []
 
@@ -39,15 +44,47 @@ class Descriptors:
         finalize(owner, self._give_back, place, uses + 1).atexit = False
         return place, place.ptr | uses + 1 << _ADDRESS_BITS
 
+    def write(self, place: array, descriptor: bytes) -> None:
+        """Write a descriptor at once. Work that was given to a GPU before still finds the old one."""
+        if self.device.is_cuda:
+            _native.cuda.synchronize_stream(self.device.context, _NULL_STREAM)
+            descriptor_memory.write(self.device, place.ptr, descriptor)
+        else:
+            ctypes.memmove(place.ptr, descriptor, len(descriptor))
+
     def _grow(self) -> None:
-        memory = zeros(_AT_ONCE, dtype=self.dtype, device=self.device)
-        places = [memory[i : i + 1] for i in reversed(range(_AT_ONCE))]
-        self._all += places
-        self._free += [(place, 0) for place in places]
+        places = self._gpu_places() if self.device.is_cuda else self._cpu_places()
         for place in places:
             register(place)
+        self._all += places
+        self._free += [(place, 0) for place in reversed(places)]
+
+    def _cpu_places(self) -> list[array]:
+        memory = zeros(_AT_ONCE, dtype=self.dtype, device=self.device)
+        return [memory[i : i + 1] for i in range(_AT_ONCE)]
+
+    def _gpu_places(self) -> list[array]:
+        memory = descriptor_memory.of(self.device)
+        begin = memory.take(_AT_ONCE * self._size)
+        places = [array.__new__(array) for _ in range(_AT_ONCE)]
+        for i, place in enumerate(places):
+            at = begin + i * self._size
+            place._init(element_of(self.dtype), at, (1,), (self._size,), memory.allocation, device=self.device)
+        return places
 
     def _give_back(self, place: array, uses: int) -> None:
-        ctypes.memset(place.ptr, 0, place._require_element().type.size)
+        if self.device.is_cuda:
+            capture.run_when_idle(self.device, lambda: self._clear_on_gpu(place, uses))
+        else:
+            ctypes.memset(place.ptr, 0, self._size)
+            self._offer(place, uses)
+
+    def _clear_on_gpu(self, place: array, uses: int) -> None:
+        """Clear a descriptor behind all work that was given to the GPU, as memory goes back."""
+        self.device.follow_streams_apart()
+        _native.cuda.fill(self.device.context, place.ptr, self._size, b"\0", _NULL_STREAM)
+        self._offer(place, uses)
+
+    def _offer(self, place: array, uses: int) -> None:
         if uses < _LAST_USE:
             self._free.insert(0, (place, uses))

@@ -6,7 +6,6 @@ so results do not depend on the number of threads.
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Callable
 from functools import cache
@@ -29,6 +28,7 @@ from ..lang.values.scalars import float32, int32, uint64
 from ..lang.values.value_classes import vec3f
 from ..launches.launch import launch
 from ..lib.hash_grid_queries import HashGridData, cell_of, cube_of
+from ..lib.search import lower_bound
 from ..lib.vectors import isfinite
 from .descriptors import Descriptors
 
@@ -64,7 +64,8 @@ def _find_cells(
 
 
 @kernel(**_RELEASE)
-def _find_starts(cells: array1d(dtype=int32), num_points: int, num_cells: int, starts: array1d(dtype=int32)):  # type: ignore[valid-type]
+def _scan_starts(cells: array1d(dtype=int32), num_points: int, num_cells: int, starts: array1d(dtype=int32)):  # type: ignore[valid-type]
+    """Thread i fills the starts of the cells after that of point i - 1, up to that of point i."""
     i = tid()
     before, cell = -1, num_cells
     if i > 0:
@@ -73,6 +74,12 @@ def _find_starts(cells: array1d(dtype=int32), num_points: int, num_cells: int, s
         cell = cells[i]
     for c in range(before + 1, cell + 1):
         starts[c] = i
+
+
+@kernel(**_RELEASE)
+def _search_starts(cells: array1d(dtype=int32), num_points: int, num_cells: int, starts: array1d(dtype=int32)):  # type: ignore[valid-type]
+    cell = tid()
+    starts[cell] = lower_bound(cells, 0, num_points, cell)
 
 
 @kernel(**_RELEASE)
@@ -91,7 +98,7 @@ class HashGrid:
         dim_x: cells in x, at least 1.
         dim_y: cells in y.
         dim_z: cells in z; all cells together at most 2**30 - 1.
-        device: where the grid is: the CPU, for now. None is the current device.
+        device: where the grid is, and the kernels that query it run. None is the current device.
 
     Attributes:
         device: where the grid is.
@@ -100,7 +107,7 @@ class HashGrid:
             that, a query with the id is a `KernelError`.
 
     Raises:
-        NotImplementedError: If the device is a GPU.
+        RuntimeError: If a graph of a GPU is captured, and the grid is on that GPU.
         TypeError, ValueError: If a number of cells is not a positive integer, or there are too many cells.
 
     The results of a query come in an order that depends on the points alone. Kernels with queries have no gradient.
@@ -127,17 +134,15 @@ class HashGrid:
         if self._num_cells > _MOST:
             raise ValueError(f"dim_x, dim_y, dim_z: {self._num_cells} cells are more than the limit of {_MOST}")
         self.device = get_device(device)
-        if not self.device.is_cpu:
-            text = f"wp.HashGrid: there are no hash grids on {self.device} yet, only on the CPU"
-            raise NotImplementedError(f'{text}: pass device="cpu", and launch the kernels that query it there')
+        if self.device.is_cuda:
+            capture.refuse("making a wp.HashGrid", self.device)
         self._starts = _memory(self._num_cells + 1, self.device)
         self._cells = self._ids = _memory(0, self.device)
         self._published: array | None = None  # where the descriptor points to
         self._captured: list[array] = []  # where it will, whenever a graph is launched
         self._place, number = _descriptors(self.device).take(self)
         self.id = uint64(number)
-        empty_grid = _DATA(id=self.id)._wc_pack()
-        ctypes.memmove(self._place.ptr, empty_grid, len(empty_grid))
+        _descriptors(self.device).write(self._place, _DATA(id=self.id)._wc_pack())
 
     def reserve(self, num_points: int) -> None:
         """Make room for points, so that a later `build` with at most so many allocates no memory.
@@ -197,7 +202,7 @@ class HashGrid:
             if n:
                 launch(_find_cells, n, [points, *self._dims, scale, self._cells, self._ids], device=self.device)
                 radix_sort_pairs(self._cells, self._ids, n, 0, self._num_cells.bit_length())
-            launch(_find_starts, n + 1, [self._cells, n, self._num_cells, self._starts], device=self.device)
+            self._find_starts(n)
             data = _DATA(self.id, self._starts.ptr, self._ids.ptr, *self._dims, n, scale)
             launch(_publish, 1, [self._place, data], device=self.device)
         if capture.active():
@@ -205,6 +210,14 @@ class HashGrid:
             self._captured.append(self._ids)
         else:
             self._published = self._ids
+
+    def _find_starts(self, num_points: int) -> None:
+        """Find where the points of each cell begin. On a GPU no thread may have many empty cells to fill."""
+        given = [self._cells, num_points, self._num_cells, self._starts]
+        if self.device.is_cuda:
+            launch(_search_starts, self._num_cells + 1, given, device=self.device)
+        else:
+            launch(_scan_starts, num_points + 1, given, device=self.device)
 
     def _check_points(self, points: Any) -> None:
         require_arrays(points=points)

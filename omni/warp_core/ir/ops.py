@@ -16,6 +16,7 @@ Attributes, by operation:
   slice                one letter for each leading dimension: i fixes it at an index operand, r takes the part that
                        operands start, count and step name, : keeps it; None fixes as many as there are operands
   array_at             the type of the elements; operands are the address in memory and the number of elements
+  is_structure         None; the operand is an address, and the result says whether a descriptor may be read there
   stash                the type of its cells; the result is an array that belongs to the thread, zero or not
   tid                  (dimension, number of dimensions)
   shared               the `FixedArray` to make: memory of the block of threads, its contents undefined until stored
@@ -284,6 +285,11 @@ def _array_at(types: Types, attr: Any) -> Type:
     return Array(attr, 1)
 
 
+def _is_structure(types: Types, attr: Any) -> Type:
+    _need(tuple(types) == (U64,), "a structure is at an address, got {}", types)
+    return BOOL
+
+
 def _stash(types: Types, attr: Any) -> Type:
     _need(attr in (U32, U64), "a stash of {}", attr)
     return Array(attr, 1)
@@ -377,6 +383,7 @@ _ROWS = [
     Op("is_null", 1, _is_array),
     Op("grad", 1, _grad),
     Op("array_at", 2, _array_at),
+    Op("is_structure", 1, _is_structure),
     Op("stash", 0, _stash),
     Op("tid", 0, _tid),
     Op("thread_index", 0, _i32),

@@ -44,4 +44,5 @@ splat = Prim("splat")  # splat(x, T): a packed type with every component x
 is_null = Prim("is_null")  # is_null(array)
 # on memory
 array_at = Prim("array_at")  # array_at(address, count, T): the array of `count` elements of T at an address
+is_structure = Prim("is_structure")  # is_structure(address): False if reading a descriptor there could end a GPU's work
 fail = Prim("fail")  # fail("kind", "message {0}", x, ...): let the launch raise a KernelError; the thread goes on

@@ -1,7 +1,7 @@
 """Kernels on GPUs: code loaded into a device, and launches that may fail or keep values for a gradient.
 
-Plain launches go from native code straight to the driver. Kernels that can report a failure, or that need a stash
-(codegen/cuda/cuda_kernel.py says what both are), come here: see `GpuCode.run`.
+Plain launches go from native code straight to the driver. Kernels that can report a failure, use structures, or need a
+stash (codegen/cuda/cuda_kernel.py says what these are), come here: see `GpuCode.run`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .. import _native
 from ..arrays import dlpack
 from ..arrays.array import array
 from ..compiler import Artifact
-from ..devices import cuda_capture, cuda_memory
+from ..devices import cuda_capture, cuda_memory, descriptor_memory
 from ..devices.device import CPU
 from ..dispatch import capture
 from ..lang.types import Array
@@ -28,6 +28,7 @@ driver = _native.cuda
 
 _FAILURE = struct.Struct("<qii8Q")  # wc_failure of abi.h
 _UNFAILED = _FAILURE.pack((1 << 63) - 1, -1, 0, *[0] * 8)
+_STRUCTURES = struct.Struct("<QQ")
 _ARRAY = struct.Struct("<QQ4q4q")  # wc_array
 FIRST_CELLS = 64  # of a stash, for each thread
 STASH_SHARE = 4  # the part of a device's free memory that stashes may take: a quarter
@@ -85,7 +86,7 @@ class GpuCode:
     @property
     def is_checked(self) -> bool:
         """True if launches must go through `run`."""
-        return bool(self.artifact.sites or self.grid.stashes)
+        return bool(self.artifact.sites or self.grid.stashes or self.grid.uses_structures)
 
     def run(self, block: bytes, dims: tuple[int, ...], threads: int, spans: list[tuple[int, int]]) -> None:
         """Launch and wait.
@@ -139,9 +140,10 @@ class GpuCode:
     def _submit(self, block: bytes, dims: tuple[int, ...], threads: int) -> tuple[Any, list[Any]]:
         """Launch, with a record for a failure and stashes, which are returned."""
         device = self.device
-        record = cuda_memory.Allocation(device, _FAILURE.size)
-        host = (ctypes.c_char * _FAILURE.size).from_buffer_copy(_UNFAILED)
-        cuda_memory.upload(record.ptr, device, ctypes.addressof(host), _FAILURE.size)
+        unfailed = _UNFAILED + _STRUCTURES.pack(*self._structures())
+        record = cuda_memory.Allocation(device, len(unfailed))
+        host = (ctypes.c_char * len(unfailed)).from_buffer_copy(unfailed)
+        cuda_memory.upload(record.ptr, device, ctypes.addressof(host), len(unfailed))
         stashes = [cuda_memory.Allocation(device, n * size) for size, n in self._stash_cells(threads)]
         places = {s: (a.ptr, self.cells) for s, a in zip(self.grid.stashes, stashes)}
         driver.launch(
@@ -157,6 +159,10 @@ class GpuCode:
             device.stream.cuda_stream,
         )
         return record, stashes
+
+    def _structures(self) -> tuple[int, int]:
+        """The address and size of the memory of descriptors."""
+        return descriptor_memory.of(self.device).span if self.grid.uses_structures else (0, 0)
 
     def _failure(self, record: Any) -> Failure | None:
         """Wait, and look whether a thread has failed."""

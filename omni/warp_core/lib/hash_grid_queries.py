@@ -80,7 +80,7 @@ def _hash_grid_at(id: uint64) -> HashGridData:
     """The grid of an id. Without one, the launch raises, and queries go on in a grid without points."""
     data = HashGridData()
     address = prim.bit_and(id, uint64(ADDRESS))
-    if address != uint64(0):
+    if address != uint64(0) and prim.is_structure(address):
         data = prim.array_at(address, int32(1), HashGridData)[0]
     if data.id != id or id == uint64(0):
         prim.fail("handle", _UNKNOWN, id)

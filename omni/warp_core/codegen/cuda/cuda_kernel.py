@@ -8,8 +8,9 @@ order, laid out like the fields of a C struct (as for a CPU's `wc_kernel`, abi.h
 
     int64 threads        the product of the launch dimensions
     int64 dims[4]        launch dimensions, 1 beyond the last
-    void* failure        a `wc_failure` of abi.h that the device can write, `thread` set to INT64_MAX. Null will do for
-                         kernels without sites. The first thread that fails takes it.
+    void* failure        a `wc_failure` of abi.h that the device can write, `thread` set to INT64_MAX. The first thread
+                         that fails takes it. Behind it are the address and size (uint64) of the memory of descriptors.
+                         Null will do for kernels without sites that use no structures.
     void* stash[2]       memory for what the loops of an adjoint keep: for cells of 4 bytes, and for cells of 8
     int64 cells[2]       how many cells each thread has there
 

@@ -20,6 +20,7 @@ from ..runtime_calls import Reports
 from ..writer import NARROW, Leaf, literal, llvm_type, memory_type
 
 _NEVER = (1 << 63) - 1  # wc_failure.thread while nothing failed
+STRUCTURES = 80  # where the memory of descriptors is told in the launch's record, behind its wc_failure
 _PRINTED = 32  # operands that one call of vprintf takes
 _WARP = (16, 8, 4, 2, 1)
 
@@ -285,6 +286,18 @@ class CudaReports(Reports):
         yes, no = (f"ptr {self._string(word)}" for word in ("True", "False"))
         word = self.w.inst(f"select i1 {self.w.inst(f'icmp ne i64 {slot.text}, 0')}, {yes}, {no}")
         return LaneValue(I64, self.w.inst(f"ptrtoint ptr {word} to i64"))
+
+    def is_structure(self, address: LaneValue) -> LaneValue:
+        """Whether an address lies in the memory of descriptors. The launch's record says where that is."""
+        w = self.w
+        begin, size = (
+            w.inst(f"load i64, ptr {w.inst(f'getelementptr i8, ptr %context, i64 {offset}')}, align 8")
+            for offset in (STRUCTURES, STRUCTURES + 8)
+        )
+        offset = w.inst(f"sub i64 {address.text}, {begin}")
+        inside = w.inst(f"icmp ult i64 {offset}, {size}")
+        aligned = w.inst(f"icmp eq i64 {w.inst(f'and i64 {offset}, 7')}, 0")
+        return LaneValue(BOOL, w.inst(f"and i1 {inside}, {aligned}"))
 
     def fail(self, site: int, thread: str, slots: list[LaneValue], mask: str | None) -> None:
         """The first thread to take the record (`wc_failure` of abi.h) writes the rest of it."""

@@ -386,6 +386,7 @@ _EXPRESSIONS: dict[str, Callable[..., str]] = {
     "slice": lambda w, op, a, *operands: f"{a}.slice({op.attr!r}, {_tuple(operands)})",
     "grad": lambda w, op, a: f"{a}.gradient()",
     "array_at": lambda w, op, address, count: f"_c.array_at({w._bind(op.attr)}, {address}, {count})",
+    "is_structure": lambda w, op, address: "True",  # `array_at` traps if nothing is there
     "stash": lambda w, op: f"_c.stash({w._bind(op.attr)})",
     "is_null": lambda w, op, a: f"{a}.is_null",
     "shared": lambda w, op: f"_c.block.shared({w._bind(op)})",
