@@ -152,3 +152,78 @@ def test_nodes_belong_to_the_innermost_graph():
     owned = {graph.path: list(graph.nodes) for graph in loaded.graphs}
     assert owned == {"/G": ["/G/a", "/G/c", "/G/Scope/d"], "/G/Inner": ["/G/Inner/b"], "/GG": ["/GG/e"]}
     assert not log.warnings
+
+
+def test_a_connected_node_takes_few_calls_of_usd(monkeypatch):
+    calls = {}
+
+    def count(cls, name):
+        original = getattr(cls, name)
+
+        def counted(*args):
+            calls[name] = calls.get(name, 0) + 1
+            return original(*args)
+
+        monkeypatch.setattr(cls, name, counted)
+
+    stage, types = stage_of(chain, 100), node_registry.standard()
+    for cls in (Usd.Object, Usd.Prim, Usd.Property, Usd.Attribute):
+        for name, member in vars(cls).items():
+            if callable(member) and name[0] != "_":
+                count(cls, name)
+    load(stage, types, Host(Log(emit=lambda text: None)))
+    assert calls["GetConnections"] == 100
+    assert sum(calls.values()) <= 100 * 8 + 20, calls  # type, children, names; two attributes, their values, sources
+    assert calls["GetPath"] < 5, "paths come from the names of children"
+
+
+def test_paths_are_those_of_usd_at_any_depth():
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    add_node(layer, "outside")
+    for top in ("A", "B"):
+        scope = Sdf.PrimSpec(Sdf.PrimSpec(layer, top, Sdf.SpecifierDef, "Xform"), "S", Sdf.SpecifierDef, "Scope")
+        graph = add_graph(scope, "G")
+        for name in ("z", "é", "a"):
+            add_node(graph, name)
+        add_node(graph.nameChildren["z"], "below")  # a node under a node belongs to its graph
+        add_node(Sdf.PrimSpec(graph, "over", Sdf.SpecifierOver), "unseen")
+        graph.nameChildren["a"].SetInfo("active", False)
+        add_graph(scope, "Empty")
+    stage = Usd.Stage.Open(layer)
+    log = Log(emit=lambda text: None)
+    loaded = load(stage, node_registry.standard(), Host(log))
+    expected = [str(p.GetPath()) for p in stage.Traverse() if p.GetTypeName() == "OmniGraphNode"]
+    assert [node.path for node in loaded.nodes()] == expected[1:]
+    assert len(expected) == 7 and "/A/S/G/z/below" in expected
+    assert log.warnings == ["/outside: is a node outside of every graph, so it never runs"]
+
+
+def test_a_relationship_with_the_name_of_a_declared_input_is_ignored():
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    graph = add_graph(layer, "G")
+    node = Sdf.PrimSpec(graph, "n", Sdf.SpecifierDef, "OmniGraphNode")
+    Sdf.AttributeSpec(node, "node:type", Sdf.ValueTypeNames.Token).default = CONSTANT
+    Sdf.RelationshipSpec(node, "node:typeVersion").targetPathList.Append("/G/n")
+    Sdf.RelationshipSpec(node, "inputs:value").targetPathList.Append("/G/n")
+    log = Log(emit=lambda text: None)
+    loaded = load(Usd.Stage.Open(layer), node_registry.standard(), Host(log))
+    (node,) = loaded.nodes()
+    value = node.attributes["inputs:value"]
+    assert (value.value, value.sources, node.saved_version, loaded.animated) == (0.0, [], 0, [])
+    assert not log.errors and not log.warnings
+
+
+def test_an_animated_input_counts_as_animated_unless_it_has_a_source():
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    graph = add_graph(layer, "G")
+    for name, source in (
+        ("plain", ""),
+        ("circular", "/G/circular.inputs:value"),
+        ("connected", "/G/plain.inputs:value"),
+    ):
+        add_node(graph, name, source=source)
+        for time in (0.0, 1.0):
+            layer.SetTimeSample(f"/G/{name}.inputs:value", time, time + 2.0)
+    loaded = load(Usd.Stage.Open(layer), node_registry.standard(), Host(Log(emit=lambda text: None)))
+    assert [attribute.path for attribute, _ in loaded.animated] == ["/G/plain.inputs:value", "/G/circular.inputs:value"]
+    assert {node.attributes["inputs:value"].value for node in loaded.nodes()} == {2.0}

@@ -100,6 +100,11 @@ class AttributeType:
         """True if the value is a list of prim paths, held by a USD relationship."""
         return self.base in ("target", "bundle")
 
+    @cached_property
+    def is_plain(self) -> bool:
+        """True if USD holds the value in an attribute of this type: no paths, nothing resolved at run time."""
+        return not (self.is_any or self.is_execution or self.is_paths)
+
     @property
     def is_numeric(self) -> bool:
         """True if the value is made of numbers."""

@@ -47,7 +47,9 @@ def coerce_scalar(value: Any, t: AttributeType) -> Value:
     if limits is None:
         return value if type(value) is str and t.is_text and not t.is_array else None
     kind, least, greatest = limits
-    return t.dtype.type(value).item() if type(value) is kind and least <= value <= greatest else None
+    if type(value) is not kind or not least <= value <= greatest:
+        return None
+    return t.dtype.type(value).item() if kind is float else value
 
 
 def coerce(value: Any, t: AttributeType) -> Value:

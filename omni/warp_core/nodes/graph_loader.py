@@ -6,9 +6,7 @@ attributes the node type does not declare are dynamic, `any` attributes keep typ
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +15,7 @@ from pxr import Usd
 from ..lang.errors import did_you_mean, nearest
 from ..usd.numpy_conversion import to_numpy
 from ..usd.stage import READ_ERRORS, quiet, resolve_beside, unraised_errors, unreadable
+from . import collector
 from .attribute_types import ANY, EXECUTION, AttributeType, TypeNameError, from_sdf, parse
 from .attribute_values import Value, ValueTypeError, coerce, coerce_scalar, converter
 from .evaluate import EVALUATORS
@@ -24,6 +23,8 @@ from .node_graph import Attribute, Graph, Host, Node
 from .node_registry import Registry
 from .ogn_spec import PORTS, NodeSpec
 
+_ON_PORTS = tuple(f"{port}:" for port in PORTS)
+_FIRST = Usd.TimeCode.EarliestTime()
 HINTS = 20  # names that are not there and get suggestions; a search costs as much as loading ten nodes
 
 
@@ -34,7 +35,7 @@ class Loaded:
     graphs: list[Graph] = field(default_factory=list)
     animated: list[tuple[Attribute, Usd.Attribute]] = field(default_factory=list)
     _by_path: dict[str, Node] = field(default_factory=dict)
-    _sources: dict[Attribute, list[str]] = field(default_factory=dict)
+    _sources: dict[Attribute, list[str]] = field(default_factory=dict)  # paths, until they are connected
 
     def attribute(self, path: str) -> Attribute | None:
         """Return the attribute at a path such as /Graph/node.inputs:x, None if it does not exist."""
@@ -73,48 +74,65 @@ def load(stage: Usd.Stage, registry: Registry, host: Host) -> Loaded:
 
     Raises StageError where USD itself cannot read a prim.
     """
-    with quiet(), _collector_paused(), unraised_errors() as errors:
+    with quiet(), collector.paused(), unraised_errors() as errors:
         return _load(stage, registry, host, errors)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keep Python's cycle collector from searching a growing graph in which nothing is garbage."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _load(stage: Usd.Stage, registry: Registry, host: Host, errors: list[BaseException]) -> Loaded:
     loaded = Loaded()
-    inside: list[Graph] = []  # the graphs around the current prim, innermost last
-    for prim in stage.Traverse():
+    prims = iter(stage.Traverse())
+    for prim in prims:
+        kind = prim.GetTypeName()
+        if kind == "OmniGraph":
+            prims.PruneChildren()
+            _outermost_graph(prim, registry, host, loaded, errors)
+        elif kind == "OmniGraphNode":
+            host.log.warning(prim.GetPath().pathString, "is a node outside of every graph, so it never runs")
+    _tell_instanced(stage, host)
+    loaded.graphs = [graph for graph in loaded.graphs if graph.nodes]
+    _connect(loaded, stage, host)
+    return loaded
+
+
+def _outermost_graph(
+    top: Usd.Prim, registry: Registry, host: Host, loaded: Loaded, errors: list[BaseException]
+) -> None:
+    """Read a graph and the graphs inside it."""
+    inside: list[tuple[int, Graph]] = []  # depth and graph of those around the current prim, innermost last
+    for prim, path, depth in _prims_below(top):
         kind = prim.GetTypeName()
         if kind != "OmniGraphNode" and kind != "OmniGraph":
             continue
-        path = prim.GetPath().pathString
-        while inside and not path.startswith(f"{inside[-1].path}/"):
+        while inside and inside[-1][0] >= depth:
             inside.pop()
         try:
             if kind == "OmniGraph":
-                inside.append(_graph(prim, path, host))
-                loaded.graphs.append(inside[-1])
-            elif inside:
-                _node(prim, path, inside[-1], registry, loaded)
+                graph = _graph(prim, path, host)
+                inside.append((depth, graph))
+                loaded.graphs.append(graph)
             else:
-                host.log.warning(path, "is a node outside of every graph, so it never runs")
+                _node(prim, path, inside[-1][1], registry, loaded)
         except READ_ERRORS as error:
-            raise unreadable(stage, path, error) from None
+            raise unreadable(prim.GetStage(), path, error) from None
         if errors:
-            raise unreadable(stage, path, errors[0])
-    _tell_instanced(stage, host)
-    loaded.graphs = [graph for graph in loaded.graphs if graph.nodes]
-    _connect(loaded, host)
-    return loaded
+            raise unreadable(prim.GetStage(), path, errors[0])
+
+
+def _prims_below(top: Usd.Prim) -> Iterator[tuple[Usd.Prim, str, int]]:
+    """Yield a prim and those below it with path and depth, parents first.
+
+    The names of all children come from one call of USD, whereas a call for each path is slower than all else here.
+    """
+    levels: list[Iterator[tuple[Usd.Prim, str]]] = [iter([(top, top.GetPath().pathString)])]
+    while levels:
+        for prim, path in levels[-1]:
+            yield prim, path, len(levels)
+            if children := prim.GetChildren():
+                paths = [f"{path}/{name}" for name in prim.GetChildrenNames()]
+                levels.append(zip(children, paths, strict=True))
+                break
+        else:
+            levels.pop()
 
 
 def _tell_instanced(stage: Usd.Stage, host: Host) -> None:
@@ -136,8 +154,8 @@ def _graph(prim: Usd.Prim, path: str, host: Host) -> Graph:
 
 
 def _node(prim: Usd.Prim, path: str, graph: Graph, registry: Registry, loaded: Loaded) -> None:
-    properties = {prop.GetName(): prop for prop in prim.GetAuthoredProperties()}
-    type_name = _value(properties, "node:type", str) or ""
+    names = prim.GetAuthoredPropertyNames()
+    type_name = _value(prim, names, "node:type", str) or ""
     node_type = registry.find(type_name)
     node = loaded._by_path[path] = graph.nodes[path] = Node(path, type_name, node_type, graph.host)
     if node_type is None:
@@ -145,18 +163,20 @@ def _node(prim: Usd.Prim, path: str, graph: Graph, registry: Registry, loaded: L
     else:
         for spec in node_type.spec.attributes.values():
             node.add(Attribute(node, spec.name, spec.type, spec))
-        node.saved_version = _value(properties, "node:typeVersion", int) or 0
+        node.saved_version = _value(prim, names, "node:typeVersion", int) or 0
         _check_version(node, node_type.spec)
-    for name, prop in properties.items():
-        port, colon, _ = name.partition(":")
-        if colon and port in PORTS:
-            _property(prop, name, node, loaded)
+    for name in names:
+        if name.startswith(_ON_PORTS):
+            attribute = node.attributes.get(name)
+            if attribute is not None and attribute.type.is_plain:
+                _plain_property(prim.GetAttribute(name), attribute, loaded)
+            else:
+                _property(prim.GetProperty(name), name, node, loaded)
 
 
-def _value(properties: dict[str, Usd.Property], name: str, kind: type) -> Any:
+def _value(prim: Usd.Prim, names: list[str], name: str, kind: type) -> Any:
     """Return the value of an attribute that describes the node; None if it is absent or of another type."""
-    prop = properties.get(name)
-    value = prop.Get() if isinstance(prop, Usd.Attribute) else None
+    value = prim.GetAttribute(name).Get() if name in names else None
     return value if isinstance(value, kind) else None
 
 
@@ -175,8 +195,29 @@ def _check_version(node: Node, spec: NodeSpec) -> None:
         node.host.log.warning(node.path, text)
 
 
+def _plain_property(prop: Usd.Attribute, attribute: Attribute, loaded: Loaded) -> None:
+    """Take the authored value and connections of an attribute whose value USD holds as it is."""
+    has_value = take(attribute, prop, _FIRST)
+    if not has_value and not prop:
+        return  # the scene has a relationship of that name
+    _note_sources(prop, attribute, loaded)
+    if attribute not in loaded._sources:  # whether a source can be used is known at the end
+        _note_if_animated(prop, attribute, loaded)
+
+
+def _note_sources(prop: Usd.Attribute, attribute: Attribute, loaded: Loaded) -> None:
+    """Keep the paths to which an input is connected."""
+    if attribute.name.startswith("inputs:") and (connections := prop.GetConnections()):
+        loaded._sources[attribute] = [p.pathString for p in connections]
+
+
+def _note_if_animated(prop: Usd.Attribute, attribute: Attribute, loaded: Loaded) -> None:
+    if prop.ValueMightBeTimeVarying():
+        loaded.animated.append((attribute, prop))
+
+
 def _property(prop: Usd.Property, name: str, node: Node, loaded: Loaded) -> None:
-    """Take one authored property of a node prim."""
+    """Take one authored property of a node prim, of whichever kind."""
     log, is_rel = node.host.log, isinstance(prop, Usd.Relationship)
     attribute = node.attributes.get(name)
     if attribute is None:
@@ -189,16 +230,12 @@ def _property(prop: Usd.Property, name: str, node: Node, loaded: Loaded) -> None
         if attribute.type.is_paths:
             attribute.set(tuple(str(p) for p in prop.GetTargets()))
         return
-    if name.startswith("inputs:"):
-        loaded._sources[attribute] = [p.pathString for p in prop.GetConnections()]
-    if attribute.type.is_execution or attribute.type.is_paths:
+    if attribute.type.is_plain:
+        _plain_property(prop, attribute, loaded)
         return
+    _note_sources(prop, attribute, loaded)
     if attribute.type.is_any:
         _any_value(prop, attribute)
-        return
-    if prop.ValueMightBeTimeVarying():
-        loaded.animated.append((attribute, prop))
-    take(attribute, prop, Usd.TimeCode.EarliestTime())
 
 
 def _graph_data(prop: Usd.Attribute) -> dict[str, Any]:
@@ -239,19 +276,23 @@ def _any_value(prop: Usd.Attribute, attribute: Attribute) -> None:
         attribute.node.host.log.warning(attribute.path, str(error))
 
 
-def take(attribute: Attribute, prop: Usd.Attribute, time: Usd.TimeCode) -> None:
-    """Set an attribute to what the scene holds at `time`; a value that does not fit is told and left out."""
+def take(attribute: Attribute, prop: Usd.Attribute, time: Usd.TimeCode) -> bool:
+    """Set an attribute to what the scene holds at `time`; False if that is nothing.
+
+    A value that does not fit is told and left out.
+    """
     value = prop.Get(time)
     if value is None:
-        return
+        return False
     taken = coerce_scalar(value, attribute.type)
     if taken is None:
         try:
             taken = _converted(value, str(prop.GetTypeName()), attribute.type)
         except ValueTypeError as error:
             attribute.node.host.log.warning(attribute.path, str(error))
-            return
+            return True
     attribute.set_if_changed(taken)
+    return True
 
 
 def _converted(value: Any, type_name: str, target: AttributeType) -> Value:
@@ -264,7 +305,7 @@ def _converted(value: Any, type_name: str, target: AttributeType) -> Value:
     return value if authored == target else coerce(convert(value), target)
 
 
-def _connect(loaded: Loaded, host: Host) -> None:
+def _connect(loaded: Loaded, stage: Usd.Stage, host: Host) -> None:
     """Turn connection paths into sources. Report those that lead nowhere or do not fit."""
     origins: dict[Attribute, Attribute] = {}
     for attribute, paths in loaded._sources.items():
@@ -284,6 +325,9 @@ def _connect(loaded: Loaded, host: Host) -> None:
                     origins.setdefault(attribute, source)  # the first source counts
         if len(attribute.sources) > 1 and not attribute.type.is_execution:
             host.log.warning(attribute.path, f"has {len(attribute.sources)} sources; the player uses the first one")
+        if not attribute.sources and attribute.type.is_plain:
+            _note_if_animated(stage.GetAttributeAtPath(attribute.path), attribute, loaded)
+    loaded._sources.clear()
 
 
 def _missing_source(loaded: Loaded, attribute: Attribute, path: str) -> None:

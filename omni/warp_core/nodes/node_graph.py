@@ -165,7 +165,7 @@ class Attribute:
         return len(self.sources)
 
 
-@dataclass
+@dataclass(slots=True)
 class Timing:
     """Costs of a node so far, filled by nodes that compile and launch kernels."""
 
@@ -193,6 +193,23 @@ class Node:
     `has_failed` is true once its own code has failed, in any frame.
     """
 
+    __slots__ = (
+        "_by_python_name",
+        "_told",
+        "attributes",
+        "disabled",
+        "failed",
+        "has_failed",
+        "host",
+        "path",
+        "ran",
+        "saved_version",
+        "shared_state",
+        "timing",
+        "type",
+        "type_name",
+    )
+
     def __init__(self, path: str, type_name: str, node_type: NodeType | None, host: Host):
         self.path, self.type_name, self.type, self.host = path, type_name, node_type, host
         self.attributes: dict[str, Attribute] = {}
@@ -204,7 +221,7 @@ class Node:
         self.shared_state: Any = None
         self.saved_version = 0
         self._told = ""
-        self._by_python_name: dict[tuple[str, str], Attribute] = {}  # of all attributes or, not needed yet, of none
+        self._by_python_name: dict[tuple[str, str], Attribute] | None = None  # until it is needed
 
     def __repr__(self) -> str:
         return self.path
@@ -212,15 +229,16 @@ class Node:
     def add(self, attribute: Attribute) -> Attribute:
         """Add an attribute, declared or dynamic."""
         self.attributes[attribute.name] = attribute
-        self._by_python_name.clear()
+        self._by_python_name = None
         return attribute
 
     def find(self, port: str, python_name: str) -> Attribute | None:
         """The attribute that Python calls `db.<port>.<python_name>`."""
-        if not self._by_python_name:
-            for attribute in self.attributes.values():
-                name = attribute.base_name.replace(":", "_").replace(".", "_")
-                self._by_python_name[attribute.port, name] = attribute
+        if self._by_python_name is None:
+            self._by_python_name = {
+                (attribute.port, attribute.base_name.replace(":", "_").replace(".", "_")): attribute
+                for attribute in self.attributes.values()
+            }
         return self._by_python_name.get((port, python_name))
 
     def on(self, port: str) -> Iterator[Attribute]:

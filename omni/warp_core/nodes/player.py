@@ -28,7 +28,7 @@ from ..usd.stage import (
     unraised_errors,
     unreadable,
 )
-from . import consent, node_registry
+from . import collector, consent, node_registry
 from .attribute_values import ValueTypeError, from_text
 from .evaluate import Evaluator
 from .graph_loader import Loaded, load, take
@@ -99,7 +99,8 @@ class Player:
         """
         began = time.perf_counter()
         self.host.code = {code.node: code.text for code in self.codes}
-        evaluators = [Evaluator(graph) for graph in self.loaded.graphs]
+        with collector.paused():
+            evaluators = [Evaluator(graph) for graph in self.loaded.graphs]
         failed_before = len(self.host.log.errors)
         with OutputLayer(target, self.stage, self.start, self.end, self.fps) as output:
             for evaluator in evaluators:
