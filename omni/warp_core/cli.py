@@ -7,6 +7,7 @@ or Pillow is imported by the sub-command that needs it, since those are optional
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import io
 import os
@@ -123,6 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     preview.add_argument(
         "--camera", metavar="PATH", help="camera to look through (default: the stage's first, or fitted)"
     )
+    preview.add_argument("--trust", action="store_true", help="set no limit on the memory and time that reading takes")
     preview.set_defaults(run=_preview)
 
     add("info", "show devices, the kernel cache and versions").set_defaults(run=_info)
@@ -189,7 +191,7 @@ def _with_joined_negatives(arguments: list[str]) -> list[str]:
 
 
 def _is_trusted(options: argparse.Namespace) -> bool:
-    return options.run is _play and (options.trust or options.remember)
+    return options.trust or (options.run is _play and options.remember)
 
 
 def _check_device(name: str) -> None:
@@ -216,6 +218,7 @@ def _preview(options: argparse.Namespace) -> int:
             request,
             opened=lambda: child_process.reach(child_process.PLAYING),
             warn=lambda text: print(harmless(f"warning: {options.scene}: {text}"), file=sys.stderr),
+            reading=contextlib.nullcontext if options.trust else child_process.limited_memory,
         )
     except stage.StageError as error:
         raise _Stop(INPUT, str(error)) from None
@@ -291,14 +294,12 @@ def _guarded(options: argparse.Namespace) -> int:
 
 
 def _why_unread(options: argparse.Namespace, ending: child_process.Ending) -> str:
-    unlimited = "; --trust sets no limit" if options.run is _play else ""
     if ending.overdue:
-        return f"it takes longer than {child_process.READ_SECONDS:.0f} s{unlimited}"
+        return f"it takes longer than {child_process.READ_SECONDS:.0f} s; --trust sets no limit"
     name = signal.Signals(ending.signal).name if ending.signal else f"exit code {ending.code}"
-    if not unlimited:
-        return f"USD ended the process ({name}); the file is damaged, or memory ran out"
     limit = f"{child_process.READ_BYTES / 1e9:.1f} GB"
-    return f"USD ended the process ({name}); the file is damaged, or needs more than {limit} of memory{unlimited}"
+    why = f"the file is damaged, or needs more than {limit} of memory; --trust sets no limit"
+    return f"USD ended the process ({name}); {why}"
 
 
 def _why_ended(options: argparse.Namespace, ending: child_process.Ending) -> str:

@@ -391,3 +391,21 @@ def test_an_animation_slower_than_its_format(make_scene, tmp_path, capsys):
         assert cli.main(arguments) == cli.USAGE
         assert f"o.{kind}: a picture stays for longer than {kind.upper()} can say" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["scene.usda"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux limits the memory of a process")
+def test_a_preview_of_a_small_file_with_much_in_it_needs_trust(tmp_path):
+    stage, picture = tmp_path / "big.usdc", tmp_path / "o.png"
+    layer = Sdf.Layer.CreateNew(str(stage))
+    prim = Sdf.PrimSpec(layer, "Points", Sdf.SpecifierDef, "Points")
+    points = Sdf.AttributeSpec(prim, "points", Sdf.ValueTypeNames.Point3fArray)
+    points.default = Vt.Vec3fArray.FromNumpy(np.zeros((10, 3), np.float32))
+    widths = Sdf.AttributeSpec(prim, "widths", Sdf.ValueTypeNames.FloatArray)
+    widths.default = Vt.FloatArray(300_000_000)  # 1.2 GB of zeros
+    layer.Save()
+    command = [sys.executable, "-m", "omni.warp_core.cli", "preview", str(stage), "-o", str(picture), "--size", "9x9"]
+    limited = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert limited.returncode == cli.INPUT and "big.usdc" in limited.stderr and not picture.exists(), limited.stderr
+    assert len(limited.stderr.splitlines()) == 1
+    trusted = subprocess.run([*command, "--trust"], capture_output=True, text=True, timeout=600, check=False)
+    assert trusted.returncode == cli.OK and picture.exists(), trusted.stderr

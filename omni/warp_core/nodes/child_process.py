@@ -22,7 +22,7 @@ from typing import NoReturn
 READING, PLAYING, WRITTEN = range(3)  # how far a play is
 GRACE = 2.0  # seconds that a child has to stop by itself
 READ_SECONDS = 120.0  # that reading a scene may take
-READ_BYTES = 1 << 30  # of memory that a play may take until its user trusts the scene
+READ_BYTES = 1 << 30  # of memory that reading a scene may take until its user trusts it
 _THREAD_BYTES = 16 << 20  # address space that USD takes for each thread, whatever the scene
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PR_SET_PDEATHSIG = 1
@@ -77,6 +77,16 @@ def lift_limit() -> None:
     """Undo `limit_memory`."""
     if _original:
         resource.setrlimit(resource.RLIMIT_DATA, _original.pop())
+
+
+@contextlib.contextmanager
+def limited_memory() -> Iterator[None]:
+    """Limit memory for the time of a block, as `limit_memory` does."""
+    limit_memory()
+    try:
+        yield
+    finally:
+        lift_limit()
 
 
 @contextlib.contextmanager

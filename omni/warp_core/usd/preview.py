@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,17 @@ from ..files import Unfinished
 from .camera import fitted, stage_view, up_axis
 from .drawables import Drawable, Gatherer
 from .render import Renderer
-from .stage import READ_ERRORS, StageError, frame_range, frame_rate, open_stage, quiet, reason, time_code_rate
+from .stage import (
+    READ_ERRORS,
+    StageError,
+    frame_range,
+    frame_rate,
+    open_stage,
+    quiet,
+    reason,
+    time_code_rate,
+    unraised_errors,
+)
 
 STILLS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 MOVIES = (".gif", ".webp")
@@ -39,28 +49,37 @@ class Request:
 
 
 def preview(
-    request: Request, opened: Callable[[], None] = lambda: None, warn: Callable[[str], None] = lambda text: None
+    request: Request,
+    opened: Callable[[], None] = lambda: None,
+    warn: Callable[[str], None] = lambda text: None,
+    reading: Callable[[], AbstractContextManager] = nullcontext,
 ) -> str:
     """Draw what is asked for and return a description of it. `opened` is called as soon as the stage is open; `warn`
-    gets a text about frames that the stage lacks.
+    gets a text about frames that the stage lacks. `reading` gives the context in which the stage is read.
 
     Raises StageError when the stage cannot be used, RequestError for a wrong request, OSError when the file cannot be
     written.
     """
     with quiet():
-        return _preview(request, opened, warn)
+        return _preview(request, opened, warn, reading)
 
 
-def _preview(request: Request, opened: Callable[[], None], warn: Callable[[str], None]) -> str:
+def _preview(
+    request: Request,
+    opened: Callable[[], None],
+    warn: Callable[[str], None],
+    reading: Callable[[], AbstractContextManager],
+) -> str:
     extension = os.path.splitext(request.output)[1].lower()
     known = MOVIES if request.frames else STILLS
     if extension not in known:
         kind = "an animation" if request.frames else "a picture"
         raise RequestError(f"{request.output}: the name of {kind} must end in one of {', '.join(known)}")
     _require_few(request)
-    stage = open_stage(request.stage).stage
+    with reading():
+        stage = open_stage(request.stage).stage
     opened()
-    artist = _Artist(stage, request)
+    artist = _Artist(stage, request, reading)
     if request.frames is None:
         frame = _first_frame(stage) if request.frame is None else request.frame
         _check_frames(stage, frame, frame, warn)
@@ -108,8 +127,8 @@ def _check_frames(stage: Usd.Stage, first: float, last: float, warn: Callable[[s
 class _Artist:
     """Draws frames of one stage."""
 
-    def __init__(self, stage: Usd.Stage, request: Request):
-        self.stage, self.request = stage, request
+    def __init__(self, stage: Usd.Stage, request: Request, reading: Callable[[], AbstractContextManager]):
+        self.stage, self.request, self.reading = stage, request, reading
         self.gatherer = Gatherer(stage)
         self.renderer = Renderer(*request.size, up_axis(stage))
         self.described = ""
@@ -117,7 +136,7 @@ class _Artist:
 
     def draw(self, frame: float) -> np.ndarray:
         time = Usd.TimeCode(frame)
-        with self._read_errors(frame):
+        with self._read_errors(frame), self.reading():
             scene = self.gatherer.at(time)
         if scene.is_empty:
             raise StageError(f"{self.request.stage}: has no visible meshes or points at frame {frame:g}")
@@ -132,10 +151,14 @@ class _Artist:
 
     @contextmanager
     def _read_errors(self, frame: float) -> Iterator[None]:
-        try:
-            yield
-        except READ_ERRORS as error:
-            raise StageError(f"{self.request.stage}: cannot be read at frame {frame:g}: {reason(error)}") from None
+        where = f"{self.request.stage}: cannot be read at frame {frame:g}"
+        with unraised_errors() as errors:
+            try:
+                yield
+            except READ_ERRORS as error:
+                raise StageError(f"{where}: {reason(error)}") from None
+        if errors:
+            raise StageError(f"{where}: {reason(errors[0])}")
 
     def _view(self, time: Usd.TimeCode, scene: Drawable, aspect: float):
         view = stage_view(self.stage, time, aspect, self.request.camera)
