@@ -16,7 +16,7 @@ import signal
 import sys
 import warnings
 from types import FrameType, ModuleType
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from . import config
 from .files import sweep
@@ -143,7 +143,7 @@ def _play(options: argparse.Namespace) -> int:
     if not _is_trusted(options):
         child_process.limit_memory()
     try:
-        player = play.Player.open(options.scene, settings, graph.Log(report.complain))
+        player = play.Player.open(options.scene, settings, graph.Log(lambda text: _report(report, text)))
         output.check_target(options.output, player.stage)
         if options.remember:
             _remember(consent, player.codes)
@@ -164,6 +164,7 @@ def _play(options: argparse.Namespace) -> int:
         raise _Stop(OUTPUT, str(error)) from None
     if outcome.written:
         child_process.reach(child_process.WRITTEN)
+    _prepare_streams()
     report.summary(outcome)
     if not outcome.written:
         report.complain(f"error: no node wrote anything, so {options.output} was not written")
@@ -173,6 +174,11 @@ def _play(options: argparse.Namespace) -> int:
         f"wrote {harmless(options.output)}: {what}" + (" and more" if len(outcome.written) > 4 else ""), markup=False
     )
     return NODES if outcome.failed else OK
+
+
+def _report(report: ModuleType, text: str) -> None:
+    _prepare_streams()  # code in the scene may have closed them
+    report.complain(text)
 
 
 _NEGATIVE = re.compile(r"-\d[\d.:e-]*")
@@ -247,13 +253,20 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _prepare_streams() -> None:
-    """Make what we print go somewhere, where a stream was closed at the start or cannot take every character."""
-    for name in ("stdout", "stderr"):
+    """Make what we print go somewhere, where a stream is closed or cannot take every character."""
+    for number, name in enumerate(("stdout", "stderr"), 1):
         stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        if getattr(stream, "closed", True):
+            setattr(sys, name, open(os.devnull, "w") if stream is None else _stream_of(number))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _stream_of(number: int) -> IO[str]:
+    """Return a stream to an open file descriptor, or else to nowhere."""
+    with contextlib.suppress(OSError, ValueError):
+        return open(number, "w", errors="backslashreplace", closefd=False)
+    return open(os.devnull, "w")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -271,7 +284,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _complain(text: str) -> None:
-    print(f"error: {harmless(text)}", file=sys.stderr)
+    _prepare_streams()
+    with contextlib.suppress(OSError):  # without a standard error, the exit code has to do
+        print(f"error: {harmless(text)}", file=sys.stderr)
 
 
 def _fate_of_result() -> str:

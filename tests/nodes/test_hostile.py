@@ -212,6 +212,30 @@ def test_a_thread_that_code_leaves_running(make_scene, tmp_path, daemon):
     assert (code, err) == (cli.OK, "") and (tmp_path / "out.usdc").is_file()
 
 
+@pytest.mark.parametrize(
+    "prelude", ["sys.stdout.close()", "sys.stderr.close()", "sys.stdout.close(); sys.stderr.close()"]
+)
+def test_code_that_closes_a_stream_of_python(make_scene, tmp_path, prelude):
+    scene = make_scene(KERNEL.replace("PRELUDE", f"import sys\\n{prelude}"))
+    command = [sys.executable, "-m", "omni.warp_core.cli", "play", scene, "-o", str(tmp_path / "o.usdc"), "--trust"]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert (made.returncode, made.stderr) == (cli.OK, "") and "wrote " in made.stdout
+
+
+@pytest.mark.parametrize("prelude", ["sys.stdout.close()", "sys.stderr.close()", "sys.stderr = None"])
+def test_code_that_closes_a_stream_and_fails(make_scene, tmp_path, prelude):
+    scene = make_scene(KERNEL.replace("PRELUDE", f"import sys\\n{prelude}\\nraise KeyError(7)"))
+    code, err, _ = play(scene, tmp_path, "--trust")
+    assert code == cli.NODES and ("KeyError: 7" in err or "None" in prelude), err
+
+
+def test_code_that_closes_the_descriptor_of_the_summary(make_scene, tmp_path):
+    scene = make_scene(KERNEL.replace("PRELUDE", "import os\\nos.close(1)"))
+    code, err, _ = play(scene, tmp_path, "--trust")
+    assert (code, err) == (cli.OUTPUT, "error: the summary cannot be written: Bad file descriptor\n")
+    assert (tmp_path / "out.usdc").is_file()
+
+
 @pytest.mark.parametrize("status", [0, 3])
 def test_code_that_ends_the_process(make_scene, tmp_path, status):
     scene = make_scene(KERNEL.replace("PRELUDE", f"import os\\nos._exit({status})"))
