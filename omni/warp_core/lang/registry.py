@@ -124,17 +124,31 @@ def builtin(func: Callable | None = None, *, name: str = "", cold: bool = False,
     """Decorator: add `func` to the overload set of its name (or of `name`) and return the set.
 
     `cold` is described at `Overload`, `updates` at `Builtin`.
+
+    Raises:
+        ValueError: the name is private, and another module has a builtin of that name.
     """
     if func is None:
         return lambda f: builtin(f, name=name, cold=cold, updates=updates)
     key = name or func.__name__
     found = _builtins.setdefault(key, Builtin(key))
+    _check_private(found, func)
     found.updates |= updates
     found.references |= any(str(a).startswith("ref[") for a in func.__annotations__.values())
     found.overloads.append(Overload(key, func, cold))
     if found.__doc__ is None:
         found.__doc__ = func.__doc__
     return found
+
+
+def _check_private(found: Builtin, func: Callable) -> None:
+    """Raise ValueError if `func` would add to a private builtin of another module, as all modules share one table."""
+    modules = {overload.func.__module__ for overload in found.overloads} - {func.__module__}
+    if found.name.startswith("_") and modules:
+        raise ValueError(
+            f"{func.__module__}: the private builtin `{found.name}` is defined in {modules.pop()} already. The modules "
+            "of the library share one table of names: give this function another name"
+        )
 
 
 GRADIENTS: dict[str, Builtin] = {}

@@ -118,15 +118,15 @@ def _eig3_apart(A: Mat[3, 3, F], sharp: boolean) -> tuple[Mat[3, 3, F], Vec[3, F
     xy, yz, xz = x > y, y > z, x > z
     yx, zy, zx = prim.bit_xor(xy, True), prim.bit_xor(yz, True), prim.bit_xor(xz, True)
     w = Vec[3, F](
-        _moved(x, prim.bit_and(xy, xz), prim.bit_and(yx, zx), above, below),
-        _moved(y, prim.bit_and(yx, yz), prim.bit_and(xy, zy), above, below),
-        _moved(z, prim.bit_and(zx, zy), prim.bit_and(xz, yz), above, below),
+        _apart_from_middle(x, prim.bit_and(xy, xz), prim.bit_and(yx, zx), above, below),
+        _apart_from_middle(y, prim.bit_and(yx, yz), prim.bit_and(xy, zy), above, below),
+        _apart_from_middle(z, prim.bit_and(zx, zy), prim.bit_and(xz, yz), above, below),
     )
     return Q, w, prim.bit_or(prim.bit_or(w[0] != x, w[1] != y), w[2] != z), sharp
 
 
 @builtin
-def _moved(x: F, largest: boolean, smallest: boolean, above: F, below: F) -> F:
+def _apart_from_middle(x: F, largest: boolean, smallest: boolean, above: F, below: F) -> F:
     return prim.select(largest, prim.max(x, above), prim.select(smallest, prim.min(x, below), x))
 
 

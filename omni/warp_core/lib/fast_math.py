@@ -77,15 +77,15 @@ def inverse_approx(x: F) -> F:
 
 
 @builtin(name="inverse_approx")
-def _inverse2(x: Mat[2, 2, F]) -> Mat[2, 2, F]:
+def _inverse_approx2(x: Mat[2, 2, F]) -> Mat[2, 2, F]:
     return inverse(x)
 
 
 @builtin(name="inverse_approx")
-def _inverse3(x: Mat[3, 3, F]) -> Mat[3, 3, F]:
+def _inverse_approx3(x: Mat[3, 3, F]) -> Mat[3, 3, F]:
     return inverse(x)
 
 
 @builtin(name="inverse_approx")
-def _inverse4(x: Mat[4, 4, F]) -> Mat[4, 4, F]:
+def _inverse_approx4(x: Mat[4, 4, F]) -> Mat[4, 4, F]:
     return inverse(x)

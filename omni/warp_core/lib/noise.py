@@ -58,7 +58,7 @@ def _corner(h: uint32, offset: Vec[N, float32]) -> float32:
 
 
 @builtin
-def _moved(offset: Vec[N, float32], x: float32, y: float32) -> Vec[N, float32]:
+def _from_corner(offset: Vec[N, float32], x: float32, y: float32) -> Vec[N, float32]:
     offset[0] = offset[0] - x
     offset[1] = offset[1] - y
     return offset
@@ -114,8 +114,12 @@ def _line(state: uint32, low: int32, high: int32, t: float32) -> float32:
 def _plane(x0: uint32, x1: uint32, y0: uint32, y1: uint32, rest: uint32, offset: Vec[N, float32]) -> float32:
     """Blend of four corners: the hash of each is x ^ y ^ rest, `offset` is that of the sample from the first."""
     u = _fade(offset[0])
-    low = _mix(_corner(x0 ^ y0 ^ rest, offset), _corner(x1 ^ y0 ^ rest, _moved(offset, 1.0, 0.0)), u)
-    high = _mix(_corner(x0 ^ y1 ^ rest, _moved(offset, 0.0, 1.0)), _corner(x1 ^ y1 ^ rest, _moved(offset, 1.0, 1.0)), u)
+    low = _mix(_corner(x0 ^ y0 ^ rest, offset), _corner(x1 ^ y0 ^ rest, _from_corner(offset, 1.0, 0.0)), u)
+    high = _mix(
+        _corner(x0 ^ y1 ^ rest, _from_corner(offset, 0.0, 1.0)),
+        _corner(x1 ^ y1 ^ rest, _from_corner(offset, 1.0, 1.0)),
+        u,
+    )
     return _mix(low, high, _fade(offset[1]))
 
 
@@ -282,10 +286,10 @@ def _plane_slope(
 ) -> tuple[float32, Vec[N, float32]]:
     """`_plane` and its derivative in every coordinate, blending along further axes not counted."""
     a, da = _corner_slope(x0 ^ y0 ^ rest, offset)
-    b, db = _corner_slope(x1 ^ y0 ^ rest, _moved(offset, 1.0, 0.0))
+    b, db = _corner_slope(x1 ^ y0 ^ rest, _from_corner(offset, 1.0, 0.0))
     a, da = _blend_slope(a, da, b, db, offset[0], 0)
-    c, dc = _corner_slope(x0 ^ y1 ^ rest, _moved(offset, 0.0, 1.0))
-    d, dd = _corner_slope(x1 ^ y1 ^ rest, _moved(offset, 1.0, 1.0))
+    c, dc = _corner_slope(x0 ^ y1 ^ rest, _from_corner(offset, 0.0, 1.0))
+    d, dd = _corner_slope(x1 ^ y1 ^ rest, _from_corner(offset, 1.0, 1.0))
     c, dc = _blend_slope(c, dc, d, dd, offset[0], 0)
     return _blend_slope(a, da, c, dc, offset[1], 1)
 
