@@ -739,7 +739,7 @@ MISTAKES = {
         TypeError,
         "only floating point",
     ),
-    "arguments": (lambda: wp.jvp(square, 1, [floats(1.0)]), TypeError, "takes 2 arguments"),
+    "arguments": (lambda: wp.jvp(square, 1, [floats(1.0)]), TypeError, "give 1; the first missing one is `y`"),
     "number in Python": (lambda: wp.jvp(lambda a: a, (1.0,), (1.0,)), TypeError, "through Python"),
     "no tuple": (lambda: wp.jvp(lambda a: a, floats(1.0), (1.0,)), TypeError, "expected a tuple"),
     "no function": (lambda: wp.jvp(3, (1.0,), (1.0,)), TypeError, "kernel or a function"),

@@ -66,10 +66,6 @@ def _buffer(element: Element, shape: tuple, nbytes: int, device: Device, pinned:
         raise MemoryError(f"no memory for shape={shape} of {element.name}: it takes {nbytes} bytes{more}") from None
 
 
-def _not_called() -> Callable[[], None]:
-    raise AssertionError("an operation has a vjp only if what it writes has a gradient")
-
-
 def _owning(numbers: Any, value: Any) -> Any:
     """Numbers for a graph that assigns them whenever it runs: those of an array as they are then, others as now."""
     if not isinstance(value, array):
@@ -253,8 +249,8 @@ class array(Arithmetic, Exchange, Reshaping, ForeignNames, _native.ArrayBase):
             transfer.assign_array(self, data, write)
         else:
             name = "making an array of another shape from an array (use reshape or view)"
-            vjp = None if self._grad is not None else _not_called
-            execute(Operation(name, {"the array": Write(self, True)}, {"data": data}, write, vjp))
+            ends = self._grad is None
+            execute(Operation(name, {"the array": Write(self, True)}, {"data": data}, write, ends_gradients=ends))
 
     def _from_memory(
         self,

@@ -39,7 +39,7 @@ def target_of_launch(step: RecordedLaunch) -> tuple[Target, list[Pair]]:
     results = [args[i] for i in outputs]
 
     def call() -> list[array]:
-        launch(kernel, step.dim, inputs=args, device=step.device, block_dim=step.block_dim)
+        launch(kernel, step.dim, inputs=args, device=step.template.device, block_dim=step.template.block_dim)
         return results
 
     return Target(kernel.name, args, names, call, results, [names[i] for i in outputs]), pairs

@@ -42,6 +42,8 @@ class Operation(NamedTuple):
         jvp: the terms, each linear in one array, whose sum is the tangent of the array that it writes. A term is the
             array and a function `(t, out)` that writes the term of `t`, an array like it, to `out`. Without terms the
             tangent is zero. None if forward mode cannot follow.
+        ends_gradients: for an operation without `vjp`. True if gradients end at it, as at a launch that writes arrays
+            without gradients. False if an array with a gradient is an error.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Operation(NamedTuple):
     run: Callable[[], None]
     vjp: Callable[[], Backward] | None = None
     jvp: Sequence[Term] | None = None
+    ends_gradients: bool = False
 
     @property
     def outputs(self) -> list[Any]:
@@ -63,8 +66,8 @@ class Operation(NamedTuple):
 
     @property
     def is_opaque(self) -> bool:
-        """True if it has neither gradient nor tangent, so that nothing it writes has one."""
-        return self.vjp is None and self.jvp is None
+        """True if it has neither gradient nor tangent and refuses arrays that have one."""
+        return self.vjp is None and self.jvp is None and not self.ends_gradients
 
     def named_arrays(self) -> Iterator[tuple[str, Any]]:
         """The arrays that it reads or writes, with their names."""

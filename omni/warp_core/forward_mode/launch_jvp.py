@@ -2,9 +2,8 @@
 a kernel.
 
 A tangent kernel (autodiff/jvp/tangent.py) computes values and tangents in one go; `shadows` has the memory for
-tangents. It
-is an ordinary kernel: a tape records it, so that gradients of tangents (Hessian-vector products) come from running that
-tape backwards.
+tangents. It is an ordinary kernel: a tape records it, and gradients of tangents (Hessian-vector products) come from
+running that tape backwards.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from ..arrays.transfer import copy
 from ..autodiff.jvp.tangent_values import carries
 from ..compiler import TangentFacts, tangent_facts
 from ..devices.device import Device, get_device
+from ..lang.inference import check_count
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.kernel_transforms import Tangent
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
@@ -89,12 +89,7 @@ def kernel_jvp(
     where = get_device(device)
     args = [*_sequence(kernel, "inputs", inputs), *_sequence(kernel, "outputs", outputs)]
     instance = instance_for(kernel, args) if kernel.is_generic else kernel
-    if len(args) != len(instance.params):
-        names = ", ".join(name for name, _ in instance.params)
-        raise TypeError(
-            f"kernel `{kernel.name}` takes {len(instance.params)} arguments ({names}), "
-            f"but inputs and outputs give {len(args)}"
-        )
+    check_count(instance, args)
     args = [launch_vjp.as_array(a, t, where) for a, (_, t) in zip(args, instance.params)]
     given = _given(instance, args, tangents)
     needed, written, _ = facts(instance)

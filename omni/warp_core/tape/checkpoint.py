@@ -24,7 +24,7 @@ from ..dispatch.call_site import CallSite
 from .checkpoint_schedule import Action, advances, schedule
 from .detached import BrokenChain
 from .launch_vjp import SkippedLaunch, record_skipped
-from .recorder import SILENCE, Recorder
+from .recorder import SILENCE, Recorder, Step
 from .replay_check import AccessRecorder, TraceHash, Use
 from .tape import Tape
 
@@ -106,7 +106,7 @@ def checkpointed(
     outputs = [*state, *run.witness.outputs]
     if ends is not None:
         ends = ends._replace(gradients=tuple(a.grad for a in outputs if a.grad is not None))
-    tape.record_step(backward, [*outputs, *run.witness.inputs], outputs, cut=ends)
+    tape.record_step(Step(backward, [*outputs, *run.witness.inputs], outputs, ends), call_site.here())
 
 
 def _discard_step_gradients(tape: Tape, written: Sequence[array]) -> None:
@@ -119,7 +119,7 @@ def _discard_step_gradients(tape: Tape, written: Sequence[array]) -> None:
                 "the steps before that. Set these arrays anew before you go on, or record on a new tape"
             )
 
-    tape.record_step(backward, written, written, covers=True)
+    tape.record_step(Step(backward, written, written, covers=True), call_site.here())
 
 
 def _check(step: Any, n: Any, state: Any) -> None:
@@ -170,9 +170,9 @@ class _RecordingProbe(Recorder):
             self.seals.wrote([out], False)
             self.use([out, *inputs], place, [out] if covers else [])
 
-    def record_step(self, backward: Callable[[], None], arrays: Any, outputs: Any = None, *_: Any) -> None:
+    def record_step(self, step: Step, place: CallSite) -> None:
         """Pass over an operation, which writes to its outputs."""
-        self.seals.wrote([a for a in outputs if a.grad is not None], True)
+        self.seals.wrote([a for a in step.outputs if a.grad is not None], True)
 
     def record_func(self, backward: Callable[[], None], arrays: Any, outputs: Any = None) -> None:
         """Pass over a recorded function of the program, which has written to its outputs."""

@@ -33,15 +33,16 @@ plans.on_options.append(_outdate)
 
 def remember(step: RecordedLaunch) -> None:
     """Keep how a launch was recorded, if others can be recorded like it."""
-    kernel, params = step.kernel, step.kernel.params
-    if step.exact or step.options.adjoint != "distinct" or step.device.is_cuda or plans.may_bitcast_gradients(kernel):
+    kernel, options, facts, _, device, *_ = step.template
+    params = kernel.params
+    if step.exact or options.adjoint != "distinct" or device.is_cuda or plans.may_bitcast_gradients(kernel):
         return
     if any(isinstance(t, Struct) or indexed_array(t) is not None for _, t in params):
         return
     plan = plans.plan_for(kernel, step.forward_options())
     arrays = [i for i, (_, t) in enumerate(params) if isinstance(t, Array)]
     written = tuple(i for i in arrays if plan.written[i])
-    shared = step.template._replace(written=written, read=tuple(i for i in arrays if step.facts.reads[i] == BEFORE))
+    shared = step.template._replace(written=written, read=tuple(i for i in arrays if facts.reads[i] == BEFORE))
     plan.recipe = _native.LaunchTemplate(
         shared,
         kernel,

@@ -86,38 +86,19 @@ class RecordedLaunch:
         return self.template.kernel
 
     @property
-    def options(self) -> plans.Options:
-        """The options of the adjoint."""
-        return self.template.options
-
-    @property
-    def facts(self) -> AdjointInfo:
-        """What the compiler knows of the adjoint."""
-        return self.template.facts
-
-    @property
-    def block_dim(self) -> int:
-        """The threads of a block."""
-        return self.template.block_dim
-
-    @property
-    def device(self) -> Device:
-        """Where it ran."""
-        return self.template.device
-
-    @property
     def kept(self) -> SavedArrays:
         """The saved tensors."""
-        return SavedArrays.over(self.held, *_read(self.kernel, self.args, self.facts, BEFORE), self.place)
+        read = _read(self.kernel, self.args, self.template.facts, BEFORE)
+        return SavedArrays.over(self.held, *read, self.place)
 
     @property
     def exact(self) -> bool:
         """True if the launch has to compute exactly the bits that the adjoint recomputes, and to report its end."""
-        return self.options.exact
+        return self.template.options.exact
 
     def launched(self) -> None:
         """Keep what the adjoint reads of what the launch, which has just run, left."""
-        self.left = _keep(self.kernel, self.args, self.facts, AFTER, self.place)
+        self.left = _keep(self.kernel, self.args, self.template.facts, AFTER, self.place)
 
     @property
     def outputs(self) -> list[array]:
@@ -126,7 +107,7 @@ class RecordedLaunch:
 
     def requires_execution(self) -> bool:
         """True if the tape must observe the launch, for tensors to save or for data that the launch overwrites."""
-        read = [a for value, time in zip(self.args, self.facts.reads) if time == BEFORE for a in arrays_in(value)]
+        read, *_ = _read(self.kernel, self.args, self.template.facts, BEFORE)
         return self.exact or any(layouts.may_share_memory(a, b) for a in read for b in self.written)
 
     def reads(self, wanted: array) -> bool:
@@ -136,18 +117,20 @@ class RecordedLaunch:
 
     def forward_options(self) -> plans.Options:
         """The options that the launch itself runs with."""
-        return plans.options_for(self.kernel, self.device, self.block_dim)._replace(exact=self.exact)
+        options = plans.options_for(self.kernel, self.template.device, self.template.block_dim)
+        return options._replace(exact=self.exact)
 
     def check(self) -> None:
         """Raise RuntimeError if the launch has no right gradient any more."""
         self._check_saved()
-        if self.facts.epoch != _epoch and self._is_other():
+        options, facts = self.template.options, self.template.facts
+        if facts.epoch != _epoch and self._is_other():
             raise RuntimeError(
                 f"kernel `{self.kernel.name}`: a function that it calls has been defined anew since the launch was "
                 "recorded, so its gradient would be that of another function; record the launch again"
             )
-        if self.options.deterministic and self.device.is_cuda:
-            plans.plan_for(self.kernel, self.options)  # raises where the order of threads matters
+        if options.deterministic and self.template.device.is_cuda:
+            plans.plan_for(self.kernel, options)  # raises where the order of threads matters
         for a in self.active:
             if a._grad is None:
                 raise RuntimeError(
@@ -162,7 +145,7 @@ class RecordedLaunch:
                 raise RuntimeError(self.kept.loss(held))
 
     def _is_other(self) -> bool:
-        return facts(self.kernel, self.options).key != self.facts.key
+        return facts(self.kernel, self.template.options).key != self.template.facts.key
 
     def backward(self) -> None:
         """Add to the gradients of the launch's arrays."""
@@ -182,9 +165,10 @@ class RecordedLaunch:
                 "not run by wp.launch while the tape recorded"
             )
         self._check_saved()
-        kept = self.kept.copy() if self.facts.replays else self.kept
+        facts = self.template.facts
+        kept = self.kept.copy() if facts.replays else self.kept
         times = {BEFORE: kept, AFTER: self.left or kept}
-        return [_as_kept(a, times[read]) if read else a for a, read in zip(self.args, self.facts.reads)]
+        return [_as_kept(a, times[read]) if read else a for a, read in zip(self.args, facts.reads)]
 
 
 @dataclass

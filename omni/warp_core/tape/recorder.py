@@ -6,7 +6,7 @@ It records an operation before it runs, and takes the record back if it raises.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import _native
 from ..arrays.array import array
@@ -21,6 +21,35 @@ from .launch_vjp import arrays_in, as_array
 from .saved import SavedPool
 
 Backward = Callable[[], None]
+
+
+class Step(NamedTuple):
+    """A recorded step that is no launch."""
+
+    backward: Backward
+    arrays: Sequence[array]  # all that it uses
+    known: Sequence[array] | None = None  # those that it writes; None if that is unknown
+    cut: BrokenChain | None = None  # a gradient that ends here
+    covers: bool = False  # whether it overwrites all elements of `known`, whatever was there
+    takes: bool = False  # whether all of `known` had a gradient when the step was recorded
+
+    @property
+    def written(self) -> Sequence[array]:
+        """The arrays that the step may have written."""
+        return self.arrays if self.known is None else self.known
+
+    @property
+    def outputs(self) -> Sequence[array]:
+        """The arrays that it has written for certain."""
+        return self.known or []
+
+    def check(self) -> None:
+        """Raise RuntimeError if a gradient that the step takes over was taken away."""
+        if self.takes and any(a._grad is None for a in self.outputs):
+            raise RuntimeError(
+                "an array that a recorded step has written had a gradient, which was taken away since; leave "
+                "requires_grad and grad as they are until backward"
+            )
 
 
 class Recorder(observers.Observer):
@@ -63,7 +92,7 @@ class Recorder(observers.Observer):
         """
         for name, a in operation.named_arrays():  # one without a gradient of its own may show memory that has one
             a._resolve_grad(f"{operation.name}: {name}")
-        if operation.vjp is None:
+        if operation.vjp is None and not operation.ends_gradients:
             _refuse_gradients(operation)
         outputs, inputs = operation.outputs, operation.inputs
         place = call_site.here()
@@ -71,7 +100,8 @@ class Recorder(observers.Observer):
         if operation.vjp is None or all(a.grad is None for a in outputs):
             return []
         covers = all(write.overwrites_all for write in operation.writes.values())
-        self.record_step(operation.vjp(), [*inputs, *outputs], outputs, covers, next(filter(None, ends), None), place)
+        step = Step(operation.vjp(), [*inputs, *outputs], outputs, next(filter(None, ends), None), covers)
+        self.record_step(step, place)
         return outputs
 
     def launch(self, launch: KernelLaunch, outward: observers.Outward) -> Any:
@@ -136,16 +166,8 @@ class Recorder(observers.Observer):
         """Note that `out` is made of inputs. Return the gradient that ends at the step that is about to be recorded."""
         raise NotImplementedError
 
-    def record_step(
-        self,
-        backward: Backward,
-        arrays: Sequence[array],
-        outputs: Sequence[array] | None = None,
-        covers: bool = False,
-        cut: BrokenChain | None = None,
-        place: CallSite | None = None,
-    ) -> None:
-        """Record an operation that is about to run."""
+    def record_step(self, step: Step, place: CallSite) -> None:
+        """Record a step that is about to run."""
         raise NotImplementedError
 
     def length(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import _native, config
 from ..arrays import grad_binding, layouts, transfer
@@ -19,7 +19,7 @@ from . import cotangents, launch_template, partial_gradients
 from .cotangents import Seed
 from .detached import BrokenChain, DependenceTracker, tell
 from .launch_vjp import RecordedLaunch, UntrackedLaunch, record
-from .recorder import Recorder
+from .recorder import Recorder, Step
 from .saved import SavedPool
 from .tape_scopes import TapeScopes
 
@@ -28,34 +28,6 @@ _ALL = "record and go backwards in one capture, or both outside of captures, and
 
 def _where(graph: Any) -> str:
     return "outside of this capture" if graph is None else "while a graph was captured"
-
-
-class Step(NamedTuple):
-    """A step that is no launch. `known` are those of its `arrays` that it writes, or None if that is unknown."""
-
-    backward: Callable[[], None]
-    arrays: list[array]
-    known: list[array] | None = None
-    cut: BrokenChain | None = None  # a gradient that ends here
-    takes: bool = False  # whether all that it writes had a gradient
-
-    @property
-    def written(self) -> list[array]:
-        """The arrays that the step may have written."""
-        return self.arrays if self.known is None else self.known
-
-    @property
-    def outputs(self) -> list[array]:
-        """The arrays that it has written for certain."""
-        return self.known or []
-
-    def check(self) -> None:
-        """Raise RuntimeError if a gradient that the step takes over was taken away."""
-        if self.takes and any(a._grad is None for a in self.outputs):
-            raise RuntimeError(
-                "an array that a recorded step has written had a gradient, which was taken away since; leave "
-                "requires_grad and grad as they are until backward"
-            )
 
 
 class Tape(TapeScopes, Recorder):
@@ -226,39 +198,30 @@ class Tape(TapeScopes, Recorder):
         if now is not None and now is not self and now.stands_in:
             now.record_func(backward, arrays, outputs)
         else:
-            self.record_step(backward, arrays, outputs)
+            step = Step(backward, list(arrays), None if outputs is None else list(outputs))
+            self.record_step(step, call_site.here())
 
-    def record_step(
-        self,
-        backward: Callable[[], None],
-        arrays: Sequence[array],
-        outputs: Sequence[array] | None = None,
-        covers: bool = False,
-        cut: BrokenChain | None = None,
-        place: CallSite | None = None,
-    ) -> None:
-        """As `record_func`. `covers`: the step overwrites all elements of its outputs, whatever was there."""
-        takes = outputs is not None and all(a.grad is not None for a in outputs)
-        step = Step(backward, list(arrays), None if outputs is None else list(outputs), cut, takes)
-        for a in arrays:
+    def record_step(self, step: Step, place: CallSite) -> None:
+        """Record a step that is about to run."""
+        takes = step.known is not None and all(a.grad is not None for a in step.known)
+        for a in step.arrays:
             self.keeper.note(a.device)
-        place = place or call_site.here()
         own = place.called == "record_func"  # a step of the program's own, with a name of its own
         if own:
-            place = place._replace(called=getattr(backward, "__name__", "step").strip("_"))
-        self._seal(step, place, own, covers)
-        self.launches.append(step)
+            place = place._replace(called=getattr(step.backward, "__name__", "step").strip("_"))
+        self._seal(step, place, own)
+        self.launches.append(step._replace(takes=takes))
         self.notes.append(place)
 
     def follow(self, out: array, inputs: Sequence[array], covers: bool, place: CallSite) -> BrokenChain | None:
         """Note that `out` is made of inputs. Return the gradient that ends at the step that is about to be recorded."""
         return self.cuts.step(place.called, inputs, out, covers, place)
 
-    def _seal(self, step: Step, place: CallSite, own: bool, covers: bool) -> None:
+    def _seal(self, step: Step, place: CallSite, own: bool) -> None:
         """Record the effects of a host operation on memory with gradients."""
         written = [a for a in step.written if a.grad is not None]
         self.seals.wrote(written, own)
-        self.use(step.arrays, place, written if own or covers else ())
+        self.use(step.arrays, place, written if own or step.covers else ())
 
     # -- gradients --------------------------------------------------------------------------------------------------
 
