@@ -11,8 +11,7 @@ code that it cannot select. So `codegen.toolchain` refuses intrinsics that are n
 them, and verifies the module before any pass runs.
 """
 
-from __future__ import annotations
-
+# No annotations as strings here: the schemas below would compile each of theirs in every process.
 import gc
 import importlib
 import importlib.util
@@ -173,13 +172,16 @@ def _stage(name: str) -> ModuleType:
 _COMPILER = ("lang", "ir", "front", "passes", "autodiff", "codegen", "lib")
 
 
-def _sources(folder: str, name: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the files of a folder called `name` and of the folders in it, in one order on every machine."""
-    for entry in sorted(os.scandir(folder), key=lambda e: e.name):
-        if entry.is_file():
-            yield f"{name}/{entry.name}", entry.stat()
-        elif entry.name != "__pycache__":
-            yield from _sources(entry.path, f"{name}/{entry.name}")
+def _sources(folder: str, name: str) -> list[str]:
+    """List the files of a folder called `name` and of the folders in it, with sizes and times of change."""
+    found = []
+    for entry in os.scandir(folder):
+        if entry.is_dir():
+            found += _sources(entry.path, f"{name}/{entry.name}") if entry.name != "__pycache__" else []
+        else:
+            stat = entry.stat()
+            found.append(f"{name}/{entry.name} {stat.st_size} {stat.st_mtime_ns}\n")
+    return found
 
 
 @lru_cache(maxsize=1)
@@ -193,8 +195,7 @@ def compiler_version() -> str:
     own = os.stat(__file__)
     h.update(f"{own.st_size} {own.st_mtime_ns}\n".encode())
     for room in _COMPILER:
-        for name, stat in _sources(os.path.join(here, room), room):
-            h.update(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+        h.update("".join(sorted(_sources(os.path.join(here, room), room))).encode())
     spec = importlib.util.find_spec("llvmlite")
     if spec and spec.origin:
         with open(os.path.join(os.path.dirname(spec.origin), "_version.py"), "rb") as f:

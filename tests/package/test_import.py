@@ -68,7 +68,7 @@ LAUNCHES = {
     "devices": "cuda_capture cuda_memory descriptor_memory device stream",
     "arrays": """accumulate array array_data array_operators attribute_hints copy dlpack dtypes elements factories
         grad_binding indexed_array interchange keepalive layouts reshaping transfer""",
-    "launches": "artifact captured_constants host_copies kernel_cache kernel_errors launch overloads plan_cuda plans",
+    "launches": "artifact captured_constants kernel_cache kernel_errors launch overloads plans",
 }
 
 

@@ -5,8 +5,7 @@ An `Operation` declares which arrays it reads and writes, and brings its gradien
 thread (observers.py), it first passes through the observers. An operation asks no observer itself.
 """
 
-from __future__ import annotations
-
+# No annotations as strings here: the tuples below would compile each of theirs in every process.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -111,7 +110,7 @@ class KernelLaunch(NamedTuple):
     args: Sequence[Any]
     device: Any
     block_dim: int
-    perform: Callable[[KernelLaunch], Any]
+    perform: Callable[["KernelLaunch"], Any]
     is_recorded: bool = True
     is_command: bool = False
     is_exact: bool = False

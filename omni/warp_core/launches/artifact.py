@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin
 
 from ..compiler import Artifact
 from ..ir.launch_facts import Offset, Utf8
@@ -131,6 +131,7 @@ _SIMPLE: dict[Any, Reader] = {
 }
 
 
+@cache
 def _reader(t: Any) -> Reader:
     """Return the reader of values of a declared type."""
     origin, args = get_origin(t), get_args(t)
@@ -141,17 +142,16 @@ def _reader(t: Any) -> Reader:
     if origin is UnionType:
         return _optional(*(_reader(a) for a in args if a is not NoneType))
     if origin is None:
-        return _row(t._make, *_fields(t).values())
+        return lambda value: _row(t._make, *_fields(t).values())(value)  # most artifacts have no value of most types
     return _each(_reader(args[0])) if args[1:] == (...,) else _row(tuple, *map(_reader, args))
 
 
+@cache
 def _fields(t: type) -> dict[str, Reader]:
-    """Return the readers of the fields of a named tuple."""
-    hints = get_type_hints(t, include_extras=True)
-    return {name: _reader(hint) for name, hint in hints.items() if hint is not bytes}
+    """Return the readers of the fields of a named tuple, whose module has no annotations as strings."""
+    return {name: _reader(hint) for name, hint in t.__annotations__.items() if hint is not bytes}
 
 
-@lru_cache(maxsize=1)
 def _facts() -> dict[str, Reader]:
     """Return the readers of all facts of an artifact."""
     return {**_fields(Artifact), "code_bytes": _SIMPLE[int]}

@@ -6,28 +6,23 @@ which native code calls with its own arguments. Importing this module attaches i
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Sequence
-from traceback import walk_tb
 from typing import Any, NamedTuple
 
 from .. import _native, config
-from ..devices.device import CPU, Device, device_of, get_device
+from ..devices.device import Device, device_of, get_device
 from ..devices.stream import ScopedStream, Stream, require_stream
 from ..dispatch import capture, observers
+from ..dispatch.call_site import code_of
 from ..dispatch.operation import KernelLaunch, execute
 from ..lang.errors import CompileError
-from ..lang.inference import check_count
 from ..lang.kernel import Kernel
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
-from ..lang.types import Array, indexed_array
 from ..late_bound import late
-from .host_copies import HostCopies
 from .kernel_errors import KernelError
 from .overloads import instance_for, remember
-from .plan_cuda import shared_array as shared_on_gpu
-from .plans import Options, as_indexed, options_for, plan_for, shared_array, works_in_blocks
+from .plans import Options, options_for, plan_for, works_in_blocks
 
 __all__ = ["Launch", "init", "launch", "launch_tiled"]
 
@@ -99,7 +94,7 @@ def _launch(
     [0.0, 2.0, 4.0, 6.0]
     """
     _check_kernel(kernel)
-    where = _where(kernel, device, stream, record_cmd)
+    where = launch_device(kernel, device, stream, record_cmd)
     if stream is not None and where.is_cuda:
         rest = adjoint, record_tape, record_cmd, max_blocks, block_dim, interpret
         with ScopedStream(stream, sync_enter=False):
@@ -111,7 +106,7 @@ def _launch(
     if adjoint:
         observers.refuse_in_jvp("an adjoint launch")
         given = [*_sequence(kernel, "adj_inputs", adj_inputs), *_sequence(kernel, "adj_outputs", adj_outputs)]
-        late("launch_adjoint")(instance, dim, args, given, where, _block_dim(instance, block_dim, where))
+        late("launch_adjoint")(instance, dim, args, given, where, block_dim_for(instance, block_dim, where))
         return None
     try:
         how = _How(where, block_dim, record_tape, record_cmd, interpret)
@@ -126,12 +121,12 @@ def _launch(
 
 def _explains_itself(error: BaseException) -> bool:
     """True if the text of an error names its place: a report about a kernel, or about an argument."""
-    *_, (raised_in, _) = walk_tb(error.__traceback__)
-    refused = isinstance(error, (TypeError, ValueError)) and raised_in.f_code in (capture.run.__code__, _run.__code__)
+    *_, raised_in = code_of(error)
+    refused = isinstance(error, (TypeError, ValueError)) and raised_in in (capture.run.__code__, _run.__code__)
     return refused or isinstance(error, (CompileError, KernelError))
 
 
-def _where(kernel: Kernel, device: Device | str | None, stream: Any, record_cmd: bool) -> Device:
+def launch_device(kernel: Kernel, device: Device | str | None, stream: Any, record_cmd: bool) -> Device:
     """The device of a launch."""
     if stream is None:
         return get_device(device)
@@ -157,7 +152,7 @@ def _launch_on(command: Any, stream: Any) -> None:
     if device.is_cpu:
         command.launch()
         return
-    _where(command.kernel, device, stream, False)
+    launch_device(command.kernel, device, stream, False)
     with ScopedStream(stream, sync_enter=False):
         command.launch()
 
@@ -182,7 +177,7 @@ def _run_observed(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any
             kernel if launch.kernel is instance else launch.kernel, launch.kernel, launch.dim, launch.args, this
         )
 
-    block_dim = _block_dim(instance, how.block_dim, how.device)
+    block_dim = block_dim_for(instance, how.block_dim, how.device)
     launch = KernelLaunch(
         instance, dim, args, how.device, block_dim, perform, is_recorded=how.on_tape, is_command=how.record_cmd
     )
@@ -195,8 +190,8 @@ def _run_observed(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any
 def _run(kernel: Kernel, instance: Kernel, dim: Any, args: Sequence[Any], how: _How) -> Any:
     """Run a kernel, or record the launch. `instance` is the kernel for the types of the arguments."""
     if (how.interpret or config.mode == "interpret") and not instance.transform:
-        return _interpret(InterpretedLaunch(instance, dim, args, how.block_dim, how.device), how.record_cmd)
-    options = options_for(instance, how.device, _block_dim(instance, how.block_dim, how.device))
+        return _interpret(late("interpreted_launch")(instance, dim, args, how.block_dim, how.device), how.record_cmd)
+    options = options_for(instance, how.device, block_dim_for(instance, how.block_dim, how.device))
     if how.exact:
         plan = plan_for(instance, options._replace(exact=True), args)
     else:
@@ -214,7 +209,7 @@ def _ready(kernel: Kernel, instance: Kernel, options: Options, args: Sequence[An
     return plan
 
 
-def _block_dim(kernel: Kernel, value: Any, device: Device) -> int:
+def block_dim_for(kernel: Kernel, value: Any, device: Device) -> int:
     """The threads of a block, as the launch says, if that makes a difference."""
     if device.is_cpu and not works_in_blocks(kernel):
         return DEFAULT_BLOCK_DIM
@@ -238,7 +233,8 @@ def _bounded(kernel: Kernel, block_dim: int) -> int:
     return min(block_dim, most)
 
 
-def _interpret(launch: InterpretedLaunch, record_cmd: bool) -> InterpretedLaunch | None:
+def _interpret(launch: Any, record_cmd: bool) -> Any:
+    """Run an interpreted launch, or return it for later."""
     if record_cmd:
         return launch
     capture.call(launch.launch, label=f"{launch.kernel.name} {launch.dim} interpreted", writes=None)
@@ -306,74 +302,6 @@ def launch_tiled(
     """
     blocks = tuple(dim) if isinstance(dim, (list, tuple)) else (dim,)
     return launch(kernel, (*blocks, block_dim), inputs, outputs, block_dim=block_dim, **others)
-
-
-# -- interpreted launches ---------------------------------------------------------------------------------------------
-
-
-class InterpretedLaunch:
-    """The result of `record_cmd` for an interpreted launch: a `Launch` that interprets."""
-
-    def __init__(self, kernel: Kernel, dim: Any, args: Sequence[Any], block_dim: Any = None, device: Device = CPU):
-        self.kernel, self.device = kernel, device
-        self.block_dim = _block_dim(kernel, block_dim, CPU) if works_in_blocks(kernel) else 0
-        self.set_dim(dim)
-        self.set_params(args)
-
-    def set_dim(self, dim: Any) -> None:
-        """Set the launch dimensions."""
-        self._dims, self.dim = dimensions(self.kernel, dim), dim
-
-    def set_params(self, params: Sequence[Any]) -> None:
-        """Set all arguments, in the order of the kernel's parameters."""
-        check_count(self.kernel, params)
-        self._args = [self._shared(name, t, x) for (name, t), x in zip(self.kernel.params, params)]
-
-    def set_param_at_index(self, index: int, value: Any) -> None:
-        """Set the argument of that index."""
-        if not 0 <= index < len(self._args):
-            count = len(self._args)
-            raise IndexError(f"kernel `{self.kernel.name}` has {count} parameters, there is no index {index}")
-        self._args[index] = self._shared(*self.kernel.params[index], value)
-
-    def set_param_by_name(self, name: str, value: Any) -> None:
-        """Set the argument of that name."""
-        names = [n for n, _ in self.kernel.params]
-        if name not in names:
-            raise ValueError(f"kernel `{self.kernel.name}` has no parameter `{name}`")
-        self.set_param_at_index(names.index(name), value)
-
-    def launch(self, stream: Any = None) -> None:
-        """Run it, on a GPU on that stream or else on the current one."""
-        _native.before_any_write()
-        if self.device.is_cpu:
-            self._interpret(self._args)
-            return
-        if stream is not None:
-            _where(self.kernel, self.device, stream, False)
-        with ScopedStream(stream, sync_enter=False):
-            there = HostCopies(self.kernel.name, self._args, [name for name, _ in self.kernel.params], self.device)
-            self._interpret(there.args)
-            there.write_back()
-
-    def _interpret(self, args: list[Any]) -> None:
-        late("interpret")(self.kernel, self._dims, args, self.block_dim)
-
-    def _shared(self, name: str, t: Any, value: Any) -> Any:
-        """An argument: data of other libraries as an array over the same memory, values as they are now."""
-        is_indexed = indexed_array(t) is not None
-        if not is_indexed and (value is None or isinstance(value, _native.ArrayBase)):
-            return value
-        if not is_indexed and not isinstance(t, Array):
-            return copy.copy(value)
-        try:
-            if is_indexed:
-                made = as_indexed(value, t)
-            else:
-                made = shared_array(value, t) if self.device.is_cpu else shared_on_gpu(value, t, self.device)
-        except (TypeError, ValueError) as why:
-            raise type(why)(f"kernel `{self.kernel.name}`: argument `{name}`: {why}") from None
-        return value if made is NotImplemented else made
 
 
 def dimensions(kernel: Kernel, dim: Any) -> tuple[int, ...]:

@@ -1,4 +1,6 @@
-"""Kernels on GPUs: code loaded into a device, and launches that may fail or keep values for a gradient.
+"""Kernels on GPUs: their plans, code loaded into a device, and launches that may fail or keep values for a gradient.
+
+Processes without GPUs never load this module.
 
 Plain launches go from native code straight to the driver. Kernels that can report a failure, use structures, or need a
 stash (codegen/cuda/cuda_kernel.py says what these are), come here: see `GpuCode.run`.
@@ -19,10 +21,12 @@ from ..arrays import dlpack
 from ..arrays.array import array
 from ..compiler import Artifact
 from ..devices import cuda_capture, cuda_memory, descriptor_memory
-from ..devices.device import CPU
+from ..devices.device import CPU, Device, device_of
 from ..dispatch import capture
-from ..lang.types import Array
+from ..lang.launch_constants import DEFAULT_BLOCK_DIM
+from ..lang.types import Array, indexed_array, leaves
 from ..lang.values.value_classes import python_type
+from .plans import LoadedKernel, PlanMaker, as_indexed, may_specialize
 
 driver = _native.cuda
 
@@ -220,3 +224,90 @@ def adjoint_spans(block: bytes, arrays: list[tuple[int, int, int, bool]]) -> lis
             if base and all(shape):
                 out.append((base + sum(r for r in reach if r < 0), base + sum(r for r in reach if r > 0) + size))
     return out
+
+
+def _code_on(loaded: LoadedKernel, device: Device) -> GpuCode:
+    """Return the code on a GPU, loaded when it is first needed there."""
+    if device not in loaded.on_gpus:
+        loaded.on_gpus[device] = GpuCode(loaded.artifact, device)
+    return loaded.on_gpus[device]
+
+
+class GpuPlanMaker(PlanMaker):
+    """Makes the plan of a kernel on a GPU."""
+
+    def empty_plan(self, params: list[Any]) -> Any:
+        """A plan without code."""
+        if self.options.deterministic and self.artifact.accumulation.order_dependent:
+            what = f"{'the gradient of ' if self.options.adjoint else ''}kernel `{self.kernel.name}`"
+            raise RuntimeError(
+                f"{what} adds floating point numbers atomically, or uses the value that an atomic "
+                "operation returns, and GPUs do not fix the order of atomic operations: with "
+                "wp.config.deterministic, run it on the CPU"
+            )
+        self.codes: dict[int, GpuCode] = {}
+        plan = _native.Plan(
+            self.kernel.name,
+            params,
+            self.artifact.arity,
+            device_id=self.options.device,
+            block_dim=self.options.block_dim or DEFAULT_BLOCK_DIM,
+            on_missing=self.on_missing,
+            on_failure=self.on_failure,
+            convert=self.convert,
+        )
+        plan.promised = may_specialize(self.options)
+        return plan
+
+    def add(self, variant: int, loaded: LoadedKernel) -> None:
+        """Load the code of a variant into the device."""
+        code = _code_on(loaded, device_of(self.options.device))
+        self.codes[variant] = code
+        self.plan.set_gpu_entry(
+            variant,
+            code.device.context,
+            code.function,
+            code.grid.block_dim,
+            code.blocks,
+            code,
+            self.on_checked if code.is_checked else None,
+        )
+
+    def on_checked(self, variant: int, block: bytes, dims: tuple[int, ...], threads: int) -> None:
+        """Run a launch that may fail."""
+        code = self.codes[variant]
+
+        def report(why: Failure) -> None:
+            raise self.on_failure(why.thread, why.site, why.values, dims[: max(1, code.artifact.arity)])
+
+        if capture.gpu() is not None:
+            code.capture(block, dims, threads, report)
+            return
+        try:
+            code.run(block, dims, threads, adjoint_spans(block, self._arrays()))
+        except Failure as why:
+            report(why)
+        except MemoryError as why:
+            raise MemoryError(f"kernel `{self.kernel.name}`, for the memory that its launch keeps: {why}") from None
+
+    def _arrays(self) -> list[tuple[int, int, int, bool]]:
+        """Of each array of an adjoint its offset in the argument block, dimensions, element size, and whether it is
+        written besides its gradient.
+        """
+        if not self.options.adjoint:
+            return []
+        out = []
+        for (_, t), (_, offset, _), stores in zip(self.kernel.params, self.plan.layout, self.artifact.written):
+            for at, leaf in [(0, t)] if isinstance(t, Array) else leaves(t):
+                if isinstance(leaf, Array):
+                    out.append((offset + at, leaf.ndim, leaf.dtype.size, stores))
+        return out
+
+    def convert(self, index: int, value: Any) -> Any:
+        """Arrays of other libraries on the same GPU, over the same memory."""
+        t, device = self.types[index], device_of(self.options.device)
+        inner = indexed_array(t)
+        if inner is None:
+            return shared_array(value, t, device)
+        there = value if isinstance(value, _native.ArrayBase) else shared_array(value, inner, device)
+        return as_indexed(value if there is NotImplemented else there, t)

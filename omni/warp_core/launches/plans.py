@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from traceback import walk_tb
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
@@ -25,14 +24,15 @@ from ..arrays.indexed_array import indexedarray
 from ..codegen.target import GpuOptions, cuda, host
 from ..compiler import Artifact, CompileRequest, compile
 from ..devices.device import CPU, Device, device_of
-from ..dispatch import capture
+from ..dispatch.call_site import code_of
 from ..front import content_hash, warnings
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.launch_constants import DEFAULT_BLOCK_DIM
 from ..lang.types import Array, Type, indexed_array, leaves
 from ..lang.values.structs import spell
 from ..lang.values.value_classes import python_type
-from . import kernel_cache, kernel_errors, plan_cuda
+from ..late_bound import late
+from . import kernel_cache, kernel_errors
 from .captured_constants import Constants
 
 MODULE_OPTIONS = "__warp_core_options__"  # the global name under which a module keeps its options
@@ -54,23 +54,17 @@ class Options(NamedTuple):
 
 
 class LoadedKernel:
-    """An artifact and its code in memory, for the CPU with the address of the kernel's entry. Kernels with equal keys
-    share it.
+    """An artifact and its code in memory, for the CPU with the address of the kernel's entry. `on_gpus` has the code on
+    each GPU. Kernels with equal keys share it.
     """
 
-    __slots__ = ("__weakref__", "_on", "address", "artifact", "code")
+    __slots__ = ("__weakref__", "address", "artifact", "code", "on_gpus")
 
     def __init__(self, artifact: Artifact):
         self.artifact = artifact
         self.code = None if artifact.grid else _native.Code(artifact.code)
         self.address = self.code.address(artifact.symbol) if self.code else 0
-        self._on: dict[Any, plan_cuda.GpuCode] = {}
-
-    def on(self, device: Any) -> plan_cuda.GpuCode:
-        """The code on a GPU."""
-        if device not in self._on:
-            self._on[device] = plan_cuda.GpuCode(self.artifact, device)
-        return self._on[device]
+        self.on_gpus: dict[Any, Any] = {}
 
 
 class CaptureSnapshot(NamedTuple):
@@ -166,7 +160,7 @@ def plan_for(kernel: Kernel, options: Options, args: Sequence[Any] = ()) -> Any:
         return plan
     with lock:
         if options not in kernel._plans:
-            maker = _GpuMaker if options.device else _Maker
+            maker = late("gpu_plan_maker") if options.device else PlanMaker
             kernel._plans[options] = maker(kernel, options).make(_variant_of(args, options))
             _planned.add(kernel)
         return kernel._plans[options]
@@ -232,8 +226,7 @@ def load(kernel: Kernel, options: Options, variant: int = 0) -> LoadedKernel:
 
 def was_making_code(error: BaseException) -> bool:
     """True if an error has ended `load`, so that the launch that needed the code has not begun."""
-    frames = walk_tb(error.__traceback__)
-    return any(frame.f_code is load.__code__ for frame, _ in frames)
+    return load.__code__ in code_of(error)
 
 
 _DERIVED = "so its derivative would belong to another kernel"
@@ -340,7 +333,7 @@ def _holds_arrays(t: Type) -> bool:
     return any(isinstance(inner, Array) for a in arrays for _, inner in leaves(a.dtype))
 
 
-class _Maker:
+class PlanMaker:
     """Makes one plan and serves its callbacks."""
 
     def __init__(self, kernel: Kernel, options: Options):
@@ -349,6 +342,7 @@ class _Maker:
         self.artifact: Artifact
 
     def make(self, variant: int) -> Any:
+        """Return the plan, with code for a variant."""
         loaded = load(self.kernel, self.options, variant)
         self.artifact = artifact = loaded.artifact
         params = [
@@ -379,6 +373,7 @@ class _Maker:
         return plan
 
     def on_missing(self, variant: int) -> None:
+        """Make the code for a variant that a launch needs."""
         self.add(variant, load(self.kernel, self.options, variant))
 
     def add(self, variant: int, loaded: LoadedKernel) -> None:
@@ -386,10 +381,12 @@ class _Maker:
         self.plan.set_entry(variant, loaded.address, loaded)
 
     def on_failure(self, thread: int, site: int, values: list[int], dims: tuple[int, ...]) -> Exception:
+        """Return the error for a thread that failed."""
         # The IR alone decides the sites, so all variants number them alike.
         return kernel_errors.error(self.kernel, self.artifact.sites[site], thread, dims, values)
 
     def on_fault(self, *found: Any) -> Exception:
+        """Return the error for a bad memory access."""
         return kernel_errors.fault(self.kernel, self.options.debug, kernel_errors.Fault(*found))
 
     def convert(self, index: int, value: Any) -> Any:
@@ -398,86 +395,6 @@ class _Maker:
         if indexed_array(t) is not None:
             return as_indexed(value, t)
         return shared_array(value, t) if isinstance(t, Array) else NotImplemented
-
-
-class _GpuMaker(_Maker):
-    """Makes the plan of a kernel on a GPU."""
-
-    def empty_plan(self, params: list[Any]) -> Any:
-        """A plan without code."""
-        if self.options.deterministic and self.artifact.accumulation.order_dependent:
-            what = f"{'the gradient of ' if self.options.adjoint else ''}kernel `{self.kernel.name}`"
-            raise RuntimeError(
-                f"{what} adds floating point numbers atomically, or uses the value that an atomic "
-                "operation returns, and GPUs do not fix the order of atomic operations: with "
-                "wp.config.deterministic, run it on the CPU"
-            )
-        self.codes: dict[int, plan_cuda.GpuCode] = {}
-        plan = _native.Plan(
-            self.kernel.name,
-            params,
-            self.artifact.arity,
-            device_id=self.options.device,
-            block_dim=self.options.block_dim or DEFAULT_BLOCK_DIM,
-            on_missing=self.on_missing,
-            on_failure=self.on_failure,
-            convert=self.convert,
-        )
-        plan.promised = may_specialize(self.options)
-        return plan
-
-    def add(self, variant: int, loaded: LoadedKernel) -> None:
-        """Load the code of a variant into the device."""
-        code = loaded.on(device_of(self.options.device))
-        self.codes[variant] = code
-        self.plan.set_gpu_entry(
-            variant,
-            code.device.context,
-            code.function,
-            code.grid.block_dim,
-            code.blocks,
-            code,
-            self.on_checked if code.is_checked else None,
-        )
-
-    def on_checked(self, variant: int, block: bytes, dims: tuple[int, ...], threads: int) -> None:
-        """Run a launch that may fail."""
-        code = self.codes[variant]
-
-        def report(why: plan_cuda.Failure) -> None:
-            raise self.on_failure(why.thread, why.site, why.values, dims[: max(1, code.artifact.arity)])
-
-        if capture.gpu() is not None:
-            code.capture(block, dims, threads, report)
-            return
-        try:
-            code.run(block, dims, threads, plan_cuda.adjoint_spans(block, self._arrays()))
-        except plan_cuda.Failure as why:
-            report(why)
-        except MemoryError as why:
-            raise MemoryError(f"kernel `{self.kernel.name}`, for the memory that its launch keeps: {why}") from None
-
-    def _arrays(self) -> list[tuple[int, int, int, bool]]:
-        """Of each array of an adjoint its offset in the argument block, dimensions, element size, and whether it is
-        written besides its gradient.
-        """
-        if not self.options.adjoint:
-            return []
-        out = []
-        for (_, t), (_, offset, _), stores in zip(self.kernel.params, self.plan.layout, self.artifact.written):
-            for at, leaf in [(0, t)] if isinstance(t, Array) else leaves(t):
-                if isinstance(leaf, Array):
-                    out.append((offset + at, leaf.ndim, leaf.dtype.size, stores))
-        return out
-
-    def convert(self, index: int, value: Any) -> Any:
-        """Arrays of other libraries on the same GPU, over the same memory."""
-        t, device = self.types[index], device_of(self.options.device)
-        inner = indexed_array(t)
-        if inner is None:
-            return plan_cuda.shared_array(value, t, device)
-        there = value if isinstance(value, _native.ArrayBase) else plan_cuda.shared_array(value, inner, device)
-        return as_indexed(value if there is NotImplemented else there, t)
 
 
 def as_indexed(value: Any, t: Type) -> Any:
