@@ -67,12 +67,18 @@ observed = False  # whether something observes any thread
 
 def tape() -> Any:
     """The tape that records what this thread does now, or None."""
-    return next((o for o in reversed(stack()) if o.is_tape), None)
+    for observer in reversed(stack()):  # a loop, as most stacks are empty and a generator costs more than asking
+        if observer.is_tape:
+            return observer
+    return None
 
 
 def innermost_jvp() -> Any:
     """The innermost forward mode trace of this thread, or None."""
-    return next((o for o in reversed(stack()) if o.is_jvp), None)
+    for observer in reversed(stack()):
+        if observer.is_jvp:
+            return observer
+    return None
 
 
 def is_idle() -> bool:
