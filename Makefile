@@ -34,6 +34,10 @@ demo: build  ## play a sample scene, whose kernels are in its nodes, and draw th
 	$(BIN)/omni-warp preview $(DEMO)/wave.usdc --frame 30 -o $(DEMO)/wave.png
 	@echo "The result is $(DEMO)/wave.usdc; a picture of it is $(DEMO)/wave.png"
 
+# With byte code in a folder of its own, also where the environment forbids to write any. Without it each of the hundreds
+# of processes that tests start would compile the package's sources first.
+test: export PYTHONDONTWRITEBYTECODE =
+test: export PYTHONPYCACHEPREFIX = $(CURDIR)/build/bytecode
 test: build  ## run all tests on the CPU
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
