@@ -164,7 +164,10 @@ class Builder:
 
     def _fold(self, code: str, args: Sequence[Value], attr: Any) -> Value | None:
         if code in ELEMENTWISE or code in COMPARISONS:
-            if all(a.is_const for a in args):
+            for a in args:
+                if a.op is None or a.op.code != "const":
+                    break
+            else:
                 return self._fold_const(code, args)
             if code == "from_end" and args[0].is_const:
                 return self.op("add", *args) if args[0].const < 0 else args[0]

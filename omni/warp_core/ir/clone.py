@@ -9,6 +9,9 @@ counterpart of each old breakable operation around the place, `_level` the curre
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
+from types import MethodType
+from typing import Any
 
 from .builder import Builder
 from .nodes import Function, Loc, Operation, Region, Value
@@ -61,6 +64,15 @@ def op_count(function: Function) -> int:
     return sum(op.code != "const" for op in function.body.walk())
 
 
+@cache
+def _visitors(rewriter: type[Rewriter]) -> dict[str, Callable[[Any, Operation], None]]:
+    """Return the method of a class that rebuilds each kind of operation."""
+    return {
+        code: getattr(rewriter, f"visit_{code}", rewriter._terminator if row.terminator else rewriter._copy)
+        for code, row in OPS.items()
+    }
+
+
 class Rewriter:
     """Rebuilds a function through the builder; see the module's docstring."""
 
@@ -68,10 +80,10 @@ class Rewriter:
         self.values: dict[Value, Value] = {}
         self._targets: list[int] = []
         self._level = 0
-        self._visitors: dict[str, Callable[[Operation], None]] = {}
-        for code, row in OPS.items():
-            default = self._terminator if row.terminator else self._copy
-            self._visitors[code] = getattr(self, f"visit_{code}", default)
+        self._visitors: dict[str, Callable[[Operation], None]] = {
+            code: MethodType(method, self)
+            for code, method in _visitors(type(self)).items()  # type: ignore[arg-type]
+        }
 
     def rewrite(self, function: Function) -> Function:
         """The new function; the old one is left as it was."""

@@ -95,9 +95,11 @@ def _need(ok: bool, what: str, *values: Any) -> None:
 
 def _same_numeric(types: Types, attr: Any) -> Type:
     t = types[0]
-    _need(types.count(t) == len(types), "operands differ: {}", types)
+    if types.count(t) != len(types):
+        raise OpError(f"operands differ: {types}")
     s = element(t)
-    _need(isinstance(s, Scalar) and s is not BOOL, "not numeric: {}", t)
+    if not isinstance(s, Scalar) or s is BOOL:
+        raise OpError(f"not numeric: {t}")
     return t
 
 
@@ -415,6 +417,7 @@ COUNTS = frozenset(("shape", "extent", "size"))
 def result_type(name: str, types: Types, attr: Any) -> Type:
     """The type of the single result of `name` on operands of these types."""
     row = OPS[name]
-    _need(row.arity is None or row.arity == len(types), "{} takes {} operands, got {}", name, row.arity, len(types))
+    if row.arity is not None and row.arity != len(types):
+        raise OpError(f"{name} takes {row.arity} operands, got {len(types)}")
     assert row.rule is not None
     return row.rule(types, attr)
