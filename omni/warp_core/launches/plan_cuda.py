@@ -130,7 +130,7 @@ class GpuCode:
             if self.artifact.sites[failure.site].kind == "gradient-memory" and self._grow(failure, threads):
                 raise RuntimeError(
                     f"kernel `{self.artifact.symbol}`: the memory for its gradient was sized when the "
-                    "graph was captured and is too small now, so the gradients are wrong: capture the "
+                    "graph was captured and is too small now, so the gradients are wrong. Capture the "
                     "graph again, which makes it larger"
                 )
             report(failure)

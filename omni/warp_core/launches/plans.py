@@ -1,9 +1,12 @@
 """Kernels ready to run: compiled or taken from the cache, loaded, and held by a native plan.
 
 `plan_for` gives the plan of a kernel under the current options. A plan has code for some variants, each compiled when a
-launch first needs it: STRIDED for arrays whose inner dimension is not contiguous; on a CPU FLAT for grids whose last
-dimension is shorter than a group of lanes, ATOMIC where what the kernel adds to overlaps with other arrays; on a GPU
-PROMISED where arrays are aligned and share no memory; and their combinations.
+launch first needs it. Variants combine:
+
+- STRIDED is for arrays whose inner dimension is not contiguous.
+- FLAT, on a CPU, is for grids whose last dimension is shorter than a group of lanes.
+- ATOMIC, on a CPU, is for a kernel that adds to an array which overlaps with another.
+- PROMISED, on a GPU, is for arrays that are aligned and share no memory.
 """
 
 from __future__ import annotations
