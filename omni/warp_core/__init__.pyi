@@ -3849,6 +3849,7 @@ def hash_grid_point_id(id: uint64 | int, index: int) -> int:
     1
     """
 
+@typing.overload
 def hash_grid_query(id: uint64 | int, point: vec3f, max_dist: float) -> HashGridQuery:
     """Query of a hash grid for the points near a place.
 
@@ -3858,12 +3859,15 @@ def hash_grid_query(id: uint64 | int, point: vec3f, max_dist: float) -> HashGrid
 
     Args:
         id: of the grid: `grid.id`, a uint64.
-        point: the place, a vec3.
-        max_dist: the distance, a float32. Any distance is right; a query is fast up to about the radius of the build.
+        point: the place, a vec3; a vec3h or vec3d if the grid has such points.
+        max_dist: the distance, a float of the same type. Any distance is right; a query is fast up to about the radius
+            of the build.
+        group: an int32: only points of this group are wanted, of a grid that was built with groups. Points of all
+            groups if left out.
 
     Returns:
-        A HashGridQuery. It finds nothing if `point` or `max_dist` is NaN, or `max_dist` is negative. An id without a
-        grid is a KernelError.
+        A HashGridQuery. It finds nothing if `point` or `max_dist` is NaN, or `max_dist` is negative. It is a
+        KernelError if there is no grid of this id, or its points are of another type or have no groups.
 
     Error: exact.
     Derivative: none.
@@ -3871,9 +3875,19 @@ def hash_grid_query(id: uint64 | int, point: vec3f, max_dist: float) -> HashGrid
     >>> grid = wp.HashGrid(8, 8, 8, device="cpu")
     >>> grid.build(wp.array([[0.0, 0.0, 0.0], [5.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu"), 1.0)
     >>> query = wp.hash_grid_query(grid.id, wp.vec3(0.1, 0.0, 0.0), 0.5)
-    >>> query.begin_x, query.end_x  # and cell 7, beyond the other end
-    (7, 8)
+    >>> query.begin_x, query.end_x  # cell 7, and cell 0 behind the last one
+    (7, 9)
     """
+@typing.overload
+def hash_grid_query(id: uint64 | int, point: vec3d, max_dist: float64 | float) -> HashGridQuery: ...
+@typing.overload
+def hash_grid_query(id: uint64 | int, point: vec3h, max_dist: float16 | float) -> HashGridQuery: ...
+@typing.overload
+def hash_grid_query(id: uint64 | int, point: vec3f, max_dist: float, group: int) -> HashGridQuery: ...
+@typing.overload
+def hash_grid_query(id: uint64 | int, point: vec3d, max_dist: float64 | float, group: int) -> HashGridQuery: ...
+@typing.overload
+def hash_grid_query(id: uint64 | int, point: vec3h, max_dist: float16 | float, group: int) -> HashGridQuery: ...
 
 def hash_grid_query_next(query: Any, index: Any) -> bool:
     """Next point of a query of a hash grid.

@@ -360,3 +360,167 @@ def test_bad_points():
         grid.build(wp.zeros(3, dtype=wp.vec3), "1")
     with pytest.raises(ValueError, match="num_points"):
         grid.reserve(-1)
+
+
+@wp.kernel
+def mark_group(
+    grid: wp.uint64,
+    centres: wp.array(dtype=wp.vec3),
+    radius: float,
+    groups: wp.array(dtype=int),
+    found: wp.array2d(dtype=int),
+):
+    i = wp.tid()
+    query = wp.hash_grid_query(grid, centres[i], radius, groups[i])
+    index = -1
+    while wp.hash_grid_query_next(query, index):
+        found[i, index] = found[i, index] + 1
+
+
+def group_marks(grid: wp.HashGrid, num_points: int, centres, radius: float, groups) -> np.ndarray:
+    found = wp.zeros((len(groups), num_points), dtype=int)
+    wp.launch(mark_group, len(groups), [grid.id, vectors(centres), radius, integers(groups), found])
+    return found.numpy()
+
+
+def integers(x) -> wp.array:
+    return wp.array(np.asarray(x, np.int32), dtype=int)
+
+
+GROUPS = np.array([-(2**31), -5, 0, 1, 2**31 - 1])
+
+
+@pytest.mark.parametrize("dims", [(8, 8, 8), (1, 1, 1), (2, 3, 16)])
+def test_a_query_of_a_group_finds_its_points_alone(dims):
+    rng = np.random.default_rng(21)
+    points, groups = rng.uniform(-2, 2, (400, 3)).astype(np.float32), rng.choice(GROUPS, 400)
+    grid = wp.HashGrid(*dims)
+    grid.build(vectors(points), 0.5, groups=integers(groups))
+    wanted = rng.choice([*GROUPS, 7], 400)
+    distance = np.linalg.norm(points[:, None].astype(float) - points[None].astype(float), axis=2)
+    same = wanted[:, None] == groups[None]
+    for radius in (0.5, 1.3, 30.0):
+        found = group_marks(grid, 400, points, radius, wanted)
+        assert found.max() == 1
+        assert found[same & (distance <= radius)].all()
+        assert not found[~same].any()
+        assert (marks(grid, 400, points, radius)[distance <= radius] == 1).all()  # a query of all groups
+
+
+def test_points_of_a_cell_come_by_group():
+    groups = [3, -1, 3, 0, -1, 2]
+    grid, order = wp.HashGrid(2, 2, 2), wp.zeros(6, dtype=int)
+    grid.build(vectors(np.zeros((6, 3))), 1.0, integers(groups))
+    wp.launch(in_order, 6, [grid.id, 6, order])
+    assert order.list() == np.argsort(groups, kind="stable").tolist()
+
+
+def test_a_graph_builds_with_groups_that_change():
+    rng = np.random.default_rng(22)
+    points, near = vectors(rng.uniform(-1, 1, (100, 3))), wp.zeros((100, 100), dtype=int)
+    groups, grid = integers(rng.integers(0, 3, 100)), wp.HashGrid(4, 4, 4)
+    grid.reserve(100)
+    with pytest.raises(RuntimeError, match="reserve"), wp.ScopedCapture():
+        grid.build(points, 9.0, groups)
+    grid.reserve(100, with_groups=True)
+    with wp.ScopedCapture() as capture:
+        grid.build(points, 9.0, groups)
+        near.zero_()
+        wp.launch(mark_group, 100, [grid.id, points, 9.0, groups, near])
+    for seed in (23, 24):
+        now = np.random.default_rng(seed).integers(-2, 3, 100)
+        groups.assign(now.astype(np.int32))
+        wp.capture_launch(capture.graph)
+        assert np.array_equal(near.numpy(), now[:, None] == now[None])
+
+
+def test_groups_that_were_not_built_are_errors():
+    grid = built(np.zeros((3, 3)), 1.0)
+    with pytest.raises(wp.KernelError, match="is of group 5, but the hash grid was built without groups"):
+        group_marks(grid, 3, [[0, 0, 0]], 1.0, [5])
+    grid.build(vectors(np.zeros((3, 3))), 1.0, integers([5, 6, 5]))
+    assert group_marks(grid, 3, [[0, 0, 0]], 1.0, [5]).tolist() == [[1, 0, 1]]
+    for groups, error, text in (
+        (np.zeros(3, np.int32), TypeError, "groups: expected an array"),
+        (wp.zeros(3, dtype=wp.uint32), TypeError, "groups: expected elements of int32, got uint32"),
+        (wp.zeros(4, dtype=int), ValueError, "groups: expected 3, one for each point, got 4"),
+    ):
+        with pytest.raises(error, match=text):
+            grid.build(vectors(np.zeros((3, 3))), 1.0, groups)
+
+
+def counters(point, scalar):
+    """Kernels that count the points near each point: those of a grid, and those of all pairs."""
+
+    @wp.kernel
+    def by_grid(grid: wp.uint64, points: wp.array(dtype=point), radius: scalar, near: wp.array(dtype=int)):
+        i = wp.tid()
+        query = wp.hash_grid_query(grid, points[i], radius)
+        index, total = 0, 0
+        while wp.hash_grid_query_next(query, index):
+            if wp.length(points[i] - points[index]) <= radius:
+                total += 1
+        near[i] = total
+
+    @wp.kernel
+    def by_pairs(points: wp.array(dtype=point), radius: scalar, near: wp.array(dtype=int)):
+        i = wp.tid()
+        total = 0
+        for j in range(points.shape[0]):
+            if wp.length(points[i] - points[j]) <= radius:
+                total += 1
+        near[i] = total
+
+    return by_grid, by_pairs
+
+
+@pytest.mark.parametrize("point, scalar", [(wp.vec3h, wp.float16), (wp.vec3, wp.float32), (wp.vec3d, wp.float64)])
+@pytest.mark.parametrize("offset, scale", [(0.0, 1.0), (20.0, 0.5), (0.0, 3e-4)])
+def test_points_of_every_type(point, scalar, offset, scale):
+    """A point counts if the distance that the kernel computes says so, whatever it rounds to."""
+    rng = np.random.default_rng(25)
+    points = wp.array(offset + scale * rng.uniform(-1, 1, (500, 3)), dtype=point)
+    by_grid, by_pairs = counters(point, scalar)
+    near, expected = wp.zeros((2, 500), dtype=int)
+    grid = wp.HashGrid(16, 16, 16, dtype=scalar)
+    for part in (0.0, 0.1, 0.4):
+        grid.build(points, max(part * scale, 1e-5))
+        wp.launch(by_grid, 500, [grid.id, points, scalar(part * scale), near])
+        wp.launch(by_pairs, 500, [points, scalar(part * scale), expected])
+        assert near.list() == expected.list()
+
+
+def test_cells_of_doubles_are_found_in_doubles():
+    """In float32, all these points would be one."""
+    points = wp.array(1e9 + np.random.default_rng(26).uniform(0, 1, (300, 3)), dtype=wp.vec3d)
+    grid, (by_grid, _) = wp.HashGrid(8, 8, 8, dtype=wp.float64), counters(wp.vec3d, wp.float64)
+    grid.build(points, 0.2)
+    near = wp.zeros(300, dtype=int)
+    wp.launch(by_grid, 300, [grid.id, points, wp.float64(0.2), near])
+    expected = cKDTree(points.numpy()).query_ball_point(points.numpy(), 0.2, return_length=True)
+    assert np.array_equal(near.numpy(), expected)
+
+
+def test_queries_of_another_type_are_errors():
+    grid, (by_grid, _) = built(np.zeros((3, 3)), 1.0), counters(wp.vec3d, wp.float64)
+    assert grid.dtype is wp.float32
+    with pytest.raises(wp.KernelError, match="points of 32-bit floats, and the query is of 64-bit ones"):
+        wp.launch(by_grid, 1, [grid.id, wp.zeros(1, dtype=wp.vec3d), wp.float64(1.0), wp.zeros(1, dtype=int)])
+    with pytest.raises(TypeError, match="points: expected elements of vec3d, got vec3f"):
+        wp.HashGrid(2, 2, 2, dtype=wp.float64).build(wp.zeros(3, dtype=wp.vec3), 1.0)
+    for bad in (wp.int32, wp.vec3, "float32", None):
+        with pytest.raises(TypeError, match="dtype: expected"):
+            wp.HashGrid(2, 2, 2, dtype=bad)
+
+
+def test_a_million_equal_points():
+    """All but one of the cells are empty, and that one is full."""
+    n = 1_000_000
+    grid, order, near = wp.HashGrid(64, 64, 64), wp.zeros(n, dtype=int), wp.zeros(1, dtype=int)
+    points = wp.full(n, wp.vec3(0.5, -7.0, 3.0), dtype=wp.vec3)
+    grid.build(points, 0.01)
+    wp.launch(in_order, n, [grid.id, n, order])
+    assert np.array_equal(order.numpy(), np.arange(n))
+    for centre, expected in (((0.5, -7.0, 3.0), n), ((0.5, -7.0, 4.0), 0)):
+        wp.launch(count_near, 1, [grid.id, points, vectors([centre]), 0.005, near])
+        assert near.list() == [expected]

@@ -1,7 +1,7 @@
 """Hash grids: which points lie near a place. lib/hash_grid_queries.py has the layout in memory and the queries.
 
-A build computes the cell of each point, sorts the points by cell, and looks where each cell begins. The sort is stable,
-so results do not depend on the number of threads.
+A build computes the cell of each point, sorts the points by cell and then by group, and looks where each cell begins.
+The sort is stable, so results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from .. import tid
 from ..algo.argument_checks import check_count, element_type, integer, require_arrays
 from ..algo.sort import radix_sort_pairs
 from ..arrays.array import array, array1d
+from ..arrays.dtypes import element
 from ..arrays.factories import empty
 from ..devices.device import Device, get_device
 from ..dispatch import capture, observers
 from ..dispatch.operation import Operation, Write, execute
 from ..eager.addressed_memory import register
-from ..lang.kernel import kernel
-from ..lang.types import F32, Vec
-from ..lang.values.scalars import float32, int32, uint64
-from ..lang.values.value_classes import vec3f
+from ..lang.annotations import type_or_none
+from ..lang.kernel import Kernel, kernel
+from ..lang.types import F16, F32, F64, I32, Scalar, Type, Vec
+from ..lang.values.scalars import float16, float32, float64, int32, uint32, uint64
+from ..lang.values.value_classes import python_type
 from ..launches.launch import launch
 from ..lib.hash_grid_queries import HashGridData, cell_of, cube_of
 from ..lib.search import lower_bound
@@ -37,30 +39,53 @@ __all__ = ["HashGrid"]
 _MOST = (1 << 30) - 1  # points, whose indices are sorted beside as much scratch; and cells
 _SMALLEST = 2.0**-100  # radius, and cells for each unit of length
 _RELEASE: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}
-_POINT = Vec(3, F32)
+_NUMBERS = (int, float, np.integer, np.floating, float16, float32, float64)
+_SIGN = 0x8000_0000
+_SCALARS = (F16, F32, F64)
 _DATA: Any = HashGridData  # with the constructor that `struct` gives it
 
 
+@cache
+def _find_cells(point: Vec) -> Kernel:
+    """Return the kernel that finds the cells of points of a type."""
+    scalar = float64 if point.scalar is F64 else float32  # for the number of a cube
+
+    @kernel(**_RELEASE)
+    def hash_grid_find_cells(
+        points: array1d(dtype=python_type(point)),  # type: ignore[valid-type]
+        dim_x: int,
+        dim_y: int,
+        dim_z: int,
+        scale: scalar,  # type: ignore[valid-type]
+        cells: array1d(dtype=int32),  # type: ignore[valid-type]
+        ids: array1d(dtype=int32),  # type: ignore[valid-type]
+    ):
+        i = tid()
+        p = points[i]
+        cell = dim_x * dim_y * dim_z
+        if isfinite(p[0]) and isfinite(p[1]) and isfinite(p[2]):
+            x = cell_of(cube_of(scalar(p[0]), scale), dim_x)
+            y = cell_of(cube_of(scalar(p[1]), scale), dim_y)
+            z = cell_of(cube_of(scalar(p[2]), scale), dim_z)
+            cell = (z * dim_y + y) * dim_x + x
+        cells[i] = cell
+        ids[i] = i
+
+    return hash_grid_find_cells
+
+
 @kernel(**_RELEASE)
-def _find_cells(
-    points: array1d(dtype=vec3f),  # type: ignore[valid-type]
-    dim_x: int,
-    dim_y: int,
-    dim_z: int,
-    scale: float,
-    cells: array1d(dtype=int32),  # type: ignore[valid-type]
-    ids: array1d(dtype=int32),  # type: ignore[valid-type]
-):
+def _join_keys(cells: array1d(dtype=int32), groups: array1d(dtype=int32), keys: array1d(dtype=uint64)):  # type: ignore[valid-type]
+    """A key is a cell, and behind it a group with the sign changed, so that unsigned keys are in order."""
     i = tid()
-    p = points[i]
-    cell = dim_x * dim_y * dim_z
-    if isfinite(p[0]) and isfinite(p[1]) and isfinite(p[2]):
-        x = cell_of(cube_of(p[0], scale), dim_x)
-        y = cell_of(cube_of(p[1], scale), dim_y)
-        z = cell_of(cube_of(p[2], scale), dim_z)
-        cell = (z * dim_y + y) * dim_x + x
-    cells[i] = cell
-    ids[i] = i
+    keys[i] = uint64(cells[i]) << uint64(32) | uint64(uint32(groups[i]) ^ uint32(_SIGN))
+
+
+@kernel(**_RELEASE)
+def _split_keys(keys: array1d(dtype=uint64), cells: array1d(dtype=int32), groups: array1d(dtype=int32)):  # type: ignore[valid-type]
+    i = tid()
+    cells[i] = int32(keys[i] >> uint64(32))
+    groups[i] = int32(uint32(keys[i]) ^ uint32(_SIGN))
 
 
 @kernel(**_RELEASE)
@@ -92,23 +117,27 @@ class HashGrid:
 
     Space is cut into cubes as wide as the radius of the build. Each cube belongs to one of `dim_x * dim_y * dim_z`
     cells, which repeat in every direction: points anywhere in space are found, at negative coordinates too. Memory is
-    4 bytes for each cell and 16 for each point. Choose about as many cells as the points' extent has cubes.
+    4 bytes for each cell, 16 for each point, and 20 more for each point with a group. Choose about as many cells as the
+    points' extent has cubes.
 
     Args:
         dim_x: cells in x, at least 1.
         dim_y: cells in y.
         dim_z: cells in z; all cells together at most 2**30 - 1.
         device: where the grid is, and the kernels that query it run. None is the current device.
+        dtype: the type of coordinates: float16, float32 or float64. Points are vec3h, vec3 or vec3d.
 
     Attributes:
         device: where the grid is.
+        dtype: the type of coordinates.
         id: a uint64 for `wp.hash_grid_query` and `wp.hash_grid_point_id`. It stays the same when the grid is built
             again. It is valid for as long as this object exists: keep the object while kernels use the id. After
             that, a query with the id is a `KernelError`.
 
     Raises:
         RuntimeError: If a graph of a GPU is captured, and the grid is on that GPU.
-        TypeError, ValueError: If a number of cells is not a positive integer, or there are too many cells.
+        TypeError, ValueError: If a number of cells is not a positive integer, there are too many cells, or `dtype` is
+            another type.
 
     The results of a query come in an order that depends on the points alone. Kernels with queries have no gradient.
 
@@ -128,88 +157,120 @@ class HashGrid:
     [1.5, 1.5, 1.0]
     """
 
-    def __init__(self, dim_x: int, dim_y: int, dim_z: int, device: Any = None):
+    def __init__(self, dim_x: int, dim_y: int, dim_z: int, device: Any = None, dtype: Any = float32):
         self._dims = tuple(_extent(n, v) for n, v in (("dim_x", dim_x), ("dim_y", dim_y), ("dim_z", dim_z)))
         self._num_cells = math.prod(self._dims)
         if self._num_cells > _MOST:
             raise ValueError(f"dim_x, dim_y, dim_z: {self._num_cells} cells are more than the limit of {_MOST}")
-        self.device = get_device(device)
+        scalar = _coordinate(dtype)
+        self.device, self.dtype = get_device(device), python_type(scalar)
+        self._scalar = scalar
         if self.device.is_cuda:
             capture.refuse("making a wp.HashGrid", self.device)
         self._starts = _memory(self._num_cells + 1, self.device)
-        self._cells = self._ids = _memory(0, self.device)
-        self._published: array | None = None  # where the descriptor points to
+        self._cells = self._ids = self._groups = _memory(0, self.device)
+        self._keys = empty(0, dtype=uint64, device=self.device)
+        self._published: tuple[array, ...] = ()  # where the descriptor points to
         self._captured: list[array] = []  # where it will, whenever a graph is launched
         self._place, number = _descriptors(self.device).take(self)
         self.id = uint64(number)
         _descriptors(self.device).write(self._place, _DATA(id=self.id)._wc_pack())
 
-    def reserve(self, num_points: int) -> None:
-        """Make room for points, so that a later `build` with at most so many allocates no memory.
+    def reserve(self, num_points: int, with_groups: bool = False) -> None:
+        """Make room for points, so that a later `build` with at most so many allocates no memory of the grid.
 
         Args:
             num_points: how many, at most 2**30 - 1. Room that the grid has already stays.
+            with_groups: whether the points have groups.
 
         Raises:
-            TypeError, ValueError: If it is not an integer from 0 to that limit.
+            TypeError, ValueError: If `num_points` is not an integer from 0 to that limit.
 
         >>> grid = wp.HashGrid(8, 8, 8, device="cpu")
         >>> grid.reserve(1000)
         """
         count = check_count("num_points", num_points, _MOST, "a hash grid has room for at most 2**30 - 1 points")
-        if 2 * count > self._ids.size:
+        if not self._has_room(count, False):
             self._cells, self._ids = (_memory(2 * count, self.device) for _ in range(2))
+        if with_groups and not self._has_room(count, True):
+            self._keys = empty(2 * count, dtype=uint64, device=self.device)
+            self._groups = _memory(count, self.device)
 
-    def build(self, points: array, radius: float) -> None:
+    def _has_room(self, count: int, with_groups: bool) -> bool:
+        return 2 * count <= (self._keys if with_groups else self._ids).size
+
+    def build(self, points: array, radius: float, groups: array | None = None) -> None:
         """Put points into the cells, in place of those that are there.
 
         Points whose coordinates are not all finite are left out: no query finds them. The grid does not refer to
-        `points` later, so build it again when points have moved. A graph can capture a build if `reserve` made room.
+        `points` and `groups` later, so build it again when points have moved. A graph can capture a build if `reserve`
+        made room.
 
         Args:
-            points: of vec3, one dimension, on the device of the grid. There may be none.
+            points: of vec3, or vec3h or vec3d as `dtype` says; one dimension, on the device of the grid. There may be
+                none.
             radius: the width of a cell, in the unit of the points: about the distance that queries will ask for.
+            groups: int32, any number for each point. A query can ask for the points of one group, as where particles
+                of several worlds share a grid.
 
         Raises:
-            TypeError: If `points` is not an array of vec3.
-            ValueError: If it is on another device or has several dimensions, or the radius is not positive and finite.
+            TypeError: If `points` or `groups` is not an array of that type.
+            ValueError: If one of them is on another device, has several dimensions or another length, or the radius
+                is not positive and finite.
             RuntimeError: If a graph captures this and there is no room for the points.
 
         >>> grid = wp.HashGrid(8, 8, 8, device="cpu")
         >>> grid.build(wp.zeros(10, dtype=wp.vec3, device="cpu"), radius=0.5)
         """
-        self._check_points(points)
-        scale = _inverse(radius)
-        if 2 * points.size > self._ids.size:
+        self._check("points", points, Vec(3, self._scalar))
+        if groups is not None:
+            self._check("groups", groups, I32)
+            if groups.size != points.size:
+                raise ValueError(f"groups: expected {points.size}, one for each point, got {groups.size}")
+        scale = _inverse(radius, self.dtype)
+        if not (self._has_room(points.size, False) and (groups is None or self._has_room(points.size, True))):
             capture.refuse("wp.HashGrid.build without room for the points; call reserve() before the capture")
-        self.reserve(points.size)
-        writes = {"cells": Write(self._cells), "ids": Write(self._ids), "starts": Write(self._starts)}
-        reads = {"points": points}
+        self.reserve(points.size, groups is not None)
+        written = {"cells": self._cells, "ids": self._ids, "starts": self._starts}
+        if groups is not None:
+            written |= {"keys": self._keys, "groups in order": self._groups}
         execute(
             Operation(
                 "wp.HashGrid.build",
-                writes=writes,
-                reads=reads,
-                run=lambda: self._build(points, scale),
+                writes={name: Write(a) for name, a in written.items()},
+                reads={"points": points, "groups": groups},
+                run=lambda: self._build(points, scale, groups),
                 vjp=_no_gradient,
                 jvp=[],
             )
         )
 
-    def _build(self, points: array, scale: float) -> None:
+    def _build(self, points: array, scale: float, groups: array | None) -> None:
         n = points.size
         with observers.NotRecording():
             if n:
-                launch(_find_cells, n, [points, *self._dims, scale, self._cells, self._ids], device=self.device)
-                radix_sort_pairs(self._cells, self._ids, n, 0, self._num_cells.bit_length())
+                find = _find_cells(element_type(points))
+                launch(find, n, [points, *self._dims, scale, self._cells, self._ids], device=self.device)
+                self._sort(n, groups)
             self._find_starts(n)
-            data = _DATA(self.id, self._starts.ptr, self._ids.ptr, *self._dims, n, scale)
+            groups_at = 0 if groups is None else self._groups.ptr
+            data = _DATA(self.id, self._starts.ptr, self._ids.ptr, groups_at, scale, *self._dims, n, self._scalar.bits)
             launch(_publish, 1, [self._place, data], device=self.device)
         if capture.active():
             capture.keep(self)
-            self._captured.append(self._ids)
+            self._captured += [self._ids, self._groups]
         else:
-            self._published = self._ids
+            self._published = (self._ids, self._groups)
+
+    def _sort(self, n: int, groups: array | None) -> None:
+        """Sort the points by cell, and those of a cell by group."""
+        bits = self._num_cells.bit_length()
+        if groups is None:
+            radix_sort_pairs(self._cells, self._ids, n, 0, bits)
+            return
+        launch(_join_keys, n, [self._cells, groups, self._keys], device=self.device)
+        radix_sort_pairs(self._keys, self._ids, n, 0, 32 + bits)
+        launch(_split_keys, n, [self._keys, self._cells, self._groups], device=self.device)
 
     def _find_starts(self, num_points: int) -> None:
         """Find where the points of each cell begin. On a GPU no thread may have many empty cells to fill."""
@@ -219,14 +280,14 @@ class HashGrid:
         else:
             launch(_scan_starts, num_points + 1, given, device=self.device)
 
-    def _check_points(self, points: Any) -> None:
-        require_arrays(points=points)
-        if element_type(points) is not _POINT:
-            raise TypeError(f"points: expected elements of vec3, got {points._require_element().name}")
-        if points.device is not self.device:
-            raise ValueError(f"points: is on {points.device}, but the grid is on {self.device}")
-        if points.ndim != 1:
-            raise ValueError(f"points: expected one dimension, got shape {points.shape}")
+    def _check(self, name: str, a: Any, wanted: Type) -> None:
+        require_arrays(**{name: a})
+        if element_type(a) is not wanted:
+            raise TypeError(f"{name}: expected elements of {element(wanted).name}, got {a._require_element().name}")
+        if a.device is not self.device:
+            raise ValueError(f"{name}: is on {a.device}, but the grid is on {self.device}")
+        if a.ndim != 1:
+            raise ValueError(f"{name}: expected one dimension, got shape {a.shape}")
 
 
 def _extent(name: str, value: Any) -> int:
@@ -236,15 +297,22 @@ def _extent(name: str, value: Any) -> int:
     return n
 
 
-def _inverse(radius: Any) -> float:
-    """The cells for each unit of length, as a float32. Raises TypeError, ValueError."""
-    if isinstance(radius, bool) or not isinstance(radius, (int, float, np.integer, np.floating, float32)):
+def _coordinate(dtype: Any) -> Scalar:
+    found = type_or_none(dtype)
+    if not isinstance(found, Scalar) or found not in _SCALARS:
+        raise TypeError(f"dtype: expected wp.float16, wp.float32 or wp.float64, got {dtype!r}")
+    return found
+
+
+def _inverse(radius: Any, dtype: Any) -> float:
+    """The cells for each unit of length. Raises TypeError, ValueError."""
+    if isinstance(radius, bool) or not isinstance(radius, _NUMBERS):
         raise TypeError(f"radius: expected a number, got {type(radius).__name__}")
     width = float(radius)
     scale = 1.0 / width if width > 0.0 else 0.0
     if not _SMALLEST <= scale <= 1.0 / _SMALLEST:
         raise ValueError(f"radius: expected a number from {_SMALLEST:g} to {1.0 / _SMALLEST:g}, got {radius}")
-    return float(np.float32(scale))
+    return scale if dtype is float64 else float(np.float32(scale))
 
 
 @cache

@@ -2,26 +2,32 @@
 
 Space is cut into cubes as wide as the radius of the build. Cube (x, y, z) belongs to cell (x mod dim_x, y mod dim_y,
 z mod dim_z), and cells are counted with x fastest. The points of cells that follow each other in x follow each other
-in memory, so a query reads one or two runs of points for each row of cells. geometry/hash_grid.py builds it.
+in memory, so a query reads one or two runs of points for each row of cells. Points of a cell are sorted by group if
+they have groups, and a query of one group reads its part of each cell. geometry/hash_grid.py builds the grid.
 """
 
 from __future__ import annotations
 
 from ..lang import prim
-from ..lang.generics import Vec
+from ..lang.generics import F, Vec
 from ..lang.ref_params import ref
 from ..lang.registry import builtin
 from ..lang.values.scalars import bool as boolean
-from ..lang.values.scalars import float32, int32, uint64
+from ..lang.values.scalars import float16, float32, float64, int32, uint64
 from ..lang.values.structs import struct
+from .search import lower_bound
 from .vectors import isnan
 
 ADDRESS = 0x0000_FFFF_FFFF_FFFF  # bits of an id that are an address; those above tell apart grids that had it in turn
 FAR = 536870912.0  # cubes from the origin (2**29): beyond it, all belong to the last one
-SLACK = 1.000001  # times the distance: covers rounding of what callers compute as the distance of two points
+_LAST_GROUP = 2147483647
 _UNKNOWN = (
     "{0} is no id of a hash grid that exists on this device: pass grid.id, and keep the grid while kernels use it"
 )
+_OTHER_TYPE = (
+    "the hash grid has points of {0}-bit floats, and the query is of {1}-bit ones: both must be of vec3h, vec3 or vec3d"
+)
+_NO_GROUPS = "the query is of group {0}, but the hash grid was built without groups: give `groups` to build()"
 
 
 @struct
@@ -32,45 +38,50 @@ class HashGridData:
         id: the grid's id; zero once it is freed.
         cell_starts: address of an int32 for each cell, and one more: where its points begin in `point_ids`.
         point_ids: address of the indices of all points, in the order of their cells. Points of one cell are in
-            ascending order, and points that are not finite come last, in no cell.
+            ascending order, by group first. Points that are not finite come last, in no cell.
+        groups: address of the groups (int32) of the points in that order; zero if the points have none.
         dim_x: cells in x, and likewise in y and z.
         num_points: the number of points.
-        inv_cell_width: cells for each unit of length.
+        inv_cell_width: cells for each unit of length. If points are narrower, it is a number of float32.
+        bits: of the floats that points consist of.
     """
 
     id: uint64
     cell_starts: uint64
     point_ids: uint64
+    groups: uint64
+    inv_cell_width: float64
     dim_x: int32
     dim_y: int32
     dim_z: int32
     num_points: int32
-    inv_cell_width: float32
+    bits: int32
 
 
 @struct
 class HashGridQuery:
-    """A query on its way through a grid: the rows of cells to visit, the next row, and what is left of a run of points.
+    """A query on its way through a grid: the cells to visit, the next cell, and what is left of a run of points.
 
-    `wp.hash_grid_query` makes it and `wp.hash_grid_query_next` advances it. A row consists of the cells from `begin_x`
-    to `end_x`, and of those from 0 to `end_wrapped` if it goes on beyond the last cell. y and z count beyond the last
-    cell. The points at `place` to `end` are next.
+    `wp.hash_grid_query` makes it and `wp.hash_grid_query_next` advances it. `x`, `y` and `z` are the next cell. They
+    count from `begin` to `end`, beyond the last cell of the grid, where cell 0 follows again. The points at `place` to
+    `end` are next. `groups` is zero if points of all groups are wanted.
     """
 
     cell_starts: uint64
     point_ids: uint64
+    groups: uint64
     dim_x: int32
     dim_y: int32
     dim_z: int32
     begin_x: int32
     end_x: int32
-    end_wrapped: int32
     begin_y: int32
     end_y: int32
     end_z: int32
+    x: int32
     y: int32
     z: int32
-    is_wrapped: boolean
+    group: int32
     place: int32
     end: int32
 
@@ -89,9 +100,9 @@ def _hash_grid_at(id: uint64) -> HashGridData:
 
 
 @builtin(name="_hash_grid_cube")
-def cube_of(x: float32, inv_cell_width: float32) -> int32:
+def cube_of(x: F, inv_cell_width: F) -> int32:
     """The number of the cube that a coordinate lies in."""
-    return int32(prim.max(prim.min(prim.floor(x * inv_cell_width), float32(FAR)), float32(-FAR)))
+    return int32(prim.max(prim.min(prim.floor(x * inv_cell_width), F(FAR)), F(-FAR)))
 
 
 @builtin(name="_hash_grid_cell")
@@ -99,6 +110,29 @@ def cell_of(cube: int32, dim: int32) -> int32:
     """The cell of a cube along one axis."""
     cell = prim.rem(cube, dim)
     return prim.select(cell < 0, cell + dim, cell)
+
+
+@builtin
+def _hash_grid_cells(id: uint64, bits: int32, point: Vec[3, F], reach: F) -> HashGridQuery:
+    """Query for the points in the cells that meet the cube of half edge `reach` around a point."""
+    data = _hash_grid_at(id)
+    query = HashGridQuery()
+    total = point[0] + point[1] + point[2]
+    if data.num_points > 0 and data.bits != bits:
+        prim.fail("handle", _OTHER_TYPE, data.bits, bits)
+    elif data.num_points > 0 and not isnan(total) and reach >= F(0.0):
+        scale = F(data.inv_cell_width)
+        x, last_x = cube_of(point[0] - reach, scale), cube_of(point[0] + reach, scale)
+        y, last_y = cube_of(point[1] - reach, scale), cube_of(point[1] + reach, scale)
+        z, last_z = cube_of(point[2] - reach, scale), cube_of(point[2] + reach, scale)
+        query.begin_x, query.begin_y, query.z = cell_of(x, data.dim_x), cell_of(y, data.dim_y), cell_of(z, data.dim_z)
+        query.x, query.y = query.begin_x, query.begin_y
+        query.end_x = query.begin_x + prim.min(last_x - x + 1, data.dim_x)
+        query.end_y = query.begin_y + prim.min(last_y - y + 1, data.dim_y)
+        query.end_z = query.z + prim.min(last_z - z + 1, data.dim_z)
+        query.cell_starts, query.point_ids = data.cell_starts, data.point_ids
+        query.dim_x, query.dim_y, query.dim_z = data.dim_x, data.dim_y, data.dim_z
+    return query
 
 
 @builtin
@@ -111,12 +145,15 @@ def hash_grid_query(id: uint64, point: Vec[3, float32], max_dist: float32) -> Ha
 
     Args:
         id: of the grid: `grid.id`, a uint64.
-        point: the place, a vec3.
-        max_dist: the distance, a float32. Any distance is right; a query is fast up to about the radius of the build.
+        point: the place, a vec3; a vec3h or vec3d if the grid has such points.
+        max_dist: the distance, a float of the same type. Any distance is right; a query is fast up to about the radius
+            of the build.
+        group: an int32: only points of this group are wanted, of a grid that was built with groups. Points of all
+            groups if left out.
 
     Returns:
-        A HashGridQuery. It finds nothing if `point` or `max_dist` is NaN, or `max_dist` is negative. An id without a
-        grid is a KernelError.
+        A HashGridQuery. It finds nothing if `point` or `max_dist` is NaN, or `max_dist` is negative. It is a
+        KernelError if there is no grid of this id, or its points are of another type or have no groups.
 
     Error: exact.
     Derivative: none.
@@ -124,38 +161,65 @@ def hash_grid_query(id: uint64, point: Vec[3, float32], max_dist: float32) -> Ha
     >>> grid = wp.HashGrid(8, 8, 8, device="cpu")
     >>> grid.build(wp.array([[0.0, 0.0, 0.0], [5.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu"), 1.0)
     >>> query = wp.hash_grid_query(grid.id, wp.vec3(0.1, 0.0, 0.0), 0.5)
-    >>> query.begin_x, query.end_x  # and cell 7, beyond the other end
-    (7, 8)
+    >>> query.begin_x, query.end_x  # cell 7, and cell 0 behind the last one
+    (7, 9)
     """
-    data = _hash_grid_at(id)
-    query = HashGridQuery()
-    total = point[0] + point[1] + point[2]
-    if data.num_points > 0 and not isnan(total) and max_dist >= float32(0.0):
-        reach, scale = max_dist * float32(SLACK), data.inv_cell_width
-        x, last_x = cube_of(point[0] - reach, scale), cube_of(point[0] + reach, scale)
-        y, last_y = cube_of(point[1] - reach, scale), cube_of(point[1] + reach, scale)
-        z, last_z = cube_of(point[2] - reach, scale), cube_of(point[2] + reach, scale)
-        query.begin_x, query.begin_y, query.z = cell_of(x, data.dim_x), cell_of(y, data.dim_y), cell_of(z, data.dim_z)
-        query.y = query.begin_y
-        end_x = query.begin_x + prim.min(last_x - x + 1, data.dim_x)
-        query.end_x, query.end_wrapped = prim.min(end_x, data.dim_x), end_x - data.dim_x
-        query.end_y = query.begin_y + prim.min(last_y - y + 1, data.dim_y)
-        query.end_z = query.z + prim.min(last_z - z + 1, data.dim_z)
-        query.cell_starts, query.point_ids = data.cell_starts, data.point_ids
-        query.dim_x, query.dim_y, query.dim_z = data.dim_x, data.dim_y, data.dim_z
+    return _hash_grid_cells(id, 32, point, _hash_grid_reach(max_dist, 1.000001, 1e-22))
+
+
+@builtin(name="hash_grid_query")
+def _hash_grid_query_double(id: uint64, point: Vec[3, float64], max_dist: float64) -> HashGridQuery:
+    return _hash_grid_cells(id, 64, point, _hash_grid_reach(max_dist, float64(1.00000000000001), float64(1e-161)))
+
+
+@builtin(name="hash_grid_query")
+def _hash_grid_query_half(id: uint64, point: Vec[3, float16], max_dist: float16) -> HashGridQuery:
+    reach = _hash_grid_reach(float32(max_dist), 1.005, 0.0005)
+    return _hash_grid_cells(id, 16, prim.cast(point, Vec[3, float32]), reach)
+
+
+@builtin
+def _hash_grid_reach(max_dist: F, factor: F, least: F) -> F:
+    """A distance with room for the rounding of what callers compute as the distance of two points.
+
+    Their squares are zero if points are closer than about `least`.
+    """
+    return prim.select(max_dist >= F(0.0), max_dist * factor + least, F(-1.0))
+
+
+@builtin(name="hash_grid_query")
+def _hash_grid_query_group(id: uint64, point: Vec[3, F], max_dist: F, group: int32) -> HashGridQuery:
+    query = hash_grid_query(id, point, max_dist)
+    if query.cell_starts != uint64(0):
+        query.groups, query.group = _hash_grid_at(id).groups, group
+        if query.groups == uint64(0):
+            prim.fail("handle", _NO_GROUPS, group)
+            query = HashGridQuery()
     return query
 
 
 @builtin
-def _hash_grid_run(query: HashGridQuery) -> tuple[int32, int32]:
-    """Where the points of the next cells begin and end: those of a row, or of its part beyond the last cell."""
+def _hash_grid_run(query: HashGridQuery) -> tuple[int32, int32, int32]:
+    """Where the points of the next cells begin and end, and the cell behind.
+
+    These are the cells of a row up to the last one of the grid, or one cell if the query is of a group.
+    """
+    is_wrapped = query.x >= query.dim_x
+    stop = prim.select(is_wrapped, query.end_x, prim.min(query.end_x, query.dim_x))
+    stop = prim.select(query.groups == uint64(0), stop, query.x + 1)
+    x = prim.select(is_wrapped, query.x - query.dim_x, query.x)
     y = prim.select(query.y >= query.dim_y, query.y - query.dim_y, query.y)
     z = prim.select(query.z >= query.dim_z, query.z - query.dim_z, query.z)
-    row = (z * query.dim_y + y) * query.dim_x
-    begin = row + prim.select(query.is_wrapped, 0, query.begin_x)
-    end = row + prim.select(query.is_wrapped, query.end_wrapped, query.end_x)
-    starts = prim.array_at(query.cell_starts, end + 1, int32)
-    return starts[begin], starts[end]
+    first = (z * query.dim_y + y) * query.dim_x + x
+    last = first + stop - query.x
+    starts = prim.array_at(query.cell_starts, last + 1, int32)
+    begin, end = starts[first], starts[last]
+    if query.groups != uint64(0):
+        groups = prim.array_at(query.groups, end, int32)
+        begin = lower_bound(groups, begin, end, query.group)
+        if query.group < _LAST_GROUP:
+            end = lower_bound(groups, begin, end, query.group + 1)
+    return begin, end, stop
 
 
 @builtin
@@ -190,12 +254,13 @@ def hash_grid_query_next(query: ref[HashGridQuery], index: ref[int32]) -> boolea
     [2, 2, 1]
     """
     while query.place == query.end and query.z < query.end_z:
-        query.place, query.end = _hash_grid_run(query)
-        query.is_wrapped = query.end_wrapped > 0 and not query.is_wrapped
-        y = prim.select(query.is_wrapped, query.y, query.y + 1)
-        is_last = y == query.end_y
-        query.y = prim.select(is_last, query.begin_y, y)
-        query.z = prim.select(is_last, query.z + 1, query.z)
+        query.place, query.end, x = _hash_grid_run(query)
+        is_row_done = x == query.end_x
+        query.x = prim.select(is_row_done, query.begin_x, x)
+        y = prim.select(is_row_done, query.y + 1, query.y)
+        is_layer_done = y == query.end_y
+        query.y = prim.select(is_layer_done, query.begin_y, y)
+        query.z = prim.select(is_layer_done, query.z + 1, query.z)
     found = query.place < query.end
     if found:
         index = prim.array_at(query.point_ids, query.end, int32)[query.place]  # noqa: F841 - it is the caller's
