@@ -7,7 +7,6 @@ import pytest
 from scipy.spatial import cKDTree
 
 import omni.warp_core as wp
-from omni.warp_core.lang.errors import CompileError
 from tests.on_gpu import MODE
 
 
@@ -310,22 +309,6 @@ def test_a_build_is_no_step_of_a_tape():
         wp.copy(y, points)
     tape.backward(grads={y: wp.array(np.ones((3, 3), np.float32), dtype=wp.vec3)})
     assert (points.grad.numpy() == 1.0).all()
-
-
-def test_a_query_has_no_gradient():
-    @wp.kernel
-    def spread(grid: wp.uint64, points: wp.array(dtype=wp.vec3), near: wp.array(dtype=float)):
-        i = wp.tid()
-        query = wp.hash_grid_query(grid, points[i], 1.0)
-        index = 0
-        while wp.hash_grid_query_next(query, index):
-            near[i] += wp.length(points[i] - points[index])
-
-    points = wp.array(np.eye(3, dtype=np.float32), dtype=wp.vec3, requires_grad=True)
-    near, grid = wp.zeros(3, dtype=float, requires_grad=True), built(np.eye(3), 1.0)
-    with pytest.raises(CompileError, match="hash grids have no gradient yet"), wp.Tape() as tape:
-        wp.launch(spread, 3, [grid.id, points, near])
-        tape.backward(grads={near: wp.ones(3, dtype=float)})
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ class Operation(NamedTuple):
             there is no gradient.
         jvp: the terms, each linear in one array, whose sum is the tangent of the array that it writes. A term is the
             array and a function `(t, out)` that writes the term of `t`, an array like it, to `out`. Without terms the
-            tangent is zero. None if forward mode cannot follow.
+            tangent is zero, and there may be several arrays. None if forward mode cannot follow.
         ends_gradients: for an operation without `vjp`. True if gradients end at it, as at a launch that writes arrays
             without gradients. False if an array with a gradient is an error.
     """

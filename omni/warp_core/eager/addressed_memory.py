@@ -24,9 +24,14 @@ def register(array: Any) -> None:
     _registered[array.ptr] = array
 
 
+def find(address: int) -> Any:
+    """Return the registered array at `address`, or None."""
+    return _registered.get(address)
+
+
 def array_at(address: int, count: int) -> Any:
     """Return the registered array at `address`. Raises `UnknownAddress` unless it has `count` elements."""
-    found = _registered.get(address)
+    found = find(address)
     if found is None or found.size < count:
         raise UnknownAddress(f"nothing is known at address {address:#x}: pass the id of a structure that exists")
     return found

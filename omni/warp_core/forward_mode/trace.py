@@ -129,7 +129,8 @@ class JvpTrace(observers.Observer):
         if operation.jvp is None:
             self._refuse_tangents(operation)
         else:
-            self._compute_tangents(operation, operation.jvp)
+            for name, write in operation.writes.items():
+                self._compute_tangent(operation, name, write.array, operation.jvp)
         outward(operation)
         if not operation.is_opaque:
             self.wrote(operation.outputs)
@@ -141,8 +142,7 @@ class JvpTrace(observers.Observer):
                     f"{operation.name} has no forward mode, and {name} has a tangent: it cannot be part of wp.jvp"
                 )
 
-    def _compute_tangents(self, operation: Operation, terms: Sequence[Term]) -> None:
-        ((name, (out, _)),) = operation.writes.items()
+    def _compute_tangent(self, operation: Operation, name: str, out: array, terms: Sequence[Term]) -> None:
         inputs = [x for x, _ in terms]
         self.seal(operation.name, [out, *inputs], operation.overwrites)
         with observers.OuterLevel(self):

@@ -32,6 +32,7 @@ from ..launches.launch import launch
 from ..lib.hash_grid_queries import HashGridData, cell_of, cube_of
 from ..lib.search import lower_bound
 from ..lib.vectors import isfinite
+from ..tape import structures
 from .descriptors import Descriptors
 
 __all__ = ["HashGrid"]
@@ -139,7 +140,8 @@ class HashGrid:
         TypeError, ValueError: If a number of cells is not a positive integer, there are too many cells, or `dtype` is
             another type.
 
-    The results of a query come in an order that depends on the points alone. Kernels with queries have no gradient.
+    The results of a query come in an order that depends on the points alone. Queries have no derivative, and what a
+    kernel computes of the points that it finds has one. A tape keeps the grid as it was at each launch.
 
     >>> @wp.kernel
     ... def density(grid: wp.uint64, points: wp.array(dtype=wp.vec3), radius: float, near: wp.array(dtype=float)):
@@ -174,6 +176,7 @@ class HashGrid:
         self._captured: list[array] = []  # where it will, whenever a graph is launched
         self._place, number = _descriptors(self.device).take(self)
         self.id = uint64(number)
+        structures.register(self, self._place, ("cell_starts", "point_ids", "groups"))
         _descriptors(self.device).write(self._place, _DATA(id=self.id)._wc_pack())
 
     def reserve(self, num_points: int, with_groups: bool = False) -> None:

@@ -35,7 +35,8 @@ def remember(step: RecordedLaunch) -> None:
     """Keep how a launch was recorded, if others can be recorded like it."""
     kernel, options, facts, _, device, *_ = step.template
     params = kernel.params
-    if step.exact or options.adjoint != "distinct" or device.is_cuda or plans.may_bitcast_gradients(kernel):
+    is_special = step.structures or step.exact or options.adjoint != "distinct"
+    if is_special or device.is_cuda or plans.may_bitcast_gradients(kernel):
         return
     if any(isinstance(t, Struct) or indexed_array(t) is not None for _, t in params):
         return

@@ -31,9 +31,10 @@ from ..lang.kernel_transforms import Augmented
 from ..lang.types import Array, Struct, Type, indexed_array
 from ..lang.values.scalars import uint64
 from ..launches import plan_cuda, plans
-from . import mutation_check, partial_gradients
+from . import mutation_check, partial_gradients, structures
 from .detached import BrokenChain, DependenceTracker
 from .saved import CowSpan, SavedArrays, moves
+from .structures import SavedStructure
 
 
 class AdjointInfo(NamedTuple):
@@ -79,6 +80,7 @@ class RecordedLaunch:
     place: CallSite
     cut: BrokenChain | None = None  # a gradient that ends here
     left: SavedArrays | None = None  # what the launch left in the arrays that the adjoint reads AFTER it
+    structures: Sequence[SavedStructure] = ()  # that it may find by id
 
     @property
     def kernel(self) -> Kernel:
@@ -149,6 +151,10 @@ class RecordedLaunch:
 
     def backward(self) -> None:
         """Add to the gradients of the launch's arrays."""
+        with structures.restored(self.structures):
+            self._run_adjoint()
+
+    def _run_adjoint(self) -> None:
         kernel, options, facts, *_ = self.template
         plan = plans.plan_for(kernel, options)
         if self.left is None and not options.exact and not capture.active():
@@ -232,6 +238,7 @@ def record(
     cut = follow(tape.cuts, kernel, dim, held, place, device, block_dim)
     template = LaunchTemplate(kernel, options, known, block_dim, device)
     step = RecordedLaunch(template, dim, held, kept.held, active, arrays, [], place, cut)
+    step.structures = structures.save(kernel, device, place)
     written = plans.plan_for(kernel, step.forward_options()).written
     step.written = [a for value, may in zip(held, written) if may for a in arrays_in(value)]
     return step

@@ -11,7 +11,6 @@ from ...ir.analysis.alias import identified_object, is_gradient, is_local, is_ow
 from ...ir.analysis.effects import written_params
 from ...ir.builder import Builder
 from ...ir.clone import Rewriter
-from ...ir.interp.block_runner import has_any
 from ...ir.nodes import Function, Operation, Region, Value
 from ...lang.errors import NotDifferentiable, NotReplayable
 from ...lang.types import Array, Type
@@ -55,7 +54,6 @@ def adjoint_kernel(function: Function, given: DerivativeRules, shared: bool = Fa
         NotDifferentiable: the kernel does something that has no derivative.
     """
     prepared = _prepare(function, given, shared)
-    _refuse_structures(prepared)
     replayed: set[Value] = set()  # arrays that the launch writes to, and the adjoint again
     while True:
         adjoint, final = _assemble(prepared, replayed, shared, given)
@@ -63,13 +61,6 @@ def adjoint_kernel(function: Function, given: DerivativeRules, shared: bool = Fa
         if not more:
             return Adjoint(adjoint, _reads(prepared, adjoint, final, shared), bool(replayed))
         replayed |= more
-
-
-def _refuse_structures(function: Function) -> None:
-    """Refuse what reads memory by address, as a structure may have been built again since the launch."""
-    for op in function.body.walk():
-        if op.code == "array_at" or (op.code == "call" and has_any(op.attr, frozenset(("array_at",)))):
-            raise NotDifferentiable("queries of structures such as hash grids have no gradient yet", op)
 
 
 def _prepare(function: Function, given: DerivativeRules, shared: bool = True) -> Function:
