@@ -78,6 +78,7 @@ LATE_HOSTS = ("omni.graph.", "omni.kit.")  # there inside a Kit application only
 # Files that load modules by computed names, and why.
 DYNAMIC = {
     "__init__.py": "public names are loaded when first used",
+    "usd/__init__.py": "public names need usd-core, which is optional",
     "late_bound.py": "the one table of calls that go up the layers",
     "lang/registry.py": "builtins are loaded when first used",
     "compiler.py": "a kernel that is in the cache needs neither the front end nor LLVM",
