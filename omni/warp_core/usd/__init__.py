@@ -1,8 +1,8 @@
 """`wp.usd`: geometry of USD stages as arrays, and the stages and pictures of the commands.
 
-Reading: mesh_reader.py and primvars.py, over prim_access.py and polygons.py. Results of the player: output_layer.py.
-Pictures: preview.py, then drawables.py, camera.py, render.py, raster_kernels.py. Public names are loaded when they are
-first used, as they need usd-core.
+Reading: mesh_reader.py, points_reader.py, curves.py, volume_fields.py; over prim_access.py, primvars.py, polygons.py.
+Results of the player: output_layer.py. Pictures: preview.py, then drawables.py, camera.py, render.py,
+raster_kernels.py. Public names are loaded when they are first used, as they need usd-core.
 """
 
 from __future__ import annotations
@@ -11,16 +11,27 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .curves import CurvesData as CurvesData
+    from .curves import read_curves as read_curves
     from .mesh_reader import MeshData as MeshData
     from .mesh_reader import read_mesh as read_mesh
+    from .points_reader import InstancerData as InstancerData
+    from .points_reader import PointsData as PointsData
+    from .points_reader import read_instancer as read_instancer
+    from .points_reader import read_points as read_points
     from .primvars import Primvar as Primvar
     from .stage import StageError as StageError
+    from .volume_fields import VolumeField as VolumeField
+    from .volume_fields import read_volume as read_volume
 
 # Module -> the public names it defines.
 _HOMES = {
+    "curves": "CurvesData read_curves",
     "mesh_reader": "MeshData read_mesh",
+    "points_reader": "InstancerData PointsData read_instancer read_points",
     "primvars": "Primvar",
     "stage": "StageError",
+    "volume_fields": "VolumeField read_volume",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 __all__ = sorted(_HOME)
