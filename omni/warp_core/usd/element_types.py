@@ -32,11 +32,6 @@ def to_array(values: np.ndarray, type_name: str, device: Any) -> wp.array:
     return wp.array(rows, dtype=dtype, device=device)
 
 
-def host(values: Any) -> np.ndarray:
-    """Return an array, a NumPy array or a list as NumPy has it, without a copy where the memory is the host's."""
-    return values.numpy() if isinstance(values, wp.array) else np.asarray(values)
-
-
 def usd_type(values: np.ndarray, role: str = "", quaternions: bool = False) -> str:
     """Return the name of the USD type of an array with values in its last dimensions.
 

@@ -28,6 +28,15 @@ class OutputError(Exception):
 
 def check_target(path: str, stage: Usd.Stage) -> None:
     """Refuse a target that cannot work, before anything is computed. Raises OutputError."""
+    require_writable(path)
+    real = os.path.realpath(path)
+    for layer in stage.GetUsedLayers():
+        if layer_file(layer) and os.path.realpath(layer_file(layer)) == real:
+            raise OutputError(f"{path}: is part of the scene, which is never changed; choose another name")
+
+
+def require_writable(path: str) -> None:
+    """Raise OutputError for a file that USD cannot write: by its name, or by its folder."""
     if os.path.splitext(path)[1].lower() not in FORMATS:
         raise OutputError(f"{path}: the name of the result must end in .usdc, .usda or .usd")
     folder = os.path.dirname(os.path.abspath(path))
@@ -35,10 +44,6 @@ def check_target(path: str, stage: Usd.Stage) -> None:
         raise OutputError(f"{path}: there is no folder {folder}")
     if os.path.isdir(path):
         raise OutputError(f"{path}: is a folder")
-    real = os.path.realpath(path)
-    for layer in stage.GetUsedLayers():
-        if layer_file(layer) and os.path.realpath(layer_file(layer)) == real:
-            raise OutputError(f"{path}: is part of the scene, which is never changed; choose another name")
     if not os.access(folder, os.W_OK):
         raise OutputError(f"{path}: the folder {folder} cannot be written to")
     if not _is_utf8(folder):
@@ -54,7 +59,7 @@ def _is_utf8(path: str) -> bool:
 
 
 @contextlib.contextmanager
-def _refusals(path: str) -> Iterator[None]:
+def write_errors(path: str) -> Iterator[None]:
     """Turn errors of USD and the system into OutputError."""
     try:
         yield
@@ -91,7 +96,7 @@ class OutputLayer:
         self._layer.timeCodesPerSecond = self._layer.framesPerSecond = self._fps
 
     def __enter__(self) -> OutputLayer:
-        with _refusals(self.path), contextlib.ExitStack() as undo:
+        with write_errors(self.path), contextlib.ExitStack() as undo:
             self._unfinished = undo.enter_context(Unfinished(self.path))
             self._layer = Sdf.Layer.CreateNew(self._unfinished.path)
             self._describe()
@@ -116,7 +121,7 @@ class OutputLayer:
 
     def _save(self) -> None:
         self._pending = 0
-        with _refusals(self.path):
+        with write_errors(self.path):
             saved = self._layer.Save()
         if not saved:
             raise OutputError(f"{self.path}: cannot be written")
@@ -124,5 +129,5 @@ class OutputLayer:
     def commit(self) -> None:
         """Put the result in its place. Raises OutputError."""
         self._save()
-        with _refusals(self.path):
+        with write_errors(self.path):
             self._unfinished.commit()

@@ -26,7 +26,11 @@ class Triangulation:
 
 
 def triangulate(
-    points: np.ndarray, counts: np.ndarray, indices: np.ndarray, flip: bool = False, holes: Sequence[int] = ()
+    points: np.ndarray,
+    counts: np.ndarray,
+    indices: np.ndarray,
+    flip: bool = False,
+    holes: Sequence[int] | np.ndarray = (),
 ) -> Triangulation:
     """Return the triangles of polygons, in the order of the polygons.
 
@@ -51,7 +55,8 @@ def triangulate(
     offsets = np.zeros(len(counts) + 1, np.int32)
     np.cumsum(pieces, out=offsets[1:])
     starts = np.minimum(ends - counts, len(indices)).astype(np.int32)
-    found = Triangulation(*(np.empty((offsets[-1], 3), np.int32) for _ in "ct"), np.empty(offsets[-1], np.int32))
+    total = int(offsets[-1])
+    found = Triangulation(np.empty((total, 3), np.int32), np.empty((total, 3), np.int32), np.empty(total, np.int32))
     polygons = [_contiguous(points, np.float32), _contiguous(indices, np.int32), starts, offsets, int(flip)]
     outputs = [found.corners, found.triangles, found.faces]
     concave = np.zeros(len(counts), np.bool_)

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from pxr import Usd, UsdGeom
 
-import omni.warp_core as wp
-
 from .element_types import to_array
 from .prim_access import numbers, value_of
 from .stage import StageError
@@ -105,7 +103,7 @@ def _read(
     return Primvar(_grouped(chosen, type_name, size, device), interpolation, type_name)
 
 
-def _grouped(values: np.ndarray, type_name: str, size: int, device: Any) -> wp.array:
+def _grouped(values: np.ndarray, type_name: str, size: int, device: Any) -> Any:
     """Return an array of two dimensions where elements have several values."""
     if size == 1:
         return to_array(values, type_name, device)
