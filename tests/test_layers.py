@@ -24,7 +24,7 @@ PACKAGE = ROOT / "omni" / "warp_core"
 
 # Lowest first. A module imports from its own part and from lower ranks, never from a neighbour or from above.
 RANKS = (
-    ("config", "files", "late_bound", "lang.errors"),
+    ("config", "files", "late_bound", "optional_names", "lang.errors"),
     ("lang",),
     ("ir", "lib"),
     ("front", "passes", "codegen"),
@@ -43,7 +43,7 @@ RANKS = (
     ("algo", "types"),
     ("autograd", "viz", "geometry", "utils"),
     ("interop", "usd"),
-    ("nodes",),
+    ("nodes", "render"),
     ("cli", "extension", "as_warp"),
 )
 RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}
@@ -62,9 +62,9 @@ THIRD_PARTY = {
     "matplotlib": ("autograd/plot.py",),
     "numpy": (
         *("arrays", "launches", "tape", "forward_mode", "viz", "algo", "autograd"),
-        *("geometry", "interop", "usd", "nodes", "cli.py"),
+        *("geometry", "interop", "usd", "render", "nodes", "cli.py"),
     ),
-    "pxr": ("usd", "nodes"),
+    "pxr": ("usd", "render", "nodes"),
     "PIL": ("usd", "cli.py"),
     "rich": ("nodes", "autograd/gradcheck_report.py", "cli.py", "devices/progress.py"),
     "torch": ("interop",),
@@ -78,7 +78,7 @@ LATE_HOSTS = ("omni.graph.", "omni.kit.")  # there inside a Kit application only
 # Files that load modules by computed names, and why.
 DYNAMIC = {
     "__init__.py": "public names are loaded when first used",
-    "usd/__init__.py": "public names need usd-core, which is optional",
+    "optional_names.py": "public names that need optional packages are loaded when first used",
     "late_bound.py": "the one table of calls that go up the layers",
     "lang/registry.py": "builtins are loaded when first used",
     "compiler.py": "a kernel that is in the cache needs neither the front end nor LLVM",

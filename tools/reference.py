@@ -98,6 +98,7 @@ PAGES: dict[str, tuple[str, str, str]] = {
                "launches.kernel_errors"),
     "config": ("wp.config", "Options, set by assignment: `wp.config.mode = \"debug\"`.", "config"),
     "utils": ("wp.utils", "Parallel algorithms on arrays.", "wp.utils"),
+    "render": ("wp.render", "Simulations as USD scenes; see [usd.md](../usd.md).", "wp.render"),
     "usd": ("wp.usd", "Geometry of USD stages as arrays, and back; see [usd.md](../usd.md).", "wp.usd"),
     "autograd": ("wp.autograd", "Jacobians, and checks of gradients against differences.", "wp.autograd"),
 }  # fmt: skip

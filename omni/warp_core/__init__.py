@@ -73,12 +73,12 @@ _HOMES = {
     "launches.kernel_errors": "KernelError",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = ("autograd", "config", "types", "usd", "utils")
+_MODULES = ("autograd", "config", "render", "types", "usd", "utils")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
-func_native Mesh Bvh Volume Texture MarchingCubes tile tile_load from_torch to_torch from_jax to_jax
-from_paddle to_paddle fabricarray optim sparse fem render TIMING_ALL timing_begin compile_aot_module load_aot_module
+func_native Mesh Bvh Volume Texture MarchingCubes tile tile_load from_torch to_torch from_jax to_jax from_paddle
+to_paddle fabricarray optim sparse fem TIMING_ALL timing_begin compile_aot_module load_aot_module
 capture_save capture_load get_module get_logger
 """
 

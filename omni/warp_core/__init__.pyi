@@ -9,6 +9,7 @@ import numpy as np
 from typing_extensions import ParamSpec, Self, TypeVar
 from . import autograd as autograd
 from . import config as config
+from . import render as render
 from . import types as types
 from . import usd as usd
 from . import utils as utils

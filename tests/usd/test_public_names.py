@@ -20,9 +20,12 @@ def test_examples_of_docstrings(module):
 
 
 def test_names_are_those_of_their_modules():
-    assert dir(wp.usd) == wp.usd.__all__ == sorted(wp.usd._HOME)
-    for name, module in wp.usd._HOME.items():
-        assert getattr(wp.usd, name) is getattr(importlib.import_module(f"omni.warp_core.usd.{module}"), name)
+    for public in (wp.usd, wp.render):
+        assert dir(public) == public.__all__
+        names = {name: module for module, listed in public._HOMES.items() for name in listed.split()}
+        assert sorted(names) == public.__all__
+        for name, module in names.items():
+            assert getattr(public, name) is getattr(importlib.import_module(f"{public.__name__}.{module}"), name)
     with pytest.raises(AttributeError, match="no attribute 'read_meshes'"):
         wp.usd.read_meshes
 

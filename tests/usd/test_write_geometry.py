@@ -173,9 +173,18 @@ def test_mistakes_are_named(stage, message):
 
 
 def test_a_primvar_keeps_its_interpolation_over_time(stage):
-    wp.usd.write_mesh(stage, "/World/M", TETRA, SIDES, colors=[(1, 0, 0)] * 4, time=1)
+    prim = wp.usd.write_mesh(stage, "/World/M", TETRA, SIDES, colors=[(1, 0, 0)] * 4, time=1)
+    wp.usd.write_mesh(stage, "/World/M", TETRA[:3], [0, 1, 2], colors=[(0, 1, 0)], time=2)
+    read = wp.usd.read_mesh(prim, 2).primvars["displayColor"]
+    assert read.interpolation == "vertex" and read.values.numpy().tolist() == [[0, 1, 0]] * 3, "one for all is repeated"
     with pytest.raises(wp.usd.StageError, match=r"displayColor is there as color3f\[\] with interpolation 'vertex'"):
-        wp.usd.write_mesh(stage, "/World/M", TETRA, SIDES, colors=[(1, 0, 0)], time=2)
+        wp.usd.write_mesh(stage, "/World/M", TETRA, SIDES, colors=[(1, 0, 0)] * 12, time=3)
+
+
+def test_one_value_is_for_all(stage):
+    for name, points, indices in (("One", TETRA[:3], [0, 1, 2]), ("More", TETRA, SIDES)):
+        prim = wp.usd.write_mesh(stage, f"/World/{name}", points, indices, colors=[(1, 0, 0)])
+        assert UsdGeom.Mesh(prim).GetDisplayColorPrimvar().GetInterpolation() == "constant"
 
 
 def test_instance_proxies_cannot_be_written(stage):

@@ -9,8 +9,9 @@ Public names are loaded when they are first used, as they need usd-core.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..optional_names import loader
 
 if TYPE_CHECKING:
     from .curves import CurvesData as CurvesData
@@ -47,22 +48,8 @@ _HOMES = {
     "stage": "StageError",
     "volume_fields": "VolumeField read_volume",
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    except ModuleNotFoundError as error:
-        if error.name != "pxr":
-            raise
-        text = f"wp.usd.{name} needs usd-core; install it with: pip install 'omni-warp-core[usd]'"
-        raise ModuleNotFoundError(text, name="pxr") from None
-    globals()[name] = value
-    return value
+__all__ = sorted(" ".join(_HOMES.values()).split())
+__getattr__ = loader(__name__, _HOMES, globals())
 
 
 def __dir__() -> list[str]:

@@ -126,7 +126,11 @@ def _set_primvar(
     api = UsdGeom.PrimvarsAPI(geometry)
     present = api.GetPrimvar(name)
     before = str(present.GetInterpolation()) if present and present.HasAuthoredValue() else ""
-    interpolation = given.interpolation or _fitting(name, len(values) // size, counts, before)
+    count = len(values) // size
+    if before and count == 1 and not given.interpolation and not isinstance(values, (tuple, list)):
+        values = np.repeat(values.reshape(1, size, *values.shape[1:]), counts.get(before, 1), 0)
+        values, count = values.reshape(-1, *values.shape[2:]), counts.get(before, 1)
+    interpolation = given.interpolation or _fitting(name, count, counts, before)
     if given.interpolation and len(values) != size * counts.get(interpolation, len(values) // size):
         raise ValueError(
             f"{name} has {len(values) // size} values, and {interpolation!r} needs {counts[interpolation]}"
@@ -163,6 +167,8 @@ def _fitting(name: str, count: int, counts: Mapping[str, int], before: str) -> s
     known = {**counts, "constant": 1}
     if before and count == known[before]:
         return before
+    if count == 1 and counts.get("vertex") != 1:
+        return "constant"
     for interpolation, wanted in known.items():
         if count == wanted:
             return interpolation
