@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     play.add_argument("--debug", action="store_true", help="check bounds, divisors, asserts and NaN in kernels")
     play.set_defaults(run=_play)
 
-    preview = add("preview", "draw the meshes and points of a stage")
+    preview = add("preview", "draw the meshes, shapes, curves and points of a stage")
     preview.add_argument("scene", metavar="STAGE", help="USD file to draw")
     preview.add_argument(
         "-o", "--output", required=True, metavar="IMAGE", help="*.png, *.jpg; *.gif, *.webp for --frames"

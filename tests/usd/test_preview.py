@@ -8,7 +8,8 @@ from pxr import Gf, Usd, UsdGeom
 import omni.warp_core as wp
 from omni.warp_core.usd import raster_kernels
 from omni.warp_core.usd.camera import View, fitted, look_at, stage_view
-from omni.warp_core.usd.drawables import Gatherer, fan, neighbourhoods
+from omni.warp_core.usd.drawables import Gatherer, neighbourhoods
+from omni.warp_core.usd.polygons import triangulate
 from omni.warp_core.usd.preview import Request, RequestError, preview
 from omni.warp_core.usd.render import Renderer, _lens
 from omni.warp_core.usd.stage import StageError
@@ -45,6 +46,10 @@ def draw(stage, view=FRONT, size=(64, 64)):
 
 
 # -- gathering --------------------------------------------------------------------------------------------------------
+
+
+def fan(counts, indices, flip=False):
+    return triangulate(np.zeros((0, 3), np.float32), counts, indices, flip).corners
 
 
 def test_fans_against_a_plain_loop():

@@ -310,7 +310,9 @@ def test_attributes_of_other_types():
         'def Mesh "N" {\n float[] points = [1, 2]\n}\n'
     )
     stage = Usd.Stage.Open(layer)
-    with pytest.raises(wp.usd.StageError, match=r"/M\.faceVertexCounts is 'many', and an array of numbers is needed"):
+    with pytest.raises(
+        wp.usd.StageError, match=r"/M\.faceVertexCounts is 'many', and an array of whole numbers is needed"
+    ):
         wp.usd.read_mesh(stage.GetPrimAtPath("/M"))
     with pytest.raises(
         wp.usd.StageError, match=r"/N\.points is an array of float32 of shape \(2,\), .* rows of 3 numbers"

@@ -2,7 +2,8 @@
 
 Reading: mesh_reader.py, points_reader.py, curves.py, volume_fields.py; over prim_access.py, primvars.py, polygons.py.
 Writing: geometry_writer.py, scene_writer.py, saved_stage.py; over authoring.py. Results of the player:
-output_layer.py. Pictures: preview.py, then drawables.py, camera.py, render.py, raster_kernels.py.
+output_layer.py. Pictures: preview.py, then drawables.py, pieces.py, shapes.py, camera.py,
+render.py, raster_kernels.py.
 
 Public names are loaded when they are first used, as they need usd-core.
 """

@@ -15,7 +15,17 @@ import omni.warp_core as wp
 
 from .element_types import to_array
 from .mesh_reader import to_extent, to_transform
-from .prim_access import bounds, local_to_world, mean_scale, numbers, schema_of, time_code, transformed, value_of
+from .prim_access import (
+    bounds,
+    local_to_world,
+    mean_scale,
+    numbers,
+    quietly,
+    schema_of,
+    text_of,
+    time_code,
+    transformed,
+)
 from .primvars import Elements, Primvar, read_primvars
 from .stage import StageError
 
@@ -127,6 +137,7 @@ class _Sampling:
         )
 
 
+@quietly
 def _weighted(values: np.ndarray, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return weighted sums of values; where values are no floats, the values with the largest weights."""
     if values.dtype.kind != "f":
@@ -183,7 +194,7 @@ def _kind(curves: UsdGeom.BasisCurves, time: Usd.TimeCode) -> tuple[str, str, st
     }
     found = []
     for attribute, known in words.items():
-        value = value_of(attribute, time)
+        value = text_of(attribute, time)
         if value not in known:
             raise StageError(f"{attribute.GetPath()} is {value!r}; it must be one of {', '.join(known)}")
         found.append(value)

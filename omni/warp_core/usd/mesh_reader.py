@@ -22,11 +22,11 @@ from .prim_access import (
     numbers,
     require_length,
     schema_of,
+    text_of,
     time_code,
     transformed,
     transformed_normals,
     transformed_vectors,
-    value_of,
 )
 from .primvars import Elements, Primvar, read_normals, read_primvars, uvs_of
 from .stage import StageError
@@ -97,7 +97,7 @@ def read_mesh(prim: Any, time: Any = None, device: Any = None, *, world: bool = 
     applied = matrix if world else np.identity(4)
     points = numbers(mesh.GetPointsAttr(), at, np.float32, 3)
     counts, indices = read_topology(mesh, at, len(points))
-    flip = (value_of(mesh.GetOrientationAttr(), at) == "leftHanded") != is_mirrored(applied)
+    flip = (text_of(mesh.GetOrientationAttr(), at) == "leftHanded") != is_mirrored(applied)
     found = triangulate(points, counts, indices, flip, _holes(mesh, at, len(counts)))
     elements = _elements(len(points), counts, indices, found)
     primvars = read_primvars(mesh.GetPrim(), at, elements, device)

@@ -21,7 +21,6 @@ from .prim_access import (
     schema_of,
     time_code,
     transformed,
-    value_of,
 )
 from .primvars import Elements, Primvar, read_primvars
 from .stage import READ_ERRORS, StageError, prim_at, unreadable
@@ -163,8 +162,8 @@ def read_instancer(prim: Any, time: Any = None, device: Any = None) -> Instancer
         )
     _require_instances(instancer, at, len(indices))
     kept = _mask(instancer, at, len(indices))
-    ids = value_of(instancer.GetIdsAttr(), at)
-    ids = np.arange(len(indices)) if ids is None else np.asarray(ids)
+    ids = numbers(instancer.GetIdsAttr(), at, np.int64)
+    ids = ids if len(ids) else np.arange(len(indices))
     return InstancerData(
         path=str(instancer.GetPath()),
         prototypes=prototypes,

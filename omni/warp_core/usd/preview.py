@@ -139,7 +139,9 @@ class _Artist:
         with self._read_errors(frame), self.reading():
             scene = self.gatherer.at(time)
         if scene.is_empty:
-            raise StageError(f"{self.request.stage}: has no visible meshes or points at frame {frame:g}")
+            raise StageError(
+                f"{self.request.stage}: has no visible meshes, shapes, curves or points at frame {frame:g}"
+            )
         bad = int(np.count_nonzero(~np.isfinite(scene.vertices))) + int(np.count_nonzero(~np.isfinite(scene.points)))
         if bad:
             raise StageError(f"{self.request.stage}: {bad} coordinates are infinite or NaN at frame {frame:g}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pxr import Gf, Usd, UsdGeom
+from pxr import Gf, Usd, UsdGeom, Vt
 
 from .numpy_conversion import to_numpy
 from .stage import READ_ERRORS, StageError, unraised_errors, unreadable
@@ -53,6 +53,24 @@ def value_of(attribute: Usd.Attribute, time: Usd.TimeCode) -> Any:
     return found
 
 
+def typed_value_of(attribute: Usd.Attribute, time: Usd.TimeCode) -> Any:
+    """Return what `value_of` does, of the attribute's type. Raises StageError where a layer gives it another one."""
+    value, kind = value_of(attribute, time), attribute.GetTypeName()
+    if value is None:
+        return None
+    found = type(attribute.Get(time))
+    fits = found is kind.type.pythonClass if kind.isArray else found.__module__ != Vt.__name__
+    if not fits:
+        raise StageError(f"{attribute.GetPath()} is of the type {kind}, and has a value of the type {found.__name__}")
+    return value
+
+
+def text_of(attribute: Usd.Attribute, time: Usd.TimeCode) -> str:
+    """Return an attribute's text, "" for an attribute with another value or without one. Raises StageError."""
+    value = value_of(attribute, time)
+    return value if isinstance(value, str) else ""
+
+
 def numbers(attribute: Usd.Attribute, time: Usd.TimeCode, dtype: type, *shape: int) -> np.ndarray:
     """Return an attribute's array of numbers, or of rows of `shape`; an empty array for an attribute without a value.
 
@@ -63,13 +81,15 @@ def numbers(attribute: Usd.Attribute, time: Usd.TimeCode, dtype: type, *shape: i
     if value is None:
         return np.zeros((0, *shape), dtype)
     array = np.asarray(value)
-    if array.dtype.kind not in "iufb" or array.ndim != len(shape) + 1 or array.shape[1:] != shape:
-        needed = f"rows of {shape[0]} numbers" if shape else "numbers"
+    kinds = "iub" if np.dtype(dtype).kind == "i" else "iufb"
+    if array.dtype.kind not in kinds or array.ndim != len(shape) + 1 or array.shape[1:] != shape:
+        whole = "whole numbers" if kinds == "iub" else "numbers"
+        needed = f"rows of {shape[0]} {whole}" if shape else whole
         found = (
             f"an array of {array.dtype} of shape {array.shape}" if isinstance(value, np.ndarray) else repr(value)[:60]
         )
         raise StageError(f"{attribute.GetPath()} is {found}, and an array of {needed} is needed")
-    with np.errstate(over="ignore"):  # of float64 beyond float32: infinity is the value then
+    with np.errstate(all="ignore"):  # float64 beyond float32 becomes infinity
         return np.ascontiguousarray(array, dtype)
 
 
@@ -88,10 +108,10 @@ def local_to_world(prim: Usd.Prim, time: Usd.TimeCode) -> np.ndarray:
 
 
 # Matrices and points of damaged files may be NaN or huge; the results are, too.
-_quietly = np.errstate(all="ignore")
+quietly = np.errstate(all="ignore")
 
 
-@_quietly
+@quietly
 def bounds(points: np.ndarray, reach: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
     """Return the lowest and the highest corner of points with a `reach` around each; of no points, zeros."""
     if not len(points):
@@ -100,7 +120,7 @@ def bounds(points: np.ndarray, reach: Any = 0.0) -> tuple[np.ndarray, np.ndarray
     return (columns - reach).min(1), (columns + reach).max(1)
 
 
-@_quietly
+@quietly
 def transformed(points: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Return points after a matrix for column vectors, in float32 computed in float64."""
     if np.array_equal(matrix, np.identity(4)):
@@ -108,13 +128,13 @@ def transformed(points: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return (points @ matrix[:3, :3].T + matrix[:3, 3]).astype(np.float32)
 
 
-@_quietly
+@quietly
 def transformed_vectors(vectors: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Return directions after a matrix for column vectors."""
     return (vectors @ matrix[:3, :3].T).astype(np.float32)
 
 
-@_quietly
+@quietly
 def transformed_normals(normals: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """Return normals after a matrix for column vectors, of length 1. Zero normals stay zero."""
     a, b, c = matrix[:3, :3]
@@ -126,13 +146,13 @@ def transformed_normals(normals: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return (turned / np.where(lengths > 0.0, lengths, 1.0)).astype(np.float32)
 
 
-@_quietly
+@quietly
 def is_mirrored(matrix: np.ndarray) -> bool:
     """True if a matrix turns right hands into left ones."""
     return bool(np.linalg.det(matrix[:3, :3]) < 0.0)
 
 
-@_quietly
+@quietly
 def mean_scale(matrix: np.ndarray) -> float:
     """Return by how much a matrix scales lengths on average."""
     return float(abs(np.linalg.det(matrix[:3, :3])) ** (1 / 3))

@@ -13,7 +13,7 @@ import numpy as np
 from pxr import Usd, UsdGeom
 
 from .element_types import to_array
-from .prim_access import numbers, value_of
+from .prim_access import numbers, typed_value_of
 from .stage import StageError
 
 Change = Callable[[np.ndarray], np.ndarray]
@@ -79,7 +79,7 @@ def _read(
     change: Change | None = None, shape: tuple[int, ...] | None = None,
 ) -> Primvar | None:  # fmt: skip
     attribute, interpolation = primvar.GetAttr(), str(primvar.GetInterpolation())
-    value = value_of(attribute, time)
+    value = typed_value_of(attribute, time)
     if value is None:
         return None
     type_name = str(attribute.GetTypeName())

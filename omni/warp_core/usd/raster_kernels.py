@@ -212,9 +212,11 @@ def corner_weights(a: wp.vec3, b: wp.vec3, c: wp.vec3, x: float, y: float, persp
 
 
 @wp.func
-def smooth(vertex: wp.vec3, face: wp.vec3) -> wp.vec3:
-    """The normal at a corner: the vertex's, or the face's where the vertex sits on a crease."""
+def smooth(authored: wp.vec3, vertex: wp.vec3, face: wp.vec3) -> wp.vec3:
+    """The normal at a corner: the authored one; else the vertex's, or the face's where the vertex sits on a crease."""
     n = vertex
+    if wp.length_sq(authored) > 0.0:
+        return wp.normalize(authored)
     if wp.dot(vertex, face) < 0.72:
         n = face
     return n
@@ -238,6 +240,7 @@ def shade_triangles(
     triangles: wp.array2d[int],
     faces: wp.array[wp.vec3],
     normals: wp.array[wp.vec3],
+    authored: wp.array[wp.vec3],
     colors: wp.array[wp.vec3],
     light: Lens,
     light_cells: wp.array[wp.uint64],
@@ -263,7 +266,9 @@ def shade_triangles(
     v = weights[1]
     w = weights[2]
     face = wp.normalize(faces[t])
-    normal = smooth(normals[ia], face) * u + smooth(normals[ib], face) * v + smooth(normals[ic], face) * w
+    normal = smooth(authored[ia], normals[ia], face) * u
+    normal += smooth(authored[ib], normals[ib], face) * v
+    normal += smooth(authored[ic], normals[ic], face) * w
     position = vertices[ia] * u + vertices[ib] * v + vertices[ic] * w
     color = colors[ia] * u + colors[ib] * v + colors[ic] * w
     image[at] = lit(

@@ -47,7 +47,7 @@ class Renderer:
         self._fill(scene, light, self._light_cells)
         faces, normals = self._normals(scene)
         lights = [light, self._light_cells, wp.vec3(*map(float, self.up)), self._image]
-        surface = [screen, scene.vertices, scene.triangles, faces, normals, scene.colors]
+        surface = [screen, scene.vertices, scene.triangles, faces, normals, scene.normals, scene.colors]
         wp.launch(raster_kernels.shade_triangles, (height, width), [self._cells, lens, *surface, *lights])
         if len(scene.points):
             discs = [len(scene.triangles), lens, point_screen, scene.points, scene.point_colors, scene.radii]

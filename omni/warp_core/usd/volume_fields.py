@@ -9,7 +9,7 @@ from typing import Any
 from pxr import Sdf, Usd, UsdVol
 
 from .mesh_reader import to_transform
-from .prim_access import local_to_world, schema_of, time_code, value_of
+from .prim_access import local_to_world, schema_of, text_of, time_code, value_of
 from .stage import READ_ERRORS, StageError, prim_at, resolve_beside, unreadable
 
 # Newer releases of USD have both names, older ones the second alone.
@@ -75,25 +75,20 @@ def _field(volume: Usd.Prim, name: str, path: str, time: Usd.TimeCode) -> Volume
         name=name,
         path=path,
         file=_file(prim, time),
-        grid=_text(prim, "fieldName", time),
+        grid=text_of(prim.GetAttribute("fieldName"), time),
         index=index if isinstance(index, int) else None,
-        data_type=_text(prim, "fieldDataType", time),
-        grid_class=_text(prim, "fieldClass", time),
+        data_type=text_of(prim.GetAttribute("fieldDataType"), time),
+        grid_class=text_of(prim.GetAttribute("fieldClass"), time),
         transform=to_transform(local_to_world(prim, time)),
     )
-
-
-def _text(prim: Usd.Prim, name: str, time: Usd.TimeCode) -> str:
-    value = value_of(prim.GetAttribute(name), time)
-    return value if isinstance(value, str) else ""
 
 
 def _file(prim: Usd.Prim, time: Usd.TimeCode) -> str:
     """Return the file of a field. Raises StageError where it does not exist."""
     attribute = prim.GetAttribute("filePath")
     name = value_of(attribute, time)
-    asset = attribute.Get(time) if name else None
-    if not isinstance(asset, Sdf.AssetPath):
+    asset = attribute.Get(time)
+    if not isinstance(asset, Sdf.AssetPath) or not name:
         raise StageError(f"{prim.GetPath()}.filePath names no file")
     stack = attribute.GetPropertyStack(time)
     path = asset.resolvedPath or resolve_beside(stack[0].layer, name)

@@ -1,0 +1,221 @@
+"""Pieces: the geometry of single prims as pictures need it, in the space of the prim or placed in another one.
+
+Broken meshes and points give what is left of them, as a picture shows it best. Start with `Pieces.of`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from pxr import Usd, UsdGeom
+
+from .curves import read_curves
+from .numpy_conversion import to_numpy
+from .polygons import Triangulation, triangulate
+from .prim_access import mean_scale, numbers, text_of
+from .shapes import Surface, triangles_of, tubes
+from .stage import unraised_errors
+
+NO_ROWS = np.zeros((0, 3), np.float32)
+NO_TRIANGLES = np.zeros((0, 3), np.int32)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Triangles and points with colors, linear RGB. Colors are None where the prim has none.
+
+    vertices (n, 3), normals (n, 3) and zero where they follow from the triangles, triangles (m, 3), colors (n, 3);
+    points (k, 3), point_colors (k, 3), radii (k).
+    """
+
+    vertices: np.ndarray = field(default_factory=lambda: NO_ROWS)
+    normals: np.ndarray = field(default_factory=lambda: NO_ROWS)
+    triangles: np.ndarray = field(default_factory=lambda: NO_TRIANGLES)
+    colors: np.ndarray | None = None
+    points: np.ndarray = field(default_factory=lambda: NO_ROWS)
+    point_colors: np.ndarray | None = None
+    radii: np.ndarray = field(default_factory=lambda: NO_ROWS[:, 0])
+
+    def placed(self, matrices: np.ndarray, colors: np.ndarray | None = None) -> Piece:
+        """Return copies of the piece after each of k matrices for column vectors, (k, 4, 4), one after the other.
+
+        `colors` (k, 3) are for copies of a piece without its own.
+        """
+        count, n = len(matrices), len(self.vertices)
+        if count == 1 and colors is None and np.array_equal(matrices[0], np.identity(4)):
+            return self
+        with np.errstate(all="ignore"):
+            factors = np.array([mean_scale(m) for m in matrices], np.float32)
+            normals = _inverse_transposes(matrices)
+            steps = (np.arange(count, dtype=np.int64) * n)[:, None, None]
+            return Piece(
+                _moved(self.vertices, matrices),
+                np.einsum("nj,kij->kni", self.normals, normals).reshape(-1, 3).astype(np.float32),
+                (self.triangles + steps).reshape(-1, 3).astype(np.int32),
+                _repeated(self.colors, colors, count, n),
+                _moved(self.points, matrices),
+                _repeated(self.point_colors, colors, count, len(self.points)),
+                (self.radii * factors[:, None]).reshape(-1).astype(np.float32),
+            )
+
+
+def _moved(points: np.ndarray, matrices: np.ndarray) -> np.ndarray:
+    moved = np.einsum("nj,kij->kni", points, matrices[:, :3, :3]) + matrices[:, None, :3, 3]
+    return moved.reshape(-1, 3).astype(np.float32)
+
+
+def _inverse_transposes(matrices: np.ndarray) -> np.ndarray:
+    """Return the inverse transposes of matrices, zero where there is no inverse."""
+    rows = matrices[:, :3, :3]
+    a, b, c = rows[:, 0], rows[:, 1], rows[:, 2]
+    cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], 1)
+    determinants = np.einsum("ki,ki->k", a, cofactors[:, 0])
+    return cofactors / np.where(determinants == 0.0, np.inf, determinants)[:, None, None]
+
+
+def _repeated(own: np.ndarray | None, given: np.ndarray | None, count: int, size: int) -> np.ndarray | None:
+    """Return colors for copies: a piece's own, or else one for each copy."""
+    if own is not None:
+        return np.tile(own, (count, 1))
+    return None if given is None else np.repeat(given, size, axis=0)
+
+
+class Pieces:
+    """Makes pieces, and keeps the triangles of meshes whose topology does not change."""
+
+    def __init__(self) -> None:
+        self._topology: dict[str, Triangulation] = {}
+
+    def of(self, prim: Usd.Prim, time: Usd.TimeCode) -> Piece | None:
+        """Return the piece of a prim in its own space, None where it has none. Raises StageError."""
+        if prim.IsA(UsdGeom.Mesh):
+            return self._mesh(UsdGeom.Mesh(prim), time)
+        if prim.IsA(UsdGeom.Points):
+            return _points(UsdGeom.Points(prim), time)
+        if prim.IsA(UsdGeom.BasisCurves):
+            return _curves(UsdGeom.BasisCurves(prim), time)
+        if prim.IsA(UsdGeom.Gprim):
+            surface = triangles_of(prim, time)
+            colors, _ = display_color(UsdGeom.Gprim(prim), time)
+            return None if surface is None else _painted(surface, colors)
+        return None
+
+    def _mesh(self, mesh: UsdGeom.Mesh, time: Usd.TimeCode) -> Piece | None:
+        points = numbers(mesh.GetPointsAttr(), time, np.float32, 3)
+        found = self._triangulated(mesh, time, points)
+        valid = (found.triangles >= 0).all(1) & (found.triangles < len(points)).all(1)
+        triangles = found.triangles[valid]
+        if not len(triangles):
+            return None
+        rows = {"uniform": found.faces[valid][:, None].repeat(3, 1), "faceVarying": found.corners[valid]}
+        colors, kind = display_color(mesh, time)
+        normals, normal_kind = _normals(mesh, time)
+        if kind in rows or normal_kind in rows:  # every triangle gets vertices of its own
+            spread = [_at_corners(v, rows.get(k, triangles)) for v, k in ((colors, kind), (normals, normal_kind))]
+            points, triangles = points[triangles.reshape(-1)], np.arange(triangles.size, dtype=np.int32).reshape(-1, 3)
+            colors, normals = spread
+        shades = None if colors is None else _spread(colors, len(points))
+        directions = np.zeros_like(points)
+        if normals is not None and len(normals) in (1, len(points)):
+            directions = _spread(normals, len(points))
+        return Piece(points, directions, triangles, shades)
+
+    def _triangulated(self, mesh: UsdGeom.Mesh, time: Usd.TimeCode, points: np.ndarray) -> Triangulation:
+        path = str(mesh.GetPath())
+        counts, indices = mesh.GetFaceVertexCountsAttr(), mesh.GetFaceVertexIndicesAttr()
+        fixed = not (counts.ValueMightBeTimeVarying() or indices.ValueMightBeTimeVarying())
+        if path in self._topology and fixed:
+            return self._topology[path]
+        sizes, corners = numbers(counts, time, np.int32), numbers(indices, time, np.int32)
+        holes = numbers(mesh.GetHoleIndicesAttr(), time, np.int32)
+        flip = text_of(mesh.GetOrientationAttr(), time) == "leftHanded"
+        kept = holes[(holes >= 0) & (holes < len(sizes))]
+        self._topology[path] = triangulate(points, sizes, corners, flip, kept)
+        return self._topology[path]
+
+
+def _normals(mesh: UsdGeom.Mesh, time: Usd.TimeCode) -> tuple[np.ndarray | None, str]:
+    """Return the authored normals and their interpolation; those of a subdivision surface follow from its triangles."""
+    if text_of(mesh.GetSubdivisionSchemeAttr(), time) != "none":
+        return None, ""
+    primvar = UsdGeom.PrimvarsAPI(mesh).GetPrimvar("normals")
+    if primvar and primvar.HasAuthoredValue():
+        values, kind = flattened(primvar, time), primvar.GetInterpolation()
+    else:
+        values, kind = numbers(mesh.GetNormalsAttr(), time, np.float32, 3), mesh.GetNormalsInterpolation()
+    return (values, str(kind)) if len(values) else (None, "")
+
+
+def _at_corners(values: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    """Return the values of all corners of triangles; where there are too few, the last one."""
+    if values is None:
+        return None
+    return values[np.minimum(rows, len(values) - 1).reshape(-1)]
+
+
+def _painted(surface: Surface, colors: np.ndarray | None) -> Piece:
+    shades = None if colors is None else _spread(colors[:1], len(surface.vertices))
+    return Piece(surface.vertices, surface.normals, surface.triangles, shades)
+
+
+def _points(points: UsdGeom.Points, time: Usd.TimeCode) -> Piece | None:
+    positions = numbers(points.GetPointsAttr(), time, np.float32, 3)
+    if not len(positions):
+        return None
+    reach = numbers(points.GetWidthsAttr(), time, np.float32)
+    if not len(reach):  # no widths: about what fills the volume loosely
+        reach = np.array([_size(positions) / len(positions) ** (1 / 3) * 0.5 or 1.0], np.float32)
+    colors, _ = display_color(points, time)
+    shades = None if colors is None else _spread(colors, len(positions))
+    return Piece(points=positions, point_colors=shades, radii=_spread(reach[:, None], len(positions))[:, 0] / 2)
+
+
+def _curves(curves: UsdGeom.BasisCurves, time: Usd.TimeCode) -> Piece | None:
+    """Return tubes, and a ball at each point where they meet. Raises StageError for broken curves."""
+    read = read_curves(curves, time, "cpu")
+    points, starts = read.points.numpy(), read.starts.numpy()
+    if not len(points):
+        return None
+    widths = np.array([_size(points) * 0.005 or 1.0], np.float32) if read.widths is None else read.widths.numpy()
+    radii = _spread(widths[:, None], len(points))[:, 0] / 2
+    surface, owners = tubes(points, starts, radii)
+    shades = _curve_colors(read.primvars.get("displayColor"), starts, len(points))
+    painted = None if shades is None else shades[owners]
+    return Piece(surface.vertices, surface.normals, surface.triangles, painted, points, shades, radii)
+
+
+def _curve_colors(primvar: Any, starts: np.ndarray, count: int) -> np.ndarray | None:
+    """Return a color for each point of polylines, None without fitting colors."""
+    colors = NO_ROWS if primvar is None or isinstance(primvar.values, tuple) else primvar.values.numpy()
+    if not len(colors) or colors.shape[1:] != (3,):
+        return None
+    if primvar.interpolation == "uniform":
+        colors = np.repeat(colors, np.diff(starts), axis=0)
+    return _spread(colors.astype(np.float32), count)
+
+
+def display_color(prim: UsdGeom.Gprim, time: Usd.TimeCode) -> tuple[np.ndarray | None, str]:
+    """Return the colors of a prim and their interpolation, None without colors."""
+    primvar = UsdGeom.PrimvarsAPI(prim).FindPrimvarWithInheritance("displayColor")
+    colors = flattened(primvar, time) if primvar else NO_ROWS
+    return (colors, str(primvar.GetInterpolation())) if len(colors) else (None, "constant")
+
+
+def flattened(primvar: UsdGeom.Primvar, time: Usd.TimeCode) -> np.ndarray:
+    """Return the rows of three numbers of a primvar without its indices; no rows where it has other values."""
+    with unraised_errors() as errors:
+        value = to_numpy(primvar.ComputeFlattened(time))
+    if errors or not isinstance(value, np.ndarray) or value.dtype.kind != "f" or value.shape[1:] != (3,):
+        return NO_ROWS
+    return value.astype(np.float32)
+
+
+def _size(points: np.ndarray) -> float:
+    return float(np.ptp(points, axis=0).max())
+
+
+def _spread(values: np.ndarray, count: int) -> np.ndarray:
+    """One row for each of `count` elements: as given, or the first for all."""
+    return values if len(values) == count else np.broadcast_to(values[0], (count, values.shape[1]))

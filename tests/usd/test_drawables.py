@@ -1,0 +1,231 @@
+"""Drawables: shapes against volumes and USD's bounds, instances, curves, normals, broken stages."""
+
+import numpy as np
+import pytest
+from pxr import Gf, Sdf, Usd, UsdGeom
+
+import omni.warp_core as wp
+from omni.warp_core.usd import drawables
+from omni.warp_core.usd.camera import look_at
+from omni.warp_core.usd.drawables import Gatherer
+from omni.warp_core.usd.render import Renderer
+from omni.warp_core.usd.shapes import tubes
+from omni.warp_core.usd.stage import StageError
+
+UP = np.array([0.0, 1.0, 0.0])
+FRONT = look_at(np.array([0.0, 0.0, 5.0]), np.zeros(3), UP, 1.0)
+
+
+@pytest.fixture
+def stage():
+    return Usd.Stage.CreateInMemory()
+
+
+def gathered(stage, time=None):
+    return Gatherer(stage).at(Usd.TimeCode.Default() if time is None else Usd.TimeCode(time))
+
+
+def picture(stage):
+    return Renderer(64, 64, UP).draw(gathered(stage), FRONT).astype(int)
+
+
+def volume(scene):
+    a, b, c = (scene.vertices[scene.triangles[:, k]].astype(float) for k in range(3))
+    return np.einsum("ij,ij->", a, np.cross(b, c)) / 6
+
+
+# -- shapes -----------------------------------------------------------------------------------------------------------
+
+CLOSED = {
+    "Sphere": ({"radius": 2.0}, 4 / 3 * np.pi * 8),
+    "Cube": ({"size": 3.0}, 27.0),
+    "Cylinder": ({"radius": 2.0, "height": 3.0}, np.pi * 4 * 3),
+    "Cone": ({"radius": 2.0, "height": 3.0}, np.pi * 4),
+    "Capsule": ({"radius": 2.0, "height": 3.0}, np.pi * 4 * 3 + 4 / 3 * np.pi * 8),
+}
+
+
+def shape(stage, kind, axis=None, **values):
+    prim = getattr(UsdGeom, kind).Define(stage, "/Shape").GetPrim()
+    for name, value in values.items():
+        prim.GetAttribute(name).Set(value)
+    if axis is not None:
+        prim.GetAttribute("axis").Set(axis)
+    UsdGeom.Boundable(prim).CreateExtentAttr(UsdGeom.Boundable.ComputeExtentFromPlugins(UsdGeom.Boundable(prim), 0))
+    return prim
+
+
+@pytest.mark.parametrize("axis", "XYZ")
+@pytest.mark.parametrize("kind", [*CLOSED, "Plane"])
+def test_shapes_fill_the_bounds_and_face_outward(stage, kind, axis):
+    values, wanted = CLOSED.get(kind, ({"width": 2.0, "length": 6.0}, None))
+    prim = shape(stage, kind, None if kind in ("Sphere", "Cube") else axis, **values)
+    scene = gathered(stage)
+    box = UsdGeom.BBoxCache(0, ["default"]).ComputeLocalBound(prim).ComputeAlignedRange()
+    assert np.allclose(scene.bounds, [box.GetMin(), box.GetMax()], atol=1e-5)
+    if wanted is not None:
+        assert volume(scene) == pytest.approx(wanted, rel=0.03), "a negative volume would be inside out"
+    a, b, c = (scene.vertices[scene.triangles[:, k]] for k in range(3))
+    faces = np.cross(b - a, c - a)
+    shares = np.einsum("ij,ikj->ik", faces, scene.normals[scene.triangles])
+    large = np.linalg.norm(faces, axis=1) > 1e-4
+    assert (shares[large].sum(1) > 0).all() and np.allclose(np.linalg.norm(scene.normals, axis=1), 1, atol=1e-5)
+
+
+def test_shapes_have_colors_and_places(stage):
+    prim = shape(stage, "Cube", size=2.0)
+    UsdGeom.Gprim(prim).CreateDisplayColorAttr([(1, 0.5, 0)])
+    UsdGeom.XformCommonAPI(prim).SetTranslate((5, 6, 7))
+    scene = gathered(stage)
+    assert np.allclose(scene.bounds, [[4, 5, 6], [6, 7, 8]]) and np.allclose(scene.colors, [1, 0.5, 0])
+
+
+def test_shapes_with_values_of_other_types():
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    layer.ImportFromString('#usda 1.0\ndef Sphere "S" {\n string radius = "big"\n}\n')
+    with pytest.raises(StageError, match=r"/S\.radius is 'big', and a number is needed"):
+        gathered(Usd.Stage.Open(layer))
+
+
+# -- normals ----------------------------------------------------------------------------------------------------------
+
+QUAD = [(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)]
+
+
+@pytest.mark.parametrize("kind", ["vertex", "faceVarying", "uniform"])
+def test_authored_normals_are_shaded(stage, kind):
+    values = wp.usd.Primvar(np.float32([(0, 0, 1)] * (1 if kind == "uniform" else 4)), kind)
+    plain = picture_of(normals=None)
+    assert np.array_equal(picture_of(normals=values), plain), "these are the normals of the quad itself"
+    tilted = wp.usd.Primvar(np.float32([(0.6, 0.6, 0.5)] * len(values.values)), kind)
+    assert np.abs(picture_of(normals=tilted) - plain)[28:36, 28:36].min(2).min() > 3
+
+
+def picture_of(**more):
+    stage = Usd.Stage.CreateInMemory()
+    wp.usd.write_mesh(stage, "/Quad", QUAD, [0, 1, 2, 3], [4], colors=[(0.5, 0.5, 0.5)], **more)
+    return picture(stage)
+
+
+def test_normals_of_subdivision_surfaces_and_broken_ones_are_computed(stage):
+    prim = wp.usd.write_mesh(stage, "/Quad", QUAD, [0, 1, 2, 3], [4], normals=[(1, 0, 0)] * 4)
+    assert gathered(stage).normals.tolist() == [[1, 0, 0]] * 4
+    UsdGeom.PrimvarsAPI(prim).GetPrimvar("normals").Set([(1, 0, 0)] * 3)
+    assert not gathered(stage).normals.any()
+    UsdGeom.PrimvarsAPI(prim).GetPrimvar("normals").Set([(1, 0, 0)] * 4)
+    UsdGeom.Mesh(prim).GetSubdivisionSchemeAttr().Set("catmullClark")
+    assert not gathered(stage).normals.any()
+
+
+def test_normals_turn_with_their_mesh(stage):
+    wp.usd.write_mesh(stage, "/Quad", QUAD, [0, 1, 2, 3], [4], normals=[(1, 1, 0)] * 4)
+    matrix = np.diag([1.0, 2.0, 1.0, 1.0])
+    wp.usd.write_transform(stage, "/Quad", matrix)
+    scene = gathered(stage)
+    wanted = np.linalg.inv(matrix[:3, :3]).T @ [1, 1, 0]
+    assert np.allclose(
+        scene.normals / np.linalg.norm(scene.normals, axis=1, keepdims=True), wanted / np.linalg.norm(wanted)
+    )
+
+
+# -- concave faces ----------------------------------------------------------------------------------------------------
+
+
+def test_the_notch_of_a_concave_face_is_empty(stage):
+    notched = [(0, 1.5, 0), (-1.5, -1.5, 0), (0, 0.5, 0), (1.5, -1.5, 0)]
+    wp.usd.write_mesh(stage, "/Arrow", notched, [0, 1, 2, 3], [4], colors=[(1, 1, 1)])
+    lit = picture(stage).sum(2) > 300
+    assert lit[20, 32] and not lit[40, 32] and lit[42, 18] and lit[42, 45]
+
+
+# -- instancers -------------------------------------------------------------------------------------------------------
+
+
+def instancer(stage, path="/Field", prototype="/Field/Box"):
+    box = UsdGeom.Cube.Define(stage, prototype)
+    box.CreateSizeAttr(1.0)
+    return wp.usd.write_instancer(
+        stage, path, [prototype], [0, 0, 0], [(0, 0, 0), (5, 0, 0), (0, 5, 0)], scales=[(1, 1, 1), (2, 2, 2), (1, 1, 3)]
+    )
+
+
+def test_prototypes_are_drawn_for_each_instance_alone(stage):
+    prim = instancer(stage)
+    UsdGeom.XformCommonAPI(prim).SetTranslate((100, 0, 0))
+    UsdGeom.XformCommonAPI(stage.GetPrimAtPath("/Field/Box")).SetTranslate((0, 0, 10))
+    scene = gathered(stage)
+    boxes = scene.vertices.reshape(3, -1, 3)
+    centres = [b.mean(0).tolist() for b in boxes]
+    assert np.allclose(centres, [[100, 0, 10], [105, 0, 20], [100, 5, 30]], atol=1e-4)
+    assert np.allclose(np.ptp(boxes, axis=1), [[1, 1, 1], [2, 2, 2], [1, 1, 3]], atol=1e-4)
+    assert len(scene.triangles) == 36 and scene.triangles.max() == len(scene.vertices) - 1
+
+
+def test_colors_and_visibility_of_instances(stage):
+    prim = instancer(stage)
+    colors = UsdGeom.PrimvarsAPI(prim).CreatePrimvar("displayColor", Sdf.ValueTypeNames.Color3fArray, "vertex")
+    colors.Set([(1, 0, 0), (0, 1, 0), (0, 0, 1)])
+    assert np.array_equal(gathered(stage).colors.reshape(3, -1, 3)[:, 0], np.eye(3))
+    UsdGeom.Imageable(prim).MakeInvisible()
+    assert gathered(stage).is_empty
+
+
+def test_instances_of_instances_and_of_themselves(stage):
+    instancer(stage, "/Inner", "/Inner/Box")
+    outer = wp.usd.write_instancer(stage, "/Outer", ["/Inner"], [0, 0], [(0, 0, 0), (0, 0, 50)])
+    assert len(gathered(stage).triangles) == (3 + 2 * 3) * 12
+    UsdGeom.PointInstancer(outer).GetPrototypesRel().SetTargets(["/Outer"])
+    assert len(gathered(stage).triangles) == 3 * 12
+
+
+def test_too_many_instances_are_refused(stage, monkeypatch):
+    instancer(stage)
+    monkeypatch.setattr(drawables, "MOST_ELEMENTS", 60)
+    with pytest.raises(StageError, match="/Field has more than 60 vertices and points to draw"):
+        gathered(stage)
+
+
+def test_points_within_prototypes_scale(stage):
+    wp.usd.write_points(stage, "/Field/Dot", [(1, 0, 0)], widths=1.0)
+    wp.usd.write_instancer(stage, "/Field", ["/Field/Dot"], [0], [(10, 0, 0)], scales=[(2, 2, 2)])
+    scene = gathered(stage)
+    assert scene.points.tolist() == [[12, 0, 0]] and scene.radii == pytest.approx([1.0])
+
+
+# -- curves -----------------------------------------------------------------------------------------------------------
+
+
+def test_tubes_have_the_radius_of_their_lines():
+    random = np.random.default_rng(3)
+    points, starts = random.random((9, 3)).astype(np.float32) * 10, np.array([0, 4, 4, 5, 9])
+    radii = random.random(9).astype(np.float32) + 0.1
+    surface, owners = tubes(points, starts, radii, sides=5)
+    lines = [(0, 1), (1, 2), (2, 3), (5, 6), (6, 7), (7, 8)]
+    assert owners.reshape(-1, 2, 5)[:, :, 0].tolist() == [list(line) for line in lines]
+    for vertex, normal, owner, line in zip(surface.vertices, surface.normals, owners, np.repeat(lines, 10, 0)):
+        along = points[line[1]] - points[line[0]]
+        out = vertex - points[owner]
+        assert np.linalg.norm(out) == pytest.approx(radii[owner], rel=1e-4) and abs(out @ along) < 1e-4
+        assert np.allclose(out / radii[owner], normal, atol=1e-4)
+    assert len(surface.triangles) == len(lines) * 10 and surface.triangles.max() == len(surface.vertices) - 1
+
+
+def test_curves_are_seen_in_their_color(stage):
+    wp.usd.write_curves(stage, "/C", [(-1.5, 0, 0), (1.5, 0, 0)], widths=0.5, colors=[(1, 0, 0)])
+    drawn = picture(stage)
+    reds = (drawn[:, :, 0] > drawn[:, :, 2] + 40).sum(0)
+    assert (reds[16:48] >= 5).all() and not reds[:8].any(), "half a unit is 6.4 pixels high"
+
+
+def test_broken_curves_are_named(stage):
+    wp.usd.write_curves(stage, "/C", [(0, 0, 0), (1, 0, 0)])
+    UsdGeom.BasisCurves(stage.GetPrimAtPath("/C")).GetCurveVertexCountsAttr().Set([5])
+    with pytest.raises(StageError, match=r"/C\.curveVertexCounts counts 5 points, and the curves have 2"):
+        gathered(stage)
+
+
+def test_inherited_colors(stage):
+    world = UsdGeom.Xform.Define(stage, "/World")
+    UsdGeom.PrimvarsAPI(world).CreatePrimvar("displayColor", Sdf.ValueTypeNames.Color3fArray).Set([Gf.Vec3f(0, 1, 0)])
+    UsdGeom.Sphere.Define(stage, "/World/S")
+    assert np.allclose(gathered(stage).colors, [0, 1, 0])
