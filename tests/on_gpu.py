@@ -20,7 +20,7 @@ from omni.warp_core.lang.values.value_classes import python_type
 MODE = os.environ.get("OMNI_WARP_GPU_TESTS", "")
 # What the fixture `device` makes the default device: two GPUs where they are simulated, to tell them apart.
 DEVICES = {"": ["cpu"], "real": ["cuda:0"]}.get(MODE, ["cuda:0", "cuda:1"])
-CPU_SUITES = ("codegen", "errors", "examples", "fuzz", "ir", "native", "nodes", "typing", "usd", "values")
+CPU_SUITES = ("codegen", "errors", "examples", "fuzz", "ir", "native", "nodes", "render", "typing", "usd", "values")
 
 _launch = wp.launch
 

@@ -254,6 +254,18 @@ def test_instances_are_read_through_their_proxies():
     assert read.path == "/World/I1/House" and read.extent[0] == wp.vec3(20.0, 0.0, 0.0)
 
 
+def test_arrays_are_on_the_device_that_is_asked_for(device):
+    mesh = define()
+    mesh.CreateDisplayColorPrimvar("uniform").Set([(1, 0, 0), (0, 1, 0)])
+    mesh.CreateVelocitiesAttr([(1, 2, 3)] * 5)
+    read = wp.usd.read_mesh(mesh)
+    colors = read.primvars["displayColor"].values
+    assert {a.device for a in (read.points, read.indices, read.faces, read.velocities, colors)} == {device}
+    copy = wp.usd.write_mesh(new_stage(), "/Copy", read.points, read.indices, primvars=read.primvars)
+    again = wp.usd.read_mesh(copy, device="cpu")
+    assert again.points.device.is_cpu and triangles(again) == HOUSE_TRIANGLES
+
+
 BROKEN = {
     "counts": (lambda m: m.GetFaceVertexCountsAttr().Set([4, 4]), r"/World/House\.faceVertexCounts counts 8 .* has 7"),
     "negative": (lambda m: m.GetFaceVertexCountsAttr().Set([8, -1]), r"House\.faceVertexCounts\[1\] is -1"),

@@ -66,7 +66,8 @@ def triangulate(
         lists = np.zeros(len(numbers) + 1, np.int32)
         np.cumsum(counts[numbers], out=lists[1:])
         links = [np.empty(lists[-1], np.int32) for _ in ("before", "after")]
-        wp.launch(clip_ears, len(numbers), [numbers, lists, *links, *polygons, *outputs], device="cpu")
+        flat = np.empty((lists[-1], 2), np.float32)
+        wp.launch(clip_ears, len(numbers), [numbers, lists, *links, flat, *polygons, *outputs], device="cpu")
     return found
 
 
@@ -122,12 +123,18 @@ def plane_of(points: wp.array[wp.vec3], indices: wp.array[int], first: int, n: i
 
 
 @wp.func
-def turn(a: wp.vec3, b: wp.vec3, c: wp.vec3, plane: Plane) -> wp.float64:
-    """Twice the area of a triangle in the plane; positive for a turn to the left at b."""
+def projected(p: wp.vec3, plane: Plane) -> wp.vec2:
+    """A point in the plane."""
+    return wp.vec2(p[plane.u], p[plane.v])
+
+
+@wp.func
+def turn(a: wp.vec2, b: wp.vec2, c: wp.vec2) -> wp.float64:
+    """Twice the area of a triangle; positive for a turn to the left at b."""
     # Differences of most float32 coordinates are exact in float64, and so are their products.
-    au, av = wp.float64(a[plane.u]), wp.float64(a[plane.v])
-    bu, bv = wp.float64(b[plane.u]) - au, wp.float64(b[plane.v]) - av
-    cu, cv = wp.float64(c[plane.u]) - au, wp.float64(c[plane.v]) - av
+    au, av = wp.float64(a[0]), wp.float64(a[1])
+    bu, bv = wp.float64(b[0]) - au, wp.float64(b[1]) - av
+    cu, cv = wp.float64(c[0]) - au, wp.float64(c[1]) - av
     return bu * cv - bv * cu
 
 
@@ -138,11 +145,11 @@ def needs_clipping(points: wp.array[wp.vec3], indices: wp.array[int], first: int
         if indices[first + i] < 0 or indices[first + i] >= points.shape[0]:
             return False
     plane = plane_of(points, indices, first, n)
-    a = points[indices[first + n - 2]]
-    b = points[indices[first + n - 1]]
+    a = projected(points[indices[first + n - 2]], plane)
+    b = projected(points[indices[first + n - 1]], plane)
     for i in range(n):
-        c = points[indices[first + i]]
-        if not turn(a, b, c, plane) > wp.float64(0.0):
+        c = projected(points[indices[first + i]], plane)
+        if not turn(a, b, c) > wp.float64(0.0):
             return True
         a = b
         b = c
@@ -192,29 +199,28 @@ def write_fans(
 
 
 @wp.func
-def is_ear(
-    a: int, b: int, c: int, first: int, after: wp.array[int], base: int,
-    points: wp.array[wp.vec3], indices: wp.array[int], plane: Plane,
-) -> bool:  # fmt: skip
-    """True if the corners a, b, c turn left and no other corner of the polygon lies in their triangle."""
-    pa = points[indices[first + a]]
-    pb = points[indices[first + b]]
-    pc = points[indices[first + c]]
+def is_within(a: wp.vec2, b: wp.vec2, c: wp.vec2, p: wp.vec2) -> bool:
+    """True if a point is in a triangle that turns left, or on its sides."""
     zero = wp.float64(0.0)
-    if not turn(pa, pb, pc, plane) > zero:
+    return turn(a, b, p) >= zero and turn(b, c, p) >= zero and turn(c, a, p) >= zero
+
+
+@wp.func
+def is_ear(a: int, b: int, c: int, after: wp.array[int], base: int, flat: wp.array[wp.vec2]) -> bool:
+    """True if the corners a, b, c turn left and no other corner of the polygon lies in their triangle."""
+    pa = flat[base + a]
+    pb = flat[base + b]
+    pc = flat[base + c]
+    if not turn(pa, pb, pc) > wp.float64(0.0):
         return False
+    low = wp.min(pa, wp.min(pb, pc))
+    high = wp.max(pa, wp.max(pb, pc))
     i = after[base + c]
     while i != a:
-        p = points[indices[first + i]]
+        p = flat[base + i]
+        is_near = p[0] >= low[0] and p[0] <= high[0] and p[1] >= low[1] and p[1] <= high[1]
         # Corners at the same place are those of a slit, as polygons with holes have it.
-        if (
-            turn(pa, pb, p, plane) >= zero
-            and turn(pb, pc, p, plane) >= zero
-            and turn(pc, pa, p, plane) >= zero
-            and p != pa
-            and p != pb
-            and p != pc
-        ):
+        if is_near and p != pa and p != pb and p != pc and is_within(pa, pb, pc, p):
             return False
         i = after[base + i]
     return True
@@ -226,6 +232,7 @@ def clip_ears(
     lists: wp.array[int],
     before: wp.array[int],
     after: wp.array[int],
+    flat: wp.array[wp.vec2],
     points: wp.array[wp.vec3],
     indices: wp.array[int],
     starts: wp.array[int],
@@ -251,6 +258,8 @@ def clip_ears(
     before[base] = n - 1
     after[base + n - 1] = 0
     plane = plane_of(points, indices, first, n)
+    for i in range(n):
+        flat[base + i] = projected(points[indices[first + i]], plane)
     b = 0
     left = n
     tried = 0
@@ -259,10 +268,9 @@ def clip_ears(
         c = after[base + b]
         cut = tried >= 2 * left
         if tried < left:
-            cut = is_ear(a, b, c, first, after, base, points, indices, plane)
+            cut = is_ear(a, b, c, after, base, flat)
         elif not cut:
-            area = turn(points[indices[first + a]], points[indices[first + b]], points[indices[first + c]], plane)
-            cut = area == wp.float64(0.0)
+            cut = turn(flat[base + a], flat[base + b], flat[base + c]) == wp.float64(0.0)
         if cut:
             write_triangle(t, f, first + a, first + b, first + c, flip, indices, corners, triangles, faces)
             after[base + a] = c
