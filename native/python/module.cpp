@@ -26,4 +26,5 @@ NB_MODULE(_native, m) {
     wc::bind_values(m);
     wc::bind_dispatchers(m);
     wc::bind_threads(m);
+    wc::bind_volume_files(m);
 }

@@ -32,5 +32,6 @@ void bind_graphs(nb::module_& m);
 void bind_cuda(nb::module_& m);
 void bind_dlpack(nb::module_& m);
 void bind_threads(nb::module_& m);
+void bind_volume_files(nb::module_& m);
 
 }  // namespace wc

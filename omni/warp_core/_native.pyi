@@ -626,3 +626,38 @@ def end_without_destructors() -> None:
 
 def raise_in_thread(ident: int, exception: type[BaseException]) -> None:
     """Raise an exception in a thread of Python, the next time that it runs Python code."""
+
+def blosc_decoded_size(chunk: Any) -> int:
+    """Bytes that a chunk of blosc 1 decodes to, at most 255 times its own size. Raises ValueError if it is damaged."""
+
+def blosc_decode(chunk: Any, out: Any) -> None:
+    """Decode a chunk of blosc 1 to memory of its decoded size. Raises ValueError if it is damaged."""
+
+def blosc_encode(data: Any, item_size: int) -> bytes:
+    """A chunk of blosc 1 with at most 2^31 - 17 bytes of data, whose items have 1 to 16 bytes."""
+
+class VdbFormat:
+    """How a tree of a .vdb file has its values. Its methods raise ValueError if the file is damaged.
+
+    `leaves` is "values", "bits" or "mask"; `compression` as in the file; `inflate(data, size)` decompresses zlib data.
+    """
+
+    def __init__(
+        self,
+        scalar: str,
+        components: int,
+        half: bool,
+        leaves: str,
+        compression: int,
+        inflate: Callable[[bytes, int], bytes],
+    ) -> None: ...
+    def topology(
+        self, file: Any, file_begin: int, begin: int
+    ) -> tuple[bytes, bytes, bytes, bytes, bytes, bytes, bytes, int]:
+        """Background; origins and masks of leaves; origins, extents, values and states of tiles; where this ends.
+
+        `file` is a part of a file, from `file_begin` on, and the topology is at `begin` of that.
+        """
+
+    def leaves(self, file: Any, file_begin: int, begin: int, background: bytes, masks: bytes, values: Any) -> int:
+        """Read the values of all leaves from `begin` on; return where they end."""
