@@ -41,7 +41,7 @@ RANKS = (
     ("tape",),
     ("forward_mode",),
     ("algo", "types"),
-    ("autograd", "viz", "geometry", "utils"),
+    ("autograd", "viz", "geometry", "utils", "volumes"),
     ("interop", "usd"),
     ("nodes", "render"),
     ("cli", "extension", "as_warp"),
@@ -62,7 +62,7 @@ THIRD_PARTY = {
     "matplotlib": ("autograd/plot.py",),
     "numpy": (
         *("arrays", "launches", "tape", "forward_mode", "viz", "algo", "autograd"),
-        *("geometry", "interop", "usd", "render", "nodes", "cli.py"),
+        *("geometry", "interop", "usd", "render", "nodes", "volumes", "cli.py"),
     ),
     "pxr": ("usd", "render", "nodes"),
     "PIL": ("usd", "cli.py"),
