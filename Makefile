@@ -75,8 +75,9 @@ GPU_PEER_PYTHON ?= $(GPU_PYTHON)
 gpu-bench: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)  ## run the benchmarks on the first GPU
 	$(GPU_PYTHON) benchmarks/gpu.py --peer-python $(GPU_PEER_PYTHON)
 
-fuzz: build  ## compile mutated kernels of the tests for ten minutes; failures go to build/fuzz
+fuzz: build  ## compile mutated kernels of the tests for ten minutes, and read a million mutated volume files; failures go to build/fuzz
 	$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED))
+	$(BIN)/python -m tests.volumes.file_fuzz $(if $(SEED),--seed $(SEED))
 
 bench: build  ## run the benchmarks, side by side with their peers
 	$(BIN)/python benchmarks/run.py

@@ -289,7 +289,7 @@ class TopologyReader {
     }
 
     void add_tile(const Origin& origin, int32_t extent, Bytes value, bool active) {
-        bool is_background = std::equal(value.begin(), value.end(), found_.background.begin());
+        bool is_background = std::memcmp(value.data(), found_.background.data(), value.size()) == 0;
         if (is_background && !active) return;
         found_.tile_origins.insert(found_.tile_origins.end(), {origin.x, origin.y, origin.z});
         found_.tile_extents.push_back(extent);
