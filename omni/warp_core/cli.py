@@ -1,4 +1,4 @@
-"""The `omni-warp` command: play the graphs of a USD scene, draw a stage, tell about this machine.
+"""The `omni-warp` command: play the graphs of a USD scene, draw a stage, list volumes, tell about this machine.
 
 Every sub-command is a function that returns an exit code of `EXIT_CODES`; `main` dispatches. What needs usd-core, rich
 or Pillow is imported by the sub-command that needs it, since those are optional.
@@ -127,6 +127,10 @@ def _parser() -> argparse.ArgumentParser:
     preview.add_argument("--trust", action="store_true", help="set no limit on the memory and time that reading takes")
     preview.set_defaults(run=_preview)
 
+    volume = add("volume", "list the grids of a volume file: types, active voxels, sizes")
+    volume.add_argument("file", metavar="FILE", help="*.vdb or *.nvdb")
+    volume.set_defaults(run=_volume)
+
     add("info", "show devices, the kernel cache and versions").set_defaults(run=_info)
     return parser
 
@@ -234,6 +238,19 @@ def _preview(options: argparse.Namespace) -> int:
         raise _Stop(OUTPUT, f"{options.output}: cannot be written: {error.strerror or error}") from None
     child_process.reach(child_process.WRITTEN)
     print(f"wrote {harmless(options.output)}: {drawn}")
+    return OK
+
+
+def _volume(options: argparse.Namespace) -> int:
+    listing = _load("volumes.listing")
+    try:
+        rows = listing.list_volume_file(options.file)
+    except ValueError as error:
+        raise _Stop(INPUT, str(error)) from None
+    except OSError as error:
+        raise _Stop(INPUT, f"{options.file}: cannot be read: {error.strerror or error}") from None
+    for line in listing.table([tuple(harmless(cell) for cell in row) for row in rows]):
+        print(line)
     return OK
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from .file_cursor import FileCursor
+from .file_cursor import FileCursor, VolumeFileError
 from .vdb_grid import GRID_CLASSES, VdbGrid
 from .vdb_header import VdbEntry, read_entry, read_file_header, read_metadata, read_transform
 
@@ -57,6 +57,37 @@ def list_vdb(path: str | os.PathLike[str]) -> list[VdbEntry]:
     name = os.fspath(path)
     with open(name, "rb") as file:
         return _entries(FileCursor(file, name))
+
+
+class VdbHead(NamedTuple):
+    """A grid of a `.vdb` file without its tree.
+
+    Attributes:
+        entry: the grid as the file lists it.
+        type: of the values, as in `VdbGrid.type`; the type of the tree if it cannot be read.
+        metadata: what the file says about the grid.
+        transform: as in `VdbGrid`; None if it cannot be read.
+    """
+
+    entry: VdbEntry
+    type: str
+    metadata: dict[str, Any]
+    transform: np.ndarray | None
+
+
+def read_vdb_head(path: str | os.PathLike[str], index: int) -> VdbHead:
+    """Read what a `.vdb` file says about its grid number `index`. Raises as `read_vdb` does."""
+    file_name = os.fspath(path)
+    with open(file_name, "rb") as file:
+        cursor = FileCursor(file, file_name)
+        entry = _entries(cursor)[index]
+        metadata = _read_metadata(cursor, entry)[1]
+        try:
+            transform = read_transform(cursor)
+        except VolumeFileError:
+            transform = None
+        name = _TREES[entry.tree_type][0] if entry.tree_type in _TREES else entry.tree_type
+        return VdbHead(entry, name, metadata, transform)
 
 
 def read_vdb(path: str | os.PathLike[str], name: str | None = None, index: int = 0) -> VdbGrid:
@@ -131,12 +162,17 @@ def _parent_of(cursor: FileCursor, entry: VdbEntry, entries: list[VdbEntry]) -> 
 
 def _read_head(cursor: FileCursor, entry: VdbEntry) -> tuple[int, dict[str, Any], np.ndarray]:
     """The compression, the metadata and the transform of a grid; its tree follows."""
+    compression, metadata = _read_metadata(cursor, entry)
+    return compression, metadata, read_transform(cursor)
+
+
+def _read_metadata(cursor: FileCursor, entry: VdbEntry) -> tuple[int, dict[str, Any]]:
     cursor.grid = entry.name
     cursor.seek(entry.begin, "the grid")
     compression = cursor.number("I", "the compression")
     if compression not in _COMPRESSION:
         raise cursor.error(f"compression {compression} is not defined", entry.begin)
-    return compression, read_metadata(cursor), read_transform(cursor)
+    return compression, read_metadata(cursor)
 
 
 def _read_tree(cursor: FileCursor, entry: VdbEntry, compression: int) -> tuple[dict[str, np.ndarray], int]:

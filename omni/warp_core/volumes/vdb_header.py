@@ -11,7 +11,7 @@ import numpy as np
 from .file_cursor import FileCursor
 
 VERSIONS = range(222, 226)  # of the format: OpenVDB 2 to 12
-_MAGIC = 0x56444220
+VDB_MAGIC = b" BDV\0\0\0\0"
 _INSTANCED = "\x1e"  # separates a name from what makes it unique in its file
 _HALF = "_HalfFloat"
 
@@ -57,7 +57,7 @@ class VdbEntry:
 
 def read_file_header(cursor: FileCursor) -> bool:
     """Read up to the number of grids; return True if the file says where each grid is."""
-    if cursor.number("q", "the header") != _MAGIC:
+    if cursor.take(len(VDB_MAGIC), "the header") != VDB_MAGIC:
         raise cursor.error("this is no .vdb file: the magic number of OpenVDB is missing", 0)
     version = cursor.number("I", "the version")
     if version not in VERSIONS:
@@ -73,7 +73,7 @@ def read_file_header(cursor: FileCursor) -> bool:
 def read_entry(cursor: FileCursor, has_offsets: bool) -> VdbEntry:
     """Read one item of the file's list of grids. Without offsets, the grid follows, and its end is not known."""
     unique_name = cursor.string("the name of a grid")
-    cursor.grid = name = unique_name.split(_INSTANCED)[0]
+    cursor.grid = name = base_name(unique_name)
     tree_type = cursor.string("the type of a grid")
     parent = cursor.string("the parent of a grid")
     begin, _, end = cursor.numbers("3q", "the offsets of a grid")
@@ -82,6 +82,11 @@ def read_entry(cursor: FileCursor, has_offsets: bool) -> VdbEntry:
     if not cursor.at <= begin <= end <= cursor.size:
         raise cursor.error(f"the grid's bytes {begin} to {end} do not lie in the rest of the file")
     return VdbEntry(name, unique_name, tree_type.removesuffix(_HALF), tree_type.endswith(_HALF), parent, begin, end)
+
+
+def base_name(unique_name: str) -> str:
+    """Return the name of a grid without what makes it unique in its file."""
+    return unique_name.split(_INSTANCED)[0]
 
 
 def read_metadata(cursor: FileCursor) -> dict[str, Any]:
