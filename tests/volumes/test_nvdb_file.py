@@ -46,6 +46,15 @@ def test_reads_the_bytes_of_grids(codec, tmp_path, golden):
         np.testing.assert_array_equal(data, expected)
 
 
+def test_reads_the_bytes_of_a_file_as_well(tmp_path, golden):
+    data = unpacked("stream_zip.nvdb", tmp_path).read_bytes()
+    np.testing.assert_array_equal(read_grids(data)[2].read(), golden[2])
+    with pytest.raises(
+        VolumeFileError, match="the buffer: grid 'density', byte 208: the payload: 3966 bytes are needed, but 92"
+    ):
+        read_grids(data[:300])
+
+
 def test_leaves_of_a_grid_have_the_values_of_its_voxels(golden):
     data = golden[0]
     offset, count = data[672:680].view("<i8")[0] + 672, data[704:708].view("<u4")[0]

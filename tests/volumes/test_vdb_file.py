@@ -99,6 +99,10 @@ def test_reads_an_empty_grid(tmp_path):
     assert grid.background == 9 and grid.leaf_values.shape == (0, 512) and grid.tile_values.shape == (0,)
 
 
+def test_reads_the_bytes_of_a_file_as_well(tmp_path):
+    check_grid(read_vdb(unpacked("several.vdb", tmp_path).read_bytes(), "density", 1), "float", 1, 2)
+
+
 def test_refuses_a_frustum_by_name(tmp_path):
     with pytest.raises(VolumeFileError, match=r"several\.vdb: grid 'frustum', byte \d+: the transform is a frustum"):
         read_vdb(unpacked("several.vdb", tmp_path), "frustum")

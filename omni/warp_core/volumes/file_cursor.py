@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import struct
-from typing import BinaryIO
+from collections.abc import Iterator
+from typing import BinaryIO, Union
 
 import numpy as np
 
 ALIGNMENT = 32  # of grid buffers, in bytes
+Source = Union[str, "os.PathLike[str]", bytes]  # a file by its path, or its bytes
 
 
 class VolumeFileError(ValueError):
@@ -19,7 +23,7 @@ class FileCursor:
     """A place in an open file from which numbers and names are read.
 
     Attributes:
-        path: the file's name, for messages.
+        path: the name of the file in messages.
         grid: the name of the grid that is being read, for messages; None before the first.
         size: of the file, in bytes.
     """
@@ -28,7 +32,8 @@ class FileCursor:
         self._file = file
         self.path = path
         self.grid: str | None = None
-        self.size = os.fstat(file.fileno()).st_size
+        self.size = file.seek(0, os.SEEK_END)
+        file.seek(0)
 
     @property
     def at(self) -> int:
@@ -90,6 +95,17 @@ class FileCursor:
     def _require(self, size: int, what: str) -> None:
         if not 0 <= size <= self.left:
             raise self.error(f"{what}: {size} bytes are needed, but {self.left} are left")
+
+
+@contextlib.contextmanager
+def opened(source: Source) -> Iterator[FileCursor]:
+    """Open a file, or bytes as if they were the content of a file."""
+    if isinstance(source, bytes):
+        yield FileCursor(io.BytesIO(source), "the buffer")
+        return
+    path = os.fspath(source)
+    with open(path, "rb") as file:
+        yield FileCursor(file, path)
 
 
 def aligned(size: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..files import Unfinished
-from .file_cursor import FileCursor
+from .file_cursor import FileCursor, Source, opened
 from .nvdb_payload import CODECS
 
 TYPES = (
@@ -62,7 +62,7 @@ class GridFile:
     """A grid of a `.nvdb` file, whose bytes are not read yet.
 
     Attributes:
-        path: the file.
+        source: the file, or its bytes.
         name: of the grid.
         type: of its values, as in `TYPES`.
         grid_class: what the values are, as in `CLASSES`.
@@ -75,7 +75,7 @@ class GridFile:
         stored: bytes of the payload.
     """
 
-    path: str
+    source: Source
     name: str
     type: str
     grid_class: str
@@ -97,8 +97,7 @@ class GridFile:
             VolumeFileError: If the payload is damaged, or is no grid buffer of this size.
             OSError: If the file cannot be read.
         """
-        with open(self.path, "rb") as file:
-            cursor = FileCursor(file, self.path)
+        with opened(self.source) as cursor:
             cursor.grid = self.name
             cursor.seek(self.offset, "the payload")
             data = CODECS[self.codec].read(cursor, self.size)
@@ -106,24 +105,23 @@ class GridFile:
         return data
 
 
-def read_grids(path: str | os.PathLike[str]) -> list[GridFile]:
+def read_grids(source: Source) -> list[GridFile]:
     """List the grids of a `.nvdb` file; `GridFile.read` then reads their bytes.
 
     Args:
-        path: a file of segments with any of the codecs none, zip and blosc, or of grid buffers alone.
+        source: the path or the bytes of a file: of segments with any of the codecs none, zip and blosc, or of grid
+            buffers alone.
 
     Raises:
         VolumeFileError: If it is no such file, or is damaged: a `ValueError` that names file, grid and byte.
         OSError: If the file cannot be read.
     """
-    name = os.fspath(path)
-    with open(name, "rb") as file:
-        cursor = FileCursor(file, name)
+    with opened(source) as cursor:
         scan = _segment if _has_file_header(cursor) else _raw_grid
         grids: list[GridFile] = []
         while cursor.left:
             cursor.grid = None
-            grids.extend(scan(cursor))
+            grids.extend(scan(cursor, source))
         return grids
 
 
@@ -174,7 +172,7 @@ def _version_text(version: int) -> str:
     return f"{version >> 21}.{version >> 10 & 2047}.{version & 1023}"
 
 
-def _segment(cursor: FileCursor) -> Iterator[GridFile]:
+def _segment(cursor: FileCursor, source: Source) -> Iterator[GridFile]:
     begin = cursor.at
     magic, version, count, codec = _FILE_HEADER.unpack(cursor.take(_FILE_HEADER.size, "the header of a segment"))
     if magic not in _FILE_MAGICS or version >> 21 != _MAJOR_VERSION or codec >= len(CODECS):
@@ -186,22 +184,22 @@ def _segment(cursor: FileCursor) -> Iterator[GridFile]:
         metas.append((name, meta))
     for name, meta in metas:
         cursor.grid = name
-        yield _grid_file(cursor, name, meta, list(CODECS)[codec])
+        yield _grid_file(cursor, source, name, meta, list(CODECS)[codec])
 
 
-def _grid_file(cursor: FileCursor, name: str, meta: Any, codec: str) -> GridFile:
+def _grid_file(cursor: FileCursor, source: Source, name: str, meta: Any, codec: str) -> GridFile:
     size, offset = int(meta["grid_size"]), cursor.at
     if size < _GRID.itemsize:
         raise cursor.error(f"the metadata promises {size} bytes, less than the header of a grid")
     CODECS[codec].skip(cursor, size)
     return GridFile(
-        cursor.path, name, _name(TYPES, meta["grid_type"]), _name(CLASSES, meta["grid_class"]), size,
+        source, name, _name(TYPES, meta["grid_type"]), _name(CLASSES, meta["grid_class"]), size,
         int(meta["voxel_count"]), _rows(meta["index_bbox"]), tuple(meta["voxel_size"].tolist()), codec,
         offset, cursor.at - offset,
     )  # fmt: skip
 
 
-def _raw_grid(cursor: FileCursor) -> Iterator[GridFile]:
+def _raw_grid(cursor: FileCursor, source: Source) -> Iterator[GridFile]:
     """A grid buffer without any header; others may follow."""
     offset = cursor.at
     head = cursor.record(_GRID, "the header of a grid")
@@ -214,7 +212,7 @@ def _raw_grid(cursor: FileCursor) -> Iterator[GridFile]:
         raise cursor.error(f"the header promises {size} bytes, but {cursor.left} are left")
     cursor.seek(offset + size, "the end of the grid")
     yield GridFile(
-        cursor.path, name, _name(TYPES, head["grid_type"]), _name(CLASSES, head["grid_class"]), size,
+        source, name, _name(TYPES, head["grid_type"]), _name(CLASSES, head["grid_class"]), size,
         int(head["voxel_count"]), _raw_bbox(cursor, offset, size, int(head["root_offset"])),
         tuple(head["voxel_size"].tolist()), "none", offset, size,
     )  # fmt: skip

@@ -6,7 +6,6 @@ A file is a header and grids. A grid is metadata, a transform and a tree, or sha
 
 from __future__ import annotations
 
-import os
 import zlib
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from .file_cursor import FileCursor, VolumeFileError
+from .file_cursor import FileCursor, Source, VolumeFileError, opened
 from .vdb_grid import GRID_CLASSES, VdbGrid
 from .vdb_header import VdbEntry, read_entry, read_file_header, read_metadata, read_transform
 
@@ -47,16 +46,15 @@ _TREES = {
 }
 
 
-def list_vdb(path: str | os.PathLike[str]) -> list[VdbEntry]:
-    """List the grids of a `.vdb` file, in its order.
+def list_vdb(source: Source) -> list[VdbEntry]:
+    """List the grids of a `.vdb` file, given by its path or its bytes, in its order.
 
     Raises:
         VolumeFileError: If it is no such file, or is damaged: a `ValueError` that names file, grid and byte.
         OSError: If the file cannot be read.
     """
-    name = os.fspath(path)
-    with open(name, "rb") as file:
-        return _entries(FileCursor(file, name))
+    with opened(source) as cursor:
+        return _entries(cursor)
 
 
 class VdbHead(NamedTuple):
@@ -75,11 +73,9 @@ class VdbHead(NamedTuple):
     transform: np.ndarray | None
 
 
-def read_vdb_head(path: str | os.PathLike[str], index: int) -> VdbHead:
+def read_vdb_head(source: Source, index: int) -> VdbHead:
     """Read what a `.vdb` file says about its grid number `index`. Raises as `read_vdb` does."""
-    file_name = os.fspath(path)
-    with open(file_name, "rb") as file:
-        cursor = FileCursor(file, file_name)
+    with opened(source) as cursor:
         entry = _entries(cursor)[index]
         metadata = _read_metadata(cursor, entry)[1]
         try:
@@ -90,11 +86,11 @@ def read_vdb_head(path: str | os.PathLike[str], index: int) -> VdbHead:
         return VdbHead(entry, name, metadata, transform)
 
 
-def read_vdb(path: str | os.PathLike[str], name: str | None = None, index: int = 0) -> VdbGrid:
+def read_vdb(source: Source, name: str | None = None, index: int = 0) -> VdbGrid:
     """Read a grid of a `.vdb` file.
 
     Args:
-        path: a file of OpenVDB 4 to 12.
+        source: the path or the bytes of a file of OpenVDB 4 to 12.
         name: of the grid; None for a grid of any name.
         index: which grid of that name, from 0 on.
 
@@ -107,14 +103,14 @@ def read_vdb(path: str | os.PathLike[str], name: str | None = None, index: int =
             names file, grid and byte.
         OSError: If the file cannot be read.
     """
-    file_name = os.fspath(path)
-    with open(file_name, "rb") as file:
-        cursor = FileCursor(file, file_name)
+    with opened(source) as cursor:
         entries = _entries(cursor)
         found = [entry for entry in entries if name is None or entry.name == name]
         if not 0 <= index < len(found):
             names = ", ".join(repr(entry.name) for entry in entries[:20]) or "none"
-            raise KeyError(f"{file_name} has {len(found)} grids named {name!r}, so none at {index}; its grids: {names}")
+            raise KeyError(
+                f"{cursor.path} has {len(found)} grids named {name!r}, so none at {index}; its grids: {names}"
+            )
         return _read_grid(cursor, found[index], entries)
 
 
