@@ -41,8 +41,9 @@ RANKS = (
     ("tape",),
     ("forward_mode",),
     ("algo", "types"),
-    ("autograd", "viz", "geometry", "utils", "volumes"),
-    ("interop", "usd"),
+    ("autograd", "viz", "geometry", "utils"),
+    ("interop", "volumes"),
+    ("usd",),
     ("nodes", "render"),
     ("cli", "extension", "as_warp"),
 )
@@ -62,7 +63,7 @@ THIRD_PARTY = {
     "matplotlib": ("autograd/plot.py",),
     "numpy": (
         *("arrays", "launches", "tape", "forward_mode", "viz", "algo", "autograd"),
-        *("geometry", "interop", "usd", "render", "nodes", "volumes", "cli.py"),
+        *("geometry", "volumes", "interop", "usd", "render", "nodes", "cli.py"),
     ),
     "pxr": ("usd", "render", "nodes"),
     "PIL": ("usd", "cli.py"),
