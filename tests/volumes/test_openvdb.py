@@ -32,7 +32,7 @@ print(*[grid.activeVoxelCount() for grid in grids + [sphere]])
 def openvdb():
     found = (
         shutil.which(PYTHON)
-        and not subprocess.run([PYTHON, "-c", "import pyopenvdb, numpy"], capture_output=True).returncode
+        and not subprocess.run([PYTHON, "-E", "-c", "import pyopenvdb, numpy"], capture_output=True).returncode
     )
     if not found:
         pytest.skip("OpenVDB is not installed; on Debian: apt-get install python3-openvdb python3-numpy")
@@ -68,7 +68,7 @@ def test_reads_what_openvdb_writes(openvdb, seed, tmp_path):
         "bool": blocks,
     }
     np.savez(tmp_path / "arrays.npz", origin=origin, **arrays)
-    command = [PYTHON, "-c", WRITE, str(tmp_path / "arrays.npz"), str(tmp_path / "made.vdb")]
+    command = [PYTHON, "-E", "-c", WRITE, str(tmp_path / "arrays.npz"), str(tmp_path / "made.vdb")]
     counts = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     for name, count in zip([*arrays, "sphere"], counts):
         grid = read_vdb(tmp_path / "made.vdb", name)
