@@ -320,6 +320,7 @@ def test_attributes_of_other_types():
     layer.ImportFromString(
         '#usda 1.0\ndef Mesh "M" {\n float3[] points = [(0, 0, 0)]\n string faceVertexCounts = "many"\n}\n'
         'def Mesh "N" {\n float[] points = [1, 2]\n}\n'
+        'def Mesh "O" {\n float3[] points = [(0, 0, 0)]\n int64[] faceVertexCounts = [3, 4294967299]\n}\n'
     )
     stage = Usd.Stage.Open(layer)
     with pytest.raises(
@@ -330,6 +331,8 @@ def test_attributes_of_other_types():
         wp.usd.StageError, match=r"/N\.points is an array of float32 of shape \(2,\), .* rows of 3 numbers"
     ):
         wp.usd.read_mesh(stage.GetPrimAtPath("/N"))
+    with pytest.raises(wp.usd.StageError, match=r"/O\.faceVertexCounts\[1\] is 4294967299, which int32 cannot hold"):
+        wp.usd.read_mesh(stage.GetPrimAtPath("/O"))
 
 
 @settings(max_examples=60, deadline=None)

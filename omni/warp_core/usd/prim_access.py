@@ -85,12 +85,15 @@ def numbers(attribute: Usd.Attribute, time: Usd.TimeCode, dtype: type, *shape: i
     if array.dtype.kind not in kinds or array.ndim != len(shape) + 1 or array.shape[1:] != shape:
         whole = "whole numbers" if kinds == "iub" else "numbers"
         needed = f"rows of {shape[0]} {whole}" if shape else whole
-        found = (
-            f"an array of {array.dtype} of shape {array.shape}" if isinstance(value, np.ndarray) else repr(value)[:60]
-        )
-        raise StageError(f"{attribute.GetPath()} is {found}, and an array of {needed} is needed")
+        is_array = isinstance(value, np.ndarray)
+        given = f"an array of {array.dtype} of shape {array.shape}" if is_array else repr(value)[:60]
+        raise StageError(f"{attribute.GetPath()} is {given}, and an array of {needed} is needed")
     with np.errstate(all="ignore"):  # float64 beyond float32 becomes infinity
-        return np.ascontiguousarray(array, dtype)
+        found = np.ascontiguousarray(array, dtype)
+    if kinds == "iub" and not np.can_cast(array.dtype, dtype) and not np.array_equal(found, array):
+        at = int(np.argmax(found != array))
+        raise StageError(f"{attribute.GetPath()}[{at}] is {array[at]}, which {np.dtype(dtype)} cannot hold")
+    return found
 
 
 def require_length(attribute: Usd.Attribute, values: np.ndarray, count: int, what: str) -> None:
