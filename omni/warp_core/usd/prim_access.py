@@ -89,7 +89,7 @@ def numbers(attribute: Usd.Attribute, time: Usd.TimeCode, dtype: type, *shape: i
         given = f"an array of {array.dtype} of shape {array.shape}" if is_array else repr(value)[:60]
         raise StageError(f"{attribute.GetPath()} is {given}, and an array of {needed} is needed")
     with np.errstate(all="ignore"):  # float64 beyond float32 becomes infinity
-        found = np.ascontiguousarray(array, dtype)
+        found: np.ndarray = np.ascontiguousarray(array, dtype)
     if kinds == "iub" and not np.can_cast(array.dtype, dtype) and not np.array_equal(found, array):
         at = int(np.argmax(found != array))
         raise StageError(f"{attribute.GetPath()}[{at}] is {array[at]}, which {np.dtype(dtype)} cannot hold")
