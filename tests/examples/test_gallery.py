@@ -15,6 +15,7 @@ import omni.warp_core as wp
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 
 import cloth
+import dam_break
 import kmeans
 import path_tracing
 import shallow_water
@@ -186,6 +187,95 @@ class TestCloth:
             assert np.abs(strain).mean() < 0.02 and strain.max() < 0.12
 
 
+class TestDamBreak:
+    @staticmethod
+    def shaken(**changes):
+        water = dam_break.Water(0.06, **changes)
+        rng = np.random.default_rng(5)
+        water.x.assign(
+            (water.x.numpy() + 0.012 * rng.normal(size=(water.x.size, 3))).clip(0.01, np.array(dam_break.COLUMN) - 0.01)
+        )
+        water.v.assign(rng.normal(size=(water.x.size, 3)))
+        return water
+
+    @staticmethod
+    def numpy_step(x, v, p):
+        """The same scheme in float64, over all pairs of particles, and of particles and images in walls."""
+        n = len(x)
+        images, speeds = [x], [v]
+        for axis in range(3):
+            for wall in (p.low[axis], p.high[axis]):
+                flip = np.where(np.arange(3) == axis, -1.0, 1.0)
+                images.append(x * flip + np.where(np.arange(3) == axis, 2.0 * wall, 0.0))
+                speeds.append(v * flip)
+        dx, dv = x[:, None] - np.concatenate(images), v[:, None] - np.concatenate(speeds)
+        s = np.minimum(np.linalg.norm(dx, axis=-1) / p.support, 1.0)
+        density = p.mass * (21.0 / (2.0 * np.pi * p.support**3) * (1.0 - s) ** 4 * (1.0 + 4.0 * s)).sum(1)
+        ratio = np.maximum(density / 1000.0, 1.0)
+        push = p.sound**2 * 1000.0 / 7.0 * (ratio**7 - 1.0) / density**2
+        h = 0.5 * p.support
+        nearness = h * np.minimum((dx * dv).sum(-1), 0.0) / ((dx * dx).sum(-1) + 0.01 * h * h)
+        friction = -p.viscosity * p.sound * nearness / (0.5 * (density[:, None] + np.tile(density, 7)))
+        slope = -210.0 / (np.pi * p.support**5) * (1.0 - s) ** 3
+        force = -p.mass * ((push[:, None] + np.tile(push, 7) + friction) * slope)[..., None] * dx
+        v = v + p.dt * (force.sum(1) + np.array([0.0, -p.gravity, 0.0]))
+        x = x + p.dt * v
+        low, high = np.array(p.low, float), np.array(p.high, float)
+        assert dx.shape == (n, 7 * n, 3)
+        return np.clip(x, low, high), np.where((x < low) | (x > high), 0.0, v), density
+
+    def test_steps_are_those_of_numpy(self):
+        water = self.shaken()
+        x, v = water.x.numpy().astype(float), water.v.numpy().astype(float)
+        for _ in range(5):
+            x, v, density = self.numpy_step(x, v, water.fluid)
+            water.step()
+            assert np.abs(water.density.numpy() / density - 1.0).max() < 1e-5
+        assert np.abs(water.x.numpy() - x).max() < 1e-6
+        assert np.abs(water.v.numpy() - v).max() < 1e-3 * np.abs(v).max()
+
+    def test_forces_keep_momentum(self):
+        far = wp.vec3(1e3)
+        water = self.shaken(gravity=0.0, low=-far, high=far)
+        before = water.v.numpy().astype(float)
+        for _ in range(20):
+            water.step()
+        after = water.v.numpy().astype(float)
+        assert np.abs(after - before).max() > 0.5
+        assert np.abs(after.sum(0) - before.sum(0)).max() < 1e-5 * np.abs(before).sum()
+
+    def test_graphs_of_two_steps_are_two_steps(self):
+        one, two = self.shaken(), self.shaken()
+        for _ in range(3):
+            one.step(), one.step(), two.two_steps()
+        assert np.array_equal(one.x.numpy(), two.x.numpy()) and np.array_equal(one.v.numpy(), two.v.numpy())
+
+    def test_the_column_collapses(self):
+        """The front needs longer than that of Ritter's theory, which begins at its final speed."""
+        water = dam_break.Water(0.06)
+        energy = [self.energy(water)]
+        while water.x.numpy()[:, 0].max() < dam_break.TANK[0] - 0.04:  # until the front meets the wall
+            for _ in range(25):
+                water.two_steps()
+            energy.append(self.energy(water))
+            assert len(energy) < 30
+        seconds = 50 * (len(energy) - 1) * water.fluid.dt
+        ritter = (dam_break.TANK[0] - dam_break.COLUMN[0]) / (2.0 * np.sqrt(dam_break.GRAVITY * dam_break.COLUMN[1]))
+        assert ritter < seconds < 3.0 * ritter
+        low, high = (np.array(corner) for corner in (water.fluid.low, water.fluid.high))
+        x = water.x.numpy()
+        assert (x >= low).all() and (x <= high).all()
+        assert all(after < 1.01 * before for before, after in pairwise(energy))
+        assert x[:, 1].max() < dam_break.COLUMN[1]
+        water.measure()
+        assert np.quantile(water.density.numpy(), 0.9) < 1.02 * dam_break.REST_DENSITY
+
+    @staticmethod
+    def energy(water):
+        """Kinetic and potential energy, by the mass of a particle."""
+        return 0.5 * (water.v.numpy() ** 2).sum() + dam_break.GRAVITY * water.x.numpy()[:, 1].sum()
+
+
 @wp.func
 def ball(p: wp.vec3):
     return wp.length(p) - 1.0, 0
@@ -304,7 +394,13 @@ class TestKMeans:
 
 @pytest.mark.parametrize(
     ("program", "arguments"),
-    [(shallow_water, [128]), (cloth, [16, 3]), (path_tracing, [(40, 64), 2]), (kmeans, [20_000, 3])],
+    [
+        (shallow_water, [128]),
+        (cloth, [16, 3]),
+        (dam_break, [0.1, 3]),
+        (path_tracing, [(40, 64), 2]),
+        (kmeans, [20_000, 3]),
+    ],
     ids=lambda part: getattr(part, "__name__", ""),
 )
 def test_pictures(program, arguments, tmp_path):
