@@ -260,3 +260,26 @@ def test_a_kernel_that_counts_too():
     expected = differences(lambda x: 2.0 * exact_energy(x).sum(), x.astype(float))
     np.testing.assert_allclose(points.grad.numpy(), expected, atol=6e-6)
     assert near.list() == counts and sum(counts) > 40
+
+
+def test_second_derivatives():
+    """A tape around forward mode gives the derivative of the gradient along a direction."""
+    x = cloud(20)
+    direction, grid = np.random.default_rng(9).normal(size=(20, 3)).astype(np.float32), wp.HashGrid(4, 4, 4)
+    points, moves = device_array(x, wp.vec3), device_array(direction, wp.vec3)
+
+    def program(points):
+        out = wp.zeros(20, dtype=float, requires_grad=True)
+        grid.build(points, RADIUS)
+        wp.launch(energy, 20, [grid.id, points, RADIUS, out])
+        return out
+
+    with wp.Tape() as tape:
+        _, slope = wp.jvp(program, (points,), (moves,))
+    build_again(grid)
+    tape.backward(grads={slope: wp.ones(20, dtype=float)})
+    ends = [
+        differences(lambda x: exact_energy(x).sum(), x.astype(float) + h * direction.astype(float))
+        for h in (1e-4, -1e-4)
+    ]
+    np.testing.assert_allclose(points.grad.numpy(), (ends[0] - ends[1]) / 2e-4, atol=3e-5)

@@ -84,12 +84,15 @@ def _may_find_structures(kernel: Kernel) -> bool:
 @contextmanager
 def restored(kept: Sequence[SavedStructure]) -> Iterator[None]:
     """Let ids lead to the structures as they were kept, and afterwards to those of now."""
+    now = [saved.place.list() for saved in kept]
+    try:
+        _write([saved.place for saved in kept], [saved.as_kept() for saved in kept])
+        yield
+    finally:
+        _write([saved.place for saved in kept], [descriptor for (descriptor,) in now])
+
+
+def _write(places: Sequence[array], descriptors: Sequence[Any]) -> None:
     with observers.NotRecording():
-        now = [saved.place.list() for saved in kept]
-        try:
-            for saved in kept:
-                saved.place.fill_(saved.as_kept())
-            yield
-        finally:
-            for saved, descriptors in zip(kept, now):
-                saved.place.fill_(*descriptors)
+        for place, descriptor in zip(places, descriptors):
+            place.fill_(descriptor)
