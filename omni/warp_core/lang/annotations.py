@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import collections.abc
 import inspect
+import re
 import typing
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from types import FrameType
 from typing import Any as AnyObject
@@ -135,6 +136,12 @@ class _Later(Mapping):
 
     def __len__(self) -> int:
         return len(self._frame.f_locals)
+
+
+def named_in(annotations: Iterable[AnyObject], names: Mapping) -> dict[str, AnyObject]:
+    """Return the names that annotations written as strings mention, with their values."""
+    words = {word for a in annotations if isinstance(a, str) for word in re.findall(r"\w+", a)}
+    return {word: names[word] for word in words if word in names}
 
 
 def _filled(cell) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..late_bound import late
 from . import inference, kernel_options
-from .annotations import AnnotationError, parameters, surroundings
+from .annotations import AnnotationError, named_in, parameters, surroundings
 from .errors import CompileError, Diagnostic, Place, Span, compile_error
 from .generics import Constant, Reference, spell
 from .kernel_transforms import Transform, subject_after
@@ -59,6 +59,8 @@ class Definition:
                 why = "has no caller whose variables it could change: use an array"
                 problems = [(p.name, f"`{p.name}`: a kernel {why}") for p, t in found if isinstance(t, Reference)]
             if not problems:
+                if self.frame_locals is not None:  # a frame would keep the locals of all its callers alive
+                    self.frame_locals = named_in(self.func.__annotations__.values(), self.frame_locals)
                 return found
         raise compile_error(self.subject, [self.source.at_parameter(name, why) for name, why in problems])
 
