@@ -57,6 +57,11 @@ PAGES: dict[str, tuple[str, str, str]] = {
         "Structures that kernels search, closest points, intersections; see [geometry.md](../geometry.md).",
         "geometry.hash_grid lib.hash_grid_queries hash_grid_queries intersection",
     ),
+    "volumes": (
+        "Volumes",
+        "Sparse grids of voxels; see [volumes.md](../volumes.md).",
+        "volumes.volume volumes.volume_lookups volumes.volume_samples volumes.volume_index_samples",
+    ),
     "atomics": (
         "Atomics",
         "Changes of array elements by several threads, of which none is lost. `a[i] += x` is atomic too. Arrays of "

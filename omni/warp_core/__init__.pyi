@@ -2505,6 +2505,7 @@ def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]
 
 from .forward_mode.jvp import jvp as jvp
 from .geometry.hash_grid import HashGrid as HashGrid
+from .volumes.volume import Volume as Volume
 from .lib.hash_grid_queries import HashGridQuery as HashGridQuery
 def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] | None = None, return_kernel: builtins.bool = False, block_dim: int | None = None, device: Device | str | None = None) -> Any:
     """Apply a function to the elements of arrays.
@@ -6503,3 +6504,473 @@ def view(arr: Any, i: Any, j: Any, k: Any) -> Any: ...
 def view(arr: Any, i: Any, j: Any, k: Any, l: Any) -> Any: ...
 @typing.overload
 def view(arr: Any) -> Any: ...
+
+def volume_index_to_world(id: uint64 | int, uvw: vec3f) -> vec3f:
+    """Place in the world of a place in the index space of a volume, where voxels are at integers.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place, a vec3.
+
+    Returns:
+        The place, a vec3. An id without a volume is a KernelError.
+
+    Error: 2 ulp of the largest product.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), min_world=(1.0, 2.0, 3.0), voxel_size=0.5, device="cpu")
+    >>> wp.volume_index_to_world(volume.id, wp.vec3(2.0, 0.0, 0.0))
+    vec3f([2.0, 2.0, 3.0])
+    """
+
+def volume_index_to_world_dir(id: uint64 | int, uvw: vec3f) -> vec3f:
+    """Direction in the world of a direction in the index space of a volume.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the direction, a vec3 of any length.
+
+    Returns:
+        The direction, a vec3. Its length is in the unit of the world. An id without a volume is a KernelError.
+
+    Error: 2 ulp of the largest product.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), min_world=(1.0, 2.0, 3.0), voxel_size=0.5, device="cpu")
+    >>> wp.volume_index_to_world_dir(volume.id, wp.vec3(2.0, 0.0, 0.0))
+    vec3f([1.0, 0.0, 0.0])
+    """
+
+def volume_lookup(id: uint64 | int, i: int, j: int, k: int, dtype: Any) -> Any:
+    """Value of a voxel of a volume.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        i: the voxel's index in x, an int32.
+        j: its index in y.
+        k: its index in z.
+        dtype: the type of the volume's values, known when the kernel compiles: `volume.dtype`.
+
+    Returns:
+        A value of that type: the voxel's, that of a tile around it, or the background. A volume with values of another
+        type is a KernelError, as is an id without a volume.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), bg_value=-1.0, device="cpu")
+    >>> wp.volume_lookup(volume.id, 1, 0, 1, dtype=float), wp.volume_lookup(volume.id, 50, 0, 1, dtype=float)
+    (5.0, -1.0)
+    """
+
+def volume_lookup_f(id: uint64 | int, i: int, j: int, k: int) -> float:
+    """Value of a voxel of a volume of float32. See `wp.volume_lookup`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        i: the voxel's index in x, an int32.
+        j: its index in y.
+        k: its index in z.
+
+    Returns:
+        The value, a float32.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+    >>> wp.volume_lookup_f(volume.id, 1, 1, 0)
+    6.0
+    """
+
+def volume_lookup_i(id: uint64 | int, i: int, j: int, k: int) -> int:
+    """Value of a voxel of a volume of int32. See `wp.volume_lookup`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        i: the voxel's index in x, an int32.
+        j: its index in y.
+        k: its index in z.
+
+    Returns:
+        The value, an int32.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8).reshape(2, 2, 2), bg_value=-1, device="cpu")
+    >>> wp.volume_lookup_i(volume.id, 1, 1, 0)
+    6
+    """
+
+def volume_lookup_index(id: uint64 | int, i: int, j: int, k: int) -> int:
+    """Number of a voxel of a volume, for arrays with a value for each voxel.
+
+    Voxels are counted in the order of `volume.get_voxels()`. Volumes made by `wp.Volume.allocate_by_voxels` count
+    active voxels. Others count all voxels of leaves, which are blocks of 8x8x8 voxels in memory.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        i: the voxel's index in x, an int32.
+        j: its index in y.
+        k: its index in z.
+
+    Returns:
+        The number, an int32; -1 for a voxel that is not counted. An id without a volume is a KernelError.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> voxels = wp.array([[0, 0, 0], [5, 0, 0]], dtype=wp.vec3i, device="cpu")
+    >>> volume = wp.Volume.allocate_by_voxels(voxels, voxel_size=0.1, device="cpu")
+    >>> wp.volume_lookup_index(volume.id, 5, 0, 0), wp.volume_lookup_index(volume.id, 1, 0, 0)
+    (1, -1)
+    """
+
+def volume_lookup_v(id: uint64 | int, i: int, j: int, k: int) -> vec3f:
+    """Value of a voxel of a volume of vec3. See `wp.volume_lookup`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        i: the voxel's index in x, an int32.
+        j: its index in y.
+        k: its index in z.
+
+    Returns:
+        The value, a vec3.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.ones((2, 2, 2, 3)), bg_value=(0.0, 0.0, 0.0), device="cpu")
+    >>> wp.volume_lookup_v(volume.id, 1, 1, 0)
+    vec3f([1.0, 1.0, 1.0])
+    """
+
+def volume_sample(id: uint64 | int, uvw: vec3f, sampling_mode: int, dtype: Any) -> Any:
+    """Value of a volume at a place between voxels.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place in index space, a vec3: voxels are at integers. `wp.volume_world_to_index` computes it.
+        sampling_mode: `wp.Volume.LINEAR` interpolates eight voxels, `wp.Volume.CLOSEST` takes the nearest one, and of
+            two that are as near the one farther from 0. Another mode is a KernelError, and so is LINEAR for integers.
+        dtype: the type of the volume's values, known when the kernel compiles: `volume.dtype`.
+
+    Returns:
+        A value of that type. A volume with values of another type is a KernelError, as is an id without a volume.
+
+    Error: 6 ulp of the largest of the eight values, for LINEAR; exact for CLOSEST.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+    >>> wp.volume_sample(volume.id, wp.vec3(0.5, 0.0, 0.25), wp.Volume.LINEAR, dtype=float)
+    2.25
+    """
+
+def volume_sample_f(id: uint64 | int, uvw: vec3f, sampling_mode: int) -> float:
+    """Value of a volume of float32 at a place between voxels. See `wp.volume_sample`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place in index space, a vec3.
+        sampling_mode: `wp.Volume.LINEAR` or `wp.Volume.CLOSEST`.
+
+    Returns:
+        The value, a float32.
+
+    Error: as `wp.volume_sample`.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+    >>> wp.volume_sample_f(volume.id, wp.vec3(0.5, 0.0, 0.25), wp.Volume.LINEAR)
+    2.25
+    """
+
+def volume_sample_grad(id: uint64 | int, uvw: vec3f, sampling_mode: int, grad: Any, dtype: Any) -> Any:
+    """Value of a volume at a place between voxels, and its gradient with respect to the place.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place in index space, a vec3.
+        sampling_mode: `wp.Volume.LINEAR`, or `wp.Volume.CLOSEST`, whose gradient is zero.
+        grad: a local variable, which becomes the gradient, by voxel: a vector of 3 for a volume of scalars, a matrix
+            with a row for each component for one of vectors.
+        dtype: the type of the volume's values, known when the kernel compiles: `volume.dtype`.
+
+    Returns:
+        The value, as `wp.volume_sample` gives it.
+
+    Error: 12 ulp of the largest of the eight values.
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def slope(volume: wp.uint64, grads: wp.array(dtype=wp.vec3)):
+    ...     grad = wp.vec3()
+    ...     value = wp.volume_sample_grad(volume, wp.vec3(0.5, 0.5, 0.5), wp.Volume.LINEAR, grad, dtype=float)
+    ...     grads[0] = grad
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+    >>> grads = wp.zeros(1, dtype=wp.vec3, device="cpu")
+    >>> wp.launch(slope, dim=1, inputs=[volume.id, grads], device="cpu")
+    >>> grads.list()
+    [vec3f([4.0, 2.0, 1.0])]
+    """
+
+def volume_sample_grad_f(id: uint64 | int, uvw: vec3f, sampling_mode: int, grad: Any) -> float:
+    """Value of a volume of float32 at a place, and its gradient with respect to the place. See `wp.volume_sample_grad`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place in index space, a vec3.
+        sampling_mode: `wp.Volume.LINEAR`, or `wp.Volume.CLOSEST`, whose gradient is zero.
+        grad: a local vec3, which becomes the gradient, by voxel.
+
+    Returns:
+        The value, a float32.
+
+    Error: as `wp.volume_sample_grad`.
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def slope(volume: wp.uint64, grads: wp.array(dtype=wp.vec3)):
+    ...     grad = wp.vec3()
+    ...     value = wp.volume_sample_grad_f(volume, wp.vec3(0.5, 0.5, 0.5), wp.Volume.LINEAR, grad)
+    ...     grads[0] = grad
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+    >>> grads = wp.zeros(1, dtype=wp.vec3, device="cpu")
+    >>> wp.launch(slope, dim=1, inputs=[volume.id, grads], device="cpu")
+    >>> grads.list()
+    [vec3f([4.0, 2.0, 1.0])]
+    """
+
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[bfloat16], background: bfloat16 | float, grad: Any) -> bfloat16:
+    """Value at a place of a volume whose values are in an array, and its gradient with respect to the place.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64. Any volume will do, of indices or of values.
+        uvw: the place in index space, a vec3.
+        sampling_mode: `wp.Volume.LINEAR`, or `wp.Volume.CLOSEST`, whose gradient is zero.
+        voxel_data: the values, one for each voxel in the order of `volume.get_voxels()`; floats or vectors of floats.
+        background: the value of voxels that are not counted.
+        grad: a local variable, which becomes the gradient, by voxel: a vector of 3 for values that are scalars, a
+            matrix with a row for each component for vectors.
+
+    Returns:
+        The value, as `wp.volume_sample_index` gives it.
+
+    Error: as `wp.volume_sample_grad`.
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def slope(volume: wp.uint64, values: wp.array(dtype=float), grads: wp.array(dtype=wp.vec3)):
+    ...     grad = wp.vec3()
+    ...     value = wp.volume_sample_grad_index(volume, wp.vec3(0.5, 0.0, 0.0), wp.Volume.LINEAR, values, 0.0, grad)
+    ...     grads[0] = grad
+    >>> voxels = wp.array([[0, 0, 0], [1, 0, 0]], dtype=wp.vec3i, device="cpu")
+    >>> volume = wp.Volume.allocate_by_voxels(voxels, voxel_size=1.0, device="cpu")
+    >>> values, grads = wp.array([1.0, 3.0], dtype=float, device="cpu"), wp.zeros(1, dtype=wp.vec3, device="cpu")
+    >>> wp.launch(slope, dim=1, inputs=[volume.id, values, grads], device="cpu")
+    >>> grads.list()
+    [vec3f([2.0, -2.0, -2.0])]
+    """
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[float16], background: float16 | float, grad: Any) -> float16: ...
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[float64], background: float64 | float, grad: Any) -> float64: ...
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[float], background: float, grad: Any) -> float: ...
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[spatial_vectord], background: spatial_vectord, grad: Any) -> spatial_vectord: ...
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[spatial_vectorf], background: spatial_vectorf, grad: Any) -> spatial_vectorf: ...
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[spatial_vectorh], background: spatial_vectorh, grad: Any) -> spatial_vectorh: ...
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[vec2d], background: vec2d, grad: Any) -> vec2d: ...
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[vec2f], background: vec2f, grad: Any) -> vec2f: ...
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[vec2h], background: vec2h, grad: Any) -> vec2h: ...
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[vec3d], background: vec3d, grad: Any) -> vec3d: ...
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[vec3f], background: vec3f, grad: Any) -> vec3f: ...
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[vec3h], background: vec3h, grad: Any) -> vec3h: ...
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[vec4d], background: vec4d, grad: Any) -> vec4d: ...
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[vec4f], background: vec4f, grad: Any) -> vec4f: ...
+@typing.overload
+def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: _Array[vec4h], background: vec4h, grad: Any) -> vec4h: ...
+
+def volume_sample_i(id: uint64 | int, uvw: vec3f) -> int:
+    """Value of the voxel of a volume of int32 that is nearest to a place. See `wp.volume_sample`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place in index space, a vec3.
+
+    Returns:
+        The value, an int32.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8).reshape(2, 2, 2), bg_value=0, device="cpu")
+    >>> wp.volume_sample_i(volume.id, wp.vec3(0.9, 0.0, 0.2))
+    4
+    """
+
+def volume_sample_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_data: Any, background: Any) -> Any:
+    """Value at a place between voxels of a volume whose values are in an array.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64. Any volume will do, of indices or of values.
+        uvw: the place in index space, a vec3.
+        sampling_mode: `wp.Volume.LINEAR` or `wp.Volume.CLOSEST`.
+        voxel_data: the values, one for each voxel in the order of `volume.get_voxels()`; of a float type, or of vectors
+            of floats.
+        background: the value of voxels that are not counted.
+
+    Returns:
+        A value of the type of the elements. An id without a volume is a KernelError, and so is another mode.
+
+    Error: as `wp.volume_sample`.
+    Derivative: none.
+
+    >>> voxels = wp.array([[0, 0, 0], [1, 0, 0]], dtype=wp.vec3i, device="cpu")
+    >>> volume = wp.Volume.allocate_by_voxels(voxels, voxel_size=1.0, device="cpu")
+    >>> values = wp.array([1.0, 3.0], dtype=float, device="cpu")
+    >>> wp.volume_sample_index(volume.id, wp.vec3(0.5, 0.0, 0.0), wp.Volume.LINEAR, values, -1.0)
+    2.0
+    """
+
+def volume_sample_v(id: uint64 | int, uvw: vec3f, sampling_mode: int) -> vec3f:
+    """Value of a volume of vec3 at a place between voxels. See `wp.volume_sample`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place in index space, a vec3.
+        sampling_mode: `wp.Volume.LINEAR` or `wp.Volume.CLOSEST`.
+
+    Returns:
+        The value, a vec3.
+
+    Error: as `wp.volume_sample`.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.ones((2, 2, 2, 3)), bg_value=(0.0, 0.0, 0.0), device="cpu")
+    >>> wp.volume_sample_v(volume.id, wp.vec3(1.5, 0.0, 0.0), wp.Volume.LINEAR)
+    vec3f([0.5, 0.5, 0.5])
+    """
+
+def volume_store(id: uint64 | int, i: int, j: int, k: int, value: Any) -> None:
+    """Store the value of a voxel of a volume.
+
+    It stores nothing where the volume has no leaf, which is a block of 8x8x8 voxels in memory: `wp.Volume.allocate` and
+    its relatives make leaves. Threads that store different values into one voxel leave one of them.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        i: the voxel's index in x, an int32.
+        j: its index in y.
+        k: its index in z.
+        value: of the type of the volume's values. Another one is a KernelError, as is an id without a volume.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0.0, device="cpu")
+    >>> wp.volume_store(volume.id, 1, 2, 3, 0.5)
+    >>> wp.volume_lookup_f(volume.id, 1, 2, 3)
+    0.5
+    """
+
+def volume_store_f(id: uint64 | int, i: int, j: int, k: int, value: float) -> None:
+    """Store the value of a voxel of a volume of float32. See `wp.volume_store`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        i: the voxel's index in x, an int32.
+        j: its index in y.
+        k: its index in z.
+        value: a float32.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0.0, device="cpu")
+    >>> wp.volume_store_f(volume.id, 1, 2, 3, 0.5)
+    """
+
+def volume_store_i(id: uint64 | int, i: int, j: int, k: int, value: int) -> None:
+    """Store the value of a voxel of a volume of int32. See `wp.volume_store`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        i: the voxel's index in x, an int32.
+        j: its index in y.
+        k: its index in z.
+        value: an int32.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0, device="cpu")
+    >>> wp.volume_store_i(volume.id, 1, 2, 3, 5)
+    """
+
+def volume_store_v(id: uint64 | int, i: int, j: int, k: int, value: vec3f) -> None:
+    """Store the value of a voxel of a volume of vec3. See `wp.volume_store`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        i: the voxel's index in x, an int32.
+        j: its index in y.
+        k: its index in z.
+        value: a vec3.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=wp.vec3(), device="cpu")
+    >>> wp.volume_store_v(volume.id, 1, 2, 3, wp.vec3(1.0, 2.0, 3.0))
+    """
+
+def volume_world_to_index(id: uint64 | int, xyz: vec3f) -> vec3f:
+    """Place in the index space of a volume of a place in the world; the inverse of `wp.volume_index_to_world`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        xyz: the place, a vec3.
+
+    Returns:
+        The place, a vec3. An id without a volume is a KernelError.
+
+    Error: 2 ulp of the largest product.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), min_world=(1.0, 2.0, 3.0), voxel_size=0.5, device="cpu")
+    >>> wp.volume_world_to_index(volume.id, wp.vec3(2.0, 2.0, 3.0))
+    vec3f([2.0, 0.0, 0.0])
+    """
+
+def volume_world_to_index_dir(id: uint64 | int, xyz: vec3f) -> vec3f:
+    """Direction in the index space of a volume of a direction in the world.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        xyz: the direction, a vec3 of any length.
+
+    Returns:
+        The direction, a vec3. Its length is in voxels. An id without a volume is a KernelError.
+
+    Error: 2 ulp of the largest product.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), min_world=(1.0, 2.0, 3.0), voxel_size=0.5, device="cpu")
+    >>> wp.volume_world_to_index_dir(volume.id, wp.vec3(1.0, 0.0, 0.0))
+    vec3f([2.0, 0.0, 0.0])
+    """

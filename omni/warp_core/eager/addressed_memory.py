@@ -29,9 +29,13 @@ def find(address: int) -> Any:
     return _registered.get(address)
 
 
-def array_at(address: int, count: int) -> Any:
-    """Return the registered array at `address`. Raises `UnknownAddress` unless it has `count` elements."""
+def array_at(address: int, count: int, element_bytes: int) -> Any:
+    """Return the registered array at `address`, of whatever type.
+
+    Raises:
+        UnknownAddress: No array is registered there, or it is shorter than `count` elements of `element_bytes`.
+    """
     found = find(address)
-    if found is None or found.size < count:
+    if found is None or found.size * found.strides[-1] < count * element_bytes:
         raise UnknownAddress(f"nothing is known at address {address:#x}: pass the id of a structure that exists")
     return found

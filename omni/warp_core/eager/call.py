@@ -126,9 +126,11 @@ def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]
 
 
 def _array_at(t: Type, address: int, count: int) -> array_memory.MemArray:
-    found = addressed_memory.array_at(address, count)
-    elements = _GpuElements(found, t) if found.device.is_cuda else _Elements(ArrayCells.of(found, Array(t, 1)))
-    return array_memory.MemArray(t, (count,), elements)  # type: ignore[arg-type]
+    found = addressed_memory.array_at(address, count, t.size)
+    if found.device.is_cuda:
+        return array_memory.MemArray(t, (count,), _GpuElements(found, t))  # type: ignore[arg-type]
+    cells = ArrayCells(Array(t, 1), address, (count,), (t.size,), found)
+    return array_memory.MemArray(t, (count,), _Elements(cells))  # type: ignore[arg-type]
 
 
 def lower_type_generic(

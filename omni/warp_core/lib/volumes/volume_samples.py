@@ -1,0 +1,319 @@
+"""Samples of sparse volumes between voxels, and their gradients with respect to the place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...lang import prim
+from ...lang.generics import Constant, F, Int, Mat, N, S, Vec
+from ...lang.ref_params import ref
+from ...lang.registry import builtin
+from ...lang.values.scalars import float32, int32, uint64
+from ...lang.values.value_classes import vec3f
+from ..scalar_functions import round
+from .volume_data import VolumeData, entry_of, place_of, volume_at, word_of
+from .volume_lookups import voxel
+from .volume_values import has_type, read, size_of
+
+CLOSEST, LINEAR = 0, 1
+FAR = 1073741824.0  # voxels from the origin (2**30): beyond it, samples are of voxels at this distance
+NO_MODE = "{0} is no way to sample a volume: pass wp.Volume.CLOSEST (0) or wp.Volume.LINEAR (1)"
+WHOLE = "volume {0} has integers, which cannot be interpolated: sample it with wp.Volume.CLOSEST"
+
+
+@builtin(name="_volume_integer")
+def integer(x: float32) -> int32:
+    """An integer number as an index of a voxel."""
+    return int32(prim.max(prim.min(x, float32(FAR)), float32(-FAR)))
+
+
+@builtin(name="_volume_mix")
+def _mix(a: F, b: F, w: float32) -> F:
+    """`a` where `w` is 0, `b` where it is 1."""
+    return a + (b - a) * F(w)
+
+
+@builtin(name="_volume_mix")
+def _mix_vectors(a: Vec[N, F], b: Vec[N, F], w: float32) -> Vec[N, F]:
+    return a + (b - a) * F(w)
+
+
+@builtin(name="_volume_blend")
+def blend(a: S, b: S, c: S, d: S, e: S, f: S, g: S, h: S, w: Vec[3, float32]) -> S:
+    """The value at `w`, each component from 0 to 1, between eight corners of a cube; z is fastest."""
+    low = _mix(_mix(a, b, w[2]), _mix(c, d, w[2]), w[1])
+    high = _mix(_mix(e, f, w[2]), _mix(g, h, w[2]), w[1])
+    return _mix(low, high, w[0])
+
+
+@builtin(name="_volume_slope")
+def slope_of(a: S, b: S, c: S, d: S, e: S, f: S, g: S, h: S, w: Vec[3, float32]) -> tuple[S, S, S]:
+    """The derivatives of `_volume_blend` in x, y and z."""
+    x = _mix(_mix(e - a, f - b, w[2]), _mix(g - c, h - d, w[2]), w[1])
+    y = _mix(_mix(c - a, d - b, w[2]), _mix(g - e, h - f, w[2]), w[0])
+    z = _mix(_mix(b - a, d - c, w[1]), _mix(f - e, h - g, w[1]), w[0])
+    return x, y, z
+
+
+@builtin(name="_volume_gradient")
+def gradient_of(x: F, y: F, z: F) -> Vec[3, F]:
+    """The derivatives of a value in x, y and z."""
+    return Vec[3, F](x, y, z)
+
+
+@builtin(name="_volume_gradient")
+def _jacobian(x: Vec[N, F], y: Vec[N, F], z: Vec[N, F]) -> Mat[N, 3, F]:
+    result = Mat[N, 3, F]()
+    for c in range(N):
+        result[c, 0], result[c, 1], result[c, 2] = x[c], y[c], z[c]
+    return result
+
+
+@builtin(name="_volume_base")
+def base_of(uvw: Vec[3, float32]) -> Vec[3, float32]:
+    """The lowest corner of the cube of voxels around a place."""
+    return Vec[3, float32](prim.floor(uvw[0]), prim.floor(uvw[1]), prim.floor(uvw[2]))
+
+
+# -- eight voxels around a place ---------------------------------------------------------------------------------------
+
+
+@builtin(name="_volume_corners")
+def _corners(data: VolumeData, i: int32, j: int32, k: int32, like: S) -> tuple[S, S, S, S, S, S, S, S]:
+    """The values of a voxel and of the seven after it; z is fastest. Most eights lie in one leaf, found once."""
+    a = place_of(data, i, j, k)
+    b, c, d, e, f, g, h = a, a, a, a, a, a, a
+    u, v, w = i + 1, j + 1, k + 1
+    if (u & 7) == 0 or (v & 7) == 0 or (w & 7) == 0:
+        b, c, d = place_of(data, i, j, w), place_of(data, i, v, k), place_of(data, i, v, w)
+        e, f, g, h = place_of(data, u, j, k), place_of(data, u, j, w), place_of(data, u, v, k), place_of(data, u, v, w)
+    size = size_of(like)
+    return (
+        read(data, word_of(data, a, entry_of(i, j, k), size), like),
+        read(data, word_of(data, b, entry_of(i, j, w), size), like),
+        read(data, word_of(data, c, entry_of(i, v, k), size), like),
+        read(data, word_of(data, d, entry_of(i, v, w), size), like),
+        read(data, word_of(data, e, entry_of(u, j, k), size), like),
+        read(data, word_of(data, f, entry_of(u, j, w), size), like),
+        read(data, word_of(data, g, entry_of(u, v, k), size), like),
+        read(data, word_of(data, h, entry_of(u, v, w), size), like),
+    )
+
+
+# -- values of the volume ---------------------------------------------------------------------------------------------
+
+
+@builtin(name="_volume_closest")
+def _closest(data: VolumeData, uvw: Vec[3, float32], like: S) -> S:
+    i, j, k = integer(round(uvw[0])), integer(round(uvw[1])), integer(round(uvw[2]))
+    return voxel(data, i, j, k, like)
+
+
+@builtin(name="_volume_linear")
+def _linear_integers(data: VolumeData, uvw: Vec[3, float32], like: Int) -> Int:
+    """The value of a volume at a place, interpolated."""
+    prim.fail("argument", WHOLE, data.id)
+    return like
+
+
+@builtin(name="_volume_linear")
+def _linear(data: VolumeData, uvw: Vec[3, float32], like: S) -> S:
+    low = base_of(uvw)
+    a, b, c, d, e, f, g, h = _corners(data, integer(low[0]), integer(low[1]), integer(low[2]), like)
+    return blend(a, b, c, d, e, f, g, h, uvw - low)
+
+
+@builtin(name="_volume_sample")
+def _sample(id: uint64, uvw: Vec[3, float32], mode: int32, like: S) -> S:
+    data, value = volume_at(id), like
+    if has_type(data, like):
+        if mode == LINEAR:
+            value = _linear(data, uvw, like)
+        elif mode == CLOSEST:
+            value = _closest(data, uvw, like)
+        else:
+            prim.fail("argument", NO_MODE, mode)
+    return value
+
+
+@builtin
+def volume_sample(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, dtype: Constant) -> Any:
+    """Value of a volume at a place between voxels.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place in index space, a vec3: voxels are at integers. `wp.volume_world_to_index` computes it.
+        sampling_mode: `wp.Volume.LINEAR` interpolates eight voxels, `wp.Volume.CLOSEST` takes the nearest one, and of
+            two that are as near the one farther from 0. Another mode is a KernelError, and so is LINEAR for integers.
+        dtype: the type of the volume's values, known when the kernel compiles: `volume.dtype`.
+
+    Returns:
+        A value of that type. A volume with values of another type is a KernelError, as is an id without a volume.
+
+    Error: 6 ulp of the largest of the eight values, for LINEAR; exact for CLOSEST.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+    >>> wp.volume_sample(volume.id, wp.vec3(0.5, 0.0, 0.25), wp.Volume.LINEAR, dtype=float)
+    2.25
+    """
+    return _sample(id, uvw, sampling_mode, dtype())
+
+
+@builtin
+def volume_sample_f(id: uint64, uvw: Vec[3, float32], sampling_mode: int32) -> float32:
+    """Value of a volume of float32 at a place between voxels. See `wp.volume_sample`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place in index space, a vec3.
+        sampling_mode: `wp.Volume.LINEAR` or `wp.Volume.CLOSEST`.
+
+    Returns:
+        The value, a float32.
+
+    Error: as `wp.volume_sample`.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+    >>> wp.volume_sample_f(volume.id, wp.vec3(0.5, 0.0, 0.25), wp.Volume.LINEAR)
+    2.25
+    """
+    return _sample(id, uvw, sampling_mode, float32(0.0))
+
+
+@builtin
+def volume_sample_v(id: uint64, uvw: Vec[3, float32], sampling_mode: int32) -> Vec[3, float32]:
+    """Value of a volume of vec3 at a place between voxels. See `wp.volume_sample`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place in index space, a vec3.
+        sampling_mode: `wp.Volume.LINEAR` or `wp.Volume.CLOSEST`.
+
+    Returns:
+        The value, a vec3.
+
+    Error: as `wp.volume_sample`.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.ones((2, 2, 2, 3)), bg_value=(0.0, 0.0, 0.0), device="cpu")
+    >>> wp.volume_sample_v(volume.id, wp.vec3(1.5, 0.0, 0.0), wp.Volume.LINEAR)
+    vec3f([0.5, 0.5, 0.5])
+    """
+    return _sample(id, uvw, sampling_mode, vec3f())
+
+
+@builtin
+def volume_sample_i(id: uint64, uvw: Vec[3, float32]) -> int32:
+    """Value of the voxel of a volume of int32 that is nearest to a place. See `wp.volume_sample`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place in index space, a vec3.
+
+    Returns:
+        The value, an int32.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8).reshape(2, 2, 2), bg_value=0, device="cpu")
+    >>> wp.volume_sample_i(volume.id, wp.vec3(0.9, 0.0, 0.2))
+    4
+    """
+    return _sample(id, uvw, CLOSEST, int32(0))
+
+
+@builtin(name="_volume_sample_grad")
+def _sample_grad(id: uint64, uvw: Vec[3, float32], mode: int32, like: S) -> tuple[S, S, S, S]:
+    """The value at a place, and its derivatives in x, y and z."""
+    data, value, x, y, z = volume_at(id), like, like, like, like
+    if has_type(data, like):
+        if mode == LINEAR:
+            low = base_of(uvw)
+            a, b, c, d, e, f, g, h = _corners(data, integer(low[0]), integer(low[1]), integer(low[2]), like)
+            value = blend(a, b, c, d, e, f, g, h, uvw - low)
+            x, y, z = slope_of(a, b, c, d, e, f, g, h, uvw - low)
+        elif mode == CLOSEST:
+            value = _closest(data, uvw, like)
+        else:
+            prim.fail("argument", NO_MODE, mode)
+    return value, x, y, z
+
+
+@builtin
+def volume_sample_grad(
+    id: uint64, uvw: Vec[3, float32], sampling_mode: int32, grad: ref[Vec[3, F]], dtype: Constant
+) -> Any:
+    """Value of a volume at a place between voxels, and its gradient with respect to the place.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place in index space, a vec3.
+        sampling_mode: `wp.Volume.LINEAR`, or `wp.Volume.CLOSEST`, whose gradient is zero.
+        grad: a local variable, which becomes the gradient, by voxel: a vector of 3 for a volume of scalars, a matrix
+            with a row for each component for one of vectors.
+        dtype: the type of the volume's values, known when the kernel compiles: `volume.dtype`.
+
+    Returns:
+        The value, as `wp.volume_sample` gives it.
+
+    Error: 12 ulp of the largest of the eight values.
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def slope(volume: wp.uint64, grads: wp.array(dtype=wp.vec3)):
+    ...     grad = wp.vec3()
+    ...     value = wp.volume_sample_grad(volume, wp.vec3(0.5, 0.5, 0.5), wp.Volume.LINEAR, grad, dtype=float)
+    ...     grads[0] = grad
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+    >>> grads = wp.zeros(1, dtype=wp.vec3, device="cpu")
+    >>> wp.launch(slope, dim=1, inputs=[volume.id, grads], device="cpu")
+    >>> grads.list()
+    [vec3f([4.0, 2.0, 1.0])]
+    """
+    value, x, y, z = _sample_grad(id, uvw, sampling_mode, dtype())
+    grad = gradient_of(x, y, z)  # noqa: F841 - it is the caller's
+    return value
+
+
+@builtin(name="volume_sample_grad")
+def _volume_sample_jacobian(
+    id: uint64, uvw: Vec[3, float32], sampling_mode: int32, grad: ref[Mat[N, 3, F]], dtype: Constant
+) -> Any:
+    value, x, y, z = _sample_grad(id, uvw, sampling_mode, dtype())
+    grad = gradient_of(x, y, z)  # noqa: F841 - it is the caller's
+    return value
+
+
+@builtin
+def volume_sample_grad_f(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, grad: ref[Vec[3, float32]]) -> float32:
+    """Value of a volume of float32 at a place, and its gradient with respect to the place. See `wp.volume_sample_grad`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place in index space, a vec3.
+        sampling_mode: `wp.Volume.LINEAR`, or `wp.Volume.CLOSEST`, whose gradient is zero.
+        grad: a local vec3, which becomes the gradient, by voxel.
+
+    Returns:
+        The value, a float32.
+
+    Error: as `wp.volume_sample_grad`.
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def slope(volume: wp.uint64, grads: wp.array(dtype=wp.vec3)):
+    ...     grad = wp.vec3()
+    ...     value = wp.volume_sample_grad_f(volume, wp.vec3(0.5, 0.5, 0.5), wp.Volume.LINEAR, grad)
+    ...     grads[0] = grad
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+    >>> grads = wp.zeros(1, dtype=wp.vec3, device="cpu")
+    >>> wp.launch(slope, dim=1, inputs=[volume.id, grads], device="cpu")
+    >>> grads.list()
+    [vec3f([4.0, 2.0, 1.0])]
+    """
+    value, x, y, z = _sample_grad(id, uvw, sampling_mode, float32(0.0))
+    grad = gradient_of(x, y, z)  # noqa: F841 - it is the caller's
+    return value

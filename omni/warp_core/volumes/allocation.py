@@ -1,0 +1,149 @@
+"""Checks of what users pass to make volumes: values, places in the world, and the leaves around points or arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..algo.argument_checks import element_type, require_arrays
+from ..arrays.array import array
+from ..lang.types import F32, I32, Scalar, Type, Vec
+from ..lang.values.scalars import float32, float64, int32, int64, uint32
+from ..lang.values.value_classes import vec3d, vec3f, vec4d, vec4f
+from .grid_builder import Leaves, Placement, leaf_origins
+from .layout import INDEX, LEAF_SIDE, LEAF_WIDTH, VALUE_TYPES, ValueType
+
+_MOST = 2**30  # the farthest voxel from the origin
+_CLASSES = {1: float32, 2: float64, 4: int32, 5: int64, 6: vec3f, 7: vec3d, 10: uint32, 17: vec4f, 18: vec4d}
+_NUMBERS = {c.__wc_type__: number for number, c in _CLASSES.items()}
+
+
+def dtype_of(value_type: ValueType) -> Any:
+    """Return the class of the values of a grid, None for indices."""
+    return _CLASSES.get(value_type.number)
+
+
+def background_of(bg_value: Any, shape: tuple[int, ...] = ()) -> tuple[ValueType, Any]:
+    """Return the type of values that a background stands for, and its components.
+
+    Args:
+        bg_value: the background; None for a grid of indices.
+        shape: of a value, where an array says so; a scalar background stands for all components then.
+
+    Raises:
+        TypeError, ValueError: There is no grid of such values.
+    """
+    if bg_value is None:
+        return VALUE_TYPES[INDEX], 0
+    t = getattr(bg_value, "__wc_type__", None)
+    components = np.asarray(bg_value.value if isinstance(t, Scalar) else bg_value)
+    if components.dtype.kind not in "iuf" or components.ndim > 1:
+        raise TypeError(f"bg_value: expected a number, a vector of 3 or 4, or None, got {type(bg_value).__name__}")
+    if shape and not components.ndim:
+        components = np.full(shape, components)
+        t = None
+    number = _NUMBERS.get(t) if t is not None else _plain(bg_value, components)
+    if number is None or (shape or components.shape) != components.shape:
+        raise ValueError(f"bg_value: there is no volume of values like {bg_value!r}")
+    return VALUE_TYPES[number], components
+
+
+def _plain(bg_value: Any, components: np.ndarray) -> int | None:
+    """The type of a background without a type of its own."""
+    if components.ndim:
+        return {3: 6, 4: 17}.get(components.size)
+    return 4 if components.dtype.kind in "iu" else 1
+
+
+def placement_of(voxel_size: Any, translation: Any, transform: Any = None) -> Placement:
+    """Return where a grid is in the world. Raises TypeError, ValueError."""
+    if (voxel_size is None) == (transform is None):
+        raise ValueError("voxel_size, transform: expected one of the two")
+    if transform is None:
+        sizes = vector("voxel_size", [voxel_size] * 3 if np.ndim(voxel_size) == 0 else voxel_size)
+        if not (sizes > 0.0).all():
+            raise ValueError(f"voxel_size: expected positive numbers, got {voxel_size}")
+        matrix = np.diag(sizes)
+    else:
+        matrix = np.asarray(transform, float)
+        if matrix.shape != (3, 3) or not np.isfinite(matrix).all() or np.linalg.det(matrix) == 0.0:
+            raise ValueError(f"transform: expected a matrix of 3x3 that has an inverse, got {transform}")
+    return Placement(matrix, vector("translation", translation))
+
+
+def vector(name: str, value: Any) -> np.ndarray:
+    """Return three finite numbers as float64. Raises ValueError."""
+    found = np.asarray(value, float)
+    if found.shape != (3,) or not np.isfinite(found).all():
+        raise ValueError(f"{name}: expected three finite numbers, got {value}")
+    return found
+
+
+def nearest_voxels(name: str, places: np.ndarray) -> np.ndarray:
+    """Return the nearest voxels, int32, of places in index space. Raises ValueError if one is too far away."""
+    rounded = np.floor(places + 0.5)
+    if not (np.abs(rounded) <= _MOST).all():
+        raise ValueError(f"{name}: a point is not finite, or more than {_MOST} voxels from the origin")
+    return rounded.astype(np.int32)
+
+
+def points_as_voxels(name: str, points: array, placement: Placement) -> np.ndarray:
+    """Return the voxels of points, int32 (n, 3). Those of a float type are in the world.
+
+    Raises:
+        TypeError, ValueError: An array has another type or shape, or a point is too far away.
+    """
+    require_arrays(**{name: points})
+    t: Type = element_type(points)
+    is_vector = isinstance(t, Vec) and t.count == 3
+    scalar = t.scalar if is_vector else t  # type: ignore[attr-defined]
+    if scalar not in (I32, F32) or points.shape[1:] != (() if is_vector else (3,)):
+        text = "expected an array of vec3i or vec3f, or of int32 or float32 with 3 columns"
+        raise TypeError(f"{name}: {text}, got {points._require_element().name} of shape {points.shape}")
+    rows = points.numpy().reshape(-1, 3)
+    if scalar is F32:
+        rows = (rows - placement.translation) @ np.linalg.inv(placement.matrix).T
+    return nearest_voxels(name, rows.astype(float))
+
+
+def whole_leaves(voxels: np.ndarray) -> Leaves:
+    """Return the leaves that hold voxels, with all their voxels active."""
+    origins, _ = leaf_origins(voxels)
+    return Leaves(origins, np.ones((len(origins), LEAF_SIDE**3), bool))
+
+
+def leaves_around(low: np.ndarray, high: np.ndarray, placement: Placement, in_world: bool) -> Leaves:
+    """Return all leaves of a box of voxels, with all their voxels active. Raises ValueError if the box is empty."""
+    ends = np.stack([low, high])
+    if in_world:
+        ends = (ends - placement.translation) @ np.linalg.inv(placement.matrix).T
+    first, last = nearest_voxels("min, max", ends)
+    if (first > last).any():
+        raise ValueError(f"min, max: expected a box, got {low.tolist()} to {high.tolist()}")
+    axes = [
+        np.arange(a & -LEAF_WIDTH, b + 1, LEAF_WIDTH, dtype=np.int32) for a, b in zip(first.tolist(), last.tolist())
+    ]
+    return whole_leaves(np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3))
+
+
+def dense_leaves(values: np.ndarray, value_type: ValueType, background: Any) -> Leaves:
+    """Return the leaves of an array, with all their voxels active. Raises TypeError, ValueError."""
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"ndarray: expected numbers, got {values.dtype}")
+    if values.ndim not in (3, 4) or values.shape[3:] != np.shape(background):
+        text = "expected three dimensions, and a fourth one of 3 or 4 components for vectors"
+        raise ValueError(f"ndarray: {text}, got shape {values.shape} for values of {value_type.name}")
+    counts = [-(-n // LEAF_SIDE) for n in values.shape[:3]]
+    padded = np.empty([n * LEAF_SIDE for n in counts] + list(values.shape[3:]), value_type.base)
+    padded[:] = background
+    padded[tuple(slice(n) for n in values.shape[:3])] = values
+    x, y, z = counts
+    blocks = padded.reshape(x, LEAF_SIDE, y, LEAF_SIDE, z, LEAF_SIDE, *values.shape[3:])
+    table = np.moveaxis(blocks, (2, 4), (1, 2)).reshape(x * y * z, LEAF_SIDE**3, *values.shape[3:])
+    corners = np.stack(
+        np.meshgrid(*(np.arange(n, dtype=np.int32) * LEAF_WIDTH for n in counts), indexing="ij"), axis=-1
+    )
+    origins, number = leaf_origins(corners.reshape(-1, 3))
+    order = np.argsort(number)
+    return Leaves(origins, np.ones((len(origins), LEAF_SIDE**3), bool), table[order])

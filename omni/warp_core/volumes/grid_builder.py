@@ -1,0 +1,274 @@
+"""Building a grid buffer from voxels: leaves in the order of the tree, then the nodes above them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .grid_tree import prefix_sums
+from .layout import (
+    ALIGNMENT,
+    CLASS_INDEX,
+    FLAG_BBOX,
+    FLAG_BREADTH_FIRST,
+    FLAG_LONG_NAME,
+    GRID,
+    INDEX,
+    LEAF_SIDE,
+    LEAF_WIDTH,
+    LOWER_SIDE,
+    LOWER_WIDTH,
+    MAGICS,
+    NAME_BYTES,
+    NO_CHECKSUM,
+    ON_INDEX,
+    ROOT_OFFSET,
+    TREE,
+    TREE_OFFSET,
+    UPPER_SIDE,
+    UPPER_WIDTH,
+    VERSION,
+    ValueType,
+    layout_of,
+    up,
+)
+
+MOST_VOXELS = 2**31 - 1  # leaves and the places of voxels are counted by int32
+
+
+class Leaves(NamedTuple):
+    """The leaves of a grid to build, in the order of the tree.
+
+    Attributes:
+        origins: int32 (n, 3): the least voxel of each, multiples of 8.
+        masks: bool (n, 512): the active voxels, z fastest.
+        values: (n, 512) or (n, 512, components), of all voxels; None if all have the background, or for indices.
+    """
+
+    origins: np.ndarray
+    masks: np.ndarray
+    values: np.ndarray | None = None
+
+
+class Placement(NamedTuple):
+    """Where a grid is in the world: place = matrix * index + translation. `matrix` is (3, 3), both float64."""
+
+    matrix: np.ndarray
+    translation: np.ndarray
+
+    @property
+    def voxel_size(self) -> np.ndarray:
+        """How long the edges of a voxel are."""
+        return np.linalg.norm(self.matrix, axis=0)
+
+
+def leaf_origins(voxels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the origins of the leaves that hold voxels, int32 (n, 3), and which of them holds each voxel.
+
+    Leaves come in the order of the tree.
+    """
+    origins = voxels & ~np.int32(LEAF_WIDTH - 1)
+    keys = _tree_keys(origins)
+    order = np.lexsort(keys)
+    starts = _starts([k[order] for k in keys])
+    leaf = np.empty(len(voxels), np.int64)
+    leaf[order] = np.cumsum(starts) - 1
+    return origins[order[starts]], leaf
+
+
+def leaves_of_voxels(voxels: np.ndarray, values: np.ndarray | None, background: Any) -> Leaves:
+    """Return the leaves of active voxels, int32 (n, 3), which may come twice; the last value of a voxel counts."""
+    origins, leaf = leaf_origins(voxels)
+    place = place_in_leaf(voxels)
+    masks = np.zeros((len(origins), LEAF_SIDE**3), bool)
+    masks[leaf, place] = True
+    if values is None:
+        return Leaves(origins, masks)
+    table = np.empty((len(origins), LEAF_SIDE**3, *values.shape[1:]), values.dtype)
+    table[:] = background
+    table[leaf, place] = values
+    return Leaves(origins, masks, table)
+
+
+def place_in_leaf(voxels: np.ndarray) -> np.ndarray:
+    """Return the entries of voxels in the tables of their leaves."""
+    x, y, z = (voxels & LEAF_WIDTH - 1).astype(np.int64).T
+    return x << 6 | y << 3 | z
+
+
+def build_grid(
+    leaves: Leaves, value_type: ValueType, background: Any, placement: Placement, name: str = "", grid_class: int = 0
+) -> np.ndarray:
+    """Build a grid buffer.
+
+    Args:
+        leaves: no two with one origin; `leaf_origins` has the order.
+        value_type: of the values; grids of indices have none.
+        background: the value of voxels outside of leaves.
+        placement: where the grid is in the world.
+        name: of the grid.
+        grid_class: what the values mean, as a grid buffer spells it.
+
+    Returns:
+        uint8, one dimension: the grid buffer.
+
+    Raises:
+        ValueError: If there are more than 2**31 - 1 voxels.
+    """
+    if len(leaves.origins) * LEAF_SIDE**3 > MOST_VOXELS:
+        raise ValueError(f"{len(leaves.origins)} leaves of 512 voxels are more than the limit of {MOST_VOXELS} voxels")
+    layout = layout_of(value_type)
+    lower, in_lower = _parents(leaves.origins, LOWER_WIDTH)
+    upper, in_upper = _parents(lower, UPPER_WIDTH)
+    records = (layout.tile, layout.upper, layout.lower, layout.leaf)
+    counts = (len(upper), len(upper), len(lower), len(leaves.origins))
+    tile_offset = ROOT_OFFSET + layout.root.itemsize
+    offsets, end = [], tile_offset
+    for record, count in zip(records, counts):
+        offsets.append(end)
+        end = up(end + count * record.itemsize, ALIGNMENT)
+    data = np.zeros(end, np.uint8)
+    tiles, uppers, lowers, leaf = (data[o : o + n * r.itemsize].view(r) for o, n, r in zip(offsets, counts, records))
+    boxes = _write_leaves(leaf, leaves, value_type, background)
+    _write_nodes(lowers, LOWER_SIDE, LEAF_WIDTH, (leaves.origins, in_lower, offsets[3], leaf), offsets[2], background)
+    lower_boxes = lowers["bbox"] = _join(boxes, in_lower, len(lower))
+    _write_nodes(uppers, UPPER_SIDE, LOWER_WIDTH, (lower, in_upper, offsets[2], lowers), offsets[1], background)
+    upper_boxes = uppers["bbox"] = _join(lower_boxes, in_upper, len(upper))
+    root = data[ROOT_OFFSET:tile_offset].view(layout.root)[0]
+    root["bbox"] = _join(upper_boxes, np.zeros(len(upper), np.int64), 1)[0]
+    root["num_tiles"] = len(upper)
+    root["background"] = root["min"] = root["max"] = background
+    tiles["key"] = _root_keys(upper)
+    tiles["child"] = offsets[1] - ROOT_OFFSET + np.arange(len(upper)) * layout.upper.itemsize
+    tree = data[TREE_OFFSET:ROOT_OFFSET].view(TREE)[0]
+    tree["node_offset"] = [offsets[3] - TREE_OFFSET, offsets[2] - TREE_OFFSET, offsets[1] - TREE_OFFSET, TREE.itemsize]
+    tree["node_count"] = counts[:0:-1]
+    tree["num_voxels"] = leaves.masks.sum()
+    header = data[:TREE_OFFSET].view(GRID)[0]
+    _write_header(header, value_type, placement, name, grid_class)
+    header["grid_size"] = end
+    header["num_values"] = _num_values(leaves, value_type)
+    header["world_bbox"] = _world_box(root["bbox"], placement)
+    return data
+
+
+def _tree_keys(origins: np.ndarray) -> list[np.ndarray]:
+    """Numbers that sort leaves in the order of the tree; the last counts most."""
+    upper = _entry(origins, UPPER_WIDTH, LOWER_WIDTH, UPPER_SIDE)
+    return [upper << 12 | _entry(origins, LOWER_WIDTH, LEAF_WIDTH, LOWER_SIDE), _root_keys(origins)]
+
+
+def _entry(origins: np.ndarray, width: int, child: int, side: int) -> np.ndarray:
+    """The entries of children in the tables of their parents."""
+    x, y, z = ((origins & width - 1) // child).astype(np.int64).T
+    return (x * side + y) * side + z
+
+
+def _root_keys(origins: np.ndarray) -> np.ndarray:
+    x, y, z = (origins.view(np.uint32) // np.uint32(UPPER_WIDTH)).astype(np.uint64).T
+    return x << np.uint64(42) | y << np.uint64(21) | z
+
+
+def _starts(keys: list[np.ndarray]) -> np.ndarray:
+    """True where a row of sorted keys differs from the one before."""
+    changes = [np.concatenate([[True], k[1:] != k[:-1]]) for k in keys if len(k)]
+    return np.logical_or.reduce(changes) if changes else np.zeros(0, bool)
+
+
+def _parents(origins: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """The origins of the nodes above, and which of them is above each."""
+    above = origins & ~np.int32(width - 1)
+    starts = _starts(list(above.T))
+    return above[starts], np.cumsum(starts) - 1
+
+
+def _write_leaves(records: np.ndarray, leaves: Leaves, value_type: ValueType, background: Any) -> np.ndarray:
+    """Write leaves and return the boxes of their active voxels, int32 (n, 2, 3)."""
+    boxes = _leaf_boxes(leaves)
+    records["bbox_min"] = boxes[:, 0]
+    records["bbox_size"] = boxes[:, 1] - boxes[:, 0]
+    records["flags"] = FLAG_BBOX
+    records["value_mask"] = np.packbits(leaves.masks, axis=1, bitorder="little")
+    if value_type.is_index:
+        counts = leaves.masks.sum(axis=1) if value_type.number == ON_INDEX else np.full(len(leaves.masks), LEAF_SIDE**3)
+        records["first"] = 1 + np.cumsum(counts) - counts
+    else:
+        records["values"] = background if leaves.values is None else leaves.values
+    if value_type.number == ON_INDEX:
+        records["prefix"] = prefix_sums(leaves.masks)
+    return boxes
+
+
+def _leaf_boxes(leaves: Leaves) -> np.ndarray:
+    """The boxes of the active voxels of leaves; of all voxels where none is active."""
+    whole = leaves.masks | ~leaves.masks.any(axis=1, keepdims=True)
+    cubes = whole.reshape(-1, LEAF_SIDE, LEAF_SIDE, LEAF_SIDE)
+    lines = [np.any(cubes, axis=tuple({1, 2, 3} - {axis})) for axis in (1, 2, 3)]
+    least = np.stack([np.argmax(line, axis=1) for line in lines], axis=1)
+    most = np.stack([LEAF_SIDE - 1 - np.argmax(line[:, ::-1], axis=1) for line in lines], axis=1)
+    return (leaves.origins[:, None] + np.stack([least, most], axis=1)).astype(np.int32)
+
+
+def _write_nodes(
+    records: np.ndarray,
+    side: int,
+    width: int,
+    children: tuple[np.ndarray, np.ndarray, int, np.ndarray],
+    offset: int,
+    background: Any,
+) -> None:
+    """Write upper or lower nodes. `children` are their origins, parents, the offset of the first, and their records."""
+    origins, parent, first, below = children
+    entry = _entry(origins, side * width, width, side)
+    table = records["table"]
+    table["value"] = background
+    child = first + np.arange(len(origins)) * below.dtype.itemsize
+    table["child"][parent, entry] = child - offset - parent * records.dtype.itemsize
+    mask = np.zeros((len(records), side**3), bool)
+    mask[parent, entry] = True
+    records["child_mask"] = np.packbits(mask, axis=1, bitorder="little")
+
+
+def _join(boxes: np.ndarray, parent: np.ndarray, count: int) -> np.ndarray:
+    """The boxes around the children of each node. Children of one node follow each other."""
+    if not len(boxes):
+        empty = np.array([[2**31 - 1] * 3, [-(2**31)] * 3], np.int32)
+        return np.tile(empty, (count, 1, 1))
+    starts = np.searchsorted(parent, np.arange(count))
+    return np.stack([np.minimum.reduceat(boxes[:, 0], starts), np.maximum.reduceat(boxes[:, 1], starts)], axis=1)
+
+
+def _num_values(leaves: Leaves, value_type: ValueType) -> int:
+    """How many values there are for a grid of indices, with the background; 0 for others."""
+    if not value_type.is_index:
+        return 0
+    return 1 + (leaves.masks.size if value_type.number == INDEX else int(leaves.masks.sum()))
+
+
+def _write_header(header: Any, value_type: ValueType, placement: Placement, name: str, grid_class: int) -> None:
+    text = name.encode()
+    header["magic"], header["checksum"], header["version"] = MAGICS[0], NO_CHECKSUM, VERSION
+    header["flags"] = FLAG_BREADTH_FIRST | FLAG_BBOX | (FLAG_LONG_NAME if len(text) >= NAME_BYTES else 0)
+    header["grid_count"] = 1
+    header["name"] = text[: NAME_BYTES - 1]
+    inverse = np.linalg.inv(placement.matrix)
+    spot = header["map"]
+    spot["mat_f"] = spot["mat_d"] = placement.matrix
+    spot["inv_mat_f"] = spot["inv_mat_d"] = inverse
+    spot["vec_f"] = spot["vec_d"] = placement.translation
+    spot["taper_f"] = spot["taper_d"] = 1.0
+    header["voxel_size"] = placement.voxel_size
+    header["grid_class"] = CLASS_INDEX if value_type.is_index else grid_class
+    header["grid_type"] = value_type.number
+
+
+def _world_box(box: np.ndarray, placement: Placement) -> np.ndarray:
+    """The box in the world around the voxels of a box."""
+    low, high = box.astype(float)
+    if (low > high).any():
+        return np.zeros((2, 3))
+    ends = np.stack([low, high + 1.0])
+    corners = np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+    places = corners @ placement.matrix.T + placement.translation
+    return np.stack([places.min(axis=0), places.max(axis=0)])
