@@ -78,16 +78,44 @@ def base_of(uvw: Vec[3, float32]) -> Vec[3, float32]:
 # -- eight voxels around a place ---------------------------------------------------------------------------------------
 
 
+@builtin(name="_volume_corner_places")
+def _corner_places(
+    data: VolumeData, i: int32, j: int32, k: int32
+) -> tuple[int32, int32, int32, int32, int32, int32, int32, int32]:
+    """The places of a voxel and of the seven after it; z is fastest.
+
+    Reads of the table of cells are what samples cost. Most eights lie in one leaf, and most others in two.
+    """
+    low, dims = data.cell_min, data.cell_dims
+    x, y, z = (i >> 3) - low[0], (j >> 3) - low[1], (k >> 3) - low[2]
+    u, v, w = ((i + 1) >> 3) - low[0], ((j + 1) >> 3) - low[1], ((k + 1) >> 3) - low[2]
+    a, b, c, d, e, f, g, h = 0, 0, 0, 0, 0, 0, 0, 0
+    if prim.min(x, prim.min(y, z)) >= 0 and u < dims[0] and v < dims[1] and w < dims[2]:
+        cells = prim.array_at(data.cells, dims[0] * dims[1] * dims[2], int32)
+        first, du, dv, dw = (x * dims[1] + y) * dims[2] + z, (u - x) * dims[1] * dims[2], (v - y) * dims[2], w - z
+        a = cells[first]
+        b, c, d, e, f, g, h = a, a, a, a, a, a, a
+        borders = u + v + w - x - y - z
+        if borders != 0:
+            h = cells[first + du + dv + dw]
+            b, c, e = prim.select(dw != 0, h, a), prim.select(dv != 0, h, a), prim.select(du != 0, h, a)
+            d, f = prim.select(dv + dw != 0, h, a), prim.select(du + dw != 0, h, a)
+            g = prim.select(du + dv != 0, h, a)
+            if borders > 1:
+                b, c, d = cells[first + dw], cells[first + dv], cells[first + dv + dw]
+                e, f, g = cells[first + du], cells[first + du + dw], cells[first + du + dv]
+    else:
+        u, v, w = i + 1, j + 1, k + 1
+        a, b, c, d = place_of(data, i, j, k), place_of(data, i, j, w), place_of(data, i, v, k), place_of(data, i, v, w)
+        e, f, g, h = place_of(data, u, j, k), place_of(data, u, j, w), place_of(data, u, v, k), place_of(data, u, v, w)
+    return a, b, c, d, e, f, g, h
+
+
 @builtin(name="_volume_corners")
 def _corners(data: VolumeData, i: int32, j: int32, k: int32, like: S) -> tuple[S, S, S, S, S, S, S, S]:
-    """The values of a voxel and of the seven after it; z is fastest. Most eights lie in one leaf, found once."""
-    a = place_of(data, i, j, k)
-    b, c, d, e, f, g, h = a, a, a, a, a, a, a
-    u, v, w = i + 1, j + 1, k + 1
-    if (u & 7) == 0 or (v & 7) == 0 or (w & 7) == 0:
-        b, c, d = place_of(data, i, j, w), place_of(data, i, v, k), place_of(data, i, v, w)
-        e, f, g, h = place_of(data, u, j, k), place_of(data, u, j, w), place_of(data, u, v, k), place_of(data, u, v, w)
-    size = size_of(like)
+    """The values of a voxel and of the seven after it."""
+    a, b, c, d, e, f, g, h = _corner_places(data, i, j, k)
+    u, v, w, size = i + 1, j + 1, k + 1, size_of(like)
     return (
         read(data, word_of(data, a, entry_of(i, j, k), size), like),
         read(data, word_of(data, b, entry_of(i, j, w), size), like),
