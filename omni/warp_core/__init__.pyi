@@ -6516,7 +6516,7 @@ def volume_index_to_world(id: uint64 | int, uvw: vec3f) -> vec3f:
         The place, a vec3. An id without a volume is a KernelError.
 
     Error: 2 ulp of the largest product.
-    Derivative: none.
+    Derivative: exact.
 
     >>> volume = wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), min_world=(1.0, 2.0, 3.0), voxel_size=0.5, device="cpu")
     >>> wp.volume_index_to_world(volume.id, wp.vec3(2.0, 0.0, 0.0))
@@ -6534,7 +6534,7 @@ def volume_index_to_world_dir(id: uint64 | int, uvw: vec3f) -> vec3f:
         The direction, a vec3. Its length is in the unit of the world. An id without a volume is a KernelError.
 
     Error: 2 ulp of the largest product.
-    Derivative: none.
+    Derivative: exact.
 
     >>> volume = wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), min_world=(1.0, 2.0, 3.0), voxel_size=0.5, device="cpu")
     >>> wp.volume_index_to_world_dir(volume.id, wp.vec3(2.0, 0.0, 0.0))
@@ -6661,7 +6661,8 @@ def volume_sample(id: uint64 | int, uvw: vec3f, sampling_mode: int, dtype: Any) 
         A value of that type. A volume with values of another type is a KernelError, as is an id without a volume.
 
     Error: 6 ulp of the largest of the eight values, for LINEAR; exact for CLOSEST.
-    Derivative: none.
+    Derivative: exact with respect to `uvw` where it exists, else of the side with the greater index; values of volumes
+    are constants.
 
     >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
     >>> wp.volume_sample(volume.id, wp.vec3(0.5, 0.0, 0.25), wp.Volume.LINEAR, dtype=float)
@@ -6680,7 +6681,7 @@ def volume_sample_f(id: uint64 | int, uvw: vec3f, sampling_mode: int) -> float:
         The value, a float32.
 
     Error: as `wp.volume_sample`.
-    Derivative: none.
+    Derivative: as `wp.volume_sample`.
 
     >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
     >>> wp.volume_sample_f(volume.id, wp.vec3(0.5, 0.0, 0.25), wp.Volume.LINEAR)
@@ -6859,7 +6860,7 @@ def volume_sample_v(id: uint64 | int, uvw: vec3f, sampling_mode: int) -> vec3f:
         The value, a vec3.
 
     Error: as `wp.volume_sample`.
-    Derivative: none.
+    Derivative: as `wp.volume_sample`.
 
     >>> volume = wp.Volume.load_from_numpy(np.ones((2, 2, 2, 3)), bg_value=(0.0, 0.0, 0.0), device="cpu")
     >>> wp.volume_sample_v(volume.id, wp.vec3(1.5, 0.0, 0.0), wp.Volume.LINEAR)
@@ -6950,7 +6951,7 @@ def volume_world_to_index(id: uint64 | int, xyz: vec3f) -> vec3f:
         The place, a vec3. An id without a volume is a KernelError.
 
     Error: 2 ulp of the largest product.
-    Derivative: none.
+    Derivative: exact.
 
     >>> volume = wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), min_world=(1.0, 2.0, 3.0), voxel_size=0.5, device="cpu")
     >>> wp.volume_world_to_index(volume.id, wp.vec3(2.0, 2.0, 3.0))
@@ -6968,7 +6969,7 @@ def volume_world_to_index_dir(id: uint64 | int, xyz: vec3f) -> vec3f:
         The direction, a vec3. Its length is in voxels. An id without a volume is a KernelError.
 
     Error: 2 ulp of the largest product.
-    Derivative: none.
+    Derivative: exact.
 
     >>> volume = wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), min_world=(1.0, 2.0, 3.0), voxel_size=0.5, device="cpu")
     >>> wp.volume_world_to_index_dir(volume.id, wp.vec3(1.0, 0.0, 0.0))

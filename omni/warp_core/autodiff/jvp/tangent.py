@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from ...ir.analysis.alias import is_local
+from ...ir.analysis.alias import is_local, is_made_by
 from ...ir.analysis.effects import written_params
 from ...ir.builder import Builder
 from ...ir.nodes import Function, Operation, Region, Value
@@ -163,7 +163,8 @@ class _Forward(ValueTangents):
         if gradient is None:
             self._call_tangent(op)
             return
-        _refuse_effects(callee, gradient, op)
+        if not callee.is_library:  # gradients of the library go to no arrays
+            _refuse_effects(callee, gradient, op)
         super().visit_call(op)
         self._by_gradient(op, gradient)
 
@@ -247,6 +248,8 @@ class _Forward(ValueTangents):
         *place, value = op.args
         if value.type.is_differentiable:
             array = self._array(place[0])
+            if array is None and self._is_moving(value) and is_made_by(place[0], "array_at"):
+                raise NotDifferentiable("values that are stored in structures such as volumes have no tangent", op)
             if array is not None:
                 indices = [self.values[i] for i in place[1:]]
                 self.b.op("store", array, *indices, self._numbers(value), attr=op.attr)

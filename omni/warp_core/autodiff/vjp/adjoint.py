@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from ...ir.analysis.alias import identified_object, is_gradient, is_local, is_own, location, may_alias
+from ...ir.analysis.alias import identified_object, is_gradient, is_local, is_made_by, is_own, location, may_alias
 from ...ir.analysis.effects import written_params
 from ...ir.builder import Builder
 from ...ir.clone import Rewriter
@@ -54,6 +54,7 @@ def adjoint_kernel(function: Function, given: DerivativeRules, shared: bool = Fa
         NotDifferentiable: the kernel does something that has no derivative.
     """
     prepared = _prepare(function, given, shared)
+    _refuse_stores_by_address(prepared)
     replayed: set[Value] = set()  # arrays that the launch writes to, and the adjoint again
     while True:
         adjoint, final = _assemble(prepared, replayed, shared, given)
@@ -61,6 +62,12 @@ def adjoint_kernel(function: Function, given: DerivativeRules, shared: bool = Fa
         if not more:
             return Adjoint(adjoint, _reads(prepared, adjoint, final, shared), bool(replayed))
         replayed |= more
+
+
+def _refuse_stores_by_address(function: Function) -> None:
+    for op in function.body.walk():
+        if op.code in ("store", "atomic") and is_made_by(op.args[0], "array_at"):
+            raise NotDifferentiable("values that are stored in structures such as volumes have no gradient yet", op)
 
 
 def _prepare(function: Function, given: DerivativeRules, shared: bool = True) -> Function:

@@ -278,7 +278,7 @@ def volume_index_to_world(id: uint64, uvw: Vec[3, float32]) -> Vec[3, float32]:
         The place, a vec3. An id without a volume is a KernelError.
 
     Error: 2 ulp of the largest product.
-    Derivative: none.
+    Derivative: exact.
 
     >>> volume = wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), min_world=(1.0, 2.0, 3.0), voxel_size=0.5, device="cpu")
     >>> wp.volume_index_to_world(volume.id, wp.vec3(2.0, 0.0, 0.0))
@@ -300,7 +300,7 @@ def volume_world_to_index(id: uint64, xyz: Vec[3, float32]) -> Vec[3, float32]:
         The place, a vec3. An id without a volume is a KernelError.
 
     Error: 2 ulp of the largest product.
-    Derivative: none.
+    Derivative: exact.
 
     >>> volume = wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), min_world=(1.0, 2.0, 3.0), voxel_size=0.5, device="cpu")
     >>> wp.volume_world_to_index(volume.id, wp.vec3(2.0, 2.0, 3.0))
@@ -322,7 +322,7 @@ def volume_index_to_world_dir(id: uint64, uvw: Vec[3, float32]) -> Vec[3, float3
         The direction, a vec3. Its length is in the unit of the world. An id without a volume is a KernelError.
 
     Error: 2 ulp of the largest product.
-    Derivative: none.
+    Derivative: exact.
 
     >>> volume = wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), min_world=(1.0, 2.0, 3.0), voxel_size=0.5, device="cpu")
     >>> wp.volume_index_to_world_dir(volume.id, wp.vec3(2.0, 0.0, 0.0))
@@ -343,7 +343,7 @@ def volume_world_to_index_dir(id: uint64, xyz: Vec[3, float32]) -> Vec[3, float3
         The direction, a vec3. Its length is in voxels. An id without a volume is a KernelError.
 
     Error: 2 ulp of the largest product.
-    Derivative: none.
+    Derivative: exact.
 
     >>> volume = wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), min_world=(1.0, 2.0, 3.0), voxel_size=0.5, device="cpu")
     >>> wp.volume_world_to_index_dir(volume.id, wp.vec3(1.0, 0.0, 0.0))

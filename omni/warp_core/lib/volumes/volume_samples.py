@@ -179,7 +179,8 @@ def volume_sample(id: uint64, uvw: Vec[3, float32], sampling_mode: int32, dtype:
         A value of that type. A volume with values of another type is a KernelError, as is an id without a volume.
 
     Error: 6 ulp of the largest of the eight values, for LINEAR; exact for CLOSEST.
-    Derivative: none.
+    Derivative: exact with respect to `uvw` where it exists, else of the side with the greater index; values of volumes
+    are constants.
 
     >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
     >>> wp.volume_sample(volume.id, wp.vec3(0.5, 0.0, 0.25), wp.Volume.LINEAR, dtype=float)
@@ -201,7 +202,7 @@ def volume_sample_f(id: uint64, uvw: Vec[3, float32], sampling_mode: int32) -> f
         The value, a float32.
 
     Error: as `wp.volume_sample`.
-    Derivative: none.
+    Derivative: as `wp.volume_sample`.
 
     >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
     >>> wp.volume_sample_f(volume.id, wp.vec3(0.5, 0.0, 0.25), wp.Volume.LINEAR)
@@ -223,7 +224,7 @@ def volume_sample_v(id: uint64, uvw: Vec[3, float32], sampling_mode: int32) -> V
         The value, a vec3.
 
     Error: as `wp.volume_sample`.
-    Derivative: none.
+    Derivative: as `wp.volume_sample`.
 
     >>> volume = wp.Volume.load_from_numpy(np.ones((2, 2, 2, 3)), bg_value=(0.0, 0.0, 0.0), device="cpu")
     >>> wp.volume_sample_v(volume.id, wp.vec3(1.5, 0.0, 0.0), wp.Volume.LINEAR)
@@ -254,7 +255,7 @@ def volume_sample_i(id: uint64, uvw: Vec[3, float32]) -> int32:
 
 
 @builtin(name="_volume_sample_grad")
-def _sample_grad(id: uint64, uvw: Vec[3, float32], mode: int32, like: S) -> tuple[S, S, S, S]:
+def sample_grad(id: uint64, uvw: Vec[3, float32], mode: int32, like: S) -> tuple[S, S, S, S]:
     """The value at a place, and its derivatives in x, y and z."""
     data, value, x, y, z = volume_at(id), like, like, like, like
     if has_type(data, like):
@@ -301,7 +302,7 @@ def volume_sample_grad(
     >>> grads.list()
     [vec3f([4.0, 2.0, 1.0])]
     """
-    value, x, y, z = _sample_grad(id, uvw, sampling_mode, dtype())
+    value, x, y, z = sample_grad(id, uvw, sampling_mode, dtype())
     grad = gradient_of(x, y, z)  # noqa: F841 - it is the caller's
     return value
 
@@ -310,7 +311,7 @@ def volume_sample_grad(
 def _volume_sample_jacobian(
     id: uint64, uvw: Vec[3, float32], sampling_mode: int32, grad: ref[Mat[N, 3, F]], dtype: Constant
 ) -> Any:
-    value, x, y, z = _sample_grad(id, uvw, sampling_mode, dtype())
+    value, x, y, z = sample_grad(id, uvw, sampling_mode, dtype())
     grad = gradient_of(x, y, z)  # noqa: F841 - it is the caller's
     return value
 
@@ -342,6 +343,6 @@ def volume_sample_grad_f(id: uint64, uvw: Vec[3, float32], sampling_mode: int32,
     >>> grads.list()
     [vec3f([4.0, 2.0, 1.0])]
     """
-    value, x, y, z = _sample_grad(id, uvw, sampling_mode, float32(0.0))
+    value, x, y, z = sample_grad(id, uvw, sampling_mode, float32(0.0))
     grad = gradient_of(x, y, z)  # noqa: F841 - it is the caller's
     return value
