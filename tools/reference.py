@@ -60,7 +60,8 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "volumes": (
         "Volumes",
         "Sparse grids of voxels; see [volumes.md](../volumes.md).",
-        "volumes.volume volumes.volume_lookups volumes.volume_samples volumes.volume_index_samples",
+        "volumes.volume volumes.volume_lookups volumes.volume_samples volumes.volume_index_samples "
+        "volumes.volume_old_names",
     ),
     "atomics": (
         "Atomics",

@@ -6541,6 +6541,7 @@ def volume_index_to_world_dir(id: uint64 | int, uvw: vec3f) -> vec3f:
     vec3f([1.0, 0.0, 0.0])
     """
 
+@typing.overload
 def volume_lookup(id: uint64 | int, i: int, j: int, k: int, dtype: Any) -> Any:
     """Value of a voxel of a volume.
 
@@ -6562,6 +6563,8 @@ def volume_lookup(id: uint64 | int, i: int, j: int, k: int, dtype: Any) -> Any:
     >>> wp.volume_lookup(volume.id, 1, 0, 1, dtype=float), wp.volume_lookup(volume.id, 50, 0, 1, dtype=float)
     (5.0, -1.0)
     """
+@typing.overload
+def volume_lookup(id: uint64 | int, ijk: vec3i) -> float: ...
 
 def volume_lookup_f(id: uint64 | int, i: int, j: int, k: int) -> float:
     """Value of a voxel of a volume of float32. See `wp.volume_lookup`.
@@ -6848,6 +6851,25 @@ def volume_sample_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_
     2.0
     """
 
+def volume_sample_local(id: uint64 | int, uvw: vec3f, sampling_mode: int) -> float:
+    """Value of a volume of float32 at a place in index space: `wp.volume_sample_f` by another name.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place in index space, a vec3.
+        sampling_mode: `wp.Volume.LINEAR` or `wp.Volume.CLOSEST`.
+
+    Returns:
+        The value, a float32.
+
+    Error: as `wp.volume_sample`.
+    Derivative: as `wp.volume_sample`.
+
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+    >>> wp.volume_sample_local(volume.id, wp.vec3(0.5, 0.0, 0.0), wp.Volume.LINEAR)
+    2.0
+    """
+
 def volume_sample_v(id: uint64 | int, uvw: vec3f, sampling_mode: int) -> vec3f:
     """Value of a volume of vec3 at a place between voxels. See `wp.volume_sample`.
 
@@ -6865,6 +6887,25 @@ def volume_sample_v(id: uint64 | int, uvw: vec3f, sampling_mode: int) -> vec3f:
     >>> volume = wp.Volume.load_from_numpy(np.ones((2, 2, 2, 3)), bg_value=(0.0, 0.0, 0.0), device="cpu")
     >>> wp.volume_sample_v(volume.id, wp.vec3(1.5, 0.0, 0.0), wp.Volume.LINEAR)
     vec3f([0.5, 0.5, 0.5])
+    """
+
+def volume_sample_world(id: uint64 | int, xyz: vec3f, sampling_mode: int) -> float:
+    """Value of a volume of float32 at a place in the world. See `wp.volume_sample`.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        xyz: the place in the world, a vec3.
+        sampling_mode: `wp.Volume.LINEAR` or `wp.Volume.CLOSEST`.
+
+    Returns:
+        The value, a float32.
+
+    Error: as `wp.volume_sample`, and that of the place in index space.
+    Derivative: as `wp.volume_sample`.
+
+    >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), voxel_size=0.5, device="cpu")
+    >>> wp.volume_sample_world(volume.id, wp.vec3(0.25, 0.0, 0.0), wp.Volume.LINEAR)
+    2.0
     """
 
 def volume_store(id: uint64 | int, i: int, j: int, k: int, value: Any) -> None:
@@ -6938,6 +6979,61 @@ def volume_store_v(id: uint64 | int, i: int, j: int, k: int, value: vec3f) -> No
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=wp.vec3(), device="cpu")
     >>> wp.volume_store_v(volume.id, 1, 2, 3, wp.vec3(1.0, 2.0, 3.0))
+    """
+
+def volume_transform(id: uint64 | int, uvw: vec3f) -> vec3f:
+    """Place in the world of a place in index space: `wp.volume_index_to_world` by another name.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        uvw: the place in index space, a vec3.
+
+    Returns:
+        The place in the world, a vec3.
+
+    Error: as `wp.volume_index_to_world`.
+    Derivative: exact.
+
+    >>> volume = wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), voxel_size=0.5, device="cpu")
+    >>> wp.volume_transform(volume.id, wp.vec3(2.0, 0.0, 0.0))
+    vec3f([1.0, 0.0, 0.0])
+    """
+
+def volume_transform_inv(id: uint64 | int, xyz: vec3f) -> vec3f:
+    """Place in index space of a place in the world: `wp.volume_world_to_index` by another name.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+        xyz: the place in the world, a vec3.
+
+    Returns:
+        The place in index space, a vec3.
+
+    Error: as `wp.volume_world_to_index`.
+    Derivative: exact.
+
+    >>> volume = wp.Volume.load_from_numpy(np.zeros((2, 2, 2)), voxel_size=0.5, device="cpu")
+    >>> wp.volume_transform_inv(volume.id, wp.vec3(1.0, 0.0, 0.0))
+    vec3f([2.0, 0.0, 0.0])
+    """
+
+def volume_voxel_count(id: uint64 | int) -> int:
+    """Number of voxels of a volume that `wp.volume_lookup_index` counts.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+
+    Returns:
+        The number, an int32: the length of an array with a value for each voxel. An id without a volume is a
+        KernelError.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> voxels = wp.array([[0, 0, 0], [5, 0, 0]], dtype=wp.vec3i, device="cpu")
+    >>> volume = wp.Volume.allocate_by_voxels(voxels, voxel_size=0.1, device="cpu")
+    >>> wp.volume_voxel_count(volume.id)
+    2
     """
 
 def volume_world_to_index(id: uint64 | int, xyz: vec3f) -> vec3f:

@@ -108,7 +108,7 @@ TABLE = [row.strip() for row in ROWS.replace("\n", ";").split(";") if row.strip(
 WITHOUT = """
     isfinite isnan isinf argmin argmax quat_identity transform_identity bit_count lower_bound intersect_tri_tri
     hash_grid_query hash_grid_query_next hash_grid_point_id
-    volume_lookup volume_lookup_f volume_lookup_i volume_lookup_v volume_lookup_index
+    volume_lookup volume_lookup_f volume_lookup_i volume_lookup_v volume_lookup_index volume_voxel_count
     volume_store volume_store_f volume_store_i volume_store_v volume_sample_i
     volume_sample_grad volume_sample_grad_f volume_sample_index volume_sample_grad_index
     rand_init randi randu randn poisson sample_cdf sample_triangle sample_unit_ring sample_unit_disk
@@ -118,7 +118,8 @@ WITHOUT = """
 
 # In tests/volumes/test_volume_gradients.py.
 OF_VOLUMES = """
-    volume_sample volume_sample_f volume_sample_v
+    volume_sample volume_sample_f volume_sample_v volume_sample_world volume_sample_local
+    volume_transform volume_transform_inv
     volume_index_to_world volume_index_to_world_dir volume_world_to_index volume_world_to_index_dir
 """
 

@@ -373,3 +373,100 @@ def test_values_in_an_array():
     assert np.allclose(found.numpy()[:, 0], [v for v, _ in expected], atol=1e-6)
     assert np.allclose(found.numpy()[:, 1], [v for v, _ in expected], atol=1e-6)
     assert np.allclose(found.numpy()[:, 2:], [g for _, g in expected], atol=1e-5)
+
+
+def test_names_of_an_early_version():
+    dense = np.random.default_rng(10).normal(size=(4, 4, 4)).astype(np.float32)
+    volume = wp.Volume.load_from_numpy(dense, min_world=(1.0, 0.0, 0.0), voxel_size=0.5)
+
+    @wp.kernel
+    def sample_twice(volume: wp.uint64, found: wp.array2d(dtype=float)):
+        uvw = wp.vec3(1.25, 0.5, 2.0)
+        xyz = wp.volume_transform(volume, uvw)
+        found[0, 0] = wp.volume_sample_local(volume, uvw, wp.Volume.LINEAR)
+        found[0, 1] = wp.volume_sample_world(volume, xyz, wp.Volume.LINEAR)
+        found[1, 0] = wp.volume_lookup(volume, wp.vec3i(1, 2, 3))
+        found[1, 1] = wp.volume_transform_inv(volume, xyz)[1]
+
+    found = wp.zeros((2, 2), dtype=float)
+    wp.launch(sample_twice, 1, [volume.id, found])
+    value, _ = Voxels(np.argwhere(np.ones((4, 4, 4))), dense.ravel(), 0.0).linear((1.25, 0.5, 2.0))
+    assert np.allclose(found.numpy(), [[value, value], [dense[1, 2, 3], 0.5]], atol=1e-6)
+
+
+class TestRebuild:
+    def test_voxels(self):
+        rng = np.random.default_rng(11)
+        volume = wp.Volume.allocate_by_voxels(vec3i(rng.integers(-50, 50, (500, 3))), voxel_size=0.5, rebuildable=True)
+        assert volume.is_rebuildable and volume.get_rebuild_info().kind == "voxels"
+        name, status = volume.id, wp.zeros(1, dtype=wp.uint32)
+        for _ in range(3):
+            points = rng.integers(-90, 90, (400, 3))
+            assert volume.rebuild(vec3i(points), status) is status and status.numpy()[0] == wp.Volume.REBUILD_SUCCESS
+            counted = volume.get_voxels().numpy()
+            assert sorted(counted.tolist()) == np.unique(points, axis=0).tolist()
+            found = wp.zeros(len(counted), dtype=int)
+            wp.launch(number, len(counted), [name, vec3i(counted), found])
+            assert np.array_equal(found.numpy(), np.arange(len(counted)))
+            assert wp.volume_voxel_count(volume.id) == len(counted) == volume.get_active_stats().voxel_count
+
+    def test_tiles_and_a_mask(self):
+        points, mask = vec3i([[0, 0, 0], [9, 0, 0], [90, 0, 0]]), wp.array([1, 0, 1], dtype=int)
+        volume = wp.Volume.allocate_by_tiles(points, voxel_size=1.0, bg_value=3.0, max_tiles=3, point_mask=mask)
+        assert volume.get_tiles().numpy().tolist() == [[0, 0, 0], [88, 0, 0]]
+        wp.volume_store_f(volume.id, 0, 0, 0, 7.0)
+        world = wp.array([[9.0, 0.0, 0.0], [1.0, 1.0, 1.0]], dtype=wp.vec3)
+        volume.rebuild(world)
+        assert volume.get_tiles().numpy().tolist() == [[0, 0, 0], [8, 0, 0]]
+        assert wp.volume_lookup_f(volume.id, 0, 0, 0) == 3.0
+
+    def test_no_room(self):
+        status = wp.zeros(1, dtype=wp.uint32)
+        volume = wp.Volume.allocate_by_voxels(vec3i([[1, 2, 3]]), voxel_size=1.0, rebuildable=True)
+        volume.rebuild(vec3i([[0, 0, 0], [1, 0, 0]]), status)
+        assert status.numpy()[0] == wp.Volume.REBUILD_VOXEL_CAPACITY_EXCEEDED
+        volume.rebuild(vec3i([[0, 0, 0], [5000, 0, 0]]), status)
+        assert status.numpy()[0] == 1 | 2 | 4 | 8
+        assert volume.get_voxels().numpy().tolist() == [[1, 2, 3]]
+        with pytest.raises(RuntimeError, match="room"):
+            volume.rebuild(vec3i([[0, 0, 0], [1, 0, 0]]))
+        volume.rebuild(wp.array([[np.nan, 0, 0]], dtype=wp.vec3), status)
+        assert status.numpy()[0] == wp.Volume.REBUILD_INVALID_INPUT
+
+    def test_a_volume_that_was_not_made_for_it(self):
+        volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], 1.0)
+        assert not volume.is_rebuildable and volume.get_rebuild_info() == (None, 0, 0, 0, 0)
+        with pytest.raises(RuntimeError, match="pass rebuildable=True"):
+            volume.rebuild(vec3i([[0, 0, 0]]))
+
+
+def test_arrays_that_a_grid_carries():
+    base = wp.Volume.allocate_by_voxels(vec3i([[0, 0, 0], [1, 0, 0]]), voxel_size=1.0).array().numpy()
+    values = np.arange(6, dtype=np.float32)
+    head = np.zeros(288, np.uint8)
+    head[:16].view("<i8")[:] = 288, 24
+    head[16:20].view("<u4")[0] = 1
+    name = b"fvdb_jdatafloat32"
+    head[32 : 32 + len(name)] = np.frombuffer(name, np.uint8)
+    data = np.concatenate([base, head, values.view(np.uint8), np.zeros(8, np.uint8)])
+    data[32:40].view("<u8")[0] = data.size
+    data[640:648].view("<i8")[0], data[648:652].view("<u4")[0] = base.size, 1
+    volume = wp.Volume(wp.array(data, dtype=wp.uint8))
+    assert volume.get_feature_array_count() == 1
+    about = volume.get_feature_array_info(0)
+    assert (about.name, about.value_size, about.value_count) == (name.decode(), 1, 24)
+    assert volume.feature_array(0).numpy().tolist() == values.tolist()
+    kept = volume.feature_array(0, dtype=wp.vec3)
+    del volume
+    gc.collect()
+    assert kept.numpy().tolist() == values.reshape(2, 3).tolist()
+
+
+def test_several_grids_in_memory():
+    grids = [wp.Volume.allocate([0, 0, 0], [n, 0, 0], 1.0, bg_value=float(n)) for n in (1, 9, 17)]
+    both = wp.array(np.concatenate([g.array().numpy() for g in grids]), dtype=wp.uint8)
+    volume, backgrounds = wp.Volume.load_from_address(both.ptr, both.size), []
+    while volume:
+        backgrounds.append(wp.volume_lookup_f(volume.id, -1, 0, 0))
+        volume = volume.load_next_grid()
+    assert backgrounds == [1.0, 9.0, 17.0]

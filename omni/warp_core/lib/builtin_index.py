@@ -46,13 +46,14 @@ _MODULES = {
     "norms": "norm_l1 norm_l2 norm_huber norm_pseudo_huber smooth_normalize",
     "hash_grid_queries": "hash_grid_query hash_grid_query_next hash_grid_point_id",
     "volumes.volume_lookups": """
-        volume_lookup volume_lookup_f volume_lookup_i volume_lookup_v volume_lookup_index
+        volume_lookup volume_lookup_f volume_lookup_i volume_lookup_v volume_lookup_index volume_voxel_count
         volume_store volume_store_f volume_store_i volume_store_v
         volume_index_to_world volume_index_to_world_dir volume_world_to_index volume_world_to_index_dir
     """,
     "volumes.volume_samples": """
         volume_sample volume_sample_f volume_sample_i volume_sample_v volume_sample_grad volume_sample_grad_f
     """,
+    "volumes.volume_old_names": "volume_sample_world volume_sample_local volume_transform volume_transform_inv",
     "volumes.volume_index_samples": "volume_sample_index volume_sample_grad_index",
     "intersection": "closest_point_edge_edge intersect_tri_tri",
 }

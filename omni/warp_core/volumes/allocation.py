@@ -80,16 +80,20 @@ def vector(name: str, value: Any) -> np.ndarray:
     return found
 
 
+class FarAway(ValueError):
+    """A point that is not finite, or too far away for a voxel."""
+
+
 def nearest_voxels(name: str, places: np.ndarray) -> np.ndarray:
     """Return the nearest voxels, int32, of places in index space. Raises ValueError if one is too far away."""
     rounded = np.floor(places + 0.5)
     if not (np.abs(rounded) <= _MOST).all():
-        raise ValueError(f"{name}: a point is not finite, or more than {_MOST} voxels from the origin")
+        raise FarAway(f"{name}: a point is not finite, or more than {_MOST} voxels from the origin")
     return rounded.astype(np.int32)
 
 
-def points_as_voxels(name: str, points: array, placement: Placement) -> np.ndarray:
-    """Return the voxels of points, int32 (n, 3). Those of a float type are in the world.
+def points_as_voxels(name: str, points: array, placement: Placement, kept: np.ndarray) -> np.ndarray:
+    """Return the voxels of the points that are `kept`, int32 (n, 3). Points of a float type are in the world.
 
     Raises:
         TypeError, ValueError: An array has another type or shape, or a point is too far away.
@@ -101,7 +105,7 @@ def points_as_voxels(name: str, points: array, placement: Placement) -> np.ndarr
     if scalar not in (I32, F32) or points.shape[1:] != (() if is_vector else (3,)):
         text = "expected an array of vec3i or vec3f, or of int32 or float32 with 3 columns"
         raise TypeError(f"{name}: {text}, got {points._require_element().name} of shape {points.shape}")
-    rows = points.numpy().reshape(-1, 3)
+    rows = points.numpy().reshape(-1, 3)[kept]
     if scalar is F32:
         rows = (rows - placement.translation) @ np.linalg.inv(placement.matrix).T
     return nearest_voxels(name, rows.astype(float))

@@ -119,8 +119,8 @@ def build_grid(
     if len(leaves.origins) * LEAF_SIDE**3 > MOST_VOXELS:
         raise ValueError(f"{len(leaves.origins)} leaves of 512 voxels are more than the limit of {MOST_VOXELS} voxels")
     layout = layout_of(value_type)
-    lower, in_lower = _parents(leaves.origins, LOWER_WIDTH)
-    upper, in_upper = _parents(lower, UPPER_WIDTH)
+    lower, in_lower = parents(leaves.origins, LOWER_WIDTH)
+    upper, in_upper = parents(lower, UPPER_WIDTH)
     records = (layout.tile, layout.upper, layout.lower, layout.leaf)
     counts = (len(upper), len(upper), len(lower), len(leaves.origins))
     tile_offset = ROOT_OFFSET + layout.root.itemsize
@@ -176,8 +176,8 @@ def _starts(keys: list[np.ndarray]) -> np.ndarray:
     return np.logical_or.reduce(changes) if changes else np.zeros(0, bool)
 
 
-def _parents(origins: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """The origins of the nodes above, and which of them is above each."""
+def parents(origins: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the origins of the nodes above, and which of them is above each. Nodes come in the order of the tree."""
     above = origins & ~np.int32(width - 1)
     starts = _starts(list(above.T))
     return above[starts], np.cumsum(starts) - 1

@@ -140,6 +140,13 @@ def voxels_of(grid: GridTree) -> np.ndarray:
     return grid.leaf.origins[leaf] + places_in_node(place, LEAF_SIDE, 1)
 
 
+def count_voxels(grid: GridTree) -> int:
+    """Return the number of voxels that a grid counts."""
+    if grid.value_type.number == ON_INDEX:
+        return int(unpack_mask(grid.leaf.reached["value_mask"]).sum())
+    return LEAF_SIDE**3 * len(grid.leaf.offsets)
+
+
 def prefix_sums(masks: np.ndarray) -> np.ndarray:
     """Return, for masks of leaves, bool (n, 512), the words of 9-bit counts of voxels before each of their words."""
     counts = masks.reshape(-1, 8, 64).sum(axis=2, dtype=np.uint64)

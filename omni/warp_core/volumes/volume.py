@@ -11,15 +11,18 @@ import numpy as np
 from ..algo.argument_checks import integer, require_arrays
 from ..arrays.array import array
 from ..arrays.array import array as Array
+from ..arrays.dtypes import element_of
 from ..arrays.factories import empty
 from ..devices.device import Device, get_device
+from ..dispatch import capture
 from ..eager.addressed_memory import register
 from ..geometry.descriptors import Descriptors
 from ..lang.values.scalars import int32, uint8, uint64
 from ..lang.values.value_classes import mat33f, vec3f, vec3i
 from ..lib.volumes.volume_data import VolumeData
-from . import info
+from . import info, rebuilding
 from .allocation import (
+    FarAway,
     background_of,
     dense_leaves,
     dtype_of,
@@ -29,17 +32,18 @@ from .allocation import (
     vector,
     whole_leaves,
 )
-from .cells import WORD, Cells, cells_of
+from .cells import cells_of
+from .description import describe
+from .features import TYPE_NAMES, feature_dtype
 from .grid_builder import Leaves, Placement, build_grid, leaves_of_voxels
-from .grid_tree import GridTree, read_grid, unpack_mask, voxels_of
-from .layout import ALIGNMENT, LEAF_SIDE, ON_INDEX, VALUE_TYPES, ValueType, offset_of
+from .grid_tree import count_voxels, read_grid, voxels_of
+from .layout import ALIGNMENT, ON_INDEX, VALUE_TYPES, ValueType
 from .raw_file import grid_bytes
 
 __all__ = ["Volume"]
 
-_DATA: Any = VolumeData  # with the constructor that `struct` gives it
+_NO_VOXELS = np.zeros((0, 3), np.int32)
 _VEC3: Any = vec3f
-_VEC3I: Any = vec3i
 _MAT33: Any = mat33f
 
 
@@ -59,6 +63,8 @@ class Volume:
             exists: keep the object while kernels use the id. After that, a query with the id is a `KernelError`.
         CLOSEST: samples take the nearest voxel.
         LINEAR: samples interpolate eight voxels.
+        REBUILD_SUCCESS: the points of `rebuild` fit in the room that was reserved. The other codes that begin with
+            REBUILD are bits, which say what has no room, or that a point is not finite.
 
     Raises:
         NotImplementedError: If the array is on a GPU.
@@ -82,6 +88,14 @@ class Volume:
     LINEAR = 1
     GridInfo = info.GridInfo
     ActiveStats = info.ActiveStats
+    RebuildInfo = info.RebuildInfo
+    FeatureArrayInfo = info.FeatureArrayInfo
+    REBUILD_SUCCESS = rebuilding.SUCCESS
+    REBUILD_LEAF_CAPACITY_EXCEEDED = rebuilding.LEAVES
+    REBUILD_LOWER_CAPACITY_EXCEEDED = rebuilding.LOWER
+    REBUILD_UPPER_CAPACITY_EXCEEDED = rebuilding.UPPER
+    REBUILD_VOXEL_CAPACITY_EXCEEDED = rebuilding.VOXELS
+    REBUILD_INVALID_INPUT = rebuilding.INVALID
 
     def __init__(self, data: Array):
         require_arrays(data=data)
@@ -97,18 +111,24 @@ class Volume:
         return volume
 
     def _load(self, data: np.ndarray, device: Device) -> None:
-        size = read_grid(data).data.size
         self.device = device
+        self._room = rebuilding.NOT_REBUILDABLE
+        size = read_grid(data).data.size
         self._behind = data[size:]
-        self._memory = _aligned(data[:size], device)
-        self._grid = read_grid(self._memory.numpy())
-        cells = cells_of(self._grid)
-        self._cells = array(cells.places.ravel(), dtype=int32, device=device)
-        register(self._cells)
         self._place, number = _descriptors(device).take(self)
         self.id = uint64(number)
-        packed = _describe(self.id, self._grid, cells, self._memory.ptr, self._cells.ptr)._wc_pack()
+        self._publish(data[:size])
+
+    def _publish(self, data: np.ndarray) -> None:
+        """Let the id stand for a grid buffer, a copy of `data`."""
+        memory = _aligned(data, self.device)
+        grid = read_grid(memory.numpy())
+        cells = cells_of(grid)
+        places = array(cells.places.ravel(), dtype=int32, device=self.device)
+        register(places)
+        packed = describe(self.id, grid, cells, memory.ptr, places.ptr)._wc_pack()
         ctypes.memmove(self._place.ptr, packed, len(packed))
+        self._memory, self._grid, self._cells = memory, grid, places
 
     @classmethod
     def load_from_nvdb(cls, file_or_buffer: Any, device: Any = None) -> Volume:
@@ -242,6 +262,12 @@ class Volume:
         translation: Any = (0.0, 0.0, 0.0),
         device: Any = None,
         transform: Any = None,
+        rebuildable: bool = False,
+        max_tiles: int | None = None,
+        max_lower_nodes: int | None = None,
+        max_upper_nodes: int | None = None,
+        status: Array | None = None,
+        point_mask: Array | None = None,
     ) -> Volume:
         """Make a volume with leaves, which are blocks of 8x8x8 voxels, around points.
 
@@ -254,6 +280,13 @@ class Volume:
             translation: the place of voxel (0, 0, 0) in the world.
             device: where to put the volume: the CPU, for now. None is the current device.
             transform: a matrix of 3x3 from index to world, in place of `voxel_size`.
+            rebuildable: whether `rebuild` can put other leaves in their place.
+            max_tiles: how many leaves to reserve room for, and that the volume is rebuildable. None is one for each
+                point.
+            max_lower_nodes: the same for lower nodes, 128 voxels wide. None is one for each leaf.
+            max_upper_nodes: the same for upper nodes, 4096 voxels wide. None is one for each leaf.
+            status: an array of one uint32 for a code: whether the points had room. None raises an error instead.
+            point_mask: an array of int32, one for each point: points with a zero are left out.
 
         Returns:
             The volume.
@@ -269,8 +302,10 @@ class Volume:
         """
         value_type, background = background_of(bg_value)
         placement = placement_of(voxel_size, translation, transform)
-        leaves = whole_leaves(points_as_voxels("tile_points", tile_points, placement))
-        return cls._made(leaves, value_type, background, placement, device)
+        room = rebuilding.room_for_tiles(tile_points.size, max_tiles, max_lower_nodes, max_upper_nodes)
+        asked = rebuildable or any(n is not None for n in (max_tiles, max_lower_nodes, max_upper_nodes))
+        empty_volume = cls._made(whole_leaves(_NO_VOXELS), value_type, background, placement, device)
+        return empty_volume._filled(tile_points, room, asked, status, point_mask)
 
     @classmethod
     def allocate_by_voxels(
@@ -280,6 +315,13 @@ class Volume:
         translation: Any = (0.0, 0.0, 0.0),
         device: Any = None,
         transform: Any = None,
+        rebuildable: bool = False,
+        max_active_voxels: int | None = None,
+        max_leaf_nodes: int | None = None,
+        max_lower_nodes: int | None = None,
+        max_upper_nodes: int | None = None,
+        status: Array | None = None,
+        point_mask: Array | None = None,
     ) -> Volume:
         """Make a volume of indices with the voxels at points.
 
@@ -290,6 +332,14 @@ class Volume:
             translation: the place of voxel (0, 0, 0) in the world.
             device: where to put the volume: the CPU, for now. None is the current device.
             transform: a matrix of 3x3 from index to world, in place of `voxel_size`.
+            rebuildable: whether `rebuild` can put other voxels in their place.
+            max_active_voxels: how many voxels to reserve room for, and that the volume is rebuildable. None is one for
+                each point.
+            max_leaf_nodes: the same for leaves. None is one for each voxel.
+            max_lower_nodes: the same for lower nodes, 128 voxels wide. None is one for each leaf.
+            max_upper_nodes: the same for upper nodes, 4096 voxels wide. None is one for each leaf.
+            status: an array of one uint32 for a code: whether the points had room. None raises an error instead.
+            point_mask: an array of int32, one for each point: points with a zero are left out.
 
         Returns:
             The volume. `get_voxels` has the order of its voxels, which `wp.volume_lookup_index` counts.
@@ -304,13 +354,98 @@ class Volume:
         2
         """
         placement = placement_of(voxel_size, translation, transform)
-        leaves = leaves_of_voxels(points_as_voxels("voxel_points", voxel_points, placement), None, 0)
-        return cls._made(leaves, VALUE_TYPES[ON_INDEX], 0, placement, device)
+        given = (max_active_voxels, max_leaf_nodes, max_lower_nodes, max_upper_nodes)
+        room = rebuilding.room_for_voxels(voxel_points.size, *given)
+        asked = rebuildable or any(n is not None for n in given)
+        empty_volume = cls._made(whole_leaves(_NO_VOXELS), VALUE_TYPES[ON_INDEX], 0, placement, device)
+        return empty_volume._filled(voxel_points, room, asked, status, point_mask)
 
     @classmethod
     def _made(cls, leaves: Leaves, value_type: ValueType, background: Any, placement: Placement, device: Any) -> Volume:
         _require_cpu(get_device(device))
         return cls._of(build_grid(leaves, value_type, background, placement), device)
+
+    def _filled(
+        self,
+        points: Array,
+        room: info.RebuildInfo,
+        is_rebuildable: bool,
+        status: Array | None,
+        point_mask: Array | None,
+    ) -> Volume:
+        self._put_points(points, room, status, point_mask)
+        if is_rebuildable:
+            self._room = room
+        return self
+
+    def rebuild(self, points: Array, status: Array | None = None, point_mask: Array | None = None) -> Array | None:
+        """Put other leaves or voxels in place of those of the volume, which keeps its id.
+
+        All values become the background. Voxels of indices are counted anew. Transform and types stay. Where the points
+        have no room, the volume stays as it is.
+
+        Args:
+            points: as the function took them that made the volume: `allocate_by_tiles` or `allocate_by_voxels`.
+            status: an array of one uint32 for a code, REBUILD_SUCCESS or others of REBUILD. None raises an error
+                instead.
+            point_mask: an array of int32, one for each point: points with a zero are left out.
+
+        Returns:
+            `status`.
+
+        Raises:
+            RuntimeError: If the volume was not made to be rebuilt, a graph is captured, or the points have no room and
+                there is no `status`.
+            TypeError, ValueError: If an array does not fit.
+
+        >>> points = wp.array([[0, 0, 0], [9, 0, 0]], dtype=wp.vec3i, device="cpu")
+        >>> volume = wp.Volume.allocate_by_voxels(points, voxel_size=1.0, rebuildable=True, device="cpu")
+        >>> volume.rebuild(wp.array([[5, 5, 5]], dtype=wp.vec3i, device="cpu"))
+        >>> volume.get_voxels().list()
+        [vec3i([5, 5, 5])]
+        """
+        if not self.is_rebuildable:
+            raise RuntimeError("wp.Volume.rebuild: pass rebuildable=True to the function that makes the volume")
+        capture.refuse("wp.Volume.rebuild")
+        self._put_points(points, self._room, status, point_mask)
+        return status
+
+    def _put_points(
+        self, points: Array, room: info.RebuildInfo, status: Array | None, point_mask: Array | None
+    ) -> None:
+        rebuilding.check_status(status)
+        name = "tile_points" if room.kind == "tiles" else "voxel_points"
+        spot = self._grid.header["map"]
+        placement = Placement(spot["mat_d"], spot["vec_d"])
+        try:
+            voxels = points_as_voxels(name, points, placement, rebuilding.is_kept(point_mask, points.shape[0]))
+        except FarAway:
+            if status is None:
+                raise
+            rebuilding.report(rebuilding.INVALID, status, room)
+            return
+        leaves = whole_leaves(voxels) if room.kind == "tiles" else leaves_of_voxels(voxels, None, 0)
+        code = rebuilding.status_of(leaves, room)
+        if code == rebuilding.SUCCESS:
+            self._publish(build_grid(leaves, self._grid.value_type, self._grid.root["background"], placement))
+        rebuilding.report(code, status, room)
+
+    @property
+    def is_rebuildable(self) -> bool:
+        """True if `rebuild` can change which voxels there are."""
+        return self._room.kind is not None
+
+    def get_rebuild_info(self) -> info.RebuildInfo:
+        """Return how the volume can be rebuilt.
+
+        Returns:
+            A tuple of `kind`, which is "tiles", "voxels" or None, and the room for voxels, leaves, lower nodes and
+            upper nodes.
+
+        >>> wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, device="cpu").get_rebuild_info().kind is None
+        True
+        """
+        return self._room
 
     def load_next_grid(self) -> Volume | None:
         """Return a volume of the next grid in the file or memory that this one was loaded from; None after the last.
@@ -401,10 +536,7 @@ class Volume:
         >>> wp.Volume.allocate([0, 0, 0], [8, 7, 7], voxel_size=1.0, device="cpu").get_voxel_count()
         1024
         """
-        leaf = self._grid.leaf
-        if self._grid.value_type.number != ON_INDEX:
-            return LEAF_SIDE**3 * len(leaf.offsets)
-        return int(unpack_mask(leaf.reached["value_mask"]).sum())
+        return count_voxels(self._grid)
 
     def get_voxels(self, out: Array | None = None) -> Array:
         """Return the voxels that `get_voxel_count` counts, in the order of `wp.volume_lookup_index`.
@@ -430,6 +562,65 @@ class Volume:
         levels = (self._grid.leaf, self._grid.lower, self._grid.upper)
         return info.ActiveStats(self.get_voxel_count(), *(len(level.offsets) for level in levels))
 
+    def get_feature_array_count(self) -> int:
+        """Return the number of arrays that the grid carries along, which NanoVDB calls blind data.
+
+        >>> wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, device="cpu").get_feature_array_count()
+        0
+        """
+        return len(self._grid.blind_data())
+
+    def get_feature_array_info(self, feature_index: int) -> info.FeatureArrayInfo:
+        """Return what an array that the grid carries along says about itself.
+
+        Args:
+            feature_index: which array, from 0.
+
+        Returns:
+            A tuple of its `name`, the address `ptr` of its data, `value_size` in bytes, `value_count`, and `type_str`,
+            the type of its values.
+
+        Raises:
+            IndexError: If there is no such array.
+        """
+        header, data = self._feature(feature_index)
+        type_str = TYPE_NAMES.get(int(header["data_type"]), "unknown")
+        name = header["name"].decode("utf-8", "replace")
+        sizes = int(header["value_size"]), int(header["value_count"])
+        return info.FeatureArrayInfo(name, data.ctypes.data, *sizes, type_str)
+
+    def feature_array(self, feature_index: int, dtype: Any = None) -> Array:
+        """Return an array that the grid carries along, in the memory of the volume.
+
+        Args:
+            feature_index: which array, from 0.
+            dtype: the type of its elements. None is the type that the grid says, or that the name of an array of fVDB
+                ends with, else uint8.
+
+        Raises:
+            IndexError: If there is no such array.
+            ValueError: If the bytes are no whole number of elements.
+        """
+        header, data = self._feature(feature_index)
+        found = feature_dtype(header) if dtype is None else dtype
+        count, rest = divmod(data.size, element_of(found).type.size)
+        if rest:
+            raise ValueError(f"dtype: the array has {data.size} bytes, no whole number of {found.__name__}")
+        owner: Array | None = self._memory
+
+        def release(pointer: int, size: int) -> None:
+            nonlocal owner
+            owner = None
+
+        return array(dtype=found, shape=(count,), ptr=data.ctypes.data, device=self.device, deleter=release)
+
+    def _feature(self, index: int) -> tuple[Any, np.ndarray]:
+        found = self._grid.blind_data()
+        number = integer("feature_index", index)
+        if not 0 <= number < len(found):
+            raise IndexError(f"feature_index: {number}, but the grid carries {len(found)} arrays")
+        return found[number]
+
 
 def _require_cpu(device: Device) -> None:
     if not device.is_cpu:
@@ -449,48 +640,6 @@ def _put(rows: np.ndarray, out: array | None, device: Device) -> array:
         raise ValueError(f"out: expected shape {expected}, got {out.shape}")
     out.assign(rows)
     return out
-
-
-def _describe(number: Any, grid: GridTree, cells: Cells, words: int, places: int) -> Any:
-    """The descriptor of a volume."""
-    layout = grid.layout
-    spot = grid.header["map"]
-    tiles = grid.root_offset + layout.root.itemsize
-    return _DATA(
-        id=number,
-        words=words,
-        cells=places,
-        num_words=grid.data.size // WORD,
-        value_type=grid.value_type.number,
-        cell_min=_VEC3I(*cells.first.tolist()),
-        cell_dims=_VEC3I(*cells.places.shape),
-        first_leaf=_first_leaf(grid) // WORD,
-        leaf_words=layout.leaf.itemsize // WORD,
-        leaf_values=_field(layout.leaf, "first" if grid.value_type.is_index else "values"),
-        lower_table=_field(layout.lower, "table"),
-        upper_table=_field(layout.upper, "table"),
-        entry_words=layout.lower["table"].base.itemsize // WORD,
-        root=grid.root_offset // WORD,
-        tiles=tiles // WORD,
-        num_tiles=len(grid.tiles),
-        tile_words=layout.tile.itemsize // WORD,
-        tile_value=_field(layout.tile, "value"),
-        background=grid.root_offset // WORD + _field(layout.root, "background"),
-        to_world=_MAT33(*spot["mat_f"].ravel().tolist()),
-        to_index=_MAT33(*spot["inv_mat_f"].ravel().tolist()),
-        translation=_VEC3(*spot["vec_f"].tolist()),
-    )
-
-
-def _first_leaf(grid: GridTree) -> int:
-    """The offset of the first leaf, 0 without one."""
-    offsets = grid.leaf.offsets
-    return int(offsets[0]) if len(offsets) else 0
-
-
-def _field(record: np.dtype, name: str) -> int:
-    """The word of a record where a field begins."""
-    return offset_of(record, name) // WORD
 
 
 @cache

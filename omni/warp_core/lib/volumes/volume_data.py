@@ -30,6 +30,7 @@ class VolumeData:
         words: address of the grid buffer.
         cells: address of an int32 for each cell of the table: its place. z is fastest.
         num_words: the words of the grid buffer.
+        num_voxels: the voxels that are counted.
         value_type: the type of values, as a grid buffer spells it.
         cell_min: the first cell of the table; a cell is 8 voxels wide.
         cell_dims: the cells of the table along each axis; zero without a table.
@@ -53,6 +54,7 @@ class VolumeData:
     words: uint64
     cells: uint64
     num_words: int32
+    num_voxels: int32
     value_type: int32
     cell_min: vec3i
     cell_dims: vec3i

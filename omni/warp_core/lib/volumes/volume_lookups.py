@@ -53,6 +53,12 @@ def volume_lookup(id: uint64, i: int32, j: int32, k: int32, dtype: Constant) -> 
     return _lookup(id, i, j, k, dtype())
 
 
+@builtin(name="volume_lookup")
+def _volume_lookup_at(id: uint64, ijk: Vec[3, int32]) -> float32:
+    """The form of an early version of the language: the voxel as a vec3i, of a volume of float32."""
+    return _lookup(id, ijk[0], ijk[1], ijk[2], float32(0.0))
+
+
 @builtin
 def volume_lookup_f(id: uint64, i: int32, j: int32, k: int32) -> float32:
     """Value of a voxel of a volume of float32. See `wp.volume_lookup`.
@@ -264,6 +270,28 @@ def volume_lookup_index(id: uint64, i: int32, j: int32, k: int32) -> int32:
     (1, -1)
     """
     return index_of(volume_at(id), i, j, k)
+
+
+@builtin
+def volume_voxel_count(id: uint64) -> int32:
+    """Number of voxels of a volume that `wp.volume_lookup_index` counts.
+
+    Args:
+        id: of the volume: `volume.id`, a uint64.
+
+    Returns:
+        The number, an int32: the length of an array with a value for each voxel. An id without a volume is a
+        KernelError.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> voxels = wp.array([[0, 0, 0], [5, 0, 0]], dtype=wp.vec3i, device="cpu")
+    >>> volume = wp.Volume.allocate_by_voxels(voxels, voxel_size=0.1, device="cpu")
+    >>> wp.volume_voxel_count(volume.id)
+    2
+    """
+    return volume_at(id).num_voxels
 
 
 @builtin
