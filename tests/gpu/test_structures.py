@@ -96,3 +96,16 @@ def test_a_graph_that_was_captured_before_any_grid(gpu):
 def last_of(grids: wp.array(dtype=wp.uint64), result: wp.array(dtype=int)):
     if grids[0] != wp.uint64(0):
         result[0] = wp.hash_grid_point_id(grids[0], 6)
+
+
+@wp.kernel
+def sample_one(volume: wp.uint64, result: wp.array(dtype=float)):
+    result[0] = wp.volume_sample_f(volume, wp.vec3(), wp.Volume.LINEAR)
+
+
+def test_a_gpu_has_no_volumes(gpu):
+    with pytest.raises(NotImplementedError, match=f"no volumes on {gpu} yet"):
+        wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, device=gpu)
+    volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, device="cpu")
+    with pytest.raises(wp.KernelError, match="is no id of a volume"):
+        wp.launch(sample_one, 1, [volume.id, wp.zeros(1, dtype=float, device=gpu)], device=gpu)

@@ -80,7 +80,7 @@ def volume_at(id: uint64) -> VolumeData:
     """The volume of an id. Without one, the launch raises, and the thread goes on with a volume of nothing."""
     data = VolumeData()
     address = prim.bit_and(id, uint64(ADDRESS))
-    if address != uint64(0):
+    if address != uint64(0) and prim.is_structure(address):
         data = prim.array_at(address, int32(1), VolumeData)[0]
     if data.id != id or id == uint64(0):
         prim.fail("handle", _UNKNOWN, id)
