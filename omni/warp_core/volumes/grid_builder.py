@@ -29,6 +29,7 @@ from .layout import (
     UPPER_SIDE,
     UPPER_WIDTH,
     VERSION,
+    Layout,
     ValueType,
     layout_of,
     up,
@@ -51,6 +52,37 @@ class Leaves(NamedTuple):
     values: np.ndarray | None = None
 
 
+class Tiles(NamedTuple):
+    """Blocks of voxels of one value, none inside of another or of a leaf.
+
+    Attributes:
+        origins: int32 (n, 3): the least voxel of each, multiples of its extent.
+        extents: int32 (n,): voxels along an edge: 8, 128 or 4096.
+        values: (n,) or (n, components).
+        active: bool (n,): whether the voxels are active.
+    """
+
+    origins: np.ndarray
+    extents: np.ndarray
+    values: np.ndarray
+    active: np.ndarray
+
+    def of_extent(self, extent: int) -> Tiles:
+        """Return the tiles of one extent."""
+        chosen = self.extents == extent
+        return Tiles(*(array[chosen] for array in self))
+
+    @property
+    def boxes(self) -> np.ndarray:
+        """int32 (n, 2, 3): the boxes of active voxels, which are empty for tiles that are not active."""
+        boxes = np.stack([self.origins, self.origins + self.extents[:, None] - 1], axis=1)
+        boxes[~self.active] = EMPTY_BOX
+        return boxes.astype(np.int32)
+
+
+EMPTY_BOX = np.array([[2**31 - 1] * 3, [-(2**31)] * 3], np.int32)
+
+
 class Placement(NamedTuple):
     """Where a grid is in the world: place = matrix * index + translation. `matrix` is (3, 3), both float64."""
 
@@ -68,13 +100,18 @@ def leaf_origins(voxels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Leaves come in the order of the tree.
     """
-    origins = voxels & ~np.int32(LEAF_WIDTH - 1)
+    return _blocks(voxels, LEAF_WIDTH)
+
+
+def _blocks(voxels: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """The origins of the blocks of a width that hold voxels, in the order of the tree, and which holds each voxel."""
+    origins = voxels & ~np.int32(width - 1)
     keys = _tree_keys(origins)
     order = np.lexsort(keys)
     starts = _starts([k[order] for k in keys])
-    leaf = np.empty(len(voxels), np.int64)
-    leaf[order] = np.cumsum(starts) - 1
-    return origins[order[starts]], leaf
+    block = np.empty(len(voxels), np.int64)
+    block[order] = np.cumsum(starts) - 1
+    return origins[order[starts]], block
 
 
 def leaves_of_voxels(voxels: np.ndarray, values: np.ndarray | None, background: Any) -> Leaves:
@@ -98,59 +135,90 @@ def place_in_leaf(voxels: np.ndarray) -> np.ndarray:
 
 
 def build_grid(
-    leaves: Leaves, value_type: ValueType, background: Any, placement: Placement, name: str = "", grid_class: int = 0
+    leaves: Leaves,
+    value_type: ValueType,
+    background: Any,
+    placement: Placement,
+    name: str = "",
+    grid_class: int = 0,
+    tiles: Tiles | None = None,
 ) -> np.ndarray:
     """Build a grid buffer.
 
     Args:
         leaves: no two with one origin; `leaf_origins` has the order.
         value_type: of the values; grids of indices have none.
-        background: the value of voxels outside of leaves.
+        background: the value of voxels outside of leaves and tiles.
         placement: where the grid is in the world.
         name: of the grid.
         grid_class: what the values mean, as a grid buffer spells it.
+        tiles: of a grid with values; none by default.
 
     Returns:
         uint8, one dimension: the grid buffer.
 
     Raises:
-        ValueError: If there are more than 2**31 - 1 voxels.
+        ValueError: If there are more than 2**31 - 1 voxels in leaves.
     """
     if len(leaves.origins) * LEAF_SIDE**3 > MOST_VOXELS:
         raise ValueError(f"{len(leaves.origins)} leaves of 512 voxels are more than the limit of {MOST_VOXELS} voxels")
+    small, large, roots = _tiles_by_extent(tiles, value_type)
+    count = len(leaves.origins)
+    lower, in_lower = _blocks(np.concatenate([leaves.origins, small.origins]), LOWER_WIDTH)
+    upper, in_upper = _blocks(np.concatenate([lower, large.origins]), UPPER_WIDTH)
+    entries, in_root = _blocks(np.concatenate([upper, roots.origins]), UPPER_WIDTH)
     layout = layout_of(value_type)
-    lower, in_lower = parents(leaves.origins, LOWER_WIDTH)
-    upper, in_upper = parents(lower, UPPER_WIDTH)
+    data, offsets, (table, uppers, lowers, leaf) = _allocate(layout, (len(entries), len(upper), len(lower), count))
+    boxes = _write_leaves(leaf, leaves, value_type, background)
+    for records in (lowers, uppers):
+        records["table"]["value"] = background
+    _write_children(lowers, LOWER_SIDE, LEAF_WIDTH, (leaves.origins, in_lower[:count], offsets[3], leaf), offsets[2])
+    _write_tiles(lowers, LOWER_SIDE, LEAF_WIDTH, small, in_lower[count:])
+    lower_boxes = lowers["bbox"] = _join(np.concatenate([boxes, small.boxes]), in_lower, len(lower))
+    _write_children(uppers, UPPER_SIDE, LOWER_WIDTH, (lower, in_upper[: len(lower)], offsets[2], lowers), offsets[1])
+    _write_tiles(uppers, UPPER_SIDE, LOWER_WIDTH, large, in_upper[len(lower) :])
+    upper_boxes = uppers["bbox"] = _join(np.concatenate([lower_boxes, large.boxes]), in_upper, len(upper))
+    root = data[ROOT_OFFSET : offsets[0]].view(layout.root)[0]
+    root["bbox"] = _join(np.concatenate([upper_boxes, roots.boxes]), np.zeros(len(entries), np.int64), 1)[0]
+    root["num_tiles"] = len(entries)
+    root["background"] = root["min"] = root["max"] = background
+    table["key"] = _root_keys(entries)
+    children, others = in_root[: len(upper)], in_root[len(upper) :]
+    table["child"][children] = offsets[1] - ROOT_OFFSET + np.arange(len(upper)) * layout.upper.itemsize
+    table["value"][others], table["state"][others] = roots.values, roots.active
+    tree = data[TREE_OFFSET:ROOT_OFFSET].view(TREE)[0]
+    tree["node_offset"] = [offsets[3] - TREE_OFFSET, offsets[2] - TREE_OFFSET, offsets[1] - TREE_OFFSET, TREE.itemsize]
+    tree["node_count"] = [count, len(lower), len(upper)]
+    active = [int(kind.active.sum()) for kind in (small, large, roots)]
+    tree["tile_count"] = active
+    in_tiles = sum(n * width**3 for n, width in zip(active, (LEAF_WIDTH, LOWER_WIDTH, UPPER_WIDTH)))
+    tree["num_voxels"] = int(leaves.masks.sum()) + in_tiles
+    header = data[:TREE_OFFSET].view(GRID)[0]
+    _write_header(header, value_type, placement, name, grid_class)
+    header["grid_size"] = data.size
+    header["num_values"] = _num_values(leaves, value_type)
+    header["world_bbox"] = _world_box(root["bbox"], placement)
+    return data
+
+
+def _tiles_by_extent(tiles: Tiles | None, value_type: ValueType) -> tuple[Tiles, Tiles, Tiles]:
+    """The tiles in lower nodes, in upper nodes and in the root."""
+    if tiles is None:
+        none = np.zeros(0, np.int32)
+        tiles = Tiles(none.reshape(0, 3), none, np.zeros(0, value_type.dtype), none.astype(bool))
+    return tiles.of_extent(LEAF_WIDTH), tiles.of_extent(LOWER_WIDTH), tiles.of_extent(UPPER_WIDTH)
+
+
+def _allocate(layout: Layout, counts: tuple[int, ...]) -> tuple[np.ndarray, list[int], list[np.ndarray]]:
+    """A buffer for entries of the root and for nodes, the offsets of these, and their records."""
     records = (layout.tile, layout.upper, layout.lower, layout.leaf)
-    counts = (len(upper), len(upper), len(lower), len(leaves.origins))
-    tile_offset = ROOT_OFFSET + layout.root.itemsize
-    offsets, end = [], tile_offset
+    offsets, end = [], ROOT_OFFSET + layout.root.itemsize
     for record, count in zip(records, counts):
         offsets.append(end)
         end = up(end + count * record.itemsize, ALIGNMENT)
     data = np.zeros(end, np.uint8)
-    tiles, uppers, lowers, leaf = (data[o : o + n * r.itemsize].view(r) for o, n, r in zip(offsets, counts, records))
-    boxes = _write_leaves(leaf, leaves, value_type, background)
-    _write_nodes(lowers, LOWER_SIDE, LEAF_WIDTH, (leaves.origins, in_lower, offsets[3], leaf), offsets[2], background)
-    lower_boxes = lowers["bbox"] = _join(boxes, in_lower, len(lower))
-    _write_nodes(uppers, UPPER_SIDE, LOWER_WIDTH, (lower, in_upper, offsets[2], lowers), offsets[1], background)
-    upper_boxes = uppers["bbox"] = _join(lower_boxes, in_upper, len(upper))
-    root = data[ROOT_OFFSET:tile_offset].view(layout.root)[0]
-    root["bbox"] = _join(upper_boxes, np.zeros(len(upper), np.int64), 1)[0]
-    root["num_tiles"] = len(upper)
-    root["background"] = root["min"] = root["max"] = background
-    tiles["key"] = _root_keys(upper)
-    tiles["child"] = offsets[1] - ROOT_OFFSET + np.arange(len(upper)) * layout.upper.itemsize
-    tree = data[TREE_OFFSET:ROOT_OFFSET].view(TREE)[0]
-    tree["node_offset"] = [offsets[3] - TREE_OFFSET, offsets[2] - TREE_OFFSET, offsets[1] - TREE_OFFSET, TREE.itemsize]
-    tree["node_count"] = counts[:0:-1]
-    tree["num_voxels"] = leaves.masks.sum()
-    header = data[:TREE_OFFSET].view(GRID)[0]
-    _write_header(header, value_type, placement, name, grid_class)
-    header["grid_size"] = end
-    header["num_values"] = _num_values(leaves, value_type)
-    header["world_bbox"] = _world_box(root["bbox"], placement)
-    return data
+    parts = [data[o : o + n * r.itemsize].view(r) for o, n, r in zip(offsets, counts, records)]
+    return data, offsets, parts
 
 
 def _tree_keys(origins: np.ndarray) -> list[np.ndarray]:
@@ -210,33 +278,37 @@ def _leaf_boxes(leaves: Leaves) -> np.ndarray:
     return (leaves.origins[:, None] + np.stack([least, most], axis=1)).astype(np.int32)
 
 
-def _write_nodes(
-    records: np.ndarray,
-    side: int,
-    width: int,
-    children: tuple[np.ndarray, np.ndarray, int, np.ndarray],
-    offset: int,
-    background: Any,
+def _write_children(
+    records: np.ndarray, side: int, width: int, children: tuple[np.ndarray, np.ndarray, int, np.ndarray], offset: int
 ) -> None:
-    """Write upper or lower nodes. `children` are their origins, parents, the offset of the first, and their records."""
+    """Write children into tables of nodes: their origins, their parents, the offset of the first, and their records."""
     origins, parent, first, below = children
     entry = _entry(origins, side * width, width, side)
-    table = records["table"]
-    table["value"] = background
     child = first + np.arange(len(origins)) * below.dtype.itemsize
-    table["child"][parent, entry] = child - offset - parent * records.dtype.itemsize
-    mask = np.zeros((len(records), side**3), bool)
+    records["table"]["child"][parent, entry] = child - offset - parent * records.dtype.itemsize
+    records["child_mask"] = _mask(records, parent, entry)
+
+
+def _write_tiles(records: np.ndarray, side: int, width: int, tiles: Tiles, parent: np.ndarray) -> None:
+    """Write tiles into tables of nodes."""
+    entry = _entry(tiles.origins, side * width, width, side)
+    records["table"]["value"][parent, entry] = tiles.values
+    records["value_mask"] = _mask(records, parent[tiles.active], entry[tiles.active])
+
+
+def _mask(records: np.ndarray, parent: np.ndarray, entry: np.ndarray) -> np.ndarray:
+    """Masks of nodes with the bits of some entries."""
+    mask = np.zeros(records["table"].shape, bool)
     mask[parent, entry] = True
-    records["child_mask"] = np.packbits(mask, axis=1, bitorder="little")
+    return np.packbits(mask, axis=1, bitorder="little")
 
 
 def _join(boxes: np.ndarray, parent: np.ndarray, count: int) -> np.ndarray:
-    """The boxes around the children of each node. Children of one node follow each other."""
-    if not len(boxes):
-        empty = np.array([[2**31 - 1] * 3, [-(2**31)] * 3], np.int32)
-        return np.tile(empty, (count, 1, 1))
-    starts = np.searchsorted(parent, np.arange(count))
-    return np.stack([np.minimum.reduceat(boxes[:, 0], starts), np.maximum.reduceat(boxes[:, 1], starts)], axis=1)
+    """The boxes around the children of each node."""
+    joined = np.tile(EMPTY_BOX, (count, 1, 1))
+    np.minimum.at(joined[:, 0], parent, boxes[:, 0])
+    np.maximum.at(joined[:, 1], parent, boxes[:, 1])
+    return joined
 
 
 def _num_values(leaves: Leaves, value_type: ValueType) -> int:
