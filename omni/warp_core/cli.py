@@ -127,6 +127,18 @@ def _parser() -> argparse.ArgumentParser:
     preview.add_argument("--trust", action="store_true", help="set no limit on the memory and time that reading takes")
     preview.set_defaults(run=_preview)
 
+    convert = add("convert", "write the grids of a .vdb or .nvdb file to a .nvdb file")
+    convert.add_argument("source", metavar="IN.vdb", help="*.vdb or *.nvdb; it is never changed")
+    convert.add_argument("output", metavar="OUT.nvdb", help="file to write")
+    convert.add_argument(
+        "--grid", action="append", default=[], metavar="NAME", dest="grids",
+        help="write this grid; may be given several times (default: all grids)",
+    )  # fmt: skip
+    convert.add_argument(
+        "--codec", choices=("none", "zip", "blosc"), default="none", help="compression (default: none)"
+    )
+    convert.set_defaults(run=_convert)
+
     volume = add("volume", "list the grids of a volume file: types, active voxels, sizes")
     volume.add_argument("file", metavar="FILE", help="*.vdb or *.nvdb")
     volume.set_defaults(run=_volume)
@@ -238,6 +250,27 @@ def _preview(options: argparse.Namespace) -> int:
         raise _Stop(OUTPUT, f"{options.output}: cannot be written: {error.strerror or error}") from None
     child_process.reach(child_process.WRITTEN)
     print(f"wrote {harmless(options.output)}: {drawn}")
+    return OK
+
+
+def _convert(options: argparse.Namespace) -> int:
+    conversion, progress = _load("volumes.vdb_conversion"), _load("devices.progress")
+    if not options.output.endswith(".nvdb"):
+        raise _Stop(USAGE, f"{options.output}: only .nvdb files can be written")
+    try:
+        with progress.Bar("converting", len(options.grids)) as bar:
+            names = conversion.convert_file(options.source, options.output, options.grids, options.codec, bar.advance)
+    except KeyError as error:
+        raise _Stop(USAGE, f"{options.source}: {error.args[0]}") from None
+    except ValueError as error:
+        raise _Stop(INPUT, str(error)) from None
+    except OSError as error:
+        where = INPUT if error.filename == options.source else OUTPUT
+        name = options.source if where == INPUT else options.output
+        what = "read" if where == INPUT else "written"
+        raise _Stop(where, f"{name}: cannot be {what}: {error.strerror or error}") from None
+    shown = ", ".join(map(repr, names[:4])) + (" and more" if len(names) > 4 else "")
+    print(harmless(f"wrote {options.output}: {len(names)} grids, {shown}"))
     return OK
 
 

@@ -100,10 +100,10 @@ def leaf_origins(voxels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Leaves come in the order of the tree.
     """
-    return _blocks(voxels, LEAF_WIDTH)
+    return blocks(voxels, LEAF_WIDTH)
 
 
-def _blocks(voxels: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+def blocks(voxels: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
     """The origins of the blocks of a width that hold voxels, in the order of the tree, and which holds each voxel."""
     origins = voxels & ~np.int32(width - 1)
     keys = _tree_keys(origins)
@@ -164,9 +164,9 @@ def build_grid(
         raise ValueError(f"{len(leaves.origins)} leaves of 512 voxels are more than the limit of {MOST_VOXELS} voxels")
     small, large, roots = _tiles_by_extent(tiles, value_type)
     count = len(leaves.origins)
-    lower, in_lower = _blocks(np.concatenate([leaves.origins, small.origins]), LOWER_WIDTH)
-    upper, in_upper = _blocks(np.concatenate([lower, large.origins]), UPPER_WIDTH)
-    entries, in_root = _blocks(np.concatenate([upper, roots.origins]), UPPER_WIDTH)
+    lower, in_lower = blocks(np.concatenate([leaves.origins, small.origins]), LOWER_WIDTH)
+    upper, in_upper = blocks(np.concatenate([lower, large.origins]), UPPER_WIDTH)
+    entries, in_root = blocks(np.concatenate([upper, roots.origins]), UPPER_WIDTH)
     layout = layout_of(value_type)
     data, offsets, (table, uppers, lowers, leaf) = _allocate(layout, (len(entries), len(upper), len(lower), count))
     boxes = _write_leaves(leaf, leaves, value_type, background)
@@ -242,13 +242,6 @@ def _starts(keys: list[np.ndarray]) -> np.ndarray:
     """True where a row of sorted keys differs from the one before."""
     changes = [np.concatenate([[True], k[1:] != k[:-1]]) for k in keys if len(k)]
     return np.logical_or.reduce(changes) if changes else np.zeros(0, bool)
-
-
-def parents(origins: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the origins of the nodes above, and which of them is above each. Nodes come in the order of the tree."""
-    above = origins & ~np.int32(width - 1)
-    starts = _starts(list(above.T))
-    return above[starts], np.cumsum(starts) - 1
 
 
 def _write_leaves(records: np.ndarray, leaves: Leaves, value_type: ValueType, background: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from ..algo.argument_checks import element_type, integer, require_arrays
 from ..arrays.array import array
 from ..lang.types import I32, U32
-from .grid_builder import Leaves, parents
+from .grid_builder import Leaves, blocks
 from .info import RebuildInfo
 from .layout import LEAF_SIDE, LOWER_WIDTH, UPPER_WIDTH
 
@@ -40,8 +40,8 @@ def room_for_voxels(
 
 def status_of(leaves: Leaves, room: RebuildInfo) -> int:
     """Return what of a tree does not fit in the room, as the sum of status codes."""
-    lower, _ = parents(leaves.origins, LOWER_WIDTH)
-    upper, _ = parents(lower, UPPER_WIDTH)
+    lower, _ = blocks(leaves.origins, LOWER_WIDTH)
+    upper, _ = blocks(lower, UPPER_WIDTH)
     status = LEAVES * (len(leaves.origins) > room.max_leaf_node_count)
     status += LOWER * (len(lower) > room.max_lower_node_count) + UPPER * (len(upper) > room.max_upper_node_count)
     return status + VOXELS * (int(leaves.masks.sum()) > room.max_voxel_count)
