@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from functools import cache
 from typing import Any
 
@@ -36,9 +37,12 @@ from .cells import cells_of
 from .description import describe
 from .features import TYPE_NAMES, feature_dtype
 from .grid_builder import Leaves, Placement, build_grid, leaves_of_voxels
+from .grid_files import grid_bytes, source_of
 from .grid_tree import count_voxels, read_grid, voxels_of
 from .layout import ALIGNMENT, ON_INDEX, VALUE_TYPES, ValueType
-from .raw_file import grid_bytes
+from .nvdb_file import write_grids
+from .vdb_conversion import grid_buffer_of
+from .vdb_file import read_vdb
 
 __all__ = ["Volume"]
 
@@ -135,14 +139,14 @@ class Volume:
         """Load a volume from a NanoVDB file.
 
         Args:
-            file_or_buffer: a path, an open binary file, or the bytes of a file. The file must not be compressed.
+            file_or_buffer: a path, an open binary file, or the bytes of a file; not compressed, zip or blosc.
             device: where to put the volume: the CPU, for now. None is the current device.
 
         Returns:
             The first grid in the file; `load_next_grid` gives the next one.
 
         Raises:
-            NotImplementedError: If the device is a GPU, or the file is compressed.
+            NotImplementedError: If the device is a GPU.
             OSError: If a path cannot be read.
             ValueError: If it is no NanoVDB file, or its grid cannot be read; see `wp.Volume`.
 
@@ -151,6 +155,54 @@ class Volume:
         1
         """
         return cls._of(grid_bytes(file_or_buffer), device)
+
+    @classmethod
+    def load_from_vdb(cls, file_or_buffer: Any, name: str | None = None, index: int = 0, device: Any = None) -> Volume:
+        """Load a volume from a `.vdb` file of OpenVDB 4 to 12, with its transform.
+
+        Args:
+            file_or_buffer: a path, an open binary file, or the bytes of a file.
+            name: of the grid; None for a grid of any name.
+            index: which of the grids of that name, from 0 on.
+            device: where to put the volume: the CPU, for now. None is the current device.
+
+        Returns:
+            A volume of float, double, int32, int64, vec3f or vec3d. Values of half become float, those of bool and mask
+            int32, those of vec3i vec3d.
+
+        Raises:
+            KeyError: If the file has no such grid.
+            NotImplementedError: If the device is a GPU.
+            OSError: If a path cannot be read.
+            ValueError: If it is no `.vdb` file, is damaged, or has values or a transform that cannot be read. The
+                message names file, grid and byte.
+
+        >>> wp.Volume.load_from_vdb("clouds.vdb", "density", device="cpu")
+        Traceback (most recent call last):
+        FileNotFoundError: [Errno 2] No such file or directory: 'clouds.vdb'
+        """
+        return cls._of(grid_buffer_of(read_vdb(source_of(file_or_buffer), name, index)), device)
+
+    def save_to_nvdb(self, path: str | os.PathLike[str], codec: str = "none") -> None:
+        """Write the volume to a NanoVDB file, whole or not at all.
+
+        Args:
+            path: the file; an existing one is replaced.
+            codec: "none", "zip", which gives small files, or "blosc", whose files are read fast.
+
+        Raises:
+            OSError: If the file cannot be written.
+            ValueError: If the codec is unknown.
+
+        >>> import os, tempfile
+        >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "eight.nvdb")
+        ...     volume.save_to_nvdb(path, codec="blosc")
+        ...     wp.Volume.load_from_nvdb(path, device="cpu").get_voxel_count()
+        8
+        """
+        write_grids(path, [self._memory.numpy()], codec)
 
     @classmethod
     def load_from_address(cls, grid_ptr: int, buffer_size: int = 0, device: Any = None) -> Volume:
