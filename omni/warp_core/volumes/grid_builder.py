@@ -246,11 +246,12 @@ def _starts(keys: list[np.ndarray]) -> np.ndarray:
 
 def _write_leaves(records: np.ndarray, leaves: Leaves, value_type: ValueType, background: Any) -> np.ndarray:
     """Write leaves and return the boxes of their active voxels, int32 (n, 2, 3)."""
-    boxes = _leaf_boxes(leaves)
+    bits = np.packbits(leaves.masks, axis=1, bitorder="little")
+    boxes = _leaf_boxes(leaves.origins, bits)
     records["bbox_min"] = boxes[:, 0]
     records["bbox_size"] = boxes[:, 1] - boxes[:, 0]
     records["flags"] = FLAG_BBOX
-    records["value_mask"] = np.packbits(leaves.masks, axis=1, bitorder="little")
+    records["value_mask"] = bits
     if value_type.is_index:
         counts = leaves.masks.sum(axis=1) if value_type.number == ON_INDEX else np.full(len(leaves.masks), LEAF_SIDE**3)
         records["first"] = 1 + np.cumsum(counts) - counts
@@ -261,14 +262,15 @@ def _write_leaves(records: np.ndarray, leaves: Leaves, value_type: ValueType, ba
     return boxes
 
 
-def _leaf_boxes(leaves: Leaves) -> np.ndarray:
-    """The boxes of the active voxels of leaves; of all voxels where none is active."""
-    whole = leaves.masks | ~leaves.masks.any(axis=1, keepdims=True)
-    cubes = whole.reshape(-1, LEAF_SIDE, LEAF_SIDE, LEAF_SIDE)
-    lines = [np.any(cubes, axis=tuple({1, 2, 3} - {axis})) for axis in (1, 2, 3)]
+def _leaf_boxes(origins: np.ndarray, masks: np.ndarray) -> np.ndarray:
+    """The boxes of the active voxels of leaves, whose masks are bits; of all voxels where none is active."""
+    whole = np.where(masks.any(axis=1, keepdims=True), masks, np.uint8(255))
+    bits = whole.reshape(-1, LEAF_SIDE, LEAF_SIDE)  # x, y; the bits of a byte are along z
+    along_z = np.bitwise_or.reduce(whole, axis=1)
+    lines = [bits.any(axis=2), bits.any(axis=1), np.unpackbits(along_z[:, None], axis=1, bitorder="little")]
     least = np.stack([np.argmax(line, axis=1) for line in lines], axis=1)
     most = np.stack([LEAF_SIDE - 1 - np.argmax(line[:, ::-1], axis=1) for line in lines], axis=1)
-    return (leaves.origins[:, None] + np.stack([least, most], axis=1)).astype(np.int32)
+    return (origins[:, None] + np.stack([least, most], axis=1)).astype(np.int32)
 
 
 def _write_children(
