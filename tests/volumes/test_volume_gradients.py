@@ -135,3 +135,35 @@ def test_forward_mode(case):
     tangents = [None, wp.array(direction, dtype=wp.vec3)]
     (found,) = wp.jvp(kernel, len(places), [volume.id, x], [loss], [*tangents, None])
     assert np.allclose(found.numpy(), (expected * direction).sum(axis=1), rtol=4e-3, atol=4e-3)
+
+
+@wp.kernel
+def looked_up(volume: wp.uint64, x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    out[i] = wp.volume_lookup_f(volume, i, 0, 0) * x[i]
+
+
+@wp.kernel
+def scaled(volume: wp.uint64, by: float):
+    i, j, k = wp.tid()
+    wp.volume_store_f(volume, i, j, k, by * wp.volume_lookup_f(volume, i, j, k))
+
+
+@pytest.mark.parametrize("stores_before", [False, True])
+def test_values_that_change_before_the_gradient(stores_before):
+    """The gradient is that of the values at the launch, whoever changes them later."""
+    values = np.arange(512.0, dtype=np.float32).reshape(8, 8, 8)
+    volume = wp.Volume.load_from_numpy(values, device="cpu")
+    if stores_before:
+        wp.launch(scaled, (8, 8, 8), [volume.id, 1.0])
+    x, out = (wp.zeros(8, dtype=float, requires_grad=True) for _ in range(2))
+    with wp.Tape() as tape:
+        wp.launch(looked_up, 8, [volume.id, x, out])
+        wp.launch(scaled, (8, 8, 8), [volume.id, 3.0], record_tape=False)
+        wp.launch(looked_up, 8, [volume.id, x, out])
+    wp.launch(scaled, (8, 8, 8), [volume.id, 5.0])
+    tape.backward(grads={out: wp.ones(8, dtype=float)})
+    assert np.array_equal(
+        x.grad.numpy(), 3.0 * values[:, 0, 0]
+    )  # the second launch overwrites the results of the first
+    assert wp.volume_lookup_f(volume.id, 1, 0, 0) == 15.0 * values[1, 0, 0]

@@ -267,7 +267,8 @@ def _leaf_boxes(origins: np.ndarray, masks: np.ndarray) -> np.ndarray:
     whole = np.where(masks.any(axis=1, keepdims=True), masks, np.uint8(255))
     bits = whole.reshape(-1, LEAF_SIDE, LEAF_SIDE)  # x, y; the bits of a byte are along z
     along_z = np.bitwise_or.reduce(whole, axis=1)
-    lines = [bits.any(axis=2), bits.any(axis=1), np.unpackbits(along_z[:, None], axis=1, bitorder="little")]
+    in_z = np.unpackbits(along_z[:, None], axis=1, bitorder="little")
+    lines: list[Any] = [bits.any(axis=2), bits.any(axis=1), in_z]
     least = np.stack([np.argmax(line, axis=1) for line in lines], axis=1)
     most = np.stack([LEAF_SIDE - 1 - np.argmax(line[:, ::-1], axis=1) for line in lines], axis=1)
     return (origins[:, None] + np.stack([least, most], axis=1)).astype(np.int32)

@@ -21,6 +21,7 @@ from ..geometry.descriptors import Descriptors
 from ..lang.values.scalars import int32, uint8, uint64
 from ..lang.values.value_classes import mat33f, vec3f, vec3i
 from ..lib.volumes.volume_data import VolumeData
+from ..tape import structures
 from . import info, rebuilding
 from .allocation import (
     FarAway,
@@ -121,6 +122,7 @@ class Volume:
         self._behind = data[size:]
         self._place, number = _descriptors(device).take(self)
         self.id = uint64(number)
+        structures.register(self, self._place, ("words", "cells"))
         self._publish(data[:size])
 
     def _publish(self, data: np.ndarray) -> None:

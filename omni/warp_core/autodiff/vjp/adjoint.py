@@ -66,8 +66,14 @@ def adjoint_kernel(function: Function, given: DerivativeRules, shared: bool = Fa
 
 def _refuse_stores_by_address(function: Function) -> None:
     for op in function.body.walk():
-        if op.code in ("store", "atomic") and is_made_by(op.args[0], "array_at"):
+        if _stores_by_address(op):
             raise NotDifferentiable("values that are stored in structures such as volumes have no gradient yet", op)
+
+
+def _stores_by_address(op: Operation) -> bool:
+    if op.code == "call":
+        return any(map(_stores_by_address, op.attr.body.walk()))
+    return op.code in ("store", "atomic") and is_made_by(op.args[0], "array_at")
 
 
 def _prepare(function: Function, given: DerivativeRules, shared: bool = True) -> Function:
