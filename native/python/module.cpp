@@ -14,6 +14,7 @@ NB_MODULE(_native, m) {
     wc::bind_seals(m);
     wc::bind_gradients(m);
     wc::bind_algorithms(m);
+    wc::bind_bvh(m);
     wc::bind_loader(m);
     wc::bind_plans(m);
     wc::bind_choices(m);

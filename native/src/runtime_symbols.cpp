@@ -100,6 +100,8 @@ const Row kRows[] = {
     {"wc_printf", at(&::wc_printf)},
     {"wc_stash", at(&::wc_stash)},
     {"wc_stash_bytes", at(&::wc_stash_bytes)},
+    {"wc_mesh_first_hit", at(&::wc_mesh_first_hit)},
+    {"wc_mesh_closest", at(&::wc_mesh_closest)},
     {"wc_log_of_thread", at(&::wc_log_of_thread)},
     {"wc_log_full", at(&::wc_log_full)},
     {"wc_log_ends", at(&::wc_log_ends)},

@@ -65,8 +65,12 @@ _HOMES = {
     "tape.checkpoint": "checkpointed",
     "forward_mode.jvp": "jvp",
     "geometry.hash_grid": "HashGrid",
+    "geometry.mesh": "Mesh",
+    "lib.geometry.hash_grid_queries": "HashGridQuery",
+    "lib.geometry.mesh_boxes": "MeshQueryAABB",
+    "lib.geometry.mesh_points": "MeshQueryPoint",
+    "lib.geometry.mesh_rays": "MeshQueryRay",
     "volumes.volume": "Volume",
-    "lib.hash_grid_queries": "HashGridQuery",
     "algo.map": "map",
     "algo.matmul": "batched_matmul matmul",
     "launches.modules": "force_load get_module_options load_module set_module_options",
@@ -78,7 +82,7 @@ _MODULES = ("autograd", "config", "render", "types", "usd", "utils")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
-func_native Mesh Bvh Texture MarchingCubes tile tile_load from_torch to_torch from_jax to_jax from_paddle to_paddle
+func_native Bvh Texture MarchingCubes tile tile_load from_torch to_torch from_jax to_jax from_paddle to_paddle
 fabricarray optim sparse fem TIMING_ALL timing_begin compile_aot_module load_aot_module
 capture_save capture_load get_module get_logger
 """

@@ -2505,8 +2505,12 @@ def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]
 
 from .forward_mode.jvp import jvp as jvp
 from .geometry.hash_grid import HashGrid as HashGrid
+from .geometry.mesh import Mesh as Mesh
+from .lib.geometry.hash_grid_queries import HashGridQuery as HashGridQuery
+from .lib.geometry.mesh_boxes import MeshQueryAABB as MeshQueryAABB
+from .lib.geometry.mesh_points import MeshQueryPoint as MeshQueryPoint
+from .lib.geometry.mesh_rays import MeshQueryRay as MeshQueryRay
 from .volumes.volume import Volume as Volume
-from .lib.hash_grid_queries import HashGridQuery as HashGridQuery
 def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] | None = None, return_kernel: builtins.bool = False, block_dim: int | None = None, device: Device | str | None = None) -> Any:
     """Apply a function to the elements of arrays.
 
@@ -4447,6 +4451,346 @@ def max(a: vec2us | vec3us | vec4us) -> uint16: ...
 def max(a: vec2ui | vec3ui | vec4ui) -> uint32: ...
 @typing.overload
 def max(a: vec2ul | vec3ul | vec4ul) -> uint64: ...
+
+def mesh_eval_face_normal(id: uint64 | int, face: int) -> vec3f:
+    """Unit normal of a face of a mesh.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        face: the number of a face, an int32.
+
+    Returns:
+        The normal on the side from which the corners run counterclockwise, a vec3; zero for a face without area. A face
+        that is out of range is a KernelError.
+
+    Error: 2 ULP.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    >>> wp.mesh_eval_face_normal(mesh.id, 0)
+    vec3f([0.0, 0.0, 1.0])
+    """
+
+def mesh_eval_position(id: uint64 | int, face: int, u: float, v: float) -> vec3f:
+    """Position of a point of a face of a mesh.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        face: the number of a face, an int32.
+        u: the weight of its first corner, a float32.
+        v: the weight of its second corner; the third one has 1 - u - v.
+
+    Returns:
+        The weighted sum of the corners, a vec3. A face that is out of range is a KernelError.
+
+    Error: 3 ULP of the corners.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    >>> wp.mesh_eval_position(mesh.id, 0, 0.5, 0.25)
+    vec3f([1.0, 1.0, 0.0])
+    """
+
+def mesh_eval_velocity(id: uint64 | int, face: int, u: float, v: float) -> vec3f:
+    """Velocity at a point of a face of a mesh.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        face: the number of a face, an int32.
+        u: the weight of its first corner, a float32.
+        v: the weight of its second corner; the third one has 1 - u - v.
+
+    Returns:
+        The weighted sum of the velocities at the corners, a vec3; zero if the mesh has no velocities. A face that is
+        out of range is a KernelError.
+
+    Error: 3 ULP of the velocities.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"), velocities=corners)
+    >>> wp.mesh_eval_velocity(mesh.id, 0, 0.5, 0.25)
+    vec3f([1.0, 1.0, 0.0])
+    """
+
+def mesh_get_index(id: uint64 | int, index: int) -> int:
+    """Point at a corner of a mesh.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        index: the number of the corner, an int32: 3 * face + 0, 1 or 2.
+
+    Returns:
+        The number of the point, an int32. A corner that is out of range is a KernelError.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([2, 0, 1], dtype=int, device="cpu"))
+    >>> wp.mesh_get_index(mesh.id, 0)
+    2
+    """
+
+def mesh_get_point(id: uint64 | int, index: int) -> vec3f:
+    """Position of a corner of a mesh.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        index: the number of the corner, an int32: 3 * face + 0, 1 or 2.
+
+    Returns:
+        The position of its point, a vec3. A corner that is out of range is a KernelError.
+
+    Error: exact.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([2, 0, 1], dtype=int, device="cpu"))
+    >>> wp.mesh_get_point(mesh.id, 0)
+    vec3f([0.0, 4.0, 0.0])
+    """
+
+def mesh_get_velocity(id: uint64 | int, index: int) -> vec3f:
+    """Velocity at a corner of a mesh.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        index: the number of the corner, an int32: 3 * face + 0, 1 or 2.
+
+    Returns:
+        The velocity of its point, a vec3; zero if the mesh has no velocities. A corner that is out of range is a
+        KernelError.
+
+    Error: exact.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([2, 0, 1], dtype=int, device="cpu"), velocities=corners)
+    >>> wp.mesh_get_velocity(mesh.id, 0)
+    vec3f([0.0, 4.0, 0.0])
+    """
+
+def mesh_query_aabb(id: uint64 | int, low: vec3f, high: vec3f) -> MeshQueryAABB:
+    """Query of a mesh for the faces whose boxes overlap a box. `wp.mesh_query_aabb_next` gives them one by one.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        low: the lower corner of the box, a vec3 in the coordinates of the mesh.
+        high: its upper corner.
+
+    Returns:
+        A MeshQueryAABB. An id without a mesh is a KernelError.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    >>> query = wp.mesh_query_aabb(mesh.id, wp.vec3(3.0, 3.0, -1.0), wp.vec3(5.0, 5.0, 1.0))
+    >>> query.num_nodes
+    1
+    """
+
+def mesh_query_aabb_next(query: Any, index: Any) -> bool:
+    """Next face of a query of a mesh for a box.
+
+    Args:
+        query: from `wp.mesh_query_aabb`; a local variable, which is advanced.
+        index: a local int32, which becomes the number of the face.
+
+    Returns:
+        True if there was a face; otherwise `index` stays as it is. No face comes twice, and the order depends on the
+        mesh alone.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def count(mesh: wp.uint64, found: wp.array(dtype=int)):
+    ...     query = wp.mesh_query_aabb(mesh, wp.vec3(3.0, 3.0, -1.0), wp.vec3(5.0, 5.0, 1.0))
+    ...     face = int(0)
+    ...     while wp.mesh_query_aabb_next(query, face):
+    ...         found[0] += 1
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    >>> found = wp.zeros(1, dtype=int, device="cpu")
+    >>> wp.launch(count, dim=1, inputs=[mesh.id, found], device="cpu")
+    >>> found.list()
+    [1]
+    """
+
+def mesh_query_furthest_point_no_sign(id: uint64 | int, point: vec3f, min_dist: float) -> MeshQueryPoint:
+    """Point of a mesh that is farthest from a point. It is a corner of a face.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        point: any point, a vec3 in the coordinates of the mesh.
+        min_dist: corners count if their distance is above this.
+
+    Returns:
+        A MeshQueryPoint; `wp.mesh_eval_position(id, q.face, q.u, q.v)` is the farthest point. Of faces with equal
+        distance it names the one with the lowest number. An id without a mesh is a KernelError.
+
+    Error: 4 ULP in the distance.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    >>> far = wp.mesh_query_furthest_point_no_sign(mesh.id, wp.vec3(3.0, 0.0, 0.0), 0.0)
+    >>> wp.mesh_eval_position(mesh.id, far.face, far.u, far.v)
+    vec3f([0.0, 4.0, 0.0])
+    """
+
+@typing.overload
+def mesh_query_point(id: uint64 | int, point: vec3f, max_dist: float) -> MeshQueryPoint:
+    """Point of a closed mesh that is closest to a point, and whether the point is inside.
+
+    Rays in two or three directions tell by how many faces they hit. The older form with variables for the results,
+    `wp.mesh_query_point(id, point, max_dist, sign, face, u, v)`, assigns them and returns whether there is a face.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        point: any point, a vec3 in the coordinates of the mesh.
+        max_dist: faces count if their distance is below this.
+
+    Returns:
+        A MeshQueryPoint, whose `sign` is -1.0 inside. The rest is as `wp.mesh_query_point_no_sign` finds it.
+
+    Error: as for `wp.mesh_query_point_no_sign`. The sign of a mesh with holes is that of most rays.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> points = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 4.0]]
+    >>> faces = wp.array([0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3], dtype=int, device="cpu")
+    >>> mesh = wp.Mesh(wp.array(points, dtype=wp.vec3, device="cpu"), faces)
+    >>> wp.mesh_query_point(mesh.id, wp.vec3(1.0, 1.0, 0.5), 10.0).sign
+    -1.0
+    """
+@typing.overload
+def mesh_query_point(id: uint64 | int, point: vec3f, max_dist: float, sign: Any, face: Any, u: Any, v: Any) -> bool: ...
+
+def mesh_query_point_no_sign(id: uint64 | int, point: vec3f, max_dist: float) -> MeshQueryPoint:
+    """Point of a mesh that is closest to a point.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        point: any point, a vec3 in the coordinates of the mesh.
+        max_dist: faces count if their distance is below this.
+
+    Returns:
+        A MeshQueryPoint; `wp.mesh_eval_position(id, q.face, q.u, q.v)` is the closest point. Of faces with equal
+        distance it names the one with the lowest number. If a coordinate is NaN, nothing is found. An id without a mesh
+        is a KernelError.
+
+    Error: 4 ULP of the distances between `point` and the corners of the face, in the distance.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    >>> near = wp.mesh_query_point_no_sign(mesh.id, wp.vec3(1.0, 1.0, 5.0), 10.0)
+    >>> wp.mesh_eval_position(mesh.id, near.face, near.u, near.v)
+    vec3f([1.0, 1.0, 0.0])
+    """
+
+def mesh_query_point_sign_winding_number(id: uint64 | int, point: vec3f, max_dist: float, accuracy: float = ..., threshold: float = ...) -> MeshQueryPoint:
+    """Point of a mesh that is closest to a point, and whether the mesh winds around the point.
+
+    This works for meshes with holes, and takes a time in proportion to the number of faces.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        point: any point, a vec3 in the coordinates of the mesh.
+        max_dist: faces count if their distance is below this.
+        accuracy: for programs written for warp-lang; the winding number is exact here.
+        threshold: the point is inside if the winding number is above this. It is 1 inside of a closed mesh whose faces
+            have their front outside, and 0 outside.
+
+    Returns:
+        A MeshQueryPoint, whose `sign` is -1.0 inside. The rest is as `wp.mesh_query_point_no_sign` finds it.
+
+    Error: as for `wp.mesh_query_point_no_sign`; 1e-9 in the winding number for each thousand faces.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> points = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 4.0]]
+    >>> faces = wp.array([0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3], dtype=int, device="cpu")
+    >>> mesh = wp.Mesh(wp.array(points, dtype=wp.vec3, device="cpu"), faces)
+    >>> wp.mesh_query_point_sign_winding_number(mesh.id, wp.vec3(1.0, 1.0, 0.5), 10.0).sign
+    -1.0
+    """
+
+@typing.overload
+def mesh_query_ray(id: uint64 | int, start: vec3f, dir: vec3f, max_t: float) -> MeshQueryRay:
+    """First face of a mesh that a ray hits, from either side.
+
+    The older form with variables for the results, `wp.mesh_query_ray(id, start, dir, max_t, t, u, v, sign, n, f)`,
+    assigns them and returns whether there is a hit.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        start: where the ray starts, a vec3 in the coordinates of the mesh.
+        dir: its direction, a vec3 of any length.
+        max_t: hits count if `t`, in lengths of `dir`, is below this.
+
+    Returns:
+        A MeshQueryRay. Of faces with equal `t` it names the one with the lowest number. A face with two equal corners
+        is not hit. A ray through a common edge or corner of faces hits one of them. A ray with a component that is NaN,
+        or with a direction of zero, hits nothing. An id without a mesh is a KernelError.
+
+    Error: 1 ULP in `t`. Whether a ray hits a face is decided with corners that are rounded relative to `start`.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    >>> hit = wp.mesh_query_ray(mesh.id, wp.vec3(1.0, 1.0, 5.0), wp.vec3(0.0, 0.0, -1.0), 10.0)
+    >>> bool(hit.result), hit.t, hit.u, hit.v, hit.sign, int(hit.face)
+    (True, 5.0, 0.5, 0.25, 1.0, 0)
+    """
+@typing.overload
+def mesh_query_ray(id: uint64 | int, start: vec3f, dir: vec3f, max_t: float, t: Any, u: Any, v: Any, sign: Any, normal: Any, face: Any) -> bool: ...
+
+def mesh_query_ray_anyhit(id: uint64 | int, start: vec3f, dir: vec3f, max_t: float) -> bool:
+    """Whether a ray hits a mesh, from either side.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        start: where the ray starts, a vec3 in the coordinates of the mesh.
+        dir: its direction, a vec3 of any length.
+        max_t: hits count if they are at `start + t * dir` with `t` below this.
+
+    Returns:
+        True where `wp.mesh_query_ray` has a result. An id without a mesh is a KernelError.
+
+    Error: exact, with corners that are rounded relative to `start`.
+    Derivative: none.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    >>> wp.mesh_query_ray_anyhit(mesh.id, wp.vec3(1.0, 1.0, 5.0), wp.vec3(0.0, 0.0, -1.0), 10.0)
+    True
+    """
+
+def mesh_query_ray_count_intersections(id: uint64 | int, start: vec3f, dir: vec3f) -> int:
+    """Number of faces of a mesh that a ray hits, from either side.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        start: where the ray starts, a vec3 in the coordinates of the mesh.
+        dir: its direction, a vec3 of any length.
+
+    Returns:
+        How many faces the ray hits at any distance, an int32. A ray through a common edge or corner of faces may hit
+        several of them there. An id without a mesh is a KernelError.
+
+    Error: exact, with corners that are rounded relative to `start`.
+    Derivative: none.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2, 2, 1, 0], dtype=int, device="cpu"))
+    >>> wp.mesh_query_ray_count_intersections(mesh.id, wp.vec3(1.0, 1.0, 5.0), wp.vec3(0.0, 0.0, -1.0))
+    2
+    """
 
 @typing.overload
 def min(a: _ScalarOrVector1, b: _ScalarOrVector1) -> _ScalarOrVector1:

@@ -105,6 +105,18 @@ def set_class_maker(make: Callable[[str], type[Value]]) -> None:
 READONLY: int
 """Bit of `ArrayBase.flags`: kernels that write the array refuse it. The other bits are free for the caller."""
 
+class TriangleBvh:
+    """The hierarchy over the triangles of a mesh (native/include/warp_core/wide_bvh.h). Its memory stays in place."""
+
+    address: int
+    nodes: int
+    node_count: int
+    order: int
+
+    def __init__(self, points: ArrayBase, indices: ArrayBase, leaf_size: int) -> None: ...
+    def refit(self, points: ArrayBase, indices: ArrayBase) -> None:
+        """Fit all boxes to points that have moved. Raises ValueError for points that are not finite."""
+
 class LoadError(RuntimeError):
     """Object code that is damaged, for another machine, or uses something the loader does not know."""
 

@@ -263,7 +263,9 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         watch.lap("adjoint")
     pipeline = _stage("passes.pipeline")
     debug = request.debug and not request.transform  # tangents may be what no check lets pass
-    made["ir"] = fn = pipeline.run(fn, pipeline.PassOptions(debug, request.contract, private=_private(request)), primal)
+    native = _native_functions(request)
+    passes = pipeline.PassOptions(debug, request.contract, native=native, private=_private(request))
+    made["ir"] = fn = pipeline.run(fn, passes, primal)
     written = _stage("ir.analysis.effects").written_params(fn)
     needed = () if request.debug or primal else _stage("ir.analysis.effects").needed_arrays(fn)
     counts = _stage("passes.counts").counts(fn)
@@ -273,7 +275,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         made["ir"] = fn = _stage("passes.barrier_fission").split(fn)
         watch.lap("blocks")
     emit = _stage("codegen.cpu.cpu_kernel")
-    options = emit.EmitOptions(request.lanes or 0, request.inner_contiguous, request.flat, request.additions)
+    options = emit.EmitOptions(request.lanes or 0, request.inner_contiguous, request.flat, request.additions, native)
     made["llvm"] = unit = (_emit_gpu if request.target.is_gpu else _emit_cpu)(request, fn, options)
     watch.lap("emit")
     _stage("codegen.toolchain")
@@ -300,6 +302,13 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
         block_dim=fn.block_dim,
         whole_blocks=whole_blocks,
     )
+
+
+def _native_functions(request: CompileRequest) -> frozenset[str]:
+    """The functions of the library that native code runs. Debug mode and GPUs run them as the library has them."""
+    if request.debug or request.target.is_gpu:
+        return frozenset()
+    return frozenset(_stage("codegen.cpu.native_calls").SYMBOLS)
 
 
 def _private(request: CompileRequest) -> str:
@@ -425,11 +434,13 @@ class TangentFacts(NamedTuple):
 
     `needed` and `written` say of each parameter whether tangent kernels need the tangent of it in any case, and whether
     the kernel writes through it. `nearby`: the values that tangent kernels compute may be those of arguments nearby.
+    `queries`: it queries structures, such as meshes.
     """
 
     needed: tuple[bool, ...]
     written: tuple[bool, ...]
     nearby: bool
+    queries: bool
 
 
 def tangent_facts(kernel: Kernel) -> TangentFacts:
@@ -440,7 +451,10 @@ def tangent_facts(kernel: Kernel) -> TangentFacts:
         _refuse_blocks(kernel.subject, fn)
         stage, given = _stage("autodiff.jvp.tangent"), _stage("front.gradients.library_rules").library_gradient
         return TangentFacts(
-            stage.required(fn, given), _stage("ir.analysis.effects").written_params(fn), stage.is_nearby(fn, given)
+            stage.required(fn, given),
+            _stage("ir.analysis.effects").written_params(fn),
+            stage.is_nearby(fn, given),
+            any(map(_stage("autodiff.analysis.structure_queries").is_query, fn.body.walk())),
         )
 
     return with_large_stack(find, kernel.subject)

@@ -104,13 +104,17 @@ svd2 m2 -> m2 v2 m2; svd3 m3 -> m3 v3 m3; qr3 m3 -> m3 m3; eig3 m3 -> m3 v3
 """
 TABLE = [row.strip() for row in ROWS.replace("\n", ";").split(";") if row.strip()]
 
-# Neither arguments nor results that could have a derivative.
+# Neither arguments nor results that could have a derivative, or refused (tests/geometry).
 WITHOUT = """
     isfinite isnan isinf argmin argmax quat_identity transform_identity bit_count lower_bound intersect_tri_tri
     hash_grid_query hash_grid_query_next hash_grid_point_id
     volume_lookup volume_lookup_f volume_lookup_i volume_lookup_v volume_lookup_index volume_voxel_count
     volume_store volume_store_f volume_store_i volume_store_v volume_sample_i
     volume_sample_grad volume_sample_grad_f volume_sample_index volume_sample_grad_index
+    mesh_query_ray mesh_query_point_no_sign mesh_eval_position mesh_eval_velocity mesh_eval_face_normal
+    mesh_get_point mesh_get_velocity mesh_get_index mesh_query_ray_anyhit mesh_query_ray_count_intersections
+    mesh_query_point mesh_query_point_sign_winding_number mesh_query_furthest_point_no_sign mesh_query_aabb
+    mesh_query_aabb_next
     rand_init randi randu randn poisson sample_cdf sample_triangle sample_unit_ring sample_unit_disk
     sample_unit_sphere_surface sample_unit_sphere sample_unit_hemisphere_surface sample_unit_hemisphere
     sample_unit_square sample_unit_cube

@@ -109,3 +109,17 @@ def test_a_gpu_has_no_volumes(gpu):
     volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, device="cpu")
     with pytest.raises(wp.KernelError, match="is no id of a volume"):
         wp.launch(sample_one, 1, [volume.id, wp.zeros(1, dtype=float, device=gpu)], device=gpu)
+
+
+@wp.kernel
+def first_corner(mesh: wp.uint64, result: wp.array(dtype=int)):
+    result[0] = wp.mesh_get_index(mesh, 0)
+
+
+def test_a_gpu_has_no_meshes(gpu):
+    points, indices = wp.zeros(3, dtype=wp.vec3, device=gpu), wp.zeros(3, dtype=int, device=gpu)
+    with pytest.raises(NotImplementedError, match=f"points: there are no meshes on {gpu} yet"):
+        wp.Mesh(points, indices)
+    mesh = wp.Mesh(points.to("cpu"), indices.to("cpu"))
+    with pytest.raises(wp.KernelError, match="is no id of a mesh"):
+        wp.launch(first_corner, 1, [mesh.id, wp.zeros(1, dtype=int, device=gpu)], device=gpu)

@@ -45,6 +45,11 @@ void* wc_stash(int32_t cell);
 // How many bytes of that block there are: 0 if the address space could not be had.
 int64_t wc_stash_bytes(int32_t cell);
 
+// Queries of meshes for the lanes in `mask` of a group of `lanes`: what the functions `_mesh_first_hit` and
+// `_mesh_closest` of the library find. codegen/cpu/native_calls.py has the layout of the buffer.
+void wc_mesh_first_hit(uint64_t mask, int64_t lanes, void* buffer);
+void wc_mesh_closest(uint64_t mask, int64_t lanes, void* buffer);
+
 // Where a range of a launch writes down what it adds to arrays. Between two records there is always room for one of
 // kLogRecord bytes at `at`; whoever has moved `at` beyond `limit` calls wc_log_full before the next.
 //

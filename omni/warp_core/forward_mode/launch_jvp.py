@@ -92,7 +92,7 @@ def kernel_jvp(
     check_count(instance, args)
     args = [launch_vjp.as_array(a, t, where) for a, (_, t) in zip(args, instance.params)]
     given = _given(instance, args, tangents)
-    needed, written, _ = facts(instance)
+    needed, written, *_ = facts(instance)
     shadows, copied = _shadows(instance, args, given, needed)
     launch_tangent(instance, dim, args, given, shadows, where, block_dim)
     for tangent, view in copied:

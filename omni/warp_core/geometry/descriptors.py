@@ -19,7 +19,7 @@ from ..arrays.factories import zeros
 from ..devices import descriptor_memory
 from ..dispatch import capture
 from ..eager.addressed_memory import register
-from ..lib.hash_grid_queries import ADDRESS
+from ..lib.geometry.structure_ids import ADDRESS
 
 _AT_ONCE = 256  # descriptors in an allocation
 _ADDRESS_BITS = ADDRESS.bit_length()

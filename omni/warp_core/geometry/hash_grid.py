@@ -1,4 +1,4 @@
-"""Hash grids: which points lie near a place. lib/hash_grid_queries.py has the layout in memory and the queries.
+"""Hash grids: which points lie near a place. Layout and queries are in lib/geometry/hash_grid_queries.py.
 
 A build computes the cell of each point, sorts the points by cell and then by group, and looks where each cell begins.
 The sort is stable, so results do not depend on the number of threads.
@@ -29,7 +29,7 @@ from ..lang.types import F16, F32, F64, I32, Scalar, Type, Vec
 from ..lang.values.scalars import float16, float32, float64, int32, uint32, uint64
 from ..lang.values.value_classes import python_type
 from ..launches.launch import launch
-from ..lib.hash_grid_queries import HashGridData, cell_of, cube_of
+from ..lib.geometry.hash_grid_queries import HashGridData, cell_of, cube_of
 from ..lib.search import lower_bound
 from ..lib.vectors import isfinite
 from ..tape import structures

@@ -44,7 +44,14 @@ _MODULES = {
     "euler_angles": "quat_from_euler quat_to_euler quat_twist quat_twist_angle quat_twist_angle_signed",
     "affine": "transform_compose transform_decompose transform_from_matrix transform_to_matrix",
     "norms": "norm_l1 norm_l2 norm_huber norm_pseudo_huber smooth_normalize",
-    "hash_grid_queries": "hash_grid_query hash_grid_query_next hash_grid_point_id",
+    "geometry.hash_grid_queries": "hash_grid_query hash_grid_query_next hash_grid_point_id",
+    "geometry.mesh_data": """
+        mesh_eval_position mesh_eval_velocity mesh_eval_face_normal mesh_get_index mesh_get_point mesh_get_velocity
+    """,
+    "geometry.mesh_rays": "mesh_query_ray mesh_query_ray_anyhit mesh_query_ray_count_intersections",
+    "geometry.mesh_points": "mesh_query_point_no_sign",
+    "geometry.mesh_signs": "mesh_query_point mesh_query_point_sign_winding_number",
+    "geometry.mesh_boxes": "mesh_query_aabb mesh_query_aabb_next mesh_query_furthest_point_no_sign",
     "volumes.volume_lookups": """
         volume_lookup volume_lookup_f volume_lookup_i volume_lookup_v volume_lookup_index volume_voxel_count
         volume_store volume_store_f volume_store_i volume_store_v

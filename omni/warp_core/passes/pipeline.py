@@ -29,14 +29,16 @@ class PassOptions:
     """Options by which two compilations of the same function may differ.
 
     debug: check bounds, NaN, asserts and integer division. contract: form fused multiply-adds. inline_limit: callees of
-    at least so many operations stay calls. calls: functions that stay calls whatever their size, by name. private:
-    among which arrays `demote_atomics` may look for those of one thread.
+    at least so many operations stay calls. calls: functions that stay calls whatever their size, by name. native:
+    functions that native code runs, by name; they stay calls, too. private: among which arrays `demote_atomics` may
+    look for those of one thread.
     """
 
     debug: bool = False
     contract: bool = True
     inline_limit: int = INLINE_LIMIT
     calls: frozenset[str] = frozenset()
+    native: frozenset[str] = frozenset()
     private: str = "all"
 
 
@@ -62,7 +64,9 @@ def run(function: Function, options: PassOptions = PassOptions(), primal: Functi
 
 def _optimise(function: Function, options: PassOptions, like: FusionRecord | None = None) -> Function:
     """`function` after all passes; the finished functions it calls came out of here too."""
-    new = inline(function, options.inline_limit, lambda callee: _finish(callee, options), options.calls)
+    new = inline(
+        function, options.inline_limit, lambda callee: _finish(callee, options), options.calls | options.native
+    )
     drop_asserts(new)
     new = simplify(new)
     if new.block_dim:
@@ -78,6 +82,8 @@ def _optimise(function: Function, options: PassOptions, like: FusionRecord | Non
 
 
 def _finish(callee: Function, options: PassOptions) -> Function:
+    if callee.name.partition("#")[0] in options.native:
+        return callee  # no code is made of it
     kept = _finished.setdefault(callee, {})
     if options not in kept:
         kept[options] = _optimise(callee, options)

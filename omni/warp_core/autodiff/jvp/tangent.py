@@ -25,9 +25,10 @@ from ...passes.dce import dce, has_effects
 from ...passes.inline import inline_calls
 from ..analysis.factor_escape import escaping, numbers_of, report_if_moved
 from ..analysis.leaves import assemble, bitcasts_floats, leaf_of, leaf_types
+from ..analysis.structure_queries import is_query, refuse
 from ..rules.provider import DerivativeRules, calls_surrogate
 from ..vjp.reverse_atomics import plain_local_atomics
-from .tangent_values import Tangents, Unknown, ValueTangents, has_tangent, numbered_leaves, slot_types
+from .tangent_values import Tangents, Unknown, ValueTangents, carries, has_tangent, numbered_leaves, slot_types
 
 Mask = tuple[bool, ...]
 
@@ -151,6 +152,8 @@ class _Forward(ValueTangents):
 
     def visit_call(self, op: Operation) -> None:
         """A function without arrays, or one whose gradient is written down."""
+        if is_query(op) and any(map(carries, (v.type for v in op.results))):
+            raise refuse(op)
         if not any(map(self._is_moving, op.args)):
             super().visit_call(op)
             return

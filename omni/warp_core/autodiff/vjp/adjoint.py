@@ -21,6 +21,7 @@ from ...passes.load_elimination import eliminate_loads
 from ...passes.simplify import simplify
 from ..analysis.leaves import Leaves, assemble, leaf_of, leaf_types
 from ..analysis.scalarize_structs import scalarize
+from ..analysis.structure_queries import refuse_queries
 from ..rules.custom_rules import expand_customs, is_custom
 from ..rules.provider import DerivativeRules, calls_surrogate
 from .primal_pass import PrimalPass
@@ -54,6 +55,7 @@ def adjoint_kernel(function: Function, given: DerivativeRules, shared: bool = Fa
         NotDifferentiable: the kernel does something that has no derivative.
     """
     prepared = _prepare(function, given, shared)
+    refuse_queries(prepared)
     _refuse_stores_by_address(prepared)
     replayed: set[Value] = set()  # arrays that the launch writes to, and the adjoint again
     while True:

@@ -28,6 +28,7 @@ from ..target import Target
 from ..vector_width import max_lanes, preferred_lanes
 from ..writer import PTR, llvm_type, sequence
 from .cpu_blocks import BlockAtomics, Blocks, whole_warps
+from .native_calls import emit_native_call, name_of
 
 # From this many operations on, one masked body serves full groups too: compile time counts for more than the masks.
 _TWO_BODIES_LIMIT = 400
@@ -283,6 +284,8 @@ class KernelEmitter(FunctionEmitter):
 def emit_call(caller: FunctionEmitter, fn: Function, varying: tuple[bool, ...], args: list[Value]) -> list[LaneValue]:
     """Call `fn` for the active lanes, emitting it first if this is the first such call."""
     shared, lanes = caller.shared, caller.lanes.lanes
+    if name_of(fn) in shared.options.native:
+        return emit_native_call(caller, fn, args)
     facts = analyze(fn, varying, lanes, shared.facts)
     known = _known_strides(caller, args)
     key = (fn, varying, tuple(known.items()))

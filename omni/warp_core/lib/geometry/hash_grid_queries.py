@@ -8,17 +8,17 @@ they have groups, and a query of one group reads its part of each cell. geometry
 
 from __future__ import annotations
 
-from ..lang import prim
-from ..lang.generics import F, Vec
-from ..lang.ref_params import ref
-from ..lang.registry import builtin
-from ..lang.values.scalars import bool as boolean
-from ..lang.values.scalars import float16, float32, float64, int32, uint64
-from ..lang.values.structs import struct
-from .search import lower_bound
-from .vectors import isnan
+from ...lang import prim
+from ...lang.generics import F, Vec
+from ...lang.ref_params import ref
+from ...lang.registry import builtin
+from ...lang.values.scalars import bool as boolean
+from ...lang.values.scalars import float16, float32, float64, int32, uint64
+from ...lang.values.structs import struct
+from ..search import lower_bound
+from ..vectors import isnan
+from .structure_ids import ADDRESS
 
-ADDRESS = 0x0000_FFFF_FFFF_FFFF  # bits of an id that are an address; those above tell apart grids that had it in turn
 FAR = 536870912.0  # cubes from the origin (2**29): beyond it, all belong to the last one
 _LAST_GROUP = 2147483647
 _UNKNOWN = (

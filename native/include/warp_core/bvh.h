@@ -1,0 +1,30 @@
+// A builder of bounding volume hierarchies over boxes in space. docs/design/geometry.md describes the nodes.
+#pragma once
+#include <cstdint>
+
+namespace wc {
+
+struct Box {
+    float lower[3], upper[3];
+};
+
+// Nodes are in the order of a depth-first walk: the left child of a node follows it. `child` is the right child of an
+// inner node, and the first place in the order of primitives of a leaf. `count` is the number of primitives of a leaf.
+// For an inner node it is minus the number of the first node behind its subtree.
+struct BvhNode {
+    float lower[3];
+    int32_t child;
+    float upper[3];
+    int32_t count;
+};
+static_assert(sizeof(BvhNode) == 32);
+
+constexpr int kBvhDepth = 64;  // levels of the deepest tree, which is the size of the stack of a query
+constexpr int32_t kBvhMaxPrimitives = 1 << 29;
+
+// Builds the tree of `count` boxes, at least one, by the binned surface area heuristic. Writes at most 2 * count - 1
+// nodes, and `order`: the number of the box for each place of a leaf. Returns the number of nodes. The result depends
+// on the boxes alone.
+int32_t build_bvh(const Box* boxes, int32_t count, int32_t leaf_size, BvhNode* nodes, int32_t* order);
+
+}  // namespace wc

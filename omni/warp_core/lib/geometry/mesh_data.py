@@ -1,0 +1,327 @@
+"""Meshes in memory, and what they have at a face or a corner. `MeshData` is the layout, geometry/mesh.py fills it.
+
+mesh_rays.py and mesh_points.py have the queries that search.
+"""
+
+from __future__ import annotations
+
+from ...lang import prim
+from ...lang.generics import Vec
+from ...lang.registry import builtin
+from ...lang.values.scalars import bool as boolean
+from ...lang.values.scalars import float32, float64, int32, uint64
+from ...lang.values.structs import struct
+from ...lang.values.value_classes import vec3f
+from .structure_ids import ADDRESS
+
+DEPTH = 64  # levels of the deepest tree, as in native/include/warp_core/bvh.h
+_UNKNOWN = "{0} is no id of a mesh that exists on this device: pass mesh.id, and keep the mesh while kernels use it"
+
+
+@struct
+class MeshData:
+    """A mesh in memory, at the address that the lower 48 bits of its id are.
+
+    Attributes:
+        id: the mesh's id; zero once it is freed.
+        native: address of the hierarchy that native queries read (native/include/warp_core/wide_bvh.h).
+        points: address of a vec3 for each point.
+        indices: address of three int32 for each face: the numbers of its points.
+        velocities: address of a vec3 for each point, or zero.
+        nodes: address of the nodes of the tree, `MeshNode`.
+        order: address of an int32 for each face: the faces in the order of leaves.
+        num_points: the number of points, and likewise of faces and nodes.
+    """
+
+    id: uint64
+    native: uint64
+    points: uint64
+    indices: uint64
+    velocities: uint64
+    nodes: uint64
+    order: uint64
+    num_points: int32
+    num_faces: int32
+    num_nodes: int32
+
+
+@struct
+class MeshNode:
+    """A node of the tree over the faces. Nodes are in the order of a depth-first walk.
+
+    Attributes:
+        lower, upper: the corners of the box around the faces below.
+        child: the number of the right child, where the left one is the next node; of a leaf, its first place in
+            `order`.
+        count: the number of faces of a leaf. Of an inner node, minus the number of the first node behind its subtree.
+    """
+
+    lower: vec3f
+    child: int32
+    upper: vec3f
+    count: int32
+
+
+@builtin
+def _mesh_data(id: uint64) -> MeshData:
+    """The mesh of an id that was checked."""
+    return prim.array_at(prim.bit_and(id, uint64(ADDRESS)), int32(1), MeshData)[0]
+
+
+@builtin
+def _mesh_at(id: uint64) -> MeshData:
+    """The mesh of an id. Without one, the launch raises, and queries go on in a mesh without faces."""
+    data = MeshData()
+    address = prim.bit_and(id, uint64(ADDRESS))
+    if address != uint64(0) and prim.is_structure(address):
+        data = _mesh_data(id)
+    if data.id != id or id == uint64(0):
+        prim.fail("handle", _UNKNOWN, id)
+        data = MeshData()
+    return data
+
+
+@builtin
+def _mesh_node(data: MeshData, number: int32) -> MeshNode:
+    return prim.array_at(data.nodes, data.num_nodes, MeshNode)[number]
+
+
+@builtin
+def _mesh_face(data: MeshData, place: int32) -> int32:
+    """The face at a place of a leaf."""
+    return prim.array_at(data.order, data.num_faces, int32)[place]
+
+
+@builtin
+def _mesh_corner(data: MeshData, index: int32) -> int32:
+    """The point at a corner; the corners of all faces are counted together."""
+    return prim.array_at(data.indices, data.num_faces * 3, int32)[index]
+
+
+@builtin
+def _mesh_vector(data: MeshData, address: uint64, index: int32) -> Vec[3, float32]:
+    """The position or velocity at a corner."""
+    return prim.array_at(address, data.num_points, Vec[3, float32])[_mesh_corner(data, index)]
+
+
+@builtin
+def _mesh_position(data: MeshData, index: int32) -> Vec[3, float64]:
+    """The position of a corner."""
+    return prim.cast(_mesh_vector(data, data.points, index), Vec[3, float64])
+
+
+@builtin
+def _mesh_offset(data: MeshData, index: int32, origin: Vec[3, float32]) -> Vec[3, float64]:
+    """The position of a corner, seen from `origin`. The difference is rounded in single precision."""
+    return prim.cast(_mesh_vector(data, data.points, index) - origin, Vec[3, float64])
+
+
+# -- products that native queries round in the same way ----------------------------------------------------------------
+
+
+@builtin
+def _mesh_dot(a: Vec[3, float64], b: Vec[3, float64]) -> float64:
+    return prim.fma(a[2], b[2], prim.fma(a[1], b[1], a[0] * b[0]))
+
+
+@builtin
+def _mesh_cross(a: Vec[3, float64], b: Vec[3, float64]) -> Vec[3, float64]:
+    return Vec[3, float64](
+        prim.fma(a[1], b[2], -(a[2] * b[1])),
+        prim.fma(a[2], b[0], -(a[0] * b[2])),
+        prim.fma(a[0], b[1], -(a[1] * b[0])),
+    )
+
+
+@builtin
+def _mesh_normal(data: MeshData, face: int32) -> Vec[3, float32]:
+    """The unit normal of a face; zero without area."""
+    a = _mesh_position(data, 3 * face)
+    normal = _mesh_cross(_mesh_position(data, 3 * face + 1) - a, _mesh_position(data, 3 * face + 2) - a)
+    length = prim.sqrt(_mesh_dot(normal, normal))
+    return prim.cast(normal * prim.select(length > 0.0, 1.0 / length, 0.0), Vec[3, float32])
+
+
+# -- what a mesh has at a face or a corner ---------------------------------------------------------------------------
+
+
+@builtin
+def _mesh_has_face(data: MeshData, face: int32) -> boolean:
+    """True if a mesh has such a face. Otherwise the launch raises, as it has if there is no mesh."""
+    found = face >= 0 and face < data.num_faces
+    if not found and data.id != uint64(0):
+        prim.fail("bounds", "face {0} is out of range for a mesh of {1} faces", face, data.num_faces)
+    return found
+
+
+@builtin
+def _mesh_has_corner(data: MeshData, index: int32) -> boolean:
+    """True if a mesh has such a corner. Otherwise the launch raises, as it has if there is no mesh."""
+    found = index >= 0 and index < 3 * data.num_faces
+    if not found and data.id != uint64(0):
+        prim.fail("bounds", "corner {0} is out of range for a mesh of {1} corners", index, 3 * data.num_faces)
+    return found
+
+
+@builtin
+def _mesh_mix(data: MeshData, address: uint64, face: int32, u: float32, v: float32) -> Vec[3, float32]:
+    """The weighted sum of what the corners of a face have."""
+    a, b = _mesh_vector(data, address, 3 * face), _mesh_vector(data, address, 3 * face + 1)
+    return a * u + b * v + _mesh_vector(data, address, 3 * face + 2) * (float32(1.0) - u - v)
+
+
+@builtin
+def mesh_eval_position(id: uint64, face: int32, u: float32, v: float32) -> Vec[3, float32]:
+    """Position of a point of a face of a mesh.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        face: the number of a face, an int32.
+        u: the weight of its first corner, a float32.
+        v: the weight of its second corner; the third one has 1 - u - v.
+
+    Returns:
+        The weighted sum of the corners, a vec3. A face that is out of range is a KernelError.
+
+    Error: 3 ULP of the corners.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    >>> wp.mesh_eval_position(mesh.id, 0, 0.5, 0.25)
+    vec3f([1.0, 1.0, 0.0])
+    """
+    data, out = _mesh_at(id), Vec[3, float32](0.0, 0.0, 0.0)
+    if _mesh_has_face(data, face):
+        out = _mesh_mix(data, data.points, face, u, v)
+    return out
+
+
+@builtin
+def mesh_eval_velocity(id: uint64, face: int32, u: float32, v: float32) -> Vec[3, float32]:
+    """Velocity at a point of a face of a mesh.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        face: the number of a face, an int32.
+        u: the weight of its first corner, a float32.
+        v: the weight of its second corner; the third one has 1 - u - v.
+
+    Returns:
+        The weighted sum of the velocities at the corners, a vec3; zero if the mesh has no velocities. A face that is
+        out of range is a KernelError.
+
+    Error: 3 ULP of the velocities.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"), velocities=corners)
+    >>> wp.mesh_eval_velocity(mesh.id, 0, 0.5, 0.25)
+    vec3f([1.0, 1.0, 0.0])
+    """
+    data, out = _mesh_at(id), Vec[3, float32](0.0, 0.0, 0.0)
+    if _mesh_has_face(data, face) and data.velocities != uint64(0):
+        out = _mesh_mix(data, data.velocities, face, u, v)
+    return out
+
+
+@builtin
+def mesh_eval_face_normal(id: uint64, face: int32) -> Vec[3, float32]:
+    """Unit normal of a face of a mesh.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        face: the number of a face, an int32.
+
+    Returns:
+        The normal on the side from which the corners run counterclockwise, a vec3; zero for a face without area. A face
+        that is out of range is a KernelError.
+
+    Error: 2 ULP.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    >>> wp.mesh_eval_face_normal(mesh.id, 0)
+    vec3f([0.0, 0.0, 1.0])
+    """
+    data, out = _mesh_at(id), Vec[3, float32](0.0, 0.0, 0.0)
+    if _mesh_has_face(data, face):
+        out = _mesh_normal(data, face)
+    return out
+
+
+@builtin
+def mesh_get_index(id: uint64, index: int32) -> int32:
+    """Point at a corner of a mesh.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        index: the number of the corner, an int32: 3 * face + 0, 1 or 2.
+
+    Returns:
+        The number of the point, an int32. A corner that is out of range is a KernelError.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([2, 0, 1], dtype=int, device="cpu"))
+    >>> wp.mesh_get_index(mesh.id, 0)
+    2
+    """
+    data, out = _mesh_at(id), -1
+    if _mesh_has_corner(data, index):
+        out = _mesh_corner(data, index)
+    return out
+
+
+@builtin
+def mesh_get_point(id: uint64, index: int32) -> Vec[3, float32]:
+    """Position of a corner of a mesh.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        index: the number of the corner, an int32: 3 * face + 0, 1 or 2.
+
+    Returns:
+        The position of its point, a vec3. A corner that is out of range is a KernelError.
+
+    Error: exact.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([2, 0, 1], dtype=int, device="cpu"))
+    >>> wp.mesh_get_point(mesh.id, 0)
+    vec3f([0.0, 4.0, 0.0])
+    """
+    data, out = _mesh_at(id), Vec[3, float32](0.0, 0.0, 0.0)
+    if _mesh_has_corner(data, index):
+        out = _mesh_vector(data, data.points, index)
+    return out
+
+
+@builtin
+def mesh_get_velocity(id: uint64, index: int32) -> Vec[3, float32]:
+    """Velocity at a corner of a mesh.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        index: the number of the corner, an int32: 3 * face + 0, 1 or 2.
+
+    Returns:
+        The velocity of its point, a vec3; zero if the mesh has no velocities. A corner that is out of range is a
+        KernelError.
+
+    Error: exact.
+    Derivative: none yet; a kernel that needs it is refused.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([2, 0, 1], dtype=int, device="cpu"), velocities=corners)
+    >>> wp.mesh_get_velocity(mesh.id, 0)
+    vec3f([0.0, 4.0, 0.0])
+    """
+    data, out = _mesh_at(id), Vec[3, float32](0.0, 0.0, 0.0)
+    if _mesh_has_corner(data, index) and data.velocities != uint64(0):
+        out = _mesh_vector(data, data.velocities, index)
+    return out
