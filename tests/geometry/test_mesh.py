@@ -399,11 +399,12 @@ def test_ids_of_meshes_that_are_gone_are_errors(mode):
     assert old not in {m.id for m in others}
     start, direction = vectors([(0, 0, 1)]), vectors([(0, 0, -1)])
     out = [wp.zeros(1, dtype=t, device="cpu") for t in (float, int, wp.vec3, float)]
-    for bad in (old, wp.uint64(0)):
+    for bad in (old, wp.uint64(0), wp.uint64(64)):
         with pytest.raises((wp.KernelError, ValueError), match=f"{int(bad)} is no id of a mesh that exists"):
             wp.launch(cast_rays, dim=1, inputs=[bad, start, direction, 1.0, *out], device="cpu")
+    nowhere = wp.uint64(int(old) & ~((1 << 48) - 1) | 64)
     with pytest.raises((wp.KernelError, ValueError), match=r"address|no memory"):
-        wp.launch(cast_rays, dim=1, inputs=[wp.uint64(64), start, direction, 1.0, *out], device="cpu")
+        wp.launch(cast_rays, dim=1, inputs=[nowhere, start, direction, 1.0, *out], device="cpu")
 
 
 def test_some_lanes_may_have_a_mesh_that_is_gone():

@@ -1,9 +1,9 @@
 """Descriptors: how kernels find a structure, such as a hash grid, by its id.
 
-A descriptor is a struct in memory that starts with the id of its structure. The lower 48 bits of the id are the
-address of the descriptor. The upper 16 bits count the structures that had it, so that the id of a structure that is
-gone is recognised, whether or not another one took its place. Memory of descriptors is never given back: reading one by
-an old id is always allowed.
+A descriptor is a struct in memory that starts with the id of its structure. The id has the address of the descriptor, a
+count of the structures that had it, and their kind. So the id of a structure that is gone is recognised, whether or not
+another one took its place, and so is the id of a structure of another kind. Memory of descriptors is never given back:
+reading one by an old id is always allowed.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from ..arrays.factories import zeros
 from ..devices import descriptor_memory
 from ..dispatch import capture
 from ..eager.addressed_memory import register
-from ..lib.geometry.structure_ids import ADDRESS
+from ..lib.geometry.structure_ids import ADDRESS, KIND_SHIFT
 
 _AT_ONCE = 256  # descriptors in an allocation
 _ADDRESS_BITS = ADDRESS.bit_length()
-_LAST_USE = (1 << 64 - _ADDRESS_BITS) - 1
+_LAST_USE = (1 << KIND_SHIFT - _ADDRESS_BITS) - 1
 _NULL_STREAM = 0
 
 
 class Descriptors:
     """The descriptors of structures of one kind on one device."""
 
-    def __init__(self, dtype: Any, device: Any):
+    def __init__(self, dtype: Any, kind: int, device: Any):
         self.dtype, self.device = dtype, device
+        self._kind = kind << KIND_SHIFT
         self._size = element_of(dtype).type.size
         self._free: list[tuple[array, int]] = []  # places, and how often each was used
         self._all: list[array] = []
@@ -42,7 +43,7 @@ class Descriptors:
             self._grow()
         place, uses = self._free.pop()
         finalize(owner, self._give_back, place, uses + 1).atexit = False
-        return place, place.ptr | uses + 1 << _ADDRESS_BITS
+        return place, place.ptr | uses + 1 << _ADDRESS_BITS | self._kind
 
     def write(self, place: array, descriptor: bytes) -> None:
         """Write a descriptor at once. Work that was given to a GPU before still finds the old one."""

@@ -30,6 +30,7 @@ from ..lang.values.scalars import float16, float32, float64, int32, uint32, uint
 from ..lang.values.value_classes import python_type
 from ..launches.launch import launch
 from ..lib.geometry.hash_grid_queries import HashGridData, cell_of, cube_of
+from ..lib.geometry.structure_ids import HASH_GRID
 from ..lib.search import lower_bound
 from ..lib.vectors import isfinite
 from ..tape import structures
@@ -320,7 +321,7 @@ def _inverse(radius: Any, dtype: Any) -> float:
 
 @cache
 def _descriptors(device: Device) -> Descriptors:
-    return Descriptors(HashGridData, device)
+    return Descriptors(HashGridData, HASH_GRID, device)
 
 
 def _memory(size: int, device: Device) -> array:

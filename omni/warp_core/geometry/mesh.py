@@ -20,6 +20,7 @@ from ..lang.types import F32, I32, Type, Vec
 from ..lang.values.scalars import uint64
 from ..lang.values.structs import spell
 from ..lib.geometry.mesh_data import MeshData
+from ..lib.geometry.structure_ids import MESH
 from .bvh import TriangleBvh
 from .descriptors import Descriptors
 
@@ -177,7 +178,7 @@ class Mesh:
 
 @cache
 def _descriptors(device: Device) -> Descriptors:
-    return Descriptors(MeshData, device)
+    return Descriptors(MeshData, MESH, device)
 
 
 def _check_array(name: str, a: Any, t: Type) -> None:

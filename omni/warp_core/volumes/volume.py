@@ -20,6 +20,7 @@ from ..eager.addressed_memory import register
 from ..geometry.descriptors import Descriptors
 from ..lang.values.scalars import int32, uint8, uint64
 from ..lang.values.value_classes import mat33f, vec3f, vec3i
+from ..lib.geometry.structure_ids import VOLUME
 from ..lib.volumes.volume_data import VolumeData
 from ..tape import structures
 from . import info, rebuilding
@@ -698,7 +699,7 @@ def _put(rows: np.ndarray, out: array | None, device: Device) -> array:
 
 @cache
 def _descriptors(device: Device) -> Descriptors:
-    return Descriptors(VolumeData, device)
+    return Descriptors(VolumeData, VOLUME, device)
 
 
 def _aligned(data: np.ndarray, device: Device) -> array:

@@ -17,7 +17,7 @@ from ...lang.values.scalars import float16, float32, float64, int32, uint64
 from ...lang.values.structs import struct
 from ..search import lower_bound
 from ..vectors import isnan
-from .structure_ids import ADDRESS
+from .structure_ids import ADDRESS, HASH_GRID, KIND_SHIFT
 
 FAR = 536870912.0  # cubes from the origin (2**29): beyond it, all belong to the last one
 _LAST_GROUP = 2147483647
@@ -91,7 +91,7 @@ def _hash_grid_at(id: uint64) -> HashGridData:
     """The grid of an id. Without one, the launch raises, and queries go on in a grid without points."""
     data = HashGridData()
     address = prim.bit_and(id, uint64(ADDRESS))
-    if address != uint64(0) and prim.is_structure(address):
+    if id >> uint64(KIND_SHIFT) == uint64(HASH_GRID) and prim.is_structure(address):
         data = prim.array_at(address, int32(1), HashGridData)[0]
     if data.id != id or id == uint64(0):
         prim.fail("handle", _UNKNOWN, id)

@@ -12,7 +12,7 @@ from ...lang.values.scalars import bool as boolean
 from ...lang.values.scalars import float32, float64, int32, uint64
 from ...lang.values.structs import struct
 from ...lang.values.value_classes import vec3f
-from .structure_ids import ADDRESS
+from .structure_ids import ADDRESS, KIND_SHIFT, MESH
 
 DEPTH = 64  # levels of the deepest tree, as in native/include/warp_core/bvh.h
 _UNKNOWN = "{0} is no id of a mesh that exists on this device: pass mesh.id, and keep the mesh while kernels use it"
@@ -73,7 +73,7 @@ def _mesh_at(id: uint64) -> MeshData:
     """The mesh of an id. Without one, the launch raises, and queries go on in a mesh without faces."""
     data = MeshData()
     address = prim.bit_and(id, uint64(ADDRESS))
-    if address != uint64(0) and prim.is_structure(address):
+    if id >> uint64(KIND_SHIFT) == uint64(MESH) and prim.is_structure(address):
         data = _mesh_data(id)
     if data.id != id or id == uint64(0):
         prim.fail("handle", _UNKNOWN, id)

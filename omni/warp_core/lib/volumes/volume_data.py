@@ -13,8 +13,8 @@ from ...lang.registry import builtin
 from ...lang.values.scalars import int32, int64, uint32, uint64
 from ...lang.values.structs import struct
 from ...lang.values.value_classes import mat33f, vec3f, vec3i
+from ..geometry.structure_ids import ADDRESS, KIND_SHIFT, VOLUME
 
-ADDRESS = 0x0000_FFFF_FFFF_FFFF  # bits of an id that are an address
 _CHILD_MASK = 8  # the word of an upper or lower node where its child mask begins, less that of its value mask
 _UNKNOWN = (
     "{0} is no id of a volume that exists on this device: pass volume.id, and keep the volume while kernels use it"
@@ -80,7 +80,7 @@ def volume_at(id: uint64) -> VolumeData:
     """The volume of an id. Without one, the launch raises, and the thread goes on with a volume of nothing."""
     data = VolumeData()
     address = prim.bit_and(id, uint64(ADDRESS))
-    if address != uint64(0) and prim.is_structure(address):
+    if id >> uint64(KIND_SHIFT) == uint64(VOLUME) and prim.is_structure(address):
         data = prim.array_at(address, int32(1), VolumeData)[0]
     if data.id != id or id == uint64(0):
         prim.fail("handle", _UNKNOWN, id)

@@ -1,0 +1,48 @@
+"""Ids of structures: each function takes those of its own kind alone."""
+
+import numpy as np
+import pytest
+
+import omni.warp_core as wp
+
+
+@wp.kernel
+def neighbour(id: wp.uint64, out: wp.array(dtype=float)):
+    out[0] = float(wp.hash_grid_point_id(id, 0))
+
+
+@wp.kernel
+def corner(id: wp.uint64, out: wp.array(dtype=float)):
+    out[0] = float(wp.mesh_get_index(id, 0))
+
+
+@wp.kernel
+def closest(id: wp.uint64, out: wp.array(dtype=float)):
+    out[0] = wp.mesh_query_point_no_sign(id, wp.vec3(), 1.0).u
+
+
+@wp.kernel
+def voxel(id: wp.uint64, out: wp.array(dtype=float)):
+    out[0] = wp.volume_lookup_f(id, 0, 0, 0)
+
+
+def structures():
+    points = wp.array(np.eye(3), dtype=wp.vec3)
+    grid = wp.HashGrid(2, 2, 2)
+    grid.build(points, 1.0)
+    mesh = wp.Mesh(points, wp.array([0, 1, 2], dtype=int))
+    return {"a hash grid": grid, "a mesh": mesh, "a volume": wp.Volume.allocate([0, 0, 0], [7, 7, 7], 1.0)}
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("mode", ["release", "debug"])
+@pytest.mark.parametrize(
+    ("kernel", "kind"), [(neighbour, "a hash grid"), (corner, "a mesh"), (closest, "a mesh"), (voxel, "a volume")]
+)
+def test_ids_of_other_kinds_are_errors(kernel, kind, mode, monkeypatch):
+    monkeypatch.setattr(wp.config, "mode", mode)
+    made, out = structures(), wp.zeros(1, dtype=float)
+    wp.launch(kernel, 1, [made[kind].id, out])
+    for other in (s for name, s in made.items() if name != kind):
+        with pytest.raises(wp.KernelError, match=f"{int(other.id)} is no id of {kind}"):
+            wp.launch(kernel, 1, [other.id, out])
