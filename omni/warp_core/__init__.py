@@ -71,6 +71,7 @@ _HOMES = {
     "lib.geometry.mesh_points": "MeshQueryPoint",
     "lib.geometry.mesh_rays": "MeshQueryRay",
     "volumes.volume": "Volume",
+    "geometry.marching_cubes": "MarchingCubes",
     "algo.map": "map",
     "algo.matmul": "batched_matmul matmul",
     "launches.modules": "force_load get_module_options load_module set_module_options",
@@ -82,7 +83,7 @@ _MODULES = ("autograd", "config", "render", "types", "usd", "utils")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """
-func_native Bvh Texture MarchingCubes tile tile_load from_torch to_torch from_jax to_jax from_paddle to_paddle
+func_native Bvh Texture tile tile_load from_torch to_torch from_jax to_jax from_paddle to_paddle
 fabricarray optim sparse fem TIMING_ALL timing_begin compile_aot_module load_aot_module
 capture_save capture_load get_module get_logger
 """

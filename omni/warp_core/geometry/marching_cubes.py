@@ -1,0 +1,337 @@
+"""Surfaces of scalar fields, by marching cubes. The table of triangles is in marching_cubes_table.py.
+
+Kernels find the edges that have a vertex and count triangles, running sums number both, and other kernels write them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import vec3
+from ..algo.argument_checks import integer, require_arrays, require_scalar
+from ..algo.scan import array_scan
+from ..arrays.array import array
+from ..arrays.factories import empty, zeros
+from ..devices.device import Device, get_device
+from ..dispatch import capture, observers
+from ..lang.types import F32
+from ..lang.values.scalars import int32, int64, uint32
+from ..launches.launch import launch
+from . import marching_cubes_kernels as kernels
+from .marching_cubes_table import CORNERS, EDGES, TRIANGLES
+
+__all__ = ["MarchingCubes"]
+
+_MOST = 2**31 - 1  # vertices and indices, as indices are int32; and words
+_LARGEST = float(np.finfo(np.float32).max)
+_LOCAL = tuple(edge for case in TRIANGLES for triangle in case for edge in triangle)
+_RANGES = tuple(3 * sum(map(len, TRIANGLES[:case])) for case in range(257))
+
+
+class MarchingCubes:
+    """Surfaces where a scalar field has a value, as triangles; for fields of one size.
+
+    A field has a value at each node of a grid, and a cell has eight nodes as its corners. Vertices lie on the edges of
+    cells, where the value of the field, taken as linear along the edge, is the threshold. Cells that share an edge
+    share its vertex. Triangles are counter clockwise when seen from where values are greater. The surface has no holes
+    and no edge with more than two triangles, and ends only at the boundary of the grid and at values that are NaN.
+
+    Args:
+        nx: nodes in x.
+        ny: nodes in y.
+        nz: nodes in z.
+        lower: where the first node is, three numbers. None is the origin.
+        upper: where the last node is. None is (nx - 1, ny - 1, nz - 1), so that positions are indices of nodes.
+        device: where fields are. None takes fields on every device.
+        domain_bounds_lower_corner: another name of `lower`.
+        domain_bounds_upper_corner: another name of `upper`.
+        max_verts: accepted for older programs. There is always enough memory.
+        max_tris: likewise.
+
+    Attributes:
+        nx, ny, nz: nodes in each direction.
+        lower, upper: where the first and the last node are, as given.
+        verts: the vertices of the last surface, an array of vec3; None before the first.
+        indices: three int32 for each triangle, which are indices of vertices; None before the first surface.
+
+    Raises:
+        TypeError, ValueError: If a number of nodes is not a positive integer, or a corner is not three finite numbers.
+
+    >>> x, y, z = np.mgrid[:20, :20, :20] - 9.5
+    >>> field = wp.array(np.sqrt(x * x + y * y + z * z), dtype=float, device="cpu")
+    >>> cubes = wp.MarchingCubes(20, 20, 20, device="cpu")
+    >>> cubes.surface(field, 6.0)
+    >>> radius = np.linalg.norm(cubes.verts.numpy() - 9.5, axis=1)
+    >>> bool(abs(radius - 6.0).max() < 0.05)
+    True
+    """
+
+    CUBE_CORNER_OFFSETS = CORNERS
+    """The offset in x, y and z of each of the eight corners of a cell."""
+    EDGE_TO_CORNERS = EDGES
+    """The two corners of each of the twelve edges of a cell."""
+    CASE_TO_TRI_RANGE = _RANGES
+    """Where the indices of each of the 256 cases begin, and the end. Bit i of a case: corner i is not below."""
+    TRI_LOCAL_INDICES = _LOCAL
+    """The edges on which the corners of triangles lie, three for a triangle, for all cases in order."""
+
+    def __init__(
+        self,
+        nx: int,
+        ny: int,
+        nz: int,
+        lower: Sequence[float] | None = None,
+        upper: Sequence[float] | None = None,
+        device: Any = None,
+        *,
+        domain_bounds_lower_corner: Sequence[float] | None = None,
+        domain_bounds_upper_corner: Sequence[float] | None = None,
+        max_verts: int = 0,
+        max_tris: int = 0,
+    ):
+        self.resize(nx, ny, nz)
+        self.device = None if device is None else get_device(device)
+        self.lower = domain_bounds_lower_corner if lower is None else lower
+        self.upper = domain_bounds_upper_corner if upper is None else upper
+        _spacing((self.nx, self.ny, self.nz), self.lower, self.upper)
+        self.verts: array | None = None
+        self.indices: array | None = None
+
+    @property
+    def domain_bounds_lower_corner(self) -> Sequence[float] | None:
+        """Another name of `lower`."""
+        return self.lower
+
+    @domain_bounds_lower_corner.setter
+    def domain_bounds_lower_corner(self, value: Sequence[float] | None) -> None:
+        self.lower = value
+
+    @property
+    def domain_bounds_upper_corner(self) -> Sequence[float] | None:
+        """Another name of `upper`."""
+        return self.upper
+
+    @domain_bounds_upper_corner.setter
+    def domain_bounds_upper_corner(self, value: Sequence[float] | None) -> None:
+        self.upper = value
+
+    def resize(self, nx: int, ny: int, nz: int) -> None:
+        """Take fields of another size from now on.
+
+        Args:
+            nx: nodes in x.
+            ny: nodes in y.
+            nz: nodes in z.
+
+        Raises:
+            TypeError, ValueError: If one is not a positive integer.
+
+        >>> cubes = wp.MarchingCubes(8, 8, 8)
+        >>> cubes.resize(16, 8, 4)
+        >>> cubes.nx
+        16
+        """
+        self.nx, self.ny, self.nz = (_nodes(name, n) for name, n in (("nx", nx), ("ny", ny), ("nz", nz)))
+
+    def surface(self, field: array, threshold: float) -> None:
+        """Find the surface of a field. The results are new arrays, `verts` and `indices`.
+
+        Args:
+            field: float32, of shape (nx, ny, nz).
+            threshold: the value on the surface.
+
+        Raises:
+            TypeError, ValueError, RuntimeError: As `extract` does, or if the field has another shape or is on another
+                device.
+
+        >>> cubes = wp.MarchingCubes(2, 2, 2, device="cpu")
+        >>> cubes.surface(wp.array([[[1.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]], device="cpu"), 0.5)
+        >>> cubes.verts.list()
+        [vec3(0.5, 0.0, 0.0), vec3(0.0, 0.5, 0.0), vec3(0.0, 0.0, 0.5)]
+        """
+        _check_field(field)
+        if field.shape != (self.nx, self.ny, self.nz):
+            raise ValueError(f"field: expected shape {(self.nx, self.ny, self.nz)}, got {field.shape}; see resize()")
+        if self.device not in (None, field.device):
+            raise ValueError(f"field: is on {field.device}, but this wp.MarchingCubes is for fields on {self.device}")
+        self.verts, self.indices = self.extract(field, threshold, lower=self.lower, upper=self.upper)
+
+    @staticmethod
+    def extract(
+        field: array,
+        threshold: float = 0.0,
+        *,
+        lower: Sequence[float] | None = None,
+        upper: Sequence[float] | None = None,
+    ) -> tuple[array, array]:
+        """Return the surface of a field of any size.
+
+        Values at least the threshold are on one side of the surface, and lesser ones on the other. Cells with a corner
+        that is NaN are left out. Next to an infinite value, the vertex lies on the other end of the edge.
+
+        Vertices have gradients with respect to the field, on tapes and in forward mode. Which vertices there are, and
+        the indices, change in jumps and have no derivative.
+
+        Args:
+            field: float32, of three dimensions, each with at least two nodes.
+            threshold: the value on the surface; finite.
+            lower: where the first node is, three numbers. None is the origin.
+            upper: where the last node is. None puts the nodes at their indices.
+
+        Returns:
+            The vertices, an array of vec3, and the indices of vertices, three int32 for each triangle. Both are on the
+            device of the field. They do not depend on the number of threads.
+
+        Raises:
+            TypeError: If `field` is not an array of float32, or another argument has another type.
+            ValueError: If `field` has other dimensions, the threshold or a corner is not finite, or there are more than
+                2**31 - 1 indices.
+            RuntimeError: If a graph captures this: the sizes of the results are not known then.
+
+        >>> field = wp.array(np.mgrid[:3, :2, :2][0], dtype=float, device="cpu")
+        >>> vertices, indices = wp.MarchingCubes.extract(field, 0.25)
+        >>> vertices.numpy()[:, 0].tolist(), indices.size // 3
+        ([0.25, 0.25, 0.25, 0.25], 2)
+        """
+        _check_field(field)
+        if field.ndim != 3 or min(field.shape) < 2:
+            raise ValueError(f"field: expected three dimensions of at least two nodes each, got shape {field.shape}")
+        level = _level(threshold)
+        first, spacing = _spacing(field.shape, lower, upper)
+        capture.refuse("wp.MarchingCubes.extract, whose results have sizes that depend on the field,", field.device)
+        with observers.NotRecording():
+            vertices, indices = _find(field, level)
+        positions = empty(vertices.size, dtype=vec3, device=field.device, requires_grad=field.requires_grad)
+        if vertices.size:
+            given = [field, level, vertices, first, spacing, positions]
+            launch(kernels.place_vertices, vertices.size, given, device=field.device)
+        return positions, indices
+
+    @staticmethod
+    def extract_surface_marching_cubes(
+        field: array,
+        threshold: float = 0.0,
+        domain_bounds_lower_corner: Sequence[float] | None = None,
+        domain_bounds_upper_corner: Sequence[float] | None = None,
+    ) -> tuple[array, array]:
+        """Return the surface of a field of any size: another name of `extract`.
+
+        Args:
+            field: as there.
+            threshold: as there.
+            domain_bounds_lower_corner: `lower` there.
+            domain_bounds_upper_corner: `upper` there.
+
+        Returns:
+            The vertices and the indices.
+
+        Raises:
+            TypeError, ValueError, RuntimeError: As `extract` does.
+
+        >>> field = wp.zeros((4, 4, 4), dtype=float, device="cpu")
+        >>> vertices, indices = wp.MarchingCubes.extract_surface_marching_cubes(field, 1.0)
+        >>> vertices.size, indices.size
+        (0, 0)
+        """
+        return MarchingCubes.extract(
+            field, threshold, lower=domain_bounds_lower_corner, upper=domain_bounds_upper_corner
+        )
+
+
+class _Tables(NamedTuple):
+    ranges: array
+    corners: array
+
+
+@cache
+def _tables(device: Device) -> _Tables:
+    """Return the table of triangles, as `kernels.connect` takes it."""
+    codes = []
+    for edge in _LOCAL:
+        begin, end = (CORNERS[corner] for corner in EDGES[edge])
+        axis = next(i for i in range(3) if begin[i] != end[i])
+        codes.append(axis << 3 | begin[0] | begin[1] << 1 | begin[2] << 2)
+    return _Tables(*(array(np.array(t, np.int32), dtype=int32, device=device) for t in (_RANGES, codes)))
+
+
+def _find(field: array, threshold: float) -> tuple[array, array]:
+    """Return the edges that have a vertex, as `kernels.list_edges` writes them, and the indices of triangles."""
+    device, tables = field.device, _tables(field.device)
+    words = (*field.shape[:2], -(-field.shape[2] // kernels.BITS))
+    if 3 * math.prod(words) >= _MOST:
+        raise ValueError(f"field: {field.shape} are more nodes than the limit of {_MOST // 3 * kernels.BITS}")
+    above, known, cells = (empty(words, dtype=uint32, device=device) for _ in range(3))
+    count = math.prod(words)
+    edges = empty(3 * count, dtype=uint32, device=device)
+    num_vertices, num_indices = (zeros(n + 1, dtype=int64, device=device) for n in (3 * count, count))
+    launch(kernels.classify, words, [field, threshold, above, known], device=device)
+    launch(kernels.find_cells, words, [known, cells], device=device)
+    launch(kernels.find_edges, words, [above, cells, edges, num_vertices], device=device)
+    launch(kernels.count_indices, words, [above, cells, tables.ranges, num_indices], device=device)
+    vertices = empty(_sum_up(num_vertices, "vertices"), dtype=int64, device=device)
+    indices = empty(_sum_up(num_indices, "indices"), dtype=int32, device=device)
+    if indices.size:
+        rows, size = words[0] * words[1], (words[2], field.shape[2])
+        launch(kernels.list_edges, (rows, words[2], 3), [edges, *size, num_vertices, vertices], device=device)
+        given = [above, cells, edges, num_vertices, num_indices, *tables, indices]
+        launch(kernels.connect, words, given, device=device)
+    return vertices, indices
+
+
+def _sum_up(counts: array, what: str) -> int:
+    """Put sums of the counts before each place in their place. Return the total, which the last place gets."""
+    array_scan(counts, counts, inclusive=False)
+    total = int(counts[counts.size - 1 :].numpy()[0])
+    if total > _MOST:
+        raise ValueError(f"field: the surface has {total} {what}, more than the limit of {_MOST}")
+    return total
+
+
+def _nodes(name: str, value: Any) -> int:
+    n = integer(name, value)
+    if n < 1:
+        raise ValueError(f"{name}: expected at least one node, got {n}")
+    return n
+
+
+def _check_field(field: Any) -> None:
+    require_arrays(field=field)
+    require_scalar("field", field, (F32,))
+
+
+def _level(threshold: Any) -> float:
+    """The threshold as a number that float32 can hold. Raises TypeError, ValueError."""
+    if not _is_finite("threshold", "a number", threshold):
+        raise ValueError(f"threshold: expected a finite number of float32, got {threshold}")
+    return float(threshold)
+
+
+def _spacing(shape: Sequence[int], lower: Any, upper: Any) -> tuple[vec3, vec3]:
+    """Return the place of the first node, and the distances of nodes."""
+    last = [n - 1 for n in shape]
+    first = [0.0, 0.0, 0.0] if lower is None else _corner("lower", lower)
+    end = [float(n) for n in last] if upper is None else _corner("upper", upper)
+    return vec3(*first), vec3(*((b - a) / max(n, 1) for a, b, n in zip(first, end, last, strict=True)))
+
+
+def _corner(name: str, value: Any) -> list[float]:
+    """Three numbers. Raises TypeError, ValueError."""
+    if not isinstance(value, Iterable):
+        raise TypeError(f"{name}: expected three numbers, got {value!r}")
+    numbers = [*value]
+    if len(numbers) != 3 or not all(_is_finite(name, "three numbers", x) for x in numbers):
+        raise ValueError(f"{name}: expected three finite numbers of float32, got {value!r}")
+    return [float(x) for x in numbers]
+
+
+def _is_finite(name: str, what: str, value: Any) -> bool:
+    """True if float32 holds a number. Raises TypeError for other values."""
+    try:
+        return bool(math.isfinite(value) and abs(float(value)) <= _LARGEST)
+    except TypeError:
+        raise TypeError(f"{name}: expected {what}, got {value!r}") from None
