@@ -86,6 +86,8 @@ bench: build  ## run the benchmarks, side by side with their peers
 	$(BIN)/python benchmarks/gradients.py
 	$(BIN)/python benchmarks/algorithms.py
 	$(BIN)/python benchmarks/geometry.py
+	$(BIN)/python benchmarks/surfaces.py
+	$(BIN)/python benchmarks/volumes.py
 	$(BIN)/python benchmarks/values.py
 
 docs: build  ## write what is generated from the source: reference pages, type stubs, the page of errors
