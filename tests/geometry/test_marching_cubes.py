@@ -264,9 +264,42 @@ def test_other_modes_find_the_same(mode, monkeypatch):
 
 def test_a_capture_refuses_results_of_unknown_size():
     field = wp.array(sphere((6, 6, 6)), dtype=float)
-    with pytest.raises(RuntimeError, match="sizes that depend on the field"), wp.ScopedCapture():
+    with pytest.raises(RuntimeError, match="sizes depend on the field"), wp.ScopedCapture():
         wp.MarchingCubes.extract(field)
     assert wp.MarchingCubes.extract(field)[0].size > 0
+
+
+def test_a_graph_fills_the_room_of_an_object():
+    cubes, field = wp.MarchingCubes(8, 9, 40, max_verts=2000, max_tris=3000), wp.zeros((8, 9, 40), dtype=float)
+    with wp.ScopedCapture() as capture:
+        cubes.surface(field, 0.1)
+    big = noise((8, 9, 40))
+    for values in (sphere((8, 9, 40)), big, -np.ones((8, 9, 40)), sphere((8, 9, 40), 0.5)):
+        field.assign(values)
+        wp.capture_launch(capture.graph)
+        vertices, triangles = surface(values, 0.1)
+        needed = [len(vertices), triangles.size]
+        assert cubes.sizes.list() == needed
+        fits = values is not big
+        assert fits == (len(vertices) <= 2000 and len(triangles) <= 3000)
+        got = cubes.indices.numpy(), cubes.verts.numpy()
+        assert got[0].shape == (9000,) and got[1].shape == (2000, 3)
+        assert not got[0][needed[1] if fits else 0 :].any() and not got[1][needed[0] :].any()
+        if fits:
+            assert np.array_equal(got[0][: needed[1]], triangles.ravel())
+            assert np.array_equal(got[1][: needed[0]], vertices)
+
+
+@pytest.mark.parametrize("room", [(100000, 5), (5, 100000), (5, 5)])
+def test_without_room_a_graph_writes_no_triangles(room):
+    values = noise((8, 9, 40))
+    cubes, field = wp.MarchingCubes(8, 9, 40, max_verts=room[0], max_tris=room[1]), wp.array(values, dtype=float)
+    with wp.ScopedCapture() as capture:
+        cubes.surface(field, 0.1)
+    wp.capture_launch(capture.graph)
+    vertices, triangles = surface(values, 0.1)
+    assert cubes.sizes.list() == [len(vertices), triangles.size]
+    assert not cubes.indices.numpy().any()
 
 
 def test_an_object_keeps_the_last_surface():
@@ -389,3 +422,24 @@ def test_gradients_beside_infinite_values_are_zero():
         vertices, _ = wp.MarchingCubes.extract(field)
     tape.backward(grads={vertices: wp.ones_like(vertices)})
     assert vertices.size == 4 and not field.grad.numpy().any()
+
+
+def test_gradients_of_a_field_that_changes_later():
+    values, found = noise((4, 5, 6)), []
+    for change in (False, True):
+        field = wp.array(values, dtype=float, requires_grad=True)
+        with wp.Tape() as tape:
+            vertices, _ = wp.MarchingCubes.extract(field)
+            if change:
+                field.fill_(3.0)
+        tape.backward(grads={vertices: wp.ones_like(vertices)})
+        found.append(field.grad.numpy())
+    assert np.array_equal(*found) and found[0].any()
+
+
+def test_a_tape_takes_an_empty_surface():
+    field = wp.zeros((4, 4, 4), dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        vertices, _ = wp.MarchingCubes.extract(field, 1.0)
+    tape.backward(grads={vertices: wp.ones_like(vertices)})
+    assert vertices.size == 0 and not field.grad.numpy().any()

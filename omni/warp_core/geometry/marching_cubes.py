@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import vec3
-from ..algo.argument_checks import integer, require_arrays, require_scalar
+from ..algo.argument_checks import check_count, integer, require_arrays, require_scalar
 from ..algo.scan import array_scan
 from ..arrays.array import array
-from ..arrays.factories import empty, zeros
+from ..arrays.factories import empty, full, zeros
+from ..arrays.transfer import copy
 from ..devices.device import Device, get_device
 from ..dispatch import capture, observers
 from ..lang.types import F32
@@ -28,6 +29,9 @@ from .marching_cubes_table import CORNERS, EDGES, TRIANGLES
 __all__ = ["MarchingCubes"]
 
 _MOST = 2**31 - 1  # vertices and indices, as indices are int32; and words
+_UNKNOWN_SIZES = (
+    "wp.MarchingCubes with results whose sizes depend on the field (make an object with max_verts and max_tris)"
+)
 _LARGEST = float(np.finfo(np.float32).max)
 _LOCAL = tuple(edge for case in TRIANGLES for triangle in case for edge in triangle)
 _RANGES = tuple(3 * sum(map(len, TRIANGLES[:case])) for case in range(257))
@@ -50,14 +54,16 @@ class MarchingCubes:
         device: where fields are. None takes fields on every device.
         domain_bounds_lower_corner: another name of `lower`.
         domain_bounds_upper_corner: another name of `upper`.
-        max_verts: accepted for older programs. There is always enough memory.
-        max_tris: likewise.
+        max_verts: vertices for which there is room when a graph captures `surface`. Otherwise results are as large as
+            the surface, whatever this is.
+        max_tris: triangles, likewise.
 
     Attributes:
         nx, ny, nz: nodes in each direction.
         lower, upper: where the first and the last node are, as given.
         verts: the vertices of the last surface, an array of vec3; None before the first.
         indices: three int32 for each triangle, which are indices of vertices; None before the first surface.
+        sizes: two int64, the numbers of vertices and of indices that were found, or None before the first surface.
 
     Raises:
         TypeError, ValueError: If a number of nodes is not a positive integer, or a corner is not three finite numbers.
@@ -99,8 +105,12 @@ class MarchingCubes:
         self.lower = domain_bounds_lower_corner if lower is None else lower
         self.upper = domain_bounds_upper_corner if upper is None else upper
         _spacing((self.nx, self.ny, self.nz), self.lower, self.upper)
+        self._room = (_count("max_verts", max_verts), 3 * _count("max_tris", max_tris))
         self.verts: array | None = None
         self.indices: array | None = None
+        self.sizes: array | None = None
+        if all(self._room):
+            _tables(get_device(device))  # a capture could not copy them to a GPU
 
     @property
     def domain_bounds_lower_corner(self) -> Sequence[float] | None:
@@ -139,7 +149,11 @@ class MarchingCubes:
         self.nx, self.ny, self.nz = (_nodes(name, n) for name, n in (("nx", nx), ("ny", ny), ("nz", nz)))
 
     def surface(self, field: array, threshold: float) -> None:
-        """Find the surface of a field. The results are new arrays, `verts` and `indices`.
+        """Find the surface of a field. The results are new arrays, `verts`, `indices` and `sizes`.
+
+        A graph can capture this if there are `max_verts` and `max_tris`. In a capture, `verts` and `indices` are as
+        large as these say, and each launch of the graph fills them and `sizes`. Vertices and indices beyond the sizes
+        are zero. If the surface is larger than the room, there are no triangles, and `sizes` says what was needed.
 
         Args:
             field: float32, of shape (nx, ny, nz).
@@ -159,7 +173,9 @@ class MarchingCubes:
             raise ValueError(f"field: expected shape {(self.nx, self.ny, self.nz)}, got {field.shape}; see resize()")
         if self.device not in (None, field.device):
             raise ValueError(f"field: is on {field.device}, but this wp.MarchingCubes is for fields on {self.device}")
-        self.verts, self.indices = self.extract(field, threshold, lower=self.lower, upper=self.upper)
+        room = self._room if all(self._room) and capture.innermost() is not None else None
+        found = _surface(field, threshold, self.lower, self.upper, room)
+        self.verts, self.indices, self.sizes = found
 
     @staticmethod
     def extract(
@@ -191,26 +207,14 @@ class MarchingCubes:
             TypeError: If `field` is not an array of float32, or another argument has another type.
             ValueError: If `field` has other dimensions, the threshold or a corner is not finite, or there are more than
                 2**31 - 1 indices.
-            RuntimeError: If a graph captures this: the sizes of the results are not known then.
+            RuntimeError: If a graph captures this, as the sizes of the results are not known then. See `surface`.
 
         >>> field = wp.array(np.mgrid[:3, :2, :2][0], dtype=float, device="cpu")
         >>> vertices, indices = wp.MarchingCubes.extract(field, 0.25)
         >>> vertices.numpy()[:, 0].tolist(), indices.size // 3
         ([0.25, 0.25, 0.25, 0.25], 2)
         """
-        _check_field(field)
-        if field.ndim != 3 or min(field.shape) < 2:
-            raise ValueError(f"field: expected three dimensions of at least two nodes each, got shape {field.shape}")
-        level = _level(threshold)
-        first, spacing = _spacing(field.shape, lower, upper)
-        capture.refuse("wp.MarchingCubes.extract, whose results have sizes that depend on the field,", field.device)
-        with observers.NotRecording():
-            vertices, indices = _find(field, level)
-        positions = empty(vertices.size, dtype=vec3, device=field.device, requires_grad=field.requires_grad)
-        if vertices.size:
-            given = [field, level, vertices, first, spacing, positions]
-            launch(kernels.place_vertices, vertices.size, given, device=field.device)
-        return positions, indices
+        return _surface(field, threshold, lower, upper, None)[:2]
 
     @staticmethod
     def extract_surface_marching_cubes(
@@ -259,37 +263,62 @@ def _tables(device: Device) -> _Tables:
     return _Tables(*(array(np.array(t, np.int32), dtype=int32, device=device) for t in (_RANGES, codes)))
 
 
-def _find(field: array, threshold: float) -> tuple[array, array]:
-    """Return the edges that have a vertex, as `kernels.list_edges` writes them, and the indices of triangles."""
+def _surface(
+    field: Any, threshold: Any, lower: Any, upper: Any, room: tuple[int, int] | None
+) -> tuple[array, array, array]:
+    """Return the vertices, the indices, and an array of the two sizes. With room for so many, wait for no sizes."""
+    _check_field(field)
+    level, corners = _level(threshold), _spacing(field.shape, lower, upper)
+    if room is None:
+        capture.refuse(_UNKNOWN_SIZES, field.device)
+    with observers.NotRecording():
+        edges, indices, sizes = _find(field, level, room)
+    positions = zeros(edges.size, dtype=vec3, device=field.device, requires_grad=field.requires_grad)
+    given = [field, level, edges, *corners, positions]
+    launch(kernels.place_vertices, edges.size, given, device=field.device)  # a tape records it for no vertices, too
+    return positions, indices, sizes
+
+
+def _find(field: array, threshold: float, room: tuple[int, int] | None) -> tuple[array, array, array]:
+    """Return the edges that have a vertex, as `kernels.list_edges` writes them, the indices, and the two sizes."""
     device, tables = field.device, _tables(field.device)
     words = (*field.shape[:2], -(-field.shape[2] // kernels.BITS))
-    if 3 * math.prod(words) >= _MOST:
+    count = math.prod(words)
+    if 3 * count >= _MOST:
         raise ValueError(f"field: {field.shape} are more nodes than the limit of {_MOST // 3 * kernels.BITS}")
     above, known, cells = (empty(words, dtype=uint32, device=device) for _ in range(3))
-    count = math.prod(words)
     edges = empty(3 * count, dtype=uint32, device=device)
-    num_vertices, num_indices = (zeros(n + 1, dtype=int64, device=device) for n in (3 * count, count))
+    starts = [empty(n + 1, dtype=int64, device=device) for n in (3 * count, count)]
     launch(kernels.classify, words, [field, threshold, above, known], device=device)
     launch(kernels.find_cells, words, [known, cells], device=device)
-    launch(kernels.find_edges, words, [above, cells, edges, num_vertices], device=device)
-    launch(kernels.count_indices, words, [above, cells, tables.ranges, num_indices], device=device)
-    vertices = empty(_sum_up(num_vertices, "vertices"), dtype=int64, device=device)
-    indices = empty(_sum_up(num_indices, "indices"), dtype=int32, device=device)
-    if indices.size:
-        rows, size = words[0] * words[1], (words[2], field.shape[2])
-        launch(kernels.list_edges, (rows, words[2], 3), [edges, *size, num_vertices, vertices], device=device)
-        given = [above, cells, edges, num_vertices, num_indices, *tables, indices]
-        launch(kernels.connect, words, given, device=device)
-    return vertices, indices
+    launch(kernels.find_edges, words, [above, cells, edges, starts[0]], device=device)
+    launch(kernels.count_indices, words, [above, cells, tables.ranges, starts[1]], device=device)
+    sizes = _sum_up(starts)
+    num_vertices, num_indices = _read(sizes) if room is None else room
+    vertices = full(num_vertices, -1, dtype=int64, device=device)
+    indices = zeros(num_indices, dtype=int32, device=device)
+    size = (words[2], field.shape[2])
+    launch(kernels.list_edges, (words[0] * words[1], words[2], 3), [edges, *size, starts[0], vertices], device=device)
+    given = [above, cells, edges, *starts, *tables, num_vertices, indices]
+    launch(kernels.connect, words, given, device=device)
+    return vertices, indices, sizes
 
 
-def _sum_up(counts: array, what: str) -> int:
-    """Put sums of the counts before each place in their place. Return the total, which the last place gets."""
-    array_scan(counts, counts, inclusive=False)
-    total = int(counts[counts.size - 1 :].numpy()[0])
-    if total > _MOST:
-        raise ValueError(f"field: the surface has {total} {what}, more than the limit of {_MOST}")
-    return total
+def _sum_up(counts: list[array]) -> array:
+    """Put the sum of the counts before each place in its place. Return the totals, which the last places get."""
+    totals = empty(len(counts), dtype=int64, device=counts[0].device)
+    for i, a in enumerate(counts):
+        array_scan(a, a, inclusive=False)
+        copy(totals, a, dest_offset=i, src_offset=a.size - 1, count=1)
+    return totals
+
+
+def _read(sizes: array) -> tuple[int, int]:
+    """Return the numbers of vertices and indices. Raises ValueError."""
+    num_vertices, num_indices = (int(n) for n in sizes.numpy())
+    if max(num_vertices, num_indices) > _MOST:
+        raise ValueError(f"field: the surface has {num_indices} indices, more than the limit of {_MOST}")
+    return num_vertices, num_indices
 
 
 def _nodes(name: str, value: Any) -> int:
@@ -299,9 +328,15 @@ def _nodes(name: str, value: Any) -> int:
     return n
 
 
+def _count(name: str, value: Any) -> int:
+    return check_count(name, value, _MOST // 3, "there are at most 2**31 - 1 indices")
+
+
 def _check_field(field: Any) -> None:
     require_arrays(field=field)
     require_scalar("field", field, (F32,))
+    if field.ndim != 3 or min(field.shape) < 2:
+        raise ValueError(f"field: expected three dimensions of at least two nodes each, got shape {field.shape}")
 
 
 def _level(threshold: Any) -> float:

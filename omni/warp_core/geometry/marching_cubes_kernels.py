@@ -153,16 +153,25 @@ def count_indices(
     counts[(x * above.shape[1] + y) * above.shape[2] + k] = int64(total)
 
 
+@func
+def _fits(starts: array1d(dtype=int64), room: int) -> bool:
+    """True if there is room for all. The last start is the total."""
+    return starts[starts.shape[0] - 1] <= int64(room)
+
+
 @kernel(lanes=1, **_OPTIONS)
 def list_edges(
     edges: array1d(dtype=uint32), words: int, num_z: int, starts: array1d(dtype=int64), vertices: array1d(dtype=int64)
 ):
-    """Write the edge of each vertex: its node times three, plus its axis. A row has so many words."""
+    """Write the edge of each vertex, or none without room for all: its node times three, plus its axis.
+
+    A row has so many words.
+    """
     row, k, axis = tid()
     place = (row * words + k) * 3 + axis
     number = starts[place]
     node = int64(row) * int64(num_z) + int64(k * BITS)
-    rest = edges[place]
+    rest = edges[place] if _fits(starts, vertices.shape[0]) else uint32(0)
     while rest != uint32(0):
         vertices[number] = (node + int64(_lowest(rest))) * int64(3) + int64(axis)
         number += int64(1)
@@ -185,11 +194,16 @@ def connect(
     index_starts: array1d(dtype=int64),
     ranges: array1d(dtype=int32),
     corners: array1d(dtype=int32),
+    max_vertices: int,
     indices: array1d(dtype=int32),
 ):
-    """Write the triangles. A corner of the table is an axis times eight, plus the offsets in x, y and z as bits."""
+    """Write the triangles, or none without room for them and their vertices.
+
+    A corner of the table is an axis times eight, plus the offsets in x, y and z as bits.
+    """
     x, y, k = tid()
-    if cells[x, y, k] != uint32(0):
+    fits = _fits(vertex_starts, max_vertices) and _fits(index_starts, indices.shape[0])
+    if fits and cells[x, y, k] != uint32(0):
         c = _corners(above, x, y, k)
         rest = _cut(cells[x, y, k], c)
         place = index_starts[(x * above.shape[1] + y) * above.shape[2] + k]
@@ -205,6 +219,19 @@ def connect(
             rest &= rest - uint32(1)
 
 
+@func
+def _part(begin: float, end: float, threshold: float) -> float:
+    """Return how far along an edge the value is the threshold, from 0 to 1."""
+    part = 0.5  # between two infinite values
+    if isfinite(begin) and isfinite(end):  # in float64, where the difference is finite
+        part = float((float64(threshold) - float64(begin)) / (float64(end) - float64(begin)))
+    elif isfinite(begin):
+        part = 0.0
+    elif isfinite(end):
+        part = 1.0
+    return part
+
+
 @kernel(module_options={"mode": "release"})
 def place_vertices(
     field: array3d(dtype=float32),
@@ -214,22 +241,14 @@ def place_vertices(
     spacing: vec3,
     positions: array1d(dtype=vec3),
 ):
-    """Write where the value on each edge, which is linear in the position, is the threshold."""
+    """Write where the value on each edge, which is linear in the position, is the threshold. -1 is no edge."""
     i = tid()
-    node = vertices[i] // int64(3)
-    row = node // int64(field.shape[2])
-    axis, z = int(vertices[i] - node * int64(3)), int(node - row * int64(field.shape[2]))
-    x = int(row // int64(field.shape[1]))
-    y = int(row) - x * field.shape[1]
-    begin = field[x, y, z]
-    end = field[x + int(axis == 0), y + int(axis == 1), z + int(axis == 2)]
-    part = float32(0.5)  # between two infinite values
-    if isfinite(begin) and isfinite(end):  # in float64, where the difference is finite
-        part = float32((float64(threshold) - float64(begin)) / (float64(end) - float64(begin)))
-    elif isfinite(begin):
-        part = float32(0.0)
-    elif isfinite(end):
-        part = float32(1.0)
-    p = vec3(float(x), float(y), float(z))
-    p[axis] += part
-    positions[i] = lower + cw_mul(spacing, p)
+    if vertices[i] >= int64(0):
+        node = vertices[i] // int64(3)
+        row = node // int64(field.shape[2])
+        axis, z = int(vertices[i] - node * int64(3)), int(node - row * int64(field.shape[2]))
+        x = int(row // int64(field.shape[1]))
+        y = int(row) - x * field.shape[1]
+        p = vec3(float(x), float(y), float(z))
+        p[axis] += _part(field[x, y, z], field[x + int(axis == 0), y + int(axis == 1), z + int(axis == 2)], threshold)
+        positions[i] = lower + cw_mul(spacing, p)
