@@ -173,9 +173,9 @@ class MarchingCubes:
             raise ValueError(f"field: expected shape {(self.nx, self.ny, self.nz)}, got {field.shape}; see resize()")
         if self.device not in (None, field.device):
             raise ValueError(f"field: is on {field.device}, but this wp.MarchingCubes is for fields on {self.device}")
-        room = self._room if all(self._room) and capture.innermost() is not None else None
-        found = _surface(field, threshold, self.lower, self.upper, room)
-        self.verts, self.indices, self.sizes = found
+        captured = capture.gpu() if field.device.is_cuda else capture.current()
+        room = self._room if all(self._room) and captured is not None else None
+        self.verts, self.indices, self.sizes = _surface(field, threshold, self.lower, self.upper, room)
 
     @staticmethod
     def extract(
