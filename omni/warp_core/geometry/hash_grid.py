@@ -177,7 +177,7 @@ class HashGrid:
         self._captured: list[array] = []  # where it will, whenever a graph is launched
         self._place, number = _descriptors(self.device).take(self)
         self.id = uint64(number)
-        structures.register(self, self._place, ("cell_starts", "point_ids", "groups"))
+        structures.register(self, self._place, ("cell_starts", "point_ids", "groups"), _descriptors(self.device).take)
         _descriptors(self.device).write(self._place, _DATA(id=self.id)._wc_pack())
 
     def reserve(self, num_points: int, with_groups: bool = False) -> None:
@@ -251,6 +251,7 @@ class HashGrid:
 
     def _build(self, points: array, scale: float, groups: array | None) -> None:
         n = points.size
+        structures.note_build(self)
         with observers.NotRecording():
             if n:
                 find = _find_cells(element_type(points))

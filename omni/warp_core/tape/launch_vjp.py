@@ -34,7 +34,7 @@ from ..launches import plan_cuda, plans
 from . import mutation_check, partial_gradients, structures
 from .detached import BrokenChain, DependenceTracker
 from .saved import CowSpan, SavedArrays, moves
-from .structures import SavedStructure
+from .structures import NO_STRUCTURES, SavedStructures
 
 
 class AdjointInfo(NamedTuple):
@@ -80,7 +80,7 @@ class RecordedLaunch:
     place: CallSite
     cut: BrokenChain | None = None  # a gradient that ends here
     left: SavedArrays | None = None  # what the launch left in the arrays that the adjoint reads AFTER it
-    structures: Sequence[SavedStructure] = ()  # that it may find by id
+    structures: SavedStructures = NO_STRUCTURES  # that it may find by id
 
     @property
     def kernel(self) -> Kernel:
@@ -151,20 +151,23 @@ class RecordedLaunch:
 
     def backward(self) -> None:
         """Add to the gradients of the launch's arrays."""
-        with structures.restored(self.structures):
-            self._run_adjoint()
+        with self.structures.in_place(self.args) as args:
+            self._run_adjoint(args)
 
-    def _run_adjoint(self) -> None:
+    def _run_adjoint(self, args: list[Any]) -> None:
         kernel, options, facts, *_ = self.template
         plan = plans.plan_for(kernel, options)
         if self.left is None and not options.exact and not capture.active():
             self._check_saved()
-            plan.launch_moved(self.dim, self.args, moves(self.held, facts.replays), facts.moved)
+            plan.launch_moved(self.dim, args, moves(self.held, facts.replays), facts.moved)
         else:
-            capture.run(self.kernel, plan, self.dim, self.arguments(), keep=[a.grad for a in self.active])
+            capture.run(self.kernel, plan, self.dim, self.arguments(args), keep=[a.grad for a in self.active])
 
-    def arguments(self) -> list[Any]:
-        """The arguments, with arrays that the adjoint reads as they were; in a copy if it writes them."""
+    def arguments(self, args: list[Any] | None = None) -> list[Any]:
+        """The arguments, or others in place of them, with arrays that the adjoint reads as they were.
+
+        Those that it writes are copies.
+        """
         if self.exact and self.left is None:
             raise RuntimeError(
                 f"kernel `{self.kernel.name}`: its gradient needs what the launch left in arrays, but the launch was "
@@ -174,7 +177,9 @@ class RecordedLaunch:
         facts = self.template.facts
         kept = self.kept.copy() if facts.replays else self.kept
         times = {BEFORE: kept, AFTER: self.left or kept}
-        return [_as_kept(a, times[read]) if read else a for a, read in zip(self.args, facts.reads)]
+        return [
+            _as_kept(a, times[read]) if read else a for a, read in zip(self.args if args is None else args, facts.reads)
+        ]
 
 
 @dataclass
@@ -238,7 +243,7 @@ def record(
     cut = follow(tape.cuts, kernel, dim, held, place, device, block_dim)
     template = LaunchTemplate(kernel, options, known, block_dim, device)
     step = RecordedLaunch(template, dim, held, kept.held, active, arrays, [], place, cut)
-    step.structures = structures.save(kernel, device, place)
+    step.structures = structures.save(kernel, device, held, place)
     written = plans.plan_for(kernel, step.forward_options()).written
     step.written = [a for value, may in zip(held, written) if may for a in arrays_in(value)]
     return step

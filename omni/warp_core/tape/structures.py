@@ -1,14 +1,16 @@
 """Structures such as hash grids, as a tape keeps them: their memory as it was when a launch was recorded.
 
-A kernel gets a structure as a number, and may read it from an array. So a recorded launch keeps all structures that
-exist on its device. Like other saved tensors (saved.py), they are copied only when a build is about to overwrite them.
-Adjoints find structures by the same ids: while one runs, descriptors point to what was kept. Start with `save`.
+A recorded launch keeps the structures whose ids are its arguments, or all on its device if a kernel gets ids from
+elsewhere, such as from an array. Like other saved tensors (saved.py), they are copied only when a build is about to
+overwrite them. An adjoint gets the id of a stand-in for a structure that has changed since. Where ids are no arguments,
+descriptors point to what was kept while the adjoint runs. Start with `save` and `SavedStructures`.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -21,38 +23,52 @@ from ..dispatch import capture, observers
 from ..dispatch.call_site import CallSite
 from ..eager.addressed_memory import find
 from ..lang.kernel import Kernel, on_redefinition
+from ..lang.values.scalars import uint64
 from .saved import SavedArrays
 
 
 class _Entry(NamedTuple):
     place: array  # of one element, the descriptor
     addresses: Sequence[str]  # fields of the descriptor that point to the rest of the structure
+    take: Callable[[Any], tuple[array, int]]
 
 
 _live: WeakKeyDictionary[Any, _Entry] = WeakKeyDictionary()
+_builders: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # the thread that built a structure last
 
 
-def register(structure: Any, place: array, addresses: Sequence[str]) -> None:
+def register(structure: Any, place: array, addresses: Sequence[str], take: Callable[[Any], tuple[array, int]]) -> None:
     """Let tapes keep a structure, for as long as it exists.
 
     Args:
-        structure: the structure. Its id leads to the descriptor.
+        structure: the structure. Its `id` leads to the descriptor.
         place: an array of one element, which is the descriptor.
         addresses: the fields of the descriptor that are addresses of registered arrays, or zero.
+        take: makes another descriptor for a structure of its kind, and an id that is valid while its argument exists.
     """
-    _live[structure] = _Entry(place, addresses)
+    _live[structure] = _Entry(place, addresses, take)
     _native.outdate_launch_templates()  # launches without structures were recorded by them
+
+
+def note_build(structure: Any) -> None:
+    """Remember that this thread has changed a structure."""
+    _builders[structure] = threading.get_ident()
 
 
 class SavedStructure:
     """A structure as it was: `descriptor`, and the arrays that it points to."""
 
     def __init__(self, structure: Any, entry: _Entry, of: str, place: CallSite):
-        self._structure = structure  # whose id is valid as long as it exists
-        self.place, (self.descriptor,) = entry.place, entry.place.list()
+        self.structure = structure  # whose id is valid as long as it exists
+        self.entry, (self.descriptor,) = entry, entry.place.list()
         found = {name: find(int(getattr(self.descriptor, name))) for name in entry.addresses}
         self._arrays = {name: a for name, a in found.items() if a is not None}
         self._saved = SavedArrays([*self._arrays.values()], [*self._arrays], of, place)
+
+    def has_changed(self) -> bool:
+        """True if the structure is not as it was any more."""
+        (now,) = self.entry.place.list()
+        return bool(now._wc_pack() != self.as_kept()._wc_pack())
 
     def as_kept(self) -> Any:
         """The descriptor that points to what was kept."""
@@ -62,37 +78,92 @@ class SavedStructure:
         return made
 
 
-def save(kernel: Kernel, device: Device, place: CallSite) -> list[SavedStructure]:
-    """Keep the structures on a device for the adjoint of a launch, which is recorded at a place of the program."""
-    structures = [(s, entry) for s, entry in _live.items() if entry.place.device is device]
-    if not structures or not _may_find_structures(kernel):
-        return []
-    capture.refuse(f"recording kernel `{kernel.name}`, whose gradient needs structures such as hash grids,", device)
-    return [SavedStructure(*found, f"the launch of kernel `{kernel.name}`", place) for found in structures]
+class _StandIn:
+    """What was kept of a structure, under an id of its own."""
+
+    def __init__(self, saved: SavedStructure):
+        place, number = saved.entry.take(self)
+        self.id = uint64(number)
+        descriptor = saved.as_kept()
+        descriptor.id = self.id
+        place.fill_(descriptor)
 
 
-_may_find: WeakKeyDictionary[Kernel, bool] = WeakKeyDictionary()
-on_redefinition.append(_may_find.clear)
+class SavedStructures(NamedTuple):
+    """The structures of a recorded launch. `params` are the arguments that are ids, None if ids are elsewhere."""
+
+    saved: Sequence[SavedStructure] = ()
+    params: tuple[int, ...] | None = ()
+
+    @contextmanager
+    def in_place(self, args: list[Any]) -> Iterator[list[Any]]:
+        """Give arguments with which an adjoint finds the structures as they were.
+
+        Raises:
+            RuntimeError: If another thread has built a structure since, and its id is no argument.
+        """
+        changed = [s for s in self.saved if s.has_changed()]
+        if not changed:
+            yield args
+        elif self.params is not None:
+            with observers.NotRecording():
+                others = {int(s.descriptor.id): _StandIn(s) for s in changed}
+            yield [self._other(others, n, a) for n, a in enumerate(args)]
+        else:
+            with _swapped(changed):
+                yield args
+
+    def _other(self, others: dict[int, _StandIn], number: int, argument: Any) -> Any:
+        is_id = number in (self.params or ())
+        return others[int(argument)].id if is_id and int(argument) in others else argument
 
 
-def _may_find_structures(kernel: Kernel) -> bool:
-    if kernel not in _may_find:
-        _may_find[kernel] = effects(kernel).hidden
-    return _may_find[kernel]
+NO_STRUCTURES = SavedStructures()
 
 
 @contextmanager
-def restored(kept: Sequence[SavedStructure]) -> Iterator[None]:
-    """Let ids lead to the structures as they were kept, and afterwards to those of now."""
-    now = [saved.place.list() for saved in kept]
-    try:
-        _write([saved.place for saved in kept], [saved.as_kept() for saved in kept])
-        yield
-    finally:
-        _write([saved.place for saved in kept], [descriptor for (descriptor,) in now])
-
-
-def _write(places: Sequence[array], descriptors: Sequence[Any]) -> None:
+def _swapped(changed: Sequence[SavedStructure]) -> Iterator[None]:
+    """Let ids lead to structures as they were, and afterwards to those of now."""
+    if any(_builders.get(s.structure) != threading.get_ident() for s in changed):
+        raise RuntimeError(
+            "another thread has built a hash grid or a volume again since the launch, and the kernel may get its id "
+            "from an array or a struct. The gradient would disturb that thread: pass the id as an argument"
+        )
     with observers.NotRecording():
-        for place, descriptor in zip(places, descriptors):
-            place.fill_(descriptor)
+        now = [saved.entry.place.list() for saved in changed]
+        try:
+            for saved in changed:
+                saved.entry.place.fill_(saved.as_kept())
+            yield
+        finally:
+            for saved, descriptors in zip(changed, now):
+                saved.entry.place.fill_(*descriptors)
+
+
+def save(kernel: Kernel, device: Device, args: Sequence[Any], place: CallSite) -> SavedStructures:
+    """Keep structures on a device for the adjoint of a launch, which is recorded at a place of the program."""
+    live = [(s, entry) for s, entry in list(_live.items()) if entry.place.device is device]
+    if not live:
+        return SavedStructures()
+    hidden, params = _lookups(kernel)
+    if not hidden:
+        return SavedStructures()
+    capture.refuse(f"recording kernel `{kernel.name}`, whose gradient needs structures such as hash grids,", device)
+    if params is not None:
+        wanted = {int(args[n]) for n in params}
+        live = [found for found in live if int(found[0].id) in wanted]
+    return SavedStructures(
+        [SavedStructure(*found, f"the launch of kernel `{kernel.name}`", place) for found in live], params
+    )
+
+
+_known: WeakKeyDictionary[Kernel, tuple[bool, tuple[int, ...] | None]] = WeakKeyDictionary()
+on_redefinition.append(_known.clear)
+
+
+def _lookups(kernel: Kernel) -> tuple[bool, tuple[int, ...] | None]:
+    """True if a kernel may find structures, and the parameters that are ids."""
+    if kernel not in _known:
+        found = effects(kernel)
+        _known[kernel] = found.hidden, found.ids
+    return _known[kernel]

@@ -123,11 +123,12 @@ class Volume:
         self._behind = data[size:]
         self._place, number = _descriptors(device).take(self)
         self.id = uint64(number)
-        structures.register(self, self._place, ("words", "cells"))
+        structures.register(self, self._place, ("words", "cells"), _descriptors(device).take)
         self._publish(data[:size])
 
     def _publish(self, data: np.ndarray) -> None:
         """Let the id stand for a grid buffer, a copy of `data`."""
+        structures.note_build(self)
         memory = _aligned(data, self.device)
         grid = read_grid(memory.numpy())
         cells = cells_of(grid)

@@ -15,6 +15,7 @@ from ..launch_facts import Need
 from ..nodes import Function, Operation, Region, Value
 from .affine_index import Affine, Forms, affine_values
 from .alias import Provenance, is_made_by, is_own, provenance
+from .id_params import id_params
 
 
 def written_params(fn: Function) -> tuple[bool, ...]:
@@ -109,7 +110,7 @@ class Effects(NamedTuple):
 
     `params` has an entry for each parameter, `arrays` one for each array in them that is read or written. With
     `unordered`, results depend on the order of threads; with `hidden`, arrays are reached through elements of arrays
-    or by address.
+    or by address. `ids` are the parameters that are ids of structures, None if ids come from elsewhere, too.
     `bitcasts_floats` and `makes_of_bits` say whether it takes the bits of floats, and makes floats of bits.
     """
 
@@ -117,6 +118,7 @@ class Effects(NamedTuple):
     arrays: tuple[ArrayAccess, ...]
     unordered: bool
     hidden: bool
+    ids: tuple[int, ...] | None
     bitcasts_floats: bool
     makes_of_bits: bool
 
@@ -150,7 +152,7 @@ def effects(kernel: Function, flat: Function) -> Effects:
                 arrays.append(ArrayAccess(number, tuple(name for _, name in path), access))
         params.append(Access(*(any(flags) for flags in zip(*inside))))
     hidden = any(is_made_by(array, "load", "array_at") for array in (*read, *written))
-    return Effects(tuple(params), tuple(arrays), unordered, hidden, *_bits(kernel))
+    return Effects(tuple(params), tuple(arrays), unordered, hidden, id_params(flat), *_bits(kernel))
 
 
 def _bits(kernel: Function) -> tuple[bool, bool]:
