@@ -1,10 +1,13 @@
 """The command that lists the grids of a volume file."""
 
 import re
+import struct
 
 import pytest
 
 from omni.warp_core import cli
+from omni.warp_core.volumes import vdb_file
+from omni.warp_core.volumes.listing import list_volume_file, size_text
 
 from .expected_vdb import unpacked
 
@@ -48,3 +51,49 @@ def test_names_of_grids_cannot_move_the_cursor(tmp_path, capsys):
     path.write_bytes(path.read_bytes().replace(b"density", b"\x1b[2Jity"))
     assert cli.main(["volume", str(path)]) == cli.OK
     assert "\\x1b[2Jity" in capsys.readouterr().out
+
+
+def sized(text):
+    return struct.pack("<I", len(text)) + text
+
+
+def vdb_of(metadata, count=1):
+    """A file of OpenVDB with `count` grids without trees, whose metadata has names, types and bytes."""
+    facts = b"".join(map(sized, (part for row in metadata for part in row)))
+    body = struct.pack("<2I", 0, len(metadata)) + facts + sized(b"ScaleMap") + struct.pack("<15d", *[1.0] * 15)
+    file = b" BDV\0\0\0\0" + struct.pack("<3I?", 224, 10, 0, True) + b"0" * 36 + struct.pack("<2I", 0, count)
+    for number in range(count):
+        file += sized(b"g%d" % number) + sized(b"Tree_float_5_4_3") + sized(b"")
+        begin = len(file) + 24
+        file += struct.pack("<3q", begin, begin, begin + len(body)) + body
+    return file
+
+
+def test_each_grid_is_looked_up_once(tmp_path, monkeypatch):
+    path, read, entries = tmp_path / "many.vdb", [], vdb_file.read_entry
+    path.write_bytes(vdb_of([], 50))
+    monkeypatch.setattr(vdb_file, "read_entry", lambda *args: (read.append(1), entries(*args))[1])
+    assert [row[0] for row in list_volume_file(path)] == [f"g{number}" for number in range(50)]
+    assert len(read) == 50
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        (b"file_bbox_min", b"int32", b"1234"),
+        (b"file_bbox_max", b"string", b"far"),
+        (b"file_mem_bytes", b"bool", b"\1"),
+    ],
+)
+def test_metadata_of_another_type_is_not_shown(tmp_path, fact):
+    path = tmp_path / "odd.vdb"
+    path.write_bytes(vdb_of([fact]))
+    assert list_volume_file(path)[0][3:8] == ("?", "", "", "1 1 1", "?")
+
+
+@pytest.mark.parametrize(
+    "size, text",
+    [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (999_499, "999 kB"), (999_999, "1 MB"), (10**18, "1000000 TB")],
+)
+def test_sizes_have_three_digits(size, text):
+    assert size_text(size) == text

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .nvdb_file import GridFile, read_grids
-from .vdb_file import list_vdb, read_vdb_head
+from .vdb_file import VdbHead, read_vdb_heads
 from .vdb_header import VDB_MAGIC, base_name
 
 COLUMNS = ("name", "type", "class", "voxels", "first voxel", "last voxel", "voxel size", "memory", "in file")
@@ -26,7 +26,7 @@ def list_volume_file(path: str | os.PathLike[str]) -> list[tuple[str, ...]]:
     with open(path, "rb") as file:
         is_vdb = file.read(len(VDB_MAGIC)) == VDB_MAGIC
     if is_vdb:
-        return [_vdb_row(path, number) for number in range(len(list_vdb(path)))]
+        return [_vdb_row(head) for head in read_vdb_heads(path)]
     return [_nvdb_row(grid) for grid in read_grids(path)]
 
 
@@ -38,18 +38,27 @@ def _nvdb_row(grid: GridFile) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _vdb_row(path: str | os.PathLike[str], number: int) -> tuple[str, ...]:
+def _vdb_row(head: VdbHead) -> tuple[str, ...]:
     """The row of a grid, from the statistics that OpenVDB writes into its metadata."""
-    head = read_vdb_head(path, number)
     facts = head.metadata
     count = facts.get("file_voxel_count", f"those of {base_name(head.entry.parent)}" if head.entry.parent else "?")
-    first, last = facts.get("file_bbox_min", ()), facts.get("file_bbox_max", ())
+    first, last = (_corner(facts.get(name)) for name in ("file_bbox_min", "file_bbox_max"))
     memory = facts.get("file_mem_bytes")
     return (
         head.entry.name, head.type, str(facts.get("class", "unknown")), str(count), *_bbox(first, last, count),
-        "?" if head.transform is None else _numbers(np.linalg.norm(head.transform[:3, :3], axis=0).tolist()),
-        size_text(memory) if isinstance(memory, int) else "?", size_text(head.entry.end - head.entry.begin),
+        "?" if head.transform is None else _numbers(_voxel_size(head.transform)),
+        size_text(memory) if type(memory) is int and memory >= 0 else "?", size_text(head.entry.end - head.entry.begin),
     )  # fmt: skip
+
+
+def _corner(fact: Any) -> tuple[Any, ...]:
+    """The corner of a box of voxels; nothing if the metadata has another type."""
+    return fact if isinstance(fact, tuple) else ()
+
+
+def _voxel_size(transform: np.ndarray) -> list[float]:
+    with np.errstate(over="ignore"):  # of a damaged file
+        return np.linalg.norm(transform[:3, :3], axis=0).tolist()
 
 
 def _bbox(first: Any, last: Any, count: Any) -> tuple[str, str]:
@@ -63,8 +72,10 @@ def _numbers(numbers: Any) -> str:
 
 def size_text(size: int) -> str:
     """Return a number of bytes with three digits and a unit."""
-    unit = min(len(str(max(size, 0))) - 1, 3 * len(_UNITS) - 1) // 3
-    return f"{size} B" if unit == 0 else f"{size / 1000**unit:.3g} {_UNITS[unit]}"
+    value, unit = float(size), 0
+    while value >= 999.5 and unit < len(_UNITS) - 1:  # which three digits round to 1000
+        value, unit = value / 1000, unit + 1
+    return f"{size} B" if unit == 0 else f"{value:.{'3g' if value < 999.5 else '0f'}} {_UNITS[unit]}"
 
 
 def table(rows: Iterable[tuple[str, ...]]) -> list[str]:

@@ -73,17 +73,20 @@ class VdbHead(NamedTuple):
     transform: np.ndarray | None
 
 
-def read_vdb_head(source: Source, index: int) -> VdbHead:
-    """Read what a `.vdb` file says about its grid number `index`. Raises as `read_vdb` does."""
+def read_vdb_heads(source: Source) -> list[VdbHead]:
+    """Read what a `.vdb` file says about each of its grids. Raises as `read_vdb` does."""
     with opened(source) as cursor:
-        entry = _entries(cursor)[index]
-        metadata = _read_metadata(cursor, entry)[1]
-        try:
-            transform = read_transform(cursor)
-        except VolumeFileError:
-            transform = None
-        name = _TREES[entry.tree_type][0] if entry.tree_type in _TREES else entry.tree_type
-        return VdbHead(entry, name, metadata, transform)
+        return [_read_vdb_head(cursor, entry) for entry in _entries(cursor)]
+
+
+def _read_vdb_head(cursor: FileCursor, entry: VdbEntry) -> VdbHead:
+    metadata = _read_metadata(cursor, entry)[1]
+    try:
+        transform = read_transform(cursor)
+    except VolumeFileError:
+        transform = None
+    name = _TREES[entry.tree_type][0] if entry.tree_type in _TREES else entry.tree_type
+    return VdbHead(entry, name, metadata, transform)
 
 
 def read_vdb(source: Source, name: str | None = None, index: int = 0) -> VdbGrid:
