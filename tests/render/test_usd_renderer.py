@@ -222,3 +222,43 @@ def test_saving(tmp_path):
         renderer.save()
     with pytest.raises(ValueError, match="up_axis is 'W'"):
         wp.render.UsdRenderer(own, up_axis="W")
+
+
+@pytest.mark.parametrize("names", [("1", "2"), ("10", "20"), ("\u7403", "\u7bb1"), ("\u00e4", "\u00f6")])
+def test_two_names_are_two_prims(renderer, names):
+    paths = [renderer.render_sphere(name, (0, 0, 0), IDENTITY, radius) for radius, name in enumerate(names, 1)]
+    found = [UsdGeom.Sphere(renderer.stage.GetPrimAtPath(path)).GetRadiusAttr().Get(renderer.time) for path in paths]
+    assert found == [1.0, 2.0]
+
+
+def test_names_that_would_be_one_prim_are_refused(renderer):
+    renderer.render_sphere("ball 1", (0, 0, 0), IDENTITY, 1.0)
+    renderer.render_sphere("ball 1", (1, 0, 0), IDENTITY, 1.0)
+    with pytest.raises(wp.usd.StageError, match="'ball 1' and 'ball_1' are both written as /root/ball_1"):
+        renderer.render_sphere("ball_1", (0, 0, 0), IDENTITY, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("indices", "colors", "message"),
+    [
+        ([0, 1, 7], None, r"indices\[2\] is 7, and there are 3 points"),
+        ([0, 1, -1], None, r"indices\[2\] is -1, and there are 3 points"),
+        ([0, 1, 2, 0], None, "indices has 4 numbers, which are no triangles"),
+        ([0, 1, 2], (1, 0, 0, 1), r"colors has the shape \(4,\)"),
+    ],
+)
+def test_mistakes_in_meshes_are_named(renderer, indices, colors, message):
+    with pytest.raises(ValueError, match=message):
+        renderer.render_mesh("m", [(0, 0, 0), (1, 0, 0), (0, 1, 0)], indices, colors)
+
+
+@pytest.mark.parametrize("options", [{"fps": 0}, {"fps": float("nan")}, {"up_axis": ""}, {"up_axis": "XY"}])
+def test_options_that_mean_no_stage_are_refused(options):
+    with pytest.raises(ValueError, match="it must be"):
+        wp.render.UsdRenderer(Usd.Stage.CreateInMemory(), **options)
+
+
+@pytest.mark.parametrize("time", [float("nan"), float("inf")])
+def test_times_are_finite(renderer, time):
+    with pytest.raises(ValueError, match="it must be finite"):
+        renderer.begin_frame(time)

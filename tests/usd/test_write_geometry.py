@@ -1,6 +1,7 @@
 """Geometry that `wp.usd` writes: as USD reads it back, as `wp.usd` does, and files that are whole."""
 
 import os
+import tempfile
 
 import numpy as np
 import pytest
@@ -85,6 +86,18 @@ def test_frames_may_be_written_in_any_order(order, kinds):
         assert wp.usd.read_mesh(prim, frame).indices.list() == topologies[kinds[frame]]
 
 
+@pytest.mark.parametrize("time", [0, 1, 3, 4, 5])
+def test_a_frame_of_a_mesh_whose_faces_are_a_default(stage, time):
+    mesh = UsdGeom.Mesh.Define(stage, "/Cache")
+    mesh.CreateFaceVertexCountsAttr([4])
+    mesh.CreateFaceVertexIndicesAttr([0, 1, 2, 3])
+    for frame in range(1, 5):
+        mesh.CreatePointsAttr().Set([(0, 0, frame), (1, 0, frame), (1, 1, frame), (0, 1, frame)], frame)
+    wp.usd.write_mesh(stage, "/Cache", TETRA[:3], [0, 1, 2], time=time)
+    for frame in {1, 2, 3, 4, time}:
+        assert list(mesh.GetFaceVertexCountsAttr().Get(frame)) == ([3] if frame == time else [4])
+
+
 def test_a_left_handed_subdivided_mesh_with_holes_is_replaced_as_a_whole(stage):
     mesh = UsdGeom.Mesh.Define(stage, "/World/M")
     mesh.CreateOrientationAttr("leftHanded")
@@ -158,6 +171,14 @@ MISTAKES = {
     "scales has 2 rows for 1 instances": (
         lambda s: wp.usd.write_instancer(s, "/W", ["/A"], [0], [(0, 0, 0)], scales=[(1, 1, 1)] * 2)
     ),
+    "indices[1] is 1.5, which int32 cannot hold": lambda s: wp.usd.write_mesh(s, "/W", TETRA, [0, 1.5, 2]),
+    "indices[2] is nan, which int32 cannot hold": lambda s: wp.usd.write_mesh(s, "/W", TETRA, [0, 1, np.nan]),
+    "indices[0] is 4294967296, which int32": lambda s: wp.usd.write_mesh(s, "/W", TETRA, np.array([2**32, 1, 2])),
+    "x[3] is 1099511627776, which int32": (
+        lambda s: wp.usd.write_mesh(s, "/W", TETRA, [0, 1, 2], primvars={"x": [0, 1, 2, 2**40]})
+    ),
+    "scale has the shape (2,)": lambda s: wp.usd.write_transform(s, "/W", wp.transform_identity(), (1.0, 2.0)),
+    "scale has the shape ()": lambda s: wp.usd.write_transform(s, "/W", wp.transform_identity(), 2.0),
     "transform has 9 numbers": lambda s: wp.usd.write_transform(s, "/World", np.eye(3)),
     "USD has no type for arrays of float32 with elements of shape (5,)": (
         lambda s: wp.usd.write_mesh(s, "/World/M", TETRA, [0, 1, 2], primvars={"x": np.zeros((4, 5), np.float32)})
@@ -230,6 +251,25 @@ def to_world(stage, path, time=None):
     return np.array(UsdGeom.XformCache(code).GetLocalToWorldTransform(stage.GetPrimAtPath(path))).T
 
 
+@pytest.mark.parametrize("counts", [(4, 4, 4), (1, 3, 2), (3, 1, 2)])
+@pytest.mark.parametrize("kinds", [(True, False, True), (False, True, False), (False, False, True)])
+@pytest.mark.parametrize("kind", ["points", "curves"])
+def test_widths_have_one_interpolation_over_time(stage, kind, kinds, counts):
+    write, read = getattr(wp.usd, f"write_{kind}"), getattr(wp.usd, f"read_{kind}")
+    written = {}
+    for time, (is_one, count) in enumerate(zip(kinds, counts)):
+        written[time] = np.full(count, time + 0.5, np.float32)
+        points = np.arange(3 * count).reshape(count, 3)
+        prim = write(stage, "/Thing", points, widths=time + 0.5 if is_one else written[time], time=time)
+    for time, widths in written.items():
+        found = read(prim, time).widths.numpy()
+        assert len(prim.GetAttribute("widths").Get(time)) in (1, len(widths))
+        assert np.array_equal(np.resize(found, len(widths)), widths)
+    kept = prim.GetAttribute("widths")
+    sizes = {len(kept.Get(time)) == len(widths) for time, widths in written.items()}
+    assert kept.GetMetadata("interpolation") == "constant" or sizes == {True}
+
+
 def test_transforms(stage):
     turn = wp.quat_from_axis_angle(wp.vec3(0.0, 0.0, 1.0), 0.5)
     wp.usd.write_transform(stage, "/World/Body", wp.transform(wp.vec3(1.0, 2.0, 3.0), turn), scale=(2, 3, 4))
@@ -242,6 +282,12 @@ def test_transforms(stage):
     assert np.allclose(to_world(stage, "/World/Other"), matrix, atol=1e-6)
     with pytest.raises(wp.usd.StageError, match=r"/World/Other has the operations xformOp:transform"):
         wp.usd.write_transform(stage, "/World/Other", wp.transform_identity())
+
+
+@pytest.mark.parametrize("kind", [tuple, list, np.array, lambda factors: wp.vec3(*factors)])
+def test_scales_of_any_kind(stage, kind):
+    prim = wp.usd.write_transform(stage, "/Body", wp.transform_identity(), kind((1.0, 2.0, 3.0)))
+    assert prim.GetAttribute("xformOp:scale").Get() == Gf.Vec3f(1, 2, 3)
 
 
 def test_rigid_motion_between_samples(stage):
@@ -315,6 +361,21 @@ def test_assets_are_found_from_the_new_folder(tmp_path):
     assert [again.GetPrimAtPath(p).GetTypeName() for p in ("/A", "/B")] == ["Xform", "Xform"]
     assert (tmp_path / "out" / "copy.usda").read_text().count("@../in/part.usda@") == 2
     assert str(tmp_path) not in whole.GetRootLayer().ExportToString().replace(str(tmp_path / "in" / "part.usda"), "")
+
+
+@pytest.mark.parametrize("name", ["ball.usda", "./ball.usda", "sub/ball.usda"])
+@pytest.mark.parametrize("root", [None, "/dev/shm"])
+def test_references_are_found_from_anywhere(tmp_path, name, root):
+    (tmp_path / "sub").mkdir()
+    ball = Usd.Stage.CreateNew(str(tmp_path / name))
+    ball.SetDefaultPrim(UsdGeom.Sphere.Define(ball, "/Ball").GetPrim())
+    ball.Save()
+    stage = Usd.Stage.CreateNew(str(tmp_path / "scene.usda"))
+    stage.DefinePrim("/Copy").GetReferences().AddReference(name)
+    with tempfile.TemporaryDirectory(dir=root) as folder:
+        wp.usd.save(stage, f"{folder}/saved.usdc")
+        saved = Usd.Stage.Open(f"{folder}/saved.usdc")
+        assert saved.GetPrimAtPath("/Copy").GetTypeName() == "Sphere"
 
 
 def test_a_stage_may_be_saved_over_its_own_file(tmp_path):

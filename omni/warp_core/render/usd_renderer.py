@@ -6,6 +6,7 @@ Geometry is written by `wp.usd`; here are names, times, bodies and the shapes th
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +17,7 @@ from pxr import Sdf, Tf, Usd, UsdGeom
 import omni.warp_core as wp
 
 from ..usd.authoring import authored, host_values, set_primvars
-from ..usd.geometry_writer import write_curves, write_mesh, write_points
+from ..usd.geometry_writer import face_counts, require_points, write_curves, write_mesh, write_points
 from ..usd.output_layer import require_writable
 from ..usd.saved_stage import save
 from ..usd.scene_writer import write_transform
@@ -59,11 +60,14 @@ class UsdRenderer:
         else:
             self.stage, self._path = Usd.Stage.CreateInMemory(), os.path.abspath(os.fspath(stage))
             require_writable(self._path)
-        if str(up_axis).upper() not in _AXES:
+        if str(up_axis).upper() not in tuple(_AXES):
             raise ValueError(f"up_axis is {up_axis!r}; it must be one of X, Y, Z")
+        if not 0.0 < fps < math.inf:
+            raise ValueError(f"fps is {fps}; it must be positive and finite")
         self.up_axis, self.fps, self.scaling = str(up_axis).upper(), float(fps), float(scaling)
         self.time = 0.0
         self._bodies: list[str] = []
+        self._names: dict[str, str] = {}  # as callers gave them, by path
         self._first = True
         self.stage.SetTimeCodesPerSecond(self.fps)
         self.stage.SetFramesPerSecond(self.fps)
@@ -76,6 +80,8 @@ class UsdRenderer:
 
     def begin_frame(self, time: float) -> None:
         """Begin the frame at a time in seconds; what is rendered from now on belongs to it."""
+        if not math.isfinite(time):
+            raise ValueError(f"time is {time}; it must be finite")
         code = time * self.fps
         self.time = round(code) if abs(code - round(code)) < 1e-6 else code  # or sums of steps would give 2.9999999
         if self._first or self.time < self.stage.GetStartTimeCode():
@@ -157,9 +163,11 @@ class UsdRenderer:
         """
         positions = host_values(points, "points", np.float32, 3)
         corners = host_values(indices, "indices", np.int32).reshape(-1)
+        face_counts(None, corners)
+        require_points(corners, len(positions))
         path = self._place(name, parent_body, is_template)
         normals = smooth_normals(positions, corners) if smooth_shading else None
-        shades = None if colors is None else host_values(colors, "colors", np.float32).reshape(-1, 3)
+        shades = _rows_of_three(colors, "colors")
         write_mesh(self.stage, path, positions, corners, time=self.time, normals=normals, colors=shades)
         return self._finish(path, pos, rot, scale, visible=visible)
 
@@ -180,7 +188,7 @@ class UsdRenderer:
             The path of the prim.
         """
         widths = 2.0 * host_values(radius, "radius", np.float32).reshape(-1)
-        shades = None if colors is None else host_values(colors, "colors", np.float32).reshape(-1, 3)
+        shades = _rows_of_three(colors, "colors")
         path = self._place(name)
         write_points(self.stage, path, points, widths, self.time, colors=shades)
         return self._finish(path, visible=visible)
@@ -208,7 +216,7 @@ class UsdRenderer:
         self, name: str, points: np.ndarray, starts: np.ndarray, color: Any, radius: float, visible: bool
     ) -> str:
         path = self._place(name)
-        shades = None if color is None else host_values(color, "color", np.float32).reshape(-1, 3)
+        shades = _rows_of_three(color, "color")
         write_curves(self.stage, path, points, starts, 2.0 * radius, self.time, colors=shades)
         return self._finish(path, visible=visible)
 
@@ -431,8 +439,11 @@ class UsdRenderer:
         parts = [part for part in f"{parent_body or ''}/{name}".split("/") if part]
         if is_template:
             self.stage.CreateClassPrim("/templates")
-        base = "/templates" if is_template else "/root"
-        return "/".join([base, *(Tf.MakeValidIdentifier(part) for part in parts)])
+        base, given = "/templates" if is_template else "/root", "/".join(parts)
+        path = "/".join([base, *map(_identifier, parts)])
+        if self._names.setdefault(path, given) != given:
+            raise StageError(f"{self._names[path]!r} and {given!r} are both written as {path}; rename one of them")
+        return path
 
     def _move(self, path: str, pos: Any, rot: Any, scale: Sequence[float] | None = None) -> None:
         pose = wp.transform(wp.vec3(*map(float, pos)), wp.quat(*map(float, rot)))
@@ -450,6 +461,21 @@ class UsdRenderer:
         shown = UsdGeom.Tokens.inherited if visible else UsdGeom.Tokens.invisible
         imageable.CreateVisibilityAttr().Set(shown, self.time)
         return path
+
+
+def _identifier(part: str) -> str:
+    """Return a part of a path as USD takes it, with underscores in place of other characters."""
+    if Sdf.Path.IsValidIdentifier(part):
+        return part
+    return Tf.MakeValidIdentifier(f"_{part}" if part[0].isdigit() else part)
+
+
+def _rows_of_three(values: Any, name: str) -> np.ndarray | None:
+    """Return colors as rows, also where they come as one row of numbers; None without colors."""
+    if values is None:
+        return None
+    array = host_values(values, name, np.float32)
+    return host_values(array.reshape(-1, 3) if array.ndim == 1 and not array.size % 3 else array, name, width=3)
 
 
 def smooth_normals(points: np.ndarray, corners: np.ndarray) -> np.ndarray:

@@ -74,7 +74,20 @@ def host_values(values: Any, name: str, dtype: type | None = None, width: int = 
     if array.dtype.kind not in "iufb" or (width and array.shape[1:] != (width,)):
         wanted = f"rows of {width} numbers" if width else "an array of numbers"
         raise ValueError(f"{name} has the shape {array.shape} and the type {array.dtype}; {wanted} are needed")
+    if dtype is not None and np.dtype(dtype).kind == "i":
+        return _whole_numbers(array, name, np.dtype(dtype))
     return np.ascontiguousarray(array, dtype)
+
+
+def _whole_numbers(array: np.ndarray, name: str, dtype: np.dtype) -> np.ndarray:
+    """Return numbers as integers of a type. Raises ValueError for a fraction, and for a number beyond the type."""
+    with np.errstate(invalid="ignore"):
+        found: np.ndarray = np.ascontiguousarray(array, dtype)
+    wrong = np.argwhere(found != array)
+    if len(wrong):
+        place = ", ".join(map(str, wrong[0]))
+        raise ValueError(f"{name}[{place}] is {array[tuple(wrong[0])]}, which {dtype} cannot hold")
+    return found
 
 
 def set_value(attribute: Usd.Attribute, values: Any, time: Usd.TimeCode) -> None:
@@ -93,6 +106,10 @@ def set_held(attribute: Usd.Attribute, values: np.ndarray, time: Usd.TimeCode, d
     held, before = attribute.Get(time), attribute.GetBracketingTimeSamples(time.GetValue())
     if before and before[0] <= time.GetValue() and held is not None and np.array_equal(np.asarray(held), values):
         return
+    if held is not None and not before:  # a default, which held at the samples of earlier times
+        earlier = driver.GetTimeSamplesInInterval(Gf.Interval(float("-inf"), time.GetValue(), False, False))
+        if earlier:
+            attribute.Set(held, earlier[0])
     later = driver.GetTimeSamplesInInterval(Gf.Interval(time.GetValue(), float("inf"), False, False))
     if held is not None and later and later[0] not in attribute.GetTimeSamples():
         attribute.Set(held, later[0])

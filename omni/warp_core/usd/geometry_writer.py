@@ -60,8 +60,8 @@ def write_mesh(
     """
     positions, at = host_values(points, "points", np.float32, 3), write_time(time)
     corners = host_values(indices, "indices", np.int32).reshape(-1)
-    faces = _counts(counts, corners)
-    _require_points(corners, len(positions))
+    faces = face_counts(counts, corners)
+    require_points(corners, len(positions))
     with authored(stage, path, UsdGeom.Mesh) as mesh:
         mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
         mesh.CreateOrientationAttr(UsdGeom.Tokens.rightHanded)
@@ -81,8 +81,8 @@ def write_mesh(
     return mesh.GetPrim()
 
 
-def _counts(counts: Any, corners: np.ndarray) -> np.ndarray:
-    """Return the counts of faces. Raises ValueError where they do not fit to so many corners."""
+def face_counts(counts: Any, corners: np.ndarray) -> np.ndarray:
+    """Return the counts of faces; None is triangles. Raises ValueError where they do not fit to so many corners."""
     if counts is None:
         if len(corners) % 3:
             raise ValueError(f"indices has {len(corners)} numbers, which are no triangles; give counts for other faces")
@@ -94,7 +94,8 @@ def _counts(counts: Any, corners: np.ndarray) -> np.ndarray:
     return faces
 
 
-def _require_points(corners: np.ndarray, count: int) -> None:
+def require_points(corners: np.ndarray, count: int) -> None:
+    """Raise ValueError for an index below 0, or from `count` on."""
     if len(corners) and (corners.min() < 0 or corners.max() >= count):
         at = int(np.argmax((corners < 0) | (corners >= count)))
         raise ValueError(f"indices[{at}] is {corners[at]}, and there are {count} points")
@@ -155,8 +156,7 @@ def write_points(
     with authored(stage, path, UsdGeom.Points) as cloud:
         _set_points(cloud, positions, velocities, at, 0.0 if diameters is None else diameters / 2)
         if diameters is not None:
-            set_value(cloud.CreateWidthsAttr(), diameters, at)
-            cloud.SetWidthsInterpolation(UsdGeom.Tokens.constant if len(diameters) == 1 else UsdGeom.Tokens.vertex)
+            _set_widths(cloud, diameters, len(positions), at)
         if ids is not None:
             numbers = host_values(ids, "ids", np.int64).reshape(-1)
             if len(numbers) != len(positions):
@@ -171,6 +171,29 @@ def _widths(widths: Any, counts: Mapping[str, int]) -> np.ndarray:
     if len(values) not in (1, *counts.values()):
         raise ValueError(f"widths has {len(values)} numbers; the counts that fit are 1, {set(counts.values())}")
     return values
+
+
+def _set_widths(geometry: Any, widths: np.ndarray, count: int, time: Usd.TimeCode) -> None:
+    """Write the diameters of `count` points. Their interpolation is the same at all times."""
+    attribute = geometry.CreateWidthsAttr()
+    is_replaced = time.IsDefault() and not attribute.GetNumTimeSamples()
+    before = str(geometry.GetWidthsInterpolation()) if attribute.HasAuthoredValue() and not is_replaced else ""
+    if len(widths) == 1 and before == UsdGeom.Tokens.vertex:
+        widths = np.repeat(widths, count)
+    elif len(widths) == 1 and before != UsdGeom.Tokens.constant:
+        geometry.SetWidthsInterpolation(UsdGeom.Tokens.constant)
+    elif len(widths) != 1:
+        if before == UsdGeom.Tokens.constant:
+            _repeat_widths(attribute, geometry.GetPointsAttr())
+        geometry.SetWidthsInterpolation(UsdGeom.Tokens.vertex)
+    set_value(attribute, widths, time)
+
+
+def _repeat_widths(widths: Usd.Attribute, points: Usd.Attribute) -> None:
+    """Give each point the diameter that was written for all of them."""
+    times = [Usd.TimeCode(time) for time in widths.GetTimeSamples()]
+    for time in times or [Usd.TimeCode.Default()]:
+        set_value(widths, np.resize(np.asarray(widths.Get(time)), len(points.Get(time) or ())), time)
 
 
 def write_curves(
@@ -223,8 +246,7 @@ def write_curves(
         set_held(curves.CreateCurveVertexCountsAttr(), np.diff(first), at, curves.GetPointsAttr())
         _set_points(curves, positions, velocities, at, 0.0 if diameters is None else diameters / 2)
         if diameters is not None:
-            set_value(curves.CreateWidthsAttr(), diameters, at)
-            curves.SetWidthsInterpolation(UsdGeom.Tokens.constant if len(diameters) == 1 else UsdGeom.Tokens.vertex)
+            _set_widths(curves, diameters, len(positions), at)
         sizes = {"vertex": len(positions), "uniform": len(first) - 1}
         set_primvars(curves, {"displayColor": colors, **(primvars or {})}, sizes, at)
     return curves.GetPrim()

@@ -38,9 +38,11 @@ def _move_assets(layer: Sdf.Layer, source: Sdf.Layer, folder: str) -> None:
     """Let the relative paths in a copy of `source` start at a folder."""
 
     def moved(path: str) -> str:
-        absolute = source.ComputeAbsolutePath(path) if path.startswith(".") else path
-        if not os.path.isabs(absolute) or os.path.commonpath([absolute, folder]) == os.sep:
+        absolute = source.ComputeAbsolutePath(path)  # stays a name where it is searched for, or is a URL
+        if not os.path.isabs(absolute):
             return path
+        if os.path.commonpath([absolute, folder]) == os.sep:
+            return absolute
         relative = os.path.relpath(absolute, folder)
         return relative if relative.startswith("..") else f"./{relative}"
 

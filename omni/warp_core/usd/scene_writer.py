@@ -62,7 +62,10 @@ def _operations(transform: Any, scale: Sequence[float] | None) -> Iterator[tuple
         x, y, z, i, j, k, w = (float(number) for number in transform)
         yield "xformOp:translate", UsdGeom.XformOp.TypeTranslate, Gf.Vec3d(x, y, z)
         yield "xformOp:orient", UsdGeom.XformOp.TypeOrient, Gf.Quatf(w, i, j, k)
-        yield "xformOp:scale", UsdGeom.XformOp.TypeScale, Gf.Vec3f(*map(float, scale or (1.0, 1.0, 1.0)))
+        factors = np.ones(3) if scale is None else np.asarray(scale, np.float64)
+        if factors.shape != (3,):
+            raise ValueError(f"scale has the shape {factors.shape}; three factors are needed")
+        yield "xformOp:scale", UsdGeom.XformOp.TypeScale, Gf.Vec3f(*factors.tolist())
         return
     if scale is not None:
         raise ValueError("scale goes with a wp.transform; multiply it into the matrix")
