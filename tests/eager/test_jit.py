@@ -163,7 +163,7 @@ def test_ids_are_checked_by_the_interpreter():
     grid = wp.HashGrid(2, 2, 2, device="cpu")
     call = compiled("hash_grid_point_id", grid.id, 0)
     assert call(grid.id, 0) == -1
-    with pytest.raises(ValueError, match=r"wp\.hash_grid_point_id: nothing is known at address"):
+    with pytest.raises(ValueError, match=r"wp\.hash_grid_point_id: 12345 is no id of a hash grid"):
         call(wp.uint64(12345), 0)
 
 

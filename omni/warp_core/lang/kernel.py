@@ -6,7 +6,6 @@ mistake in one kernel leaves its neighbours alone. `kernel_from_source` compiles
 
 from __future__ import annotations
 
-import ast
 import linecache
 import re
 import sys
@@ -22,7 +21,7 @@ from .annotations import AnnotationError, named_in, parameters, surroundings
 from .errors import CompileError, Diagnostic, Place, Span, compile_error
 from .generics import Constant, Reference, spell
 from .kernel_transforms import Transform, subject_after
-from .source import Source
+from .source import Source, parse
 from .source_recovery import split_lines
 from .types import Type
 
@@ -438,7 +437,7 @@ def kernel_from_source(
     space = namespace if namespace is not None else {}
     space.setdefault("__name__", filename)
     try:
-        code = compile(ast.parse(text, filename), filename, "exec")
+        code = compile(parse(text, filename), filename, "exec")
     except SyntaxError as e:
         raise _syntax_error(e, filename, lines) from None
     except (RecursionError, MemoryError):

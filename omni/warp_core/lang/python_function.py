@@ -14,7 +14,7 @@ from typing import Any
 
 from .generics import Any as AnyType
 from .kernel import Function
-from .source import Source
+from .source import Source, parse
 
 
 class PythonFunction(Function):
@@ -58,7 +58,7 @@ class _LambdaSource(Source):
 def _find(code: CodeType, text: str) -> ast.Lambda | None:
     """The lambda that the code was compiled from; None if the text has none there, or several that look alike."""
     try:
-        nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+        nodes = [n for n in ast.walk(parse(text)) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
     except SyntaxError:
         return None
     if len(nodes) > 1:  # the innermost that all of the code came from
@@ -75,7 +75,7 @@ def _contains(body: ast.expr, place: tuple[int, int, int, int]) -> bool:
 
 
 def _as_function(node: ast.Lambda) -> ast.FunctionDef:
-    made = ast.parse("def _lambda(): return 0").body[0]
+    made = parse("def _lambda(): return 0").body[0]
     assert isinstance(made, ast.FunctionDef)
     made.args, made.body = node.args, [ast.copy_location(ast.Return(node.body), node.body)]
     return ast.copy_location(made, node)

@@ -9,10 +9,25 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
+import threading
 from types import CodeType, FrameType
 
 from .errors import CompileError, Diagnostic, Place, Span
 from .source_recovery import lines_of
+
+_parsing = threading.RLock()
+# A child of fork has one thread: a lock that another one held would stay taken.
+os.register_at_fork(before=_parsing.acquire, after_in_parent=_parsing.release, after_in_child=_parsing.release)
+
+
+def parse(text: str, filename: str = "<unknown>") -> ast.Module:
+    """Return the syntax tree of a text. Raises SyntaxError.
+
+    One thread at a time: CPython 3.11 counts the depth of the trees of all threads together, and raises SystemError.
+    """
+    with _parsing:
+        return ast.parse(text, filename)
 
 
 def _last_line(code: CodeType) -> int:
@@ -97,7 +112,7 @@ class Source:
     def _parse(self, block: list[str]) -> ast.FunctionDef:
         indented = _indent(block[0]) > 0
         self.offset = self.first_line - (2 if indented else 1)
-        body = ast.parse(("if 1:\n" if indented else "") + "".join(block)).body
+        body = parse(("if 1:\n" if indented else "") + "".join(block)).body
         node = body[0].body[0] if indented else body[0]  # type: ignore[attr-defined]
         if isinstance(node, ast.AsyncFunctionDef):
             line = node.lineno + self.offset
