@@ -88,4 +88,4 @@ def test_ids_in_arrays_are_refused_after_another_thread_has_built():
     tape.zero()
     grid.build(moved, 0.1)  # now this thread has
     tape.backward(grads={y: seeds})
-    np.testing.assert_array_equal(x.grad.numpy(), expected)
+    np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-5, atol=1e-5)  # threads add in any order
