@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from ..lang.source import parse
+
 Name = tuple[str, str]  # ("", parameter) or ("inputs", field)
 
 
@@ -35,7 +37,7 @@ def normalized(text: str) -> str:
 def inspect(text: str) -> TextInfo:
     """Look at a text. One that is not Python gives an empty answer: compiling it will tell where it is wrong."""
     try:
-        tree = ast.parse(text)
+        tree = parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return TextInfo()
     defined = {
