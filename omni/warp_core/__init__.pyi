@@ -3875,7 +3875,7 @@ def hash_grid_query(id: uint64 | int, point: vec3f, max_dist: float) -> HashGrid
 
     Returns:
         A HashGridQuery. It finds nothing if `point` or `max_dist` is NaN, or `max_dist` is negative. It is a
-        KernelError if there is no grid of this id, or its points are of another type or have no groups.
+        KernelError for an id without a grid, for points of another type, and for points without groups.
 
     Error: exact.
     Derivative: none.

@@ -3,7 +3,7 @@
 The method is that of W. Lorensen and H. Cline, "Marching cubes: a high resolution 3D surface construction algorithm",
 SIGGRAPH 1987. A vertex lies on each edge of a cell whose ends are on different sides of the surface. The sides of the
 eight corners say which triangles connect the vertices. The 15 patterns of the paper leave holes between some cells.
-This table is derived so that there are none:
+This table leaves no holes:
 
 1. On each face, lines cut off each run of corners above the threshold. The two corners of a diagonal are two runs. The
    lines of a face depend on its four corners alone, so the two cells that share it agree.

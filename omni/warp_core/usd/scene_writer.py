@@ -38,7 +38,7 @@ def write_transform(
 
     Raises:
         StageError: The prim has no transform, or has operations of another kind.
-        ValueError: The transform is no matrix of 4 x 4 numbers.
+        ValueError: The transform is not a 4x4 matrix.
 
     >>> from pxr import Usd
     >>> stage = Usd.Stage.CreateInMemory()
