@@ -1,10 +1,11 @@
-"""Meshes side by side with warp-lang's and with Embree, each in its own process, on the same rays and points.
+"""Meshes and trees over boxes side by side with warp-lang's and with Embree, each in its own process.
 
     python benchmarks/geometry.py [--triangles 100000] [--queries 100000] [--rounds 5] [--peer-python PYTHON]
 
 The peers' Python has warp-lang, and embreex if Embree is to take part. The implementations take turns, and the fastest
 call of each is reported. On one thread the time is that of the processor, so that other work on the machine hardly
-counts; on several it is that of the clock. Hits and distances are compared with warp-lang's before any time is taken.
+counts; on several it is that of the clock. Hits and distances are compared with warp-lang's before any time is taken,
+and so are the numbers of boxes that queries find. There is one box for each triangle.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from report import ALONE, OURS, WARP, machine, table
 EMBREE = "Embree"
 SEED = 5
 GOALS = {"build": 1.5, "refit": 2.0, "incoherent": 4.0, "primary": 3.0, "in a box": 4.0, "near": 4.0}
+BOXES = ("box tree", "box tree again", "near boxes", "boxes on rays")  # without goals
 TOLERANCE = 1e-4  # of distances
+COUNTS = 1e-3  # of the sum of numbers of boxes: rays that only touch may count or not
 
 
 def bumpy_sphere(triangles: int) -> tuple[np.ndarray, np.ndarray]:
@@ -58,6 +61,10 @@ def inputs(triangles: int, queries: int) -> dict[str, np.ndarray]:
         "in a box": rng.uniform(-1.5, 1.5, (queries, 3)),
         "near": points[rng.integers(len(points), size=queries)] + rng.normal(size=(queries, 3)) * 0.02,
     }
+    centre, half = rng.uniform(-1, 1, (triangles, 3)), rng.uniform(0.002, 0.02, (triangles, 3))
+    made |= {"lowers": centre - half, "uppers": centre + half}
+    made |= {"near boxes start": made["in a box"] - 0.03, "near boxes dir": made["in a box"] + 0.03}
+    made |= {"boxes on rays start": start, "boxes on rays dir": made["incoherent dir"]}
     made["incoherent dir"] /= np.linalg.norm(made["incoherent dir"], axis=1, keepdims=True)
     return {"faces": faces, **{key: value.astype(np.float32) for key, value in made.items()}}
 
@@ -92,7 +99,33 @@ class Worker:
             near = wp.mesh_query_point_no_sign(mesh, start[i], 1.0e6)
             distance[i] = wp.length(start[i] - wp.mesh_eval_position(mesh, near.face, near.u, near.v))
 
+        @wp.kernel
+        def overlap(
+            bvh: wp.uint64, low: wp.array(dtype=wp.vec3), high: wp.array(dtype=wp.vec3), count: wp.array(dtype=float)
+        ):
+            i = wp.tid()
+            query = wp.bvh_query_aabb(bvh, low[i], high[i])
+            box = int(0)  # noqa: RUF046, UP018 - a variable, as the next one: literals are constants for warp-lang
+            found = int(0)  # noqa: RUF046, UP018
+            while wp.bvh_query_next(query, box):
+                found += 1
+            count[i] = float(found)
+
+        @wp.kernel
+        def cross(
+            bvh: wp.uint64, start: wp.array(dtype=wp.vec3), along: wp.array(dtype=wp.vec3), count: wp.array(dtype=float)
+        ):
+            i = wp.tid()
+            query = wp.bvh_query_ray(bvh, start[i], along[i])
+            box = int(0)  # noqa: RUF046, UP018 - a variable, as the next one: literals are constants for warp-lang
+            found = int(0)  # noqa: RUF046, UP018
+            while wp.bvh_query_next(query, box):
+                found += 1
+            count[i] = float(found)
+
+        self.kernels = {"near boxes": overlap, "boxes on rays": cross}
         self.cast, self.approach = cast, approach
+        self.rebuilt = None if package == "warp" else "lbvh"  # the fastest that each has on a CPU
 
     def load(self, file: str) -> None:
         with np.load(file) as given:
@@ -101,18 +134,24 @@ class Worker:
         self.data = {key: self.wp.array(value, dtype=self.wp.vec3, device="cpu") for key, value in data.items()}
         self.faces = faces
         self.mesh = self.wp.Mesh(self.data["points"], faces)
+        self.bvh = self.wp.Bvh(self.data["lowers"], self.data["uppers"])
 
     def run(self, name: str) -> None:
         if name == "build":
             self.mesh = self.wp.Mesh(self.data["points"], self.faces)
         elif name == "refit":
             self.mesh.refit()
+        elif name == "box tree":
+            self.bvh = self.wp.Bvh(self.data["lowers"], self.data["uppers"])
+        elif name == "box tree again":
+            self.bvh.rebuild(self.rebuilt)
         else:
             is_ray = f"{name} dir" in self.data
             arrays = [self.data[f"{name} start"], self.data[f"{name} dir"]] if is_ray else [self.data[name]]
             self.distance = self.wp.zeros(len(arrays[0]), dtype=float, device="cpu")
-            kernel = self.cast if is_ray else self.approach
-            self.wp.launch(kernel, len(arrays[0]), [self.mesh.id, *arrays, self.distance], device="cpu")
+            kernel = self.kernels.get(name, self.cast if is_ray else self.approach)
+            id = self.bvh.id if name in BOXES else self.mesh.id
+            self.wp.launch(kernel, len(arrays[0]), [id, *arrays, self.distance], device="cpu")
 
     def distances(self, name: str, file: str) -> None:
         self.run(name)
@@ -152,8 +191,11 @@ class Embree:
         return time.process_time() - start
 
 
-def disagreement(found: np.ndarray, expected: np.ndarray) -> str:
-    """How distances differ from warp-lang's; "" if they do not."""
+def disagreement(found: np.ndarray, expected: np.ndarray, is_count: bool) -> str:
+    """How distances, or numbers of boxes, differ from warp-lang's; "" if they do not."""
+    if is_count:
+        missing = abs(found.sum(dtype=np.float64) / expected.sum(dtype=np.float64) - 1.0)
+        return f"numbers of boxes differ by {missing:.1e}" if missing > COUNTS else ""
     hits, differ = (found >= 0) & (expected >= 0), (found >= 0) != (expected >= 0)
     error = np.abs(found - expected)[hits].max(initial=0)
     if differ.mean() > TOLERANCE or error > TOLERANCE:
@@ -166,7 +208,7 @@ def check(contenders: dict[str, Contender], name: str, scratch: Path) -> str:
     for label in (WARP, ALONE, OURS):
         contenders[label].ask("distances", name, str(scratch / f"{label}.npy"))
     expected = np.load(scratch / f"{WARP}.npy")
-    found = {label: disagreement(np.load(scratch / f"{label}.npy"), expected) for label in (ALONE, OURS)}
+    found = {label: disagreement(np.load(scratch / f"{label}.npy"), expected, name in BOXES) for label in (ALONE, OURS)}
     return "; ".join(f"{name}, {label}: {text}" for label, text in found.items() if text)
 
 
@@ -178,7 +220,7 @@ def row(name: str, count: int, best: dict[str, float]) -> list[str]:
         for c in (WARP, EMBREE, ALONE, OURS)
     ]
     ratios = [f"{best[of] / best[ours]:.2f}" if of in best else "-" for of, ours in RATIOS]
-    return [name, *figures, *ratios, f"{GOALS[name]:g}"]
+    return [name, *figures, *ratios, f"{GOALS[name]:g}" if name in GOALS else "-"]
 
 
 RATIOS = ((EMBREE, ALONE), (WARP, ALONE), (WARP, OURS))
@@ -190,9 +232,10 @@ def run(contenders: dict[str, Contender], options: argparse.Namespace, scratch: 
     np.savez(scratch / "inputs.npz", **data)
     for contender in contenders.values():
         contender.ask("load", str(scratch / "inputs.npz"))
-    wrong = [check(contenders, name, scratch) for name in GOALS if name not in ("build", "refit")]
+    names = [*GOALS, *BOXES]
+    wrong = [check(contenders, name, scratch) for name in names if name in data or f"{name} start" in data]
     rows = []
-    for name in GOALS:
+    for name in names:
         takes_part = {c: w for c, w in contenders.items() if c != EMBREE or name in ("build", "incoherent", "primary")}
         best = {label: worker.ask("time", name) for label, worker in takes_part.items()}
         for _ in range(options.rounds):

@@ -4,24 +4,30 @@ import gc
 import signal
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import omni.warp_core as wp
 from tests import on_gpu
 
 pytest_plugins = ["tests.time_limit"]
+hypothesis.settings.register_profile("suite", deadline=None)  # the first launch of each kernel compiles it
+hypothesis.settings.load_profile("suite")
 TAKE_MINUTES = ("test_simulated_gpu.py", "test_nvptx_corpus.py")
 
 
 @pytest.fixture
 def interruptible():
-    """Let Ctrl-C raise KeyboardInterrupt, in this process and in those it starts, also where SIGINT was ignored before.
+    """Let Ctrl-C raise KeyboardInterrupt, in this process and in those it starts, also where SIGINT was ignored before,
+    and let SIGHUP end processes.
 
-    A shell starts the background jobs of a script with SIGINT ignored, and Python and all child processes inherit that.
+    A shell starts the background jobs of a script with SIGINT ignored, and nohup ignores SIGHUP. Python and all child
+    processes inherit that.
     """
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler), signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in zip((signal.SIGINT, signal.SIGHUP), before):
+        signal.signal(number, handler)
 
 
 @pytest.fixture(params=on_gpu.DEVICES)

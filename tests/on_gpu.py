@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 
-import hypothesis
 import numpy as np
 
 import omni.warp_core as wp
@@ -36,8 +35,6 @@ def install() -> None:
 
         driver.install()
     wp.set_device("cuda:0")
-    hypothesis.settings.register_profile("gpu", deadline=None)  # the first launch of each kernel compiles it
-    hypothesis.settings.load_profile("gpu")
 
 
 def launch(kernel, dim, inputs=(), outputs=(), *args, **kwargs):

@@ -13,22 +13,29 @@ ROOT = Path(__file__).parents[1]
 SUITES = {  # of each what takes seconds; `OMNI_WARP_GPU_TESTS=simulated pytest tests/lang` runs all of one
     "gpu": ["tests/gpu"],
     "others": [
-        *(f"tests/lang/test_{name}.py" for name in ("kernels", "slices")),
+        "tests/lang/test_kernels.py",
         "tests/front/test_updates.py",
         *(f"tests/arrays/test_{name}.py" for name in ("factories", "array_data", "array_views", "indexed_array")),
         "tests/interpreter/test_interpret_launch.py",
         *(f"tests/algo/test_{name}.py" for name in ("cast", "reduce", "scan", "sort", "matmul")),
         *(f"tests/graphs/test_{name}.py" for name in ("graph", "graph_tapes", "random_graphs")),
-        *(f"tests/lib/test_{name}.py" for name in ("atomics", "expect")),
+        "tests/lib/test_expect.py",
         *(f"tests/tape/test_{name}.py" for name in ("tape", "between_launches", "saved_versions")),
         "tests/autodiff/test_gradient_table.py",
         *(f"tests/launches/test_{name}.py" for name in ("launch", "kernel_errors")),
         "tests/geometry",
+        *(
+            f"tests/volumes/test_volume.py::{name}"
+            for name in ("test_lookups[far apart]", "test_samples[cluster]", "test_values_in_an_array", "TestRebuild")
+        ),
+        "tests/volumes/test_volume_gradients.py::test_values_that_change_before_the_gradient",
     ],
 }
 EMULATED = {
     "gpu": [
         *(f"tests/gpu/test_{name}.py" for name in ("launches", "promises", "samples")),
+        "tests/gpu/test_volumes.py::test_ids_of_other_devices_are_errors",
+        *(f"tests/volumes/test_volume.py::test_{name}" for name in ("lookups[borders]", "samples[borders]")),
         *(
             f"tests/graphs/test_graph.py::test_{name}"
             for name in ("conditions_are_read_when_the_graph_runs", "nested_conditions", "loops_in_graphs_and_outside")
@@ -40,11 +47,28 @@ EMULATED = {
             for name in ("a_launch", "structs_with_arrays", "recorded_launches", "strided_arrays_are_used_in_place")
         ),
         "tests/launches/test_kernel_errors.py::test_launches_after_one_that_failed",
-        "tests/gpu/test_structures.py",
+        *(
+            f"tests/gpu/test_structures.py::test_{name}"
+            for name in ("ids_of_other_devices_are_errors", "a_grid_is_used_on_another_stream")
+        ),
+        *(
+            f"tests/gpu/test_meshes.py::test_{name}"
+            for name in (
+                "queries_find_what_those_on_the_cpu_find[cuda:0-degenerate]",
+                "a_graph_whose_points_are_not_finite[cuda:0]",
+                "a_captured_refit_and_a_query_follow_points[cuda:0]",
+            )
+        ),
+        *(
+            f"tests/geometry/test_lbvh.py::test_trees_over_all_kinds_of_boxes[cuda:0-{name}]"
+            for name in ("deep-4", "huge-1")
+        ),
+        "tests/geometry/test_bvh.py::test_a_graph_captures_changes_and_queries[rebuild]",
         *(
             f"tests/geometry/test_hash_grid.py::test_{name}"
             for name in (
-                "a_query_finds_each_near_point_once",
+                "a_query_finds_each_near_point_once[clustered-dims1]",
+                "a_query_finds_each_near_point_once[borders-dims3]",
                 "a_graph_builds_and_queries",
                 "addresses_that_are_no_structure_are_errors",
             )

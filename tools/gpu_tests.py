@@ -36,7 +36,7 @@ SUITES = [
     f"tests/{name}"
     for name in (
         *("gpu", "lang", "front", "lib", "devices", "arrays", "launches", "graphs", "eager", "interpreter", "viz"),
-        *("package", "algo", "autodiff", "tape", "forward_mode", "autograd"),
+        *("package", "algo", "autodiff", "tape", "forward_mode", "autograd", "volumes"),
     )
 ]
 # The machine's packages may warn of anything, and bring plugins of pytest.

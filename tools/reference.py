@@ -23,7 +23,7 @@ import omni.warp_core as wp  # noqa: E402
 from omni.warp_core import config  # noqa: E402
 from omni.warp_core.lang import generics, registry  # noqa: E402
 from omni.warp_core.lang.types import Type  # noqa: E402
-from omni.warp_core.lang.values.value_classes import NAMED  # noqa: E402
+from omni.warp_core.lang.values.value_classes import NAMED, OLDER_NAMES  # noqa: E402
 from omni.warp_core.tape.recorder import Recorder  # noqa: E402
 from tools.stubs.builtins_ import result_patterns  # noqa: E402
 from tools.stubs.text import own_doc  # noqa: E402
@@ -57,8 +57,8 @@ PAGES: dict[str, tuple[str, str, str]] = {
         "Structures that kernels search, closest points, intersections; see [geometry.md](../geometry.md).",
         "geometry.mesh lib.geometry.mesh_rays lib.geometry.mesh_points lib.geometry.mesh_boxes geometry.mesh_data "
         "geometry.mesh_rays geometry.mesh_signs geometry.mesh_boxes "
-        "geometry.mesh_points geometry.marching_cubes geometry.hash_grid lib.geometry.hash_grid_queries "
-        "geometry.hash_grid_queries intersection",
+        "geometry.mesh_points geometry.marching_cubes wp.geometry geometry.hash_grid lib.geometry.hash_grid_queries "
+        "geometry.hash_grid_queries geometry.bvh lib.geometry.bvh_queries geometry.bvh_queries intersection",
     ),
     "volumes": (
         "Volumes",
@@ -278,6 +278,8 @@ def _described(name: str, page: str, value: Any) -> Entry:
         return _entry(name, page, [_signature(name, value.described)], value.__doc__)
     if isinstance(value, type):
         return _class(name, page, value)
+    if isinstance(value, wp.Function):
+        return _entry(name, page, [_signature(name, value.func)], value.__doc__)
     if callable(value) and inspect.isroutine(value):
         return _entry(name, page, [_signature(name, value)], value.__doc__)
     return _entry(name, page, [], value.__doc__)
@@ -321,8 +323,8 @@ def _members(module: str) -> Iterator[Entry]:
 def _value_types() -> list[Entry]:
     """The named types of several components, one entry for each family."""
     families: dict[str, list[str]] = {}
-    for name in sorted(NAMED):
-        base = re.match(r"vec|mat|quat|transform|spatial_vector|spatial_matrix", name)[0]  # type: ignore[index]
+    for family, name in sorted((OLDER_NAMES.get(name, name), name) for name in NAMED):
+        base = re.match(r"vec|mat|quat|transform|spatial_vector|spatial_matrix", family)[0]  # type: ignore[index]
         families.setdefault(base, []).append(name)
     out = []
     for base, names in families.items():

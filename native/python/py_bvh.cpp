@@ -1,10 +1,11 @@
-// Hierarchies over triangles. Python checks what users pass (omni/warp_core/geometry); the checks here keep memory safe
-// whoever calls.
+// Hierarchies over triangles and over boxes. Python checks what users pass (omni/warp_core/geometry); the checks here
+// keep memory safe whoever calls.
 #include <stdexcept>
 
 #include "gil.h"
 #include "py_array.h"
 #include "py_spans.h"
+#include "warp_core/box_bvh.h"
 #include "warp_core/dtypes.h"
 #include "warp_core/wide_bvh.h"
 
@@ -32,16 +33,60 @@ Triangles triangles_of(const PyArray& points, const PyArray& indices) {
             static_cast<int32_t>(indices.size / 3), points.size};
 }
 
-void construct(TriangleBvh* self, const PyArray& points, const PyArray& indices, int leaf_size) {
+BuildBvh* builder(bool fast) { return fast ? build_lbvh : build_bvh; }
+
+void construct(TriangleBvh* self, const PyArray& points, const PyArray& indices, int leaf_size, bool fast) {
     require(leaf_size > 0 && leaf_size <= kWidth, "the size of leaves is out of range");
     Triangles triangles = triangles_of(points, indices);
-    without_gil([&] { new (self) TriangleBvh(triangles, leaf_size); });
+    without_gil([&] { new (self) TriangleBvh(triangles, leaf_size, builder(fast)); });
+}
+
+void before_refit(const TriangleBvh& bvh) {
+    auto range = [](const auto* first, size_t count) {
+        auto low = reinterpret_cast<uintptr_t>(first);
+        return Range{low, low + count * sizeof *first};
+    };
+    before_write(range(bvh.nodes.data(), bvh.nodes.size()));
+    before_write(range(bvh.wide().nodes, bvh.wide_node_count()));
+    before_write(range(bvh.wide().blocks, bvh.block_count()));
 }
 
 void refit(TriangleBvh& self, const PyArray& points, const PyArray& indices) {
     Triangles triangles = triangles_of(points, indices);
     require(static_cast<size_t>(triangles.count) == self.order.size(), "the number of faces has changed");
+    before_refit(self);
     without_gil([&] { self.refit(triangles); });
+}
+
+Boxes boxes_of(const PyArray& lowers, const PyArray& uppers) {
+    require(lowers.size > 0 && lowers.size <= kBvhMaxPrimitives && lowers.size == uppers.size,
+            "the number of boxes does not fit");
+    return {memory<float>(lowers, Kind::Float, 3), memory<float>(uppers, Kind::Float, 3),
+            static_cast<int32_t>(lowers.size)};
+}
+
+void construct_boxes(BoxBvh* self, const PyArray& lowers, const PyArray& uppers, const PyArray* groups, int leaf_size,
+                     bool fast) {
+    Boxes boxes = boxes_of(lowers, uppers);
+    require(leaf_size > 0 && (!groups || groups->size == lowers.size), "the numbers do not fit");
+    const int32_t* group_of_box = groups ? memory<int32_t>(*groups, Kind::Int, 1) : nullptr;
+    without_gil([&] { new (self) BoxBvh(boxes, group_of_box, leaf_size, builder(fast)); });
+}
+
+Boxes same_boxes(const BoxBvh& self, const PyArray& lowers, const PyArray& uppers) {
+    Boxes boxes = boxes_of(lowers, uppers);
+    require(static_cast<size_t>(boxes.count) == self.order.size(), "the number of boxes has changed");
+    return boxes;
+}
+
+void rebuild(BoxBvh& self, const PyArray& lowers, const PyArray& uppers, bool fast) {
+    Boxes boxes = same_boxes(self, lowers, uppers);
+    without_gil([&] { self.rebuild(boxes, builder(fast)); });
+}
+
+void refit_boxes(BoxBvh& self, const PyArray& lowers, const PyArray& uppers) {
+    Boxes boxes = same_boxes(self, lowers, uppers);
+    without_gil([&] { self.refit(boxes); });
 }
 
 template <class T>
@@ -54,12 +99,27 @@ uintptr_t address(const std::vector<T>& v) {
 void bind_bvh(nb::module_& m) {
     nb::class_<TriangleBvh>(m, "TriangleBvh", nb::is_weak_referenceable(),
                             "The hierarchy over the triangles of a mesh. Its memory stays where it is.")
-        .def("__init__", &construct, nb::arg("points"), nb::arg("indices"), nb::arg("leaf_size"))
+        .def("__init__", &construct, nb::arg("points"), nb::arg("indices"), nb::arg("leaf_size"), nb::arg("fast"))
         .def("refit", &refit, nb::arg("points"), nb::arg("indices"))
-        .def_prop_ro("address", [](const TriangleBvh& b) { return reinterpret_cast<uintptr_t>(&b); })
+        .def_prop_ro("wide_nodes", [](const TriangleBvh& b) { return reinterpret_cast<uintptr_t>(b.wide().nodes); })
+        .def_prop_ro("wide_node_bytes", [](const TriangleBvh& b) { return b.wide_node_count() * sizeof(WideNode); })
+        .def_prop_ro("blocks", [](const TriangleBvh& b) { return reinterpret_cast<uintptr_t>(b.wide().blocks); })
+        .def_prop_ro("block_bytes", [](const TriangleBvh& b) { return b.block_count() * sizeof(TriangleBlock); })
         .def_prop_ro("nodes", [](const TriangleBvh& b) { return address(b.nodes); })
         .def_prop_ro("node_count", [](const TriangleBvh& b) { return b.nodes.size(); })
         .def_prop_ro("order", [](const TriangleBvh& b) { return address(b.order); });
+    nb::class_<BoxBvh>(m, "BoxBvh", nb::is_weak_referenceable(),
+                       "The hierarchy over boxes. Its memory stays where it is.")
+        .def("__init__", &construct_boxes, nb::arg("lowers"), nb::arg("uppers"), nb::arg("groups").none(),
+             nb::arg("leaf_size"), nb::arg("fast"))
+        .def("rebuild", &rebuild, nb::arg("lowers"), nb::arg("uppers"), nb::arg("fast"))
+        .def("refit", &refit_boxes, nb::arg("lowers"), nb::arg("uppers"))
+        .def_prop_ro("nodes", [](const BoxBvh& b) { return address(b.nodes); })
+        .def_prop_ro("node_count", [](const BoxBvh& b) { return b.nodes.size(); })
+        .def_prop_ro("order", [](const BoxBvh& b) { return address(b.order); })
+        .def_prop_ro("groups", [](const BoxBvh& b) { return address(b.groups); })
+        .def_prop_ro("roots", [](const BoxBvh& b) { return address(b.roots); })
+        .def_prop_ro("group_count", [](const BoxBvh& b) { return b.groups.size(); });
 }
 
 }  // namespace wc

@@ -44,6 +44,7 @@ PyObject* pack_integer(const Scalar& s, const std::string& display, PyObject* va
     } else if (PyFloat_Check(value) || !PyIndex_Check(value)) {
         why = "expects " + display + ", got " + describe(value);
         if (PyFloat_Check(value)) why += "; convert it with int(...)";
+        if (PyObject_HasAttrString(value, "id")) why += "; pass its `id`";  // a mesh, a volume or the like
         return PyExc_TypeError;
     } else {
         integer = nb::steal(PyNumber_Index(value));

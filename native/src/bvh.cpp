@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <memory>
 #include <vector>
 
+#include "bounds.h"
 #include "warp_core/parallel.h"
 
 namespace wc {
@@ -20,12 +22,6 @@ constexpr int kBins = 16;
 constexpr int kHalveBelow = 32;  // 32 levels by the heuristic, and at most 30 of halves below them
 constexpr int32_t kSubtrees = 64;
 constexpr int32_t kSmallSubtree = 1024;  // primitives
-
-using V4 = float __attribute__((vector_size(16)));
-
-V4 least(V4 a, V4 b) { return a < b ? a : b; }
-V4 most(V4 a, V4 b) { return a > b ? a : b; }
-V4 all(float x) { return V4{x, x, x, x}; }
 
 // A primitive: its box, and its number as the bits of the fourth component of `lower`. They are those of a normal
 // float, so that vector instructions, whose fourth results count for nothing, are not slow.
@@ -40,23 +36,12 @@ struct Reference {
     V4 centre() const { return lower * all(0.5f) + upper * all(0.5f); }  // never overflows
 };
 
-struct Bounds {
-    V4 lower = all(std::numeric_limits<float>::infinity()), upper = all(-std::numeric_limits<float>::infinity());
-
-    void add(V4 low, V4 high) {
-        lower = least(lower, low);
-        upper = most(upper, high);
-    }
-    float half_area() const {
-        V4 size = upper - lower;
-        return size[0] * size[1] + size[1] * size[2] + size[2] * size[0];
-    }
-};
-
 struct Split {
     float cost = std::numeric_limits<float>::infinity();
     int axis = -1, bin = 0;  // primitives of bins up to `bin` go left
 };
+
+using V4i = int32_t __attribute__((vector_size(16)));
 
 // Maps centres to bins, for all axes at once.
 struct Bins {
@@ -73,9 +58,15 @@ struct Bins {
         scale[3] = 0;
         low[3] = 0;
     }
-    int of(float centre, int axis) const {
-        return std::clamp(static_cast<int>((centre - low[axis]) * scale[axis]), 0, kBins - 1);
+    V4i of(V4 centre) const {
+        V4 place = least(most((centre - low) * scale, V4{}), all(kBins - 1));
+        return __builtin_convertvector(place, V4i);
     }
+};
+
+struct Bin {
+    Bounds box;
+    int32_t count = 0;
 };
 
 struct Range {
@@ -85,7 +76,8 @@ struct Range {
 
 class Builder {
   public:
-    Builder(Reference* references, int32_t leaf_size) : references_(references), leaf_size_(leaf_size) {}
+    Builder(Reference* references, Reference* spare, int32_t leaf_size)
+        : references_(references), spare_(spare), leaf_size_(leaf_size) {}
 
     // Builds the subtree of a range. Numbers of nodes count from the first node of the subtree.
     void build(Range range, std::vector<BvhNode>& nodes) const {
@@ -125,44 +117,62 @@ class Builder {
         Bins bins(centres);
         Split best = range.depth < kHalveBelow ? find_split(range, bins) : Split{};
         if (best.axis < 0) return halve(range, centres);
-        auto is_left = [&](const Reference& r) { return bins.of(r.centre()[best.axis], best.axis) <= best.bin; };
-        return static_cast<int32_t>(std::partition(references_ + range.begin, references_ + range.end, is_left) -
-                                    references_);
+        return divide(range, [&](const Reference& r) { return bins.of(r.centre())[best.axis] <= best.bin; });
     }
 
   private:
+    // Moves the primitives for which `is_left` holds to the front of a range, without branches that depend on them.
+    // Returns where the others begin. Both parts keep their order.
+    template <class Predicate>
+    int32_t divide(Range range, Predicate&& is_left) const {
+        int32_t left = range.begin, right = range.begin;
+        for (int32_t i = range.begin; i < range.end; ++i) {
+            Reference r = references_[i];
+            bool goes_left = is_left(r);
+            references_[left] = r;
+            spare_[right] = r;
+            left += goes_left;
+            right += !goes_left;
+        }
+        std::copy(spare_ + range.begin, spare_ + right, references_ + left);
+        return left;
+    }
+
     Split find_split(Range range, const Bins& bins) const {
-        Bounds boxes[3][kBins];
-        int32_t counts[3][kBins] = {};
+        Bin table[3][kBins];
+        uint32_t used[3] = {};
         for (int32_t i = range.begin; i < range.end; ++i) {
             const Reference& r = references_[i];
-            V4 centre = r.centre();
+            V4i place = bins.of(r.centre());
             for (int axis = 0; axis < 3; ++axis) {
-                int bin = bins.of(centre[axis], axis);
-                boxes[axis][bin].add(r.lower, r.upper);
-                ++counts[axis][bin];
+                Bin& bin = table[axis][place[axis]];
+                bin.box.add(r.lower, r.upper);
+                ++bin.count;
+                used[axis] |= 1u << place[axis];
             }
         }
         Split best;
         for (int axis = 0; axis < 3; ++axis)
-            if (bins.used[axis]) consider(axis, boxes[axis], counts[axis], best);
+            if (bins.used[axis]) consider(axis, table[axis], used[axis], best);
         return best;
     }
 
-    // Both sides of every cut that is considered have primitives.
-    static void consider(int axis, const Bounds* boxes, const int32_t* counts, Split& best) {
+    // Considers the cuts behind the bins that have primitives, except behind the last.
+    static void consider(int axis, const Bin* table, uint32_t used, Split& best) {
         float right_cost[kBins];
         Bounds right, left;
         int32_t right_count = 0, left_count = 0;
-        for (int bin = kBins - 1; bin > 0; --bin) {
-            right.add(boxes[bin].lower, boxes[bin].upper);
-            right_count += counts[bin];
-            right_cost[bin - 1] = right_count ? right.half_area() * static_cast<float>(right_count) : -1;
+        for (uint32_t rest = used; rest;) {
+            int bin = std::bit_width(rest) - 1;
+            right_cost[bin] = right.half_area() * static_cast<float>(right_count);
+            right.add(table[bin].box.lower, table[bin].box.upper);
+            right_count += table[bin].count;
+            rest ^= 1u << bin;
         }
-        for (int bin = 0; bin + 1 < kBins; ++bin) {
-            left.add(boxes[bin].lower, boxes[bin].upper);
-            left_count += counts[bin];
-            if (!left_count || right_cost[bin] < 0) continue;
+        for (uint32_t rest = used; rest & (rest - 1); rest &= rest - 1) {
+            int bin = std::countr_zero(rest);
+            left.add(table[bin].box.lower, table[bin].box.upper);
+            left_count += table[bin].count;
             float cost = left.half_area() * static_cast<float>(left_count) + right_cost[bin];
             if (cost < best.cost) best = {cost, axis, bin};
         }
@@ -181,7 +191,7 @@ class Builder {
         return middle;
     }
 
-    Reference* references_;
+    Reference *references_, *spare_;
     int32_t leaf_size_;
 };
 
@@ -198,10 +208,9 @@ struct Top {
 
 class ParallelBuilder {
   public:
-    ParallelBuilder(std::vector<Reference>& references, int32_t leaf_size)
-        : builder_(references.data(), leaf_size),
-          small_(std::max(kSmallSubtree, static_cast<int32_t>(references.size()) / kSubtrees)) {
-        tops_.emplace_back(Range{0, static_cast<int32_t>(references.size()), 0});
+    ParallelBuilder(Reference* references, Reference* spare, int32_t count, int32_t leaf_size)
+        : builder_(references, spare, leaf_size), small_(std::max(kSmallSubtree, count / kSubtrees)) {
+        tops_.emplace_back(Range{0, count, 0});
     }
 
     int32_t build(BvhNode* nodes) {
@@ -288,11 +297,12 @@ class ParallelBuilder {
 }  // namespace
 
 int32_t build_bvh(const Box* boxes, int32_t count, int32_t leaf_size, BvhNode* nodes, int32_t* order) {
-    std::vector<Reference> references(static_cast<size_t>(count));
+    auto references = std::make_unique_for_overwrite<Reference[]>(static_cast<size_t>(count));
+    auto spare = std::make_unique_for_overwrite<Reference[]>(static_cast<size_t>(count));
     for_each(count, 1 << 14, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) references[i] = Reference(boxes[i], static_cast<int32_t>(i));
     });
-    int32_t made = ParallelBuilder(references, leaf_size).build(nodes);
+    int32_t made = ParallelBuilder(references.get(), spare.get(), count, leaf_size).build(nodes);
     for (int32_t i = 0; i < count; ++i) order[i] = references[i].number();
     return made;
 }

@@ -11,10 +11,7 @@
 
 namespace wc {
 
-const MeshQueries* avx2_queries() {
-    static const MeshQueries queries{first_hit, closest};
-    return &queries;
-}
+const MeshQueries* avx2_queries() { return &kQueries; }
 
 }  // namespace wc
 #else

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
+#include <bit>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 
+#include "bounds.h"
 #include "warp_core/parallel.h"
 
 namespace wc {
@@ -14,6 +16,7 @@ namespace {
 
 constexpr int64_t kChunk = 1 << 12;
 constexpr int32_t kSubtrees = 64;
+constexpr int64_t kBlocks = 256;  // that a thread fills at a time
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kNoPoint[3] = {kNan, kNan, kNan};
 
@@ -30,12 +33,15 @@ std::vector<Box> boxes_of(const Triangles& triangles) {
     return boxes;
 }
 
-// Three floats and a fourth that counts for nothing.
-using V4 = float __attribute__((vector_size(16)));
-
-V4 least(V4 a, V4 b) { return a < b ? a : b; }
-V4 most(V4 a, V4 b) { return a > b ? a : b; }
-V4 load3(const float* p) { return V4{p[0], p[1], p[2], 0}; }
+// Writes the coordinates of four points to three rows of kWidth numbers.
+void store_columns(const V4* p, float* rows) {
+    using V4i = int32_t __attribute__((vector_size(16)));
+    V4 xy01 = __builtin_shuffle(p[0], p[1], V4i{0, 4, 1, 5}), xy23 = __builtin_shuffle(p[2], p[3], V4i{0, 4, 1, 5});
+    V4 z01 = __builtin_shuffle(p[0], p[1], V4i{2, 6, 3, 7}), z23 = __builtin_shuffle(p[2], p[3], V4i{2, 6, 3, 7});
+    V4 columns[3] = {__builtin_shuffle(xy01, xy23, V4i{0, 1, 4, 5}), __builtin_shuffle(xy01, xy23, V4i{2, 3, 6, 7}),
+                     __builtin_shuffle(z01, z23, V4i{0, 1, 4, 5})};
+    for (int k = 0; k < 3; ++k) std::memcpy(rows + k * kWidth, &columns[k], sizeof columns[k]);
+}
 
 // Writes the corners of a box, which leaves the integers of a node as they are.
 void set_box(BvhNode& node, V4 lower, V4 upper) {
@@ -58,35 +64,42 @@ Box Triangles::box(int32_t face) const {
 }
 
 void Triangles::check() const {
+    constexpr uint32_t exponent = 0x7f80'0000;  // of numbers that are not finite
+    const auto last = static_cast<int32_t>(std::min<int64_t>(point_count - 1, std::numeric_limits<int32_t>::max()));
+    const int64_t index_count = 3 * int64_t{count}, total = index_count + 3 * point_count;
     std::atomic<bool> in_range = true, finite = true;
-    for_each(3 * int64_t{count}, 4 * kChunk, [&](int64_t begin, int64_t end) {
-        bool good = true;
-        for (int64_t i = begin; i < end; ++i) good &= indices[i] >= 0 && indices[i] < point_count;
+    for_each(total, 4 * kChunk, [&](int64_t begin, int64_t end) {
+        int good = 1, number = 1;
+        for (int64_t i = begin; i < std::min(end, index_count); ++i) good &= (indices[i] >= 0) & (indices[i] <= last);
+        for (int64_t i = std::max(begin, index_count) - index_count; i < end - index_count; ++i)
+            number &= (std::bit_cast<uint32_t>(points[i]) & exponent) != exponent;
         if (!good) in_range = false;
-    });
-    for_each(3 * point_count, 4 * kChunk, [&](int64_t begin, int64_t end) {
-        float zero = 0;
-        for (int64_t i = begin; i < end; ++i) zero += points[i] * 0;  // NaN if a number is not finite
-        if (zero != 0) finite = false;
+        if (!number) finite = false;
     });
     if (!in_range) throw std::invalid_argument("an index is out of range");
     if (!finite) throw std::invalid_argument("a point is not finite");
 }
 
-TriangleBvh::TriangleBvh(const Triangles& triangles, int32_t leaf_size) {
+TriangleBvh::TriangleBvh(const Triangles& triangles, int32_t leaf_size, BuildBvh* build) {
     triangles.check();
     nodes.resize(2 * static_cast<size_t>(triangles.count) - 1);
     order.resize(static_cast<size_t>(triangles.count));
-    nodes.resize(static_cast<size_t>(
-        build_bvh(boxes_of(triangles).data(), triangles.count, leaf_size, nodes.data(), order.data())));
+    nodes.resize(
+        static_cast<size_t>(build(boxes_of(triangles).data(), triangles.count, leaf_size, nodes.data(), order.data())));
     collapse();
-    fill_wide(triangles);
+    corners_.resize(3 * order.size());
+    for_each(triangles.count, kChunk, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+            std::copy_n(triangles.indices + 3 * int64_t{order[i]}, 3, &corners_[3 * i]);
+    });
+    point_count_ = triangles.point_count;
+    refit_nodes(triangles.points);
 }
 
 void TriangleBvh::refit(const Triangles& triangles) {
     triangles.check();
-    refit_nodes(triangles);
-    fill_wide(triangles);
+    if (triangles.point_count != point_count_) throw std::invalid_argument("the number of points has changed");
+    refit_nodes(triangles.points);
 }
 
 // -- collapse --------------------------------------------------------------------------------------------------------
@@ -98,8 +111,9 @@ void TriangleBvh::collapse() {
         places[n] = node.count > 0 ? Places{node.child, node.child + node.count}
                                    : Places{places[n + 1].begin, places[node.child].end};
     }
-    wide_nodes_.reserve(nodes.size() / 4 + 1);
+    wide_nodes_.reserve(nodes.size() / 8 + 1);
     add_wide(0, places);
+    blocks_.resize(block_places_.size());
 }
 
 int32_t TriangleBvh::add_block(Places places) {
@@ -137,8 +151,8 @@ int32_t TriangleBvh::add_wide(int32_t node, const std::vector<Places>& places) {
 
 // -- refit -----------------------------------------------------------------------------------------------------------
 
-// Subtrees first, each by one thread, then the nodes above them from the last to the first.
-void TriangleBvh::refit_nodes(const Triangles& triangles) {
+// Blocks and subtrees first, each by one thread, then the nodes above them from the last to the first.
+void TriangleBvh::refit_nodes(const float* points) {
     auto limit = std::max<int32_t>(1024, static_cast<int32_t>(nodes.size()) / kSubtrees);
     auto total = static_cast<int32_t>(nodes.size());
     std::vector<Places> subtrees;
@@ -152,23 +166,32 @@ void TriangleBvh::refit_nodes(const Triangles& triangles) {
             n = end;
         }
     }
-    for_each(static_cast<int64_t>(subtrees.size()), 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) refit_range(triangles, subtrees[i].begin, subtrees[i].end);
+    const auto block_count = static_cast<int64_t>(blocks_.size());
+    const auto first_block = static_cast<int64_t>(subtrees.size()), chunks = (block_count + kBlocks - 1) / kBlocks;
+    for_each(first_block + chunks, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            if (i < first_block) {
+                refit_range(points, subtrees[i].begin, subtrees[i].end);
+            } else {
+                int64_t b = (i - first_block) * kBlocks;
+                for (int64_t last = std::min(b + kBlocks, block_count); b < last; ++b) fill_block(points, b);
+            }
+        }
     });
-    for (size_t i = above.size(); i-- > 0;) refit_range(triangles, above[i], above[i] + 1);
+    for (size_t i = above.size(); i-- > 0;) refit_range(points, above[i], above[i] + 1);
+    fill_wide();
 }
 
-void TriangleBvh::refit_range(const Triangles& triangles, int32_t begin, int32_t end) {
+void TriangleBvh::refit_range(const float* points, int32_t begin, int32_t end) {
     constexpr float inf = std::numeric_limits<float>::infinity();
     for (int32_t i = end - 1; i >= begin; --i) {
         BvhNode& node = nodes[i];
         V4 lower = {inf, inf, inf, inf}, upper = -lower;
-        for (int32_t k = 0; k < node.count; ++k)
-            for (int corner = 0; corner < 3; ++corner) {
-                V4 p = load3(triangles.corner(order[node.child + k], corner));
-                lower = least(lower, p);
-                upper = most(upper, p);
-            }
+        for (int64_t k = 3 * int64_t{node.child}; k < 3 * (int64_t{node.child} + node.count); ++k) {
+            V4 p = load3(points + 3 * int64_t{corners_[k]});
+            lower = least(lower, p);
+            upper = most(upper, p);
+        }
         if (node.count < 0) {
             const BvhNode &left = nodes[i + 1], &right = nodes[node.child];
             lower = least(load3(left.lower), load3(right.lower));
@@ -178,33 +201,34 @@ void TriangleBvh::refit_range(const Triangles& triangles, int32_t begin, int32_t
     }
 }
 
-void TriangleBvh::fill_wide(const Triangles& triangles) {
-    blocks_.resize(block_places_.size());
+void TriangleBvh::fill_wide() {
     for_each(static_cast<int64_t>(wide_nodes_.size()), kChunk / 8, [&](int64_t begin, int64_t end) {
         for (int64_t n = begin; n < end; ++n)
-            for (int i = 0; i < wide_nodes_[n].count; ++i) {
-                const BvhNode& source = nodes[sources_[n * kWidth + i]];
+            for (int i = 0; i < kWidth; ++i) {
+                bool used = i < wide_nodes_[n].count;
+                const float* lower = used ? nodes[sources_[n * kWidth + i]].lower : kNoPoint;
+                const float* upper = used ? nodes[sources_[n * kWidth + i]].upper : kNoPoint;
                 for (int k = 0; k < 3; ++k) {
-                    wide_nodes_[n].lower[k][i] = source.lower[k];
-                    wide_nodes_[n].upper[k][i] = source.upper[k];
+                    wide_nodes_[n].lower[k][i] = lower[k];
+                    wide_nodes_[n].upper[k][i] = upper[k];
                 }
             }
     });
-    for_each(static_cast<int64_t>(blocks_.size()), kChunk / 8, [&](int64_t begin, int64_t end) {
-        for (int64_t b = begin; b < end; ++b) fill_block(triangles, block_places_[b], blocks_[b]);
-    });
 }
 
-void TriangleBvh::fill_block(const Triangles& triangles, Places places, TriangleBlock& block) const {
-    for (int i = 0; i < kWidth; ++i) {
-        bool used = places.begin + i < places.end;
-        int32_t face = used ? order[places.begin + i] : -1;
-        block.face[i] = face;
+void TriangleBvh::fill_block(const float* points, int64_t number) {
+    TriangleBlock& block = blocks_[number];
+    Places places = block_places_[number];
+    for (int i = 0; i < kWidth; ++i) block.face[i] = places.begin + i < places.end ? order[places.begin + i] : -1;
+    for (int half = 0; half < kWidth; half += 4)
         for (int corner = 0; corner < 3; ++corner) {
-            const float* from = used ? triangles.corner(face, corner) : kNoPoint;
-            for (int k = 0; k < 3; ++k) block.corner[corner][k][i] = from[k];
+            V4 p[4];
+            for (int i = 0; i < 4; ++i) {
+                int64_t place = places.begin + half + i;
+                p[i] = load3(place < places.end ? points + 3 * int64_t{corners_[3 * place + corner]} : kNoPoint);
+            }
+            store_columns(p, &block.corner[corner][0][half]);
         }
-    }
 }
 
 }  // namespace wc

@@ -31,7 +31,7 @@ _CONSTANTS = "E PI TAU HALF_PI PHI LN2 LN10 LOG2E LOG10E INF NAN"
 _HOMES = {
     "config": "LOG_DEBUG LOG_INFO LOG_WARNING LOG_ERROR",
     "lang.values.scalars": "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64",
-    "lang.values.value_classes": f"{_VECTORS} {_FLOATS} transform_expand",
+    "lang.values.value_classes": f"{_VECTORS} {_FLOATS} spatial_transform transform_expand",
     "lang.values.structs": "struct",
     "lang.ref_params": "ref",
     "lang.values.constants": f"{_CONSTANTS} {_CONSTANTS.lower()}",
@@ -64,10 +64,12 @@ _HOMES = {
     "tape.tape": "Tape",
     "tape.checkpoint": "checkpointed",
     "forward_mode.jvp": "jvp",
+    "geometry.bvh": "Bvh",
     "geometry.hash_grid": "HashGrid",
     "geometry.mesh": "Mesh",
+    "lib.geometry.bvh_queries": "BvhQuery",
     "lib.geometry.hash_grid_queries": "HashGridQuery",
-    "lib.geometry.mesh_boxes": "MeshQueryAABB",
+    "lib.geometry.mesh_boxes": "MeshQueryAABB MeshQuerySphere",
     "lib.geometry.mesh_points": "MeshQueryPoint",
     "lib.geometry.mesh_rays": "MeshQueryRay",
     "volumes.volume": "Volume",
@@ -79,7 +81,7 @@ _HOMES = {
     "launches.kernel_errors": "KernelError",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = ("autograd", "config", "render", "types", "usd", "utils")
+_MODULES = ("autograd", "config", "geometry", "render", "types", "usd", "utils")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """

@@ -9,6 +9,7 @@ import numpy as np
 from typing_extensions import ParamSpec, Self, TypeVar
 from . import autograd as autograd
 from . import config as config
+from . import geometry as geometry
 from . import render as render
 from . import types as types
 from . import usd as usd
@@ -2059,6 +2060,8 @@ quat = quatf
 
 spatial_matrix = spatial_matrixf
 
+spatial_transform = transformf
+
 spatial_vector = spatial_vectorf
 
 transform = transformf
@@ -2504,10 +2507,13 @@ def checkpointed(step: Callable[[int], Any], n: int, state: Sequence[_Array[Any]
     """
 
 from .forward_mode.jvp import jvp as jvp
+from .geometry.bvh import Bvh as Bvh
 from .geometry.hash_grid import HashGrid as HashGrid
 from .geometry.mesh import Mesh as Mesh
+from .lib.geometry.bvh_queries import BvhQuery as BvhQuery
 from .lib.geometry.hash_grid_queries import HashGridQuery as HashGridQuery
 from .lib.geometry.mesh_boxes import MeshQueryAABB as MeshQueryAABB
+from .lib.geometry.mesh_boxes import MeshQuerySphere as MeshQuerySphere
 from .lib.geometry.mesh_points import MeshQueryPoint as MeshQueryPoint
 from .lib.geometry.mesh_rays import MeshQueryRay as MeshQueryRay
 from .volumes.volume import Volume as Volume
@@ -3164,6 +3170,161 @@ def block_index() -> Any:
     >>> wp.launch(blocks, dim=4, inputs=[out], block_dim=2)
     >>> out.list()
     [0, 0, 1, 1]
+    """
+
+def bvh_get_group_root(id: uint64 | int, group: int) -> int:
+    """Node above the boxes of a group of a `wp.Bvh`, which restricts queries to the group.
+
+    Args:
+        id: of the tree: `bvh.id`, a uint64.
+        group: the group, an int32.
+
+    Returns:
+        The number of the node, an int32 for the argument `root` of queries. It is -1 if no box is of the group: a query
+        with this root finds boxes of all groups. An id without a tree is a KernelError.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> lowers = wp.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [4.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> uppers = wp.array([[1.0, 1.0, 1.0], [3.0, 1.0, 1.0], [5.0, 1.0, 1.0]], dtype=wp.vec3, device="cpu")
+    >>> bvh = wp.Bvh(lowers, uppers, groups=wp.array([7, 7, 8], dtype=int, device="cpu"))
+    >>> wp.bvh_get_group_root(bvh.id, 9)
+    -1
+    """
+
+def bvh_query_aabb(id: uint64 | int, low: vec3f, high: vec3f, root: int = ...) -> BvhQuery:
+    """Query of a `wp.Bvh` for the boxes that overlap a box. `wp.bvh_query_next` gives them one by one.
+
+    Args:
+        id: of the tree: `bvh.id`, a uint64.
+        low: the lower corner of the box, a vec3.
+        high: its upper corner.
+        root: only boxes below this node, which `wp.bvh_get_group_root` returns for a group; all boxes if negative.
+
+    Returns:
+        A BvhQuery. Boxes that only touch overlap. It finds nothing if a coordinate is NaN. An id without a tree is a
+        KernelError, as is a root that is no node.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> lowers = wp.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [4.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> uppers = wp.array([[1.0, 1.0, 1.0], [3.0, 1.0, 1.0], [5.0, 1.0, 1.0]], dtype=wp.vec3, device="cpu")
+    >>> bvh = wp.Bvh(lowers, uppers)
+    >>> query = wp.bvh_query_aabb(bvh.id, wp.vec3(0.0, 0.0, 0.0), wp.vec3(2.0, 1.0, 1.0))
+    >>> query.stop  # nodes to visit
+    5
+    """
+
+def bvh_query_capsule(id: uint64 | int, start: vec3f, dir: vec3f, radius: float, root: int = ...) -> BvhQuery:
+    """Query of a `wp.Bvh` for boxes near a ray or segment. `wp.bvh_query_next` gives them one by one.
+
+    A box is found if the ray passes through it after it has grown by `radius` in every direction. So the query finds
+    all boxes that overlap the capsule, and others whose corners are near. The segment from p to q has the direction
+    q - p and a `max_dist` of 1.0 in `wp.bvh_query_next`.
+
+    Args:
+        id: of the tree: `bvh.id`, a uint64.
+        start: where the ray starts, a vec3.
+        dir: its direction, a vec3 of any length.
+        radius: the radius of the capsule, a float32; a negative one counts as zero.
+        root: only boxes below this node, which `wp.bvh_get_group_root` returns for a group; all boxes if negative.
+
+    Returns:
+        A BvhQuery. It finds nothing if a number is NaN. If the direction is zero, it finds the boxes around `start`. An
+        id without a tree is a KernelError, as is a root that is no node.
+
+    Error: finds all such boxes, and may find others that the ray misses by 8 ULP of the distance.
+    Derivative: none.
+
+    >>> lowers = wp.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> uppers = wp.array([[1.0, 1.0, 1.0], [3.0, 1.0, 1.0]], dtype=wp.vec3, device="cpu")
+    >>> bvh = wp.Bvh(lowers, uppers)
+    >>> query = wp.bvh_query_capsule(bvh.id, wp.vec3(-1.0, 0.5, 0.5), wp.vec3(2.0, 0.0, 0.0), 0.25)
+    >>> query.second  # reciprocals
+    vec3f([0.5, 0.0, 0.0])
+    """
+
+def bvh_query_next(query: Any, index: Any, max_dist: float = ...) -> bool:
+    """Next box of a query of a `wp.Bvh`.
+
+    Args:
+        query: from `wp.bvh_query_aabb`, `wp.bvh_query_ray`, `wp.bvh_query_sphere` or `wp.bvh_query_capsule`; a local
+            variable, which is advanced.
+        index: a local int32, which becomes the index of the box.
+        max_dist: boxes count if a ray or capsule reaches them at `start + t * dir` with `t` up to this, a float32. It
+            may become less during a query. It does not matter for boxes and spheres.
+
+    Returns:
+        True if there was a box; otherwise `index` stays as it is. No box comes twice. The order depends on the tree
+        alone.
+
+    Error: see the query.
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def mark(bvh: wp.uint64, found: wp.array(dtype=int)):
+    ...     query = wp.bvh_query_aabb(bvh, wp.vec3(0.0, 0.0, 0.0), wp.vec3(2.0, 1.0, 1.0))
+    ...     index = int(0)
+    ...     while wp.bvh_query_next(query, index):
+    ...         found[index] = 1
+    >>> lowers = wp.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [4.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> uppers = wp.array([[1.0, 1.0, 1.0], [3.0, 1.0, 1.0], [5.0, 1.0, 1.0]], dtype=wp.vec3, device="cpu")
+    >>> bvh = wp.Bvh(lowers, uppers)
+    >>> found = wp.zeros(3, dtype=int, device="cpu")
+    >>> wp.launch(mark, dim=1, inputs=[bvh.id, found], device="cpu")
+    >>> found.list()
+    [1, 1, 0]
+    """
+
+def bvh_query_ray(id: uint64 | int, start: vec3f, dir: vec3f, root: int = ...) -> BvhQuery:
+    """Query of a `wp.Bvh` for the boxes that a ray passes through. `wp.bvh_query_next` gives them one by one.
+
+    Args:
+        id: of the tree: `bvh.id`, a uint64.
+        start: where the ray starts, a vec3.
+        dir: its direction, a vec3 of any length.
+        root: only boxes below this node, which `wp.bvh_get_group_root` returns for a group; all boxes if negative.
+
+    Returns:
+        A BvhQuery. A ray that only touches a box passes through it. It finds nothing if a number is NaN or infinite.
+        If the direction is zero, it finds the boxes around `start`. An id without a tree is a KernelError, as is a
+        root that is no node.
+
+    Error: finds all such boxes, and may find others that the ray misses by 8 ULP of the distance.
+    Derivative: none.
+
+    >>> lowers = wp.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> uppers = wp.array([[1.0, 1.0, 1.0], [3.0, 1.0, 1.0]], dtype=wp.vec3, device="cpu")
+    >>> bvh = wp.Bvh(lowers, uppers)
+    >>> query = wp.bvh_query_ray(bvh.id, wp.vec3(-1.0, 0.5, 0.5), wp.vec3(4.0, 0.0, 0.0))
+    >>> query.second  # reciprocals
+    vec3f([0.25, 0.0, 0.0])
+    """
+
+def bvh_query_sphere(id: uint64 | int, center: vec3f, radius: float, root: int = ...) -> BvhQuery:
+    """Query of a `wp.Bvh` for the boxes that overlap a sphere. `wp.bvh_query_next` gives them one by one.
+
+    Args:
+        id: of the tree: `bvh.id`, a uint64.
+        center: the centre of the sphere, a vec3.
+        radius: its radius, a float32; a negative one counts as zero.
+        root: only boxes below this node, which `wp.bvh_get_group_root` returns for a group; all boxes if negative.
+
+    Returns:
+        A BvhQuery. Boxes that only touch the sphere overlap it. It finds nothing if a number is NaN. An id without a
+        tree is a KernelError, as is a root that is no node.
+
+    Error: finds all boxes that overlap, and may find others that are farther by 4 ULP of the distance.
+    Derivative: none.
+
+    >>> lowers = wp.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> uppers = wp.array([[1.0, 1.0, 1.0], [3.0, 1.0, 1.0]], dtype=wp.vec3, device="cpu")
+    >>> bvh = wp.Bvh(lowers, uppers)
+    >>> query = wp.bvh_query_sphere(bvh.id, wp.vec3(-1.0, 0.5, 0.5), 1.5)
+    >>> query.radius
+    1.5
     """
 
 def cbrt(x: _Scalar1) -> _Scalar1:
@@ -4465,7 +4626,7 @@ def mesh_eval_face_normal(id: uint64 | int, face: int) -> vec3f:
         that is out of range is a KernelError.
 
     Error: 2 ULP.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: with respect to the points of the mesh; 0 for a face without area.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
@@ -4486,7 +4647,7 @@ def mesh_eval_position(id: uint64 | int, face: int, u: float, v: float) -> vec3f
         The weighted sum of the corners, a vec3. A face that is out of range is a KernelError.
 
     Error: 3 ULP of the corners.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: with respect to `u`, `v` and the points of the mesh.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
@@ -4508,7 +4669,7 @@ def mesh_eval_velocity(id: uint64 | int, face: int, u: float, v: float) -> vec3f
         out of range is a KernelError.
 
     Error: 3 ULP of the velocities.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: with respect to `u`, `v` and the velocities of the mesh.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"), velocities=corners)
@@ -4546,7 +4707,7 @@ def mesh_get_point(id: uint64 | int, index: int) -> vec3f:
         The position of its point, a vec3. A corner that is out of range is a KernelError.
 
     Error: exact.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: with respect to the points of the mesh.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([2, 0, 1], dtype=int, device="cpu"))
@@ -4566,7 +4727,7 @@ def mesh_get_velocity(id: uint64 | int, index: int) -> vec3f:
         KernelError.
 
     Error: exact.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: with respect to the velocities of the mesh.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([2, 0, 1], dtype=int, device="cpu"), velocities=corners)
@@ -4623,6 +4784,7 @@ def mesh_query_aabb_next(query: Any, index: Any) -> bool:
     [1]
     """
 
+@typing.overload
 def mesh_query_furthest_point_no_sign(id: uint64 | int, point: vec3f, min_dist: float) -> MeshQueryPoint:
     """Point of a mesh that is farthest from a point. It is a corner of a face.
 
@@ -4636,13 +4798,43 @@ def mesh_query_furthest_point_no_sign(id: uint64 | int, point: vec3f, min_dist: 
         distance it names the one with the lowest number. An id without a mesh is a KernelError.
 
     Error: 4 ULP in the distance.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: 0 for `u` and `v`, as the point is a corner; `wp.mesh_eval_position` has one with respect to the points.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
     >>> far = wp.mesh_query_furthest_point_no_sign(mesh.id, wp.vec3(3.0, 0.0, 0.0), 0.0)
     >>> wp.mesh_eval_position(mesh.id, far.face, far.u, far.v)
     vec3f([0.0, 4.0, 0.0])
+    """
+@typing.overload
+def mesh_query_furthest_point_no_sign(id: uint64 | int, point: vec3f, min_dist: float, face: Any, u: Any, v: Any) -> bool: ...
+
+def mesh_query_next(query: Any, index: Any) -> bool:
+    """Next face of a query of a mesh for a box or a ball.
+
+    Args:
+        query: from `wp.mesh_query_aabb` or `wp.mesh_query_sphere`; a local variable, which is advanced.
+        index: a local int32, which becomes the number of the face.
+
+    Returns:
+        True if there was a face; otherwise `index` stays as it is. No face comes twice, and the order depends on the
+        mesh alone.
+
+    Error: exact for boxes; as `wp.mesh_query_sphere` says for balls.
+    Derivative: none.
+
+    >>> @wp.kernel
+    ... def count(mesh: wp.uint64, radius: float, found: wp.array(dtype=int)):
+    ...     query = wp.mesh_query_sphere(mesh, wp.vec3(1.0, 1.0, 2.0), radius)
+    ...     face = int(0)
+    ...     while wp.mesh_query_next(query, face):
+    ...         found[0] += 1
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    >>> found = wp.zeros(1, dtype=int, device="cpu")
+    >>> wp.launch(count, dim=1, inputs=[mesh.id, 2.0, found], device="cpu")
+    >>> found.list()
+    [1]
     """
 
 @typing.overload
@@ -4661,7 +4853,7 @@ def mesh_query_point(id: uint64 | int, point: vec3f, max_dist: float) -> MeshQue
         A MeshQueryPoint, whose `sign` is -1.0 inside. The rest is as `wp.mesh_query_point_no_sign` finds it.
 
     Error: as for `wp.mesh_query_point_no_sign`. The sign of a mesh with holes is that of most rays.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: as for `wp.mesh_query_point_no_sign`; that of the sign is 0.
 
     >>> points = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 4.0]]
     >>> faces = wp.array([0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3], dtype=int, device="cpu")
@@ -4672,6 +4864,7 @@ def mesh_query_point(id: uint64 | int, point: vec3f, max_dist: float) -> MeshQue
 @typing.overload
 def mesh_query_point(id: uint64 | int, point: vec3f, max_dist: float, sign: Any, face: Any, u: Any, v: Any) -> bool: ...
 
+@typing.overload
 def mesh_query_point_no_sign(id: uint64 | int, point: vec3f, max_dist: float) -> MeshQueryPoint:
     """Point of a mesh that is closest to a point.
 
@@ -4686,7 +4879,8 @@ def mesh_query_point_no_sign(id: uint64 | int, point: vec3f, max_dist: float) ->
         is a KernelError.
 
     Error: 4 ULP of the distances between `point` and the corners of the face, in the distance.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: of `u` and `v` with respect to `point` and the corners of the face; 0 for `max_dist`. It does not exist
+        where another face, edge or corner becomes the closest one.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
@@ -4694,7 +4888,64 @@ def mesh_query_point_no_sign(id: uint64 | int, point: vec3f, max_dist: float) ->
     >>> wp.mesh_eval_position(mesh.id, near.face, near.u, near.v)
     vec3f([1.0, 1.0, 0.0])
     """
+@typing.overload
+def mesh_query_point_no_sign(id: uint64 | int, point: vec3f, max_dist: float, face: Any, u: Any, v: Any) -> bool: ...
 
+@typing.overload
+def mesh_query_point_sign_normal(id: uint64 | int, point: vec3f, max_dist: float, epsilon: float = ...) -> MeshQueryPoint:
+    """Point of a closed mesh that is closest to a point, and on which side of the surface the point is.
+
+    The normals of the faces around the closest point tell the side, each with its angle there as weight. This is faster
+    than rays, and right for closed meshes that do not pass through themselves. The older form with variables for the
+    results is `wp.mesh_query_point_sign_normal(id, point, max_dist, sign, face, u, v)`.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        point: any point, a vec3 in the coordinates of the mesh.
+        max_dist: faces count if their distance is below this.
+        epsilon: a closest point whose weight for a corner is at most this counts as lying on the edge opposite to it;
+            at most 0.3.
+
+    Returns:
+        A MeshQueryPoint, whose `sign` is -1.0 behind the surface, and 1.0 before it or on it. The rest is as
+        `wp.mesh_query_point_no_sign` finds it.
+
+    Error: as for `wp.mesh_query_point_no_sign`.
+    Derivative: as for `wp.mesh_query_point_no_sign`; that of the sign is 0.
+
+    >>> points = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 4.0]]
+    >>> faces = wp.array([0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3], dtype=int, device="cpu")
+    >>> mesh = wp.Mesh(wp.array(points, dtype=wp.vec3, device="cpu"), faces)
+    >>> wp.mesh_query_point_sign_normal(mesh.id, wp.vec3(1.0, 1.0, 0.5), 10.0).sign
+    -1.0
+    """
+@typing.overload
+def mesh_query_point_sign_normal(id: uint64 | int, point: vec3f, max_dist: float, sign: Any, face: Any, u: Any, v: Any, epsilon: float = ...) -> bool: ...
+
+def mesh_query_point_sign_parity(id: uint64 | int, point: vec3f, max_dist: float, n_sample: int = ..., perturbation_scale: float = ...) -> MeshQueryPoint:
+    """Point of a closed mesh that is closest to a point, and whether the point is inside: `wp.mesh_query_point`.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        point: any point, a vec3 in the coordinates of the mesh.
+        max_dist: faces count if their distance is below this.
+        n_sample: for programs written for warp-lang; two or three rays decide here.
+        perturbation_scale: for such programs; the directions of the rays are fixed.
+
+    Returns:
+        A MeshQueryPoint, whose `sign` is -1.0 inside. The rest is as `wp.mesh_query_point_no_sign` finds it.
+
+    Error: as for `wp.mesh_query_point_no_sign`. The sign of a mesh with holes is that of most rays.
+    Derivative: as for `wp.mesh_query_point_no_sign`; that of the sign is 0.
+
+    >>> points = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 4.0]]
+    >>> faces = wp.array([0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3], dtype=int, device="cpu")
+    >>> mesh = wp.Mesh(wp.array(points, dtype=wp.vec3, device="cpu"), faces)
+    >>> wp.mesh_query_point_sign_parity(mesh.id, wp.vec3(1.0, 1.0, 0.5), 10.0).sign
+    -1.0
+    """
+
+@typing.overload
 def mesh_query_point_sign_winding_number(id: uint64 | int, point: vec3f, max_dist: float, accuracy: float = ..., threshold: float = ...) -> MeshQueryPoint:
     """Point of a mesh that is closest to a point, and whether the mesh winds around the point.
 
@@ -4712,7 +4963,7 @@ def mesh_query_point_sign_winding_number(id: uint64 | int, point: vec3f, max_dis
         A MeshQueryPoint, whose `sign` is -1.0 inside. The rest is as `wp.mesh_query_point_no_sign` finds it.
 
     Error: as for `wp.mesh_query_point_no_sign`; 1e-9 in the winding number for each thousand faces.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: as for `wp.mesh_query_point_no_sign`; that of the sign is 0.
 
     >>> points = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 4.0]]
     >>> faces = wp.array([0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3], dtype=int, device="cpu")
@@ -4720,6 +4971,8 @@ def mesh_query_point_sign_winding_number(id: uint64 | int, point: vec3f, max_dis
     >>> wp.mesh_query_point_sign_winding_number(mesh.id, wp.vec3(1.0, 1.0, 0.5), 10.0).sign
     -1.0
     """
+@typing.overload
+def mesh_query_point_sign_winding_number(id: uint64 | int, point: vec3f, max_dist: float, sign: Any, face: Any, u: Any, v: Any, accuracy: float = ..., threshold: float = ...) -> bool: ...
 
 @typing.overload
 def mesh_query_ray(id: uint64 | int, start: vec3f, dir: vec3f, max_t: float) -> MeshQueryRay:
@@ -4736,11 +4989,14 @@ def mesh_query_ray(id: uint64 | int, start: vec3f, dir: vec3f, max_t: float) -> 
 
     Returns:
         A MeshQueryRay. Of faces with equal `t` it names the one with the lowest number. A face with two equal corners
-        is not hit. A ray through a common edge or corner of faces hits one of them. A ray with a component that is NaN,
-        or with a direction of zero, hits nothing. An id without a mesh is a KernelError.
+        is not hit. A ray through a common edge or corner of faces hits one of them; at a corner any of them, and `t` is
+        where the ray meets its plane. A ray with a component that is NaN, or with a direction of zero, hits nothing.
+        Whether a face is hit is decided with corners that are rounded relative to `start`. An id without a mesh is a
+        KernelError.
 
-    Error: 1 ULP in `t`. Whether a ray hits a face is decided with corners that are rounded relative to `start`.
-    Derivative: none yet; a kernel that needs it is refused.
+    Error: 1 ULP in `t`, to the plane of the face.
+    Derivative: of `t`, `u`, `v` and `normal` with respect to `start`, `dir` and the corners of the face; 0 for `max_t`.
+        It does not exist where the ray goes from one face to another.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
@@ -4791,6 +5047,28 @@ def mesh_query_ray_count_intersections(id: uint64 | int, start: vec3f, dir: vec3
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2, 2, 1, 0], dtype=int, device="cpu"))
     >>> wp.mesh_query_ray_count_intersections(mesh.id, wp.vec3(1.0, 1.0, 5.0), wp.vec3(0.0, 0.0, -1.0))
     2
+    """
+
+def mesh_query_sphere(id: uint64 | int, center: vec3f, radius: float) -> MeshQuerySphere:
+    """Query of a mesh for the faces that meet a ball. `wp.mesh_query_next` gives them one by one.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        center: the centre of the ball, a vec3 in the coordinates of the mesh.
+        radius: its radius, a float32; one below zero counts as zero.
+
+    Returns:
+        A MeshQuerySphere. It finds the faces with a point whose distance to the centre is at most the radius. An id
+        without a mesh is a KernelError.
+
+    Error: 4 ULP of the distances between `center` and the corners of a face.
+    Derivative: none.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    >>> query = wp.mesh_query_sphere(mesh.id, wp.vec3(1.0, 1.0, 2.0), 2.0)
+    >>> query.num_nodes
+    1
     """
 
 @typing.overload
@@ -5168,6 +5446,8 @@ def quat_between_vectors(a: vec3h, b: vec3h) -> quath: ...
 def quat_from_axis_angle(axis: vec3f, angle: float) -> quatf:
     """Rotation about an axis.
 
+    The older form `wp.quat_from_axis_angle(x, y, z, angle)` takes the components of the axis.
+
     Args:
         axis: direction, of length 1.
         angle: in radians.
@@ -5185,6 +5465,12 @@ def quat_from_axis_angle(axis: vec3f, angle: float) -> quatf:
 def quat_from_axis_angle(axis: vec3d, angle: float64 | float) -> quatd: ...
 @typing.overload
 def quat_from_axis_angle(axis: vec3h, angle: float16 | float) -> quath: ...
+@typing.overload
+def quat_from_axis_angle(x: float, y: float, z: float, angle: float) -> quatf: ...
+@typing.overload
+def quat_from_axis_angle(x: float64 | float, y: float64 | float, z: float64 | float, angle: float64 | float) -> quatd: ...
+@typing.overload
+def quat_from_axis_angle(x: float16 | float, y: float16 | float, z: float16 | float, angle: float16 | float) -> quath: ...
 
 @typing.overload
 def quat_from_euler(e: vec3f, i: int, j: int, k: int) -> quatf:
@@ -7051,7 +7337,8 @@ def volume_sample_grad(id: uint64 | int, uvw: vec3f, sampling_mode: int, grad: A
         The value, as `wp.volume_sample` gives it.
 
     Error: 12 ulp of the largest of the eight values.
-    Derivative: none.
+    Derivative: of both results, exact with respect to `uvw` where it exists, else of the side with the greater index;
+    values of volumes are constants.
 
     >>> @wp.kernel
     ... def slope(volume: wp.uint64, grads: wp.array(dtype=wp.vec3)):
@@ -7078,7 +7365,7 @@ def volume_sample_grad_f(id: uint64 | int, uvw: vec3f, sampling_mode: int, grad:
         The value, a float32.
 
     Error: as `wp.volume_sample_grad`.
-    Derivative: none.
+    Derivative: as `wp.volume_sample_grad`.
 
     >>> @wp.kernel
     ... def slope(volume: wp.uint64, grads: wp.array(dtype=wp.vec3)):
@@ -7109,7 +7396,7 @@ def volume_sample_grad_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, v
         The value, as `wp.volume_sample_index` gives it.
 
     Error: as `wp.volume_sample_grad`.
-    Derivative: none.
+    Derivative: of both results, as `wp.volume_sample_index`. That of a gradient is of the cube where the place is.
 
     >>> @wp.kernel
     ... def slope(volume: wp.uint64, values: wp.array(dtype=float), grads: wp.array(dtype=wp.vec3)):
@@ -7187,7 +7474,8 @@ def volume_sample_index(id: uint64 | int, uvw: vec3f, sampling_mode: int, voxel_
         A value of the type of the elements. An id without a volume is a KernelError, and so is another mode.
 
     Error: as `wp.volume_sample`.
-    Derivative: none.
+    Derivative: exact with respect to `voxel_data` and `background`, and to `uvw` where it exists, else of the side with
+    the greater index.
 
     >>> voxels = wp.array([[0, 0, 0], [1, 0, 0]], dtype=wp.vec3i, device="cpu")
     >>> volume = wp.Volume.allocate_by_voxels(voxels, voxel_size=1.0, device="cpu")
@@ -7267,7 +7555,7 @@ def volume_store(id: uint64 | int, i: int, j: int, k: int, value: Any) -> None:
         value: of the type of the volume's values. Another one is a KernelError, as is an id without a volume.
 
     Error: exact.
-    Derivative: none.
+    Derivative: refused. Store values that have one in an array: see `wp.volume_sample_index`.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0.0, device="cpu")
     >>> wp.volume_store(volume.id, 1, 2, 3, 0.5)
@@ -7286,7 +7574,7 @@ def volume_store_f(id: uint64 | int, i: int, j: int, k: int, value: float) -> No
         value: a float32.
 
     Error: exact.
-    Derivative: none.
+    Derivative: refused.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0.0, device="cpu")
     >>> wp.volume_store_f(volume.id, 1, 2, 3, 0.5)
@@ -7303,7 +7591,7 @@ def volume_store_i(id: uint64 | int, i: int, j: int, k: int, value: int) -> None
         value: an int32.
 
     Error: exact.
-    Derivative: none.
+    Derivative: refused.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0, device="cpu")
     >>> wp.volume_store_i(volume.id, 1, 2, 3, 5)
@@ -7320,7 +7608,7 @@ def volume_store_v(id: uint64 | int, i: int, j: int, k: int, value: vec3f) -> No
         value: a vec3.
 
     Error: exact.
-    Derivative: none.
+    Derivative: refused.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=wp.vec3(), device="cpu")
     >>> wp.volume_store_v(volume.id, 1, 2, 3, wp.vec3(1.0, 2.0, 3.0))

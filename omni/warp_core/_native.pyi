@@ -108,14 +108,33 @@ READONLY: int
 class TriangleBvh:
     """The hierarchy over the triangles of a mesh (native/include/warp_core/wide_bvh.h). Its memory stays in place."""
 
-    address: int
     nodes: int
     node_count: int
     order: int
+    wide_nodes: int
+    wide_node_bytes: int
+    blocks: int
+    block_bytes: int
 
-    def __init__(self, points: ArrayBase, indices: ArrayBase, leaf_size: int) -> None: ...
+    def __init__(self, points: ArrayBase, indices: ArrayBase, leaf_size: int, fast: bool) -> None: ...
     def refit(self, points: ArrayBase, indices: ArrayBase) -> None:
         """Fit all boxes to points that have moved. Raises ValueError for points that are not finite."""
+
+class BoxBvh:
+    """The hierarchy over boxes (native/include/warp_core/box_bvh.h). Its memory stays in place."""
+
+    nodes: int
+    node_count: int
+    order: int
+    groups: int
+    roots: int
+    group_count: int
+
+    def __init__(
+        self, lowers: ArrayBase, uppers: ArrayBase, groups: ArrayBase | None, leaf_size: int, fast: bool
+    ) -> None: ...
+    def rebuild(self, lowers: ArrayBase, uppers: ArrayBase, fast: bool) -> None: ...
+    def refit(self, lowers: ArrayBase, uppers: ArrayBase) -> None: ...
 
 class LoadError(RuntimeError):
     """Object code that is damaged, for another machine, or uses something the loader does not know."""

@@ -43,7 +43,7 @@ from .lang.errors import (
     compile_error,
 )
 from .lang.kernel import Kernel, on_redefinition
-from .lang.kernel_transforms import Augmented, Transform, subject_after
+from .lang.kernel_transforms import Augmented, MeshArrays, Transform, subject_after
 from .lang.launch_constants import DEFAULT_BLOCK_DIM
 from .lang.types import Type
 
@@ -132,6 +132,8 @@ class CompileRequest(NamedTuple):
             another way, too.
         gpu: what matters for a GPU only.
         block_dim: how many threads a block has, for kernels that work in blocks.
+        native: whether native code runs functions of the library that it has, such as queries of meshes, in release
+            mode on CPUs.
     """
 
     kernel: Kernel
@@ -147,6 +149,7 @@ class CompileRequest(NamedTuple):
     additions: str = "logged"
     gpu: GpuOptions = GpuOptions()
     block_dim: int = DEFAULT_BLOCK_DIM
+    native: bool = True
 
     @property
     def subject(self) -> str:
@@ -306,7 +309,7 @@ def _compile(request: CompileRequest, made: dict[str, Any]) -> Artifact:
 
 def _native_functions(request: CompileRequest) -> frozenset[str]:
     """The functions of the library that native code runs. Debug mode and GPUs run them as the library has them."""
-    if request.debug or request.target.is_gpu:
+    if request.debug or request.target.is_gpu or not request.native:
         return frozenset()
     return frozenset(_stage("codegen.cpu.native_calls").SYMBOLS)
 
@@ -429,18 +432,27 @@ def effects(kernel: Kernel) -> Any:
     return with_large_stack(find, kernel.subject)
 
 
+def mesh_lookups(kernel: Kernel) -> Any:
+    """Return how a kernel finds the points of meshes: `MeshLookups` of autodiff/analysis/mesh_arrays.py. Raises as
+    `compile`.
+    """
+
+    def find() -> Any:
+        return _stage("autodiff.analysis.mesh_arrays").mesh_lookups(_lowered(kernel.primal, kernel.transform))
+
+    return with_large_stack(find, kernel.subject)
+
+
 class TangentFacts(NamedTuple):
     """Facts about a kernel in forward mode.
 
     `needed` and `written` say of each parameter whether tangent kernels need the tangent of it in any case, and whether
     the kernel writes through it. `nearby`: the values that tangent kernels compute may be those of arguments nearby.
-    `queries`: it queries structures, such as meshes.
     """
 
     needed: tuple[bool, ...]
     written: tuple[bool, ...]
     nearby: bool
-    queries: bool
 
 
 def tangent_facts(kernel: Kernel) -> TangentFacts:
@@ -454,7 +466,6 @@ def tangent_facts(kernel: Kernel) -> TangentFacts:
             stage.required(fn, given),
             _stage("ir.analysis.effects").written_params(fn),
             stage.is_nearby(fn, given),
-            any(map(_stage("autodiff.analysis.structure_queries").is_query, fn.body.walk())),
         )
 
     return with_large_stack(find, kernel.subject)
@@ -473,8 +484,11 @@ def _lowered(
         subject = transform.subject(subject)
         if isinstance(transform, Augmented):
             fn = _stage("autodiff.vjp.atomic_results").augmented_kernel(fn)
+        elif isinstance(transform, MeshArrays):
+            fn = _stage("autodiff.analysis.mesh_arrays").with_mesh_arrays(fn, transform.ids)
         else:
-            fn = _tangent(fn, subject, transform.active, checks=debug and number == 0)
+            first = all(isinstance(before, MeshArrays) for before in transforms[:number])
+            fn = _tangent(fn, subject, transform.active, checks=debug and first)
     return fn
 
 

@@ -92,11 +92,14 @@ _OPTIONS = (
 
 
 def _compiled(kernels: list[Kernel], capability: int) -> Iterator[tuple[str, str]]:
-    """PTX of these kernels, in all ways with options in turn; on other architectures in one way each."""
+    """PTX of these kernels and of their adjoints, with options in turn, and of a third of them with checks; on other
+    architectures in one way each.
+    """
     warnings.simplefilter("ignore")
     for number, kernel in enumerate(kernels):
         for i, way in enumerate(_WAYS):
-            if capability == _RUNS[0][1] or i == number % len(_WAYS):
+            all_ways = capability == _RUNS[0][1] and not way.get("debug")
+            if all_ways or i == number % len(_WAYS):
                 with contextlib.suppress(wp.CompileError, TypeError):
                     code = compile(_request(kernel, capability, _OPTIONS[(number // 3 + i) % 3], **way)).code
                     yield f"{number} {kernel.name} {way}", code.decode()

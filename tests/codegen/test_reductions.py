@@ -117,6 +117,22 @@ def test_several_are_gathered() -> None:
     assert len(gathered(_lowered(several))) == 3
 
 
+@wp.kernel
+def product(a: wp.array2d(dtype=float), out: wp.array2d(dtype=float)):
+    for row in range(4):
+        for column in range(4):
+            for k in range(4):
+                out[row, column] += a[row, k] * a[k, column]
+
+
+def test_many_totals_and_many_checks() -> None:
+    """Totals and exits together bound how long LLVM takes: each exit merges all totals."""
+    fn = pipeline.run(lower_kernel(product), pipeline.PassOptions(debug=True))
+    exits = sum(op.code == "return" for op in fn.body.walk())
+    assert len(gathered(_lowered(product))) == 64 < exits
+    assert len(gathered(fn)) * exits <= 1024
+
+
 @pytest.mark.parametrize("kernel", [result_used, also_read, mixed, index_of_loop, scattered], ids=lambda k: k.name)
 def test_others_are_not(kernel: Any) -> None:
     assert not gathered(_lowered(kernel))

@@ -59,6 +59,15 @@ def k(x: dict):
         "dict",
         ["`dict` is not a type that kernels know"],
     ),
+    "structure": (
+        """\
+@wp.kernel
+def k(mesh: wp.Mesh):
+    pass
+""",
+        "wp.Mesh",
+        ["they take its `id`, a wp.uint64"],
+    ),
     "local": (
         """\
 @wp.kernel

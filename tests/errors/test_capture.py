@@ -21,6 +21,17 @@ def k(x: wp.array(dtype=float), n: int):
         "THING",
         ["cannot be captured", "pass it as an argument"],
     ),
+    "structure": (
+        """\
+GRID = wp.HashGrid(1, 1, 1, device="cpu")
+
+@wp.kernel
+def k(out: wp.array(dtype=int)):
+    out[0] = wp.hash_grid_point_id(GRID.id, 0)
+""",
+        "GRID",
+        ["cannot be captured", "pass its `id`", "wp.uint64"],
+    ),
     "dict": (
         """\
 D = {}

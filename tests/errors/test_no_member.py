@@ -124,6 +124,17 @@ def k(x: wp.array(dtype=float), n: int):
 """
 
 
+CASES["private"] = (
+    """\
+@wp.kernel
+def k(id: wp.uint64, x: wp.array(dtype=wp.vec3)):
+    x[0] = wp.mesh_get(id)
+""",
+    "wp.mesh_get",
+    ["`wp` has no member `mesh_get`", "wp.mesh_get_index"],
+)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_refused(case):
     text, under, fragments = CASES[case]

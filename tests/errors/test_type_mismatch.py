@@ -181,6 +181,47 @@ def k(x: wp.array(dtype=float), n: int):
         "n",
         ["int32 cannot be iterated", "range(...)"],
     ),
+    "condition_of_a_query": (
+        """\
+@wp.kernel
+def k(id: wp.uint64, p: wp.vec3, out: wp.array(dtype=int)):
+    near = wp.mesh_query_point(id, p, 1.0)
+    if near:
+        out[0] = near.face
+""",
+        "near",
+        ["MeshQueryPoint cannot be used as a condition", "ask for its field `.result`"],
+    ),
+    "iterating_a_query_hash_grid": (
+        """\
+@wp.kernel
+def k(id: wp.uint64, p: wp.vec3):
+    for j in wp.hash_grid_query(id, p, 1.0):
+        pass
+""",
+        "wp.hash_grid_query(id, p, 1.0)",
+        ["cannot be iterated", "`while wp.hash_grid_query_next(query, index):`"],
+    ),
+    "iterating_a_query_mesh": (
+        """\
+@wp.kernel
+def k(id: wp.uint64, p: wp.vec3):
+    for j in wp.mesh_query_aabb(id, p, p):
+        pass
+""",
+        "wp.mesh_query_aabb(id, p, p)",
+        ["cannot be iterated", "`while wp.mesh_query_next(query, index):`"],
+    ),
+    "iterating_a_query_boxes": (
+        """\
+@wp.kernel
+def k(id: wp.uint64, p: wp.vec3):
+    for j in wp.bvh_query_aabb(id, p, p):
+        pass
+""",
+        "wp.bvh_query_aabb(id, p, p)",
+        ["cannot be iterated", "`while wp.bvh_query_next(query, index):`"],
+    ),
     "string": (
         """\
 @wp.kernel

@@ -33,13 +33,26 @@ def flat():
     )
 
 
+def huge():
+    """Triangles whose products of four lengths overflow in single precision."""
+    points, faces = soup(100, seed=10)
+    points[:, 2] *= np.float32(1e-3)
+    return points * np.float32(1e12), faces
+
+
+def tiny():
+    """Triangles whose normals underflow in single precision."""
+    points, faces = soup(100, seed=11)
+    return points * np.float32(1e-12), faces
+
+
 def large():
     """More triangles than one wide node or subtree holds."""
     points, faces = soup(6000, seed=9)
     return points, faces
 
 
-ALL = {**SCENES, **{f.__name__: f for f in (collinear, far, needles, flat, large)}}
+ALL = {**SCENES, **{f.__name__: f for f in (collinear, far, needles, flat, huge, tiny, large)}}
 
 
 @wp.kernel

@@ -26,18 +26,37 @@ def voxel(id: wp.uint64, out: wp.array(dtype=float)):
     out[0] = wp.volume_lookup_f(id, 0, 0, 0)
 
 
+@wp.kernel
+def overlaps(id: wp.uint64, out: wp.array(dtype=float)):
+    out[0] = float(wp.bvh_query_aabb(id, wp.vec3(), wp.vec3()).stop)
+
+
+@wp.kernel
+def root(id: wp.uint64, out: wp.array(dtype=float)):
+    out[0] = float(wp.bvh_get_group_root(id, 0))
+
+
 def structures():
     points = wp.array(np.eye(3), dtype=wp.vec3)
     grid = wp.HashGrid(2, 2, 2)
     grid.build(points, 1.0)
     mesh = wp.Mesh(points, wp.array([0, 1, 2], dtype=int))
-    return {"a hash grid": grid, "a mesh": mesh, "a volume": wp.Volume.allocate([0, 0, 0], [7, 7, 7], 1.0)}
+    volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], 1.0)
+    return {"a hash grid": grid, "a mesh": mesh, "a volume": volume, "a wp.Bvh": wp.Bvh(points, points)}
 
 
 @pytest.mark.cpu
 @pytest.mark.parametrize("mode", ["release", "debug"])
 @pytest.mark.parametrize(
-    ("kernel", "kind"), [(neighbour, "a hash grid"), (corner, "a mesh"), (closest, "a mesh"), (voxel, "a volume")]
+    ("kernel", "kind"),
+    [
+        (neighbour, "a hash grid"),
+        (corner, "a mesh"),
+        (closest, "a mesh"),
+        (voxel, "a volume"),
+        (overlaps, "a wp.Bvh"),
+        (root, "a wp.Bvh"),
+    ],
 )
 def test_ids_of_other_kinds_are_errors(kernel, kind, mode, monkeypatch):
     monkeypatch.setattr(wp.config, "mode", mode)

@@ -46,17 +46,27 @@ def library() -> ctypes.CDLL:
 def install() -> None:
     """Let the package use the simulator, and run kernels as CPU code where it would run them on a GPU."""
     wp.config.cuda_driver = str(built())
-    load = plans.load
+    load, request = plans.load, plans.request
+
+    def request_of_twin(kernel, options, variant):
+        """Twins run the library as GPUs do: native queries read trees that meshes on GPUs do not have."""
+        wanted = request(kernel, options, variant)
+        return wanted._replace(native=False) if isinstance(options, _TwinOptions) else wanted
 
     def simulated(kernel, options, variant=0):
         loaded = load(kernel, options, variant)
         if options.device and not isinstance(loaded, _Twin):
-            cpu = load(kernel, options._replace(device=0), variant & plans.STRIDED | plans.ATOMIC)
+            of_cpu = _TwinOptions(*options._replace(device=0))
+            cpu = load(kernel, of_cpu, variant & plans.STRIDED | plans.ATOMIC)
             return _Twin(loaded.artifact, cpu)
         return loaded
 
-    plans.load = simulated
+    plans.load, plans.request = simulated, request_of_twin
     cuda_capture.condition_image = lambda: b"wc_set_condition 1 0 1\n"  # the simulator knows what that does
+
+
+class _TwinOptions(plans.Options):
+    """Options of CPU code that stands in for code of a GPU."""
 
 
 class _Twin(plans.LoadedKernel):

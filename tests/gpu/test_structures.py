@@ -108,12 +108,64 @@ def first_corner(mesh: wp.uint64, result: wp.array(dtype=int)):
     result[0] = wp.mesh_get_index(mesh, 0)
 
 
-def test_a_gpu_has_no_volumes_and_meshes(gpu):
-    with pytest.raises(NotImplementedError, match=f"no volumes on {gpu} yet"):
-        wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, device=gpu)
-    points, indices = wp.zeros(3, dtype=wp.vec3, device=gpu), wp.zeros(3, dtype=int, device=gpu)
-    with pytest.raises(NotImplementedError, match=f"points: there are no meshes on {gpu} yet"):
-        wp.Mesh(points, indices)
+def test_trees_over_boxes_have_no_groups(gpu):
+    points, groups = wp.zeros(3, dtype=wp.vec3, device=gpu), wp.zeros(3, dtype=int, device=gpu)
+    with pytest.raises(NotImplementedError, match=f"groups: there are no groups of boxes on {gpu} yet"):
+        wp.Bvh(points, points, groups=groups)
+    with pytest.raises(ValueError, match=f"uppers: is on cpu, but lowers is on {gpu}"):
+        wp.Bvh(points, wp.zeros(3, dtype=wp.vec3, device="cpu"))
+
+
+def test_trees_over_boxes_are_made_before_a_capture(gpu):
+    points = wp.zeros(3, dtype=wp.vec3, device=gpu)
+    with wp.ScopedCapture(device=gpu), pytest.raises(RuntimeError, match=r"making a wp\.Bvh while a graph is captured"):
+        wp.Bvh(points, points)
+
+
+def mesh_on(device, count=3):
+    corners = np.tile(np.eye(3, dtype=np.float32), (count, 1))
+    return wp.Mesh(
+        wp.array(corners, dtype=wp.vec3, device=device),
+        wp.array(np.arange(3 * count, dtype=np.int32), dtype=int, device=device),
+    )
+
+
+def corner_of(mesh) -> int:
+    result = wp.full(1, -5, dtype=int, device=mesh.device)
+    wp.launch(first_corner, 1, [mesh.id, result], device=mesh.device)
+    return result.list()[0]
+
+
+def test_arrays_of_a_mesh_are_on_one_device(gpu):
+    here, there = mesh_on(gpu), mesh_on("cpu")
+    with pytest.raises(ValueError, match=f"indices: is on cpu, but the mesh is on {gpu}"):
+        wp.Mesh(here.points, there.indices)
+    with pytest.raises(ValueError, match=f"velocities: is on cpu, but the mesh is on {gpu}"):
+        wp.Mesh(here.points, here.indices, there.points)
+    with pytest.raises(ValueError, match=f"points: is on cpu, but the mesh is on {gpu}"):
+        here.points = there.points
+    with pytest.raises(ValueError, match=f"velocities: is on {gpu}, but the mesh is on cpu"):
+        there.velocities = here.points
+
+
+def test_meshes_are_made_before_a_capture(gpu):
+    given = mesh_on(gpu)
+    with wp.ScopedCapture(device=gpu):
+        with pytest.raises(RuntimeError, match=r"making a wp\.Mesh while a graph is captured"):
+            wp.Mesh(given.points, given.indices)
+        with pytest.raises(RuntimeError, match=r"assigning wp\.Mesh\.points"):
+            given.points = given.points
+        mesh_on("cpu")
+
+
+def test_a_mesh_is_made_and_refitted_on_another_stream(gpu):
+    with wp.ScopedStream(wp.Stream(gpu)):
+        mesh = mesh_on(gpu, 100)
+        mesh.points.assign(mesh.points.numpy() * 3)
+        mesh.refit()
+        assert corner_of(mesh) == 0
+    wp.synchronize_device(gpu)
+    assert mesh._bvh.nodes.numpy()["upper"][0].tolist() == [3.0, 3.0, 3.0]
 
 
 @pytest.mark.skipif(MODE == "simulated", reason="simulated GPUs run code for the CPU, which can read at any address")

@@ -158,6 +158,7 @@ def test_axis_and_angle(dtype, close):
         axis = wp.normalize(vec(dtype, 3))
         q = wp.quat_from_axis_angle(axis, dtype(angle))
         np.testing.assert_allclose(rotation(q).as_rotvec(), array(axis) * angle, **near)
+        assert wp.quat_from_axis_angle(*axis, dtype(angle)) == q  # the older form
         found_axis, found_angle = wp.quat_to_axis_angle(q)
         np.testing.assert_allclose(array(found_axis) * number(found_angle), array(axis) * angle, **near)
         minus = wp.quat_to_axis_angle(wp.neg(q))

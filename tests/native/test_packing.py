@@ -68,6 +68,12 @@ def test_floats_round_once(value):
             assert packed({"a": t}, value)["a"] == numpy_type(value).tobytes()
 
 
+def test_an_object_with_an_id_in_place_of_its_id():
+    for value, told in ((wp.HashGrid(1, 1, 1, device="cpu"), "got HashGrid; pass its `id`$"), ([1], "got list$")):
+        with pytest.raises(TypeError, match=f"argument `a` expects uint64, {told}"):
+            packed({"a": U64}, value)
+
+
 def test_typed_floats():
     assert packed({"a": F32}, wp.float32(0.1))["a"] == np.float32(0.1).tobytes()
     assert packed({"a": F32}, wp.float64(0.1))["a"] == np.float32(0.1).tobytes()

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include "warp_core/accumulate.h"
 #include "warp_core/algorithms.h"
 #include "warp_core/context.h"
+#include "warp_core/wide_bvh.h"
 
 namespace {
 
@@ -169,6 +171,44 @@ void algorithms() {
     });
 }
 
+// Triangles of a grid with waves, `height` high.
+struct Grid {
+    static constexpr int32_t kSide = 60;
+    std::vector<float> points;
+    std::vector<int32_t> indices;
+
+    explicit Grid(float height) {
+        for (int32_t i = 0; i < kSide * kSide; ++i) {
+            float x = static_cast<float>(i % kSide), y = static_cast<float>(i / kSide);
+            points.insert(points.end(), {x, y, height * std::sin(x * y)});
+            if (i % kSide && i / kSide)
+                indices.insert(indices.end(), {i, i - 1, i - kSide, i - 1, i - 1 - kSide, i - kSide});
+        }
+    }
+    wc::Triangles triangles() const {
+        return {points.data(), indices.data(), static_cast<int32_t>(indices.size() / 3), kSide * kSide};
+    }
+};
+
+bool same_boxes(const wc::TriangleBvh& a, const wc::TriangleBvh& b) {
+    return a.order == b.order && a.nodes.size() == b.nodes.size() &&
+           std::memcmp(a.nodes.data(), b.nodes.data(), a.nodes.size() * sizeof(wc::BvhNode)) == 0;
+}
+
+void trees_of_meshes() {
+    const Grid flat(0.1f), steep(0.2f);
+    wc::set_num_threads(1);
+    wc::TriangleBvh expected(flat.triangles(), 4), expected_refit(flat.triangles(), 4);
+    expected_refit.refit(steep.triangles());
+    wc::set_num_threads(4);
+    at_once([&](int) {
+        wc::TriangleBvh found(flat.triangles(), 4);
+        check(same_boxes(found, expected), "the tree of a mesh");
+        found.refit(steep.triangles());
+        check(same_boxes(found, expected_refit), "a tree that was refitted");
+    });
+}
+
 }  // namespace
 
 int main() {
@@ -181,6 +221,7 @@ int main() {
         launches_that_add_to_one_array_take_turns();
         reports_of_many_threads();
         algorithms();
+        trees_of_meshes();
     }
     std::puts("all results are right");
 }

@@ -148,6 +148,7 @@ RIGID = {
     "wp.transformation(a, q)": [6, 4, 2, 0, 1, 0, 0],
     "wp.transformation(a, q, dtype=T)": [6, 4, 2, 0, 1, 0, 0],
     "wp.transform_identity(dtype=T)": [0, 0, 0, 0, 0, 0, 1],
+    "wp.quat_from_axis_angle(T(0), T(1), T(0), T(2)) - wp.quat_from_axis_angle(V(0, 1, 0), T(2))": [0, 0, 0, 0],
     "x.p": A,
     "x.q": [0, 1, 0, 0],
     "x[1]": 4,

@@ -42,6 +42,7 @@ def test_every_named_vector_holds_numbers_of_its_type(suffix, n):
 
 def test_the_plain_names_are_single_precision():
     assert wp.vec3 is wp.vec3f and wp.quat is wp.quatf and wp.transform is wp.transformf
+    assert wp.spatial_transform is wp.transform  # its older name
     assert wp.types.vector(3, float) is wp.vec3 and wp.types.quaternion(wp.float64) is wp.quatd
     assert wp.spatial_vector is wp.types.vector(length=6, dtype=wp.float32)
 

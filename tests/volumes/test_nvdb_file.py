@@ -10,6 +10,7 @@ import zlib
 import numpy as np
 import pytest
 
+import omni.warp_core as wp
 from omni.warp_core.volumes.file_cursor import VolumeFileError
 from omni.warp_core.volumes.nvdb_file import read_grids, write_grids
 
@@ -73,6 +74,7 @@ def test_writes_what_it_read(codec, tmp_path, golden):
     grids = read_grids(path)
     assert [grid.name for grid in grids] == ["density", "shared", "density"] and grids[1].codec == codec
     for grid, expected in zip(grids, golden, strict=True):
+        expected[8:16], expected[28] = 255, len(golden)  # no checksum, and the number of grids
         np.testing.assert_array_equal(grid.read(), expected)
 
 
@@ -95,6 +97,20 @@ def test_tools_of_nanovdb_read_what_was_written(codec, tmp_path, golden):
     subprocess.run(["nanovdb_validate", path], check=True, capture_output=True)
     shown = subprocess.run(["nanovdb_print", "-v", path], check=True, capture_output=True, text=True).stdout
     assert re.findall(r"density|shared", shown.split("Name", 1)[1])[:3] == ["density", "shared", "density"]
+
+
+def test_grids_are_counted(tmp_path, golden):
+    """NanoVDB 32.4 reads grids with the index 0, Warp as many as there are by the count. Volumes have both."""
+    path = tmp_path / "several.nvdb"
+    write_grids(path, golden)
+    assert [grid.read()[24:32].view("<u4").tolist() for grid in read_grids(path)] == [[0, 3]] * 3
+    volume = wp.Volume.load_from_nvdb(path, device="cpu").load_next_grid()
+    info = volume.get_grid_info()
+    assert (info.name, info.grid_index, info.grid_count) == ("shared", 1, 3)
+    assert volume.load_next_grid().load_next_grid() is None
+    volume.save_to_nvdb(path)
+    (alone,) = read_grids(path)
+    assert alone.read()[24:32].view("<u4").tolist() == [0, 1]
 
 
 def test_compressed_files_are_small(tmp_path, golden):

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-
-pytestmark = pytest.mark.cpu
+from omni.warp_core.front.lower import lower_kernel
+from omni.warp_core.ir.nodes import Function
+from omni.warp_core.lang.types import Struct
+from omni.warp_core.passes import pipeline
 
 
 @wp.kernel
@@ -174,6 +176,30 @@ def test_other_modes_agree(mode, monkeypatch):
     assert np.array_equal(first.array().numpy(), again.array().numpy())
     found = [samples(again, places, 1), samples(again, places, 0), lookups(again, voxels)]
     assert all(np.array_equal(a, b) for x, y in zip(expected, found) for a, b in zip(x, y))
+
+
+@wp.kernel
+def query(volume: wp.uint64, places: wp.array(dtype=wp.vec3), values: wp.array(dtype=float)):
+    i = wp.tid()
+    grad = wp.vec3()
+    value = wp.volume_sample_f(volume, places[i], 1) + wp.volume_sample_grad_f(volume, places[i], 1, grad)
+    value += wp.volume_sample_index(volume, places[i], 1, values, 0.0) + grad[0]
+    value += wp.volume_sample_grad_index(volume, places[i], 1, values, 0.0, grad) + grad[0]
+    wp.volume_store_f(volume, i, 0, 0, wp.volume_lookup_f(volume, 0, i, 0))
+    values[i] = value + float(wp.volume_lookup_index(volume, i, 0, 0))
+
+
+def called(function: Function) -> set[Function]:
+    """All functions that a finished function leads to."""
+    direct = {op.attr for op in function.body.walk() if op.code == "call"}
+    return direct.union(*map(called, direct))
+
+
+def test_calls_do_not_copy_the_volume():
+    """A call would copy each of its 45 members, for each few samples."""
+    functions = called(pipeline.run(lower_kernel(query)))
+    assert len(functions) > 5
+    assert [f.name for f in functions if any(isinstance(p.type, Struct) for p in f.params)] == []
 
 
 def test_places_that_are_no_numbers():
@@ -350,7 +376,7 @@ def test_vectors_are_interpolated():
         assert np.allclose(grads.numpy()[0, c], grad, atol=1e-6)
 
 
-def test_values_in_an_array():
+def test_values_in_an_array(device):
     rng = np.random.default_rng(9)
     voxels = rng.integers(-6, 6, (400, 3))
     volume = wp.Volume.allocate_by_voxels(vec3i(voxels), voxel_size=1.0)
@@ -395,7 +421,7 @@ def test_names_of_an_early_version():
 
 
 class TestRebuild:
-    def test_voxels(self):
+    def test_voxels(self, device):
         rng = np.random.default_rng(11)
         volume = wp.Volume.allocate_by_voxels(vec3i(rng.integers(-50, 50, (500, 3))), voxel_size=0.5, rebuildable=True)
         assert volume.is_rebuildable and volume.get_rebuild_info().kind == "voxels"
@@ -440,7 +466,7 @@ class TestRebuild:
             volume.rebuild(vec3i([[0, 0, 0]]))
 
 
-def test_arrays_that_a_grid_carries():
+def test_arrays_that_a_grid_carries(device):
     base = wp.Volume.allocate_by_voxels(vec3i([[0, 0, 0], [1, 0, 0]]), voxel_size=1.0).array().numpy()
     values = np.arange(6, dtype=np.float32)
     head = np.zeros(288, np.uint8)
@@ -455,14 +481,15 @@ def test_arrays_that_a_grid_carries():
     assert volume.get_feature_array_count() == 1
     about = volume.get_feature_array_info(0)
     assert (about.name, about.value_size, about.value_count) == (name.decode(), 1, 24)
-    assert volume.feature_array(0).numpy().tolist() == values.tolist()
+    found = volume.feature_array(0)
+    assert (found.ptr, found.device) == (about.ptr, device) and found.list() == values.tolist()
     kept = volume.feature_array(0, dtype=wp.vec3)
     del volume
     gc.collect()
     assert kept.numpy().tolist() == values.reshape(2, 3).tolist()
 
 
-def test_several_grids_in_memory():
+def test_several_grids_in_memory(device):
     grids = [wp.Volume.allocate([0, 0, 0], [n, 0, 0], 1.0, bg_value=float(n)) for n in (1, 9, 17)]
     both = wp.array(np.concatenate([g.array().numpy() for g in grids]), dtype=wp.uint8)
     volume, backgrounds = wp.Volume.load_from_address(both.ptr, both.size), []
@@ -470,3 +497,15 @@ def test_several_grids_in_memory():
         backgrounds.append(wp.volume_lookup_f(volume.id, -1, 0, 0))
         volume = volume.load_next_grid()
     assert backgrounds == [1.0, 9.0, 17.0]
+
+
+@pytest.mark.cpu
+def test_points_in_a_list_and_values_of_two_components_are_named():
+    with pytest.raises(TypeError, match="voxel_points: expected an array, got list"):
+        wp.Volume.allocate_by_voxels([[0, 0, 0]], voxel_size=1.0, device="cpu")
+    points = wp.zeros(1, dtype=wp.vec3i, device="cpu")
+    volume = wp.Volume.allocate_by_voxels(points, voxel_size=1.0, rebuildable=True, device="cpu")
+    with pytest.raises(TypeError, match="voxel_points: expected an array, got ndarray"):
+        volume.rebuild(np.zeros((1, 3)))
+    with pytest.raises(ValueError, match="no volume of values of 2 components"):
+        wp.Volume.load_from_numpy(np.zeros((2, 2, 2, 2)), device="cpu")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omni.warp_core.lang.types import BF16, BOOL, F16, F32, F64, I32, Array, Mat, Scalar, Struct, Type
 from omni.warp_core.lang.values.scalars import SCALAR_CLASSES
-from omni.warp_core.lang.values.value_classes import NAMED
+from omni.warp_core.lang.values.value_classes import NAMED, OLDER_NAMES
 
 # A kernel's float, int and bool are those of Python to a type checker.
 PLAIN = {F32: "float", I32: "int", BOOL: "bool"}
@@ -12,7 +12,8 @@ FIRST = (F32, F64, F16, BF16, I32)
 SCALARS: list[Scalar] = [*FIRST, *(t for t in SCALAR_CLASSES if t not in FIRST and t is not BOOL), BOOL]
 _ORDER = {t: i for i, t in enumerate(SCALARS)}
 # The longest name of a type is that of its class: vec3f for vec3.
-VALUES: dict[Type, str] = {t: name for name, t in sorted(NAMED.items(), key=lambda item: len(item[0]))}
+_NOW = sorted((name for name in NAMED if name not in OLDER_NAMES), key=len)
+VALUES: dict[Type, str] = {NAMED[name]: name for name in _NOW}
 ALIASES: dict[str, str] = {name: VALUES[t] for name, t in NAMED.items() if VALUES[t] != name}
 
 

@@ -50,6 +50,9 @@ int64_t wc_stash_bytes(int32_t cell);
 void wc_mesh_first_hit(uint64_t mask, int64_t lanes, void* buffer);
 void wc_mesh_closest(uint64_t mask, int64_t lanes, void* buffer);
 
+// The same of `_bvh_next`: the next box of a query of a tree over boxes.
+void wc_bvh_next(uint64_t mask, int64_t lanes, void* buffer);
+
 // Where a range of a launch writes down what it adds to arrays. Between two records there is always room for one of
 // kLogRecord bytes at `at`; whoever has moved `at` beyond `limit` calls wc_log_full before the next.
 //

@@ -22,9 +22,11 @@ static_assert(sizeof(BvhNode) == 32);
 constexpr int kBvhDepth = 64;  // levels of the deepest tree, which is the size of the stack of a query
 constexpr int32_t kBvhMaxPrimitives = 1 << 29;
 
-// Builds the tree of `count` boxes, at least one, by the binned surface area heuristic. Writes at most 2 * count - 1
-// nodes, and `order`: the number of the box for each place of a leaf. Returns the number of nodes. The result depends
-// on the boxes alone.
-int32_t build_bvh(const Box* boxes, int32_t count, int32_t leaf_size, BvhNode* nodes, int32_t* order);
+// Builds the tree of `count` boxes, at least one. Writes at most 2 * count - 1 nodes, and `order`: the number of the
+// box for each place of a leaf. Returns the number of nodes. The result depends on the boxes alone.
+using BuildBvh = int32_t(const Box* boxes, int32_t count, int32_t leaf_size, BvhNode* nodes, int32_t* order);
+
+BuildBvh build_bvh;   // by the binned surface area heuristic: the fastest queries
+BuildBvh build_lbvh;  // by the order of centres along a curve: the fastest build
 
 }  // namespace wc

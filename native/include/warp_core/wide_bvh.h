@@ -11,13 +11,14 @@ namespace wc {
 
 constexpr int kWidth = 8;
 
+// Boxes of children that are left out are NaN, which no query finds.
 struct alignas(64) WideNode {
     float lower[3][kWidth], upper[3][kWidth];
     int32_t child[kWidth];  // a node, or for a block minus one minus its number
     int32_t count;
 };
 
-// Lanes without a triangle have face -1 and corners that are NaN, which no query finds.
+// Triangles that are left out have face -1 and corners that are NaN, which no query finds.
 struct alignas(64) TriangleBlock {
     float corner[3][3][kWidth];  // corner, axis, triangle
     int32_t face[kWidth];
@@ -44,7 +45,7 @@ struct WideBvh {
 
 class TriangleBvh {
   public:
-    TriangleBvh(const Triangles& triangles, int32_t leaf_size);
+    TriangleBvh(const Triangles& triangles, int32_t leaf_size, BuildBvh* build);
 
     // Fits all boxes to triangles that have moved. Throws as Triangles::check does, and changes nothing then.
     void refit(const Triangles& triangles);
@@ -52,6 +53,8 @@ class TriangleBvh {
     std::vector<BvhNode> nodes;
     std::vector<int32_t> order;  // the faces, by place in a leaf
     WideBvh wide() const { return {wide_nodes_.data(), blocks_.data()}; }
+    auto wide_node_count() const { return wide_nodes_.size(); }
+    auto block_count() const { return blocks_.size(); }
 
   private:
     struct Places {
@@ -61,20 +64,32 @@ class TriangleBvh {
     void collapse();
     int32_t add_wide(int32_t node, const std::vector<Places>& places);
     int32_t add_block(Places places);
-    void refit_nodes(const Triangles& triangles);
-    void refit_range(const Triangles& triangles, int32_t begin, int32_t end);
-    void fill_wide(const Triangles& triangles);
-    void fill_block(const Triangles& triangles, Places places, TriangleBlock& block) const;
+    void refit_nodes(const float* points);
+    void refit_range(const float* points, int32_t begin, int32_t end);
+    void fill_wide();
+    void fill_block(const float* points, int64_t number);
 
     std::vector<WideNode> wide_nodes_;
     std::vector<TriangleBlock> blocks_;
     std::vector<int32_t> sources_;  // the binary node of each child of each wide node
     std::vector<Places> block_places_;
+    std::vector<int32_t> corners_;  // the points of the faces, by place in a leaf
+    int64_t point_count_;
+};
+
+struct RayQuery {
+    WideBvh bvh;
+    float start[3], dir[3], max_t;
 };
 
 struct RayHit {
     int32_t face = -1;
     float t = 0, u = 0, v = 0, sign = 0;
+};
+
+struct PointQuery {
+    WideBvh bvh;
+    float point[3], max_dist;
 };
 
 struct ClosestPoint {
@@ -84,8 +99,8 @@ struct ClosestPoint {
 
 // The queries, for one instruction set. lib/geometry/mesh_rays.py and lib/geometry/mesh_points.py define the results.
 struct MeshQueries {
-    RayHit (*first_hit)(WideBvh, const float* start, const float* dir, float max_t);
-    ClosestPoint (*closest)(WideBvh, const float* point, float max_dist);
+    void (*first_hits)(const RayQuery* queries, RayHit* hits, int count);
+    void (*closest_points)(const PointQuery* queries, ClosestPoint* found, int count);
 };
 const MeshQueries& baseline_queries();
 const MeshQueries* avx2_queries();  // nullptr where the compiler has no such instructions

@@ -29,6 +29,17 @@ def require_arrays(**arrays: Any) -> None:
             raise ValueError(f"{name}: is on {a.device}, but {first} is on {arrays[first].device}")
 
 
+def require_elements(name: str, a: Any, t: Type) -> None:
+    """Raise TypeError unless `a` is an array with elements of type `t`."""
+    wanted = spell(t)
+    if not isinstance(a, array):
+        advice = f"write wp.array({name}, dtype=wp.{wanted})"
+        raise TypeError(f"{name}: expected an array, got {type(a).__name__}; {advice}")
+    if element_type(a) is not t:
+        advice = f"write wp.array({name}.numpy(), dtype=wp.{wanted})"
+        raise TypeError(f"{name}: expected elements of {wanted}, got {a._require_element().name}; {advice}")
+
+
 def element_type(a: array) -> Type:
     """The type of the elements."""
     return a._require_element().type

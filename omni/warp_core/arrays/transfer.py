@@ -385,4 +385,4 @@ def share(a: Any) -> None:
 
 def is_private(a: Any) -> bool:
     """True if only this package writes to the array's memory."""
-    return type(a.owner) in _OWN and not a.owner.shared
+    return type(a.owner) is _native.TriangleBvh or (type(a.owner) in _OWN and not a.owner.shared)

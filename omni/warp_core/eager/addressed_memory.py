@@ -24,11 +24,6 @@ def register(array: Any) -> None:
     _registered[array.ptr] = array
 
 
-def registered() -> list[Any]:
-    """Return the arrays that kernels may reach by address."""
-    return list(_registered.values())
-
-
 def find(address: int) -> Any:
     """Return the registered array at `address`, or None."""
     return _registered.get(address)

@@ -12,10 +12,11 @@ import itertools
 import linecache
 import math
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from ..codegen.target import host
+from ..dispatch import observers
 from ..front.lower import lower_function
 from ..ir.interp import array_memory, interp
 from ..ir.nodes import Function as IrFunction
@@ -26,7 +27,7 @@ from ..lang.kernel import Function
 from ..lang.ref_params import changed
 from ..lang.types import F32, I32, Array, Scalar, Type, element
 from ..lang.values.scalars import scalar_type_of
-from ..lang.values.value_classes import Components, from_leaves, to_leaves
+from ..lang.values.value_classes import Components, from_leaves, python_type, to_leaves
 from ..launches.kernel_errors import fill
 from ..passes import pipeline
 from . import addressed_memory, block_scheduler  # noqa: F401 - it gives the intrinsics of blocks their functions
@@ -113,7 +114,7 @@ def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]
     lines: list[str] = []
     try:
         operands = [_to_ir(g) for g in given if g.type is not None]
-        results = interp.call(fn, operands, out=lines, array_at=_array_at)
+        results = interp.call(fn, operands, out=lines, array_at=partial(_array_at, {}))
     except interp.Failure as failure:
         raise ValueError(f"wp.{callee.function.name}: {fill(failure.message, failure.values)}") from None
     except addressed_memory.UnknownAddress as why:
@@ -125,10 +126,12 @@ def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]
     return tuple(_from_ir(x, t) for x, t in zip(results, fn.results))
 
 
-def _array_at(t: Type, address: int, count: int) -> array_memory.MemArray:
+def _array_at(copied: dict[tuple[int, Type], Any], t: Type, address: int, count: int) -> array_memory.MemArray:
+    """Return the registered array at an address. `copied` has what one call of a builtin copied from a GPU."""
     found = addressed_memory.array_at(address, count, t.size)
     if found.device.is_cuda:
-        return array_memory.MemArray(t, (count,), _GpuElements(found, t))  # type: ignore[arg-type]
+        elements = _GpuElements(found, t, copied)
+        return array_memory.MemArray(t, (count,), elements)  # type: ignore[arg-type]
     cells = ArrayCells(Array(t, 1), address, (count,), (t.size,), found)
     return array_memory.MemArray(t, (count,), _Elements(cells))  # type: ignore[arg-type]
 
@@ -337,10 +340,34 @@ class _Elements:
 
 
 class _GpuElements:
-    """The elements of an array of one dimension on a GPU, each of which is copied when it is read."""
+    """The elements of a type at an address of a GPU, which are copied some at a time when one is read."""
 
-    def __init__(self, a: Any, t: Type):
-        self.array, self.type = a, Array(t, 1)
+    _TOGETHER = 256
+
+    def __init__(self, memory: Any, t: Type, copied: dict[tuple[int, Type], Any]):
+        """`memory` is the array at the address, of whatever type."""
+        self.memory, self.type, self.copied = memory, t, copied
+        self.count = memory.size * memory.strides[-1] // t.size  # others may ask for fewer of them
 
     def __getitem__(self, i: int) -> Any:
-        return _Elements(ArrayCells.of(self.array[i : i + 1].to("cpu"), self.type))[0]
+        begin = i - i % self._TOGETHER
+        key = (self.memory.ptr + begin * self.type.size, self.type)
+        if key not in self.copied:
+            part = self._part(begin, min(self._TOGETHER, self.count - begin)).to("cpu")
+            self.copied[key] = self._elements(part)
+        return self.copied[key][i - begin]
+
+    def __setitem__(self, i: int, value: Any) -> None:
+        element = self._part(i, 1)
+        made = element.to("cpu")
+        self._elements(made)[0] = value
+        with observers.NotRecording():
+            element.assign(made)
+        self.copied.clear()  # parts may overlap, as memory is read as several types
+
+    def _part(self, begin: int, count: int) -> Any:
+        place, kind = self.memory.ptr + begin * self.type.size, type(self.memory)
+        return kind(ptr=place, shape=count, dtype=python_type(self.type), device=self.memory.device)
+
+    def _elements(self, part: Any) -> _Elements:
+        return _Elements(ArrayCells.of(part, Array(self.type, 1)))

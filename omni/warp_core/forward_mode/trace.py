@@ -11,9 +11,7 @@ from ..arrays.array import array
 from ..arrays.factories import empty_like
 from ..dispatch import call_site, observers
 from ..dispatch.operation import KernelLaunch, Operation, Term
-from ..eager import addressed_memory
-from ..lang.kernel import Kernel
-from ..tape import launch_vjp
+from ..tape import launch_vjp, structures
 from ..tape.launch_vjp import as_array, covers
 from ..tape.mutation_check import first_change
 from .launch_jvp import facts, launch_tangent
@@ -94,6 +92,7 @@ class JvpTrace(observers.Observer):
             return outward(launch)
         launch.check_runs()
         kernel, dim, args, device, block_dim, *_ = launch
+        kernel, args = structures.with_arrays(kernel, device, args, self.follows)
         held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
         arrays = [a for value in held for a in launch_vjp.arrays_in(value)]
         self.seal(f"kernel `{kernel.name}`", arrays, lambda a: covers(kernel, dim, held, a))
@@ -101,18 +100,13 @@ class JvpTrace(observers.Observer):
             if self.strict and len(held) == len(kernel.params):
                 written = {name: a for (name, _), a, w in zip(kernel.params, held, facts(kernel).written) if w}
                 self._check_gradients(f"kernel `{kernel.name}`", held, written)
-            follows = any(map(self.follows, held)) or self._follows_structure(kernel)
-            moves = len(held) == len(kernel.params) and follows
+            moves = len(held) == len(kernel.params) and any(map(self.follows, held))
             if moves:
                 launch_tangent(kernel, dim, held, [None] * len(held), self.shadows, device, block_dim)
         if not moves:
             outward(launch)
         self.wrote(arrays)
         return None
-
-    def _follows_structure(self, kernel: Kernel) -> bool:
-        """True if a kernel queries structures, and one may refer to an array with a tangent."""
-        return any(map(self.follows, addressed_memory.registered())) and facts(kernel).queries
 
     def _check_gradients(self, what: str, read: Sequence[Any], written: Mapping[str, Any]) -> None:
         """Raise if gradients would be lost in what is written."""

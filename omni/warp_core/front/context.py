@@ -19,7 +19,7 @@ from ..lang.errors import Diagnostic, Place, Span
 from ..lang.generics import spell
 from ..lang.semantics import convert
 from ..lang.source import Source
-from ..lang.types import BOOL, F32, I32, Array, FixedArray, Scalar, Type
+from ..lang.types import BOOL, F32, I32, Array, FixedArray, Scalar, Struct, Type
 from .expressions.local_arrays import own
 from .limits import STEPS, too_many_steps
 from .liveness import Liveness
@@ -327,9 +327,9 @@ class Context:
         if isinstance(x.type, Array):
             return self.at(node).op("not", self.at(node).op("is_null", x))
         if not isinstance(x.type, Scalar):
-            raise self.error(
-                "type-mismatch", f"{spell(x.type)} cannot be used as a condition", node, help="compare a number"
-            )
+            fields = x.type.fields if isinstance(x.type, Struct) else ()
+            told = next((f"ask for its field `.{name}`" for name, t in fields if t is BOOL), "compare a number")
+            raise self.error("type-mismatch", f"{spell(x.type)} cannot be used as a condition", node, help=told)
         if x.type is not BOOL:
             x = self.at(node).op("ne", x, self.b.const(0, x.type))
         return bool(x.const) if x.is_const else x

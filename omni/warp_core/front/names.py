@@ -14,7 +14,7 @@ import typing
 from typing import Any
 
 from ..lang import registry
-from ..lang.annotations import type_of, type_or_none
+from ..lang.annotations import Structure, type_of, type_or_none
 from ..lang.custom_gradients import adjoint
 from ..lang.errors import nearest
 from ..lang.generics import Pattern, TypeVar, substitute
@@ -83,12 +83,10 @@ def captured(cx: Context, obj: Any, node: ast.AST) -> Front:
         return cx.at(node).const(obj.item(), type_or_none(type(obj)))
     if not hasattr(obj, "__array_interface__") and (callable(obj) or type_or_none(obj) is not None):
         return Static(obj)
-    raise cx.error(
-        "capture",
-        f"{spell_static(obj)} cannot be captured by a kernel",
-        node,
-        help="pass it as an argument; kernels capture numbers, vectors, tuples, strings, types and functions",
-    )
+    told = "pass it as an argument; kernels capture numbers, vectors, tuples, strings, types and functions"
+    if isinstance(obj, Structure):
+        told = "pass its `id`: kernels take it as an argument of type wp.uint64"
+    raise cx.error("capture", f"{spell_static(obj)} cannot be captured by a kernel", node, help=told)
 
 
 def _variable(cx: Context, obj: Any, node: ast.AST) -> Front:

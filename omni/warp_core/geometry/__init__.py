@@ -1,0 +1,24 @@
+"""`wp.geometry`: functions on meshes. The structures that kernels search are here too, as names of `wp`.
+
+mesh.py over bvh.py, hash_grid.py, marching_cubes.py; adjacency.py has the public names. descriptors.py gives ids.
+
+Public names are loaded when they are first used, as they load kernels.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..optional_names import loader
+
+if TYPE_CHECKING:
+    from .adjacency import find_triangle_neighbor_edge_index as find_triangle_neighbor_edge_index
+    from .adjacency import tri_tri_adjacency as tri_tri_adjacency
+
+_HOMES = {"adjacency": "find_triangle_neighbor_edge_index tri_tri_adjacency"}
+__all__ = ["find_triangle_neighbor_edge_index", "tri_tri_adjacency"]
+__getattr__ = loader(__name__, _HOMES, globals())
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,38 +1,211 @@
-"""The hierarchy over the faces of a mesh: native code builds it, and its nodes are arrays that any kernel can read."""
+"""Trees over boxes, which kernels query. lib/geometry/bvh_queries.py has the queries.
+
+Native code builds them on CPUs (cpu_trees.py), and kernels on GPUs (gpu_trees.py).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-from .. import _native
+from ..algo.argument_checks import integer
 from ..arrays.array import array
+from ..devices.device import Device
 from ..dispatch import capture
-from ..lang.values.scalars import int32
-from ..lib.geometry.mesh_data import MeshNode
+from ..dispatch.operation import Operation, Write, execute
+from ..eager.addressed_memory import register
+from ..lang.annotations import Structure
+from ..lang.types import F32, I32, Vec
+from ..lang.values.scalars import uint64
+from ..lib.geometry.bvh_queries import BvhData
+from ..lib.geometry.structure_ids import BVH
+from ..tape import structures
+from .array_checks import check_array, is_fast
+from .cpu_trees import BoxBvh
+from .descriptors import Descriptors
+from .gpu_trees import GpuBoxBvh
+
+__all__ = ["Bvh"]
+
+_VEC3 = Vec(3, F32)
+_DATA: Any = BvhData  # with the constructor that `struct` gives it
+_MOST = 1 << 29  # boxes
+_ADDRESSES = ("nodes", "order", "lowers", "uppers", "roots")  # of memory that may change
 
 
-class TriangleBvh:
-    """The hierarchy over the faces of a mesh on the CPU.
+class Bvh(Structure):
+    """A bounding volume hierarchy: a tree over boxes, which kernels query by its id.
+
+    The tree refers to the arrays and does not copy them. Call `refit` or `rebuild` after boxes were written in place.
+
+    Args:
+        lowers: the lower corners of the boxes, a contiguous array of vec3 of shape (n,). There may be none.
+        uppers: the upper corners, likewise. A box with a coordinate that is NaN, or with a lower corner above the
+            upper one, is empty: no query finds it.
+        constructor: how the tree is built. "sah" makes queries fast: it is the default. "lbvh" builds several times
+            faster, for trees that are built again in each frame; its queries are slower. "median" and "cubql" are for
+            programs written for warp-lang, and build as "sah" does. GPUs build as "lbvh" does in any case.
+        groups: None, or an array of int32 of shape (n,): the group of each box. The boxes of a group are the boxes
+            below one node, which `wp.bvh_get_group_root` returns, so that a query can be restricted to them. The
+            groups are read once, here. Trees on GPUs have none yet.
+        leaf_size: the most boxes of a leaf. One is right for most programs; more take less memory.
 
     Attributes:
-        nodes: of `MeshNode`, in the order of a depth-first walk.
-        order: the faces in the order of leaves.
+        lowers, uppers, groups: the arrays that were given.
+        device: where the arrays are.
+        id: a uint64 for queries. It is valid for as long as this object exists: keep the object while kernels use the
+            id. After that, a query with the id is a `KernelError`.
+
+    Raises:
+        TypeError: If an argument is not an array, or has elements of another type.
+        ValueError: If a shape does not fit, an array has gaps or is on another device, the constructor is unknown, or
+            `leaf_size` is below 1.
+        NotImplementedError: If there are groups, and the arrays are on a GPU.
+        RuntimeError: If a graph of a GPU is captured, and the arrays are on that GPU.
+
+    The result of a query is the same for all constructors and leaf sizes, but for the order of the boxes. Queries have
+    no derivative, and what a kernel computes of the boxes that it finds has one. A tape keeps the tree as it was at
+    each launch.
+
+    >>> @wp.kernel
+    ... def count(bvh: wp.uint64, p: wp.array(dtype=wp.vec3), found: wp.array(dtype=int)):
+    ...     i = wp.tid()
+    ...     query = wp.bvh_query_aabb(bvh, p[i], p[i])
+    ...     index = int(0)
+    ...     while wp.bvh_query_next(query, index):
+    ...         found[i] += 1
+    >>> lowers = wp.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> uppers = wp.array([[2.0, 1.0, 1.0], [3.0, 1.0, 1.0]], dtype=wp.vec3, device="cpu")
+    >>> bvh = wp.Bvh(lowers, uppers)
+    >>> p = wp.array([[0.5, 0.5, 0.5], [1.5, 0.5, 0.5], [9.0, 0.5, 0.5]], dtype=wp.vec3, device="cpu")
+    >>> found = wp.zeros(3, dtype=int, device="cpu")
+    >>> wp.launch(count, dim=3, inputs=[bvh.id, p, found], device="cpu")
+    >>> found.list()
+    [1, 2, 0]
     """
 
-    def __init__(self, points: array, indices: array, leaf_size: int):
-        self._native = _native.TriangleBvh(points, indices, leaf_size)
-        self.nodes = self._view(self._native.nodes, self._native.node_count, MeshNode)
-        self.order = self._view(self._native.order, indices.size // 3, int32)
+    def __init__(
+        self,
+        lowers: array,
+        uppers: array,
+        constructor: str | None = None,
+        groups: array | None = None,
+        leaf_size: int = 1,
+    ):
+        check_array("lowers", lowers, _VEC3)
+        check_array("uppers", uppers, _VEC3)
+        _check_like("uppers", uppers, lowers)
+        if groups is not None:
+            check_array("groups", groups, I32, "groups of boxes")
+            _check_like("groups", groups, lowers)
+        if lowers.size > _MOST:
+            raise ValueError(f"lowers: {lowers.size} boxes are more than the limit of 2**29")
+        if integer("leaf_size", leaf_size) < 1:
+            raise ValueError(f"leaf_size: expected at least one box, got {leaf_size}")
+        self._fast = is_fast("constructor", constructor)
+        self._lowers, self._uppers, self._groups = lowers, uppers, groups
+        self.device: Device = lowers.device
+        self._place, number = _descriptors(self.device).take(self)
+        self.id = uint64(number)
+        structures.register(self, self._place, _ADDRESSES, _descriptors(self.device).take)
+        if self.device.is_cuda:
+            capture.refuse("making a wp.Bvh", self.device)
+        self._tree: BoxBvh | GpuBoxBvh | None = None
+        if lowers.size and self.device.is_cuda:
+            self._tree = GpuBoxBvh(lowers, uppers, int(leaf_size))
+        elif lowers.size:
+            self._tree = BoxBvh(lowers, uppers, groups, int(leaf_size), self._fast)
+        self._publish()
 
     @property
-    def address(self) -> int:
-        """Where native queries find the hierarchy."""
-        return self._native.address
+    def lowers(self) -> array:
+        """The lower corners of the boxes."""
+        return self._lowers
 
-    def refit(self, points: array, indices: array) -> None:
-        """Fit the boxes to points that have moved. The tree stays."""
-        capture.call(self._native.refit, points, indices, label="wp.Mesh.refit", writes=[self.nodes])
+    @property
+    def uppers(self) -> array:
+        """The upper corners of the boxes."""
+        return self._uppers
 
-    @staticmethod
-    def _view(address: int, count: int, dtype: Any) -> array:
-        return array(ptr=address, shape=(count,), dtype=dtype, device="cpu")
+    @property
+    def groups(self) -> array | None:
+        """The groups of the boxes, or None."""
+        return self._groups
+
+    def refit(self) -> None:
+        """Fit the tree to boxes that were written in place. A query before that may find old boxes or new ones.
+
+        A graph can capture this. The tree stays as it is, so that queries of boxes that have moved far are faster after
+        `rebuild`.
+
+        >>> lowers = wp.array([[0.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu")
+        >>> bvh = wp.Bvh(lowers, wp.array([[9.0, 1.0, 1.0]], dtype=wp.vec3, device="cpu"))
+        >>> lowers.assign([[5.0, 0.0, 0.0]])
+        >>> bvh.refit()
+        """
+        if self._tree is not None:
+            self._change("wp.Bvh.refit", self._tree.refit)
+
+    def rebuild(self, constructor: str | None = None) -> None:
+        """Build the tree again, of the boxes that are now in the arrays. The id stays.
+
+        A graph can capture this. Nodes have other numbers afterwards: ask for the roots of groups again.
+
+        Args:
+            constructor: how, as for `wp.Bvh`; None is as the tree was built first.
+
+        Raises:
+            ValueError: If the constructor is unknown.
+
+        >>> lowers = wp.array([[0.0, 0.0, 0.0]], dtype=wp.vec3, device="cpu")
+        >>> bvh = wp.Bvh(lowers, wp.array([[9.0, 1.0, 1.0]], dtype=wp.vec3, device="cpu"))
+        >>> lowers.assign([[5.0, 0.0, 0.0]])
+        >>> bvh.rebuild("lbvh")
+        """
+        fast = self._fast if constructor is None else is_fast("constructor", constructor)
+        if self._tree is not None:
+            self._change("wp.Bvh.rebuild", self._tree.rebuild, fast)
+
+    def _change(self, label: str, change: Callable[..., None], *more: Any) -> None:
+        def run() -> None:
+            structures.note_build(self)
+            change(self._lowers, self._uppers, *more)
+
+        execute(
+            Operation(
+                label,
+                writes={name: Write(a) for name, a in self._arrays("nodes", "order", "roots").items()},
+                reads={"lowers": self._lowers, "uppers": self._uppers},
+                run=run,
+                vjp=lambda: lambda: None,  # boxes have no derivative
+                jvp=[],
+            )
+        )
+
+    def _arrays(self, *names: str) -> dict[str, array]:
+        """The arrays of these names that the tree has."""
+        found = {name: getattr(self._tree, name, None) for name in names}
+        return {name: a for name, a in found.items() if a is not None}
+
+    def _publish(self) -> None:
+        """Write the descriptor that kernels read."""
+        arrays = self._arrays("nodes", "order", "roots", "groups") | {"lowers": self._lowers, "uppers": self._uppers}
+        for a in arrays.values():
+            register(a)
+        sizes = [arrays[name].size if name in arrays else 0 for name in ("groups", "nodes")]
+        addresses = {name: uint64(a.ptr) for name, a in arrays.items()}
+        given = {"num_boxes": self._lowers.size, "num_groups": sizes[0], "max_nodes": sizes[1]}
+        _descriptors(self.device).write(self._place, _DATA(id=self.id, **addresses, **given)._wc_pack())
+
+
+@cache
+def _descriptors(device: Device) -> Descriptors:
+    return Descriptors(BvhData, BVH, device)
+
+
+def _check_like(name: str, a: array, lowers: array) -> None:
+    if a.device is not lowers.device:
+        raise ValueError(f"{name}: is on {a.device}, but lowers is on {lowers.device}")
+    if a.size != lowers.size:
+        raise ValueError(f"{name}: {a.size} of them, but there are {lowers.size} boxes")

@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 
 from .. import tid
-from ..algo.argument_checks import check_count, element_type, integer, require_arrays
+from ..algo.argument_checks import check_count, element_type, integer, require_elements
 from ..algo.sort import radix_sort_pairs
 from ..arrays.array import array, array1d
-from ..arrays.dtypes import element
 from ..arrays.factories import empty
 from ..devices.device import Device, get_device
 from ..dispatch import capture, observers
 from ..dispatch.operation import Operation, Write, execute
 from ..eager.addressed_memory import register
-from ..lang.annotations import type_or_none
+from ..lang.annotations import Structure, type_or_none
 from ..lang.kernel import Kernel, kernel
 from ..lang.types import F16, F32, F64, I32, Scalar, Type, Vec
 from ..lang.values.scalars import float16, float32, float64, int32, uint32, uint64
@@ -114,7 +113,7 @@ def _publish(place: array1d(dtype=HashGridData), data: HashGridData):  # type: i
     place[0] = data
 
 
-class HashGrid:
+class HashGrid(Structure):
     """A grid of cells that finds the points near a place, for kernels that visit neighbours of particles.
 
     Space is cut into cubes as wide as the radius of the build. Each cube belongs to one of `dim_x * dim_y * dim_z`
@@ -286,9 +285,7 @@ class HashGrid:
             launch(_scan_starts, num_points + 1, given, device=self.device)
 
     def _check(self, name: str, a: Any, wanted: Type) -> None:
-        require_arrays(**{name: a})
-        if element_type(a) is not wanted:
-            raise TypeError(f"{name}: expected elements of {element(wanted).name}, got {a._require_element().name}")
+        require_elements(name, a, wanted)
         if a.device is not self.device:
             raise ValueError(f"{name}: is on {a.device}, but the grid is on {self.device}")
         if a.ndim != 1:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import vec3
-from ..algo.argument_checks import check_count, integer, require_arrays, require_scalar
+from ..algo.argument_checks import check_count, integer, require_elements
 from ..algo.scan import array_scan
 from ..arrays.array import array
 from ..arrays.factories import empty, full, zeros
@@ -333,8 +333,7 @@ def _count(name: str, value: Any) -> int:
 
 
 def _check_field(field: Any) -> None:
-    require_arrays(field=field)
-    require_scalar("field", field, (F32,))
+    require_elements("field", field, F32)
     if field.ndim != 3 or min(field.shape) < 2:
         raise ValueError(f"field: expected three dimensions of at least two nodes each, got shape {field.shape}")
 

@@ -4,46 +4,50 @@ lib/geometry/mesh_points.py the queries.
 
 from __future__ import annotations
 
-import ctypes
 from functools import cache
 from typing import Any
 
-import numpy as np
-
-from ..algo.argument_checks import check_count, element_type, require_arrays, require_contiguous
+from ..algo.argument_checks import check_count
 from ..arrays.array import array
 from ..devices.device import Device
 from ..dispatch import capture
 from ..dispatch.operation import Operation, Write, execute
 from ..eager.addressed_memory import register
-from ..lang.types import F32, I32, Type, Vec
+from ..lang.annotations import Structure
+from ..lang.types import F32, I32, Vec
 from ..lang.values.scalars import uint64
-from ..lang.values.structs import spell
 from ..lib.geometry.mesh_data import MeshData
 from ..lib.geometry.structure_ids import MESH
-from .bvh import TriangleBvh
+from ..tape import structures
+from .array_checks import check_array, is_fast
+from .cpu_trees import TriangleBvh
 from .descriptors import Descriptors
+from .gpu_trees import GpuTriangleBvh
+from .mesh_checks import check
 
 __all__ = ["Mesh"]
 
 _VEC3 = Vec(3, F32)
 _DATA: Any = MeshData  # with the constructor that `struct` gives it
 _MOST = 1 << 29  # faces
-_CONSTRUCTORS = (None, "sah", "median", "lbvh", "cubql")
+_ADDRESSES = ("points", "velocities", "nodes", "wide_nodes", "blocks")  # of memory that may change
 
 
-class Mesh:
+class Mesh(Structure):
     """A triangle mesh that kernels query by its id: rays, closest points, points of faces.
 
     The mesh refers to the arrays and does not copy them. Call `refit` after points were written in place.
 
     Args:
-        points: positions, a contiguous array of vec3 of shape (n,) on the CPU. All must be finite.
+        points: positions, a contiguous array of vec3 of shape (n,). All must be finite. The mesh is on their device, as
+            are all its arrays and the kernels that query it.
         indices: a contiguous array of int32 of shape (3 * faces,); each three name the points of a face, which run
             counterclockwise as seen from its front. There may be none. They must not change.
         velocities: None, or velocities of the points, a contiguous array of vec3 of shape (n,).
         support_winding_number: for programs written for warp-lang; winding numbers need no preparation here.
-        bvh_constructor: "sah", or for such programs "median", "lbvh", "cubql". The tree is the same for all of them.
+        bvh_constructor: how the tree is built on CPUs. "sah" makes queries fast: it is the default. "lbvh" builds
+            faster, and queries are slower. For programs written for warp-lang, "median" and "cubql" build as "sah"
+            does. On GPUs the tree is a linear BVH for all of them.
         bvh_leaf_size: the most faces of a leaf of the tree, from 1 to 8; 4 if left out.
 
     Attributes:
@@ -54,8 +58,9 @@ class Mesh:
 
     Raises:
         TypeError: If an argument is not an array, or has elements of another type.
-        ValueError: If a shape does not fit, an array has gaps, an index is out of range, or a point is not finite.
-        NotImplementedError: If an array is on a GPU.
+        ValueError: If a shape does not fit, an array has gaps or is on another device, an index is out of range, or a
+            point is not finite.
+        RuntimeError: If a graph of a GPU is captured, and the arrays are on that GPU.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
@@ -80,24 +85,38 @@ class Mesh:
         bvh_constructor: str | None = None,
         bvh_leaf_size: int | None = None,
     ):
-        _check_array("points", points, _VEC3)
-        _check_array("indices", indices, I32)
-        if bvh_constructor not in _CONSTRUCTORS:
-            raise ValueError(f'bvh_constructor: expected "sah", "median", "lbvh" or "cubql", got {bvh_constructor!r}')
+        check_array("points", points, _VEC3)
+        check_array("indices", indices, I32)
+        fast = is_fast("bvh_constructor", bvh_constructor)
         leaf_size = (
             4 if bvh_leaf_size is None else check_count("bvh_leaf_size", bvh_leaf_size, 8, "leaves have 8 faces")
         )
         if leaf_size == 0:
             raise ValueError("bvh_leaf_size: expected at least one face")
-        _check_indices(indices, points.size)
-        _check_finite(points)
+        if indices.size % 3 or indices.size > 3 * _MOST:
+            text = "expected three for each face and at most 2**29 faces"
+            raise ValueError(f"indices: {text}, got {indices.size} indices")
+        _check_device("indices", indices, points)
         _check_velocities(velocities, points)
-        self._points, self.indices, self._velocities = points, indices, velocities
         self.device: Device = points.device
-        self._bvh = TriangleBvh(points, indices, leaf_size) if indices.size else None
+        if self.device.is_cuda:
+            capture.refuse("making a wp.Mesh", self.device)
+        check(points, indices)
+        self._points, self._indices, self._velocities = points, indices, velocities
+        self._bvh: TriangleBvh | GpuTriangleBvh | None = None
+        if indices.size and self.device.is_cuda:
+            self._bvh = GpuTriangleBvh(points, indices, leaf_size)
+        elif indices.size:
+            self._bvh = TriangleBvh(points, indices, leaf_size, fast)
         self._place, number = _descriptors(self.device).take(self)
         self.id = uint64(number)
+        structures.register(self, self._place, _ADDRESSES, _descriptors(self.device).take, ("points", "velocities"))
         self._publish()
+
+    @property
+    def indices(self) -> array:
+        """The corners of the faces. Other faces need a new mesh."""
+        return self._indices
 
     @property
     def points(self) -> array:
@@ -106,11 +125,12 @@ class Mesh:
 
     @points.setter
     def points(self, points: array) -> None:
-        _check_array("points", points, _VEC3)
+        check_array("points", points, _VEC3)
         if points.shape != self._points.shape:
             raise ValueError(f"points: shape {points.shape}, but the mesh has points of shape {self._points.shape}")
-        _check_finite(points)
+        _check_device("points", points, self._indices)
         capture.refuse("assigning wp.Mesh.points; write into the array and call refit()")
+        check(points, self._indices)
         self._points = points
         self._publish()
         self.refit()
@@ -131,10 +151,11 @@ class Mesh:
         """Fit the boxes of the tree to points that were written in place. Queries before that find the old faces.
 
         A graph can capture this. The tree stays as it is, so that queries of a mesh whose shape has changed a lot are
-        faster with a new `wp.Mesh`.
+        faster with a new `wp.Mesh`. On a GPU this waits for the check of the points.
 
         Raises:
-            ValueError: If a point is not finite, or an index is out of range. The boxes stay as they were.
+            ValueError: If a point is not finite, or an index is out of range. The boxes stay as they were. Launches of
+                a graph on a GPU raise this only if it was captured in debug mode.
 
         >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
         >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
@@ -148,32 +169,33 @@ class Mesh:
             execute(
                 Operation(
                     "wp.Mesh.refit",
-                    writes={"nodes": Write(bvh.nodes)},
+                    writes={name: Write(a) for name, a in bvh.boxes.items()},
                     reads={"points": points},
-                    run=lambda: bvh.refit(points, self.indices),
+                    run=lambda: self._refit(bvh, points),
                     vjp=lambda: lambda: None,  # boxes have no derivative
                     jvp=[],
                 )
             )
 
+    def _refit(self, bvh: TriangleBvh | GpuTriangleBvh, points: array) -> None:
+        structures.note_build(self)
+        bvh.refit(points, self._indices)
+
     def _publish(self) -> None:
         """Write the descriptor that kernels read."""
-        bvh, velocities = self._bvh, self._velocities
-        tree = (bvh.nodes, bvh.order) if bvh is not None else ()
-        for a in (self._points, self.indices, *tree, *(() if velocities is None else (velocities,))):
-            register(a)
-        data = _DATA(
-            self.id,
-            bvh.address if bvh is not None else 0,
-            self._points.ptr,
-            self.indices.ptr,
-            velocities.ptr if velocities is not None else 0,
-            *([a.ptr for a in tree] or [0, 0]),
-            self._points.size,
-            self.indices.size // 3,
-            tree[0].size if tree else 0,
-        )._wc_pack()
-        ctypes.memmove(self._place.ptr, data, len(data))
+        structures.note_build(self)
+        found = {"points": self._points, "indices": self._indices, "velocities": self._velocities}
+        nodes = 0
+        if self._bvh is not None:
+            found |= {**self._bvh.boxes, "order": self._bvh.order}
+            nodes = self._bvh.nodes.size
+        for a in found.values():
+            if a is not None:
+                register(a)
+        at = {name: a.ptr for name, a in found.items() if a is not None}
+        sizes = {"num_points": self._points.size, "num_faces": self._indices.size // 3, "num_nodes": nodes}
+        data = _DATA(id=self.id, **at, **sizes)._wc_pack()
+        _descriptors(self.device).write(self._place, data)
 
 
 @cache
@@ -181,38 +203,14 @@ def _descriptors(device: Device) -> Descriptors:
     return Descriptors(MeshData, MESH, device)
 
 
-def _check_array(name: str, a: Any, t: Type) -> None:
-    """Raise an error unless `a` is a contiguous array of one dimension on the CPU with elements of type `t`."""
-    require_arrays(**{name: a})
-    if element_type(a) is not t:
-        raise TypeError(f"{name}: expected elements of {spell(t)}, got {a._require_element().name}")
-    if a.ndim != 1:
-        raise ValueError(f"{name}: expected one dimension, got shape {a.shape}; pass {name}.flatten()")
-    if not a.device.is_cpu:
-        text = f"{name}: there are no meshes on {a.device} yet, only on the CPU"
-        raise NotImplementedError(f'{text}: pass {name}.to("cpu"), and launch the kernels that query the mesh there')
-    require_contiguous(name, a)
+def _check_device(name: str, a: array, other: array) -> None:
+    if a.device is not other.device:
+        raise ValueError(f"{name}: is on {a.device}, but the mesh is on {other.device}")
 
 
 def _check_velocities(velocities: array | None, points: array) -> None:
     if velocities is not None:
-        _check_array("velocities", velocities, _VEC3)
+        check_array("velocities", velocities, _VEC3)
+        _check_device("velocities", velocities, points)
         if velocities.size != points.size:
             raise ValueError(f"velocities: {velocities.size} of them, but there are {points.size} points")
-
-
-def _check_indices(indices: array, points: int) -> None:
-    if indices.size % 3 or indices.size > 3 * _MOST:
-        raise ValueError(f"indices: expected three for each face and at most 2**29 faces, got {indices.size} indices")
-    numbers = indices.numpy()
-    wrong = np.flatnonzero((numbers < 0) | (numbers >= points))
-    if wrong.size:
-        at = int(wrong[0])
-        raise ValueError(f"indices: indices[{at}] is {numbers[at]}, out of range for {points} points")
-
-
-def _check_finite(points: array) -> None:
-    wrong = np.flatnonzero(~np.isfinite(points.numpy()).all(axis=1))
-    if wrong.size:
-        at = int(wrong[0])
-        raise ValueError(f"points: points[{at}] is {points.numpy()[at].tolist()}; all points must be finite")

@@ -60,6 +60,10 @@ def _variable(v: typing.TypeVar) -> TypeVar:
     return TypeVar(v.__name__, "any", among=tuple(limits))
 
 
+class Structure:
+    """Data that kernels find by an id, such as a mesh or a volume. It is no type of a parameter: that of its id is."""
+
+
 def open_type(dtype: AnyObject) -> AnyObject:
     """The type variable or pattern that a dtype is; None if it names one type, or nothing that kernels know."""
     found = type_or_none(dtype)
@@ -80,7 +84,9 @@ def type_of(annotation: AnyObject) -> Type:
     """
     found = type_or_none(annotation)
     if found is None:
-        raise TypeError(f"{describe(annotation)} is not a type that kernels know")
+        is_structure = isinstance(annotation, type) and issubclass(annotation, Structure)
+        told = ": they take its `id`, a wp.uint64" if is_structure else ""
+        raise TypeError(f"{describe(annotation)} is not a type that kernels know{told}")
     return found
 
 

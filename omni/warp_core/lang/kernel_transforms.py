@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from inspect import Parameter
 from typing import NamedTuple
 
-from .types import Type
+from .types import F32, Array, Type, Vec
 
 Parameters = Sequence[tuple[Parameter, Type]]
+_VECTORS = Array(Vec(3, F32), 1)
 
 
 class Tangent(NamedTuple):
@@ -51,7 +52,26 @@ class Augmented(NamedTuple):
         return of
 
 
-Transform = Tangent | Augmented
+class MeshArrays(NamedTuple):
+    """The transform to a kernel that gets the arrays of meshes as arguments, so that these have derivatives.
+
+    For each parameter of `ids`, which are the ids of meshes, the points and the velocities follow the parameters.
+    """
+
+    ids: tuple[int, ...]
+
+    def parameters(self, given: Parameters) -> Parameters:
+        """Return the parameters after the transform."""
+        names = [f"{given[i][0].name}_{array}" for i in self.ids for array in ("points", "velocities")]
+        last, _ = given[-1]
+        return [*given, *((last.replace(name=name, default=last.empty), _VECTORS) for name in names)]
+
+    def subject(self, of: str) -> str:
+        """Return the name in error messages: the user knows the kernel only."""
+        return of
+
+
+Transform = Tangent | Augmented | MeshArrays
 
 
 def subject_after(transforms: Sequence[Transform], kernel: str) -> str:

@@ -214,7 +214,8 @@ def get(name: str) -> Builtin | None:
 
 def suggestions(name: str) -> tuple[str, ...]:
     """Builtins with a name like `name`."""
-    return nearest(name, (*index(), *_builtins, *INTRINSICS))
+    names = (*index(), *_builtins, *INTRINSICS)
+    return nearest(name, [n for n in names if not n.startswith("_")])
 
 
 _BLOCKS = (

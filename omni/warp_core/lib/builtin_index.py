@@ -50,8 +50,13 @@ _MODULES = {
     """,
     "geometry.mesh_rays": "mesh_query_ray mesh_query_ray_anyhit mesh_query_ray_count_intersections",
     "geometry.mesh_points": "mesh_query_point_no_sign",
-    "geometry.mesh_signs": "mesh_query_point mesh_query_point_sign_winding_number",
-    "geometry.mesh_boxes": "mesh_query_aabb mesh_query_aabb_next mesh_query_furthest_point_no_sign",
+    "geometry.mesh_signs": "mesh_query_point mesh_query_point_sign_parity mesh_query_point_sign_winding_number",
+    "geometry.mesh_normals": "mesh_query_point_sign_normal",
+    "geometry.mesh_boxes": "mesh_query_aabb mesh_query_aabb_next mesh_query_sphere mesh_query_next",
+    "geometry.mesh_farthest": "mesh_query_furthest_point_no_sign",
+    "geometry.bvh_queries": """
+        bvh_query_aabb bvh_query_ray bvh_query_sphere bvh_query_capsule bvh_query_next bvh_get_group_root
+    """,
     "volumes.volume_lookups": """
         volume_lookup volume_lookup_f volume_lookup_i volume_lookup_v volume_lookup_index volume_voxel_count
         volume_store volume_store_f volume_store_i volume_store_v

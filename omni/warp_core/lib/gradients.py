@@ -12,6 +12,7 @@ from ..lang.registry import builtin, gradient
 from ..lang.values.scalars import float32, int32, uint32
 from . import decomposition_gradients  # noqa: F401 - further gradients
 from .exponentials import cosh, exp, log, pow, sinh
+from .geometry import mesh_gradients  # noqa: F401 - further gradients
 from .matrices import transpose
 from .noise import _cell_periodic, _cube_slope, _slope, _square_slope
 from .scalar_functions import copysign

@@ -61,6 +61,8 @@ def _imaginary(q: Quat[F]) -> Vec[3, F]:
 def quat_from_axis_angle(axis: Vec[3, F], angle: F) -> Quat[F]:
     """Rotation about an axis.
 
+    The older form `wp.quat_from_axis_angle(x, y, z, angle)` takes the components of the axis.
+
     Args:
         axis: direction, of length 1.
         angle: in radians.
@@ -76,6 +78,11 @@ def quat_from_axis_angle(axis: Vec[3, F], angle: F) -> Quat[F]:
     """
     half = angle * F(0.5)
     return Quat[F](axis * sin(half), cos(half))
+
+
+@builtin(name="quat_from_axis_angle")
+def _quat_from_axis_components(x: F, y: F, z: F, angle: F) -> Quat[F]:
+    return quat_from_axis_angle(Vec[3, F](x, y, z), angle)
 
 
 @builtin

@@ -210,6 +210,11 @@ class DependenceTracker:
         """True if an array without a gradient carries data that was computed from arrays with gradients."""
         return bool(self._made or self._elsewhere)
 
+    def has_made(self, a: array) -> bool:
+        """True if an array without a gradient carries such data."""
+        self._join()
+        return self._found(a) is not None
+
     def clear(self) -> None:
         """Forget everything."""
         self._made.clear()

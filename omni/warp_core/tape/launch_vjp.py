@@ -25,6 +25,7 @@ from ..compiler import adjoint_facts, effects
 from ..devices.device import CPU, Device
 from ..dispatch import capture
 from ..dispatch.call_site import CallSite
+from ..dispatch.operation import KernelLaunch
 from ..lang.indexed_annotation import IndexedCells
 from ..lang.kernel import Kernel, on_redefinition
 from ..lang.kernel_transforms import Augmented
@@ -97,6 +98,11 @@ class RecordedLaunch:
     def exact(self) -> bool:
         """True if the launch has to compute exactly the bits that the adjoint recomputes, and to report its end."""
         return self.template.options.exact
+
+    def instead_of(self, launch: KernelLaunch) -> KernelLaunch:
+        """The launch that runs in place of the program's."""
+        args = [*launch.args, *self.args[len(launch.args) :]]
+        return launch._replace(kernel=self.kernel, args=args, is_exact=self.exact)
 
     def launched(self) -> None:
         """Keep what the adjoint reads of what the launch, which has just run, left."""
@@ -182,6 +188,10 @@ class RecordedLaunch:
         ]
 
 
+def _itself(launch: KernelLaunch) -> KernelLaunch:
+    return launch
+
+
 @dataclass
 class UntrackedLaunch:
     """A launch none of whose arrays had a gradient, so that nothing was kept."""
@@ -190,6 +200,7 @@ class UntrackedLaunch:
     arrays: list[array]
 
     exact = False
+    instead_of = staticmethod(_itself)
     active: tuple[array, ...] = ()
     cut = None
 
@@ -223,6 +234,7 @@ def record(
         ValueError: arrays of different element types share memory, which gradients could not follow.
         RuntimeError: an array has changed in a way that the tape has not seen.
     """
+    kernel, args = structures.with_arrays(kernel, device, args, lambda a: _has_derivative(a, tape.cuts))
     held, named = _named(kernel, args, device)
     arrays = [a for a, _ in named]
     if all(a.grad is None for a in arrays):
@@ -249,12 +261,19 @@ def record(
     return step
 
 
+def _has_derivative(a: array, cuts: DependenceTracker | None = None) -> bool:
+    """True if an array has a gradient, or was computed from arrays with gradients."""
+    a._resolve_grad("points or velocities of a mesh")
+    return a.grad is not None or (cuts is not None and cuts.has_made(a))
+
+
 @dataclass(slots=True)
 class SkippedLaunch:
     """A launch of which only the arrays with gradients are noted, as others see to what flows through."""
 
     active: list[array]
     exact: ClassVar[bool] = False
+    instead_of: ClassVar[Any] = staticmethod(_itself)
 
 
 def record_skipped(
@@ -358,6 +377,7 @@ def launch_adjoint(
         TypeError, ValueError: a gradient does not fit its array; or the kernel overwrites what its gradient needs, so
             that only a tape can tell.
     """
+    kernel, args = structures.with_arrays(kernel, device, args, _has_derivative)
     held = [as_array(a, t, device) for a, (_, t) in zip(args, kernel.params)]
     for i, (g, (name, t)) in enumerate(zip(gradients, kernel.params)):
         if not isinstance(g, (type(None), int, float)) and arrays_in(held[i]):

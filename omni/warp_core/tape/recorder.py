@@ -112,12 +112,9 @@ class Recorder(observers.Observer):
         length = self.length()
         try:
             step = self.begin_launch(launch.kernel, launch.dim, launch.args, launch.device, launch.block_dim)
+            outward(step.instead_of(launch))
             if step.exact:
-                args = [*launch.args, *step.args[len(launch.args) :]]
-                outward(launch._replace(kernel=step.kernel, args=args, is_exact=True))
                 step.launched()
-            else:
-                outward(launch)
             self.launched(step)
         except BaseException:
             self.cut(length)

@@ -17,12 +17,13 @@ from weakref import WeakKeyDictionary
 
 from .. import _native
 from ..arrays.array import array
-from ..compiler import effects
+from ..compiler import effects, mesh_lookups
 from ..devices.device import Device
 from ..dispatch import capture, observers
 from ..dispatch.call_site import CallSite
 from ..eager.addressed_memory import find
 from ..lang.kernel import Kernel, on_redefinition
+from ..lang.kernel_transforms import MeshArrays
 from ..lang.values.scalars import uint64
 from .saved import SavedArrays
 
@@ -31,13 +32,20 @@ class _Entry(NamedTuple):
     place: array  # of one element, the descriptor
     addresses: Sequence[str]  # fields of the descriptor that point to the rest of the structure
     take: Callable[[Any], tuple[array, int]]
+    arrays: Sequence[str]  # attributes of the structure: arrays of the program that have derivatives
 
 
 _live: WeakKeyDictionary[Any, _Entry] = WeakKeyDictionary()
 _builders: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # the thread that built a structure last
 
 
-def register(structure: Any, place: array, addresses: Sequence[str], take: Callable[[Any], tuple[array, int]]) -> None:
+def register(
+    structure: Any,
+    place: array,
+    addresses: Sequence[str],
+    take: Callable[[Any], tuple[array, int]],
+    arrays: Sequence[str] = (),
+) -> None:
     """Let tapes keep a structure, for as long as it exists.
 
     Args:
@@ -45,8 +53,10 @@ def register(structure: Any, place: array, addresses: Sequence[str], take: Calla
         place: an array of one element, which is the descriptor.
         addresses: the fields of the descriptor that are addresses of registered arrays, or zero.
         take: makes another descriptor for a structure of its kind, and an id that is valid while its argument exists.
+        arrays: the attributes, None or arrays of the program, that queries have derivatives with respect to: the
+            points and the velocities of a mesh.
     """
-    _live[structure] = _Entry(place, addresses, take)
+    _live[structure] = _Entry(place, addresses, take, arrays)
     _native.outdate_launch_templates()  # launches without structures were recorded by them
 
 
@@ -126,8 +136,8 @@ def _swapped(changed: Sequence[SavedStructure]) -> Iterator[None]:
     """Let ids lead to structures as they were, and afterwards to those of now."""
     if any(_builders.get(s.structure) != threading.get_ident() for s in changed):
         raise RuntimeError(
-            "another thread has built a hash grid or a volume again since the launch, and the kernel may get its id "
-            "from an array or a struct. The gradient would disturb that thread: pass the id as an argument"
+            "another thread has built a hash grid, a mesh or a volume again since the launch, and the kernel may get "
+            "its id from an array or a struct. The gradient would disturb that thread: pass the id as an argument"
         )
     with observers.NotRecording():
         now = [saved.entry.place.list() for saved in changed]
@@ -155,6 +165,59 @@ def save(kernel: Kernel, device: Device, args: Sequence[Any], place: CallSite) -
     return SavedStructures(
         [SavedStructure(*found, f"the launch of kernel `{kernel.name}`", place) for found in live], params
     )
+
+
+def with_arrays(
+    kernel: Kernel, device: Device, args: Sequence[Any], is_active: Callable[[array], bool]
+) -> tuple[Kernel, Sequence[Any]]:
+    """Return a launch like this one that gets the arrays of structures that it looks up, such as the points of a mesh,
+    as further arguments. A tape and forward mode follow these like all others.
+
+    Args:
+        kernel: the kernel.
+        device: where it is launched.
+        args: its arguments.
+        is_active: whether an array has a derivative.
+
+    Raises:
+        RuntimeError: If the kernel gets ids from elsewhere than from arguments, and a structure has an active array.
+    """
+    live = [(s, entry) for s, entry in list(_live.items()) if entry.arrays and entry.place.device is device]
+    if not live or len(args) != len(kernel.params):
+        return kernel, args
+    ids, elsewhere = _array_lookups(kernel)
+    if elsewhere:
+        _refuse_active(kernel, live, is_active)
+    if not ids:
+        return kernel, args
+    found = {int(s.id): [getattr(s, name) for name in entry.arrays] for s, entry in live}
+    arrays = [a for n in ids for a in found.get(int(args[n]), (None, None))]
+    return kernel.derive(MeshArrays(ids)), [*args, *arrays]
+
+
+def _refuse_active(kernel: Kernel, live: Sequence[tuple[Any, _Entry]], is_active: Callable[[array], bool]) -> None:
+    for s, entry in live:
+        for name in entry.arrays:
+            a = getattr(s, name)
+            if a is not None and is_active(a):
+                kind = type(s).__name__
+                raise RuntimeError(
+                    f"kernel `{kernel.name}` gets the id of a wp.{kind} from an array or a struct, or uses it in a "
+                    f"function with a gradient or replay of its own. The {name} of a wp.{kind} have a derivative, "
+                    "which would be lost. Pass the id as an argument of the kernel, or, if nothing is to flow to the "
+                    f"{name}, use an array without requires_grad"
+                )
+
+
+_known_arrays: WeakKeyDictionary[Kernel, tuple[tuple[int, ...], bool]] = WeakKeyDictionary()
+on_redefinition.append(_known_arrays.clear)
+
+
+def _array_lookups(kernel: Kernel) -> tuple[tuple[int, ...], bool]:
+    """The parameters by which a kernel looks up arrays with derivatives, and whether it gets ids elsewhere."""
+    if kernel not in _known_arrays:
+        _known_arrays[kernel] = mesh_lookups(kernel)
+    return _known_arrays[kernel]
 
 
 _known: WeakKeyDictionary[Kernel, tuple[bool, tuple[int, ...] | None]] = WeakKeyDictionary()

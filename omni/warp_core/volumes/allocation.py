@@ -9,14 +9,19 @@ import numpy as np
 from ..algo.argument_checks import element_type, require_arrays
 from ..arrays.array import array
 from ..lang.types import F32, I32, Scalar, Type, Vec
-from ..lang.values.scalars import float32, float64, int32, int64, uint32
-from ..lang.values.value_classes import vec3d, vec3f, vec4d, vec4f
+from ..lang.values.scalars import bool as boolean
+from ..lang.values.scalars import float32, float64, int16, int32, int64, uint8, uint32
+from ..lang.values.value_classes import vec3d, vec3f, vec3ub, vec3us, vec4d, vec4f, vec4ub
 from .grid_builder import Leaves, Placement, leaf_origins
 from .layout import INDEX, LEAF_SIDE, LEAF_WIDTH, VALUE_TYPES, ValueType
 
 _MOST = 2**30  # the farthest voxel from the origin
-_CLASSES = {1: float32, 2: float64, 4: int32, 5: int64, 6: vec3f, 7: vec3d, 10: uint32, 17: vec4f, 18: vec4d}
+_CLASSES: dict[int, Any] = {
+    1: float32, 2: float64, 3: int16, 4: int32, 5: int64, 6: vec3f, 7: vec3d, 10: uint32, 11: boolean, 12: vec4ub,
+    17: vec4f, 18: vec4d, 24: vec3ub, 25: vec3us, 26: uint8,
+}  # fmt: skip
 _NUMBERS = {c.__wc_type__: number for number, c in _CLASSES.items()}
+_CLASSES |= {8: boolean, 13: float32, 14: float32, 15: float32}
 
 
 def dtype_of(value_type: ValueType) -> Any:
@@ -38,22 +43,23 @@ def background_of(bg_value: Any, shape: tuple[int, ...] = ()) -> tuple[ValueType
         return VALUE_TYPES[INDEX], 0
     t = getattr(bg_value, "__wc_type__", None)
     components = np.asarray(bg_value.value if isinstance(t, Scalar) else bg_value)
-    if components.dtype.kind not in "iuf" or components.ndim > 1:
+    if components.dtype.kind not in "biuf" or components.ndim > 1:
         raise TypeError(f"bg_value: expected a number, a vector of 3 or 4, or None, got {type(bg_value).__name__}")
     if shape and not components.ndim:
         components = np.full(shape, components)
         t = None
     number = _NUMBERS.get(t) if t is not None else _plain(bg_value, components)
     if number is None or (shape or components.shape) != components.shape:
-        raise ValueError(f"bg_value: there is no volume of values like {bg_value!r}")
+        values = f"of {shape[0]} components" if number is None and shape else f"like {bg_value!r}"
+        raise ValueError(f"bg_value: there is no volume of values {values}")
     return VALUE_TYPES[number], components
 
 
 def _plain(bg_value: Any, components: np.ndarray) -> int | None:
     """The type of a background without a type of its own."""
     if components.ndim:
-        return {3: 6, 4: 17}.get(components.size)
-    return 4 if components.dtype.kind in "iu" else 1
+        return {3: 6, 4: 17}.get(components.size) if components.dtype.kind != "b" else None
+    return {"b": 11, "f": 1}.get(components.dtype.kind, 4)
 
 
 def placement_of(voxel_size: Any, translation: Any, transform: Any = None) -> Placement:

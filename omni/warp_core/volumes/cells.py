@@ -1,4 +1,4 @@
-"""The table of cells of a volume: for each block of 8x8x8 voxels, the word of its leaf or ~ that of its value.
+"""The table of cells of a volume: for each block of 8x8x8 voxels, the word of its leaf, or TILE and that of its value.
 
 lib/volumes/volume_data.py explains how lookups use it.
 """
@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..lib.volumes.volume_data import TILE
 from .grid_tree import GridTree, Level, unpack_mask
 from .layout import LEAF_WIDTH, LOWER_SIDE, LOWER_WIDTH, UPPER_SIDE, offset_of
 
@@ -38,7 +39,7 @@ def cells_of(grid: GridTree) -> Cells:
         return NONE
     blocks = LOWER_WIDTH // LEAF_WIDTH
     coarse_first = first // blocks
-    coarse = np.full(last // blocks - coarse_first + 1, ~_words(grid.root_offset, grid.layout.root, "background"))
+    coarse = np.full(last // blocks - coarse_first + 1, TILE | _words(grid.root_offset, grid.layout.root, "background"))
     _put_tiles(grid, coarse, coarse_first * LOWER_WIDTH)
     _put_nodes(coarse, coarse_first * LOWER_WIDTH, grid.upper, _entries(grid.upper, UPPER_SIDE), LOWER_WIDTH)
     fine = coarse
@@ -61,7 +62,7 @@ def _entries(level: Level, side: int) -> np.ndarray:
     table, width = offset_of(record, "table"), record["table"].base.itemsize
     tiles = level.offsets[:, None] + (table + width * np.arange(side**3))
     children = nodes["table"]["child"] + level.offsets[:, None]
-    return np.where(unpack_mask(nodes["child_mask"]), children // WORD, ~(tiles // WORD))
+    return np.where(unpack_mask(nodes["child_mask"]), children // WORD, TILE | tiles // WORD)
 
 
 def _put_nodes(places: np.ndarray, start: np.ndarray, level: Level, entries: np.ndarray, width: int) -> None:
@@ -86,4 +87,4 @@ def _put_tiles(grid: GridTree, coarse: np.ndarray, start: np.ndarray) -> None:
     for number, (tile, origin) in enumerate(zip(grid.tiles, grid.tile_origins)):
         if tile["child"] == 0:
             word = _words(first + number * record.itemsize, record, "value")
-            _put(coarse, (origin - start) // LOWER_WIDTH, np.full((UPPER_SIDE,) * 3, ~word))
+            _put(coarse, (origin - start) // LOWER_WIDTH, np.full((UPPER_SIDE,) * 3, TILE | word))

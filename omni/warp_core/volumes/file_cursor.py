@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
+import stat
 import struct
 from collections.abc import Iterator
 from typing import BinaryIO, Union
 
 import numpy as np
 
-ALIGNMENT = 32  # of grid buffers, in bytes
+from .layout import ALIGNMENT
+
 Source = Union[str, "os.PathLike[str]", bytes]  # a file by its path, or its bytes
 
 
@@ -104,8 +107,18 @@ def opened(source: Source) -> Iterator[FileCursor]:
         yield FileCursor(io.BytesIO(source), "the buffer")
         return
     path = os.fspath(source)
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=_open_regular) as file:
         yield FileCursor(file, path)
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """Open a file for `open`. Raises OSError for a pipe, which would wait for a writer, and for a device."""
+    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # `open` refuses directories itself
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a regular file", path)
+    return descriptor
 
 
 def aligned(size: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from .grid_tree import prefix_sums
 from .layout import (
     ALIGNMENT,
+    BLIND,
     CLASS_INDEX,
     FLAG_BBOX,
     FLAG_BREADTH_FIRST,
@@ -35,6 +37,7 @@ from .layout import (
     up,
 )
 
+_SORTED = 256  # leaves that are sorted at once
 MOST_VOXELS = 2**31 - 1  # leaves and the places of voxels are counted by int32
 
 
@@ -45,11 +48,13 @@ class Leaves(NamedTuple):
         origins: int32 (n, 3): the least voxel of each, multiples of 8.
         masks: bool (n, 512): the active voxels, z fastest.
         values: (n, 512) or (n, 512, components), of all voxels; None if all have the background, or for indices.
+        rows: which row of `values` each leaf has; None if they are in the order of leaves.
     """
 
     origins: np.ndarray
     masks: np.ndarray
     values: np.ndarray | None = None
+    rows: np.ndarray | None = None
 
 
 class Tiles(NamedTuple):
@@ -192,13 +197,33 @@ def build_grid(
     active = [int(kind.active.sum()) for kind in (small, large, roots)]
     tree["tile_count"] = active
     in_tiles = sum(n * width**3 for n, width in zip(active, (LEAF_WIDTH, LOWER_WIDTH, UPPER_WIDTH)))
-    tree["num_voxels"] = int(leaves.masks.sum()) + in_tiles
+    tree["num_voxels"] = int(np.count_nonzero(leaves.masks)) + in_tiles
     header = data[:TREE_OFFSET].view(GRID)[0]
-    _write_header(header, value_type, placement, name, grid_class)
+    _write_header(header, value_type, name, grid_class)
+    write_placement(header, placement, root["bbox"])
     header["grid_size"] = data.size
     header["num_values"] = _num_values(leaves, value_type)
-    header["world_bbox"] = _world_box(root["bbox"], placement)
     return data
+
+
+def with_feature(data: np.ndarray, name: str, number: int, values: np.ndarray) -> np.ndarray:
+    """Return a grid buffer that carries along an array.
+
+    Args:
+        data: a grid buffer that carries no array along.
+        name: of the array; longer ones than 255 bytes are cut.
+        number: the type of the elements, as a grid buffer spells it.
+        values: the elements, (n,) or (n, components).
+    """
+    head = np.zeros(1, BLIND)
+    head["data_offset"], head["value_count"], head["data_type"] = BLIND.itemsize, len(values), number
+    head["value_size"] = values.dtype.itemsize * (values.shape[1] if values.ndim > 1 else 1)
+    head["name"] = name.encode()[: NAME_BYTES - 1]
+    rest = np.zeros(-values.nbytes % ALIGNMENT, np.uint8)
+    whole = np.concatenate([data, head.view(np.uint8), np.ascontiguousarray(values).view(np.uint8).ravel(), rest])
+    header = whole[:TREE_OFFSET].view(GRID)[0]
+    header["blind_offset"], header["blind_count"], header["grid_size"] = data.size, 1, whole.size
+    return whole
 
 
 def _tiles_by_extent(tiles: Tiles | None, value_type: ValueType) -> tuple[Tiles, Tiles, Tiles]:
@@ -255,20 +280,41 @@ def _write_leaves(records: np.ndarray, leaves: Leaves, value_type: ValueType, ba
     if value_type.is_index:
         counts = leaves.masks.sum(axis=1) if value_type.number == ON_INDEX else np.full(len(leaves.masks), LEAF_SIDE**3)
         records["first"] = 1 + np.cumsum(counts) - counts
-    else:
-        records["values"] = background if leaves.values is None else leaves.values
+    elif value_type.bits is None:
+        for part, values in _values_of(leaves, background):
+            records["values"][part] = values
+    elif value_type.bits == 1:
+        for part, values in _values_of(leaves, np.full(LEAF_SIDE**3, background)):
+            records["values"][part] = np.packbits(values.astype(bool), axis=-1, bitorder="little")
     if value_type.number == ON_INDEX:
         records["prefix"] = prefix_sums(leaves.masks)
     return boxes
 
 
+def _values_of(leaves: Leaves, background: Any) -> Iterator[tuple[slice, Any]]:
+    """The values of some leaves after the other, which stay in the processor's cache while they are sorted."""
+    if leaves.values is None:
+        yield slice(None), background
+    elif leaves.rows is None:
+        yield slice(None), leaves.values
+    else:
+        for first in range(0, len(leaves.rows), _SORTED):
+            part = slice(first, first + _SORTED)
+            yield part, leaves.values[leaves.rows[part]]
+
+
 def _leaf_boxes(origins: np.ndarray, masks: np.ndarray) -> np.ndarray:
     """The boxes of the active voxels of leaves, whose masks are bits; of all voxels where none is active."""
-    whole = np.where(masks.any(axis=1, keepdims=True), masks, np.uint8(255))
-    bits = whole.reshape(-1, LEAF_SIDE, LEAF_SIDE)  # x, y; the bits of a byte are along z
-    along_z = np.bitwise_or.reduce(whole, axis=1)
-    in_z = np.unpackbits(along_z[:, None], axis=1, bitorder="little")
-    lines: list[Any] = [bits.any(axis=2), bits.any(axis=1), in_z]
+    words = masks.view("<u8")  # a plane of x each: the bytes are rows of y, and their bits are along z
+    planes = np.bitwise_or.reduce(words.T, axis=0)
+    planes = np.where(planes == 0, ~np.uint64(0), planes)
+    along_x = np.where(words.any(axis=1, keepdims=True), words, ~np.uint64(0)) != 0
+    along_y = planes.view(np.uint8).reshape(-1, LEAF_SIDE) != 0
+    along_z = planes.copy()
+    for shift in (32, 16, 8):
+        along_z |= along_z >> np.uint64(shift)
+    in_z = np.unpackbits(along_z.astype(np.uint8)[:, None], axis=1, bitorder="little")
+    lines: list[Any] = [along_x, along_y, in_z]
     least = np.stack([np.argmax(line, axis=1) for line in lines], axis=1)
     most = np.stack([LEAF_SIDE - 1 - np.argmax(line[:, ::-1], axis=1) for line in lines], axis=1)
     return (origins[:, None] + np.stack([least, most], axis=1)).astype(np.int32)
@@ -302,8 +348,12 @@ def _mask(records: np.ndarray, parent: np.ndarray, entry: np.ndarray) -> np.ndar
 def _join(boxes: np.ndarray, parent: np.ndarray, count: int) -> np.ndarray:
     """The boxes around the children of each node."""
     joined = np.tile(EMPTY_BOX, (count, 1, 1))
-    np.minimum.at(joined[:, 0], parent, boxes[:, 0])
-    np.maximum.at(joined[:, 1], parent, boxes[:, 1])
+    if len(parent):
+        order = np.argsort(parent, kind="stable")
+        starts = np.flatnonzero(np.diff(parent[order], prepend=-1))
+        nodes, boxes = parent[order[starts]], boxes[order]
+        joined[nodes, 0] = np.minimum.reduceat(boxes[:, 0], starts)
+        joined[nodes, 1] = np.maximum.reduceat(boxes[:, 1], starts)
     return joined
 
 
@@ -311,24 +361,35 @@ def _num_values(leaves: Leaves, value_type: ValueType) -> int:
     """How many values there are for a grid of indices, with the background; 0 for others."""
     if not value_type.is_index:
         return 0
-    return 1 + (leaves.masks.size if value_type.number == INDEX else int(leaves.masks.sum()))
+    return 1 + (leaves.masks.size if value_type.number == INDEX else int(np.count_nonzero(leaves.masks)))
 
 
-def _write_header(header: Any, value_type: ValueType, placement: Placement, name: str, grid_class: int) -> None:
-    text = name.encode()
+def _write_header(header: Any, value_type: ValueType, name: str, grid_class: int) -> None:
     header["magic"], header["checksum"], header["version"] = MAGICS[0], NO_CHECKSUM, VERSION
-    header["flags"] = FLAG_BREADTH_FIRST | FLAG_BBOX | (FLAG_LONG_NAME if len(text) >= NAME_BYTES else 0)
+    header["flags"] = FLAG_BREADTH_FIRST | FLAG_BBOX
     header["grid_count"] = 1
+    write_name(header, name)
+    header["grid_class"] = CLASS_INDEX if value_type.is_index else grid_class
+    header["grid_type"] = value_type.number
+
+
+def write_name(header: Any, name: str) -> None:
+    """Write the name of a grid into its header; of a longer one, the first 255 bytes."""
+    text = name.encode()
+    is_long = len(text) >= NAME_BYTES
+    header["flags"] = int(header["flags"]) & ~FLAG_LONG_NAME | (FLAG_LONG_NAME if is_long else 0)
     header["name"] = text[: NAME_BYTES - 1]
-    inverse = np.linalg.inv(placement.matrix)
+
+
+def write_placement(header: Any, placement: Placement, box: np.ndarray) -> None:
+    """Write where a grid is in the world into its header; `box` is that of its active voxels."""
     spot = header["map"]
     spot["mat_f"] = spot["mat_d"] = placement.matrix
-    spot["inv_mat_f"] = spot["inv_mat_d"] = inverse
+    spot["inv_mat_f"] = spot["inv_mat_d"] = np.linalg.inv(placement.matrix)
     spot["vec_f"] = spot["vec_d"] = placement.translation
     spot["taper_f"] = spot["taper_d"] = 1.0
     header["voxel_size"] = placement.voxel_size
-    header["grid_class"] = CLASS_INDEX if value_type.is_index else grid_class
-    header["grid_type"] = value_type.number
+    header["world_bbox"] = _world_box(box, placement)
 
 
 def _world_box(box: np.ndarray, placement: Placement) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .file_cursor import Source
-from .nvdb_file import read_grids
+from .nvdb_file import numbered, read_grids
 
 
 def source_of(file_or_buffer: Any) -> Source:
@@ -19,7 +19,7 @@ def source_of(file_or_buffer: Any) -> Source:
 
 
 def grid_bytes(file_or_buffer: Any) -> np.ndarray:
-    """Return the grid buffers of a `.nvdb` file, one behind the other.
+    """Return the grid buffers of a `.nvdb` file, one behind the other. Their headers number them.
 
     Raises:
         ValueError: If it is no such file, holds no grid, or is damaged.
@@ -28,4 +28,5 @@ def grid_bytes(file_or_buffer: Any) -> np.ndarray:
     buffers = [grid.read() for grid in read_grids(source)]
     if not buffers:
         raise ValueError(f"{'the buffer' if isinstance(source, bytes) else os.fspath(source)} holds no grid")
+    buffers = [numbered(buffer, number, len(buffers)) for number, buffer in enumerate(buffers)]
     return buffers[0] if len(buffers) == 1 else np.concatenate(buffers)

@@ -28,6 +28,7 @@ from .layout import (
     layout_of,
 )
 
+_MOST_PARTS = 2**31  # what an int32 can count: values of less than 4 bytes, or bytes of bool
 _LEVELS = ("leaf", "lower", "upper")
 
 
@@ -58,12 +59,15 @@ class Level(NamedTuple):
 
 
 class GridTree(NamedTuple):
-    """A checked grid buffer: `data` is its bytes; `root` and `tiles` are records, `root_offset` where they begin."""
+    """A checked grid buffer: `data` is its bytes; `tree`, `root` and `tiles` are records, `root_offset` where the root
+    begins.
+    """
 
     data: np.ndarray
     header: Any
     value_type: ValueType
     layout: Layout
+    tree: Any
     root_offset: int
     root: Any
     tiles: np.ndarray
@@ -97,26 +101,40 @@ def read_grid(data: np.ndarray) -> GridTree:
     Raises:
         GridError: If it is no grid buffer, is cut off or contradicts itself, or a type of value is not known.
     """
-    header = _header(data)
-    data = data[: int(header["grid_size"])]
+    header = read_header(data)
     value_type = _value_type(header)
+    grid = read_inner_nodes(data, header, value_type)
+    grid = grid._replace(leaf=_leaves(grid))
+    grid.blind_data()
+    if value_type.is_index:
+        _check_indices(grid)
+    else:
+        _check_leaves(grid.leaf)
+    return grid
+
+
+def read_inner_nodes(data: np.ndarray, header: Any, value_type: ValueType) -> GridTree:
+    """Check a grid buffer but for its leaves, and return it without them. `header` is from `read_header`."""
+    data = data[: int(header["grid_size"])]
+    if data.size >= _MOST_PARTS * np.dtype(value_type.base).itemsize:
+        raise grid_error(header, 32, f"{data.size} bytes are too many for a grid of {value_type.name}")
     layout = layout_of(value_type)
     tree = _part(data, TREE_OFFSET, TREE, 1, "TreeData")[0]
     root_offset = TREE_OFFSET + int(tree["node_offset"][3])
     if root_offset % ALIGNMENT:
-        raise _error(header, TREE_OFFSET + 24, f"the root begins at {root_offset}, no multiple of {ALIGNMENT}")
+        raise grid_error(header, TREE_OFFSET + 24, f"the root begins at {root_offset}, no multiple of {ALIGNMENT}")
     root = _part(data, root_offset, layout.root, 1, "the root")[0]
     tiles = _part(data, root_offset + layout.root.itemsize, layout.tile, int(root["num_tiles"]), "root tiles")
     origins = _tile_origins(tiles["key"])
     inside = tiles["child"] != 0
     upper = _level(data, tree, 2, layout.upper, tiles["child"][inside] + root_offset, origins[inside])
     lower = _children(data, tree, 1, layout.lower, upper, UPPER_SIDE, LOWER_WIDTH)
-    leaf = _children(data, tree, 0, layout.leaf, lower, LOWER_SIDE, LEAF_WIDTH)
-    grid = GridTree(data, header, value_type, layout, root_offset, root, tiles, origins, upper, lower, leaf)
-    grid.blind_data()
-    if value_type.is_index:
-        _check_indices(grid)
-    return grid
+    leaf = Level(np.zeros(0, layout.leaf), *[np.zeros(0, np.int64)] * 3)
+    return GridTree(data, header, value_type, layout, tree, root_offset, root, tiles, origins, upper, lower, leaf)
+
+
+def _leaves(grid: GridTree) -> Level:
+    return _children(grid.data, grid.tree, 0, grid.layout.leaf, grid.lower, LOWER_SIDE, LEAF_WIDTH)
 
 
 def unpack_mask(mask: np.ndarray) -> np.ndarray:
@@ -154,14 +172,15 @@ def prefix_sums(masks: np.ndarray) -> np.ndarray:
     return (before << np.arange(0, 63, 9, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)
 
 
-def _header(data: np.ndarray) -> Any:
+def read_header(data: np.ndarray) -> Any:
+    """Check the header of a grid buffer and return it. Raises GridError."""
     header = _part(data, 0, GRID, 1, "GridData")[0]
     if int(header["magic"]) not in MAGICS:
         raise GridError(f"byte 0: expected a NanoVDB grid, which begins with {MAGICS[1]:#x}, got {header['magic']:#x}")
     if header["version"] >> 21 != MAJOR_VERSION:
-        raise _error(header, 16, f"version {header['version'] >> 21} of NanoVDB; only {MAJOR_VERSION} can be read")
+        raise grid_error(header, 16, f"version {header['version'] >> 21} of NanoVDB; only {MAJOR_VERSION} can be read")
     if not TREE_OFFSET < int(header["grid_size"]) <= data.size:
-        raise _error(header, 32, f"the grid should have {header['grid_size']} bytes, but there are {data.size}")
+        raise grid_error(header, 32, f"the grid should have {header['grid_size']} bytes, but there are {data.size}")
     return header
 
 
@@ -169,7 +188,7 @@ def _value_type(header: Any) -> ValueType:
     number = int(header["grid_type"])
     if number not in VALUE_TYPES:
         known = ", ".join(t.name for t in VALUE_TYPES.values())
-        raise _error(header, 636, f"values of type {OTHER_TYPES.get(number, number)}; only {known} can be read")
+        raise grid_error(header, 636, f"values of type {OTHER_TYPES.get(number, number)}; only {known} can be read")
     return VALUE_TYPES[number]
 
 
@@ -178,12 +197,17 @@ def _tile_origins(keys: np.ndarray) -> np.ndarray:
     return (np.stack(parts, axis=-1).astype(np.uint32) * np.uint32(UPPER_WIDTH)).view(np.int32)
 
 
+def child_offsets(parents: Level) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return for each child: the number of its parent, its entry there, and the byte where it begins."""
+    nodes = parents.reached
+    node, entry = np.nonzero(unpack_mask(nodes["child_mask"]))
+    return node, entry, nodes["table"]["child"][node, entry] + parents.offsets[node]
+
+
 def _children(
     data: np.ndarray, tree: Any, level: int, record: np.dtype, parents: Level, side: int, width: int
 ) -> Level:
-    nodes = parents.reached
-    node, entry = np.nonzero(unpack_mask(nodes["child_mask"]))
-    offsets = nodes["table"]["child"][node, entry] + parents.offsets[node]
+    node, entry, offsets = child_offsets(parents)
     return _level(data, tree, level, record, offsets, parents.origins[node] + places_in_node(entry, side, width))
 
 
@@ -208,6 +232,14 @@ def _level(
     return Level(nodes, numbers, origins[order], offsets[order])
 
 
+def _check_leaves(leaf: Level) -> None:
+    """Refuse a gap between leaves: lookups number the voxels of a leaf by its place in memory."""
+    gaps = np.flatnonzero(np.diff(leaf.numbers) != 1)
+    if gaps.size:
+        at = leaf.offsets[gaps[0]] + leaf.nodes.itemsize
+        raise GridError(f"byte {at}: no parent has this leaf node as a child, but leaves follow that have one")
+
+
 def _check_indices(grid: GridTree) -> None:
     """Refuse an index grid whose indices are not those of its values."""
     leaves, num_values = grid.leaf.reached, int(grid.header["num_values"])
@@ -217,12 +249,12 @@ def _check_indices(grid: GridTree) -> None:
         counts = masks.sum(axis=1)
         wrong = np.flatnonzero(leaves["prefix"] != prefix_sums(masks))
         if wrong.size:
-            raise _error(grid.header, grid.leaf.offsets[wrong[0]] + 88, "the sums are not those of the value mask")
+            raise grid_error(grid.header, grid.leaf.offsets[wrong[0]] + 88, "the sums are not those of the value mask")
     if num_values >= 2**31:
-        raise _error(grid.header, 656, f"{num_values} values; there can be at most {2**31 - 1}")
+        raise grid_error(grid.header, 656, f"{num_values} values; there can be at most {2**31 - 1}")
     wrong = np.flatnonzero((leaves["first"] > num_values) | (leaves["first"] + counts.astype(np.uint64) > num_values))
     if wrong.size:
-        raise _error(grid.header, grid.leaf.offsets[wrong[0]] + 80, f"an index is beyond the {num_values} values")
+        raise grid_error(grid.header, grid.leaf.offsets[wrong[0]] + 80, f"an index is beyond the {num_values} values")
 
 
 def _part(data: np.ndarray, offset: int, record: np.dtype, count: int, what: str) -> np.ndarray:
@@ -235,5 +267,6 @@ def _bytes(data: np.ndarray, offset: int, size: int, what: str) -> np.ndarray:
     return data[offset : offset + size]
 
 
-def _error(header: Any, offset: int, text: str) -> GridError:
+def grid_error(header: Any, offset: int, text: str) -> GridError:
+    """Return the error that names a grid, a byte of its buffer, and what is wrong there."""
     return GridError(f"grid {header['name'].decode('utf-8', 'replace')!r}, byte {offset}: {text}")

@@ -33,6 +33,8 @@ class ValueType(NamedTuple):
         base: the NumPy type of a component.
         components: in a value.
         statistics: the NumPy type of averages and standard deviations.
+        bits: of a voxel in a leaf. None for a whole value, 0 if the value is whether the voxel is active, 1 for bool.
+            Others are the bits of a code, which stands for a number.
     """
 
     number: int
@@ -40,6 +42,7 @@ class ValueType(NamedTuple):
     base: str
     components: int
     statistics: str
+    bits: int | None = None
 
     @property
     def dtype(self) -> np.dtype:
@@ -52,32 +55,47 @@ class ValueType(NamedTuple):
         return self.dtype.itemsize
 
     @property
+    def is_coded(self) -> bool:
+        """True if the values in a leaf are codes, so that new values cannot be written."""
+        return self.bits is not None and self.bits > 1
+
+    @property
     def is_index(self) -> bool:
         """True if a voxel holds the place of its value in an array."""
         return self.number in (INDEX, ON_INDEX)
 
 
+FP16, FPN = 15, 16  # volumes/variable_bits.py makes the one of the other
 INDEX, ON_INDEX = 19, 20
 VALUE_TYPES = {
     t.number: t
     for t in (
         ValueType(1, "float", "<f4", 1, "<f4"),
         ValueType(2, "double", "<f8", 1, "<f8"),
+        ValueType(3, "int16", "<i2", 1, "<f4"),
         ValueType(4, "int32", "<i4", 1, "<f4"),
         ValueType(5, "int64", "<i8", 1, "<f8"),
         ValueType(6, "vec3f", "<f4", 3, "<f4"),
         ValueType(7, "vec3d", "<f8", 3, "<f8"),
+        ValueType(8, "mask", "?", 1, "?", bits=0),
         ValueType(10, "uint32", "<u4", 1, "<f4"),
+        ValueType(11, "bool", "?", 1, "?", bits=1),
+        ValueType(12, "rgba8", "<u1", 4, "<f4"),
+        ValueType(13, "fp4", "<f4", 1, "<f4", bits=4),
+        ValueType(14, "fp8", "<f4", 1, "<f4", bits=8),
+        ValueType(FP16, "fp16", "<f4", 1, "<f4", bits=16),
         ValueType(17, "vec4f", "<f4", 4, "<f4"),
         ValueType(18, "vec4d", "<f8", 4, "<f8"),
         ValueType(INDEX, "index", "<u8", 1, "<f8"),
         ValueType(ON_INDEX, "onindex", "<u8", 1, "<f8"),
+        ValueType(24, "vec3u8", "<u1", 3, "<f4"),
+        ValueType(25, "vec3u16", "<u2", 3, "<f4"),
+        ValueType(26, "uint8", "<u1", 1, "<f4"),
     )
 }
-OTHER_TYPES = {3: "int16", 8: "mask", 9: "half", 11: "bool", 12: "rgba8", 13: "fp4", 14: "fp8", 15: "fp16", 16: "fpN"}
-OTHER_TYPES |= {21: "indexmask", 22: "onindexmask", 23: "pointindex", 24: "vec3u8", 25: "vec3u16", 26: "uint8"}
+OTHER_TYPES = {9: "half", FPN: "fpN", 21: "indexmask", 22: "onindexmask", 23: "pointindex"}
 GRID_CLASSES = ("unknown", "level set", "fog", "staggered", "point index", "point data", "topology", "voxel", "index")
-CLASS_INDEX = GRID_CLASSES.index("index")
+CLASS_TOPOLOGY, CLASS_INDEX = GRID_CLASSES.index("topology"), GRID_CLASSES.index("index")
 
 
 def up(offset: int, alignment: int) -> int:
@@ -231,6 +249,18 @@ def _leaf(value_type: ValueType) -> np.dtype:
     }
     if value_type.is_index:
         return _record(96, first=(80, "<u8"), prefix=(88, "<u8"), **head)
+    if value_type.bits is not None:
+        return _leaf_of_bits(value_type.bits, head)
     statistics, end = _statistics(80, value_type)
     values = up(end, ALIGNMENT)
     return _record(values + 512 * value_type.size, values=(values, (value_type.dtype, 512)), **head, **statistics)
+
+
+def _leaf_of_bits(bits: int, head: dict[str, tuple[int, Any]]) -> np.dtype:
+    """The record type of a leaf whose voxels have so many bits."""
+    if bits == 0:
+        return _record(96, values=head["value_mask"], **head)
+    if bits == 1:
+        return _record(160, values=(80, ("<u1", 64)), **head)
+    scale: dict[str, tuple[int, Any]] = {"minimum": (80, "<f4"), "quantum": (84, "<f4"), "statistics": (88, ("<u2", 4))}
+    return _record(96 + 64 * bits, values=(96, ("<u1", 64 * bits)), **scale, **head)

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..files import Unfinished
 from .file_cursor import FileCursor, Source, opened
+from .layout import GRID, NO_CHECKSUM
 from .nvdb_payload import CODECS
 
 TYPES = (
@@ -125,6 +126,20 @@ def read_grids(source: Source) -> list[GridFile]:
         return grids
 
 
+def numbered(data: np.ndarray, index: int, count: int) -> np.ndarray:
+    """Return a grid buffer whose header says that it is grid `index` of `count`.
+
+    Where the header says so already, that is `data`. Else it is a copy without a checksum: one covers the header.
+    """
+    header = data[: GRID.itemsize].view(GRID)[0]
+    if (int(header["grid_index"]), int(header["grid_count"])) == (index, count):
+        return data
+    copy = data.copy()
+    header = copy[: GRID.itemsize].view(GRID)[0]
+    header["grid_index"], header["grid_count"], header["checksum"] = index, count, NO_CHECKSUM
+    return copy
+
+
 def write_grids(path: str | os.PathLike[str], buffers: Sequence[np.ndarray], codec: str = "none") -> None:
     """Write grid buffers to a `.nvdb` file, whole or not at all.
 
@@ -143,7 +158,7 @@ def write_grids(path: str | os.PathLike[str], buffers: Sequence[np.ndarray], cod
     with Unfinished(os.fspath(path)) as unfinished:
         with open(unfinished.path, "xb") as file:
             for start in range(0, len(grids), _MOST_GRIDS):
-                _write_segment(file, grids[start : start + _MOST_GRIDS], codec)
+                _write_segment(file, grids[start : start + _MOST_GRIDS], codec, len(grids))
         unfinished.commit()
 
 
@@ -269,7 +284,8 @@ def _checked_buffer(buffer: np.ndarray, number: int) -> np.ndarray:
     return data
 
 
-def _write_segment(file: BinaryIO, grids: Sequence[np.ndarray], codec: str) -> None:
+def _write_segment(file: BinaryIO, grids: Sequence[np.ndarray], codec: str, count: int) -> None:
+    """Write a segment of a file that has `count` grids."""
     heads = [data[: _GRID.itemsize].view(_GRID)[0] for data in grids]
     version = max(int(head["version"]) for head in heads)
     file.write(_FILE_HEADER.pack(_FILE_MAGICS[0], version, len(grids), _NUMBERS[codec]))
@@ -279,7 +295,8 @@ def _write_segment(file: BinaryIO, grids: Sequence[np.ndarray], codec: str) -> N
     file.seek(sum(len(name) + _META.itemsize for name in names), os.SEEK_CUR)
     for data, meta in zip(grids, metas):
         start = file.tell()
-        for piece in CODECS[codec].encode(data):
+        # Other programs read further grids only if there is a count. Those of NanoVDB 32.4 refuse an index but 0.
+        for piece in CODECS[codec].encode(numbered(data, 0, count)):
             file.write(piece)
         meta["file_size"] = file.tell() - start
     end = file.tell()

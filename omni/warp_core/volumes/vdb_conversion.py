@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .file_cursor import Source, opened
-from .grid_builder import Leaves, Placement, Tiles, build_grid, leaf_origins
-from .layout import VALUE_TYPES, ValueType
+from .grid_builder import Leaves, Placement, Tiles, build_grid, leaf_origins, with_feature
+from .layout import CLASS_TOPOLOGY, LEAF_WIDTH, ON_INDEX, VALUE_TYPES, ValueType
 from .nvdb_file import read_grids, write_grids
 from .vdb_file import list_vdb, read_vdb
 from .vdb_grid import GRID_CLASSES, VdbGrid
@@ -18,8 +18,8 @@ from .vdb_header import VDB_MAGIC
 _BY_NAME = {value_type.name: value_type for value_type in VALUE_TYPES.values()}
 # The values of a grid buffer that hold those of a .vdb file without loss.
 _TYPES = {
-    "float": "float", "double": "double", "half": "float", "int32": "int32", "int64": "int64", "bool": "int32",
-    "mask": "int32", "vec3s": "vec3f", "vec3d": "vec3d", "vec3i": "vec3d",
+    "float": "float", "double": "double", "half": "float", "int32": "int32", "int64": "int64", "bool": "bool",
+    "mask": "mask", "vec3s": "vec3f", "vec3d": "vec3d", "vec3i": "vec3d",
 }  # fmt: skip
 
 
@@ -27,22 +27,61 @@ def grid_buffer_of(grid: VdbGrid) -> np.ndarray:
     """Build the grid buffer of a grid, with its leaves, tiles, class and transform.
 
     Args:
-        grid: from `read_vdb`. Values of half become float, those of bool and mask int32, those of vec3i vec3d.
+        grid: from `read_vdb`. Values of half become float, those of vec3i vec3d.
 
     Returns:
         uint8, one dimension: the grid buffer.
     """
     value_type = _BY_NAME[_TYPES[grid.type]]
-    origins, place = leaf_origins(grid.leaf_origins)
+    origins, masks, order = _sorted_leaves(grid.leaf_origins, grid.leaf_masks)
+    leaves = Leaves(origins, masks, grid.leaf_values, order)
+    tiles = Tiles(grid.tile_origins, grid.tile_extents, _values(grid.tile_values, value_type), grid.tile_active)
+    grid_class = CLASS_TOPOLOGY if grid.type == "mask" else GRID_CLASSES.index(grid.grid_class)
+    background = _values(grid.background, value_type)
+    return build_grid(leaves, value_type, background, _placement(grid), grid.name, grid_class, tiles)
+
+
+def index_buffer_of(grid: VdbGrid) -> np.ndarray:
+    """Build the grid buffer of a grid of indices with the active voxels of a grid.
+
+    Args:
+        grid: from `read_vdb`. Active tiles of 8x8x8 voxels become leaves.
+
+    Returns:
+        uint8, one dimension: the grid buffer. It carries along an array with the values of the voxels, in the order of
+        their numbers.
+
+    Raises:
+        ValueError: If a larger tile is active: each of its voxels would need a number.
+    """
+    value_type = _BY_NAME[_TYPES[grid.type]]
+    if (grid.tile_active & (grid.tile_extents > LEAF_WIDTH)).any():
+        raise ValueError(
+            f"grid {grid.name!r} has active tiles of more than 8x8x8 voxels, which a volume of indices would have to "
+            "number one by one: load the grid with its values"
+        )
+    tiles = np.flatnonzero(grid.tile_active)
+    whole = np.full((len(tiles), grid.leaf_masks.shape[1]), 255, np.uint8)
+    origins, masks, order = _sorted_leaves(
+        np.concatenate([grid.leaf_origins, grid.tile_origins[tiles]]), np.concatenate([grid.leaf_masks, whole])
+    )
+    in_tiles = np.repeat(grid.tile_values[tiles, None], masks.shape[1], axis=1)
+    values = np.concatenate([grid.leaf_values, in_tiles])[order][masks]
+    data = build_grid(Leaves(origins, masks), VALUE_TYPES[ON_INDEX], 0, _placement(grid), grid.name)
+    element = value_type if value_type.bits is None else _BY_NAME["uint8"]
+    return with_feature(data, grid.name, element.number, _values(values, element))
+
+
+def _sorted_leaves(origins: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The origins and masks of leaves in the order of the tree, and which of the given leaves each is."""
+    found, place = leaf_origins(origins)
     order = np.empty(len(place), np.int64)
     order[place] = np.arange(len(place))
-    masks = np.unpackbits(grid.leaf_masks[order], axis=1, bitorder="little").view(bool)
-    leaves = Leaves(origins, masks, _values(grid.leaf_values[order], value_type))
-    tiles = Tiles(grid.tile_origins, grid.tile_extents, _values(grid.tile_values, value_type), grid.tile_active)
-    placement = Placement(grid.transform[:3, :3], grid.transform[:3, 3])
-    grid_class = GRID_CLASSES.index(grid.grid_class)
-    background = _values(grid.background, value_type)
-    return build_grid(leaves, value_type, background, placement, grid.name, grid_class, tiles)
+    return found, np.unpackbits(masks[order], axis=1, bitorder="little").view(bool), order
+
+
+def _placement(grid: VdbGrid) -> Placement:
+    return Placement(grid.transform[:3, :3], grid.transform[:3, 3])
 
 
 def _values(values: np.ndarray, value_type: ValueType) -> np.ndarray:
@@ -73,7 +112,7 @@ def convert_file(
         VolumeFileError: If a grid to write is damaged or cannot be read, a `ValueError` that names file, grid and byte.
         OSError: If a file cannot be read or written.
     """
-    found, read = _grids_of(source)
+    found, read = grids_of(source)
     chosen = [number for number, name in enumerate(found) if not names or name in names]
     for name in names:
         if name not in found:
@@ -86,8 +125,16 @@ def convert_file(
     return [found[number] for number in chosen]
 
 
-def _grids_of(source: Source) -> tuple[list[str], Callable[[int], np.ndarray]]:
-    """The names of the grids of a file, and a function that reads the grid buffer of one."""
+def grids_of(source: Source) -> tuple[list[str], Callable[[int], np.ndarray]]:
+    """List the grids of a `.vdb` or `.nvdb` file, which its first bytes tell apart.
+
+    Returns:
+        The names of the grids, and a function that reads the grid buffer of one by its number.
+
+    Raises:
+        VolumeFileError: If it is no such file, or is damaged. The function raises it, too.
+        OSError: If the file cannot be read.
+    """
     with opened(source) as cursor:
         is_vdb = cursor.left >= len(VDB_MAGIC) and cursor.take(len(VDB_MAGIC), "the header") == VDB_MAGIC
     if is_vdb:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from functools import cache
 from typing import Any
@@ -13,12 +12,12 @@ from ..algo.argument_checks import integer, require_arrays
 from ..arrays.array import array
 from ..arrays.array import array as Array
 from ..arrays.dtypes import element_of
-from ..arrays.factories import empty
 from ..devices.device import Device, get_device
 from ..dispatch import capture
 from ..eager.addressed_memory import register
 from ..geometry.descriptors import Descriptors
-from ..lang.values.scalars import int32, uint8, uint64
+from ..lang.annotations import Structure
+from ..lang.values.scalars import int32, uint64
 from ..lang.values.value_classes import mat33f, vec3f, vec3i
 from ..lib.geometry.structure_ids import VOLUME
 from ..lib.volumes.volume_data import VolumeData
@@ -40,11 +39,14 @@ from .description import describe
 from .features import TYPE_NAMES, feature_dtype
 from .grid_builder import Leaves, Placement, build_grid, leaves_of_voxels
 from .grid_files import grid_bytes, source_of
-from .grid_tree import count_voxels, read_grid, voxels_of
-from .layout import ALIGNMENT, ON_INDEX, VALUE_TYPES, ValueType
+from .grid_memory import aligned, bytes_at
+from .grid_tree import count_voxels, read_grid, read_header, voxels_of
+from .layout import ON_INDEX, VALUE_TYPES, ValueType
 from .nvdb_file import write_grids
-from .vdb_conversion import grid_buffer_of
+from .variable_bits import with_equal_leaves
+from .vdb_conversion import grid_buffer_of, index_buffer_of
 from .vdb_file import read_vdb
+from .voxel_values import values_of
 
 __all__ = ["Volume"]
 
@@ -53,7 +55,7 @@ _VEC3: Any = vec3f
 _MAT33: Any = mat33f
 
 
-class Volume:
+class Volume(Structure):
     """A sparse grid of voxels, for kernels that look up and sample values in space.
 
     Voxels are at integer indices, and a matrix and a translation place them in the world. Memory is that of a NanoVDB
@@ -61,10 +63,11 @@ class Volume:
     background. A *volume of indices* has no values: it gives each of its voxels a number, for arrays of values.
 
     Args:
-        data: an array of uint8, the bytes of one or several NanoVDB grids, one behind the other. They are copied.
+        data: an array of uint8, the bytes of one or several NanoVDB grids, one behind the other. They are copied. The
+            volume is on the device of the array: `wp.Volume(volume.array().to("cpu"))` copies one from there.
 
     Attributes:
-        device: where the volume is: the CPU, for now.
+        device: where the volume is.
         id: a uint64 for `wp.volume_lookup`, `wp.volume_sample` and the like. It is valid for as long as this object
             exists: keep the object while kernels use the id. After that, a query with the id is a `KernelError`.
         CLOSEST: samples take the nearest voxel.
@@ -73,7 +76,7 @@ class Volume:
             REBUILD are bits, which say what has no room, or that a point is not finite.
 
     Raises:
-        NotImplementedError: If the array is on a GPU.
+        RuntimeError: If a graph of a GPU is captured, and the volume is to be there.
         ValueError: If the bytes are no grid of NanoVDB 32 or contradict themselves, or values are of a type that is not
             known. Every offset in them is checked.
 
@@ -105,37 +108,36 @@ class Volume:
 
     def __init__(self, data: Array):
         require_arrays(data=data)
-        _require_cpu(data.device)
         self._load(np.ascontiguousarray(data.numpy()).view(np.uint8).ravel(), data.device)
 
     @classmethod
     def _of(cls, data: np.ndarray, device: Any) -> Volume:
-        device = get_device(device)
-        _require_cpu(device)
         volume = cls.__new__(cls)
-        volume._load(data, device)
+        volume._load(data, get_device(device))
         return volume
 
     def _load(self, data: np.ndarray, device: Device) -> None:
+        if device.is_cuda:
+            capture.refuse("making a wp.Volume", device)
         self.device = device
         self._room = rebuilding.NOT_REBUILDABLE
-        size = read_grid(data).data.size
-        self._behind = data[size:]
+        first = read_grid(with_equal_leaves(data)).data
+        self._behind = data[int(read_header(data)["grid_size"]) :]
         self._place, number = _descriptors(device).take(self)
         self.id = uint64(number)
         structures.register(self, self._place, ("words", "cells"), _descriptors(device).take)
-        self._publish(data[:size])
+        self._publish(first)
 
     def _publish(self, data: np.ndarray) -> None:
         """Let the id stand for a grid buffer, a copy of `data`."""
         structures.note_build(self)
-        memory = _aligned(data, self.device)
-        grid = read_grid(memory.numpy())
+        memory = aligned(data, self.device)
+        grid = read_grid(memory.numpy())  # on a GPU of a copy on the host: kernels only change values
         cells = cells_of(grid)
         places = array(cells.places.ravel(), dtype=int32, device=self.device)
         register(places)
-        packed = describe(self.id, grid, cells, memory.ptr, places.ptr)._wc_pack()
-        ctypes.memmove(self._place.ptr, packed, len(packed))
+        descriptor = describe(self.id, grid, cells, memory.ptr, places.ptr)
+        _descriptors(self.device).write(self._place, descriptor._wc_pack())
         self._memory, self._grid, self._cells = memory, grid, places
 
     @classmethod
@@ -144,13 +146,12 @@ class Volume:
 
         Args:
             file_or_buffer: a path, an open binary file, or the bytes of a file; not compressed, zip or blosc.
-            device: where to put the volume: the CPU, for now. None is the current device.
+            device: where to put the volume. None is the current device.
 
         Returns:
             The first grid in the file; `load_next_grid` gives the next one.
 
         Raises:
-            NotImplementedError: If the device is a GPU.
             OSError: If a path cannot be read.
             ValueError: If it is no NanoVDB file, or its grid cannot be read; see `wp.Volume`.
 
@@ -161,31 +162,41 @@ class Volume:
         return cls._of(grid_bytes(file_or_buffer), device)
 
     @classmethod
-    def load_from_vdb(cls, file_or_buffer: Any, name: str | None = None, index: int = 0, device: Any = None) -> Volume:
+    def load_from_vdb(
+        cls,
+        file_or_buffer: Any,
+        name: str | None = None,
+        index: int = 0,
+        device: Any = None,
+        on_index: bool = False,
+    ) -> Volume:
         """Load a volume from a `.vdb` file of OpenVDB 4 to 12, with its transform.
 
         Args:
             file_or_buffer: a path, an open binary file, or the bytes of a file.
             name: of the grid; None for a grid of any name.
             index: which of the grids of that name, from 0 on.
-            device: where to put the volume: the CPU, for now. None is the current device.
+            device: where to put the volume. None is the current device.
+            on_index: whether to make a volume of indices, which numbers the active voxels. Their values are the array
+                `volume.feature_array(0)`, in the order of `wp.volume_lookup_index`.
 
         Returns:
-            A volume of float, double, int32, int64, vec3f or vec3d. Values of half become float, those of bool and mask
-            int32, those of vec3i vec3d.
+            A volume of float, double, int32, int64, bool, mask, vec3f or vec3d. Values of half become float, those of
+            vec3i vec3d.
 
         Raises:
             KeyError: If the file has no such grid.
-            NotImplementedError: If the device is a GPU.
             OSError: If a path cannot be read.
             ValueError: If it is no `.vdb` file, is damaged, or has values or a transform that cannot be read. The
-                message names file, grid and byte.
+                message names file, grid and byte. Or if `on_index` is asked for a grid with active tiles of more than
+                8x8x8 voxels.
 
         >>> wp.Volume.load_from_vdb("clouds.vdb", "density", device="cpu")
         Traceback (most recent call last):
         FileNotFoundError: [Errno 2] No such file or directory: 'clouds.vdb'
         """
-        return cls._of(grid_buffer_of(read_vdb(source_of(file_or_buffer), name, index)), device)
+        grid = read_vdb(source_of(file_or_buffer), name, index)
+        return cls._of(index_buffer_of(grid) if on_index else grid_buffer_of(grid), device)
 
     def save_to_nvdb(self, path: str | os.PathLike[str], codec: str = "none") -> None:
         """Write the volume to a NanoVDB file, whole or not at all.
@@ -213,15 +224,14 @@ class Volume:
         """Load a volume from memory that holds a NanoVDB grid.
 
         Args:
-            grid_ptr: the address of the grid, in CPU memory.
+            grid_ptr: the address of the grid, in memory of the device.
             buffer_size: the bytes of one or several grids, one behind the other. 0 means one grid, as long as it says.
-            device: where to put the volume: the CPU, for now. None is the current device.
+            device: where to put the volume. None is the current device.
 
         Returns:
             A volume with a copy of the grid.
 
         Raises:
-            NotImplementedError: If the device is a GPU.
             TypeError, ValueError: If the address is 0 or the size is negative, or the grid cannot be read; see
                 `wp.Volume`.
 
@@ -232,9 +242,7 @@ class Volume:
         address, size = integer("grid_ptr", grid_ptr), integer("buffer_size", buffer_size)
         if address <= 0 or size < 0:
             raise ValueError(f"grid_ptr, buffer_size: expected an address and a size, got {grid_ptr} and {buffer_size}")
-        if size == 0:
-            size = int.from_bytes(ctypes.string_at(address + 32, 8), "little")
-        return cls._of(np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(address)), device)
+        return cls._of(bytes_at(address, size, get_device(device)), device)
 
     @classmethod
     def load_from_numpy(
@@ -254,13 +262,12 @@ class Volume:
             voxel_size: the distance of voxels, or three for the axes; in the unit of the world.
             bg_value: the value of voxels outside of the array, which decides the type of the values. An int makes
                 int32, a value of warp such as `wp.float64(0.0)` its own, any other float32, vec3f or vec4f.
-            device: where to put the volume: the CPU, for now. None is the current device.
+            device: where to put the volume. None is the current device.
 
         Returns:
             The volume. Its leaves cover the array.
 
         Raises:
-            NotImplementedError: If the device is a GPU.
             TypeError, ValueError: If a shape or a type does not fit, or a voxel has no extent.
 
         >>> volume = wp.Volume.load_from_numpy(np.arange(8).reshape(2, 2, 2), bg_value=-1, device="cpu")
@@ -292,13 +299,12 @@ class Volume:
             bg_value: the value of all voxels; `allocate_by_tiles` says how it decides the type.
             translation: the place of voxel (0, 0, 0) in the world.
             points_in_world_space: whether `min` and `max` are places in the world: their nearest voxels count.
-            device: where to put the volume: the CPU, for now. None is the current device.
+            device: where to put the volume. None is the current device.
 
         Returns:
             The volume. Its leaves are all blocks of 8x8x8 voxels that have a voxel of the box.
 
         Raises:
-            NotImplementedError: If the device is a GPU.
             TypeError, ValueError: If the box is empty or a voxel has no extent, or an argument has another type.
 
         >>> wp.Volume.allocate([0, 0, 0], [8, 7, 7], voxel_size=1.0, device="cpu").get_tiles().list()
@@ -334,7 +340,7 @@ class Volume:
             bg_value: the value of all voxels. None makes a volume of indices. An int makes values of int32, a float of
                 float32, three or four numbers of vec3f or vec4f, a value of warp such as `wp.vec3d()` its own.
             translation: the place of voxel (0, 0, 0) in the world.
-            device: where to put the volume: the CPU, for now. None is the current device.
+            device: where to put the volume. None is the current device.
             transform: a matrix of 3x3 from index to world, in place of `voxel_size`.
             rebuildable: whether `rebuild` can put other leaves in their place.
             max_tiles: how many leaves to reserve room for, and that the volume is rebuildable. None is one for each
@@ -348,7 +354,6 @@ class Volume:
             The volume.
 
         Raises:
-            NotImplementedError: If the device is a GPU.
             TypeError, ValueError: If an array does not fit, or not one of `voxel_size` and `transform` is given, or a
                 voxel has no extent.
 
@@ -386,7 +391,7 @@ class Volume:
                 of int32 or float32 with 3 columns. A voxel may come twice.
             voxel_size: the distance of voxels, or three for the axes; in the unit of the world.
             translation: the place of voxel (0, 0, 0) in the world.
-            device: where to put the volume: the CPU, for now. None is the current device.
+            device: where to put the volume. None is the current device.
             transform: a matrix of 3x3 from index to world, in place of `voxel_size`.
             rebuildable: whether `rebuild` can put other voxels in their place.
             max_active_voxels: how many voxels to reserve room for, and that the volume is rebuildable. None is one for
@@ -401,7 +406,6 @@ class Volume:
             The volume. `get_voxels` has the order of its voxels, which `wp.volume_lookup_index` counts.
 
         Raises:
-            NotImplementedError: If the device is a GPU.
             TypeError, ValueError: If an array does not fit, or not one of `voxel_size` and `transform` is given, or a
                 voxel has no extent.
 
@@ -409,6 +413,7 @@ class Volume:
         >>> wp.Volume.allocate_by_voxels(points, voxel_size=0.1, device="cpu").get_voxel_count()
         2
         """
+        require_arrays(voxel_points=voxel_points)
         placement = placement_of(voxel_size, translation, transform)
         given = (max_active_voxels, max_leaf_nodes, max_lower_nodes, max_upper_nodes)
         room = rebuilding.room_for_voxels(voxel_points.size, *given)
@@ -418,7 +423,6 @@ class Volume:
 
     @classmethod
     def _made(cls, leaves: Leaves, value_type: ValueType, background: Any, placement: Placement, device: Any) -> Volume:
-        _require_cpu(get_device(device))
         return cls._of(build_grid(leaves, value_type, background, placement), device)
 
     def _filled(
@@ -471,6 +475,7 @@ class Volume:
     ) -> None:
         rebuilding.check_status(status)
         name = "tile_points" if room.kind == "tiles" else "voxel_points"
+        require_arrays(**{name: points})
         spot = self._grid.header["map"]
         placement = Placement(spot["mat_d"], spot["vec_d"])
         try:
@@ -609,6 +614,25 @@ class Volume:
         """
         return _put(voxels_of(self._grid), out, self.device)
 
+    def get_voxel_values(self) -> Array:
+        """Return a copy of the values of voxels, an array of `dtype` in the order of `get_voxels`.
+
+        `wp.volume_sample_index` samples such an array as `wp.volume_sample` samples the volume, and has gradients with
+        respect to its elements.
+
+        Raises:
+            TypeError: If the volume has no values but indices.
+
+        >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+        >>> values = volume.get_voxel_values()
+        >>> values.requires_grad = True
+        >>> wp.volume_sample_index(volume.id, wp.vec3(0.5, 0.0, 0.25), wp.Volume.LINEAR, values, 0.0)
+        2.25
+        """
+        if self.is_index:
+            raise TypeError("wp.Volume.get_voxel_values: a volume of indices has no values; they are in your arrays")
+        return values_of(self.id, self.get_voxels(), self.dtype)
+
     def get_active_stats(self) -> info.ActiveStats:
         """Return how many voxels, as `get_voxel_count` counts them, leaves, lower nodes and upper nodes there are.
 
@@ -643,7 +667,7 @@ class Volume:
         type_str = TYPE_NAMES.get(int(header["data_type"]), "unknown")
         name = header["name"].decode("utf-8", "replace")
         sizes = int(header["value_size"]), int(header["value_count"])
-        return info.FeatureArrayInfo(name, data.ctypes.data, *sizes, type_str)
+        return info.FeatureArrayInfo(name, self._pointer_to(data), *sizes, type_str)
 
     def feature_array(self, feature_index: int, dtype: Any = None) -> Array:
         """Return an array that the grid carries along, in the memory of the volume.
@@ -668,7 +692,11 @@ class Volume:
             nonlocal owner
             owner = None
 
-        return array(dtype=found, shape=(count,), ptr=data.ctypes.data, device=self.device, deleter=release)
+        return array(dtype=found, shape=(count,), ptr=self._pointer_to(data), device=self.device, deleter=release)
+
+    def _pointer_to(self, part: np.ndarray) -> int:
+        """The address, on the device, of a part of the grid."""
+        return self._memory.ptr + part.ctypes.data - self._grid.data.ctypes.data
 
     def _feature(self, index: int) -> tuple[Any, np.ndarray]:
         found = self._grid.blind_data()
@@ -676,12 +704,6 @@ class Volume:
         if not 0 <= number < len(found):
             raise IndexError(f"feature_index: {number}, but the grid carries {len(found)} arrays")
         return found[number]
-
-
-def _require_cpu(device: Device) -> None:
-    if not device.is_cpu:
-        text = f"wp.Volume: there are no volumes on {device} yet, only on the CPU"
-        raise NotImplementedError(f'{text}: pass device="cpu", and launch the kernels that use them there')
 
 
 def _put(rows: np.ndarray, out: array | None, device: Device) -> array:
@@ -701,13 +723,3 @@ def _put(rows: np.ndarray, out: array | None, device: Device) -> array:
 @cache
 def _descriptors(device: Device) -> Descriptors:
     return Descriptors(VolumeData, VOLUME, device)
-
-
-def _aligned(data: np.ndarray, device: Device) -> array:
-    """Memory of uint8 that begins at a multiple of 32, where Python code finds it by its address."""
-    whole = empty(data.size + ALIGNMENT, dtype=uint8, device=device)
-    start = -whole.ptr % ALIGNMENT
-    memory = whole[start : start + data.size]
-    memory.numpy()[:] = data
-    register(memory)
-    return memory

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from ...ir.analysis.alias import is_local, is_made_by
+from ...ir.analysis.alias import is_local
 from ...ir.analysis.effects import written_params
 from ...ir.builder import Builder
 from ...ir.nodes import Function, Operation, Region, Value
@@ -25,10 +25,10 @@ from ...passes.dce import dce, has_effects
 from ...passes.inline import inline_calls
 from ..analysis.factor_escape import escaping, numbers_of, report_if_moved
 from ..analysis.leaves import assemble, bitcasts_floats, leaf_of, leaf_types
-from ..analysis.structure_queries import is_query, refuse
+from ..analysis.structure_stores import is_store_by_address, refuse_store
 from ..rules.provider import DerivativeRules, calls_surrogate
 from ..vjp.reverse_atomics import plain_local_atomics
-from .tangent_values import Tangents, Unknown, ValueTangents, carries, has_tangent, numbered_leaves, slot_types
+from .tangent_values import Tangents, Unknown, ValueTangents, has_tangent, numbered_leaves, slot_types
 
 Mask = tuple[bool, ...]
 
@@ -152,8 +152,6 @@ class _Forward(ValueTangents):
 
     def visit_call(self, op: Operation) -> None:
         """A function without arrays, or one whose gradient is written down."""
-        if is_query(op) and any(map(carries, (v.type for v in op.results))):
-            raise refuse(op)
         if not any(map(self._is_moving, op.args)):
             super().visit_call(op)
             return
@@ -251,8 +249,8 @@ class _Forward(ValueTangents):
         *place, value = op.args
         if value.type.is_differentiable:
             array = self._array(place[0])
-            if array is None and self._is_moving(value) and is_made_by(place[0], "array_at"):
-                raise NotDifferentiable("values that are stored in structures such as volumes have no tangent", op)
+            if array is None and self._is_moving(value) and is_store_by_address(op):
+                raise refuse_store(op)
             if array is not None:
                 indices = [self.values[i] for i in place[1:]]
                 self.b.op("store", array, *indices, self._numbers(value), attr=op.attr)

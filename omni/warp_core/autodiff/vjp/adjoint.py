@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from ...ir.analysis.alias import identified_object, is_gradient, is_local, is_made_by, is_own, location, may_alias
+from ...ir.analysis.alias import identified_object, is_gradient, is_local, is_own, location, may_alias
 from ...ir.analysis.effects import written_params
 from ...ir.builder import Builder
 from ...ir.clone import Rewriter
@@ -21,7 +21,7 @@ from ...passes.load_elimination import eliminate_loads
 from ...passes.simplify import simplify
 from ..analysis.leaves import Leaves, assemble, leaf_of, leaf_types
 from ..analysis.scalarize_structs import scalarize
-from ..analysis.structure_queries import refuse_queries
+from ..analysis.structure_stores import refuse_stores
 from ..rules.custom_rules import expand_customs, is_custom
 from ..rules.provider import DerivativeRules, calls_surrogate
 from .primal_pass import PrimalPass
@@ -55,8 +55,7 @@ def adjoint_kernel(function: Function, given: DerivativeRules, shared: bool = Fa
         NotDifferentiable: the kernel does something that has no derivative.
     """
     prepared = _prepare(function, given, shared)
-    refuse_queries(prepared)
-    _refuse_stores_by_address(prepared)
+    refuse_stores(prepared)
     replayed: set[Value] = set()  # arrays that the launch writes to, and the adjoint again
     while True:
         adjoint, final = _assemble(prepared, replayed, shared, given)
@@ -64,18 +63,6 @@ def adjoint_kernel(function: Function, given: DerivativeRules, shared: bool = Fa
         if not more:
             return Adjoint(adjoint, _reads(prepared, adjoint, final, shared), bool(replayed))
         replayed |= more
-
-
-def _refuse_stores_by_address(function: Function) -> None:
-    for op in function.body.walk():
-        if _stores_by_address(op):
-            raise NotDifferentiable("values that are stored in structures such as volumes have no gradient yet", op)
-
-
-def _stores_by_address(op: Operation) -> bool:
-    if op.code == "call":
-        return any(map(_stores_by_address, op.attr.body.walk()))
-    return op.code in ("store", "atomic") and is_made_by(op.args[0], "array_at")
 
 
 def _prepare(function: Function, given: DerivativeRules, shared: bool = True) -> Function:

@@ -10,6 +10,7 @@ that others update at the same time has no defined result anyway.) `Reductions` 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 
 from ...ir.analysis.affine_index import launch_invariants
 from ...ir.nodes import Function, Operation, Value
@@ -21,10 +22,23 @@ from ..writer import NARROW, PTR, Leaf, constant, llvm_type
 from .accumulation_log import AccumulationLog
 
 _LOOKS_AT_NO_ELEMENT = COUNTS | {"is_null"}
+_MOST_MERGES = 1024
 
 
 def gathered(function: Function) -> frozenset[Operation]:
-    """The atomics of kernel `function` that can be gathered."""
+    """The atomics of kernel `function` that are gathered: those that can be, up to a limit.
+
+    LLVM merges each total at each place where a thread may end. Debug mode ends it at each failed check: 64 totals and
+    some 300 checks took 17 s to compile.
+    """
+    exits = 1 + sum(op.code == "return" for op in function.body.walk())
+    found = _reducible(function)
+    totals = accumulate(len(memory_leaves(op.args[-1].type)) for op in found)
+    return frozenset(op for op, total in zip(found, totals) if exits * total <= _MOST_MERGES)
+
+
+def _reducible(function: Function) -> list[Operation]:
+    """The atomics that can be gathered."""
     users: dict[Value, list[Operation]] = {}
     for op in function.body.walk():
         for arg in op.args:
@@ -36,7 +50,7 @@ def gathered(function: Function) -> frozenset[Operation]:
         unseen = all(op.code == "atomic" and op.args[0] is param and op.result not in users for op in uses)
         if unseen and len({combining(op.attr[0]) for op in uses}) == 1:
             found += [op for op in uses if _is_total(op, invariant)]
-    return frozenset(found)
+    return found
 
 
 def _is_total(op: Operation, invariant: set[Value]) -> bool:

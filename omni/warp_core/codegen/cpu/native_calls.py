@@ -17,13 +17,15 @@ from ..writer import Leaf, llvm_type
 SYMBOLS = {
     "_mesh_first_hit": "wc_mesh_first_hit",
     "_mesh_closest": "wc_mesh_closest",
+    "_bvh_next": "wc_bvh_next",
 }
 _LANE = 8  # bytes of a column for each lane
 
 
 def name_of(fn: Function) -> str:
-    """The name of a function of the library, without the number of its overload."""
-    return fn.name.partition("#")[0]
+    """The name of a function of the library, without its overload. Derivatives, such as `f#0(f32).tangent`, keep it."""
+    name, _, overload = fn.name.partition("#")
+    return name if overload.endswith(")") or not overload else fn.name
 
 
 def emit_native_call(caller: FunctionEmitter, fn: Function, args: list[Value]) -> list[LaneValue]:

@@ -14,7 +14,18 @@ from typing import Any
 
 from ...ir.nodes import Value
 from ...lang.generics import Any as AnyType
-from ...lang.generics import Constant, Pattern, Reference, TypeVar, admits, passed, spell_pattern, substitute, unify
+from ...lang.generics import (
+    Constant,
+    Pattern,
+    Reference,
+    TypeVar,
+    admits,
+    passed,
+    spell,
+    spell_pattern,
+    substitute,
+    unify,
+)
 from ...lang.types import F32, Packed, Scalar, Type
 from ..context import Context
 from ..expressions.local_arrays import view
@@ -124,13 +135,17 @@ def _fit(m: Match, types: dict[str, Type], name: str, pattern: Any, x: Any) -> s
 def _fit_reference(m: Match, types: dict[str, Type], name: str, pattern: Reference, x: Any) -> str:
     if not isinstance(x, Place):
         shown = "an expression" if isinstance(x, (Value, ElementRef)) else spell_front(x)
+        shown = "a tuple" if isinstance(x, TupleValue) else shown
         return f"`{name}` takes a local, a part of one, or an array element, for it is changed; this is {shown}"
     types[name] = x.type
     return "" if unify(pattern.pattern, x.type, m.bindings) else _misfit(m, name, pattern.pattern, x.value)
 
 
 def _misfit(m: Match, name: str, pattern: Any, x: Any) -> str:
-    return f"`{name}` takes {spell_pattern(substitute(pattern, m.bindings))}, not {spell_front(x)}"
+    wanted = substitute(pattern, m.bindings)
+    among = wanted.among if isinstance(wanted, TypeVar) else ()
+    takes = f"one of {', '.join(map(spell, among))}" if among else spell_pattern(wanted)
+    return f"`{name}` takes {takes}, not {spell_front(x)}"
 
 
 def _fit_literal(m: Match, types: dict[str, Type], name: str, pattern: Any, x: UntypedLiteral) -> str:

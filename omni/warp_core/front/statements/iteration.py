@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...ir.nodes import Value
-from ...lang.types import I32, Mat, Quat, Scalar, Transform, Vec
+from ...lang import registry
+from ...lang.generics import Reference
+from ...lang.types import I32, Mat, Quat, Scalar, Struct, Transform, Vec
 from ..calls.calls import Call, dispatch
 from ..context import Context
 from ..expressions.array_indexing import array_type, extent, locate
@@ -92,8 +94,19 @@ def of_value(cx: Context, x: Front, node: ast.AST) -> Items | Span:
         "type-mismatch",
         f"{spell_front(x)} cannot be iterated",
         node,
-        help="loop over range(...), a tuple, a vector or an array",
+        help=_advance(x) or "loop over range(...), a tuple, a vector or an array",
     )
+
+
+def _advance(x: Front) -> str:
+    """Return how to loop over what a query finds; empty for other values."""
+    if not (isinstance(x, Value) and isinstance(x.type, Struct)):
+        return ""
+    for name in registry.index():
+        function = registry.get(name) if name.endswith("_query_next") else None
+        if function and any(o.params[0][1] == Reference(x.type) for o in function.overloads):
+            return f"write `while wp.{name}(query, index):` with `index = int(0)` before it"
+    return ""
 
 
 def _over_array(cx: Context, x: Value, node: ast.AST) -> Span:

@@ -274,9 +274,10 @@ def _named() -> dict[str, Type]:
         table |= {name + SUFFIXES[s]: t for name, t in kinds.items()}
         if s is F32:
             table |= kinds
-    return table
+    return table | {older: table[name] for older, name in OLDER_NAMES.items()}
 
 
+OLDER_NAMES = {"spatial_transform": "transform"}
 NAMED = _named()
 __all__ = [*sorted(NAMED), "transform_expand"]
 

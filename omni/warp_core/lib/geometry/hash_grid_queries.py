@@ -17,13 +17,12 @@ from ...lang.values.scalars import float16, float32, float64, int32, uint64
 from ...lang.values.structs import struct
 from ..search import lower_bound
 from ..vectors import isnan
-from .structure_ids import ADDRESS, HASH_GRID, KIND_SHIFT
+from .structure_ids import HASH_GRID
+from .structure_lookup import structure_at, unknown
 
 FAR = 536870912.0  # cubes from the origin (2**29): beyond it, all belong to the last one
 _LAST_GROUP = 2147483647
-_UNKNOWN = (
-    "{0} is no id of a hash grid that exists on this device: pass grid.id, and keep the grid while kernels use it"
-)
+_UNKNOWN = unknown("hash grid", "grid")
 _OTHER_TYPE = (
     "the hash grid has points of {0}-bit floats, and the query is of {1}-bit ones: both must be of vec3h, vec3 or vec3d"
 )
@@ -88,15 +87,8 @@ class HashGridQuery:
 
 @builtin
 def _hash_grid_at(id: uint64) -> HashGridData:
-    """The grid of an id. Without one, the launch raises, and queries go on in a grid without points."""
-    data = HashGridData()
-    address = prim.bit_and(id, uint64(ADDRESS))
-    if id >> uint64(KIND_SHIFT) == uint64(HASH_GRID) and prim.is_structure(address):
-        data = prim.array_at(address, int32(1), HashGridData)[0]
-    if data.id != id or id == uint64(0):
-        prim.fail("handle", _UNKNOWN, id)
-        data = HashGridData()
-    return data
+    """The grid of an id."""
+    return structure_at(id, HASH_GRID, HashGridData, _UNKNOWN)
 
 
 @builtin(name="_hash_grid_cube")

@@ -11,11 +11,11 @@ from ...lang.registry import builtin
 from ...lang.values.scalars import bool as boolean
 from ...lang.values.scalars import float32, float64, int32, uint64
 from ...lang.values.structs import struct
-from ...lang.values.value_classes import vec3f
-from .structure_ids import ADDRESS, KIND_SHIFT, MESH
+from .bvh_nodes import BvhNode, node_at
+from .structure_ids import MESH
+from .structure_lookup import structure_at, structure_of, unknown
 
-DEPTH = 64  # levels of the deepest tree, as in native/include/warp_core/bvh.h
-_UNKNOWN = "{0} is no id of a mesh that exists on this device: pass mesh.id, and keep the mesh while kernels use it"
+_UNKNOWN = unknown("mesh", "mesh")
 
 
 @struct
@@ -24,17 +24,19 @@ class MeshData:
 
     Attributes:
         id: the mesh's id; zero once it is freed.
-        native: address of the hierarchy that native queries read (native/include/warp_core/wide_bvh.h).
+        wide_nodes: address of the nodes that native queries read (native/include/warp_core/wide_bvh.h).
+        blocks: address of the triangles that they read.
         points: address of a vec3 for each point.
         indices: address of three int32 for each face: the numbers of its points.
         velocities: address of a vec3 for each point, or zero.
-        nodes: address of the nodes of the tree, `MeshNode`.
+        nodes: address of the nodes of the tree, `BvhNode`.
         order: address of an int32 for each face: the faces in the order of leaves.
         num_points: the number of points, and likewise of faces and nodes.
     """
 
     id: uint64
-    native: uint64
+    wide_nodes: uint64
+    blocks: uint64
     points: uint64
     indices: uint64
     velocities: uint64
@@ -45,45 +47,21 @@ class MeshData:
     num_nodes: int32
 
 
-@struct
-class MeshNode:
-    """A node of the tree over the faces. Nodes are in the order of a depth-first walk.
-
-    Attributes:
-        lower, upper: the corners of the box around the faces below.
-        child: the number of the right child, where the left one is the next node; of a leaf, its first place in
-            `order`.
-        count: the number of faces of a leaf. Of an inner node, minus the number of the first node behind its subtree.
-    """
-
-    lower: vec3f
-    child: int32
-    upper: vec3f
-    count: int32
-
-
 @builtin
 def _mesh_data(id: uint64) -> MeshData:
     """The mesh of an id that was checked."""
-    return prim.array_at(prim.bit_and(id, uint64(ADDRESS)), int32(1), MeshData)[0]
+    return structure_of(id, MeshData)
 
 
 @builtin
 def _mesh_at(id: uint64) -> MeshData:
-    """The mesh of an id. Without one, the launch raises, and queries go on in a mesh without faces."""
-    data = MeshData()
-    address = prim.bit_and(id, uint64(ADDRESS))
-    if id >> uint64(KIND_SHIFT) == uint64(MESH) and prim.is_structure(address):
-        data = _mesh_data(id)
-    if data.id != id or id == uint64(0):
-        prim.fail("handle", _UNKNOWN, id)
-        data = MeshData()
-    return data
+    """The mesh of an id."""
+    return structure_at(id, MESH, MeshData, _UNKNOWN)
 
 
 @builtin
-def _mesh_node(data: MeshData, number: int32) -> MeshNode:
-    return prim.array_at(data.nodes, data.num_nodes, MeshNode)[number]
+def _mesh_node(data: MeshData, number: int32) -> BvhNode:
+    return node_at(data.nodes, data.num_nodes, number)
 
 
 @builtin
@@ -110,6 +88,35 @@ def _mesh_position(data: MeshData, index: int32) -> Vec[3, float64]:
     return prim.cast(_mesh_vector(data, data.points, index), Vec[3, float64])
 
 
+# Where a derivative is wanted, autodiff/analysis/mesh_arrays.py puts elements of arrays in the place of calls of the
+# next two functions. Whatever else reads positions has no derivative.
+
+
+@builtin
+def _mesh_point(id: uint64, number: int32) -> Vec[3, float32]:
+    """The position of a point. The id was checked."""
+    data = _mesh_data(id)
+    return prim.array_at(data.points, data.num_points, Vec[3, float32])[number]
+
+
+@builtin
+def _mesh_velocity(id: uint64, number: int32) -> Vec[3, float32]:
+    """The velocity of a point. The id was checked, and the mesh has velocities."""
+    data = _mesh_data(id)
+    return prim.array_at(data.velocities, data.num_points, Vec[3, float32])[number]
+
+
+@builtin
+def _mesh_triangle(id: uint64, face: int32) -> tuple[Vec[3, float32], Vec[3, float32], Vec[3, float32]]:
+    """The positions of the corners of a face. The id was checked."""
+    data, first = _mesh_data(id), 3 * face
+    return (
+        _mesh_point(id, _mesh_corner(data, first)),
+        _mesh_point(id, _mesh_corner(data, first + 1)),
+        _mesh_point(id, _mesh_corner(data, first + 2)),
+    )
+
+
 @builtin
 def _mesh_offset(data: MeshData, index: int32, origin: Vec[3, float32]) -> Vec[3, float64]:
     """The position of a corner, seen from `origin`. The difference is rounded in single precision."""
@@ -134,10 +141,10 @@ def _mesh_cross(a: Vec[3, float64], b: Vec[3, float64]) -> Vec[3, float64]:
 
 
 @builtin
-def _mesh_normal(data: MeshData, face: int32) -> Vec[3, float32]:
-    """The unit normal of a face; zero without area."""
-    a = _mesh_position(data, 3 * face)
-    normal = _mesh_cross(_mesh_position(data, 3 * face + 1) - a, _mesh_position(data, 3 * face + 2) - a)
+def _mesh_normal(a: Vec[3, float32], b: Vec[3, float32], c: Vec[3, float32]) -> Vec[3, float32]:
+    """The unit normal of a triangle; zero without area."""
+    first = prim.cast(a, Vec[3, float64])
+    normal = _mesh_cross(prim.cast(b, Vec[3, float64]) - first, prim.cast(c, Vec[3, float64]) - first)
     length = prim.sqrt(_mesh_dot(normal, normal))
     return prim.cast(normal * prim.select(length > 0.0, 1.0 / length, 0.0), Vec[3, float32])
 
@@ -164,10 +171,9 @@ def _mesh_has_corner(data: MeshData, index: int32) -> boolean:
 
 
 @builtin
-def _mesh_mix(data: MeshData, address: uint64, face: int32, u: float32, v: float32) -> Vec[3, float32]:
+def _mesh_mix(a: Vec[3, float32], b: Vec[3, float32], c: Vec[3, float32], u: float32, v: float32) -> Vec[3, float32]:
     """The weighted sum of what the corners of a face have."""
-    a, b = _mesh_vector(data, address, 3 * face), _mesh_vector(data, address, 3 * face + 1)
-    return a * u + b * v + _mesh_vector(data, address, 3 * face + 2) * (float32(1.0) - u - v)
+    return a * u + b * v + c * (float32(1.0) - u - v)
 
 
 @builtin
@@ -184,7 +190,7 @@ def mesh_eval_position(id: uint64, face: int32, u: float32, v: float32) -> Vec[3
         The weighted sum of the corners, a vec3. A face that is out of range is a KernelError.
 
     Error: 3 ULP of the corners.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: with respect to `u`, `v` and the points of the mesh.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
@@ -193,7 +199,8 @@ def mesh_eval_position(id: uint64, face: int32, u: float32, v: float32) -> Vec[3
     """
     data, out = _mesh_at(id), Vec[3, float32](0.0, 0.0, 0.0)
     if _mesh_has_face(data, face):
-        out = _mesh_mix(data, data.points, face, u, v)
+        a, b, c = _mesh_triangle(id, face)
+        out = _mesh_mix(a, b, c, u, v)
     return out
 
 
@@ -212,7 +219,7 @@ def mesh_eval_velocity(id: uint64, face: int32, u: float32, v: float32) -> Vec[3
         out of range is a KernelError.
 
     Error: 3 ULP of the velocities.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: with respect to `u`, `v` and the velocities of the mesh.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"), velocities=corners)
@@ -221,7 +228,8 @@ def mesh_eval_velocity(id: uint64, face: int32, u: float32, v: float32) -> Vec[3
     """
     data, out = _mesh_at(id), Vec[3, float32](0.0, 0.0, 0.0)
     if _mesh_has_face(data, face) and data.velocities != uint64(0):
-        out = _mesh_mix(data, data.velocities, face, u, v)
+        a, b = _mesh_velocity(id, _mesh_corner(data, 3 * face)), _mesh_velocity(id, _mesh_corner(data, 3 * face + 1))
+        out = _mesh_mix(a, b, _mesh_velocity(id, _mesh_corner(data, 3 * face + 2)), u, v)
     return out
 
 
@@ -238,7 +246,7 @@ def mesh_eval_face_normal(id: uint64, face: int32) -> Vec[3, float32]:
         that is out of range is a KernelError.
 
     Error: 2 ULP.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: with respect to the points of the mesh; 0 for a face without area.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
@@ -247,7 +255,8 @@ def mesh_eval_face_normal(id: uint64, face: int32) -> Vec[3, float32]:
     """
     data, out = _mesh_at(id), Vec[3, float32](0.0, 0.0, 0.0)
     if _mesh_has_face(data, face):
-        out = _mesh_normal(data, face)
+        a, b, c = _mesh_triangle(id, face)
+        out = _mesh_normal(a, b, c)
     return out
 
 
@@ -288,7 +297,7 @@ def mesh_get_point(id: uint64, index: int32) -> Vec[3, float32]:
         The position of its point, a vec3. A corner that is out of range is a KernelError.
 
     Error: exact.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: with respect to the points of the mesh.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([2, 0, 1], dtype=int, device="cpu"))
@@ -297,7 +306,7 @@ def mesh_get_point(id: uint64, index: int32) -> Vec[3, float32]:
     """
     data, out = _mesh_at(id), Vec[3, float32](0.0, 0.0, 0.0)
     if _mesh_has_corner(data, index):
-        out = _mesh_vector(data, data.points, index)
+        out = _mesh_point(id, _mesh_corner(data, index))
     return out
 
 
@@ -314,7 +323,7 @@ def mesh_get_velocity(id: uint64, index: int32) -> Vec[3, float32]:
         KernelError.
 
     Error: exact.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: with respect to the velocities of the mesh.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([2, 0, 1], dtype=int, device="cpu"), velocities=corners)
@@ -323,5 +332,5 @@ def mesh_get_velocity(id: uint64, index: int32) -> Vec[3, float32]:
     """
     data, out = _mesh_at(id), Vec[3, float32](0.0, 0.0, 0.0)
     if _mesh_has_corner(data, index) and data.velocities != uint64(0):
-        out = _mesh_vector(data, data.velocities, index)
+        out = _mesh_velocity(id, _mesh_corner(data, index))
     return out

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from ...lang import prim
 from ...lang.generics import Vec
+from ...lang.ref_params import ref
 from ...lang.registry import LOCAL_ZEROS, builtin
 from ...lang.values.scalars import bool as boolean
 from ...lang.values.scalars import float32, float64, int32, uint64
 from ...lang.values.structs import struct
+from .bvh_nodes import DEPTH, distance_sq
 from .mesh_data import (
-    DEPTH,
-    MeshNode,
     _mesh_at,
     _mesh_cross,
     _mesh_data,
@@ -21,8 +21,8 @@ from .mesh_data import (
     _mesh_face,
     _mesh_node,
     _mesh_offset,
+    _mesh_triangle,
 )
-from .mesh_rays import LESS
 
 
 @struct
@@ -41,16 +41,6 @@ class MeshQueryPoint:
     face: int32
     u: float32
     v: float32
-
-
-@builtin
-def _mesh_distance_sq(node: MeshNode, p: Vec[3, float32]) -> float32:
-    """The square of the distance to the box of a node, rounded down."""
-    total = float32(0.0)
-    for k in range(3):
-        gap = prim.max(prim.max(node.lower[k] - p[k], p[k] - node.upper[k]), float32(0.0))
-        total = total + gap * gap
-    return total * float32(LESS)
 
 
 @builtin
@@ -105,24 +95,24 @@ def _mesh_closest(id: uint64, point: Vec[3, float32], max_dist: float32) -> tupl
     """(face, u, v) of the closest point; face -1 without one. The id was checked."""
     data = _mesh_data(id)
     stack = LOCAL_ZEROS(shape=(DEPTH,), dtype=int32)
-    bounds = LOCAL_ZEROS(shape=(DEPTH,), dtype=float32)
+    bounds = LOCAL_ZEROS(shape=(DEPTH,), dtype=float64)
     reach = float64(0.0)
     if max_dist > float32(0.0):
         reach = float64(max_dist)
-    best, limit, face, u, v = reach * reach, float32(reach * reach), -1, float32(0.0), float32(0.0)
+    best, face, u, v = reach * reach, -1, float32(0.0), float32(0.0)
     number, depth = 0, 0
     while number >= 0:
         node = _mesh_node(data, number)
         following = -1
         if node.count < 0:
-            left = _mesh_distance_sq(_mesh_node(data, number + 1), point)
-            right = _mesh_distance_sq(_mesh_node(data, node.child), point)
+            left = distance_sq(_mesh_node(data, number + 1), point)
+            right = distance_sq(_mesh_node(data, node.child), point)
             near, far = prim.min(left, right), prim.max(left, right)
-            if far <= limit:
+            if far <= best:
                 stack[depth] = prim.select(left <= right, node.child, number + 1)
                 bounds[depth] = far
                 depth = depth + 1
-            if near <= limit:
+            if near <= best:
                 following = prim.select(left <= right, number + 1, node.child)
         for place in range(node.child, node.child + node.count):
             f = _mesh_face(data, place)
@@ -133,14 +123,24 @@ def _mesh_closest(id: uint64, point: Vec[3, float32], max_dist: float32) -> tupl
             )
             near_point = _mesh_closest_of(a, b, c)
             if near_point[2] < best or (near_point[2] == best and f < face):
-                best, limit, face = near_point[2], float32(near_point[2]), f
+                best, face = near_point[2], f
                 u, v = float32(near_point[0]), float32(near_point[1])
         while depth > 0 and following < 0:
             depth = depth - 1
-            if bounds[depth] <= limit:
+            if bounds[depth] <= best:
                 following = stack[depth]
         number = following
     return face, u, v
+
+
+@builtin
+def _mesh_near_at(
+    u: float32, v: float32, point: Vec[3, float32], a: Vec[3, float32], b: Vec[3, float32], c: Vec[3, float32]
+) -> tuple[float32, float32]:
+    """(u, v) of a closest point, which the search found. The derivatives are those of the closest point of a triangle,
+    of its edge or its corner.
+    """
+    return u, v
 
 
 @builtin
@@ -158,7 +158,8 @@ def mesh_query_point_no_sign(id: uint64, point: Vec[3, float32], max_dist: float
         is a KernelError.
 
     Error: 4 ULP of the distances between `point` and the corners of the face, in the distance.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: of `u` and `v` with respect to `point` and the corners of the face; 0 for `max_dist`. It does not exist
+        where another face, edge or corner becomes the closest one.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
@@ -171,5 +172,16 @@ def mesh_query_point_no_sign(id: uint64, point: Vec[3, float32], max_dist: float
     if data.num_faces > 0:
         face, u, v = _mesh_closest(id, point, max_dist)
         if face >= 0:
-            found.result, found.face, found.u, found.v, found.sign = True, face, u, v, float32(1.0)
+            a, b, c = _mesh_triangle(id, face)
+            found.u, found.v = _mesh_near_at(u, v, point, a, b, c)
+            found.result, found.face, found.sign = True, face, float32(1.0)
     return found
+
+
+@builtin(name="mesh_query_point_no_sign")
+def _mesh_query_point_no_sign_into(
+    id: uint64, point: Vec[3, float32], max_dist: float32, face: ref[int32], u: ref[float32], v: ref[float32]
+) -> boolean:
+    found = mesh_query_point_no_sign(id, point, max_dist)
+    face, u, v = found.face, found.u, found.v  # noqa: F841 - they are the caller's
+    return found.result

@@ -10,8 +10,6 @@ triangle reaches as far beyond its edges as double precision rounds. Together, n
 
 from __future__ import annotations
 
-import math
-
 from ...lang import prim
 from ...lang.generics import Vec
 from ...lang.ref_params import ref
@@ -20,10 +18,9 @@ from ...lang.values.scalars import bool as boolean
 from ...lang.values.scalars import float32, float64, int32, uint64
 from ...lang.values.structs import struct
 from ...lang.values.value_classes import vec3f
+from .bvh_nodes import DEPTH, LARGEST, entry_of, reciprocal
 from .mesh_data import (
-    DEPTH,
     MeshData,
-    MeshNode,
     _mesh_at,
     _mesh_cross,
     _mesh_data,
@@ -33,11 +30,10 @@ from .mesh_data import (
     _mesh_normal,
     _mesh_offset,
     _mesh_position,
+    _mesh_triangle,
 )
 
-TINY, LARGEST, INFINITE = 1.0e-37, 3.4e38, math.inf
 ROUNDING = 4.0e-16  # of a volume, in units of the lengths that it is made of
-MORE, LESS = 1.0000005, 0.9999995  # cover the rounding of some operations, so that boxes hold all that is in them
 
 
 @struct
@@ -63,34 +59,11 @@ class MeshQueryRay:
 
 
 @builtin
-def _mesh_reciprocal(x: float32) -> float32:
-    """1 / x, or 0 where that is not finite."""
-    return prim.select(prim.abs(x) < float32(TINY), float32(0.0), float32(1.0) / x)
-
-
-@builtin
 def _mesh_plane(data: MeshData, face: int32, start: Vec[3, float32], ray: Vec[3, float64]) -> float32:
     """Where a ray meets the plane of a face."""
     a = _mesh_position(data, 3 * face)
     normal = _mesh_cross(_mesh_position(data, 3 * face + 1) - a, _mesh_position(data, 3 * face + 2) - a)
     return float32(_mesh_dot(normal, a - prim.cast(start, Vec[3, float64])) / _mesh_dot(normal, ray))
-
-
-@builtin
-def _mesh_entry(node: MeshNode, start: Vec[3, float32], inverse: Vec[3, float32], most: float32) -> float32:
-    """Where a ray enters the box of a node; infinite if it does not by `most`.
-
-    A ray at right angles to an axis is between the planes everywhere or nowhere.
-    """
-    first, last, infinite = float32(0.0), most, float32(INFINITE)
-    for k in range(3):
-        below, above, across = node.lower[k] - start[k], node.upper[k] - start[k], inverse[k] == float32(0.0)
-        between = below <= float32(0.0) and above >= float32(0.0)
-        a, b = below * inverse[k], above * inverse[k]
-        enters = prim.select(across, prim.select(between, -infinite, infinite), prim.min(a, b) * float32(LESS))
-        leaves = prim.select(across, infinite, prim.max(a, b) * float32(MORE))
-        first, last = prim.max(first, enters), prim.min(last, leaves)
-    return prim.select(first <= last, first, infinite)
 
 
 @builtin
@@ -119,12 +92,12 @@ def _mesh_crossings(id: uint64, start: Vec[3, float32], dir: Vec[3, float32]) ->
     data = _mesh_data(id)
     ray = prim.cast(dir, Vec[3, float64])
     scale = ROUNDING * prim.sqrt(_mesh_dot(ray, ray))
-    inverse = Vec[3, float32](_mesh_reciprocal(dir[0]), _mesh_reciprocal(dir[1]), _mesh_reciprocal(dir[2]))
+    inverse = reciprocal(dir)
     found, number = 0, 0
     while number < data.num_nodes:
         node = _mesh_node(data, number)
         following = number + 1
-        if _mesh_entry(node, start, inverse, float32(LARGEST)) <= float32(LARGEST):
+        if entry_of(node, start, inverse, float32(LARGEST)) <= float32(LARGEST):
             for place in range(node.child, node.child + node.count):
                 t, _u, _v, _sign = _mesh_hit(data, _mesh_face(data, place), start, ray, scale)
                 if t >= float32(0.0):
@@ -143,7 +116,7 @@ def _mesh_first_hit(
     data = _mesh_data(id)
     ray = prim.cast(dir, Vec[3, float64])
     scale = ROUNDING * prim.sqrt(_mesh_dot(ray, ray))
-    inverse = Vec[3, float32](_mesh_reciprocal(dir[0]), _mesh_reciprocal(dir[1]), _mesh_reciprocal(dir[2]))
+    inverse = reciprocal(dir)
     stack = LOCAL_ZEROS(shape=(DEPTH,), dtype=int32)
     entries = LOCAL_ZEROS(shape=(DEPTH,), dtype=float32)
     best, face, u, v, sign = max_t, -1, float32(0.0), float32(0.0), float32(0.0)
@@ -152,8 +125,8 @@ def _mesh_first_hit(
         node = _mesh_node(data, number)
         following = -1
         if node.count < 0:
-            left = _mesh_entry(_mesh_node(data, number + 1), start, inverse, best)
-            right = _mesh_entry(_mesh_node(data, node.child), start, inverse, best)
+            left = entry_of(_mesh_node(data, number + 1), start, inverse, best)
+            right = entry_of(_mesh_node(data, node.child), start, inverse, best)
             near, far = prim.min(left, right), prim.max(left, right)
             if far <= best:
                 stack[depth] = prim.select(left <= right, node.child, number + 1)
@@ -175,6 +148,21 @@ def _mesh_first_hit(
 
 
 @builtin
+def _mesh_hit_at(
+    t: float32,
+    u: float32,
+    v: float32,
+    start: Vec[3, float32],
+    dir: Vec[3, float32],
+    a: Vec[3, float32],
+    b: Vec[3, float32],
+    c: Vec[3, float32],
+) -> tuple[float32, float32, float32]:
+    """(t, u, v) of a hit, which the search found. The derivatives are those of the hit of the plane of a triangle."""
+    return t, u, v
+
+
+@builtin
 def mesh_query_ray(id: uint64, start: Vec[3, float32], dir: Vec[3, float32], max_t: float32) -> MeshQueryRay:
     """First face of a mesh that a ray hits, from either side.
 
@@ -189,11 +177,14 @@ def mesh_query_ray(id: uint64, start: Vec[3, float32], dir: Vec[3, float32], max
 
     Returns:
         A MeshQueryRay. Of faces with equal `t` it names the one with the lowest number. A face with two equal corners
-        is not hit. A ray through a common edge or corner of faces hits one of them. A ray with a component that is NaN,
-        or with a direction of zero, hits nothing. An id without a mesh is a KernelError.
+        is not hit. A ray through a common edge or corner of faces hits one of them; at a corner any of them, and `t` is
+        where the ray meets its plane. A ray with a component that is NaN, or with a direction of zero, hits nothing.
+        Whether a face is hit is decided with corners that are rounded relative to `start`. An id without a mesh is a
+        KernelError.
 
-    Error: 1 ULP in `t`. Whether a ray hits a face is decided with corners that are rounded relative to `start`.
-    Derivative: none yet; a kernel that needs it is refused.
+    Error: 1 ULP in `t`, to the plane of the face.
+    Derivative: of `t`, `u`, `v` and `normal` with respect to `start`, `dir` and the corners of the face; 0 for `max_t`.
+        It does not exist where the ray goes from one face to another.
 
     >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
@@ -206,8 +197,9 @@ def mesh_query_ray(id: uint64, start: Vec[3, float32], dir: Vec[3, float32], max
     if data.num_faces > 0:
         face, t, u, v, sign = _mesh_first_hit(id, start, dir, max_t)
         if face >= 0:
-            found.result, found.face, found.t, found.u, found.v, found.sign = True, face, t, u, v, sign
-            found.normal = _mesh_normal(data, face)
+            a, b, c = _mesh_triangle(id, face)
+            found.t, found.u, found.v = _mesh_hit_at(t, u, v, start, dir, a, b, c)
+            found.result, found.face, found.sign, found.normal = True, face, sign, _mesh_normal(a, b, c)
     return found
 
 

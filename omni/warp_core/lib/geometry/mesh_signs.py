@@ -65,7 +65,7 @@ def mesh_query_point(id: uint64, point: Vec[3, float32], max_dist: float32) -> M
         A MeshQueryPoint, whose `sign` is -1.0 inside. The rest is as `wp.mesh_query_point_no_sign` finds it.
 
     Error: as for `wp.mesh_query_point_no_sign`. The sign of a mesh with holes is that of most rays.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: as for `wp.mesh_query_point_no_sign`; that of the sign is 0.
 
     >>> points = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 4.0]]
     >>> faces = wp.array([0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3], dtype=int, device="cpu")
@@ -95,6 +95,34 @@ def _mesh_query_point_into(
 
 
 @builtin
+def mesh_query_point_sign_parity(
+    id: uint64, point: Vec[3, float32], max_dist: float32, n_sample: int32 = 3, perturbation_scale: float32 = 0.1
+) -> MeshQueryPoint:
+    """Point of a closed mesh that is closest to a point, and whether the point is inside: `wp.mesh_query_point`.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        point: any point, a vec3 in the coordinates of the mesh.
+        max_dist: faces count if their distance is below this.
+        n_sample: for programs written for warp-lang; two or three rays decide here.
+        perturbation_scale: for such programs; the directions of the rays are fixed.
+
+    Returns:
+        A MeshQueryPoint, whose `sign` is -1.0 inside. The rest is as `wp.mesh_query_point_no_sign` finds it.
+
+    Error: as for `wp.mesh_query_point_no_sign`. The sign of a mesh with holes is that of most rays.
+    Derivative: as for `wp.mesh_query_point_no_sign`; that of the sign is 0.
+
+    >>> points = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 4.0]]
+    >>> faces = wp.array([0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3], dtype=int, device="cpu")
+    >>> mesh = wp.Mesh(wp.array(points, dtype=wp.vec3, device="cpu"), faces)
+    >>> wp.mesh_query_point_sign_parity(mesh.id, wp.vec3(1.0, 1.0, 0.5), 10.0).sign
+    -1.0
+    """
+    return mesh_query_point(id, point, max_dist)
+
+
+@builtin
 def mesh_query_point_sign_winding_number(
     id: uint64, point: Vec[3, float32], max_dist: float32, accuracy: float32 = 2.0, threshold: float32 = 0.5
 ) -> MeshQueryPoint:
@@ -114,7 +142,7 @@ def mesh_query_point_sign_winding_number(
         A MeshQueryPoint, whose `sign` is -1.0 inside. The rest is as `wp.mesh_query_point_no_sign` finds it.
 
     Error: as for `wp.mesh_query_point_no_sign`; 1e-9 in the winding number for each thousand faces.
-    Derivative: none yet; a kernel that needs it is refused.
+    Derivative: as for `wp.mesh_query_point_no_sign`; that of the sign is 0.
 
     >>> points = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 4.0]]
     >>> faces = wp.array([0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3], dtype=int, device="cpu")
@@ -126,3 +154,20 @@ def mesh_query_point_sign_winding_number(
     if found.result and _mesh_winding(_mesh_data(id), point) > float64(threshold):
         found.sign = float32(-1.0)
     return found
+
+
+@builtin(name="mesh_query_point_sign_winding_number")
+def _mesh_query_point_sign_winding_number_into(
+    id: uint64,
+    point: Vec[3, float32],
+    max_dist: float32,
+    sign: ref[float32],
+    face: ref[int32],
+    u: ref[float32],
+    v: ref[float32],
+    accuracy: float32 = 2.0,
+    threshold: float32 = 0.5,
+) -> boolean:
+    found = mesh_query_point_sign_winding_number(id, point, max_dist, accuracy, threshold)
+    sign, face, u, v = found.sign, found.face, found.u, found.v  # noqa: F841 - they are the caller's
+    return found.result

@@ -5,4 +5,4 @@ From the lowest bit: 48 bits of an address, 12 bits that tell apart structures t
 
 ADDRESS = 0x0000_FFFF_FFFF_FFFF
 KIND_SHIFT = 60
-HASH_GRID, MESH, VOLUME = 1, 2, 3  # kinds
+HASH_GRID, MESH, VOLUME, BVH = 1, 2, 3, 4  # kinds

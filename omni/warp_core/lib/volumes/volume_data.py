@@ -3,7 +3,7 @@
 A volume is a grid buffer, as volumes/layout.py describes it. Beside the buffer lies a table of cells. For each block of
 8x8x8 voxels in the box of all leaves, it has the leaf, or the value of all these voxels. A lookup in the box reads
 the table. Elsewhere, and for grids too sparse to have one, it walks down the tree. A *place* is a word of the buffer:
-that of a leaf, or ~w if all voxels there have the value at the word w.
+that of a leaf, or TILE + w if all voxels there have the value at the word w.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ...lang.registry import builtin
 from ...lang.values.scalars import int32, int64, uint32, uint64
 from ...lang.values.structs import struct
 from ...lang.values.value_classes import mat33f, vec3f, vec3i
-from ..geometry.structure_ids import ADDRESS, KIND_SHIFT, VOLUME
+from ..geometry.structure_ids import ADDRESS, VOLUME
+from ..geometry.structure_lookup import structure_at, unknown
 
+TILE, WORD = -(2**31), 2**31 - 1  # the bit of a place that is no leaf, and the bits of its word
 _CHILD_MASK = 8  # the word of an upper or lower node where its child mask begins, less that of its value mask
-_UNKNOWN = (
-    "{0} is no id of a volume that exists on this device: pass volume.id, and keep the volume while kernels use it"
-)
+_UNKNOWN = unknown("volume", "volume")
 
 
 @struct
@@ -77,14 +77,19 @@ class VolumeData:
 
 @builtin(name="_volume_at")
 def volume_at(id: uint64) -> VolumeData:
-    """The volume of an id. Without one, the launch raises, and the thread goes on with a volume of nothing."""
+    """The volume of an id."""
+    return structure_at(id, VOLUME, VolumeData, _UNKNOWN)
+
+
+@builtin(name="_volume_known")
+def known(id: uint64) -> VolumeData:
+    """The volume of an id that `volume_at` found, or of nothing for 0.
+
+    Functions that are not inlined take the id: in place of the volume, whose many members a call would copy.
+    """
     data = VolumeData()
-    address = prim.bit_and(id, uint64(ADDRESS))
-    if id >> uint64(KIND_SHIFT) == uint64(VOLUME) and prim.is_structure(address):
-        data = prim.array_at(address, int32(1), VolumeData)[0]
-    if data.id != id or id == uint64(0):
-        prim.fail("handle", _UNKNOWN, id)
-        data = VolumeData()
+    if id != uint64(0):
+        data = prim.array_at(prim.bit_and(id, uint64(ADDRESS)), int32(1), VolumeData)[0]
     return data
 
 
@@ -94,7 +99,7 @@ def _child(data: VolumeData, node: int32, entries: int32, table: int32, entry: i
     words = prim.array_at(data.words, data.num_words, int32)
     at = node + table + entry * data.entry_words
     is_child = (words[node + _CHILD_MASK + ((entries + entry) >> 5)] >> (entry & 31)) & 1
-    place = ~at
+    place = TILE | at
     if is_child != 0:
         place = node + _offset(data, at)
     return place
@@ -108,16 +113,17 @@ def _offset(data: VolumeData, at: int32) -> int32:
 
 
 @builtin(name="_volume_walk", cold=True)
-def _walk(data: VolumeData, i: int32, j: int32, k: int32) -> int32:
+def _walk(id: uint64, i: int32, j: int32, k: int32) -> int32:
     """The place of a voxel, found from the root of the tree."""
+    data = known(id)
     longs = prim.array_at(data.words, data.num_words >> 1, uint64)
     key = (uint64(uint32(i) >> uint32(12)) << uint64(42)) | (uint64(uint32(j) >> uint32(12)) << uint64(21))
     key = key | uint64(uint32(k) >> uint32(12))
-    place = ~data.background
+    place = TILE | data.background
     for t in range(data.num_tiles):
         tile = data.tiles + t * data.tile_words
         if longs[tile >> 1] == key:
-            place = ~(tile + data.tile_value)
+            place = TILE | (tile + data.tile_value)
             if longs[(tile >> 1) + 1] != uint64(0):
                 place = data.root + _offset(data, tile + 2)
                 entry = ((i >> 7) & 31) << 10 | ((j >> 7) & 31) << 5 | (k >> 7) & 31
@@ -140,7 +146,7 @@ def place_of(data: VolumeData, i: int32, j: int32, k: int32) -> int32:
         cells = prim.array_at(data.cells, data.cell_dims[0] * data.cell_dims[1] * data.cell_dims[2], int32)
         place = cells[row * data.cell_dims[2] + z]
     else:
-        place = _walk(data, i, j, k)
+        place = _walk(data.id, i, j, k)
     return place
 
 
@@ -153,4 +159,10 @@ def entry_of(i: int32, j: int32, k: int32) -> int32:
 @builtin(name="_volume_word")
 def word_of(data: VolumeData, place: int32, entry: int32, words: int32) -> int32:
     """The word where the value of a voxel is. A value has so many `words`."""
-    return prim.select(place < 0, ~place, place + data.leaf_values + entry * words)
+    return word_at(place, data.leaf_values + entry * words)
+
+
+@builtin(name="_volume_word_at")
+def word_at(place: int32, offset: int32) -> int32:
+    """The word where the value of a voxel is, at an `offset` in its leaf."""
+    return (place & WORD) + prim.select(place >= 0, offset & WORD, 0)

@@ -8,15 +8,15 @@ from ...lang.ref_params import ref
 from ...lang.registry import builtin
 from ...lang.values.scalars import float32, int32, uint64
 from ..scalar_functions import round
-from .volume_data import VolumeData, volume_at
+from .volume_data import volume_at
 from .volume_lookups import index_of
 from .volume_samples import CLOSEST, LINEAR, NO_MODE, WHOLE, base_of, blend, gradient_of, integer, slope_of
 
 
 @builtin(name="_volume_element")
-def _element(data: VolumeData, i: int32, j: int32, k: int32, values: Array[S], background: S) -> S:
+def _element(id: uint64, i: int32, j: int32, k: int32, values: Array[S], background: S) -> S:
     """The element of an array that belongs to a voxel."""
-    value, index = background, index_of(data, i, j, k)
+    value, index = background, index_of(id, i, j, k)
     if index >= 0:
         value = values[index]
     return value
@@ -24,33 +24,33 @@ def _element(data: VolumeData, i: int32, j: int32, k: int32, values: Array[S], b
 
 @builtin(name="_volume_elements")
 def _elements(
-    data: VolumeData, i: int32, j: int32, k: int32, values: Array[S], background: S
+    id: uint64, i: int32, j: int32, k: int32, values: Array[S], background: S
 ) -> tuple[S, S, S, S, S, S, S, S]:
     """The elements that belong to a voxel and to the seven after it; z is fastest."""
     u, v, w = i + 1, j + 1, k + 1
     return (
-        _element(data, i, j, k, values, background),
-        _element(data, i, j, w, values, background),
-        _element(data, i, v, k, values, background),
-        _element(data, i, v, w, values, background),
-        _element(data, u, j, k, values, background),
-        _element(data, u, j, w, values, background),
-        _element(data, u, v, k, values, background),
-        _element(data, u, v, w, values, background),
+        _element(id, i, j, k, values, background),
+        _element(id, i, j, w, values, background),
+        _element(id, i, v, k, values, background),
+        _element(id, i, v, w, values, background),
+        _element(id, u, j, k, values, background),
+        _element(id, u, j, w, values, background),
+        _element(id, u, v, k, values, background),
+        _element(id, u, v, w, values, background),
     )
 
 
 @builtin(name="_volume_linear_index")
-def _linear_integers(data: VolumeData, uvw: Vec[3, float32], values: Array[Int], background: Int) -> Int:
+def _linear_integers(id: uint64, uvw: Vec[3, float32], values: Array[Int], background: Int) -> Int:
     """The value at a place, interpolated."""
-    prim.fail("argument", WHOLE, data.id)
+    prim.fail("argument", WHOLE, id)
     return background
 
 
 @builtin(name="_volume_linear_index")
-def _linear(data: VolumeData, uvw: Vec[3, float32], values: Array[S], background: S) -> S:
+def _linear(id: uint64, uvw: Vec[3, float32], values: Array[S], background: S) -> S:
     low = base_of(uvw)
-    a, b, c, d, e, f, g, h = _elements(data, integer(low[0]), integer(low[1]), integer(low[2]), values, background)
+    a, b, c, d, e, f, g, h = _elements(id, integer(low[0]), integer(low[1]), integer(low[2]), values, background)
     return blend(a, b, c, d, e, f, g, h, uvw - low)
 
 
@@ -72,7 +72,8 @@ def volume_sample_index(
         A value of the type of the elements. An id without a volume is a KernelError, and so is another mode.
 
     Error: as `wp.volume_sample`.
-    Derivative: none.
+    Derivative: exact with respect to `voxel_data` and `background`, and to `uvw` where it exists, else of the side with
+    the greater index.
 
     >>> voxels = wp.array([[0, 0, 0], [1, 0, 0]], dtype=wp.vec3i, device="cpu")
     >>> volume = wp.Volume.allocate_by_voxels(voxels, voxel_size=1.0, device="cpu")
@@ -80,12 +81,12 @@ def volume_sample_index(
     >>> wp.volume_sample_index(volume.id, wp.vec3(0.5, 0.0, 0.0), wp.Volume.LINEAR, values, -1.0)
     2.0
     """
-    data, value = volume_at(id), background
+    known_id, value = volume_at(id).id, background
     if sampling_mode == LINEAR:
-        value = _linear(data, uvw, voxel_data, background)
+        value = _linear(known_id, uvw, voxel_data, background)
     elif sampling_mode == CLOSEST:
         i, j, k = integer(round(uvw[0])), integer(round(uvw[1])), integer(round(uvw[2]))
-        value = _element(data, i, j, k, voxel_data, background)
+        value = _element(known_id, i, j, k, voxel_data, background)
     else:
         prim.fail("argument", NO_MODE, sampling_mode)
     return value
@@ -96,12 +97,12 @@ def _slopes(
     id: uint64, uvw: Vec[3, float32], mode: int32, values: Array[S], background: S, zero: S
 ) -> tuple[S, S, S, S]:
     """The value at a place, and its derivatives in x, y and z."""
-    data = volume_at(id)
+    known_id = volume_at(id).id
     value, x, y, z = background, zero, zero, zero
     if mode == LINEAR:
         low = base_of(uvw)
         i, j, k = integer(low[0]), integer(low[1]), integer(low[2])
-        a, b, c, d, e, f, g, h = _elements(data, i, j, k, values, background)
+        a, b, c, d, e, f, g, h = _elements(known_id, i, j, k, values, background)
         value = blend(a, b, c, d, e, f, g, h, uvw - low)
         x, y, z = slope_of(a, b, c, d, e, f, g, h, uvw - low)
     else:
@@ -133,7 +134,7 @@ def volume_sample_grad_index(
         The value, as `wp.volume_sample_index` gives it.
 
     Error: as `wp.volume_sample_grad`.
-    Derivative: none.
+    Derivative: of both results, as `wp.volume_sample_index`. That of a gradient is of the cube where the place is.
 
     >>> @wp.kernel
     ... def slope(volume: wp.uint64, values: wp.array(dtype=float), grads: wp.array(dtype=wp.vec3)):

@@ -9,22 +9,23 @@ from ...lang.generics import Constant, S, Vec
 from ...lang.registry import builtin
 from ...lang.values.scalars import float32, int32, uint32, uint64
 from ...lang.values.value_classes import vec3f
-from .volume_data import VolumeData, entry_of, place_of, volume_at, word_of
-from .volume_values import INDEX, ON_INDEX, has_type, read, size_of, write
+from .volume_data import entry_of, known, place_of, volume_at
+from .volume_values import INDEX, ON_INDEX, VoxelValue, has_type, put_value, value_at
 
 
 @builtin(name="_volume_voxel")
-def voxel(data: VolumeData, i: int32, j: int32, k: int32, like: S) -> S:
-    """The value of a voxel of a volume whose values are like `like`."""
-    return read(data, word_of(data, place_of(data, i, j, k), entry_of(i, j, k), size_of(like)), like)
+def voxel(id: uint64, i: int32, j: int32, k: int32, like: S) -> S:
+    """The value of a voxel of a volume that `volume_at` found, and whose values are like `like`."""
+    data = known(id)
+    return value_at(data, place_of(data, i, j, k), entry_of(i, j, k), like)
 
 
 @builtin(name="_volume_lookup")
-def _lookup(id: uint64, i: int32, j: int32, k: int32, like: S) -> S:
+def _lookup(id: uint64, i: int32, j: int32, k: int32, like: VoxelValue) -> VoxelValue:
     data = volume_at(id)
     value = like
     if has_type(data, like):
-        value = voxel(data, i, j, k, like)
+        value = voxel(id, i, j, k, like)
     return value
 
 
@@ -129,16 +130,16 @@ def volume_lookup_v(id: uint64, i: int32, j: int32, k: int32) -> Vec[3, float32]
 
 
 @builtin(name="_volume_store")
-def _store(id: uint64, i: int32, j: int32, k: int32, value: S) -> None:
+def _store(id: uint64, i: int32, j: int32, k: int32, value: VoxelValue) -> None:
     data = volume_at(id)
     if has_type(data, value):
         place = place_of(data, i, j, k)
         if place >= 0:
-            write(data, word_of(data, place, entry_of(i, j, k), size_of(value)), value)
+            put_value(data, place, entry_of(i, j, k), value)
 
 
 @builtin
-def volume_store(id: uint64, i: int32, j: int32, k: int32, value: S) -> None:
+def volume_store(id: uint64, i: int32, j: int32, k: int32, value: VoxelValue) -> None:
     """Store the value of a voxel of a volume.
 
     It stores nothing where the volume has no leaf, which is a block of 8x8x8 voxels in memory: `wp.Volume.allocate` and
@@ -152,7 +153,7 @@ def volume_store(id: uint64, i: int32, j: int32, k: int32, value: S) -> None:
         value: of the type of the volume's values. Another one is a KernelError, as is an id without a volume.
 
     Error: exact.
-    Derivative: none.
+    Derivative: refused. Store values that have one in an array: see `wp.volume_sample_index`.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0.0, device="cpu")
     >>> wp.volume_store(volume.id, 1, 2, 3, 0.5)
@@ -174,7 +175,7 @@ def volume_store_f(id: uint64, i: int32, j: int32, k: int32, value: float32) -> 
         value: a float32.
 
     Error: exact.
-    Derivative: none.
+    Derivative: refused.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0.0, device="cpu")
     >>> wp.volume_store_f(volume.id, 1, 2, 3, 0.5)
@@ -194,7 +195,7 @@ def volume_store_i(id: uint64, i: int32, j: int32, k: int32, value: int32) -> No
         value: an int32.
 
     Error: exact.
-    Derivative: none.
+    Derivative: refused.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=0, device="cpu")
     >>> wp.volume_store_i(volume.id, 1, 2, 3, 5)
@@ -214,7 +215,7 @@ def volume_store_v(id: uint64, i: int32, j: int32, k: int32, value: Vec[3, float
         value: a vec3.
 
     Error: exact.
-    Derivative: none.
+    Derivative: refused.
 
     >>> volume = wp.Volume.allocate([0, 0, 0], [7, 7, 7], voxel_size=1.0, bg_value=wp.vec3(), device="cpu")
     >>> wp.volume_store_v(volume.id, 1, 2, 3, wp.vec3(1.0, 2.0, 3.0))
@@ -223,9 +224,10 @@ def volume_store_v(id: uint64, i: int32, j: int32, k: int32, value: Vec[3, float
 
 
 @builtin(name="_volume_index")
-def index_of(data: VolumeData, i: int32, j: int32, k: int32) -> int32:
-    """The number of a voxel, or -1."""
-    found, place, entry = -1, place_of(data, i, j, k), entry_of(i, j, k)
+def index_of(id: uint64, i: int32, j: int32, k: int32) -> int32:
+    """The number of a voxel, or -1, of a volume that `volume_at` found."""
+    data, found, entry = known(id), -1, entry_of(i, j, k)
+    place = place_of(data, i, j, k)
     if place >= 0 and data.id != uint64(0):
         words = prim.array_at(data.words, data.num_words, uint32)
         if data.value_type == ON_INDEX:
@@ -269,7 +271,7 @@ def volume_lookup_index(id: uint64, i: int32, j: int32, k: int32) -> int32:
     >>> wp.volume_lookup_index(volume.id, 5, 0, 0), wp.volume_lookup_index(volume.id, 1, 0, 0)
     (1, -1)
     """
-    return index_of(volume_at(id), i, j, k)
+    return index_of(volume_at(id).id, i, j, k)
 
 
 @builtin

@@ -8,12 +8,13 @@ from ...lang import prim
 from ...lang.generics import Constant, F, Int, Mat, N, S, Vec
 from ...lang.ref_params import ref
 from ...lang.registry import builtin
+from ...lang.values.scalars import bool as boolean
 from ...lang.values.scalars import float32, int32, uint64
 from ...lang.values.value_classes import vec3f
 from ..scalar_functions import round
-from .volume_data import VolumeData, entry_of, place_of, volume_at, word_of
+from .volume_data import WORD, VolumeData, entry_of, known, place_of, volume_at, word_at
 from .volume_lookups import voxel
-from .volume_values import has_type, read, size_of
+from .volume_values import VoxelReal, VoxelValue, has_type, is_coded, read, size_of, value_at
 
 CLOSEST, LINEAR = 0, 1
 FAR = 1073741824.0  # voxels from the origin (2**30): beyond it, samples are of voxels at this distance
@@ -78,53 +79,104 @@ def base_of(uvw: Vec[3, float32]) -> Vec[3, float32]:
 # -- eight voxels around a place ---------------------------------------------------------------------------------------
 
 
-@builtin(name="_volume_corner_places")
-def _corner_places(
-    data: VolumeData, i: int32, j: int32, k: int32
-) -> tuple[int32, int32, int32, int32, int32, int32, int32, int32]:
-    """The places of a voxel and of the seven after it; z is fastest.
+@builtin(name="_volume_first_cell")
+def _first_cell(data: VolumeData, i: int32, j: int32, k: int32) -> tuple[int32, int32, int32, int32]:
+    """The cell of a voxel, and the steps in x, y and z to those of the voxels after it.
 
-    Reads of the table of cells are what samples cost. Most eights lie in one leaf, and most others in two.
+    The cell is -1 if one of the eight voxels is outside of the table.
     """
     low, dims = data.cell_min, data.cell_dims
     x, y, z = (i >> 3) - low[0], (j >> 3) - low[1], (k >> 3) - low[2]
     u, v, w = ((i + 1) >> 3) - low[0], ((j + 1) >> 3) - low[1], ((k + 1) >> 3) - low[2]
-    a, b, c, d, e, f, g, h = 0, 0, 0, 0, 0, 0, 0, 0
+    first, row, plane = -1, dims[2] & WORD, (dims[1] * dims[2]) & WORD
     if prim.min(x, prim.min(y, z)) >= 0 and u < dims[0] and v < dims[1] and w < dims[2]:
-        cells = prim.array_at(data.cells, dims[0] * dims[1] * dims[2], int32)
-        first, du, dv, dw = (x * dims[1] + y) * dims[2] + z, (u - x) * dims[1] * dims[2], (v - y) * dims[2], w - z
-        a = cells[first]
-        b, c, d, e, f, g, h = a, a, a, a, a, a, a
-        borders = u + v + w - x - y - z
-        if borders != 0:
-            h = cells[first + du + dv + dw]
-            b, c, e = prim.select(dw != 0, h, a), prim.select(dv != 0, h, a), prim.select(du != 0, h, a)
-            d, f = prim.select(dv + dw != 0, h, a), prim.select(du + dw != 0, h, a)
-            g = prim.select(du + dv != 0, h, a)
-            if borders > 1:
-                b, c, d = cells[first + dw], cells[first + dv], cells[first + dv + dw]
-                e, f, g = cells[first + du], cells[first + du + dw], cells[first + du + dv]
-    else:
-        u, v, w = i + 1, j + 1, k + 1
-        a, b, c, d = place_of(data, i, j, k), place_of(data, i, j, w), place_of(data, i, v, k), place_of(data, i, v, w)
-        e, f, g, h = place_of(data, u, j, k), place_of(data, u, j, w), place_of(data, u, v, k), place_of(data, u, v, w)
+        first = x * plane + y * row + z
+    return first, prim.select(u != x, plane, 0), prim.select(v != y, row, 0), prim.select(w != z, 1, 0)
+
+
+@builtin(name="_volume_corner_places")
+def _corner_places(
+    data: VolumeData, first: int32, x: int32, y: int32, z: int32
+) -> tuple[int32, int32, int32, int32, int32, int32, int32, int32]:
+    """The places of eight voxels, from the cell of the first and the steps to the others; z is fastest.
+
+    Reads of the table of cells cost as much as those of values. Most eights lie in one leaf, and most others in two.
+    """
+    cells = prim.array_at(data.cells, data.cell_dims[0] * data.cell_dims[1] * data.cell_dims[2], int32)
+    a = cells[first]
+    b, c, d, e, f, g, h = a, a, a, a, a, a, a
+    if x + y + z != 0:
+        h = cells[first + x + y + z]
+        b, c, e = prim.select(z != 0, h, a), prim.select(y != 0, h, a), prim.select(x != 0, h, a)
+        d, f, g = prim.select(y + z != 0, h, a), prim.select(x + z != 0, h, a), prim.select(x + y != 0, h, a)
+        if prim.max(prim.min(x, y), prim.min(prim.max(x, y), z)) != 0:
+            b, c, e = cells[first + z], cells[first + y], cells[first + x]
+            d = prim.select(y == 0, b, prim.select(z == 0, c, h))
+            f = prim.select(x == 0, b, prim.select(z == 0, e, h))
+            g = prim.select(x == 0, c, prim.select(y == 0, e, h))
+            if prim.min(x, prim.min(y, z)) != 0:
+                d, f, g = cells[first + y + z], cells[first + x + z], cells[first + x + y]
     return a, b, c, d, e, f, g, h
 
 
-@builtin(name="_volume_corners")
-def _corners(data: VolumeData, i: int32, j: int32, k: int32, like: S) -> tuple[S, S, S, S, S, S, S, S]:
-    """The values of a voxel and of the seven after it."""
-    a, b, c, d, e, f, g, h = _corner_places(data, i, j, k)
-    u, v, w, size = i + 1, j + 1, k + 1, size_of(like)
+@builtin(name="_volume_corners_outside", cold=True)
+def _corners_outside(
+    id: uint64, i: int32, j: int32, k: int32
+) -> tuple[int32, int32, int32, int32, int32, int32, int32, int32]:
+    """The places of a voxel and of the seven after it, if one is outside of the table of cells."""
+    data = known(id)
+    u, v, w = i + 1, j + 1, k + 1
+    a, b, c, d = place_of(data, i, j, k), place_of(data, i, j, w), place_of(data, i, v, k), place_of(data, i, v, w)
+    e, f, g, h = place_of(data, u, j, k), place_of(data, u, j, w), place_of(data, u, v, k), place_of(data, u, v, w)
+    return a, b, c, d, e, f, g, h
+
+
+@builtin(name="_volume_decoded", cold=True)
+def _decoded(
+    id: uint64, i: int32, j: int32, k: int32,
+    a: int32, b: int32, c: int32, d: int32, e: int32, f: int32, g: int32, h: int32, like: S,
+) -> tuple[S, S, S, S, S, S, S, S]:  # fmt: skip
+    """The values of eight voxels, which are at these places, of a volume of codes."""
+    data, u, v, w = known(id), i + 1, j + 1, k + 1
     return (
-        read(data, word_of(data, a, entry_of(i, j, k), size), like),
-        read(data, word_of(data, b, entry_of(i, j, w), size), like),
-        read(data, word_of(data, c, entry_of(i, v, k), size), like),
-        read(data, word_of(data, d, entry_of(i, v, w), size), like),
-        read(data, word_of(data, e, entry_of(u, j, k), size), like),
-        read(data, word_of(data, f, entry_of(u, j, w), size), like),
-        read(data, word_of(data, g, entry_of(u, v, k), size), like),
-        read(data, word_of(data, h, entry_of(u, v, w), size), like),
+        value_at(data, a, entry_of(i, j, k), like),
+        value_at(data, b, entry_of(i, j, w), like),
+        value_at(data, c, entry_of(i, v, k), like),
+        value_at(data, d, entry_of(i, v, w), like),
+        value_at(data, e, entry_of(u, j, k), like),
+        value_at(data, f, entry_of(u, j, w), like),
+        value_at(data, g, entry_of(u, v, k), like),
+        value_at(data, h, entry_of(u, v, w), like),
+    )
+
+
+@builtin(name="_volume_corners")
+def _corners(id: uint64, i: int32, j: int32, k: int32, like: S) -> tuple[S, S, S, S, S, S, S, S]:
+    """The values of a voxel and of the seven after it."""
+    data, size = known(id), size_of(like)
+    a, b, c, d, e, f, g, h = 0, 0, 0, 0, 0, 0, 0, 0
+    first, dx, dy, dz = _first_cell(data, i, j, k)
+    if first >= 0:
+        a, b, c, d, e, f, g, h = _corner_places(data, first, dx, dy, dz)
+    else:
+        a, b, c, d, e, f, g, h = _corners_outside(id, i, j, k)
+    if is_coded(data, like):
+        return _decoded(id, i, j, k, a, b, c, d, e, f, g, h, like)
+    x, u = data.leaf_values + entry_of(i, 0, 0) * size, data.leaf_values + entry_of(i + 1, 0, 0) * size
+    y, v = entry_of(0, j, 0) * size, entry_of(0, j + 1, 0) * size
+    z, w = entry_of(0, 0, k) * size, entry_of(0, 0, k + 1) * size
+    # First one of each line of memory, so that the processor waits for them together.
+    low, far = read(data, word_at(a, x + y + z), like), read(data, word_at(e, u + y + z), like)
+    wide, both = read(data, word_at(c, x + v + z), like), read(data, word_at(g, u + v + z), like)
+    return (
+        low,
+        read(data, word_at(b, x + y + w), like),
+        wide,
+        read(data, word_at(d, x + v + w), like),
+        far,
+        read(data, word_at(f, u + y + w), like),
+        both,
+        read(data, word_at(h, u + v + w), like),
     )
 
 
@@ -132,33 +184,45 @@ def _corners(data: VolumeData, i: int32, j: int32, k: int32, like: S) -> tuple[S
 
 
 @builtin(name="_volume_closest")
-def _closest(data: VolumeData, uvw: Vec[3, float32], like: S) -> S:
+def _closest(id: uint64, uvw: Vec[3, float32], like: S) -> S:
     i, j, k = integer(round(uvw[0])), integer(round(uvw[1])), integer(round(uvw[2]))
-    return voxel(data, i, j, k, like)
+    return voxel(id, i, j, k, like)
 
 
 @builtin(name="_volume_linear")
-def _linear_integers(data: VolumeData, uvw: Vec[3, float32], like: Int) -> Int:
+def _linear_integers(id: uint64, uvw: Vec[3, float32], like: Int) -> Int:
     """The value of a volume at a place, interpolated."""
-    prim.fail("argument", WHOLE, data.id)
+    prim.fail("argument", WHOLE, id)
     return like
 
 
 @builtin(name="_volume_linear")
-def _linear(data: VolumeData, uvw: Vec[3, float32], like: S) -> S:
+def _linear_vectors_of_integers(id: uint64, uvw: Vec[3, float32], like: Vec[N, Int]) -> Vec[N, Int]:
+    prim.fail("argument", WHOLE, id)
+    return like
+
+
+@builtin(name="_volume_linear")
+def _linear_bits(id: uint64, uvw: Vec[3, float32], like: boolean) -> boolean:
+    prim.fail("argument", WHOLE, id)
+    return like
+
+
+@builtin(name="_volume_linear")
+def _linear(id: uint64, uvw: Vec[3, float32], like: S) -> S:
     low = base_of(uvw)
-    a, b, c, d, e, f, g, h = _corners(data, integer(low[0]), integer(low[1]), integer(low[2]), like)
+    a, b, c, d, e, f, g, h = _corners(id, integer(low[0]), integer(low[1]), integer(low[2]), like)
     return blend(a, b, c, d, e, f, g, h, uvw - low)
 
 
 @builtin(name="_volume_sample")
-def _sample(id: uint64, uvw: Vec[3, float32], mode: int32, like: S) -> S:
+def _sample(id: uint64, uvw: Vec[3, float32], mode: int32, like: VoxelValue) -> VoxelValue:
     data, value = volume_at(id), like
     if has_type(data, like):
         if mode == LINEAR:
-            value = _linear(data, uvw, like)
+            value = _linear(id, uvw, like)
         elif mode == CLOSEST:
-            value = _closest(data, uvw, like)
+            value = _closest(id, uvw, like)
         else:
             prim.fail("argument", NO_MODE, mode)
     return value
@@ -255,17 +319,19 @@ def volume_sample_i(id: uint64, uvw: Vec[3, float32]) -> int32:
 
 
 @builtin(name="_volume_sample_grad")
-def sample_grad(id: uint64, uvw: Vec[3, float32], mode: int32, like: S) -> tuple[S, S, S, S]:
+def sample_grad(
+    id: uint64, uvw: Vec[3, float32], mode: int32, like: VoxelReal
+) -> tuple[VoxelReal, VoxelReal, VoxelReal, VoxelReal]:
     """The value at a place, and its derivatives in x, y and z."""
     data, value, x, y, z = volume_at(id), like, like, like, like
     if has_type(data, like):
         if mode == LINEAR:
             low = base_of(uvw)
-            a, b, c, d, e, f, g, h = _corners(data, integer(low[0]), integer(low[1]), integer(low[2]), like)
+            a, b, c, d, e, f, g, h = _corners(id, integer(low[0]), integer(low[1]), integer(low[2]), like)
             value = blend(a, b, c, d, e, f, g, h, uvw - low)
             x, y, z = slope_of(a, b, c, d, e, f, g, h, uvw - low)
         elif mode == CLOSEST:
-            value = _closest(data, uvw, like)
+            value = _closest(id, uvw, like)
         else:
             prim.fail("argument", NO_MODE, mode)
     return value, x, y, z
@@ -289,7 +355,8 @@ def volume_sample_grad(
         The value, as `wp.volume_sample` gives it.
 
     Error: 12 ulp of the largest of the eight values.
-    Derivative: none.
+    Derivative: of both results, exact with respect to `uvw` where it exists, else of the side with the greater index;
+    values of volumes are constants.
 
     >>> @wp.kernel
     ... def slope(volume: wp.uint64, grads: wp.array(dtype=wp.vec3)):
@@ -330,7 +397,7 @@ def volume_sample_grad_f(id: uint64, uvw: Vec[3, float32], sampling_mode: int32,
         The value, a float32.
 
     Error: as `wp.volume_sample_grad`.
-    Derivative: none.
+    Derivative: as `wp.volume_sample_grad`.
 
     >>> @wp.kernel
     ... def slope(volume: wp.uint64, grads: wp.array(dtype=wp.vec3)):

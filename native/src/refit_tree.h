@@ -1,0 +1,55 @@
+// Fits the boxes of a binary tree to what is in its leaves.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "bounds.h"
+#include "warp_core/bvh.h"
+#include "warp_core/parallel.h"
+
+namespace wc {
+
+inline void set_box(BvhNode& node, const Bounds& box) {
+    for (int k = 0; k < 3; ++k) {
+        node.lower[k] = box.lower[k];
+        node.upper[k] = box.upper[k];
+    }
+}
+
+inline void set_box_of_children(BvhNode* nodes, int32_t number) {
+    Bounds box;
+    for (int32_t child : {number + 1, nodes[number].child})
+        box.add(load3(nodes[child].lower), load3(nodes[child].upper));
+    set_box(nodes[number], box);
+}
+
+// `leaf_box(node)` returns the bounds of a leaf. Subtrees are first, each by one thread, then the nodes above them.
+template <class LeafBox>
+void refit_tree(BvhNode* nodes, int32_t count, LeafBox&& leaf_box) {
+    auto refit_range = [&](int32_t begin, int32_t end) {
+        for (int32_t i = end - 1; i >= begin; --i) {
+            if (nodes[i].count < 0)
+                set_box_of_children(nodes, i);
+            else
+                set_box(nodes[i], leaf_box(nodes[i]));
+        }
+    };
+    constexpr int32_t kSubtrees = 64, kSmallest = 1024;  // nodes
+    int32_t limit = std::max(kSmallest, count / kSubtrees);
+    std::vector<int32_t> subtrees, above;
+    for (int32_t n = 0; n < count;) {
+        int32_t end = nodes[n].count < 0 ? -nodes[n].count : n + 1;
+        bool is_small = end - n <= limit;
+        (is_small ? subtrees : above).push_back(n);
+        n = is_small ? end : n + 1;
+    }
+    for_each(static_cast<int64_t>(subtrees.size()), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+            int32_t n = subtrees[i];
+            refit_range(n, nodes[n].count < 0 ? -nodes[n].count : n + 1);
+        }
+    });
+    for (size_t i = above.size(); i-- > 0;) set_box_of_children(nodes, above[i]);
+}
+
+}  // namespace wc

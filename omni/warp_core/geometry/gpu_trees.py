@@ -1,0 +1,98 @@
+"""Trees over the faces of a mesh, and over boxes, on GPUs. lbvh.py builds them."""
+
+# Annotations are values here: the types of kernels.
+# mypy: disable-error-code="valid-type"
+
+from typing import Any
+
+from .. import config, max, min, tid, vec3
+from ..arrays.array import array, array1d
+from ..arrays.factories import empty
+from ..dispatch import capture, observers
+from ..lang.kernel import kernel
+from ..lang.values.scalars import int32
+from ..launches.launch import launch
+from .lbvh import Lbvh
+from .mesh_checks import find_wrong, refuse
+
+_OPTIONS: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}
+
+
+@kernel(**_OPTIONS)
+def mesh_find_boxes(
+    points: array1d(dtype=vec3), indices: array1d(dtype=int32), lowers: array1d(dtype=vec3), uppers: array1d(dtype=vec3)
+):
+    """Find the boxes of faces. One with an index that is out of range stays as it is."""
+    i = tid()
+    a, b, c = indices[3 * i], indices[3 * i + 1], indices[3 * i + 2]
+    if min(min(a, b), c) >= 0 and max(max(a, b), c) < points.shape[0]:
+        lowers[i] = min(min(points[a], points[b]), points[c])
+        uppers[i] = max(max(points[a], points[b]), points[c])
+
+
+class GpuTriangleBvh:
+    """The hierarchy over the faces of a mesh on a GPU.
+
+    Attributes:
+        nodes: of `BvhNode`, in the order of a depth-first walk.
+        order: the faces in the order of leaves.
+    """
+
+    def __init__(self, points: array, indices: array, leaf_size: int):
+        """Build the tree of at least one face. Points and indices are good."""
+        with observers.NotRecording():
+            self._bvh = Lbvh(*_boxes(points, indices), leaf_size)
+            self._bvh.trim()
+        self.nodes, self.order = self._bvh.nodes, self._bvh.order
+
+    @property
+    def boxes(self) -> dict[str, array]:
+        """The arrays that a refit writes."""
+        return {"nodes": self.nodes}
+
+    def refit(self, points: array, indices: array) -> None:
+        """Fit the boxes to points that have moved. The tree stays.
+
+        Nothing changes if a point is not finite or an index is out of range. An error tells it, unless a graph captures
+        this: there launches of the graph raise in debug mode.
+
+        Raises:
+            ValueError: see above.
+        """
+        wrong = find_wrong(points, indices)
+        with observers.NotRecording():
+            self._bvh.fit(*_boxes(points, indices), wrong)
+        captured = capture.gpu()
+        if captured is None:
+            refuse(wrong, points, indices)
+        elif config.mode == "debug":
+            captured.checks.append(lambda: refuse(wrong, points, indices))
+
+
+class GpuBoxBvh:
+    """The hierarchy over boxes on a GPU.
+
+    Attributes:
+        nodes: of `BvhNode`, in the order of a depth-first walk, and room for as many as there may be.
+        order: the boxes in the order of leaves.
+    """
+
+    def __init__(self, lowers: array, uppers: array, leaf_size: int):
+        self._bvh = Lbvh(lowers, uppers, leaf_size)
+        self.nodes, self.order = self._bvh.nodes, self._bvh.order
+
+    def refit(self, lowers: array, uppers: array) -> None:
+        """Fit the nodes to boxes that have moved. The tree stays. A graph can capture this."""
+        self._bvh.fit(lowers, uppers)
+
+    def rebuild(self, lowers: array, uppers: array, fast: bool) -> None:
+        """Build the tree again, in the same memory. A graph can capture this."""
+        self._bvh.build(lowers, uppers)
+
+
+def _boxes(points: array, indices: array) -> tuple[array, array]:
+    """Return the lower and the upper corners of the boxes of faces."""
+    count = indices.size // 3
+    lowers, uppers = (empty(count, dtype=vec3, device=points.device) for _ in range(2))
+    launch(mesh_find_boxes, count, [points, indices, lowers, uppers], device=points.device)
+    return lowers, uppers

@@ -1,0 +1,121 @@
+"""A hierarchy over boxes that kernels build and refit on a GPU: a linear BVH, in the layout of `BvhNode`.
+
+A build sorts the boxes by the Morton codes of their centres: Lauterbach et al., "Fast BVH construction on GPUs", 2009.
+An inner node is all boxes whose keys begin with the same bits. So each thread finds one by itself: Karras, "Maximizing
+parallelism in the construction of BVHs, octrees, and k-d trees", 2012. A running sum gives the number of each node in a
+depth-first walk.
+
+Boxes of nodes come from a pyramid: its lowest level has the boxes in the order of leaves, and each box of a level holds
+eight of the level below. The boxes below a node follow each other, so a thread joins a few boxes of each level. No
+thread waits for another, as in a pass from leaves to the root with counters. The language has no fence for that.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from .. import vec2i, vec3
+from ..algo.scan import array_scan
+from ..algo.sort import radix_sort_pairs
+from ..arrays.array import array
+from ..arrays.factories import clone, empty, zeros
+from ..arrays.transfer import copy
+from ..dispatch import observers
+from ..lang.values.scalars import int32, uint64
+from ..launches.launch import launch
+from ..lib.geometry.bvh_nodes import BvhNode
+from . import lbvh_kernels as kernels
+
+_KEY_BITS = 63  # of a code and the number of a box: no tree has more than 64 levels
+_AXIS_BITS = 16  # of a code; a sort by 48 bits takes six passes
+
+
+class Lbvh:
+    """The hierarchy over boxes on a GPU.
+
+    Attributes:
+        nodes: of `BvhNode`, in the order of a depth-first walk. Before `trim` there is room for more of them.
+        order: the numbers of the boxes in the order of leaves.
+    """
+
+    def __init__(self, lowers: array, uppers: array, leaf_size: int):
+        """Build the tree of at least one box."""
+        count, device = lowers.size, lowers.device
+        self._leaf_size = leaf_size
+        with observers.NotRecording():
+            self.nodes = zeros(2 * count - 1, dtype=BvhNode, device=device)
+            self._places = empty(2 * count - 1, dtype=vec2i, device=device)
+            self.order = empty(count, dtype=int32, device=device)
+            self.build(lowers, uppers)
+
+    def build(self, lowers: array, uppers: array) -> None:
+        """Build the tree again, in the same memory, before `trim` alone. A graph can capture this."""
+        with observers.NotRecording():
+            keys = _sort(lowers, uppers, self.order)
+            self._places.zero_()
+            _connect(keys, self._leaf_size, self.nodes, self._places)
+            self.fit(lowers, uppers)
+
+    def trim(self) -> None:
+        """Give up the room for more nodes. This waits for the GPU to count them."""
+        (root,) = self.nodes[:1].list()
+        count = max(-root.count, 1)
+        with observers.NotRecording():
+            self.nodes, self._places = clone(self.nodes[:count]), clone(self._places[:count])
+
+    def fit(self, lowers: array, uppers: array, wrong: array | None = None) -> None:
+        """Fit the nodes to boxes that have moved. The tree stays. A graph can capture this.
+
+        Args:
+            lowers: the lower corners of the boxes, vec3.
+            uppers: the upper ones.
+            wrong: None, or int32, any number of them. If one is not `kernels.GOOD`, all stays as it is.
+        """
+        with observers.NotRecording():
+            count = self.order.size
+            least, most = _pyramid(kernels.bvh_gather_boxes, [lowers, uppers, self.order], count)
+            checked = empty(0, dtype=int32, device=lowers.device) if wrong is None else wrong
+            given = [least, most, count, self._places, checked, self.nodes]
+            launch(kernels.bvh_fit_nodes, self.nodes.size, given, device=self.nodes.device)
+
+
+def _sort(lowers: array, uppers: array, order: array) -> array:
+    """Return the keys of the boxes in order, and write their numbers."""
+    count, device = lowers.size, lowers.device
+    index_bits = (count - 1).bit_length()
+    bits = min((_KEY_BITS - index_bits) // 3, _AXIS_BITS)
+    least, most = _pyramid(kernels.bvh_find_centres, [lowers, uppers], count)
+    keys, numbers = empty(2 * count, dtype=uint64, device=device), empty(2 * count, dtype=int32, device=device)
+    launch(kernels.bvh_make_keys, count, [least, most, bits, index_bits, keys, numbers], device=device)
+    radix_sort_pairs(keys, numbers, count, index_bits, index_bits + 3 * bits)
+    copy(order, numbers, count=count)
+    return keys
+
+
+def _connect(keys: array, leaf_size: int, nodes: array, places: array) -> None:
+    """Write the nodes without boxes, and the places below each of them."""
+    device, count = keys.device, keys.size // 2
+    cuts = count - 1
+    firsts, lasts, ranks = (empty(cuts, dtype=int32, device=device) for _ in range(3))
+    starts = zeros(count + 1, dtype=int32, device=device)
+    launch(kernels.bvh_find_ranges, cuts, [keys, count, firsts, lasts], device=device)
+    if count <= leaf_size:
+        starts[:1].fill_(1)
+    launch(kernels.bvh_count_nodes, cuts, [keys, count, leaf_size, firsts, lasts, ranks, starts], device=device)
+    array_scan(starts, starts, inclusive=False)
+    if count <= leaf_size:
+        launch(kernels.bvh_write_only_leaf, 1, [count, starts, nodes, places], device=device)
+    launch(kernels.bvh_write_nodes, cuts, [leaf_size, firsts, lasts, ranks, starts, nodes, places], device=device)
+
+
+def _pyramid(fill: Any, given: list[array], count: int) -> tuple[array, array]:
+    """Return the corners of the boxes of all levels, the lowest first. A kernel writes that level."""
+    device, ends = given[0].device, [0, count]
+    while ends[-1] - ends[-2] > 1:
+        ends.append(ends[-1] - (ends[-2] - ends[-1]) // kernels.FAN)
+    least, most = (empty(ends[-1], dtype=vec3, device=device) for _ in range(2))
+    launch(fill, count, [*given, least, most], device=device)
+    for (begin, end), (_, behind) in pairwise(pairwise(ends)):
+        launch(kernels.bvh_join_boxes, behind - end, [begin, end, least, most], device=device)
+    return least, most
