@@ -63,9 +63,9 @@ def collide(x: wp.vec3, v: wp.vec3, physics: Physics):
     return physics.ball + physics.radius * n, v - into * n - grip * along
 
 
-@wp.kernel
-def advance(x: Vectors, v: Vectors, physics: Physics, next_x: Vectors, next_v: Vectors):
-    i, j = wp.tid()
+@wp.func
+def acceleration(x: Vectors, v: Vectors, i: int, j: int, physics: Physics) -> wp.vec3:
+    """Return the acceleration of a particle by gravity and its springs."""
     force = physics.gravity
     for a in range(-2, 3):
         for b in range(-2, 3):
@@ -75,7 +75,13 @@ def advance(x: Vectors, v: Vectors, physics: Physics, next_x: Vectors, next_v: V
                 if 0 <= m < x.shape[0] and 0 <= n < x.shape[1]:
                     rest = physics.rest * wp.sqrt(float(squared))
                     force += spring(x[m, n] - x[i, j], v[m, n] - v[i, j], rest, physics)
-    speed = v[i, j] + physics.dt * force
+    return force
+
+
+@wp.kernel
+def advance(x: Vectors, v: Vectors, physics: Physics, next_x: Vectors, next_v: Vectors):
+    i, j = wp.tid()
+    speed = v[i, j] + physics.dt * acceleration(x, v, i, j, physics)
     next_x[i, j], next_v[i, j] = collide(x[i, j] + physics.dt * speed, speed, physics)
 
 

@@ -112,8 +112,8 @@ def _parser() -> argparse.ArgumentParser:
     play.add_argument("--debug", action="store_true", help="check bounds, divisors, asserts and NaN in kernels")
     play.set_defaults(run=_play)
 
-    preview = add("preview", "draw the meshes, shapes, curves and points of a stage")
-    preview.add_argument("scene", metavar="STAGE", help="USD file to draw")
+    preview = add("preview", "draw the meshes, shapes, curves, points and volumes of a stage, or a volume file")
+    preview.add_argument("scene", metavar="STAGE", help="USD file to draw, or *.vdb, *.nvdb")
     preview.add_argument(
         "-o", "--output", required=True, metavar="IMAGE", help="*.png, *.jpg; *.gif, *.webp for --frames"
     )
@@ -139,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     convert.set_defaults(run=_convert)
 
-    volume = add("volume", "list the grids of a volume file: types, active voxels, sizes")
+    volume = add("volume", "list the grids of a volume file: types, active voxels, sizes (`preview` draws them)")
     volume.add_argument("file", metavar="FILE", help="*.vdb or *.nvdb")
     volume.set_defaults(run=_volume)
 
@@ -233,8 +233,9 @@ def _remember(consent: ModuleType, codes: list) -> None:
 def _preview(options: argparse.Namespace) -> int:
     preview, stage = _load("usd.preview"), _load("usd.stage")
     request = preview.Request(
-        options.scene, options.output, options.frame, options.frames, options.size, options.camera
-    )
+        options.scene, options.output, options.frame, options.frames, options.size, options.camera,
+        0.0 if options.trust else child_process.READ_SECONDS,
+    )  # fmt: skip
     try:
         drawn = preview.preview(
             request,

@@ -18,6 +18,7 @@ import heat  # noqa: E402
 import million  # noqa: E402
 import net  # noqa: E402
 import raycast  # noqa: E402
+import terrain  # noqa: E402
 import throw  # noqa: E402
 
 
@@ -63,6 +64,7 @@ PROBLEMS = {
     "net": (net.Net, 1e-2, 2e-3, told),
     # Outlines are steep: with larger steps, pixels go from covered to not covered.
     "raycast": (lambda: raycast.Scene(48), 1e-4, 3e-2, summed),
+    "terrain": (lambda: terrain.Land(terrain.mountains(12), 3000), 1e-3, 2e-3, told),
     "million": (lambda: million.String(2000, budget=16 * 1024), 1e-7, 1e-5, told),
 }
 
@@ -86,8 +88,9 @@ def test_gradients_are_those_of_central_differences(name):
         (lambda: heat.fit(heat.Heat(disc(), 20), 60), 500),
         (lambda: net.fit(net.Net(), 12)[0], 20),
         (lambda: raycast.fit(raycast.Scene(), 220)[0], 20),
+        (lambda: terrain.fit(terrain.Land(terrain.mountains(12), 2000), 60)[0], 200),
     ],
-    ids=["throw", "heat", "net", "raycast"],
+    ids=["throw", "heat", "net", "raycast", "terrain"],
 )
 def test_losses_fall(fit, factor):
     losses = fit()
@@ -106,10 +109,10 @@ def test_the_gradient_of_a_string_does_not_depend_on_the_budget():
     assert np.array_equal(few, many)
 
 
-@pytest.mark.parametrize("name", ["throw", "heat", "net", "raycast", "million"])
+@pytest.mark.parametrize("name", ["throw", "heat", "net", "raycast", "terrain", "million"])
 def test_pictures(name, tmp_path, monkeypatch):
-    file = tmp_path / f"{name}.png"
-    program = {"throw": throw, "heat": heat, "net": net, "raycast": raycast, "million": million}[name]
+    file = tmp_path / f"{name}.{'jpg' if name == 'terrain' else 'png'}"
+    program = globals()[name]
     program.main(2000, str(file)) if name == "million" else program.main(str(file), 3)
     assert 5_000 < file.stat().st_size < 100_000
 

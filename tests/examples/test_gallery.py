@@ -9,16 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.cluster.vq import kmeans2
+from scipy.ndimage import map_coordinates
 
 import omni.warp_core as wp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
 
 import cloth
+import cloud
 import dam_break
 import kmeans
 import path_tracing
 import shallow_water
+import smoke
 
 
 class TestShallowWater:
@@ -343,6 +346,101 @@ class TestPathTracing:
         assert light[4, 4] == pytest.approx(0.9 * np.array([1.0 - up, 0.5 * (1.0 - up), 2.0 * up]), rel=0.02)
 
 
+class TestCloud:
+    def test_the_cloud_is_in_its_box_and_has_a_flat_base(self):
+        volume = cloud.cloud(48)
+        places = volume.get_voxels().numpy()
+        density = np.array([wp.volume_lookup_f(volume.id, *map(int, place)) for place in places[::29]])
+        y = places[::29, 1] * cloud.SIZE[0] / 48
+        assert density.min() >= 0.0 and density.max() == 1.0
+        assert (density[y < 0.3] == 0.0).all() and (density[(y > 0.9) & (y < 1.5)] > 0.0).mean() > 0.1
+        dense = 48**3 * cloud.SIZE[1] * cloud.SIZE[2] / cloud.SIZE[0] ** 2
+        assert volume.get_voxel_count() < 0.8 * dense, "blocks without a density are left out"
+
+
+class TestSmoke:
+    CELLS = (16, 24, 12)
+
+    @classmethod
+    def stirred(cls, **changes):
+        fire = smoke.Fire(cls.CELLS, lift=0.0, swirl=0.0, decay=0.0, source_radius=1e-6, **changes)
+        rng = np.random.default_rng(6)
+        fire.v.assign(rng.normal(size=(*cls.CELLS, 3)))
+        fire.smoke.assign(rng.uniform(size=(*cls.CELLS, 2)))
+        return fire
+
+    @classmethod
+    def air(cls, room):
+        """Which cells are air, with a border of one cell around the room."""
+        centres = np.moveaxis(np.indices(np.array(cls.CELLS) + 2), 0, -1) - 0.5
+        air = np.linalg.norm(centres - np.array(room.ball, float), axis=-1) > room.ball_radius
+        air[[0, -1]] = air[:, 0] = air[:, :, [0, -1]] = False
+        return air
+
+    @staticmethod
+    def outflow(v):
+        """The divergence of each cell; walls have no speed, and the upper end that of the cell below."""
+        total = -v.sum(-1)
+        total[:-1] += v[1:, ..., 0]
+        total[:, :-1] += v[:, 1:, :, 1]
+        total[:, -1] += v[:, -1, :, 1]
+        total[:, :, :-1] += v[:, :, 1:, 2]
+        return total
+
+    def test_the_projected_air_has_no_divergence_and_passes_no_wall(self):
+        fire = self.stirred()
+        wp.launch(smoke.push, self.CELLS, [fire.v, fire.smoke, fire.rotation, fire.room, fire._v])
+        fire.v, fire._v = fire._v, fire.v
+        air = self.air(fire.room)
+        inner = air[1:-1, 1:-1, 1:-1]
+        before = np.abs(self.outflow(fire.v.numpy().astype(float))[inner][:]).max()
+        fire.make_incompressible(400)
+        v = fire.v.numpy().astype(float)
+        below = inner.copy()
+        below[:, -1] = False  # the upper end is open
+        assert before > 3.0 and np.abs(self.outflow(v)[below]).max() < 1e-4 * before
+        for axis in range(3):
+            beside = np.roll(air, 1, axis)[1:-1, 1:-1, 1:-1]
+            assert (v[..., axis][~(inner & beside)] == 0.0).all()
+        assert (~inner).sum() > 10
+
+    def test_smoke_moves_with_the_air(self):
+        """A whole step in float64 by SciPy, without the ball: back along a constant wind, and the correction."""
+        fire = self.stirred(ball_radius=0.0)
+        wind, values = np.array([11.0, -7.0, 5.0]), fire.smoke.numpy().astype(float)
+        fire.v.assign(np.broadcast_to(wind, (*self.CELLS, 3)))
+        wp.launch(smoke.advect_smoke, self.CELLS, [fire.v, fire.smoke, fire.room, fire._moved])
+        places = np.indices(self.CELLS).astype(float)
+        before = places - (wind * fire.room.dt)[:, None, None, None]
+        for channel in range(2):
+            expected = map_coordinates(values[..., channel], before, order=1, mode="nearest")
+            assert np.abs(fire._moved.numpy()[..., channel] - expected).max() < 1e-3
+        wp.launch(smoke.correct_smoke, self.CELLS, [fire.v, fire.smoke, fire._moved, fire.room, 0.0, fire._smoke])
+        after = places + (wind * fire.room.dt)[:, None, None, None]
+        moved = fire._moved.numpy().astype(float)[..., 0]
+        guess = moved + 0.5 * (values[..., 0] - map_coordinates(moved, after, order=1, mode="nearest"))
+        low = np.floor(np.clip(before, 0, np.array(self.CELLS)[:, None, None, None] - 1.001)).astype(int)
+        corners = [values[..., 0][tuple(low + np.array(c)[:, None, None, None])] for c in np.ndindex(2, 2, 2)]
+        expected = np.clip(guess, np.min(corners, 0), np.max(corners, 0))
+        error = np.abs(fire._smoke.numpy()[..., 0] - expected)
+        assert np.quantile(error, 0.99) < 2e-3  # elsewhere a sample is at the border of two cells
+
+    def test_hot_smoke_rises_and_goes_around_the_ball(self):
+        fire = smoke.Fire((24, 40, 24))
+        heights = []
+        for _ in range(6):
+            for _ in range(16):
+                fire.step()
+            density = fire.smoke.numpy()[..., 0].astype(float)
+            heights.append((density * np.arange(40)[:, None]).sum() / density.sum())
+        assert all(after > before for before, after in pairwise(heights)) and heights[-1] > 2.0 * heights[0]
+        above = int(fire.room.ball[1] + fire.room.ball_radius) + 1
+        assert density[:, above:].max() > 0.3
+        centres = np.moveaxis(np.indices(density.shape), 0, -1) + 0.5
+        inside = np.linalg.norm(centres - np.array(fire.room.ball, float), axis=-1) < fire.room.ball_radius
+        assert (density[inside] == 0.0).all() and 0.9 < density.max() < 1.4 and density.min() >= 0.0
+
+
 @pytest.fixture(scope="module")
 def points():
     return kmeans.stars(30_000)
@@ -400,6 +498,8 @@ class TestKMeans:
         (dam_break, [0.1, 3]),
         (path_tracing, [(40, 64), 2]),
         (kmeans, [20_000, 3]),
+        (cloud, [64]),
+        (smoke, [(24, 40, 24), 3]),
     ],
     ids=lambda part: getattr(part, "__name__", ""),
 )

@@ -378,10 +378,14 @@ OUT_OF_BOUNDS = KERNEL.replace("y[wp.tid()]", "y[wp.tid() + 1000000000]")
 def test_a_kernel_that_never_ends_can_be_interrupted(make_scene, tmp_path, number):
     arguments = command("play", make_scene(ENDLESS), "-o", tmp_path / "out.usdc", "--trust")
     process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    await_leftovers(process, tmp_path)
-    time.sleep(0.5)
-    os.killpg(process.pid, number)  # as a terminal does
-    _, err = process.communicate(timeout=60)
+    try:
+        await_leftovers(process, tmp_path)
+        time.sleep(0.5)
+        os.killpg(process.pid, number)  # as a terminal does
+        _, err = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
     assert (process.returncode, err) == (cli.INTERRUPTED, "interrupted; no result was written\n")
     assert not (tmp_path / "out.usdc").exists() and not leftovers(tmp_path)
 

@@ -262,3 +262,20 @@ def test_options_that_mean_no_stage_are_refused(options):
 def test_times_are_finite(renderer, time):
     with pytest.raises(ValueError, match="it must be finite"):
         renderer.begin_frame(time)
+
+
+def test_volumes(tmp_path):
+    renderer = wp.render.UsdRenderer(str(tmp_path / "scene.usda"), fps=30)
+    renderer.register_body("cart")
+    for frame in range(2):
+        volume = wp.Volume.load_from_numpy(np.full((8, 8, 8), 1.0 + frame), voxel_size=0.25, device="cpu")
+        renderer.begin_frame(frame / 30)
+        renderer.update_body_transforms([(0.0, 10.0 * frame, 0.0, *IDENTITY)])
+        path = renderer.render_volume("smoke", volume, (1, 2, 3), QUARTER, color=(1, 0, 0), parent_body="cart")
+    stage = saved(renderer, tmp_path)
+    assert path == "/root/cart/smoke" and np.allclose(bound(stage, path, 1), [[-1, 12, 3], [1, 14, 5]])
+    assert UsdGeom.Gprim(stage.GetPrimAtPath(path)).GetDisplayColorAttr().Get(1)[0] == Gf.Vec3f(1, 0, 0)
+    for frame in range(2):
+        field = wp.usd.read_volume(stage.GetPrimAtPath(path), frame)["density"]
+        assert field.file == str(tmp_path / f"scene.cart.smoke.{frame:04d}.nvdb")
+        assert wp.volume_lookup_f(field.load("cpu").id, 3, 3, 3) == 1.0 + frame

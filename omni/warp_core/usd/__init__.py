@@ -1,9 +1,9 @@
 """`wp.usd`: geometry of USD stages as arrays, and the stages and pictures of the commands.
 
 Reading: mesh_reader.py, points_reader.py, curves.py, volume_fields.py; over prim_access.py, primvars.py, polygons.py.
-Writing: geometry_writer.py, scene_writer.py, saved_stage.py; over authoring.py. Results of the player:
-output_layer.py. Pictures: preview.py, then drawables.py, pieces.py, shapes.py, camera.py,
-render.py, raster_kernels.py.
+Writing: geometry_writer.py, scene_writer.py, volume_writer.py, saved_stage.py; over authoring.py. Results of the
+player: output_layer.py. Pictures: preview.py, then drawables.py, pieces.py, shapes.py, drawn_volumes.py,
+camera.py, render.py, raster_kernels.py, volume_kernels.py.
 
 Public names are loaded when they are first used, as they need usd-core.
 """
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from .saved_stage import save as save
     from .scene_writer import write_instancer as write_instancer
     from .scene_writer import write_transform as write_transform
-    from .scene_writer import write_volume as write_volume
     from .stage import StageError as StageError
     from .volume_fields import VolumeField as VolumeField
     from .volume_fields import read_volume as read_volume
+    from .volume_writer import write_volume as write_volume
 
 # Module -> the public names it defines.
 _HOMES = {
@@ -45,9 +45,10 @@ _HOMES = {
     "points_reader": "InstancerData PointsData read_instancer read_points",
     "primvars": "Primvar",
     "saved_stage": "save",
-    "scene_writer": "write_instancer write_transform write_volume",
+    "scene_writer": "write_instancer write_transform",
     "stage": "StageError",
     "volume_fields": "VolumeField read_volume",
+    "volume_writer": "write_volume",
 }
 __all__ = sorted(" ".join(_HOMES.values()).split())
 __getattr__ = loader(__name__, _HOMES, globals())

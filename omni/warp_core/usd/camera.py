@@ -74,7 +74,7 @@ def fitted(low: np.ndarray, high: np.ndarray, up: np.ndarray, aspect: float) -> 
     direction = (side + 0.48 * up) / np.linalg.norm(side + 0.48 * up)
     centre, size = (low + high) / 2, np.maximum((high - low) / 2, 1e-6)
     scale = 35.0 / 36.0
-    view = look_at(centre + direction, centre, up, scale)
+    view = look_at(direction, np.zeros(3), up, scale)  # far from the origin, centre + direction may be centre
     corners = size * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
     # Seen from a distance d, a corner at (x, y, z) from the centre is |x| scale / (d + z) widths from the middle.
     x, y, z = (corners @ axis for axis in (view.right, view.up, view.forward))

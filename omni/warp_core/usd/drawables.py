@@ -1,18 +1,19 @@
-"""Drawables of a stage at one time: triangles and points in world space, with colours.
+"""Drawables of a stage at one time: triangles, points and volumes in world space, with colours.
 
-All surfaces become one list of vertices and triangles, all points one list of discs. Start with `Gatherer.at`; it keeps
-what does not change from frame to frame (triangulation, neighbourhoods).
+All surfaces become one list of vertices and triangles, all points one list of discs; volumes stay grids. Start with
+`Gatherer.at`; it keeps what does not change from frame to frame (triangulation, neighbourhoods, grids).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from pxr import Usd, UsdGeom
 
+from .drawn_volumes import DrawnVolume, VolumeLoader
 from .pieces import NO_ROWS, NO_TRIANGLES, Piece, Pieces, display_color
 from .points_reader import read_instancer
 from .prim_access import bounds
@@ -20,6 +21,7 @@ from .stage import StageError, prim_at
 
 GREY = np.array([0.62, 0.62, 0.62], np.float32)
 MOST_ELEMENTS = 1 << 26  # vertices and points of a picture; instances of instances could have any number
+MOST_VOLUMES = 256
 
 
 @dataclass
@@ -40,31 +42,38 @@ class Drawable:
     points: np.ndarray
     point_colors: np.ndarray
     radii: np.ndarray
+    volumes: tuple[DrawnVolume, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """True if there is nothing to draw."""
-        return not (len(self.triangles) or len(self.points))
+        return not (len(self.triangles) or len(self.points) or self.volumes)
 
     @cached_property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest corner of everything."""
         corners = [bounds(p, reach) for p, reach in ((self.vertices, 0.0), (self.points, self.radii)) if len(p)]
+        corners += [bounds(volume.corners) for volume in self.volumes]
         return np.min([low for low, _ in corners], 0), np.max([high for _, high in corners], 0)
 
 
 class Gatherer:
-    """Collects the visible surfaces, points and curves of a stage."""
+    """Collects the visible surfaces, points, curves and volumes of a stage.
 
-    def __init__(self, stage: Usd.Stage):
+    `warn` gets a text about each volume that cannot be drawn.
+    """
+
+    def __init__(self, stage: Usd.Stage, warn: Callable[[str], None] = lambda text: None):
         self.stage = stage
-        self._pieces = Pieces()
+        self._volumes = VolumeLoader(warn)
+        self._pieces = Pieces(self._volumes)
         self._around: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     @np.errstate(all="ignore")  # sizes and places in damaged files may be huge
     def at(self, time: Usd.TimeCode) -> Drawable:
         """Everything to draw at a time. Raises StageError."""
         root = self.stage.GetPseudoRoot()
+        self._volumes.begin()
         return self._together(list(_limited(self._below(root, root, time, Usd.PrimDefaultPredicate, ()))))
 
     def _below(
@@ -107,7 +116,8 @@ class Gatherer:
             shades = colors[chosen] if colors is not None and len(colors) == len(indices) else None
             predicate = Usd.PrimIsActive & Usd.PrimIsLoaded  # of classes, too
             for piece in self._below(prim, prim, time, predicate, (*within, path)):
-                _require_few(len(matrices[chosen]) * (len(piece.vertices) + len(piece.points)), path)
+                copies = len(matrices[chosen])
+                _require_few(copies * (len(piece.vertices) + len(piece.points)), path, copies * len(piece.volumes))
                 yield piece.placed(matrices[chosen], shades)
 
     def _together(self, pieces: list[Piece]) -> Drawable:
@@ -120,19 +130,23 @@ class Gatherer:
             _stack([_colored(p.colors, len(p.vertices)) for p in pieces]), triangles, *self._around[1:],
             _stack([p.points for p in pieces]), _stack([_colored(p.point_colors, len(p.points)) for p in pieces]),
             _stack([p.radii for p in pieces], NO_ROWS[:, 0]),
+            tuple(volume for p in pieces for volume in p.volumes if volume.is_solid),
         )  # fmt: skip
 
 
 def _limited(pieces: Iterator[Piece]) -> Iterator[Piece]:
     """Give pieces until there are too many elements to draw. Raises StageError then."""
-    total = 0
+    total, volumes = 0, 0
     for piece in pieces:
         total += len(piece.vertices) + len(piece.points)
-        _require_few(total, "the stage")
+        volumes += len(piece.volumes)
+        _require_few(total, "the stage", volumes)
         yield piece
 
 
-def _require_few(count: int, what: str) -> None:
+def _require_few(count: int, what: str, volumes: int = 0) -> None:
+    if volumes > MOST_VOLUMES:
+        raise StageError(f"{what} has more than {MOST_VOLUMES} volumes to draw; draw a part of the stage")
     if count > MOST_ELEMENTS:
         raise StageError(f"{what} has more than {MOST_ELEMENTS} vertices and points to draw; draw a part of the stage")
 

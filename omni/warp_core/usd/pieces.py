@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from pxr import Usd, UsdGeom
+from pxr import Usd, UsdGeom, UsdVol
 
 from .curves import read_curves
+from .drawn_volumes import DrawnVolume, VolumeLoader
 from .numpy_conversion import to_numpy
 from .polygons import Triangulation, triangulate
 from .prim_access import mean_scale, numbers, text_of
@@ -24,7 +25,7 @@ NO_TRIANGLES = np.zeros((0, 3), np.int32)
 
 @dataclass(frozen=True)
 class Piece:
-    """Triangles and points with colors, linear RGB. Colors are None where the prim has none.
+    """Triangles, points and volumes with colors, linear RGB. Colors are None where the prim has none.
 
     vertices (n, 3), normals (n, 3) and zero where they follow from the triangles, triangles (m, 3), colors (n, 3);
     points (k, 3), point_colors (k, 3), radii (k).
@@ -37,6 +38,7 @@ class Piece:
     points: np.ndarray = field(default_factory=lambda: NO_ROWS)
     point_colors: np.ndarray | None = None
     radii: np.ndarray = field(default_factory=lambda: NO_ROWS[:, 0])
+    volumes: tuple[DrawnVolume, ...] = ()
 
     def placed(self, matrices: np.ndarray, colors: np.ndarray | None = None) -> Piece:
         """Return copies of the piece after each of k matrices for column vectors, (k, 4, 4), one after the other.
@@ -58,6 +60,11 @@ class Piece:
                 _moved(self.points, matrices),
                 _repeated(self.point_colors, colors, count, len(self.points)),
                 (self.radii * factors[:, None]).reshape(-1).astype(np.float32),
+                tuple(
+                    volume.placed(matrix, None if colors is None else colors[number])
+                    for number, matrix in enumerate(matrices)
+                    for volume in self.volumes
+                ),
             )
 
 
@@ -83,10 +90,11 @@ def _repeated(own: np.ndarray | None, given: np.ndarray | None, count: int, size
 
 
 class Pieces:
-    """Makes pieces, and keeps the triangles of meshes whose topology does not change."""
+    """Makes pieces, and keeps the triangles of meshes whose topology does not change. `volumes` reads volumes."""
 
-    def __init__(self) -> None:
+    def __init__(self, volumes: VolumeLoader) -> None:
         self._topology: dict[str, Triangulation] = {}
+        self._volumes = volumes
 
     def of(self, prim: Usd.Prim, time: Usd.TimeCode) -> Piece | None:
         """Return the piece of a prim in its own space, None where it has none. Raises StageError."""
@@ -96,6 +104,9 @@ class Pieces:
             return _points(UsdGeom.Points(prim), time)
         if prim.IsA(UsdGeom.BasisCurves):
             return _curves(UsdGeom.BasisCurves(prim), time)
+        if prim.IsA(UsdVol.Volume):
+            colors, _ = display_color(UsdGeom.Gprim(prim), time)
+            return Piece(volumes=tuple(self._volumes.of(prim, time, None if colors is None else colors[0])))
         if prim.IsA(UsdGeom.Gprim):
             surface = triangles_of(prim, time)
             colors, _ = display_color(UsdGeom.Gprim(prim), time)

@@ -1,4 +1,4 @@
-"""Pictures and animations of a stage, as image files that appear whole or not at all."""
+"""Pictures and animations of a stage or of a volume file, as image files that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 from PIL import Image
 from pxr import Usd
 
+from ..devices.progress import Bar
 from ..files import Unfinished
-from .camera import fitted, stage_view, up_axis
+from .camera import View, fitted, stage_view, up_axis
 from .drawables import Drawable, Gatherer
 from .render import Renderer
 from .stage import (
@@ -26,9 +28,11 @@ from .stage import (
     time_code_rate,
     unraised_errors,
 )
+from .volume_fields import stage_of_volumes
 
 STILLS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 MOVIES = (".gif", ".webp")
+VOLUMES = (".vdb", ".nvdb")
 MOST_PIXELS = 1 << 30  # of an animation, each of three bytes
 
 
@@ -38,7 +42,10 @@ class RequestError(Exception):
 
 @dataclass
 class Request:
-    """The picture to draw: `frame` (None: the first of the stage) or `frames`, at `size` (width, height) in pixels."""
+    """The picture to draw: `frame` (None: the first of the stage) or `frames`, at `size` (width, height) in pixels.
+
+    `stage` is a file of USD, or one of volumes. Drawing the volumes of a frame may take `seconds`; 0 sets no limit.
+    """
 
     stage: str
     output: str
@@ -46,6 +53,7 @@ class Request:
     frames: tuple[int, int] | None = None
     size: tuple[int, int] = (960, 540)
     camera: str | None = None
+    seconds: float = 0.0
 
 
 def preview(
@@ -54,8 +62,10 @@ def preview(
     warn: Callable[[str], None] = lambda text: None,
     reading: Callable[[], AbstractContextManager] = nullcontext,
 ) -> str:
-    """Draw what is asked for and return a description of it. `opened` is called as soon as the stage is open; `warn`
-    gets a text about frames that the stage lacks. `reading` gives the context in which the stage is read.
+    """Draw what is asked for and return a description of it.
+
+    `opened` is called as soon as the stage is open. `warn` gets a text about frames that the stage lacks, and about
+    each volume that cannot be drawn. `reading` gives the context in which the stage is read.
 
     Raises StageError when the stage cannot be used, RequestError for a wrong request, OSError when the file cannot be
     written.
@@ -77,9 +87,10 @@ def _preview(
         raise RequestError(f"{request.output}: the name of {kind} must end in one of {', '.join(known)}")
     _require_few(request)
     with reading():
-        stage = open_stage(request.stage).stage
+        is_volume = request.stage.lower().endswith(VOLUMES)
+        stage = stage_of_volumes(request.stage) if is_volume else open_stage(request.stage).stage
     opened()
-    artist = _Artist(stage, request, reading)
+    artist = _Artist(stage, request, reading, warn)
     if request.frames is None:
         frame = _first_frame(stage) if request.frame is None else request.frame
         _check_frames(stage, frame, frame, warn)
@@ -127,9 +138,15 @@ def _check_frames(stage: Usd.Stage, first: float, last: float, warn: Callable[[s
 class _Artist:
     """Draws frames of one stage."""
 
-    def __init__(self, stage: Usd.Stage, request: Request, reading: Callable[[], AbstractContextManager]):
+    def __init__(
+        self,
+        stage: Usd.Stage,
+        request: Request,
+        reading: Callable[[], AbstractContextManager],
+        warn: Callable[[str], None],
+    ):
         self.stage, self.request, self.reading = stage, request, reading
-        self.gatherer = Gatherer(stage)
+        self.gatherer = Gatherer(stage, warn)
         self.renderer = Renderer(*request.size, up_axis(stage))
         self.described = ""
         self._fitted: object = None
@@ -140,16 +157,32 @@ class _Artist:
             scene = self.gatherer.at(time)
         if scene.is_empty:
             raise StageError(
-                f"{self.request.stage}: has no visible meshes, shapes, curves or points at frame {frame:g}"
+                f"{self.request.stage}: has no visible meshes, shapes, curves, points or volumes at frame {frame:g}"
             )
         bad = int(np.count_nonzero(~np.isfinite(scene.vertices))) + int(np.count_nonzero(~np.isfinite(scene.points)))
         if bad:
             raise StageError(f"{self.request.stage}: {bad} coordinates are infinite or NaN at frame {frame:g}")
         width, height = self.request.size
-        self.described = f"{len(scene.triangles)} triangles, {len(scene.points)} points, {width}x{height}"
+        volumes = f"{len(scene.volumes)} grids, " if scene.volumes else ""
+        self.described = f"{len(scene.triangles)} triangles, {len(scene.points)} points, {volumes}{width}x{height}"
         with self._read_errors(frame):
             view = self._view(time, scene, width / height)
-        return self.renderer.draw(scene, view)
+        return self._drawn(frame, scene, view)
+
+    def _drawn(self, frame: float, scene: Drawable, view: View) -> np.ndarray:
+        """Draw within the time that volumes may take, and show progress. Raises StageError."""
+        end = monotonic() + self.request.seconds if self.request.seconds else float("inf")
+        with Bar("drawing volumes", self.renderer.count_ticks(scene)) as bar:
+
+            def tick() -> None:
+                bar.advance()
+                if monotonic() > end:
+                    raise StageError(
+                        f"{self.request.stage}: drawing the volumes of frame {frame:g} takes longer than "
+                        f"{self.request.seconds:.0f} s; --trust sets no limit, --size WxH draws a smaller picture"
+                    )
+
+            return self.renderer.draw(scene, view, tick)
 
     @contextmanager
     def _read_errors(self, frame: float) -> Iterator[None]:

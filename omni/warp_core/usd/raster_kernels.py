@@ -181,8 +181,24 @@ def lit(
 
 
 @wp.func
-def light_reaches(p: wp.vec3, light: Lens, cells: wp.array[wp.uint64]) -> float:
-    """Part of the key light that arrives at a point: 5 x 5 comparisons in the z-buffer seen from the light."""
+def haze_passed(p: wp.vec3, at: wp.vec3, light: Lens, haze: wp.array2d[wp.vec3]) -> float:
+    """Part of the key light that fog lets through to a point. `haze` has it for whole rays, and their depths in fog."""
+    x = at[0] / float(light.width) * float(haze.shape[1]) - 0.5
+    y = at[1] / float(light.height) * float(haze.shape[0]) - 0.5
+    i = wp.clamp(int(wp.floor(y)), 0, haze.shape[0] - 2)
+    j = wp.clamp(int(wp.floor(x)), 0, haze.shape[1] - 2)
+    v = wp.clamp(y - float(i), 0.0, 1.0)
+    u = wp.clamp(x - float(j), 0.0, 1.0)
+    top = haze[i, j] * (1.0 - u) + haze[i, j + 1] * u
+    bottom = haze[i + 1, j] * (1.0 - u) + haze[i + 1, j + 1] * u
+    ray = top * (1.0 - v) + bottom * v
+    inside = wp.clamp((wp.dot(p - light.eye, light.forward) - ray[1]) / wp.max(ray[2] - ray[1], 1.0e-9), 0.0, 1.0)
+    return 1.0 - inside * (1.0 - ray[0])
+
+
+@wp.func
+def light_reaches(p: wp.vec3, light: Lens, cells: wp.array[wp.uint64], haze: wp.array2d[wp.vec3]) -> float:
+    """Part of the key light that arrives at a point: 5 x 5 comparisons in the z-buffer seen from the light, and fog."""
     at = to_screen(p, light)
     x = int(wp.floor(at[0]))
     y = int(wp.floor(at[1]))
@@ -194,7 +210,7 @@ def light_reaches(p: wp.vec3, light: Lens, cells: wp.array[wp.uint64]) -> float:
             stored = float(cells[v * light.width + u] >> wp.uint64(32)) / NEARNESS_BITS
             if stored <= at[2] + 0.004:
                 seen += 1.0
-    return seen / 25.0
+    return seen / 25.0 * haze_passed(p, at, light, haze)
 
 
 @wp.func
@@ -244,6 +260,7 @@ def shade_triangles(
     colors: wp.array[wp.vec3],
     light: Lens,
     light_cells: wp.array[wp.uint64],
+    haze: wp.array2d[wp.vec3],
     world_up: wp.vec3,
     image: wp.array[wp.vec3],
 ):
@@ -272,7 +289,7 @@ def shade_triangles(
     position = vertices[ia] * u + vertices[ib] * v + vertices[ic] * w
     color = colors[ia] * u + colors[ib] * v + colors[ic] * w
     image[at] = lit(
-        color, wp.normalize(normal), position, lens, light, light_reaches(position, light, light_cells), world_up
+        color, wp.normalize(normal), position, lens, light, light_reaches(position, light, light_cells, haze), world_up
     )
 
 
@@ -287,6 +304,7 @@ def shade_points(
     radii: wp.array[float],
     light: Lens,
     light_cells: wp.array[wp.uint64],
+    haze: wp.array2d[wp.vec3],
     world_up: wp.vec3,
     image: wp.array[wp.vec3],
 ):
@@ -294,7 +312,7 @@ def shade_points(
     y, x = wp.tid()
     at = y * lens.width + x
     i = int(cells[at] & wp.uint64(4294967295)) - 1 - first
-    if i < 0:
+    if i < 0 or i >= points.shape[0]:
         return
     p = screen[i]
     r = disc_radius(radii[i], p[2], lens)
@@ -303,7 +321,9 @@ def shade_points(
     dz = wp.sqrt(wp.max(1.0 - dx * dx - dy * dy, 0.0))
     normal = lens.right * dx + lens.up * dy - lens.forward * dz
     position = points[i] + normal * radii[i]
-    image[at] = lit(colors[i], normal, position, lens, light, light_reaches(position, light, light_cells), world_up)
+    image[at] = lit(
+        colors[i], normal, position, lens, light, light_reaches(position, light, light_cells, haze), world_up
+    )
 
 
 @wp.func

@@ -1,13 +1,12 @@
-"""Transforms, point instancers and volumes of a stage. Start with `write_transform`."""
+"""Transforms and point instancers of a stage. Start with `write_transform`."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdVol
+from pxr import Gf, Sdf, Usd, UsdGeom
 
 import omni.warp_core as wp
 
@@ -140,33 +139,3 @@ def write_instancer(
         for name, array in values.items():
             set_value(instancer.GetPrim().GetAttribute(name), array, at)
     return instancer.GetPrim()
-
-
-def write_volume(stage: Usd.Stage, path: str, fields: Mapping[str, tuple[str, str]], time: Any = None) -> Usd.Prim:
-    """Write a volume whose fields are grids of files, or one time sample of it.
-
-    Args:
-        stage: The stage.
-        path: Path of the prim, which is made where the stage has none.
-        fields: Name of each field, and its file (`.vdb`, `.nvdb`) with the name of the grid there.
-        time: The time code; None for the default value.
-
-    Returns:
-        The prim.
-
-    Raises:
-        StageError: The path or the prim there does not fit.
-
-    >>> from pxr import Usd
-    >>> stage = Usd.Stage.CreateInMemory()
-    >>> write_volume(stage, "/Smoke", {"density": ("./smoke.nvdb", "density")}).GetRelationship("field:density")
-    Usd.Prim(</Smoke>).GetRelationship('field:density')
-    """
-    at = write_time(time)
-    with authored(stage, path, UsdVol.Volume) as volume:
-        for name, (file, grid) in fields.items():
-            with authored(stage, f"{path}/{name}", UsdVol.OpenVDBAsset) as asset:
-                asset.CreateFilePathAttr().Set(Sdf.AssetPath(os.fspath(file)), at)
-                asset.CreateFieldNameAttr().Set(grid, at)
-            volume.CreateFieldRelationship(name, asset.GetPath())
-    return volume.GetPrim()

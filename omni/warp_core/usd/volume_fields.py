@@ -1,4 +1,8 @@
-"""Volumes of a stage: which files and grids their fields name. Start with `read_volume`."""
+"""Volumes of a stage: which files and grids their fields name, and these grids as volumes. Start with `read_volume`.
+
+A stage can name any file: a pipe that never begins, one that promises more than there is. So only regular files are
+read, and the sizes in them are checked against their bytes; see `volumes/file_cursor.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,14 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from pxr import Sdf, Usd, UsdVol
+import numpy as np
+from pxr import Ar, Sdf, Usd, UsdVol
 
+import omni.warp_core as wp
+
+from ..volumes.file_cursor import Source
+from ..volumes.grid_header import relabeled
+from ..volumes.vdb_conversion import grids_of
 from .mesh_reader import to_transform
 from .prim_access import local_to_world, schema_of, text_of, time_code, value_of
 from .stage import READ_ERRORS, StageError, prim_at, resolve_beside, unreadable
@@ -40,9 +50,75 @@ class VolumeField:
     grid_class: str
     transform: Any
 
+    def load(self, device: Any = None, *, world: bool = False) -> wp.Volume:
+        """Read the grid of the field from its file, `.vdb` or `.nvdb`.
+
+        Args:
+            device: Where to put the volume; None is the current device.
+            world: Whether to place the volume in world space. Otherwise `transform` takes the places of its voxels
+                there. Values stay as they are: distances in level sets are in the unit of the file.
+
+        Returns:
+            The volume, with the transform of the grid.
+
+        Raises:
+            StageError: The file or the grid cannot be read, or the file has no such grid. The message names them.
+
+        >>> import os, tempfile
+        >>> from pxr import Usd
+        >>> stage = Usd.Stage.CreateInMemory()
+        >>> volume = wp.Volume.load_from_numpy(np.arange(8.0).reshape(2, 2, 2), device="cpu")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = os.path.join(folder, "smoke.nvdb")
+        ...     prim = wp.usd.write_volume(stage, "/Smoke", {"density": volume}, file=file)
+        ...     loaded = wp.usd.read_volume(prim)["density"].load(device="cpu")
+        >>> wp.volume_lookup_f(loaded.id, 1, 1, 1)
+        7.0
+        """
+        matrix = np.array(self.transform, np.float64).reshape(4, 4) if world else None
+        try:
+            data = self.read()
+            moved = data if matrix is None else relabeled(data, matrix=matrix)
+            bytes_of_grid: Any = wp.array(moved, dtype=wp.uint8, device=device)
+            return wp.Volume(bytes_of_grid)
+        except (ValueError, MemoryError) as error:
+            raise self._unreadable(error) from None
+
+    def read(self) -> np.ndarray:
+        """Return the grid buffer of the field, uint8. Raises StageError as `load` does."""
+        try:
+            names, read = grids_of(self._source())
+            found = [number for number, name in enumerate(names) if self.grid in ("", name)]
+            place = self.index or 0
+            if not 0 <= place < len(found):
+                listed = ", ".join(map(repr, names[:20])) or "none"
+                raise ValueError(
+                    f"{self.file} has {len(found)} grids named {self.grid!r}, so none at {place}; its grids: {listed}"
+                )
+            return read(found[place])
+        except (OSError, ValueError, MemoryError) as error:
+            raise self._unreadable(error) from None
+
+    def _source(self) -> Source:
+        """Return the path of the file, or its bytes where it lies in a package (`.usdz`)."""
+        if not Ar.IsPackageRelativePath(self.file):
+            return self.file
+        asset = Ar.GetResolver().OpenAsset(Ar.ResolvedPath(self.file))
+        if not asset:
+            raise FileNotFoundError(2, os.strerror(2), self.file)
+        with asset:
+            return bytes(asset.GetBuffer())
+
+    def _unreadable(self, error: Exception) -> StageError:
+        if isinstance(error, MemoryError):
+            return StageError(f"{self.path}: {self.file} cannot be read: it does not fit into memory")
+        if isinstance(error, OSError):
+            return StageError(f"{self.path}: {self.file} cannot be read: {error.strerror or error}")
+        return StageError(f"{self.path}: {'' if self.file in str(error) else f'{self.file}: '}{error}")
+
 
 def read_volume(prim: Any, time: Any = None) -> dict[str, VolumeField]:
-    """Read which files and grids the fields of a volume are in. The files are not opened.
+    """Read which files and grids the fields of a volume are in. `VolumeField.load` opens them.
 
     Args:
         prim: A `Usd.Prim` of type Volume, or a `UsdVol.Volume`.
@@ -60,6 +136,25 @@ def read_volume(prim: Any, time: Any = None) -> dict[str, VolumeField]:
     except READ_ERRORS as error:
         raise unreadable(volume.GetPrim().GetStage(), str(volume.GetPath()), error) from None
     return {name: _field(volume.GetPrim(), name, str(path), at) for name, path in sorted(paths.items())}
+
+
+def stage_of_volumes(file: str) -> Usd.Stage:
+    """Return a stage in memory with a volume whose fields are the grids of a file. Raises StageError."""
+    try:
+        names, _ = grids_of(file)
+    except OSError as error:
+        raise StageError(f"{file}: cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise StageError(str(error)) from None
+    stage = Usd.Stage.CreateInMemory()
+    volume = UsdVol.Volume.Define(stage, "/Volume")
+    for number, name in enumerate(names):
+        field = UsdVol.OpenVDBAsset.Define(stage, f"/Volume/grid_{number}")
+        field.CreateFilePathAttr(Sdf.AssetPath(os.path.abspath(file)))
+        field.CreateFieldNameAttr(name)
+        field.CreateFieldIndexAttr(names[:number].count(name))
+        volume.CreateFieldRelationship(name if name == "density" else f"grid_{number}", field.GetPath())
+    return stage
 
 
 def _field(volume: Usd.Prim, name: str, path: str, time: Usd.TimeCode) -> VolumeField:
