@@ -75,8 +75,9 @@ GPU_PEER_PYTHON ?= $(GPU_PYTHON)
 gpu-bench: $(if $(filter $(BIN)/%,$(GPU_PYTHON)),build)  ## run the benchmarks on the first GPU
 	$(GPU_PYTHON) benchmarks/gpu.py --peer-python $(GPU_PEER_PYTHON)
 
-fuzz: build  ## compile mutated kernels of the tests for ten minutes, and read a million mutated volume files; failures go to build/fuzz
+fuzz: build  ## compile mutated kernels of the tests for ten minutes, judge gradients of a thousand programs, and read a million mutated volume files; failures go to build/fuzz
 	$(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED))
+	OMNI_WARP_GRADIENTS=60:1060 $(BIN)/python -m pytest -n 2 tests/autodiff/test_random_gradients.py
 	$(BIN)/python -m tests.volumes.file_fuzz $(if $(SEED),--seed $(SEED))
 
 bench: build  ## run the benchmarks, side by side with their peers
@@ -88,6 +89,7 @@ bench: build  ## run the benchmarks, side by side with their peers
 	$(BIN)/python benchmarks/geometry.py
 	$(BIN)/python benchmarks/surfaces.py
 	$(BIN)/python benchmarks/volumes.py
+	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/values.py
 
 docs: build  ## write what is generated from the source: reference pages, type stubs, the page of errors
