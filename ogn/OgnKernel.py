@@ -1,7 +1,8 @@
-"""The Kernel node: a kernel whose text lives in the node. See omni/warp_core/nodes/kernel_node.py for what it does."""
+"""The Kernel node: a kernel whose text lives in the node; omni/warp_core/nodes/kernel has the code."""
 
-from omni.warp_core.nodes import execution, kernel_node
-from omni.warp_core.nodes.node_graph import GraphError
+from omni.warp_core.nodes.graph import execution
+from omni.warp_core.nodes.graph.node_graph import GraphError
+from omni.warp_core.nodes.kernel import kernel_node
 
 
 class OgnKernel:

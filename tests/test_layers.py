@@ -44,7 +44,13 @@ RANKS = (
     ("autograd", "viz", "geometry", "utils"),
     ("interop", "volumes"),
     ("usd",),
-    ("nodes", "render"),
+    ("nodes.values", "render"),
+    ("nodes.ogn",),
+    ("nodes.graph",),
+    ("nodes.stock", "nodes.kernel"),
+    ("nodes.scene",),
+    ("nodes.play",),
+    ("nodes",),
     ("cli", "extension", "as_warp"),
 )
 RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}
@@ -86,7 +92,7 @@ DYNAMIC = {
     "devices/device.py": "GPUs are looked for when one is asked for",
     "cli.py": "a command loads what it needs",
     "as_warp.py": "programs import public modules by another package's name",
-    "nodes/kernel_node.py": "the text of a kernel imports what it likes, with warp meaning this package",
+    "nodes/kernel/kernel_node.py": "the text of a kernel imports what it likes, with warp meaning this package",
 }
 # Parts that nodes may use besides the public package.
 NODE_IMPORTS = ("omni.warp_core", "omni.warp_core.nodes")

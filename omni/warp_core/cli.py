@@ -21,8 +21,8 @@ from typing import IO, NoReturn
 from . import config
 from .files import sweep
 from .lang.errors import InternalError
-from .nodes import child_process
-from .nodes.visible_text import harmless
+from .nodes.play import child_process
+from .nodes.scene.visible_text import harmless
 
 OK, INTERNAL, USAGE, INPUT, CONSENT, NODES, OUTPUT, CRASHED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 130
 EXIT_CODES = {
@@ -148,9 +148,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _play(options: argparse.Namespace) -> int:
-    report = _load("nodes.console")
-    play, consent = _load("nodes.player"), _load("nodes.consent")
-    graph, stage, output = _load("nodes.node_graph"), _load("usd.stage"), _load("usd.output_layer")
+    report = _load("nodes.play.console")
+    play, consent = _load("nodes.play.player"), _load("nodes.scene.consent")
+    graph, stage, output = _load("nodes.graph.node_graph"), _load("usd.stage"), _load("usd.output_layer")
     _check_device(options.device)
     if options.debug:
         config.mode = "debug"

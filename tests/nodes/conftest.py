@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from omni.warp_core import config
-from omni.warp_core.nodes.evaluate import Evaluator
-from omni.warp_core.nodes.node_graph import Attribute, Graph, Host, Log, Node, NodeType
-from omni.warp_core.nodes.ogn_spec import from_dict
-from omni.warp_core.nodes.player import Player, Settings
+from omni.warp_core.nodes.graph.evaluate import Evaluator
+from omni.warp_core.nodes.graph.node_graph import Attribute, Graph, Host, Log, Node, NodeType
+from omni.warp_core.nodes.ogn.ogn_spec import from_dict
+from omni.warp_core.nodes.play.player import Player, Settings
 
 
 @pytest.fixture(autouse=True)

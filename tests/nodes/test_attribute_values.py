@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from omni.warp_core.nodes.attribute_types import parse
-from omni.warp_core.nodes.attribute_values import ValueTypeError, coerce, converter, from_text, same, zero
+from omni.warp_core.nodes.values.attribute_types import parse
+from omni.warp_core.nodes.values.attribute_values import ValueTypeError, coerce, converter, from_text, same, zero
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ import pytest
 from pxr import Usd, UsdGeom
 
 from omni.warp_core import cli, config
-from omni.warp_core.nodes import console, node_graph
-from omni.warp_core.nodes.player import Outcome
+from omni.warp_core.nodes.graph import node_graph
+from omni.warp_core.nodes.play import console
+from omni.warp_core.nodes.play.player import Outcome
 
 SCENES = Path(__file__).parents[2] / "data" / "scenes"
 
@@ -405,7 +406,7 @@ def test_a_play_that_crashes(make_scene, tmp_path):
 
 
 def test_the_child_ends_with_its_parent(tmp_path):
-    script = "import os, sys, time; from omni.warp_core.nodes import child_process as guard\n"
+    script = "import os, sys, time; from omni.warp_core.nodes.play import child_process as guard\n"
     script += "guard.run(lambda: (print(os.getpid(), flush=True), time.sleep(600)))"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
         child = int(parent.stdout.readline())

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from omni.warp_core.nodes import collector
+from omni.warp_core.nodes.scene import collector
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,10 @@ import pytest
 from pxr import Sdf
 
 from omni.warp_core import cli
-from omni.warp_core.nodes import code_file, console
-from omni.warp_core.nodes.node_graph import Log
-from omni.warp_core.nodes.player import Player, Settings
+from omni.warp_core.nodes.graph.node_graph import Log
+from omni.warp_core.nodes.kernel import code_file
+from omni.warp_core.nodes.play import console
+from omni.warp_core.nodes.play.player import Player, Settings
 
 CODE = "@wp.kernel\ndef k(y: wp.array(dtype=float)):\n    y[wp.tid()] = 3.0\n"
 WRITE = """

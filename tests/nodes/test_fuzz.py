@@ -8,7 +8,7 @@ import pytest
 from pxr import Sdf
 
 from omni.warp_core import cli
-from omni.warp_core.nodes import node_registry
+from omni.warp_core.nodes.stock import node_registry
 from omni.warp_core.usd.numpy_conversion import to_usd
 
 SEEDS = range(12)

@@ -5,9 +5,9 @@ import sys
 import pytest
 from pxr import Sdf, Usd
 
-from omni.warp_core.nodes import node_registry
-from omni.warp_core.nodes.graph_loader import load
-from omni.warp_core.nodes.node_graph import Host, Log
+from omni.warp_core.nodes.graph.node_graph import Host, Log
+from omni.warp_core.nodes.scene.graph_loader import load
+from omni.warp_core.nodes.stock import node_registry
 
 CONSTANT = "omni.graph.nodes.ConstantDouble"
 

@@ -12,7 +12,7 @@ import pytest
 from pxr import Sdf, Vt
 
 from omni.warp_core import cli
-from omni.warp_core.nodes import child_process
+from omni.warp_core.nodes.play import child_process
 
 TIME = """
 def OmniGraphNode "time" {
@@ -166,7 +166,7 @@ def test_a_layer_that_never_comes(make_scene, tmp_path):
     scene.write_text(
         Path(make_scene(TIME)).read_text().replace("endTimeCode", "subLayers = [@pipe.usda@]\n    endTimeCode")
     )
-    limit = "from omni.warp_core.nodes import child_process as guard; guard.READ_SECONDS = 3.0\n"
+    limit = "from omni.warp_core.nodes.play import child_process as guard; guard.READ_SECONDS = 3.0\n"
     script = limit + "import sys; from omni.warp_core import cli; sys.exit(cli.main())"
     arguments = [sys.executable, "-c", script, "play", str(scene), "-o", str(tmp_path / "o.usdc")]
     made = subprocess.run(arguments, capture_output=True, text=True, timeout=600, check=False)
@@ -295,7 +295,7 @@ sys.exit(cli.main())
 
 
 def test_the_parent_knows_whether_the_task_returned():
-    script = "import os, sys; from omni.warp_core.nodes import child_process as guard\n"
+    script = "import os, sys; from omni.warp_core.nodes.play import child_process as guard\n"
     script += "print(guard.run(lambda: 4), guard.run(lambda: os._exit(0)), guard.run(lambda: 1 / 0), sep='\\n')"
     made = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     returned = [line.partition("returned=")[2].partition(",")[0] for line in made.stdout.splitlines()]
@@ -373,7 +373,7 @@ def test_a_picture_of_a_layer_that_never_comes(make_scene, tmp_path):
     scene = tmp_path / "waits.usda"
     text = Path(make_scene(TIME)).read_text()
     scene.write_text(text.replace("endTimeCode", "subLayers = [@pipe.usda@]\n    endTimeCode"))
-    limit = "from omni.warp_core.nodes import child_process as guard; guard.READ_SECONDS = 3.0\n"
+    limit = "from omni.warp_core.nodes.play import child_process as guard; guard.READ_SECONDS = 3.0\n"
     script = limit + "import sys; from omni.warp_core import cli; sys.exit(cli.main())"
     arguments = [sys.executable, "-c", script, "preview", str(scene), "-o", str(tmp_path / "o.png")]
     made = subprocess.run(arguments, capture_output=True, text=True, timeout=600, check=False)

@@ -8,7 +8,7 @@ from pxr import Sdf, Usd
 
 import omni.warp_core as wp
 from omni.warp_core import config
-from omni.warp_core.nodes.kernel_source import inspect, normalized
+from omni.warp_core.nodes.kernel.kernel_source import inspect, normalized
 
 READ = """
 def OmniGraphNode "read" {

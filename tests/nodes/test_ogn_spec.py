@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from omni.warp_core.nodes import node_registry
-from omni.warp_core.nodes.attribute_types import parse
-from omni.warp_core.nodes.node_registry import Registry
-from omni.warp_core.nodes.ogn_spec import OgnError, from_dict, from_json, read
+from omni.warp_core.nodes.ogn.ogn_spec import OgnError, from_dict, from_json, read
+from omni.warp_core.nodes.stock import node_registry
+from omni.warp_core.nodes.stock.node_registry import Registry
+from omni.warp_core.nodes.values.attribute_types import parse
 
 GOOD = {
     "$comment": "before the node",

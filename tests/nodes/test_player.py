@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pxr import Usd
 
-from omni.warp_core.nodes.player import Player, Settings, SettingsError
+from omni.warp_core.nodes.play.player import Player, Settings, SettingsError
 from omni.warp_core.usd.stage import StageError
 
 TICK = 'def OmniGraphNode "tick" {\n token node:type = "omni.graph.action.OnTick"\n }\n'

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pxr import Usd
 
-from omni.warp_core.nodes.player import Player, Settings
+from omni.warp_core.nodes.play.player import Player, Settings
 
 ROOT = Path(__file__).parents[2]
 SCENES = ROOT / "data" / "scenes"

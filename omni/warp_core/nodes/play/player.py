@@ -15,8 +15,8 @@ from pathlib import Path
 
 from pxr import Usd
 
-from ..usd.output_layer import OutputLayer
-from ..usd.stage import (
+from ...usd.output_layer import OutputLayer
+from ...usd.stage import (
     RATES,
     READ_ERRORS,
     StageError,
@@ -28,12 +28,13 @@ from ..usd.stage import (
     unraised_errors,
     unreadable,
 )
-from . import collector, consent, node_registry
-from .attribute_values import ValueTypeError, from_text
-from .evaluate import Evaluator
-from .graph_loader import Loaded, load, take
-from .node_graph import Attribute, Host, Log, Node, Timeline
-from .stage_values import StageStore
+from ..graph.evaluate import Evaluator
+from ..graph.node_graph import Attribute, Host, Log, Node, Timeline
+from ..scene import collector, consent
+from ..scene.graph_loader import Loaded, load, take
+from ..scene.stage_values import StageStore
+from ..stock import node_registry
+from ..values.attribute_values import ValueTypeError, from_text
 
 MAX_FRAMES = 1_000_000
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from pxr import Tf, Usd, UsdGeom
 
-from ..lang.errors import did_you_mean, nearest
-from ..usd.numpy_conversion import to_numpy, to_usd
-from ..usd.output_layer import OutputLayer
-from ..usd.stage import READ_ERRORS, prim_at, reason, unraised_errors
-from .attribute_types import AttributeType, from_sdf
-from .attribute_values import Value, ValueTypeError, coerce, converter
-from .node_graph import GraphError, Log
+from ...lang.errors import did_you_mean, nearest
+from ...usd.numpy_conversion import to_numpy, to_usd
+from ...usd.output_layer import OutputLayer
+from ...usd.stage import READ_ERRORS, prim_at, reason, unraised_errors
+from ..graph.node_graph import GraphError, Log
+from ..values.attribute_types import AttributeType, from_sdf
+from ..values.attribute_values import Value, ValueTypeError, coerce, converter
 
 Key = tuple[str, str]
 

@@ -12,16 +12,16 @@ from typing import Any
 
 from pxr import Usd
 
-from ..lang.errors import did_you_mean, nearest
-from ..usd.numpy_conversion import to_numpy
-from ..usd.stage import READ_ERRORS, quiet, resolve_beside, unraised_errors, unreadable
+from ...lang.errors import did_you_mean, nearest
+from ...usd.numpy_conversion import to_numpy
+from ...usd.stage import READ_ERRORS, quiet, resolve_beside, unraised_errors, unreadable
+from ..graph.evaluate import EVALUATORS
+from ..graph.node_graph import Attribute, Graph, Host, Node
+from ..ogn.ogn_spec import PORTS, NodeSpec
+from ..stock.node_registry import Registry
+from ..values.attribute_types import ANY, EXECUTION, AttributeType, TypeNameError, from_sdf, parse
+from ..values.attribute_values import Value, ValueTypeError, coerce, coerce_scalar, converter
 from . import collector
-from .attribute_types import ANY, EXECUTION, AttributeType, TypeNameError, from_sdf, parse
-from .attribute_values import Value, ValueTypeError, coerce, coerce_scalar, converter
-from .evaluate import EVALUATORS
-from .node_graph import Attribute, Graph, Host, Node
-from .node_registry import Registry
-from .ogn_spec import PORTS, NodeSpec
 
 _ON_PORTS = tuple(f"{port}:" for port in PORTS)
 _FIRST = Usd.TimeCode.EarliestTime()

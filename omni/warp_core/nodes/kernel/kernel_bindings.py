@@ -13,14 +13,14 @@ import numpy as np
 
 import omni.warp_core as wp
 
-from ..lang import types as kt
-from ..lang.errors import did_you_mean, nearest
-from ..lang.generics import spell_pattern
-from ..lang.values.type_registry import python_type
-from .attribute_types import AttributeType, parse
+from ...lang import types as kt
+from ...lang.errors import did_you_mean, nearest
+from ...lang.generics import spell_pattern
+from ...lang.values.type_registry import python_type
+from ..graph.node_graph import GraphError
+from ..values.attribute_types import AttributeType, parse
 from .kernel_source import TextInfo
 from .kernel_types import element_type, fits, spelled, struct_element_type, usd_type
-from .node_graph import GraphError
 
 
 @dataclass

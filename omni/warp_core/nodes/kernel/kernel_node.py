@@ -21,12 +21,12 @@ import numpy as np
 
 import omni.warp_core as wp
 
-from ..lang.errors import CompileError, InternalError
-from .attribute_types import AttributeType
+from ...lang.errors import CompileError, InternalError
+from ..graph.node_graph import GraphError
+from ..values.attribute_types import AttributeType
 from .kernel_bindings import Attributes, Binding, bind_parameters, dynamic, make_structs, records_text
 from .kernel_source import TextInfo, inspect, normalized
 from .kernel_types import as_array, as_numbers, as_scalar
-from .node_graph import GraphError
 
 
 class Request(NamedTuple):

@@ -178,7 +178,7 @@ def converter(source: AttributeType, target: AttributeType) -> Callable[[Value],
     Numeric types of equal shape convert into each other, whatever their roles; texts convert among themselves; an
     array never becomes a scalar, nor the other way round.
 
-    >>> from omni.warp_core.nodes.attribute_types import parse
+    >>> from omni.warp_core.nodes.values.attribute_types import parse
     >>> converter(parse("double"), parse("int"))(2.9)
     2
     """

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.array import array
-from ..lang import types as kt
-from ..lang.values.structs import spell
-from ..lang.values.type_registry import python_type
-from .attribute_types import BASES, MATRICES, AttributeType
-from .attribute_values import Value
+from ...arrays.array import array
+from ...lang import types as kt
+from ...lang.values.structs import spell
+from ...lang.values.type_registry import python_type
+from ..values.attribute_types import BASES, MATRICES, AttributeType
+from ..values.attribute_values import Value
 
 _SCALARS = {
     "bool": kt.BOOL,

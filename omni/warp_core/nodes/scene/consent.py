@@ -14,13 +14,13 @@ from functools import cached_property
 
 from pxr import Usd
 
-from .. import config
-from ..files import UntrustedError, make_private, read_private, write
-from ..usd.stage import StageError, layer_file
-from . import code_file
+from ... import config
+from ...files import UntrustedError, make_private, read_private, write
+from ...usd.stage import StageError, layer_file
+from ..graph.node_graph import Attribute, GraphError, Node
+from ..kernel import code_file
+from ..stock.node_registry import KERNEL
 from .graph_loader import Loaded, beside_scene
-from .node_graph import Attribute, GraphError, Node
-from .node_registry import KERNEL
 
 FILE = "consented-code"
 _MAX_BYTES = 1 << 24

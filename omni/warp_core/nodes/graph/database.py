@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..lang.errors import nearest
-from .attribute_types import AttributeType
-from .attribute_values import Value, ValueTypeError, coerce
+from ...lang.errors import nearest
+from ..values.attribute_types import AttributeType
+from ..values.attribute_values import Value, ValueTypeError, coerce
 from .node_graph import Attribute, GraphError, Host, Node
 
 # States of an execution output; the numbers are those of og.ExecutionAttributeState.

@@ -12,10 +12,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from .consent import Code
-from .node_graph import Node
+from ..graph.node_graph import Node
+from ..scene.consent import Code
+from ..scene.visible_text import harmless, plain
 from .player import Outcome
-from .visible_text import harmless, plain
 
 SHOWN_LINES = 30  # of each text
 SHOWN_COLUMNS = 200  # of each line

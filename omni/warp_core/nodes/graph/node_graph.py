@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .attribute_types import AttributeType
-from .attribute_values import Value, converter, same, zero
-from .ogn_spec import AttributeSpec, NodeSpec
+from ..ogn.ogn_spec import AttributeSpec, NodeSpec
+from ..values.attribute_types import AttributeType
+from ..values.attribute_values import Value, converter, same, zero
 
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?|\b(inf|nan)\b")
 

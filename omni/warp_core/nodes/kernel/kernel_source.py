@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from ..lang.source import parse
+from ...lang.source import parse
 
 Name = tuple[str, str]  # ("", parameter) or ("inputs", field)
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from ..values.attribute_types import AttributeType, TypeNameError, parse, parse_union
+from ..values.attribute_values import Value, ValueTypeError, coerce, zero
 from . import categories
-from .attribute_types import AttributeType, TypeNameError, parse, parse_union
-from .attribute_values import Value, ValueTypeError, coerce, zero
 from .ogn_schema import ATTRIBUTE_KEYS, HINTS, LANGUAGES, NODE_KEYS, texts
 
 PORTS = ("inputs", "outputs", "state")

@@ -10,7 +10,7 @@ import os
 import stat
 from typing import NamedTuple
 
-from .node_graph import GraphError
+from ..graph.node_graph import GraphError
 
 LIMIT = 1 << 20  # bytes of code in one file
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)

@@ -11,13 +11,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..lang.errors import nearest
+from ...lang.errors import nearest
+from ..graph.node_graph import NodeType
+from ..ogn.ogn_spec import OgnError, read
 from . import builtin_nodes
-from .node_graph import NodeType
-from .ogn_spec import OgnError, read
 
 EXTENSION = "omni.warp_core"
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[2]
 KERNEL = f"{EXTENSION}.Kernel"
 ALIASES = {"omni.warp.WarpKernel": KERNEL, **builtin_nodes.ALIASES}
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
-from .database import ENABLED, Database
-from .node_graph import GraphError, NodeType
-from .ogn_spec import from_dict
+from ..graph.database import ENABLED, Database
+from ..graph.node_graph import GraphError, NodeType
+from ..ogn.ogn_spec import from_dict
 
 _TIME = {
     "time": "double",

@@ -1,0 +1,1 @@
+"""Node descriptions: the `.ogn` format."""

@@ -1,0 +1,1 @@
+"""Playing a scene from file to result. Start with player.py."""
