@@ -49,6 +49,7 @@ RANKS = (
     ("nodes.graph",),
     ("nodes.stock", "nodes.kernel"),
     ("nodes.scene",),
+    ("nodes.extensions",),
     ("nodes.play",),
     ("nodes",),
     ("cli", "extension", "as_warp"),
@@ -74,6 +75,7 @@ THIRD_PARTY = {
     "pxr": ("usd", "render", "nodes"),
     "PIL": ("usd", "cli.py"),
     "rich": ("nodes", "autograd/gradcheck_report.py", "cli.py", "devices/progress.py"),
+    "tomli": ("nodes/extensions",),
     "torch": ("interop",),
     "jax": ("interop",),
     "paddle": ("interop",),
@@ -92,6 +94,7 @@ DYNAMIC = {
     "devices/device.py": "GPUs are looked for when one is asked for",
     "cli.py": "a command loads what it needs",
     "as_warp.py": "programs import public modules by another package's name",
+    "nodes/extensions/node_folders.py": "nodes of other extensions are imported by their manifest",
     "nodes/kernel/kernel_node.py": "the text of a kernel imports what it likes, with warp meaning this package",
 }
 # Parts that nodes may use besides the public package.

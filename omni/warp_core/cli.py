@@ -31,7 +31,7 @@ EXIT_CODES = {
     USAGE: "the command line asks for something that is not possible",
     INPUT: "the scene is missing, cannot be read, or holds nothing to do",
     CONSENT: "the scene contains code that needs consent; no code was run",
-    NODES: "played, but some nodes failed; the results of the others are written",
+    NODES: "played, but some nodes failed; the results of the others are written. ogn: nodes have mistakes",
     OUTPUT: "the result, or what is printed about it, cannot be written",
     CRASHED: "a kernel crashed, memory ran out, or code in the scene ended the process; no result was written",
     INTERRUPTED: "interrupted; no result was written",
@@ -107,6 +107,10 @@ def _parser() -> argparse.ArgumentParser:
         "--set", type=_value, action="append", default=[], metavar="PATH=VALUE", dest="values",
         help="set an attribute, as in /Graph/node.inputs:x=1.5; may be given several times",
     )  # fmt: skip
+    play.add_argument(
+        "--nodes", action="append", default=[], metavar="FOLDER",
+        help="load node types (.ogn and .py) of a folder or extension, and run their code; may be given several times",
+    )  # fmt: skip
     play.add_argument("--trust", action="store_true", help="run the code in the scene, this time")
     play.add_argument("--remember", action="store_true", help="run it, and whenever it comes again unchanged")
     play.add_argument("--debug", action="store_true", help="check bounds, divisors, asserts and NaN in kernels")
@@ -143,6 +147,16 @@ def _parser() -> argparse.ArgumentParser:
     volume.add_argument("file", metavar="FILE", help="*.vdb or *.nvdb")
     volume.set_defaults(run=_volume)
 
+    ogn = add("ogn", "check, document or test the node types (.ogn and .py) of a folder or extension")
+    ogn.add_argument(
+        "action", choices=("check", "docs", "test"),
+        help="check: descriptions and classes, without running code; docs: write Markdown pages; "
+        "test: run the tests in the .ogn files, and with them the code of the nodes",
+    )  # fmt: skip
+    ogn.add_argument("folder", metavar="FOLDER", help="folder of nodes, or of an extension")
+    ogn.add_argument("-o", "--output", metavar="DIR", help="folder for the pages of docs")
+    ogn.set_defaults(run=_ogn)
+
     add("info", "show devices, the kernel cache and versions").set_defaults(run=_info)
     return parser
 
@@ -155,7 +169,7 @@ def _play(options: argparse.Namespace) -> int:
     if options.debug:
         config.mode = "debug"
     warnings.showwarning = lambda message, *rest, **more: report.complain(f"warning: {message}")
-    settings = play.Settings(options.frames, options.fps, options.device, options.values)
+    settings = play.Settings(options.frames, options.fps, options.device, options.values, options.nodes)
     if not _is_trusted(options):
         child_process.limit_memory()
     try:
@@ -286,6 +300,19 @@ def _volume(options: argparse.Namespace) -> int:
     for line in listing.table([tuple(harmless(cell) for cell in row) for row in rows]):
         print(line)
     return OK
+
+
+def _ogn(options: argparse.Namespace) -> int:
+    command, spec = _load("nodes.extensions.ogn_command"), _load("nodes.ogn.ogn_spec")
+    if (options.action == "docs") != bool(options.output):
+        raise _Stop(USAGE, "docs needs -o DIR, the folder to write into; check and test write nothing")
+    actions = {"check": command.check, "test": command.test, "docs": lambda f: command.docs(f, options.output)}
+    try:
+        return OK if actions[options.action](options.folder) else NODES
+    except spec.OgnError as error:
+        raise _Stop(INPUT, str(error)) from None
+    except OSError as error:
+        raise _Stop(OUTPUT, f"{options.output}: cannot be written: {error.strerror or error}") from None
 
 
 def _info(options: argparse.Namespace) -> int:

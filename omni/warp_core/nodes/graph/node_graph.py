@@ -156,6 +156,11 @@ class Attribute:
         """The type of the value, as in Kit."""
         return self.resolved
 
+    def set_resolved_type(self, kind: AttributeType) -> None:
+        """Give an `any` attribute the type of its values, as in Kit."""
+        if self.type.is_any:
+            self._resolved = kind
+
     def is_dynamic(self) -> bool:
         """True if the node type does not declare the attribute, as in Kit."""
         return self.spec is None
@@ -231,6 +236,11 @@ class Node:
         self.attributes[attribute.name] = attribute
         self._by_python_name = None
         return attribute
+
+    def remove(self, attribute: Attribute) -> None:
+        """Remove an attribute."""
+        del self.attributes[attribute.name]
+        self._by_python_name = None
 
     def find(self, port: str, python_name: str) -> Attribute | None:
         """The attribute that Python calls `db.<port>.<python_name>`."""

@@ -28,8 +28,10 @@ from ...usd.stage import (
     unraised_errors,
     unreadable,
 )
+from ..extensions import node_folders
 from ..graph.evaluate import Evaluator
 from ..graph.node_graph import Attribute, Host, Log, Node, Timeline
+from ..ogn.ogn_spec import OgnError
 from ..scene import collector, consent
 from ..scene.graph_loader import Loaded, load, take
 from ..scene.stage_values import StageStore
@@ -51,6 +53,7 @@ class Settings:
     fps: float | None = None
     device: str = "cpu"
     values: list[tuple[str, str]] = field(default_factory=list)
+    nodes: list[str] = field(default_factory=list)  # folders of node types, whose code runs
 
 
 @dataclass
@@ -86,7 +89,7 @@ class Player:
         for text in opened.warnings:
             host.log.warning(Path(path).name, text)
         try:
-            loaded = load(opened.stage, node_registry.standard(), host)
+            loaded = load(opened.stage, _registry(settings.nodes, host.log), host)
             if not loaded.graphs:
                 raise StageError(f"{path}: has no OmniGraph prims with nodes, so there is nothing to play")
             return cls(path, opened.stage, host, loaded, settings)
@@ -143,6 +146,17 @@ class Player:
                 raise unreadable(self.stage, what, error) from None
         if errors:
             raise unreadable(self.stage, what, errors[0])
+
+
+def _registry(folders: list[str], log: Log) -> node_registry.Registry:
+    """Return the node types of this package and of `folders`. Raises SettingsError."""
+    registry = node_registry.standard()
+    for folder in folders:
+        try:
+            node_folders.add_folder(registry, Path(folder), log.warning)
+        except OgnError as error:
+            raise SettingsError(f"--nodes {folder}: {'; '.join(error.problems)}") from None
+    return registry
 
 
 def _range(stage: Usd.Stage, settings: Settings) -> tuple[int, int, float]:

@@ -184,7 +184,8 @@ def _tell_unknown(node: Node, registry: Registry) -> None:
     log = node.host.log
     near = registry.nearest(node.type_name) if len(log.errors) < HINTS else ()
     node.disabled = f"there is no node type {node.type_name!r}" if node.type_name else "node:type is not set"
-    log.error(node.path, f"{node.disabled} in this host" + did_you_mean(near))
+    hint = did_you_mean(near) or "; --nodes FOLDER loads the node types of an extension"
+    log.error(node.path, f"{node.disabled} in this host{hint}")
 
 
 def _check_version(node: Node, spec: NodeSpec) -> None:

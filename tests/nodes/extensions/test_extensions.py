@@ -1,0 +1,218 @@
+"""Node types of other extensions: found by their manifest, loaded with what they import, played, tested, documented."""
+
+import json
+import sys
+import textwrap
+
+import pytest
+
+from omni.warp_core import cli
+from omni.warp_core.nodes.extensions import node_check, node_folders
+from omni.warp_core.nodes.ogn.ogn_spec import OgnError
+from omni.warp_core.nodes.stock.node_registry import Registry
+
+MANIFEST = """
+[package]
+version = "1.2.3"
+
+[dependencies]
+"omni.graph" = {}
+
+[[python.module]]
+name = "PACKAGE"
+"""
+SCALE = {
+    "Scale": {
+        "version": 2,
+        "description": "Scales points, and counts how often.",
+        "language": "Python",
+        "categories": ["math"],
+        "inputs": {
+            "execIn": {"type": "execution", "description": "Run"},
+            "points": {"type": "pointf[3][]", "description": "Points to scale"},
+            "factor": {"type": "float", "description": "Scale", "default": 2.0, "minimum": 0.0},
+            "mode": {"type": "token", "description": "How", "allowedTokens": ["plain", "twice"], "default": "plain"},
+        },
+        "outputs": {
+            "execOut": {"type": "execution", "description": "Next"},
+            "points": {"type": "pointf[3][]", "description": "Scaled points"},
+            "count": {"type": "int", "description": "Runs so far"},
+        },
+        "tests": [
+            {"inputs:points": [[1, 2, 3]], "inputs:factor": 3, "outputs:points": [[3, 6, 9]], "outputs:count": 1},
+            {"inputs": {"points": [[1, 0, 0]], "mode": "twice"}, "outputs": {"points": [[4, 0, 0]]}},
+            {"setup": {"create_prims": [["Cube", "Cube"]]}, "outputs:count": 1},
+            {"description": "wrong on purpose", "inputs:points": [[1, 1, 1]], "outputs:points": [[2, 2, 2.1]]},
+        ],
+    }
+}
+CODE = """
+    import carb
+    import omni.graph.core as og
+    import omni.timeline
+    from PACKAGE.ogn.OgnScaleDatabase import OgnScaleDatabase
+    from .helpers import twice
+
+    class OgnScaleState:
+        def __init__(self):
+            self.count = 0
+
+    class OgnScale:
+        @staticmethod
+        def internal_state():
+            return OgnScaleState()
+
+        @staticmethod
+        def compute(db: OgnScaleDatabase) -> bool:
+            db.per_instance_state.count += 1
+            assert OgnScaleDatabase.per_instance_internal_state(db.node) is db.per_instance_state
+            factor = db.inputs.factor if db.inputs.mode == "plain" else twice(db.inputs.factor)
+            db.outputs.points_size = len(db.inputs.points)
+            db.outputs.points[:] = db.inputs.points * factor
+            db.outputs.count = db.per_instance_state.count
+            carb.log_info(str(omni.timeline.get_timeline_interface().get_current_time()))
+            db.outputs.execOut = og.ExecutionAttributeState.ENABLED
+            return True
+
+        @staticmethod
+        def release(node):
+            OgnScaleDatabase.per_instance_internal_state(node).count = 0
+"""
+
+
+@pytest.fixture
+def extension(tmp_path, request, monkeypatch):
+    """An extension with the node Scale, in a package of the test's own."""
+    package = f"acme_{abs(hash(request.node.nodeid))}.tools"
+    folder = tmp_path / "acme.tools-1.2.3"
+    nodes = folder.joinpath(*package.split("."), "nodes")
+    nodes.mkdir(parents=True)
+    (folder / "config").mkdir()
+    (folder / "config" / "extension.toml").write_text(MANIFEST.replace("PACKAGE", package))
+    (nodes.parent / "__init__.py").write_text("from .extension import *\n")
+    (nodes.parent / "extension.py").write_text("import omni.ext\nclass Acme(omni.ext.IExt):\n    pass\n")
+    (nodes / "helpers.py").write_text("def twice(x):\n    return 2 * x\n")
+    (nodes / "OgnScale.ogn").write_text(json.dumps(SCALE))
+    (nodes / "OgnScale.py").write_text(textwrap.dedent(CODE).replace("PACKAGE", package))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return folder
+
+
+SCENE = """
+    def OmniGraphNode "tick"
+    {
+        token node:type = "omni.graph.action.OnTick"
+    }
+    def OmniGraphNode "scale"
+    {
+        token node:type = "acme.tools.Scale"
+        custom uint inputs:execIn.connect = </G/tick.outputs:tick>
+        custom point3f[] inputs:points = [(1, 2, 3), (4, 5, 6), (0, 0, 0), (1, 1, 1)]
+        custom float inputs:factor = 0.5
+    }
+    def OmniGraphNode "write"
+    {
+        token node:type = "omni.graph.nodes.WritePrimAttribute"
+        custom uint inputs:execIn.connect = </G/scale.outputs:execOut>
+        custom rel inputs:prim = </World/Mesh>
+        custom token inputs:name = "points"
+        custom token inputs:value.connect = </G/scale.outputs:points>
+    }
+"""
+
+
+def test_a_scene_plays_with_the_nodes_of_an_extension(extension, make_scene, play):
+    from pxr import Usd
+
+    done = play(make_scene(SCENE, "execution"), nodes=[str(extension)])
+    assert not done.log.errors and not done.log.warnings
+    stage = Usd.Stage.Open(str(done.target))
+    points = stage.GetAttributeAtPath("/World/Mesh.points").Get(3)
+    assert [tuple(p) for p in points][:2] == [(0.5, 1, 1.5), (2, 2.5, 3)]
+    node = next(n for n in done.outcome.nodes if n.path == "/G/scale")
+    assert node.get_attribute("outputs:count").value == 4
+
+
+def test_the_scene_without_the_folder_names_the_type(make_scene, play):
+    done = play(make_scene(SCENE, "execution"))
+    assert any("/G/scale" in text and "acme.tools.Scale" in text and "--nodes" in text for text in done.log.errors)
+
+
+def test_a_plain_folder_is_a_package(tmp_path, monkeypatch):
+    folder = tmp_path / "more nodes"
+    folder.mkdir()
+    body = {"description": "x", "language": "Python", "outputs": {"a": {"type": "int", "description": "x"}}}
+    (folder / "OgnOne.ogn").write_text(json.dumps({"One": body}))
+    code = "from .shared import VALUE\nclass OgnOne:\n    @staticmethod\n    def compute(context, node):\n"
+    code += "        node.get_attribute('outputs:a').set(VALUE)\n        return True\n"
+    (folder / "OgnOne.py").write_text(code)
+    (folder / "shared.py").write_text("VALUE = 7\n")
+    registry = Registry()
+    (spec,) = node_folders.add_folder(registry, folder, pytest.fail)
+    assert spec.name == "more nodes.One"
+    assert registry.find("more nodes.One") is not None
+
+
+def test_the_command_runs_the_tests_of_nodes(extension, capsys):
+    assert cli.main(["ogn", "test", str(extension)]) == cli.NODES
+    out = capsys.readouterr().out
+    assert "2 ok, 1 failed, 1 skipped" in out
+    assert "outputs:points: expected [[2.0, 2.0, 2.0999" in out and "found [[2.0, 2.0, 2.0]]" in out
+    assert "setup.create_prims is not supported" in out
+
+
+def test_the_command_checks_without_running_code(extension, capsys):
+    source = next(extension.rglob("OgnScale.py"))
+    source.write_text("raise SystemExit(9)\n" + source.read_text())
+    assert cli.main(["ogn", "check", str(extension)]) == cli.OK
+    source.write_text(source.read_text().replace("        @staticmethod\n        def compute", "        def compute"))
+    source.write_text(source.read_text().replace("    @staticmethod\n    def compute", "    def compute"))
+    assert cli.main(["ogn", "check", str(extension)]) == cli.NODES
+    assert "needs @staticmethod in front" in capsys.readouterr().out
+
+
+MISTAKES = {
+    "missing": (None, "OgnScale.py is missing; it holds the class OgnScale"),
+    "class": ("class Other:\n    pass\n", "needs a class OgnScale"),
+    "method": ("class OgnScale:\n    pass\n", "needs a static method compute(db)"),
+    "syntax": ("class OgnScale(:\n", "cannot be read"),
+}
+
+
+@pytest.mark.parametrize(("code", "words"), MISTAKES.values(), ids=MISTAKES)
+def test_mistakes_of_the_class(extension, code, words):
+    source = next(extension.rglob("OgnScale.py"))
+    source.unlink()
+    if code is not None:
+        source.write_text(code)
+    (finding,) = node_check.check(extension)
+    assert any(words in problem for problem in finding.problems)
+
+
+def test_the_command_writes_pages(extension, tmp_path, capsys):
+    assert cli.main(["ogn", "docs", str(extension), "-o", str(tmp_path / "pages")]) == cli.OK
+    page = (tmp_path / "pages" / "acme.tools.Scale.md").read_text()
+    assert "| `factor` | `float` | `2.0` | Scale; at least 0.0 |" in page
+    assert "one of `plain`, `twice`" in page
+    assert "[acme.tools.Scale](acme.tools.Scale.md)" in (tmp_path / "pages" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc", "a..b"])
+def test_a_manifest_cannot_lead_out_of_its_folder(extension, name):
+    (extension / "config" / "extension.toml").write_text(f'[[python.module]]\nname = "acme"\npath = "{name}"\n')
+    with pytest.raises(OgnError):
+        node_folders.find(extension)
+
+
+def test_a_folder_without_nodes(tmp_path, capsys):
+    assert cli.main(["ogn", "check", str(tmp_path)]) == cli.INPUT
+    assert "has no .ogn file" in capsys.readouterr().err
+
+
+def test_a_package_that_needs_more_of_kit_still_gives_its_nodes(extension):
+    init = next(extension.rglob("extension.py"))
+    init.write_text("import omni.kit.window.filepicker\n")
+    told = []
+    specs = node_folders.add_folder(Registry(), extension, lambda where, text: told.append(text))
+    assert [spec.name for spec in specs] == ["acme.tools.Scale"]
+    assert len(told) == 1 and "cannot be imported" in told[0]
