@@ -25,11 +25,11 @@ def test_the_index_has_every_public_name():
     listed = set(re.findall(r"\[([\w.]+)\]\(", PAGES["README.md"]))
     modules = {
         f"{module}.{name}"
-        for module in ("autograd", "render", "usd", "utils", "types")
+        for module in ("autograd", "nodes", "render", "usd", "utils", "types")
         for name in getattr(wp, module).__all__
     }
     names = {name for name in dir(wp) if not name.startswith("_")}
-    assert names - {"autograd", "geometry", "render", "types", "usd", "utils"} <= listed
+    assert names - {"autograd", "geometry", "nodes", "render", "types", "usd", "utils"} <= listed
     assert {name for name in modules if name.partition(".")[2] not in names} <= listed
 
 

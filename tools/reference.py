@@ -109,6 +109,8 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "utils": ("wp.utils", "Parallel algorithms on arrays.", "wp.utils"),
     "render": ("wp.render", "Simulations as USD scenes; see [usd.md](../usd.md).", "wp.render"),
     "usd": ("wp.usd", "Geometry of USD stages as arrays, and back; see [usd.md](../usd.md).", "wp.usd"),
+    "nodes": ("wp.nodes", "Graphs of nodes on USD stages, built and played from Python; see [nodes.md](../nodes.md).",
+              "wp.nodes"),
     "autograd": ("wp.autograd", "Jacobians, and checks of gradients against differences.", "wp.autograd"),
 }  # fmt: skip
 _PAGE_OF = {place: page for page, (_, _, places) in PAGES.items() for place in places.split()}

@@ -81,7 +81,7 @@ _HOMES = {
     "launches.kernel_errors": "KernelError",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
-_MODULES = ("autograd", "config", "geometry", "render", "types", "usd", "utils")
+_MODULES = ("autograd", "config", "geometry", "nodes", "render", "types", "usd", "utils")
 
 # What programs for warp-lang ask for and is not there yet; docs/migration.md has the same.
 _NOT_YET = """

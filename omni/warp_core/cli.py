@@ -245,7 +245,7 @@ def _remember(consent: ModuleType, codes: list) -> None:
 
 
 def _preview(options: argparse.Namespace) -> int:
-    preview, stage = _load("usd.preview"), _load("usd.stage")
+    preview, stage = _load("usd.pictures.preview"), _load("usd.stage")
     request = preview.Request(
         options.scene, options.output, options.frame, options.frames, options.size, options.camera,
         0.0 if options.trust else child_process.READ_SECONDS,
@@ -303,7 +303,7 @@ def _volume(options: argparse.Namespace) -> int:
 
 
 def _ogn(options: argparse.Namespace) -> int:
-    command, spec = _load("nodes.extensions.ogn_command"), _load("nodes.ogn.ogn_spec")
+    command, spec = _load("nodes.play.ogn_command"), _load("nodes.ogn.ogn_spec")
     if (options.action == "docs") != bool(options.output):
         raise _Stop(USAGE, "docs needs -o DIR, the folder to write into; check and test write nothing")
     actions = {"check": command.check, "test": command.test, "docs": lambda f: command.docs(f, options.output)}

@@ -22,6 +22,7 @@ ROWS = {
     "interpret": ("interpreter.run", "run"),
     "interpreted_launch": ("launches.interpreted_launch", "InterpretedLaunch"),
     "launch_adjoint": ("tape.launch_vjp", "launch_adjoint"),
+    "play_graphs": ("nodes.play.graph_player", "open_player"),
     "draw_tape": ("viz.draw", "draw_tape"),
     "array_operator": ("algo.map", "Mapping"),
     "matrix_product": ("algo.matmul", "product"),

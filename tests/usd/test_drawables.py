@@ -5,11 +5,11 @@ import pytest
 from pxr import Gf, Sdf, Usd, UsdGeom
 
 import omni.warp_core as wp
-from omni.warp_core.usd import drawables
-from omni.warp_core.usd.camera import look_at
-from omni.warp_core.usd.drawables import Gatherer
-from omni.warp_core.usd.render import Renderer
-from omni.warp_core.usd.shapes import tubes
+from omni.warp_core.usd.pictures import drawables
+from omni.warp_core.usd.pictures.camera import look_at
+from omni.warp_core.usd.pictures.drawables import Gatherer
+from omni.warp_core.usd.pictures.render import Renderer
+from omni.warp_core.usd.pictures.shapes import tubes
 from omni.warp_core.usd.stage import StageError
 
 UP = np.array([0.0, 1.0, 0.0])

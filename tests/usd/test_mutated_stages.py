@@ -7,7 +7,7 @@ import pytest
 from pxr import Gf, Sdf, Tf, Usd, UsdGeom, Vt
 
 import omni.warp_core as wp
-from omni.warp_core.usd.drawables import Gatherer
+from omni.warp_core.usd.pictures.drawables import Gatherer
 from omni.warp_core.usd.stage import READ_ERRORS, StageError
 
 READERS = {

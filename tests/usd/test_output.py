@@ -13,7 +13,7 @@ from PIL import Image
 from pxr import Usd
 
 from omni.warp_core.usd.output_layer import OutputError, OutputLayer
-from omni.warp_core.usd.preview import Request, preview
+from omni.warp_core.usd.pictures.preview import Request, preview
 
 SCENE = """#usda 1.0
 (

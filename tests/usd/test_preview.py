@@ -6,12 +6,12 @@ from PIL import Image
 from pxr import Gf, Usd, UsdGeom
 
 import omni.warp_core as wp
-from omni.warp_core.usd import raster_kernels
-from omni.warp_core.usd.camera import View, fitted, look_at, stage_view
-from omni.warp_core.usd.drawables import Gatherer, neighbourhoods
+from omni.warp_core.usd.pictures import raster_kernels
+from omni.warp_core.usd.pictures.camera import View, fitted, look_at, stage_view
+from omni.warp_core.usd.pictures.drawables import Gatherer, neighbourhoods
+from omni.warp_core.usd.pictures.preview import Request, RequestError, preview
+from omni.warp_core.usd.pictures.render import Renderer, _lens
 from omni.warp_core.usd.polygons import triangulate
-from omni.warp_core.usd.preview import Request, RequestError, preview
-from omni.warp_core.usd.render import Renderer, _lens
 from omni.warp_core.usd.stage import StageError
 
 UP = np.array([0.0, 1.0, 0.0])

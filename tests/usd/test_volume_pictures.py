@@ -8,12 +8,12 @@ from PIL import Image
 from pxr import Gf, Sdf, Usd, UsdGeom
 
 import omni.warp_core as wp
-from omni.warp_core.usd import volume_kernels
-from omni.warp_core.usd.camera import look_at
-from omni.warp_core.usd.drawables import Gatherer
-from omni.warp_core.usd.drawn_volumes import FOG, LEVEL_SET, DrawnVolume, summary
-from omni.warp_core.usd.preview import Request, preview
-from omni.warp_core.usd.render import Renderer, _inputs, _lens
+from omni.warp_core.usd.pictures import volume_kernels
+from omni.warp_core.usd.pictures.camera import look_at
+from omni.warp_core.usd.pictures.drawables import Gatherer
+from omni.warp_core.usd.pictures.drawn_volumes import FOG, LEVEL_SET, DrawnVolume, summary
+from omni.warp_core.usd.pictures.preview import Request, preview
+from omni.warp_core.usd.pictures.render import Renderer, _inputs, _lens
 from omni.warp_core.usd.stage import READ_ERRORS, StageError
 from omni.warp_core.volumes.grid_tree import read_grid
 from tests.usd.test_mutated_stages import damage

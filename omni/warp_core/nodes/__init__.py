@@ -1,14 +1,41 @@
-"""The headless OmniGraph host: plays the graphs of a USD scene without Kit.
+"""`wp.nodes`: the headless OmniGraph host, which plays the graphs of USD stages without Kit.
 
-Start with play/player.py: a scene from file to result. The rooms, lowest first:
+`wp.usd.play` plays them from Python: start with play/graph_player.py and scene/graph_builder.py. The command starts at
+play/player.py. The rooms, lowest first:
 
 - `values`: types and values of attributes;
 - `ogn`: node descriptions;
 - `graph`: nodes in memory, and when they run;
 - `stock`: the nodes of omni.graph, and the registry of all node types;
 - `kernel`: the Kernel node;
+- `extensions`: node types of other extensions;
 - `scene`: from USD to graphs and back;
 - `play`: from a scene to its result.
 
-docs/nodes.md tells what users see.
+docs/nodes.md tells what users see. Public names are loaded when they are first used, as they need usd-core.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..optional_names import loader
+
+if TYPE_CHECKING:
+    from .play.graph_player import ConsentError as ConsentError
+    from .play.graph_player import GraphPlayer as GraphPlayer
+    from .play.player import SettingsError as SettingsError
+    from .scene.graph_builder import GraphBuilder as GraphBuilder
+
+# Module -> the public names it defines.
+_HOMES = {
+    "play.graph_player": "ConsentError GraphPlayer",
+    "play.player": "SettingsError",
+    "scene.graph_builder": "GraphBuilder",
+}
+__all__ = sorted(" ".join(_HOMES.values()).split())
+__getattr__ = loader(__name__, _HOMES, globals())
+
+
+def __dir__() -> list[str]:
+    return __all__

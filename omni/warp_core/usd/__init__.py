@@ -1,9 +1,8 @@
 """`wp.usd`: geometry of USD stages as arrays, and the stages and pictures of the commands.
 
 Reading: mesh_reader.py, points_reader.py, curves.py, volume_fields.py; over prim_access.py, primvars.py, polygons.py.
-Writing: geometry_writer.py, scene_writer.py, volume_writer.py, saved_stage.py; over authoring.py. Results of the
-player: output_layer.py. Pictures: preview.py, then drawables.py, pieces.py, shapes.py, drawn_volumes.py,
-camera.py, render.py, raster_kernels.py, volume_kernels.py.
+Writing: geometry_writer.py, scene_writer.py, volume_writer.py, saved_stage.py; over authoring.py. Playing graphs:
+graph_play.py; its results: output_layer.py. `pictures` draws.
 
 Public names are loaded when they are first used, as they need usd-core.
 """
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from .geometry_writer import write_curves as write_curves
     from .geometry_writer import write_mesh as write_mesh
     from .geometry_writer import write_points as write_points
+    from .graph_play import play as play
     from .mesh_reader import MeshData as MeshData
     from .mesh_reader import read_mesh as read_mesh
     from .output_layer import OutputError as OutputError
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "curves": "CurvesData read_curves",
     "geometry_writer": "write_curves write_mesh write_points",
+    "graph_play": "play",
     "mesh_reader": "MeshData read_mesh",
     "output_layer": "OutputError",
     "points_reader": "InstancerData PointsData read_instancer read_points",

@@ -68,18 +68,44 @@ def write_errors(path: str) -> Iterator[None]:
         raise OutputError(f"{path}: cannot be written: {why}") from None
 
 
-class OutputLayer:
+class SampleLayer:
+    """Time samples of attributes in a layer; this one is in memory."""
+
+    def __init__(self) -> None:
+        self._layer = Sdf.Layer.CreateAnonymous(".usdc")
+        self._attributes: set[Sdf.Path] = set()
+        self.samples = 0
+
+    def set(self, prim: str, name: str, type_name: str, value: Any, time: float, size: int = 64) -> None:
+        """Store one time sample; `size` is about its bytes."""
+        path = Sdf.Path(prim).AppendProperty(name)
+        if path not in self._attributes:
+            spec = Sdf.CreatePrimInLayer(self._layer, path.GetPrimPath())
+            if name not in spec.attributes:
+                Sdf.AttributeSpec(spec, name, Sdf.ValueTypeNames.Find(type_name), Sdf.VariabilityVarying)
+            self._attributes.add(path)
+        self._layer.SetTimeSample(path, time, value)
+        self.samples += 1
+
+    def copy_to(self, other: SampleLayer) -> None:
+        """Store all samples in another layer too."""
+        for path in self._attributes:
+            spec = self._layer.GetAttributeAtPath(path)
+            for time in self._layer.ListTimeSamplesForPath(path):
+                value = self._layer.QueryTimeSample(path, time)
+                other.set(str(path.GetPrimPath()), path.name, str(spec.typeName), value, time)
+
+
+class OutputLayer(SampleLayer):
     """Time samples in the making. A context manager: leaving it without `commit` leaves nothing behind."""
 
-    _layer: Sdf.Layer
     _unfinished: Unfinished
 
     def __init__(self, path: str, stage: Usd.Stage, start: int, end: int, fps: float):
+        super().__init__()
         check_target(path, stage)
         self.path = os.path.abspath(path)
-        self.samples = 0
         self._pending = 0
-        self._attributes: set[Sdf.Path] = set()
         self._stage, self._range, self._fps = stage, (start, end), fps
 
     def _describe(self) -> None:
@@ -88,12 +114,18 @@ class OutputLayer:
             if key not in _NOT_COPIED:
                 self._layer.pseudoRoot.SetInfo(key, source.pseudoRoot.GetInfo(key))
         scene = layer_file(source)
+        if not scene:  # a stage in memory, which no sublayer can name
+            self._layer.TransferContent(self._stage.Flatten())
+        else:
+            self._layer.subLayerPaths = [self._reference(scene)]
+        self._layer.startTimeCode, self._layer.endTimeCode = self._range
+        self._layer.timeCodesPerSecond = self._layer.framesPerSecond = self._fps
+
+    def _reference(self, scene: str) -> str:
         folder = os.path.dirname(self.path)
         same_drive = os.path.splitdrive(scene)[0] == os.path.splitdrive(folder)[0]
         relative = os.path.relpath(scene, folder).replace(os.sep, "/") if same_drive else scene
-        self._layer.subLayerPaths = [relative if relative.startswith("..") or not same_drive else f"./{relative}"]
-        self._layer.startTimeCode, self._layer.endTimeCode = self._range
-        self._layer.timeCodesPerSecond = self._layer.framesPerSecond = self._fps
+        return relative if relative.startswith("..") or not same_drive else f"./{relative}"
 
     def __enter__(self) -> OutputLayer:
         with write_errors(self.path), contextlib.ExitStack() as undo:
@@ -108,13 +140,7 @@ class OutputLayer:
 
     def set(self, prim: str, name: str, type_name: str, value: Any, time: float, size: int = 64) -> None:
         """Store one time sample; `size` is about its bytes. Raises OutputError when the disk does not take it."""
-        path = Sdf.Path(prim).AppendProperty(name)
-        if path not in self._attributes:
-            spec = Sdf.CreatePrimInLayer(self._layer, path.GetPrimPath())
-            Sdf.AttributeSpec(spec, name, Sdf.ValueTypeNames.Find(type_name), Sdf.VariabilityVarying)
-            self._attributes.add(path)
-        self._layer.SetTimeSample(path, time, value)
-        self.samples += 1
+        super().set(prim, name, type_name, value, time, size)
         self._pending += size
         if self._pending > FLUSH_BYTES:
             self._save()

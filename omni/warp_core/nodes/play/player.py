@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pxr import Usd
 
-from ...usd.output_layer import OutputLayer
+from ...usd.output_layer import OutputLayer, SampleLayer
 from ...usd.stage import (
     RATES,
     READ_ERRORS,
@@ -72,27 +72,34 @@ class Player:
     """One scene, ready to play."""
 
     def __init__(self, path: str, stage: Usd.Stage, host: Host, loaded: Loaded, settings: Settings):
-        self.path, self.stage, self.host, self.loaded = path, stage, host, loaded
+        self.path, self.stage, self.host, self.loaded, self.settings = path, stage, host, loaded, settings
         self.start, self.end, self.fps = _range(stage, settings)
         host.timeline = Timeline(self.fps, self.start, self.start)
         host.store = StageStore(stage, host.log, time_code_rate(stage) / self.fps)
         host.device = settings.device
         for name, text in settings.values:
-            _override(loaded, name, text)
+            self.disconnect(_override(loaded, name, text))
         self.codes = consent.collect(loaded, stage)
 
     @classmethod
     def open(cls, path: str, settings: Settings, log: Log | None = None) -> Player:
         """Open a scene and load its graphs. Raises StageError, SettingsError."""
         opened = open_stage(path)
-        host = Host(log or Log())
+        log = log or Log()
         for text in opened.warnings:
-            host.log.warning(Path(path).name, text)
+            log.warning(Path(path).name, text)
+        return cls.of(opened.stage, settings, log, path)
+
+    @classmethod
+    def of(cls, stage: Usd.Stage, settings: Settings, log: Log, path: str = "") -> Player:
+        """Load the graphs of a stage. Raises StageError, SettingsError."""
+        host = Host(log)
+        path = path or stage.GetRootLayer().identifier
         try:
-            loaded = load(opened.stage, _registry(settings.nodes, host.log), host)
+            loaded = load(stage, _registry(settings.nodes, log), host)
             if not loaded.graphs:
                 raise StageError(f"{path}: has no OmniGraph prims with nodes, so there is nothing to play")
-            return cls(path, opened.stage, host, loaded, settings)
+            return cls(path, stage, host, loaded, settings)
         except READ_ERRORS as error:
             raise StageError(f"{path}: cannot be read: {reason(error)}") from None
 
@@ -111,7 +118,7 @@ class Player:
                 evaluator.start()
             try:
                 for frame in range(self.start, self.end + 1):
-                    self._frame(frame, evaluators, output)
+                    self.play_frame(frame, evaluators, output)
                     progress(frame)
             finally:
                 for evaluator in evaluators:
@@ -128,7 +135,13 @@ class Player:
             failed=bool(failed_before or self.host.log.errors),
         )
 
-    def _frame(self, frame: int, evaluators: list[Evaluator], output: OutputLayer) -> None:
+    def disconnect(self, attribute: Attribute) -> None:
+        """Let an attribute keep its value: neither its connections nor its animation count any longer."""
+        attribute.sources = []
+        self.loaded.animated = [(a, source) for a, source in self.loaded.animated if a is not attribute]
+
+    def play_frame(self, frame: int, evaluators: list[Evaluator], output: SampleLayer) -> None:
+        """Evaluate all graphs at one frame, and give the results to `output`. Raises StageError."""
         self.host.timeline.frame = self.host.store.frame = frame
         for attribute, source in self.loaded.animated:
             if not attribute.sources:
@@ -173,8 +186,8 @@ def _range(stage: Usd.Stage, settings: Settings) -> tuple[int, int, float]:
     return start, end, float(fps)
 
 
-def _override(loaded: Loaded, path: str, text: str) -> None:
-    """Set an attribute from the command line; a connection or animation of it no longer counts."""
+def _override(loaded: Loaded, path: str, text: str) -> Attribute:
+    """Set an attribute from the command line, and return it."""
     attribute = loaded.attribute(path)
     if attribute is None:
         raise SettingsError(f"--set {path}: {loaded.missing(path, lambda a: not a.type.is_execution)}")
@@ -185,5 +198,4 @@ def _override(loaded: Loaded, path: str, text: str) -> None:
         attribute.set(from_text(text, kind))
     except ValueTypeError as error:
         raise SettingsError(f"--set {path}: {error}") from None
-    attribute.sources = []
-    loaded.animated = [(a, source) for a, source in loaded.animated if a is not attribute]
+    return attribute

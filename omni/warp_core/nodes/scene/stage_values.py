@@ -14,7 +14,7 @@ from pxr import Tf, Usd, UsdGeom
 
 from ...lang.errors import did_you_mean, nearest
 from ...usd.numpy_conversion import to_numpy, to_usd
-from ...usd.output_layer import OutputLayer
+from ...usd.output_layer import SampleLayer
 from ...usd.stage import READ_ERRORS, prim_at, reason, unraised_errors
 from ..graph.node_graph import GraphError, Log
 from ..values.attribute_types import AttributeType, from_sdf
@@ -144,7 +144,7 @@ class StageStore:
             return np.identity(4)
         return np.asarray(imageable.ComputeLocalToWorldTransform(self.now))
 
-    def flush(self, output: OutputLayer) -> None:
+    def flush(self, output: SampleLayer) -> None:
         """Give what was written in this frame to the output."""
         for key in self._dirty:
             written = self._written[key]
@@ -157,11 +157,11 @@ class StageStore:
                 self._extent(output, key[0], written.value)
         self._dirty.clear()
 
-    def _sample(self, output: OutputLayer, key: Key, written: _Written, usd: Any, frame: int) -> None:
+    def _sample(self, output: SampleLayer, key: Key, written: _Written, usd: Any, frame: int) -> None:
         size = written.value.nbytes if isinstance(written.value, np.ndarray) else 64
         output.set(key[0], key[1], written.sdf, usd, frame, size)
 
-    def _extent(self, output: OutputLayer, path: str, points: np.ndarray) -> None:
+    def _extent(self, output: SampleLayer, path: str, points: np.ndarray) -> None:
         """Bounds go with the points, or viewers would cull by the old ones."""
         if len(points) and self.stage.GetPrimAtPath(path).IsA(UsdGeom.PointBased):
             reach = self._reach(path)

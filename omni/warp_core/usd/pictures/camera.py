@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pxr import Usd, UsdGeom
 
-from .stage import StageError, prim_at
+from ..stage import StageError, prim_at
 
 FILLED = 0.92  # of the width or the height of a picture by what a fitted camera sees
 

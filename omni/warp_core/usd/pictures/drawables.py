@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 from pxr import Usd, UsdGeom
 
+from ..points_reader import read_instancer
+from ..prim_access import bounds
+from ..stage import StageError, prim_at
 from .drawn_volumes import DrawnVolume, VolumeLoader
 from .pieces import NO_ROWS, NO_TRIANGLES, Piece, Pieces, display_color
-from .points_reader import read_instancer
-from .prim_access import bounds
-from .stage import StageError, prim_at
 
 GREY = np.array([0.62, 0.62, 0.62], np.float32)
 MOST_ELEMENTS = 1 << 26  # vertices and points of a picture; instances of instances could have any number

@@ -12,12 +12,9 @@ import numpy as np
 from PIL import Image
 from pxr import Usd
 
-from ..devices.progress import Bar
-from ..files import Unfinished
-from .camera import View, fitted, stage_view, up_axis
-from .drawables import Drawable, Gatherer
-from .render import Renderer
-from .stage import (
+from ...devices.progress import Bar
+from ...files import Unfinished
+from ..stage import (
     READ_ERRORS,
     StageError,
     frame_range,
@@ -28,7 +25,10 @@ from .stage import (
     time_code_rate,
     unraised_errors,
 )
-from .volume_fields import stage_of_volumes
+from ..volume_fields import stage_of_volumes
+from .camera import View, fitted, stage_view, up_axis
+from .drawables import Drawable, Gatherer
+from .render import Renderer
 
 STILLS = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 MOVIES = (".gif", ".webp")

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from pxr import Usd, UsdGeom, UsdVol
 
-from .curves import read_curves
+from ..curves import read_curves
+from ..numpy_conversion import to_numpy
+from ..polygons import Triangulation, triangulate
+from ..prim_access import mean_scale, numbers, text_of
+from ..stage import unraised_errors
 from .drawn_volumes import DrawnVolume, VolumeLoader
-from .numpy_conversion import to_numpy
-from .polygons import Triangulation, triangulate
-from .prim_access import mean_scale, numbers, text_of
 from .shapes import Surface, triangles_of, tubes
-from .stage import unraised_errors
 
 NO_ROWS = np.zeros((0, 3), np.float32)
 NO_TRIANGLES = np.zeros((0, 3), np.int32)

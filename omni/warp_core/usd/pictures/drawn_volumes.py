@@ -13,12 +13,12 @@ from pxr import Usd, UsdGeom
 
 import omni.warp_core as wp
 
-from ..volumes.grid_header import class_of, placement_in
-from ..volumes.grid_tree import GridTree, read_grid, unpack_mask
-from ..volumes.layout import LEAF_SIDE, LEAF_WIDTH, LOWER_SIDE, LOWER_WIDTH, UPPER_SIDE, UPPER_WIDTH
-from .prim_access import local_to_world, mean_scale
-from .stage import StageError
-from .volume_fields import VolumeField, read_volume
+from ...volumes.grid_header import class_of, placement_in
+from ...volumes.grid_tree import GridTree, read_grid, unpack_mask
+from ...volumes.layout import LEAF_SIDE, LEAF_WIDTH, LOWER_SIDE, LOWER_WIDTH, UPPER_SIDE, UPPER_WIDTH
+from ..prim_access import local_to_world, mean_scale
+from ..stage import StageError
+from ..volume_fields import VolumeField, read_volume
 
 LEVEL_SET, FOG = "level set", "fog"
 MOST_BLOCKS = 128  # along an axis, of the table that says where there is something to see

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from pxr import Usd, UsdGeom
 
-from .prim_access import text_of, value_of
-from .stage import StageError
+from ..prim_access import text_of, value_of
+from ..stage import StageError
 
 AROUND = 32  # corners of a circle
 QUARTER = 8  # straight pieces of a quarter of a circle

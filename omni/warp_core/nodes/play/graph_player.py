@@ -1,0 +1,232 @@
+"""The graphs of a stage played from Python, a frame at a time: `wp.usd.play`. Start with `GraphPlayer`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from pxr import Usd
+
+from ...arrays.array import array
+from ...usd.output_layer import OutputLayer, SampleLayer
+from ...usd.stage import StageError
+from ..graph.evaluate import Evaluator
+from ..graph.node_graph import Attribute, GraphError, Log, Node
+from ..kernel.kernel_types import as_array, element_type
+from ..scene import collector, consent
+from ..values.attribute_types import AttributeType
+from ..values.attribute_values import Value, ValueTypeError, coerce
+from .player import Player, Settings
+
+Callback = Callable[[str, Any], None]
+
+
+class ConsentError(Exception):
+    """A stage whose nodes carry code that the user has not agreed to run. `codes` lists it."""
+
+    def __init__(self, codes: list[consent.Code]):
+        self.codes = codes
+        names = ", ".join(code.node for code in codes[:4]) + (" and more" if len(codes) > 4 else "")
+        super().__init__(f"code in {names} would run on this machine; pass trust=True if you trust it")
+
+
+def open_player(
+    scene: str | os.PathLike[str] | Usd.Stage,
+    frames: tuple[int, int] | None,
+    fps: float | None,
+    device: str,
+    nodes: Iterable[str],
+    trust: bool,
+) -> GraphPlayer:
+    """Do what `wp.usd.play` says."""
+    settings = Settings(frames, fps, device, nodes=list(nodes))
+    log = Log(lambda text: None)
+    if isinstance(scene, Usd.Stage):
+        player = Player.of(scene, settings, log)
+    else:
+        player = Player.open(os.fspath(scene), settings, log)
+    return GraphPlayer(player, trust)
+
+
+class GraphPlayer:
+    """The graphs of a stage while they play. `wp.usd.play` makes it.
+
+    Paths name attributes: of a node, as in "/Graph/node.inputs:x", or of another prim, as in "/World/Mesh.points".
+    Values are Python numbers and texts, NumPy arrays for vectors, matrices and arrays, and tuples of texts.
+    """
+
+    def __init__(self, player: Player, trust: bool):
+        self._trust = trust
+        self._values: dict[str, Any] = {}  # of `set`
+        self._callbacks: list[tuple[str, Callback]] = []
+        self._evaluators: list[Evaluator] = []
+        self._frame: int | None = None
+        self._start(player)
+
+    def __enter__(self) -> GraphPlayer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def frame(self) -> int | None:
+        """The frame played last, None before the first."""
+        return self._frame
+
+    @property
+    def frames(self) -> tuple[int, int]:
+        """First and last frame of the range. `step` may go beyond it."""
+        return self._player.start, self._player.end
+
+    @property
+    def fps(self) -> float:
+        """Frames per second."""
+        return self._player.fps
+
+    @property
+    def errors(self) -> list[str]:
+        """The failures so far, each with the path of its node."""
+        return list(self._player.host.log.errors)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was odd so far, each with a path."""
+        return list(self._player.host.log.warnings)
+
+    def step(self) -> int:
+        """Play the next frame and return its number. Failures of nodes go to `errors`; the other nodes run.
+
+        Raises:
+            StageError: The stage cannot be read at that frame, or the player is closed.
+        """
+        if not self._evaluators:
+            raise StageError(f"{self._player.path}: the player is closed")
+        frame = self._player.start if self._frame is None else self._frame + 1
+        self._player.play_frame(frame, self._evaluators, self._samples)
+        self._frame = frame
+        for path, callback in list(self._callbacks):
+            attribute = self._attribute(path)
+            if attribute.version != self._seen.get((path, callback)):
+                self._seen[path, callback] = attribute.version
+                callback(path, attribute.value)
+        return frame
+
+    def play(self, count: int | None = None) -> None:
+        """Play `count` frames, or all up to the end of the range."""
+        first = self._player.start if self._frame is None else self._frame + 1
+        for _ in range(self._player.end - first + 1 if count is None else count):
+            self.step()
+
+    def rewind(self) -> None:
+        """Go back before the first frame: the graphs are loaded anew, and results are forgotten. What was `set` stays.
+
+        Raises:
+            StageError: The stage has changed and cannot be used any more.
+            ConsentError: It has other code than before.
+        """
+        old = self._player
+        self.close()
+        self._start(Player.of(old.stage, old.settings, old.host.log, old.path))
+        for path, value in list(self._values.items()):
+            self.set(path, value)
+
+    def nodes(self) -> list[Node]:
+        """All nodes, with `path`, `type_name`, `failed` and `timing`."""
+        return self._player.loaded.nodes()
+
+    def get(self, path: str) -> Any:
+        """Return the value of an attribute as it is now.
+
+        Raises:
+            KeyError: There is no such attribute; the text says which names are similar.
+        """
+        return self._typed(path)[1]
+
+    def array(self, path: str, device: Any = "cpu") -> array:
+        """Return the value of an array attribute as a new `wp.array` of its element type, such as `wp.vec3`.
+
+        Raises:
+            KeyError: There is no such attribute.
+            TypeError: It is not an array of numbers.
+        """
+        kind, value = self._typed(path)
+        element = element_type(kind)
+        if not (kind.is_array and kind.is_numeric) or element is None:
+            raise TypeError(f"{path} is of type {kind}, not an array of numbers")
+        numbers = np.array(value)
+        return as_array(numbers, element, (len(numbers),)).to(device)
+
+    def set(self, path: str, value: Any) -> None:
+        """Set an input of a node. A connection or animation of it no longer counts.
+
+        Raises:
+            KeyError: There is no such attribute.
+            ValueError: The value does not fit its type.
+        """
+        attribute = self._attribute(path)
+        kind = attribute.resolved
+        try:
+            attribute.set(coerce(value, kind))
+        except ValueTypeError as error:
+            raise ValueError(f"{path} ({kind}): {error}") from None
+        self._player.disconnect(attribute)
+        self._values[path] = value
+
+    def on_change(self, path: str, callback: Callback) -> None:
+        """Call `callback(path, value)` after each frame in which an attribute of a node has got a value.
+
+        Raises:
+            KeyError: There is no such attribute.
+        """
+        self._seen[path, callback] = self._attribute(path).version
+        self._callbacks.append((path, callback))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the results so far: time samples in a new layer over the scene, or with it if it is in memory.
+
+        Raises:
+            OutputError: The file cannot be written, or is part of the scene.
+        """
+        last = self._player.end if self._frame is None else max(self._frame, self._player.start)
+        target = os.fspath(path)
+        with OutputLayer(target, self._player.stage, self._player.start, last, self._player.fps) as output:
+            self._samples.copy_to(output)
+            output.commit()
+
+    def close(self) -> None:
+        """Release the nodes. Values can be read further, frames cannot be played."""
+        for evaluator in self._evaluators:
+            evaluator.stop()
+        self._evaluators = []
+
+    def _start(self, player: Player) -> None:
+        if not self._trust and (missing := consent.missing(player.codes)):
+            raise ConsentError(missing)
+        player.host.code = {code.node: code.text for code in player.codes}
+        self._player, self._samples = player, SampleLayer()
+        self._frame = None
+        self._seen: dict[tuple[str, Callback], int] = {}
+        with collector.paused():
+            self._evaluators = [Evaluator(graph) for graph in player.loaded.graphs]
+        for evaluator in self._evaluators:
+            evaluator.start()
+
+    def _attribute(self, path: str) -> Attribute:
+        attribute = self._player.loaded.attribute(path)
+        if attribute is None:
+            raise KeyError(f"{path}: {self._player.loaded.missing(path, lambda a: not a.type.is_execution)}")
+        return attribute
+
+    def _typed(self, path: str) -> tuple[AttributeType, Value]:
+        attribute = self._player.loaded.attribute(path)
+        if attribute is not None:
+            return attribute.resolved, attribute.value
+        prim, _, name = path.partition(".")
+        try:
+            return self._player.host.store.read(prim, name)
+        except GraphError as error:
+            raise KeyError(f"{path}: {error}") from None

@@ -1,0 +1,194 @@
+"""`wp.nodes.GraphBuilder`: graphs written onto a stage from Python, checked against the node types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pxr import Sdf, Usd
+
+from ...lang.errors import did_you_mean, nearest
+from ...usd.numpy_conversion import to_usd
+from ..extensions import node_folders
+from ..graph.evaluate import EVALUATORS
+from ..graph.node_graph import NodeType
+from ..ogn.ogn_spec import AttributeSpec
+from ..stock import node_registry
+from ..values.attribute_types import AttributeType, from_sdf, parse
+from ..values.attribute_values import ValueTypeError, coerce, converter
+
+PORTS = ("inputs:", "outputs:", "state:")
+
+
+class GraphBuilder:
+    """Writes one graph: prims of type OmniGraphNode with values and connections, on the stage's edit target.
+
+    Args:
+        stage: The stage to write on.
+        path: Path of the graph, as in "/Graph". An existing graph is extended.
+        evaluator: "push" (every node in every frame), "dirty_push" (after a change) or "execution" (Action Graph).
+        nodes: Folders of node types; their Python files run.
+
+    Raises:
+        ValueError: The path or the evaluator cannot be used.
+
+    Example:
+        >>> from pxr import Usd
+        >>> stage = Usd.Stage.CreateInMemory()
+        >>> graph = wp.nodes.GraphBuilder(stage, "/Graph")
+        >>> clock = graph.node("clock", "omni.graph.nodes.ReadTime")
+        >>> kernel = graph.node("double", "omni.warp_core.Kernel", codeStr='''
+        ... @wp.kernel
+        ... def double(time: float, twice: wp.array(dtype=float)):
+        ...     twice[0] = 2.0 * time
+        ... ''')
+        >>> graph.attribute(kernel, "inputs:time", "double")
+        '/Graph/double.inputs:time'
+        >>> graph.attribute(kernel, "outputs:twice", "float[]")
+        '/Graph/double.outputs:twice'
+        >>> graph.connect("/Graph/clock.outputs:time", "/Graph/double.inputs:time")
+        >>> with wp.usd.play(stage, frames=(0, 48), fps=24, trust=True) as player:
+        ...     player.play(13)
+        ...     player.get("/Graph/double.outputs:twice").tolist()
+        [1.0]
+    """
+
+    def __init__(self, stage: Usd.Stage, path: str, evaluator: str = "push", nodes: Sequence[str] = ()):
+        if evaluator not in EVALUATORS:
+            raise ValueError(f"evaluator {evaluator!r} is not one of {', '.join(EVALUATORS)}")
+        if not Sdf.Path.IsValidPathString(path) or not Sdf.Path(path).IsPrimPath() or not path.startswith("/"):
+            raise ValueError(f"{path!r} is not the path of a prim, such as /Graph")
+        self.stage, self.path = stage, path
+        self._registry = node_registry.standard()
+        for folder in nodes:
+            node_folders.add_folder(self._registry, Path(folder), _refuse)
+        prim = stage.DefinePrim(path, "OmniGraph")
+        _author(prim, "evaluator:type", "token", evaluator, custom=False)
+
+    def node(self, name: str, type_name: str, /, **values: Any) -> str:
+        """Add a node and return its path.
+
+        Args:
+            name: Name of the prim.
+            type_name: The node type, as in "omni.graph.nodes.ReadTime".
+            values: Values of its inputs, by name; `set` sets those whose names are no Python names.
+
+        Raises:
+            ValueError: There is no such type or input, or a value does not fit.
+        """
+        node_type = self._registry.find(type_name)
+        if node_type is None:
+            raise ValueError(f"there is no node type {type_name!r}" + did_you_mean(self._registry.nearest(type_name)))
+        if not Sdf.Path.IsValidIdentifier(name):
+            raise ValueError(f"{name!r} is not a name for a prim: letters, digits and _ only")
+        path = f"{self.path}/{name}"
+        prim = self.stage.DefinePrim(path, "OmniGraphNode")
+        _author(prim, "node:type", "token", type_name, custom=False)
+        _author(prim, "node:typeVersion", "int", node_type.spec.version, custom=False)
+        for key, value in values.items():
+            self.set(f"{path}.inputs:{key}", value)
+        return path
+
+    def attribute(self, node: str, name: str, kind: str, value: Any = None) -> str:
+        """Add an attribute that the node type does not declare, such as a parameter of a kernel; return its path.
+
+        Args:
+            node: Path of the node.
+            name: Name with its port: "inputs:x", "outputs:y" or "state:z".
+            kind: The type as in `.ogn` files ("pointf[3][]") or as in USD ("point3f[]").
+            value: Its value; None leaves it to a connection, or to zero.
+
+        Raises:
+            ValueError: The name or the type cannot be used, or the value does not fit.
+        """
+        if not name.startswith(PORTS):
+            raise ValueError(f"{name!r} must start with inputs:, outputs: or state:")
+        prim = self._node(node)
+        declared = from_sdf(kind) or parse(kind)
+        if declared.is_paths:
+            prim.CreateRelationship(name, True)
+        else:
+            _create(prim, name, declared)
+        path = f"{node}.{name}"
+        if value is not None:
+            self.set(path, value)
+        return path
+
+    def set(self, path: str, value: Any) -> None:
+        """Set an attribute of a node: a number, text, array, or a prim path or list of them for a target.
+
+        Raises:
+            ValueError: There is no such attribute, or the value does not fit its type.
+        """
+        prim, name, kind = self._find(path)
+        if kind.is_paths:
+            targets = [value] if isinstance(value, str) else list(value)
+            prim.CreateRelationship(name, True).SetTargets([Sdf.Path(target) for target in targets])
+            return
+        if kind.is_any:
+            raise ValueError(f"{path}: an attribute of type {kind} takes a connection")
+        try:
+            _create(prim, name, kind).Set(to_usd(coerce(value, kind), kind.sdf))
+        except ValueTypeError as error:
+            raise ValueError(f"{path} ({kind}): {error}") from None
+
+    def connect(self, source: str, target: str) -> None:
+        """Connect an output, or a constant's input, to an input. An execution input may have several sources.
+
+        Raises:
+            ValueError: There is no such attribute, or the types do not fit.
+        """
+        _, _, given = self._find(source)
+        prim, name, taken = self._find(target)
+        if not name.startswith("inputs:"):
+            raise ValueError(f"{target} is not an input")
+        if converter(given, taken) is None:
+            raise ValueError(f"{target} ({taken}) cannot take {source} ({given})")
+        input_ = _create(prim, name, taken)
+        if taken.is_execution:
+            input_.AddConnection(source)
+        else:
+            input_.SetConnections([source])
+
+    def _node(self, path: str) -> Usd.Prim:
+        prim = self.stage.GetPrimAtPath(path) if Sdf.Path.IsValidPathString(path) else None
+        if not prim or prim.GetTypeName() != "OmniGraphNode":
+            children = self.stage.GetPrimAtPath(self.path).GetChildrenNames()
+            near = nearest(path, [f"{self.path}/{name}" for name in children])
+            raise ValueError(f"there is no node {path}" + did_you_mean(near))
+        return prim
+
+    def _find(self, path: str) -> tuple[Usd.Prim, str, AttributeType]:
+        node, _, name = path.partition(".")
+        prim = self._node(node)
+        declared = _declared(self._registry.find(prim.GetAttribute("node:type").Get() or "")).get(name)
+        if declared is not None:
+            return prim, name, declared.type
+        authored = prim.GetProperty(name)
+        if isinstance(authored, Usd.Relationship) and authored:
+            return prim, name, parse("target")
+        kind = from_sdf(str(authored.GetTypeName())) if authored else None
+        if kind is None:
+            known = _declared(self._registry.find(prim.GetAttribute("node:type").Get() or ""))
+            raise ValueError(f"the node {node} has no attribute {name!r}" + did_you_mean(nearest(name, list(known))))
+        return prim, name, kind
+
+
+def _declared(node_type: NodeType | None) -> dict[str, AttributeSpec]:
+    return node_type.spec.attributes if node_type is not None else {}
+
+
+def _author(prim: Usd.Prim, name: str, kind: str, value: Any, custom: bool) -> None:
+    prim.CreateAttribute(name, Sdf.ValueTypeNames.Find(kind), custom).Set(value)
+
+
+def _create(prim: Usd.Prim, name: str, kind: AttributeType) -> Usd.Attribute:
+    attribute = prim.CreateAttribute(name, Sdf.ValueTypeNames.Find(kind.sdf), True)
+    if kind.is_execution:
+        attribute.SetCustomDataByKey("isExecution", True)
+    return attribute
+
+
+def _refuse(where: str, text: str) -> None:
+    raise ValueError(f"{where}: {text}")

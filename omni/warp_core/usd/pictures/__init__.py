@@ -1,0 +1,1 @@
+"""Pictures of stages and volumes. Start with preview.py."""

@@ -1,0 +1,185 @@
+"""Graphs built and played from Python: `wp.nodes.GraphBuilder` and `wp.usd.play`."""
+
+import numpy as np
+import pytest
+from pxr import Sdf, Usd, UsdGeom
+
+import omni.warp_core as wp
+
+LIFT = """
+@wp.kernel
+def lift(points: wp.array(dtype=wp.vec3), time: float, height: float, lifted: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    lifted[i] = points[i] + wp.vec3(0.0, height * time, 0.0)
+"""
+REST = np.array([[0, 0, 0], [1, 2, 3], [4, 5, 6]], np.float32)
+
+
+@pytest.fixture
+def stage():
+    """A stage in memory with three points, and a graph that lifts them with time, built in Python."""
+    stage = Usd.Stage.CreateInMemory()
+    stage.SetStartTimeCode(1)
+    stage.SetEndTimeCode(4)
+    UsdGeom.Points.Define(stage, "/Dots").CreatePointsAttr(REST)
+    graph = wp.nodes.GraphBuilder(stage, "/Graph")
+    read = graph.node("read", "omni.graph.nodes.ReadPrimAttribute", prim="/Dots", name="points", usdTimecode=1.0)
+    clock = graph.node("clock", "omni.graph.nodes.ReadTime")
+    kernel = graph.node("lift", "omni.warp_core.Kernel", codeStr=LIFT, dimSource="points")
+    graph.attribute(kernel, "inputs:points", "pointf[3][]")
+    graph.attribute(kernel, "inputs:time", "double")
+    graph.attribute(kernel, "inputs:height", "float", 2.0)
+    graph.attribute(kernel, "outputs:lifted", "point3f[]")
+    write = graph.node("write", "omni.graph.nodes.WritePrimAttribute", prim="/Dots", name="points")
+    graph.connect(f"{read}.outputs:value", f"{kernel}.inputs:points")
+    graph.connect(f"{clock}.outputs:time", f"{kernel}.inputs:time")
+    graph.connect(f"{kernel}.outputs:lifted", f"{write}.inputs:value")
+    return stage
+
+
+def lifted(frame, height=2.0):
+    return REST + np.array([0, height * frame / 24, 0], np.float32)
+
+
+def test_frames_one_by_one(stage):
+    with wp.usd.play(stage, trust=True) as player:
+        assert player.frame is None and player.frames == (1, 4) and player.fps == 24.0
+        assert [player.step(), player.step()] == [1, 2]
+        np.testing.assert_allclose(player.get("/Graph/lift.outputs:lifted"), lifted(2), rtol=1e-6)
+        np.testing.assert_allclose(player.get("/Dots.points"), lifted(2), rtol=1e-6)
+        found = player.array("/Dots.points")
+        assert found.dtype is wp.vec3 and found.shape == (3,)
+        np.testing.assert_allclose(found.numpy(), lifted(2), rtol=1e-6)
+        assert not player.errors and not player.warnings
+    np.testing.assert_array_equal(stage.GetAttributeAtPath("/Dots.points").Get(2), REST)
+
+
+def test_values_set_between_frames_stay_over_a_rewind(stage):
+    with wp.usd.play(stage, trust=True) as player:
+        player.step()
+        player.set("/Graph/lift.inputs:height", 10)
+        player.step()
+        np.testing.assert_allclose(player.get("/Dots.points"), lifted(2, 10.0), rtol=1e-6)
+        player.rewind()
+        assert player.frame is None
+        np.testing.assert_array_equal(player.get("/Dots.points"), REST)
+        assert player.step() == 1
+        np.testing.assert_allclose(player.get("/Dots.points"), lifted(1, 10.0), rtol=1e-6)
+
+
+def test_a_set_input_is_no_longer_connected(stage):
+    with wp.usd.play(stage, trust=True) as player:
+        player.set("/Graph/lift.inputs:time", 3.0)
+        player.play(2)
+        np.testing.assert_allclose(player.get("/Dots.points")[:, 1], REST[:, 1] + 6.0, rtol=1e-6)
+
+
+def test_changes_are_told_after_each_frame(stage):
+    told = []
+    with wp.usd.play(stage, trust=True) as player:
+        player.on_change("/Graph/clock.outputs:time", lambda path, value: told.append((path, value)))
+        player.on_change("/Graph/read.outputs:value", lambda path, value: told.append("points"))
+        player.play()
+    times = [entry for entry in told if entry != "points"]
+    assert times == [("/Graph/clock.outputs:time", frame / 24) for frame in (1, 2, 3, 4)]
+    assert told.count("points") == 1  # the scene holds them at one time code
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_results_are_saved(stage, tmp_path, in_memory):
+    scene = stage
+    if not in_memory:
+        stage.Export(str(tmp_path / "scene.usda"))
+        scene = tmp_path / "scene.usda"
+    with wp.usd.play(scene, trust=True) as player:
+        player.play()
+        player.save(tmp_path / "out.usda")
+    result = Usd.Stage.Open(str(tmp_path / "out.usda"))
+    assert (result.GetStartTimeCode(), result.GetEndTimeCode(), result.GetFramesPerSecond()) == (1, 4, 24)
+    attribute = result.GetAttributeAtPath("/Dots.points")
+    assert attribute.GetTimeSamples() == [1, 2, 3, 4]
+    for frame in (1, 4):
+        np.testing.assert_allclose(attribute.Get(frame), lifted(frame), rtol=1e-6)
+    assert result.GetPrimAtPath("/Graph/lift").GetTypeName() == "OmniGraphNode"
+
+
+def test_code_needs_consent(stage):
+    with pytest.raises(wp.nodes.ConsentError, match=r"/Graph/lift .*trust=True") as error:
+        wp.usd.play(stage)
+    assert error.value.codes[0].text == LIFT
+
+
+def test_failures_are_collected(stage):
+    stage.GetAttributeAtPath("/Graph/write.inputs:name").Set("pionts")
+    with wp.usd.play(stage, trust=True) as player:
+        player.step()
+        (error,) = player.errors
+        assert "/Graph/write" in error and "points" in error
+        player.close()
+        with pytest.raises(wp.usd.StageError, match="closed"):
+            player.step()
+
+
+def test_mistakes_of_paths_and_values(stage):
+    with wp.usd.play(stage, trust=True) as player:
+        with pytest.raises(KeyError, match="height"):
+            player.set("/Graph/lift.inputs:hieght", 1)
+        with pytest.raises(ValueError, match="inputs:height"):
+            player.set("/Graph/lift.inputs:height", "tall")
+        with pytest.raises(KeyError, match="/Dots"):
+            player.get("/Dot.points")
+        with pytest.raises(TypeError, match="not an array"):
+            player.array("/Graph/lift.inputs:height")
+
+
+def test_a_range_is_needed(stage):
+    stage.ClearMetadata("startTimeCode")
+    with pytest.raises(wp.nodes.SettingsError, match="frames"):
+        wp.usd.play(stage, trust=True)
+    with wp.usd.play(stage, frames=(5, 5), trust=True) as player:
+        assert player.step() == 5
+
+
+BUILDS = {
+    "type": (lambda g: g.node("a", "omni.graph.nodes.ReadTim"), "ReadTime"),
+    "name": (lambda g: g.node("a b", "omni.graph.nodes.ReadTime"), "not a name"),
+    "input": (lambda g: g.node("a", "omni.graph.action.OnTick", framePeriodd=1), "framePeriod"),
+    "value": (lambda g: g.node("a", "omni.graph.action.OnTick", framePeriod="x"), "framePeriod"),
+    "port": (lambda g: g.attribute("/G/time", "x", "float"), "must start with"),
+    "node": (lambda g: g.attribute("/G/tim", "inputs:x", "float"), "/G/time"),
+    "output": (lambda g: g.connect("/G/time.outputs:tme", "/G/tick.inputs:framePeriod"), "time"),
+    "types": (lambda g: g.connect("/G/time.outputs:time", "/G/name.inputs:value"), "cannot take"),
+    "direction": (lambda g: g.connect("/G/time.outputs:time", "/G/time.outputs:frame"), "not an input"),
+}
+
+
+@pytest.mark.parametrize(("build", "words"), BUILDS.values(), ids=BUILDS)
+def test_mistakes_of_builders(build, words):
+    graph = wp.nodes.GraphBuilder(Usd.Stage.CreateInMemory(), "/G")
+    graph.node("time", "omni.graph.nodes.ReadTime")
+    graph.node("tick", "omni.graph.action.OnTick")
+    graph.node("name", "omni.graph.nodes.ConstantString")
+    with pytest.raises(ValueError, match=words):
+        build(graph)
+
+
+@pytest.mark.parametrize(("path", "evaluator"), [("Graph", "push"), ("/a.b", "push"), ("/G", "pull"), ("", "push")])
+def test_graphs_that_cannot_be(path, evaluator):
+    with pytest.raises(ValueError, match="not"):
+        wp.nodes.GraphBuilder(Usd.Stage.CreateInMemory(), path, evaluator)
+
+
+def test_execution_inputs_take_several_sources():
+    stage = Usd.Stage.CreateInMemory()
+    stage.DefinePrim("/Prim").CreateAttribute("x", Sdf.ValueTypeNames.Int).Set(0)
+    graph = wp.nodes.GraphBuilder(stage, "/G", "execution")
+    ticks = [graph.node(name, "omni.graph.action.OnTick") for name in ("a", "b")]
+    write = graph.node("write", "omni.graph.nodes.WritePrimAttribute", prim="/Prim", name="x")
+    value = graph.node("value", "omni.graph.nodes.ConstantInt", value=7)
+    graph.connect(f"{value}.inputs:value", f"{write}.inputs:value")
+    for tick in ticks:
+        graph.connect(f"{tick}.outputs:tick", f"{write}.inputs:execIn")
+    assert len(stage.GetAttributeAtPath(f"{write}.inputs:execIn").GetConnections()) == 2
+    with wp.usd.play(stage, frames=(0, 1)) as player:
+        player.step()
+        assert player.get("/Prim.x") == 7 and not player.errors
