@@ -52,6 +52,7 @@ RANKS = (
     ("nodes.scene",),
     ("nodes.play",),
     ("nodes",),
+    ("cli_arguments",),
     ("cli", "extension", "as_warp"),
 )
 RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}

@@ -11,32 +11,19 @@ import contextlib
 import importlib
 import io
 import os
-import re
 import signal
 import sys
 import warnings
+from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import IO, NoReturn
 
 from . import config
-from .files import sweep
+from .cli_arguments import CONSENT, CRASHED, INPUT, INTERNAL, INTERRUPTED, NODES, OK, OUTPUT, USAGE, parse
+from .files import sweep, write
 from .lang.errors import InternalError
 from .nodes.play import child_process
 from .nodes.scene.visible_text import harmless
-
-OK, INTERNAL, USAGE, INPUT, CONSENT, NODES, OUTPUT, CRASHED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 130
-EXIT_CODES = {
-    OK: "done",
-    INTERNAL: "an error in this program; please report it",
-    USAGE: "the command line asks for something that is not possible",
-    INPUT: "the scene is missing, cannot be read, or holds nothing to do",
-    CONSENT: "the scene contains code that needs consent; no code was run",
-    NODES: "played, but some nodes failed; the results of the others are written. ogn: nodes have mistakes",
-    OUTPUT: "the result, or what is printed about it, cannot be written",
-    CRASHED: "a kernel crashed, memory ran out, or code in the scene ended the process; no result was written",
-    INTERRUPTED: "interrupted; no result was written",
-}
-_CODES_TEXT = "exit codes:\n" + "\n".join(f"  {code:<4} {text}" for code, text in EXIT_CODES.items())
 
 
 class _Stop(Exception):
@@ -56,109 +43,6 @@ def _load(name: str) -> ModuleType:
         package = {"pxr": "usd-core", "PIL": "pillow"}.get(error.name or "", error.name)
         text = f"this command needs {package}; install it with: pip install 'omni-warp-core[usd]'"
         raise _Stop(USAGE, text) from error
-
-
-def _frames(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(-?\d{1,9})(?::(-?\d{1,9}))?", text)
-    if not match:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a frame range such as 1:48")
-    start = int(match[1])
-    end = int(match[2]) if match[2] else start
-    if end < start:
-        raise argparse.ArgumentTypeError(f"{text!r}: the last frame comes before the first")
-    return start, end
-
-
-def _size(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
-    if not match or not all(1 <= int(n) <= 8192 for n in match.groups()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 960x540 (at most 8192x8192)")
-    return int(match[1]), int(match[2])
-
-
-def _value(text: str) -> tuple[str, str]:
-    path, equals, value = text.partition("=")
-    if not equals or "." not in path:
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form /Graph/node.inputs:x=VALUE")
-    return path, value
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "omni-warp", description=__doc__.splitlines()[0], epilog=_CODES_TEXT,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
-    parser.add_argument("--version", action="version", version=config.version)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    def add(name: str, about: str) -> argparse.ArgumentParser:
-        return commands.add_parser(
-            name, help=about, description=about, epilog=_CODES_TEXT,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )  # fmt: skip
-
-    play = add("play", "play the OmniGraph graphs of a scene and write the results as time samples over it")
-    play.add_argument("scene", metavar="SCENE", help="USD file with the graphs; it is never changed")
-    play.add_argument("-o", "--output", required=True, metavar="OUT.usdc", help="layer to write, over the scene")
-    play.add_argument("--frames", type=_frames, metavar="A:B", help="first and last frame (default: the scene's range)")
-    play.add_argument("--fps", type=float, metavar="F", help="frames per second (default: the scene's)")
-    play.add_argument("--device", default="cpu", help="where kernels run (default: cpu)")
-    play.add_argument(
-        "--set", type=_value, action="append", default=[], metavar="PATH=VALUE", dest="values",
-        help="set an attribute, as in /Graph/node.inputs:x=1.5; may be given several times",
-    )  # fmt: skip
-    play.add_argument(
-        "--nodes", action="append", default=[], metavar="FOLDER",
-        help="load node types (.ogn and .py) of a folder or extension, and run their code; may be given several times",
-    )  # fmt: skip
-    play.add_argument("--trust", action="store_true", help="run the code in the scene, this time")
-    play.add_argument("--remember", action="store_true", help="run it, and whenever it comes again unchanged")
-    play.add_argument("--debug", action="store_true", help="check bounds, divisors, asserts and NaN in kernels")
-    play.set_defaults(run=_play)
-
-    preview = add("preview", "draw the meshes, shapes, curves, points and volumes of a stage, or a volume file")
-    preview.add_argument("scene", metavar="STAGE", help="USD file to draw, or *.vdb, *.nvdb")
-    preview.add_argument(
-        "-o", "--output", required=True, metavar="IMAGE", help="*.png, *.jpg; *.gif, *.webp for --frames"
-    )
-    which = preview.add_mutually_exclusive_group()
-    which.add_argument("--frame", type=float, metavar="N", help="the frame to draw (default: the first)")
-    which.add_argument("--frames", type=_frames, metavar="A:B", help="draw an animation")
-    preview.add_argument("--size", type=_size, default=(960, 540), metavar="WxH", help="pixels (default: 960x540)")
-    preview.add_argument(
-        "--camera", metavar="PATH", help="camera to look through (default: the stage's first, or fitted)"
-    )
-    preview.add_argument("--trust", action="store_true", help="set no limit on the memory and time that reading takes")
-    preview.set_defaults(run=_preview)
-
-    convert = add("convert", "write the grids of a .vdb or .nvdb file to a .nvdb file")
-    convert.add_argument("source", metavar="IN.vdb", help="*.vdb or *.nvdb; it is never changed")
-    convert.add_argument("output", metavar="OUT.nvdb", help="file to write")
-    convert.add_argument(
-        "--grid", action="append", default=[], metavar="NAME", dest="grids",
-        help="write this grid; may be given several times (default: all grids)",
-    )  # fmt: skip
-    convert.add_argument(
-        "--codec", choices=("none", "zip", "blosc"), default="none", help="compression (default: none)"
-    )
-    convert.set_defaults(run=_convert)
-
-    volume = add("volume", "list the grids of a volume file: types, active voxels, sizes (`preview` draws them)")
-    volume.add_argument("file", metavar="FILE", help="*.vdb or *.nvdb")
-    volume.set_defaults(run=_volume)
-
-    ogn = add("ogn", "check, document or test the node types (.ogn and .py) of a folder or extension")
-    ogn.add_argument(
-        "action", choices=("check", "docs", "test"),
-        help="check: descriptions and classes, without running code; docs: write Markdown pages; "
-        "test: run the tests in the .ogn files, and with them the code of the nodes",
-    )  # fmt: skip
-    ogn.add_argument("folder", metavar="FOLDER", help="folder of nodes, or of an extension")
-    ogn.add_argument("-o", "--output", metavar="DIR", help="folder for the pages of docs")
-    ogn.set_defaults(run=_ogn)
-
-    add("info", "show devices, the kernel cache and versions").set_defaults(run=_info)
-    return parser
 
 
 def _play(options: argparse.Namespace) -> int:
@@ -211,23 +95,8 @@ def _report(report: ModuleType, text: str) -> None:
     report.complain(text)
 
 
-_NEGATIVE = re.compile(r"-\d[\d.:e-]*")
-
-
-def _with_joined_negatives(arguments: list[str]) -> list[str]:
-    """Join an option with a value such as -5:-3, which the parser would take for an option: --frames=-5:-3."""
-    joined: list[str] = []
-    for argument in arguments:
-        before = joined[-1] if joined else ""
-        if _NEGATIVE.fullmatch(argument) and before.startswith("--") and before != "--" and "=" not in before:
-            joined[-1] = f"{before}={argument}"
-        else:
-            joined.append(argument)
-    return joined
-
-
 def _is_trusted(options: argparse.Namespace) -> bool:
-    return options.trust or (options.run is _play and options.remember)
+    return options.trust or (options.command == "play" and options.remember)
 
 
 def _check_device(name: str) -> None:
@@ -265,6 +134,36 @@ def _preview(options: argparse.Namespace) -> int:
         raise _Stop(OUTPUT, f"{options.output}: cannot be written: {error.strerror or error}") from None
     child_process.reach(child_process.WRITTEN)
     print(f"wrote {harmless(options.output)}: {drawn}")
+    return OK
+
+
+def _graph(options: argparse.Namespace) -> int:
+    picture, play, loading = (
+        _load("nodes.play.graph_picture"),
+        _load("nodes.play.player"),
+        _load("nodes.graph.node_graph"),
+    )
+    stage = _load("usd.stage")
+    if not options.output.endswith(".svg"):
+        raise _Stop(USAGE, f"{options.output}: only .svg files can be written")
+    if not options.trust:
+        child_process.limit_memory()
+    try:
+        loaded = play.load_graphs(options.scene, loading.Log(lambda text: print(harmless(text), file=sys.stderr)))
+        graphs = [graph for graph in loaded.graphs if options.graph in (None, graph.path)]
+        if not graphs:
+            names = ", ".join(graph.path for graph in loaded.graphs[:8])
+            raise _Stop(USAGE, f"--graph {options.graph}: there is no such graph; there is {names}")
+        child_process.reach(child_process.PLAYING)
+        write(options.output, picture.svg(graphs).encode())
+    except stage.StageError as error:
+        raise _Stop(INPUT, str(error)) from None
+    except ValueError as error:
+        raise _Stop(USAGE, str(error)) from None
+    except OSError as error:
+        raise _Stop(OUTPUT, f"{options.output}: cannot be written: {error.strerror or error}") from None
+    child_process.reach(child_process.WRITTEN)
+    print(harmless(f"wrote {options.output}: {sum(len(graph.nodes) for graph in graphs)} nodes"))
     return OK
 
 
@@ -325,6 +224,18 @@ def _info(options: argparse.Namespace) -> int:
     return OK
 
 
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "play": _play,
+    "preview": _preview,
+    "graph": _graph,
+    "convert": _convert,
+    "volume": _volume,
+    "ogn": _ogn,
+    "info": _info,
+}
+READS_SCENES = ("play", "preview", "graph")  # in a child process: USD may not survive a damaged file
+
+
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     signal.signal(number, signal.SIG_IGN)  # the next one must not disturb the cleaning up
     raise KeyboardInterrupt
@@ -353,8 +264,8 @@ def main(arguments: list[str] | None = None) -> int:
     With the arguments of the process (None), what reads a scene runs in a child process: see `nodes.child_process`.
     """
     _prepare_streams()
-    options = _parser().parse_args(_with_joined_negatives(sys.argv[1:] if arguments is None else arguments))
-    guarded = arguments is None and options.run in (_play, _preview) and hasattr(os, "fork")
+    options = parse(sys.argv[1:] if arguments is None else arguments)
+    guarded = arguments is None and options.command in READS_SCENES and hasattr(os, "fork")
     code = _guarded(options) if guarded else _run(options)
     if code == INTERRUPTED:  # said here, as a child may be killed after it has said so
         print(f"interrupted; {_fate_of_result()}", file=sys.stderr)
@@ -401,15 +312,15 @@ def _why_ended(options: argparse.Namespace, ending: child_process.Ending) -> str
     if ending.signal == signal.SIGKILL:
         return f"the {options.command} was killed, perhaps because memory ran out"
     name = signal.Signals(ending.signal).name
-    if options.run is _preview:
-        return f"the preview crashed ({name}); the file may be damaged"
+    if options.command != "play":
+        return f"the {options.command} crashed ({name}); the file may be damaged"
     return f"the play crashed ({name}); a kernel may have left the bounds of an array: --debug tells which and where"
 
 
 def _run(options: argparse.Namespace) -> int:
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
-        code = options.run(options)
+        code = COMMANDS[options.command](options)
         sys.stdout.flush()
         return code
     except _Stop as stop:

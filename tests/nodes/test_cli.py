@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pxr import Usd, UsdGeom
 
-from omni.warp_core import cli, config
+from omni.warp_core import cli, cli_arguments, config
 from omni.warp_core.nodes.graph import node_graph
 from omni.warp_core.nodes.play import console
 from omni.warp_core.nodes.play.player import Outcome
@@ -141,7 +141,7 @@ def test_exit_codes_and_messages(make_scene, run, tmp_path, arguments, code, wor
 def test_exit_codes_are_documented(run):
     for name in ("play", "preview", "info"):
         code, out, _ = run(name, "--help")
-        assert code == 0 and all(text.split(";")[0] in out for text in cli.EXIT_CODES.values())
+        assert code == 0 and all(text.split(";")[0] in out for text in cli_arguments.EXIT_CODES.values())
 
 
 def test_the_table_tells_failed_nodes_from_nodes_that_did_not_run(make_scene, run, tmp_path):

@@ -161,6 +161,18 @@ class Player:
             raise unreadable(self.stage, what, errors[0])
 
 
+def load_graphs(path: str, log: Log) -> Loaded:
+    """Return the graphs of a scene, with nothing run. Raises StageError."""
+    stage = open_stage(path).stage
+    try:
+        loaded = load(stage, _registry([], log), Host(log))
+    except READ_ERRORS as error:
+        raise StageError(f"{path}: cannot be read: {reason(error)}") from None
+    if not loaded.graphs:
+        raise StageError(f"{path}: has no OmniGraph prims with nodes, so there is nothing to draw")
+    return loaded
+
+
 def _registry(folders: list[str], log: Log) -> node_registry.Registry:
     """Return the node types of this package and of `folders`. Raises SettingsError."""
     registry = node_registry.standard()

@@ -1,0 +1,163 @@
+"""The arguments of the `omni-warp` command: its sub-commands, their options, and its exit codes. Start with `parse`."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+
+from . import config
+
+OK, INTERNAL, USAGE, INPUT, CONSENT, NODES, OUTPUT, CRASHED, INTERRUPTED = 0, 1, 2, 3, 4, 5, 6, 7, 130
+EXIT_CODES = {
+    OK: "done",
+    INTERNAL: "an error in this program; please report it",
+    USAGE: "the command line asks for something that is not possible",
+    INPUT: "the scene is missing, cannot be read, or holds nothing to do",
+    CONSENT: "the scene contains code that needs consent; no code was run",
+    NODES: "played, but some nodes failed; the results of the others are written. ogn: nodes have mistakes",
+    OUTPUT: "the result, or what is printed about it, cannot be written",
+    CRASHED: "a kernel crashed, memory ran out, or code in the scene ended the process; no result was written",
+    INTERRUPTED: "interrupted; no result was written",
+}
+_CODES_TEXT = "exit codes:\n" + "\n".join(f"  {code:<4} {text}" for code, text in EXIT_CODES.items())
+Add = Callable[[str, str], argparse.ArgumentParser]
+ABOUT = "Play the graphs of a USD scene, draw a stage, list volumes, check nodes, tell about this machine."
+
+
+def _frames(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(-?\d{1,9})(?::(-?\d{1,9}))?", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a frame range such as 1:48")
+    start = int(match[1])
+    end = int(match[2]) if match[2] else start
+    if end < start:
+        raise argparse.ArgumentTypeError(f"{text!r}: the last frame comes before the first")
+    return start, end
+
+
+def _size(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
+    if not match or not all(1 <= int(n) <= 8192 for n in match.groups()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 960x540 (at most 8192x8192)")
+    return int(match[1]), int(match[2])
+
+
+def _value(text: str) -> tuple[str, str]:
+    path, equals, value = text.partition("=")
+    if not equals or "." not in path:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form /Graph/node.inputs:x=VALUE")
+    return path, value
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Return the options of the command line. `command` names the sub-command. Mistakes leave through SystemExit(2)."""
+    return _parser().parse_args(_with_joined_negatives(arguments))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "omni-warp", description=ABOUT, epilog=_CODES_TEXT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=config.version)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(name: str, about: str) -> argparse.ArgumentParser:
+        return commands.add_parser(
+            name, help=about, description=about, epilog=_CODES_TEXT,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )  # fmt: skip
+
+    for options in (_play_options, _preview_options, _graph_options, _convert_options, _volume_options, _ogn_options):
+        options(add)
+    add("info", "show devices, the kernel cache and versions")
+    return parser
+
+
+def _play_options(add: Add) -> None:
+    play = add("play", "play the OmniGraph graphs of a scene and write the results as time samples over it")
+    play.add_argument("scene", metavar="SCENE", help="USD file with the graphs; it is never changed")
+    play.add_argument("-o", "--output", required=True, metavar="OUT.usdc", help="layer to write, over the scene")
+    play.add_argument("--frames", type=_frames, metavar="A:B", help="first and last frame (default: the scene's range)")
+    play.add_argument("--fps", type=float, metavar="F", help="frames per second (default: the scene's)")
+    play.add_argument("--device", default="cpu", help="where kernels run (default: cpu)")
+    play.add_argument(
+        "--set", type=_value, action="append", default=[], metavar="PATH=VALUE", dest="values",
+        help="set an attribute, as in /Graph/node.inputs:x=1.5; may be given several times",
+    )  # fmt: skip
+    play.add_argument(
+        "--nodes", action="append", default=[], metavar="FOLDER",
+        help="load node types (.ogn and .py) of a folder or extension, and run their code; may be given several times",
+    )  # fmt: skip
+    play.add_argument("--trust", action="store_true", help="run the code in the scene, this time")
+    play.add_argument("--remember", action="store_true", help="run it, and whenever it comes again unchanged")
+    play.add_argument("--debug", action="store_true", help="check bounds, divisors, asserts and NaN in kernels")
+
+
+def _preview_options(add: Add) -> None:
+    preview = add("preview", "draw the meshes, shapes, curves, points and volumes of a stage, or a volume file")
+    preview.add_argument("scene", metavar="STAGE", help="USD file to draw, or *.vdb, *.nvdb")
+    preview.add_argument(
+        "-o", "--output", required=True, metavar="IMAGE", help="*.png, *.jpg; *.gif, *.webp for --frames"
+    )
+    which = preview.add_mutually_exclusive_group()
+    which.add_argument("--frame", type=float, metavar="N", help="the frame to draw (default: the first)")
+    which.add_argument("--frames", type=_frames, metavar="A:B", help="draw an animation")
+    preview.add_argument("--size", type=_size, default=(960, 540), metavar="WxH", help="pixels (default: 960x540)")
+    preview.add_argument(
+        "--camera", metavar="PATH", help="camera to look through (default: the stage's first, or fitted)"
+    )
+    preview.add_argument("--trust", action="store_true", help="set no limit on the memory and time that reading takes")
+
+
+def _graph_options(add: Add) -> None:
+    graph = add("graph", "draw the graphs of a scene as SVG, without running anything")
+    graph.add_argument("scene", metavar="SCENE", help="USD file with the graphs")
+    graph.add_argument("-o", "--output", required=True, metavar="OUT.svg", help="file to write")
+    graph.add_argument("--graph", metavar="PATH", help="draw this graph (default: all)")
+    graph.add_argument("--trust", action="store_true", help="set no limit on the memory and time that reading takes")
+
+
+def _convert_options(add: Add) -> None:
+    convert = add("convert", "write the grids of a .vdb or .nvdb file to a .nvdb file")
+    convert.add_argument("source", metavar="IN.vdb", help="*.vdb or *.nvdb; it is never changed")
+    convert.add_argument("output", metavar="OUT.nvdb", help="file to write")
+    convert.add_argument(
+        "--grid", action="append", default=[], metavar="NAME", dest="grids",
+        help="write this grid; may be given several times (default: all grids)",
+    )  # fmt: skip
+    convert.add_argument(
+        "--codec", choices=("none", "zip", "blosc"), default="none", help="compression (default: none)"
+    )
+
+
+def _volume_options(add: Add) -> None:
+    volume = add("volume", "list the grids of a volume file: types, active voxels, sizes (`preview` draws them)")
+    volume.add_argument("file", metavar="FILE", help="*.vdb or *.nvdb")
+
+
+def _ogn_options(add: Add) -> None:
+    ogn = add("ogn", "check, document or test the node types (.ogn and .py) of a folder or extension")
+    ogn.add_argument(
+        "action", choices=("check", "docs", "test"),
+        help="check: descriptions and classes, without running code; docs: write Markdown pages; "
+        "test: run the tests in the .ogn files, and with them the code of the nodes",
+    )  # fmt: skip
+    ogn.add_argument("folder", metavar="FOLDER", help="folder of nodes, or of an extension")
+    ogn.add_argument("-o", "--output", metavar="DIR", help="folder for the pages of docs")
+
+
+_NEGATIVE = re.compile(r"-\d[\d.:e-]*")
+
+
+def _with_joined_negatives(arguments: list[str]) -> list[str]:
+    """Join an option with a value such as -5:-3, which the parser would take for an option: --frames=-5:-3."""
+    joined: list[str] = []
+    for argument in arguments:
+        before = joined[-1] if joined else ""
+        if _NEGATIVE.fullmatch(argument) and before.startswith("--") and before != "--" and "=" not in before:
+            joined[-1] = f"{before}={argument}"
+        else:
+            joined.append(argument)
+    return joined
