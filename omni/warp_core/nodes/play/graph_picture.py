@@ -16,15 +16,17 @@ _ROW, _HEAD, _PAD, _GAP = 17.0, 38.0, 16.0, 40.0
 _LETTER, _SMALL = 7.2, 6.0  # widths
 MOST_NODES = 1000
 _LONGEST = 26  # letters of a value
-_STYLE = """\
-text { font-family: Helvetica, Arial, "DejaVu Sans", sans-serif; font-size: 12px; fill: #1c1c1c; }
-.small { font-size: 10px; fill: #555555; }
-.bold { font-weight: bold; }
-.title { font-size: 15px; font-weight: bold; }
-.data { fill: none; stroke: #5f7fa8; stroke-width: 1.4; }
-.execution { fill: none; stroke: #c46a1b; stroke-width: 2.2; }
-.back { stroke-dasharray: 5 3; }
-"""
+_STYLE = "\n".join(
+    (
+        'text { font-family: Helvetica, Arial, "DejaVu Sans", sans-serif; font-size: 12px; fill: #1c1c1c; }',
+        ".small { font-size: 10px; fill: #555555; }",
+        ".bold { font-weight: bold; }",
+        ".title { font-size: 15px; font-weight: bold; }",
+        ".data { fill: none; stroke: #5f7fa8; stroke-width: 1.4; }",
+        ".execution { fill: none; stroke: #c46a1b; stroke-width: 2.2; }",
+        ".back { stroke-dasharray: 5 3; }",
+    )
+)
 _COLORS = {"event": "#f6dfc6", "execution": "#fbeedd", "data": "#e1ebf7", "unusable": "#f3c9c9"}
 
 
