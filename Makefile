@@ -7,7 +7,7 @@ DEMO := build/demo
 NATIVE := CMakeLists.txt pyproject.toml $(shell find native -name '*.cpp' -o -name '*.h')
 CXX_SOURCES := $(filter %.cpp %.h,$(NATIVE)) tests/native/threads.cpp
 
-.PHONY: help build demo test check asan tsan gpu-test gpu-bench fuzz bench lint format docs clean
+.PHONY: help build demo test check asan tsan gpu-test gpu-bench fuzz bench lint format docs extension clean
 .DELETE_ON_ERROR:
 
 build: .venv/built  ## set up .venv and build the native module; the default
@@ -91,6 +91,9 @@ bench: build  ## run the benchmarks, side by side with their peers
 	$(BIN)/python benchmarks/volumes.py
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/values.py
+
+extension: build  ## put the extension for Kit together, in build/exts
+	$(BIN)/python -m tools.extension
 
 docs: build  ## write what is generated from the source: reference pages, type stubs, the page of errors
 	$(BIN)/python -m tools.docs

@@ -52,7 +52,7 @@ RANKS = (
     ("nodes.scene",),
     ("nodes.play",),
     ("nodes",),
-    ("cli_arguments",),
+    ("cli_arguments", "kit"),
     ("cli", "extension", "as_warp"),
 )
 RANK = {part: rank for rank, parts in enumerate(RANKS) for part in parts}
@@ -84,7 +84,7 @@ THIRD_PARTY = {
 }
 # What a function may import: frameworks that may be missing, and parts that most processes never need.
 LATE = {"difflib", "pxr", "PIL", "rich", "matplotlib", "torch", "jax", "paddle", "cuda"}
-LATE_HOSTS = ("omni.graph.", "omni.kit.")  # there inside a Kit application only
+LATE_HOSTS = ("omni.graph.", "omni.kit.", "omni.usd")  # there inside a Kit application only
 # Files that load modules by computed names, and why.
 DYNAMIC = {
     "__init__.py": "public names are loaded when first used",
@@ -95,6 +95,7 @@ DYNAMIC = {
     "devices/device.py": "GPUs are looked for when one is asked for",
     "cli.py": "a command loads what it needs",
     "as_warp.py": "programs import public modules by another package's name",
+    "extension.py": "a Kit application may lack windows and menus",
     "nodes/extensions/node_folders.py": "nodes of other extensions are imported by their manifest",
     "nodes/kernel/kernel_node.py": "the text of a kernel imports what it likes, with warp meaning this package",
 }

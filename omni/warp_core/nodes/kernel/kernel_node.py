@@ -27,6 +27,7 @@ from ..values.attribute_types import AttributeType
 from .kernel_bindings import Attributes, Binding, bind_parameters, dynamic, make_structs, records_text
 from .kernel_source import TextInfo, inspect, normalized
 from .kernel_types import as_array, as_numbers, as_scalar
+from .kit_code import consented_text
 
 
 class Request(NamedTuple):
@@ -92,10 +93,7 @@ def _text(db: Any) -> str:
     host = getattr(db, "host", None)
     if host is not None:  # the text that was consented to, not whatever the attribute holds by now
         return normalized(host.code[db.node.get_prim_path()])
-    if db.inputs.codeProvider == "file":
-        with open(db.inputs.codeFile, encoding="utf-8") as source:
-            return normalized(source.read())
-    return normalized(db.inputs.codeStr)
+    return normalized(consented_text(db))
 
 
 def _dims(db: Any, inputs: dict[str, AttributeType]) -> tuple[int, ...]:

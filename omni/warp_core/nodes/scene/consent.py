@@ -8,22 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
 from pxr import Usd
 
-from ... import config
-from ...files import UntrustedError, make_private, read_private, write
 from ...usd.stage import StageError, layer_file
 from ..graph.node_graph import Attribute, GraphError, Node
-from ..kernel import code_file
+from ..kernel import code_file, consented_code
 from ..stock.node_registry import KERNEL
 from .graph_loader import Loaded, beside_scene
-
-FILE = "consented-code"
-_MAX_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -91,31 +85,12 @@ def _fixed(attribute: Attribute) -> str:
     return attribute.value
 
 
-def remembered() -> set[str]:
-    """The digests that were agreed to earlier. A file that another user can have written counts for nothing."""
-    if config.settings_dir is None:
-        return set()
-    try:
-        return set(read_private(config.settings_dir, FILE, _MAX_BYTES).decode("ascii").split())
-    except UntrustedError as why:
-        warnings.warn(f"remembered consent is not used: {why}", RuntimeWarning, stacklevel=2)
-        return set()
-    except (OSError, UnicodeDecodeError):
-        return set()
-
-
 def remember(codes: list[Code]) -> str:
-    """Keep the consent to these texts; returns the file it is kept in. Raises OSError."""
-    if config.settings_dir is None:
-        raise OSError("there is no settings directory (see wp.config.settings_dir)")
-    make_private(config.settings_dir)
-    lines = sorted(remembered() | {code.digest for code in codes})
-    path = os.path.join(config.settings_dir, FILE)
-    write(path, ("\n".join(lines) + "\n").encode("ascii"))
-    return path
+    """Keep the consent to these texts; return the file it is kept in. Raises OSError."""
+    return consented_code.remember(code.digest for code in codes)
 
 
 def missing(codes: list[Code]) -> list[Code]:
     """Return the codes without consent."""
-    known = remembered()
+    known = consented_code.remembered()
     return [code for code in codes if code.digest not in known]

@@ -20,6 +20,7 @@ EXTENSION = "omni.warp_core"
 PACKAGE = Path(__file__).parents[2]
 KERNEL = f"{EXTENSION}.Kernel"
 ALIASES = {"omni.warp.WarpKernel": KERNEL, **builtin_nodes.ALIASES}
+KERNEL_NAMES = frozenset({KERNEL, *(name for name, target in ALIASES.items() if target == KERNEL)})
 
 
 class Registry:

@@ -1,0 +1,132 @@
+"""The packaged extension in a simulated Kit: it starts, asks, plays scenes with the numbers of the host, and ends."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pxr import Usd
+
+from omni.warp_core.nodes.play.player import Player, Settings
+from tools import extension
+
+ROOT = Path(__file__).parents[2]
+SCENES = ROOT / "data" / "scenes"
+KIT = Path(__file__).with_name("simulated_kit.py")
+
+
+@pytest.fixture(scope="module")
+def packaged(tmp_path_factory):
+    """The folder that `make extension` writes."""
+    target = tmp_path_factory.mktemp("exts") / extension.NAME
+    extension.build(target)
+    return target
+
+
+SMALL = """#usda 1.0
+(
+    startTimeCode = 0
+    endTimeCode = 2
+    framesPerSecond = 24
+)
+def Points "Dots"
+{
+    point3f[] points = [(0, 0, 0)]
+}
+def OmniGraph "G"
+{
+    token evaluator:type = "push"
+    def OmniGraphNode "kernel"
+    {
+        token node:type = "omni.warp_core.Kernel"
+        custom string inputs:codeStr = '''
+@wp.kernel
+def k(a: wp.array(dtype=wp.vec3)):
+    a[0] = wp.vec3(1.0, 2.0, 3.0)
+'''
+        custom point3f[] outputs:a
+    }
+    def OmniGraphNode "write"
+    {
+        token node:type = "omni.graph.nodes.WritePrimAttribute"
+        custom rel inputs:prim = </Dots>
+        custom token inputs:name = "points"
+        custom token inputs:value.connect = </G/kernel.outputs:a>
+    }
+}
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A scene with one small kernel."""
+    path = tmp_path / "small.usda"
+    path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture
+def kit(packaged, tmp_path):
+    """kit(scene, **options) -> what the simulated Kit printed."""
+
+    def run(scene, **options):
+        env = os.environ | {"OMNI_WARP_SETTINGS_DIR": str(tmp_path / "settings")}
+        command = [sys.executable, str(KIT), str(packaged), str(scene), json.dumps({"frames": [2, 3]} | options)]
+        done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=tmp_path, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.splitlines()[-1])
+
+    return run
+
+
+@pytest.mark.parametrize("name", ["chain", "galaxy"])
+def test_scenes_play_as_in_the_headless_host(kit, packaged, tmp_path, name):
+    found = kit(SCENES / f"{name}.usda", frames=[1, 3], answer="Run this time")
+    assert found["home"].startswith(str(packaged)), "the package under test must be the packaged one"
+    assert not found["errors"] and found["written"]
+    target = tmp_path / "out.usda"
+    Player.open(str(SCENES / f"{name}.usda"), Settings(frames=(1, 2))).run(str(target))
+    stage = Usd.Stage.Open(str(target))
+    for path, frames in found["written"].items():
+        attribute = stage.GetAttributeAtPath(path)
+        for frame, value in frames.items():
+            np.testing.assert_array_equal(np.array(value, np.float32), np.array(attribute.Get(float(frame))))
+
+
+def test_nothing_runs_without_consent(kit, small):
+    found = kit(small, answer="Do not run")
+    assert "agreed" in found["errors"]["/G/kernel"][0]
+    assert found["windows"] == 1 and "SHA-256" in found["labels"][0] and "def k(a" in found["labels"][0]
+    assert (found["menus"], found["menus_left"]) == (1, 0)
+    assert "omni.warp_core.Kernel" in found["types"]
+
+
+def test_consent_is_remembered(kit, small):
+    for windows, answer in ((1, "Run and remember"), (0, None)):
+        found = kit(small, answer=answer)
+        assert not found["errors"] and found["windows"] == windows
+        assert found["written"]["/Dots.points"]["2"] == [[1, 2, 3]]
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_an_application_without_windows(kit, small, trusted):
+    found = kit(small, windows=False, settings={"/exts/omni.warp_core/trust_all_code": trusted})
+    assert bool(found["errors"]) != trusted and found["menus"] == 0
+
+
+def test_the_folder_is_what_kit_expects(packaged):
+    assert (packaged / "config" / "extension.toml").is_file() and (packaged / "data" / "icon.png").is_file()
+    assert list((packaged / "omni" / "warp_core").glob("_native*"))
+    # a folder `ogn` inside of a listed module would tell Kit that databases were generated beforehand
+    assert not (packaged / "omni" / "warp_core" / "ogn").exists() and not (packaged / "ogn" / "ogn").exists()
+    assert not (packaged / "omni" / "__init__.py").exists()
+    assert not list(packaged.rglob("__pycache__")) and not list(packaged.parent.glob(".part-*"))
+
+
+def test_building_again_replaces_the_folder(packaged):
+    (packaged / "stale").write_text("old")
+    extension.build(packaged)
+    assert not (packaged / "stale").exists() and (packaged / "config" / "extension.toml").is_file()
