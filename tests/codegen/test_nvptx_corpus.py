@@ -1,5 +1,8 @@
-"""Every kernel of the test-suite and every library function, forward and adjoint, as PTX; and assembled, where there
-is a ptxas. That LLVM can select all of it is part of the test: it ends the process where it cannot.
+"""Every kernel of the test-suite and every library function as PTX; and assembled, where there is a ptxas. That LLVM
+can select all of it is part of the test: it ends the process where it cannot.
+
+The suite compiles each kernel for one architecture in one of three ways, and each library function forward or as an
+adjoint. `OMNI_WARP_PTX=all`, which `make fuzz` sets, compiles each in all ways.
 """
 
 from __future__ import annotations
@@ -7,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import os
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -28,16 +32,27 @@ from tests.codegen.ptx_batch import assemble, in_child
 from tests.fuzz.corpus import everything, generated, kernels_by_hand
 from tools import costs
 
+_ALL = os.environ.get("OMNI_WARP_PTX") == "all"
 _PARTS = 8
-# Everything for one architecture, a part of it for each of the others.
-_RUNS = [*((part, 90) for part in range(_PARTS)), (1, 75), (3, 100), (5, 120)]
+_OTHERS = {1: 75, 3: 100, 5: 120}  # parts that the suite compiles for other architectures than the usual one
+_USUAL = 90
+_RUNS = (
+    [*((part, _USUAL) for part in range(_PARTS)), *_OTHERS.items()]
+    if _ALL
+    else [(part, _OTHERS.get(part, _USUAL)) for part in range(_PARTS)]
+)
 _FORBIDDEN = (".sys", "fence", "membar")
 
 
-# What the parts have in common is made once in a process.
+# What the tests have in common is made once in a process.
+@functools.cache
+def _by_hand() -> list[tuple[str, str]]:
+    return list(everything())
+
+
 @functools.cache
 def _modules() -> list[str]:
-    return sorted({*(text for _, text in everything()), *generated()})
+    return sorted({*(text for _, text in _by_hand()), *generated()})
 
 
 @functools.cache
@@ -60,6 +75,7 @@ def _instructions(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if line.startswith("\t"))
 
 
+@functools.cache
 def _kernels(text: str) -> list[Kernel]:
     space: dict = {}
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
@@ -92,14 +108,11 @@ _OPTIONS = (
 
 
 def _compiled(kernels: list[Kernel], capability: int) -> Iterator[tuple[str, str]]:
-    """PTX of these kernels and of their adjoints, with options in turn, and of a third of them with checks; on other
-    architectures in one way each.
-    """
+    """PTX of these kernels, of their adjoints, or of them with checks, in turn and with options in turn."""
     warnings.simplefilter("ignore")
     for number, kernel in enumerate(kernels):
         for i, way in enumerate(_WAYS):
-            all_ways = capability == _RUNS[0][1] and not way.get("debug")
-            if all_ways or i == number % len(_WAYS):
+            if _ALL or i == number % len(_WAYS):
                 with contextlib.suppress(wp.CompileError, TypeError):
                     code = compile(_request(kernel, capability, _OPTIONS[(number // 3 + i) % 3], **way)).code
                     yield f"{number} {kernel.name} {way}", code.decode()
@@ -116,7 +129,7 @@ _LEFT_OUT = {
 
 def test_no_kernel_of_the_test_suite_is_left_out():
     warnings.simplefilter("ignore")
-    found = {(file, k.name) for file, text in everything() for k in _kernels(text)}
+    found = {(file, k.name) for file, text in _by_hand() for k in _kernels(text)}
     assert kernels_by_hand() - found == {(file, name) for file, names in _LEFT_OUT.items() for name in names}
 
 
@@ -129,12 +142,13 @@ def test_kernels_of_the_test_suite(part, capability):
 
 
 def _library(functions: list, capability: int) -> Iterator[tuple[str, str]]:
-    for name, function in functions:
+    for number, (name, function) in enumerate(functions):
         forward = costs.kernel(function)
         made = [(name, forward)]
-        with contextlib.suppress(NotDifferentiable):
-            made.append((f"adjoint of {name}", adjoint_kernel(forward, library_gradient).function))
-        for title, fn in made:
+        if _ALL or number % 2:
+            with contextlib.suppress(NotDifferentiable):
+                made.append((f"adjoint of {name}", adjoint_kernel(forward, library_gradient).function))
+        for title, fn in made if _ALL else made[-1:]:
             unit = emit_cuda(pipeline.run(fn), cuda(capability), EmitOptions(), GpuOptions(aligned=True))
             needs = [n for n, _ in unit.needs]
             if not needs or ptx.find_libdevice() is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,8 +32,7 @@ GENERATED = 20
 
 def everything() -> Iterator[tuple[str, str]]:
     """(file, text) of all hand-written kernels of the tests and the examples, those that tests hold as text too."""
-    for path in _files():
-        tree = ast.parse(path.read_text())
+    for path, tree in _files():
         name = str(path.relative_to(TESTS.parent))
         for text in [
             *_tests(tree),
@@ -70,15 +70,19 @@ def kernels_by_hand() -> set[tuple[str, str]]:
     """(file, name) of all functions of the tests and the examples that are decorated as kernels."""
     return {
         (str(path.relative_to(TESTS.parent)), node.name)
-        for path in _files()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for path, tree in _files()
+        for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef)
         if any(ast.unparse(d).startswith("wp.kernel") for d in node.decorator_list)
     }
 
 
-def _files() -> list[Path]:
-    return sorted([*TESTS.rglob("*.py"), *(TESTS.parent / "examples").glob("*.py")])
+@functools.cache
+def _files() -> list[tuple[Path, ast.Module]]:
+    """The files that may have kernels, parsed once in a process."""
+    paths = sorted([*TESTS.rglob("*.py"), *(TESTS.parent / "examples").glob("*.py")])
+    texts = [(path, path.read_text()) for path in paths]
+    return [(p, ast.parse(text)) for p, text in texts if "kernel" in text or p.name.startswith("language_cases")]
 
 
 def _marked(node: ast.AST) -> bool:
@@ -106,10 +110,12 @@ def _join(parts: list[ast.stmt]) -> str:
 def _tests(tree: ast.Module) -> Iterator[str]:
     """One module for each function of a test file that defines kernels, and one for the kernels beside them."""
     shared = [n for n in tree.body if _marked(n)]
+    constants: list[ast.stmt] | None = None
     for scope in [tree, *(n for n in tree.body if isinstance(n, ast.FunctionDef) and not _marked(n))]:
         parts = [n for n in ast.walk(scope) if _marked(n)] if scope is not tree else shared
         if any("kernel" in ast.unparse(d) for n in parts for d in getattr(n, "decorator_list", ())):
-            yield _join([*_constants(tree), *(shared if scope is not tree else []), *parts])
+            constants = _constants(tree) if constants is None else constants
+            yield _join([*constants, *(shared if scope is not tree else []), *parts])
 
 
 def _everyday(tree: ast.Module) -> Iterator[str]:
