@@ -14,6 +14,7 @@ from omni.warp_core.autodiff.vjp.adjoint import adjoint_kernel
 from omni.warp_core.codegen import target
 from omni.warp_core.codegen.accumulate.eligibility import additions
 from omni.warp_core.codegen.cpu.cpu_kernel import EmitOptions, emit_cpu
+from omni.warp_core.codegen.target import Target
 from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.front.lower import lower_kernel
 from omni.warp_core.ir.builder import Builder
@@ -28,6 +29,11 @@ _N = 75
 # Each level with the lanes that it takes by itself (0), and each other number of lanes once.
 _LANES = {"sse4": (1, 0), "avx2": (16, 0), "avx512": (4, 0)}
 _TYPES = [F32, F64, F16, BF16, Vec(3, F32), Vec(2, F64), Vec(5, F16), Mat(4, 5, F32)]
+
+
+def _levels() -> list[tuple[Target, int]]:
+    """The levels that the machine has, each with its numbers of lanes."""
+    return [(level, lanes) for level in targets() for lanes in _LANES.get(level.name, (1, 4, 16, 0))]
 
 
 def _kernel(t: Type, kind: str, where: str, target: str) -> Function:
@@ -89,76 +95,75 @@ def test_in_place(t: Type, where: str) -> None:
     """What is the range's own is added to in place, whatever part of the elements that is, and nothing else."""
     rng = random.Random(32)
     fn = _kernel(t, "sub", where, "beside")
-    for level in targets():
-        for lanes in _LANES.get(level.name, (1, 4, 16, 0)):
-            machine = Machine(fn, level, lanes, additions="ordered")
-            assert len(machine.unit.accumulation.stencils) == 1
-            for own in ((0, _N + 1), (20, 60), (33, 34), (0, 0)):
-                numbers = [_number(t, rng) for _ in range(2 * _N + 1)]
-                made, expected = (
-                    [
-                        MemArray(t, [_N], numbers[:_N]),
-                        MemArray(I32, [_N], [0] * _N),
-                        MemArray(t, [_N + 1], numbers[_N:]),
-                        5,
-                    ]
-                    for _ in range(2)
-                )
-                machine.followers = [(2, *own)]
-                machine.log.places.clear()
-                interp.run_kernel(fn, expected, _N)
-                machine.run(made, _N)
-                assert all(map(same, made[2].data, expected[2].data)), (level.name, lanes, own)
-                base = machine.log.own[0] - own[0] * t.size
-                added = range(1 if where == "top" else 7, _N + 1)
-                logged = {(at - base) // t.size for at in machine.log.places}
-                assert logged == {k for k in added if not own[0] <= k < own[1]}, (level.name, lanes, own)
+    for level, lanes in _levels():
+        machine = Machine(fn, level, lanes, additions="ordered")
+        assert len(machine.unit.accumulation.stencils) == 1
+        for own in ((0, _N + 1), (20, 60), (33, 34), (0, 0)):
+            numbers = [_number(t, rng) for _ in range(2 * _N + 1)]
+            made, expected = (
+                [
+                    MemArray(t, [_N], numbers[:_N]),
+                    MemArray(I32, [_N], [0] * _N),
+                    MemArray(t, [_N + 1], numbers[_N:]),
+                    5,
+                ]
+                for _ in range(2)
+            )
+            machine.followers = [(2, *own)]
+            machine.log.places.clear()
+            interp.run_kernel(fn, expected, _N)
+            machine.run(made, _N)
+            assert all(map(same, made[2].data, expected[2].data)), (level.name, lanes, own)
+            base = machine.log.own[0] - own[0] * t.size
+            added = range(1 if where == "top" else 7, _N + 1)
+            logged = {(at - base) // t.size for at in machine.log.places}
+            assert logged == {k for k in added if not own[0] <= k < own[1]}, (level.name, lanes, own)
 
 
 @pytest.mark.parametrize("target", ["scattered", "rows", "beside", "together", "one"])
 @pytest.mark.parametrize("where", ["top", "if"])
 @pytest.mark.parametrize("t", _TYPES, ids=str)
 def test_against_the_interpreter(t: Type, where: str, target: str) -> None:
+    """Each level and number of lanes with one kind of addition, in turn: a subtraction adds what is negated."""
     rng = random.Random(31)
-    for kind in ("add", "sub"):
+    for number, (level, lanes) in enumerate(_levels()):
+        kind = ("add", "sub")[(number + (where == "if")) % 2]
         fn = _kernel(t, kind, where, target)
-        for level in targets():
-            for lanes in _LANES.get(level.name, (1, 4, 16, 0)):
-                machine = Machine(fn, level, lanes, additions="ordered")
-                assert "atomicrmw" not in machine.unit.text
-                for first, turn in product((0, 5), (False, True)):
-                    machine.log.turn, machine.log.records = turn, 0
-                    numbers = [_number(t, rng) for _ in range(2 * _N + 1)]
-                    places = _places(target, rng)
-                    made, expected = (
-                        [
-                            MemArray(t, [_N], numbers[:_N]),
-                            MemArray(I32, [_N], places),
-                            MemArray(t, [_N + 1], numbers[_N:]),
-                            first,
-                        ]
-                        for _ in range(2)
-                    )
-                    interp.run_kernel(fn, expected, _N)
-                    machine.run(made, _N)
-                    assert all(map(same, made[2].data, expected[2].data)), (kind, level.name, lanes, first)
-                    apart = machine.unit.lanes > 1 and target in ("scattered", "rows")
-                    at_once = turn and not apart and target != "beside" and not machine.unit.accumulation.has_reductions
-                    assert bool(machine.log.records) != at_once
+        machine = Machine(fn, level, lanes, additions="ordered")
+        assert "atomicrmw" not in machine.unit.text
+        for first, turn in product((0, 5), (False, True)):
+            machine.log.turn, machine.log.records = turn, 0
+            numbers = [_number(t, rng) for _ in range(2 * _N + 1)]
+            places = _places(target, rng)
+            made, expected = (
+                [
+                    MemArray(t, [_N], numbers[:_N]),
+                    MemArray(I32, [_N], places),
+                    MemArray(t, [_N + 1], numbers[_N:]),
+                    first,
+                ]
+                for _ in range(2)
+            )
+            interp.run_kernel(fn, expected, _N)
+            machine.run(made, _N)
+            assert all(map(same, made[2].data, expected[2].data)), (kind, level.name, lanes, first)
+            apart = machine.unit.lanes > 1 and target in ("scattered", "rows")
+            at_once = turn and not apart and target != "beside" and not machine.unit.accumulation.has_reductions
+            assert bool(machine.log.records) != at_once
 
 
 @pytest.mark.parametrize("target", ["rows", "beside"])
 def test_no_record_is_longer_than_a_log_has_room_for(target: str) -> None:
-    t = Vec(200, F64)
-    for level in targets():
-        for lanes in (1, 0):
-            machine = Machine(_kernel(t, "add", "top", target), level, lanes, additions="ordered")
-            numbers = [tuple(float(i + k) for k in range(t.count)) for i in range(_N)]
-            out = MemArray(t, [_N + 1], [(0.0,) * t.count] * (_N + 1))
-            machine.run([MemArray(t, [_N], numbers), MemArray(I32, [_N], list(range(_N))), out, 0], _N)
-            first = target == "beside"
-            assert list(out.data)[first : _N + first] == numbers
-            assert 0 < machine.log.longest <= 8192  # kLogRecord in native/include/warp_core/accumulate.h
+    """The numbers of eight lanes do not fit into one."""
+    t, lanes, most = Vec(140, F64), 8, 8192  # kLogRecord in native/include/warp_core/accumulate.h
+    assert t.size * lanes > most
+    machine = Machine(_kernel(t, "add", "top", target), targets()[-1], lanes, additions="ordered")
+    numbers = [tuple(float(i + k) for k in range(t.count)) for i in range(_N)]
+    out = MemArray(t, [_N + 1], [(0.0,) * t.count] * (_N + 1))
+    machine.run([MemArray(t, [_N], numbers), MemArray(I32, [_N], list(range(_N))), out, 0], _N)
+    first = target == "beside"
+    assert list(out.data)[first : _N + first] == numbers
+    assert 0 < machine.log.longest <= most
 
 
 def _additions(kernel: Any) -> Any:
