@@ -41,6 +41,8 @@ def endless_sum(x: wp.array(dtype=float), first: int, last: int):
             k = 0
 
 def interrupt(*delays):  # from outside, as small launches keep the GIL
+    global before
+    before = time.monotonic()
     steps = "; ".join(f"sleep {delay}; kill -INT {os.getpid()}" for delay in delays)
     return subprocess.Popen(["sh", "-c", steps])
 
@@ -56,12 +58,11 @@ def works():
 for kernel in (endless, endless_sum):  # compiled, but never run
     wp.launch(kernel, 0, [wp.zeros(1, dtype=float), 0, 0])
 
-def ends(launch, least, most):
-    start = time.monotonic()
+def ends(launch, least):  # seconds after the call of `interrupt`
     try:
         launch()
     except KeyboardInterrupt:
-        assert least < time.monotonic() - start < most, time.monotonic() - start
+        assert least < time.monotonic() - before < least + 30, time.monotonic() - before
     else:
         raise AssertionError("it came to its end")
 """
@@ -79,7 +80,7 @@ def start(tmp_path, text):
 def run(tmp_path, program):
     process = start(tmp_path, program)
     try:
-        out, err = process.communicate(timeout=90)
+        out, err = process.communicate(timeout=300)
     finally:
         process.kill()
     assert process.returncode == 0 and not err, err
@@ -95,23 +96,22 @@ for n, first, last in ((1, 0, 1), (16, 3, 16), (100_000, 0, 1), (100_000, 99_999
     for kernel in ({kernels}):
         x.zero_()
         interrupt({delays})
-        ends(lambda: wp.launch(kernel, n, [x, first, last]), {least}, 30)
+        ends(lambda: wp.launch(kernel, n, [x, first, last]), {least})
         works()
 """
 
 
-@pytest.mark.parametrize("known", [False, True])
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("threads", "known"), [(1, True), (2, False)])
 def test_a_second_request_ends_it_at_once(tmp_path, threads, known):
     run(
         tmp_path,
-        LAUNCHES.format(threads=threads, known=known, delays="0.5, 0.1", least=0.59, kernels="endless, endless_sum"),
+        LAUNCHES.format(threads=threads, known=known, delays="0.2, 0.1", least=0.3, kernels="endless, endless_sum"),
     )
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_one_request_ends_it_after_a_second(tmp_path, threads):
-    run(tmp_path, LAUNCHES.format(threads=threads, known=True, delays="0.5", least=1.49, kernels="endless,"))
+    run(tmp_path, LAUNCHES.format(threads=threads, known=True, delays="0.2", least=1.2, kernels="endless,"))
 
 
 def test_chunks_that_end_are_not_left(tmp_path):
@@ -126,19 +126,26 @@ def test_chunks_that_end_are_not_left(tmp_path):
                 s = wp.sin(s) + 1.0
             x[i] = s
 
-        x = wp.zeros(1, dtype=float)
+        x, rounds = wp.zeros(1, dtype=float), 1_000_000
         wp.launch(long, 1, [x, 1])
-        start = time.monotonic()
-        wp.launch(long, 1, [x, 1_000_000])
-        rounds = int(0.5e6 / (time.monotonic() - start))  # about half a second
-        x.zero_()
-        interrupt(0.1)
-        try:
-            wp.launch(long, 1, [x, rounds])
-            time.sleep(10)
-        except KeyboardInterrupt:
-            pass
-        assert x.list() != [0.0]
+        for _ in range(50):  # until the request comes during a launch that ends within the second
+            x.zero_()
+            sent, is_too_short = interrupt(0.1), False
+            try:
+                wp.launch(long, 1, [x, rounds])
+                is_too_short = True
+                time.sleep(30)
+            except KeyboardInterrupt:
+                pass
+            assert sent.wait() == 0
+            if is_too_short:
+                rounds *= 2
+            elif x.list() == [0.0]:
+                rounds //= 2
+            else:
+                break
+        else:
+            raise AssertionError(rounds)
         handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
         time.sleep(1.5)  # what would have ended it would end the process now
         signal.signal(signal.SIGINT, handler)
@@ -164,8 +171,8 @@ def test_recorded_launches_graphs_and_tapes(tmp_path):
             works()
         for launch in (command.launch, lambda: wp.capture_launch(capture.graph), on_tape):
             x.zero_()
-            interrupt(0.5, 0.1)
-            ends(launch, 0.59, 30)
+            interrupt(0.2, 0.1)
+            ends(launch, 0.3)
             works()
         """,
     )
@@ -182,7 +189,7 @@ def test_handlers_of_the_program(tmp_path):
         for at in (0, 99_999):  # in either thread
             x.zero_()
             sent = interrupt(0.5, 1.5, 1.0)  # one alone does not end a launch, as the handler need not raise
-            ends(lambda: wp.launch(endless, 100_000, [x, at, at + 1]), 1.9, 30)
+            ends(lambda: wp.launch(endless, 100_000, [x, at, at + 1]), 2.0)
             sent.wait()
             assert heard
             works()
@@ -191,8 +198,8 @@ def test_handlers_of_the_program(tmp_path):
         for _ in range(100):  # small launches look for handlers now and then
             wp.launch(endless, 16, [x, 0, 0])
         x.zero_()
-        interrupt(0.5)
-        ends(lambda: wp.launch(endless, 16, [x, 0, 1]), 1.4, 30)
+        interrupt(0.2)
+        ends(lambda: wp.launch(endless, 16, [x, 0, 1]), 1.2)
         works()
         """,
     )
@@ -207,19 +214,21 @@ def test_launches_of_other_threads_go_on(tmp_path):
         x = wp.zeros(100_000, dtype=float)
 
         @wp.kernel
-        def waits(x: wp.array(dtype=float), go: wp.array(dtype=int)):
+        def waits(x: wp.array(dtype=float), go: wp.array(dtype=int), begun: wp.array(dtype=int)):
             i = wp.tid()
+            begun[0] = 1
             while wp.atomic_add(go, 0, 0) == 0:
                 pass
             x[i] = 7.0
 
-        go = wp.zeros(1, dtype=int)
-        other = threading.Thread(target=lambda: wp.launch(waits, 100_000, [x, go]))
+        go, begun = wp.zeros(1, dtype=int), wp.zeros(1, dtype=int)
+        other = threading.Thread(target=lambda: wp.launch(waits, 100_000, [x, go, begun]))
         other.start()
-        time.sleep(0.5)
+        while not begun.numpy()[0]:
+            time.sleep(0.01)
         y = wp.zeros(16, dtype=float)
-        interrupt(0.5, 0.1)
-        ends(lambda: wp.launch(endless, 16, [y, 0, 1]), 0.59, 30)
+        interrupt(0.2, 0.1)
+        ends(lambda: wp.launch(endless, 16, [y, 0, 1]), 0.3)
         assert other.is_alive()
         go.numpy()[0] = 1
         other.join()
@@ -232,11 +241,19 @@ def test_launches_that_wait_for_others(tmp_path):
     run(
         tmp_path,
         """
-        x = wp.zeros(1000, dtype=float)
-        threading.Thread(target=lambda: wp.launch(endless_sum, 100_000, [x, 0, 1]), daemon=True).start()
-        time.sleep(0.3)
-        interrupt(0.3)
-        ends(lambda: wp.launch(endless_sum, 100_000, [x, 0, 0]), 0.2, 30)
+        @wp.kernel
+        def announced_sum(x: wp.array(dtype=float), begun: wp.array(dtype=int)):
+            i = wp.tid()
+            begun[0] = 1
+            while i == 0:
+                x[0] += 1.0
+
+        x, begun = wp.zeros(1000, dtype=float), wp.zeros(1, dtype=int)
+        threading.Thread(target=lambda: wp.launch(announced_sum, 100_000, [x, begun]), daemon=True).start()
+        while not begun.numpy()[0]:
+            time.sleep(0.01)
+        interrupt(0.2)
+        ends(lambda: wp.launch(endless_sum, 100_000, [x, 0, 0]), 0.2)
         works()
         """,
     )
@@ -248,13 +265,13 @@ def test_children_of_fork(tmp_path):
         """
         wp.config.num_threads = 2
         x = wp.zeros(100_000, dtype=float)
-        interrupt(0.5, 0.1)
-        ends(lambda: wp.launch(endless, 100_000, [x, 0, 1]), 0.59, 30)
+        interrupt(0.2, 0.1)
+        ends(lambda: wp.launch(endless, 100_000, [x, 0, 1]), 0.3)
         child = os.fork()
         if child == 0:
             for n in (16, 100_000):
-                interrupt(0.5, 0.1)
-                ends(lambda: wp.launch(endless, n, [x, 0, 1]), 0.59, 30)
+                interrupt(0.2, 0.1)
+                ends(lambda: wp.launch(endless, n, [x, 0, 1]), 0.3)
                 works()
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
@@ -268,11 +285,11 @@ def test_outside_of_launches_all_is_as_it_was(tmp_path):
     assert process.stdout.readline() == "now\n"
     time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == -signal.SIGINT and err.rstrip().endswith("KeyboardInterrupt")
     program = "works(); signal.signal(signal.SIGINT, signal.SIG_DFL); print('now', flush=True); works(); time.sleep(60)"
     process = start(tmp_path, program)
     assert process.stdout.readline() == "now\n"
     time.sleep(0.1)
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=60) == ("", "") and process.returncode == -signal.SIGINT
+    assert process.communicate(timeout=300) == ("", "") and process.returncode == -signal.SIGINT
