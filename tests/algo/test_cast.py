@@ -55,12 +55,12 @@ def converted(x, dtype):
 
 def samples(dtype) -> wp.array:
     """Every kind of number that the type has: random bit patterns, small numbers, the limits of all types."""
-    rng = np.random.default_rng(1)
-    raw = wp.zeros(3000, dtype=dtype, device="cpu").numpy()
+    rng, count = np.random.default_rng(1), 600
+    raw = wp.zeros(count, dtype=dtype, device="cpu").numpy()
     if dtype is wp.bool:
-        return wp.array(rng.random(3000) < 0.5, dtype=wp.bool)
+        return wp.array(rng.random(count) < 0.5, dtype=wp.bool)
     bits = rng.integers(0, 256, raw.nbytes, np.uint8).view(raw.dtype).copy()
-    a = wp.empty(3000, dtype=dtype, device="cpu")
+    a = wp.empty(count, dtype=dtype, device="cpu")
     a.numpy()[:] = bits
     edges = [0, 1, 2, 3, *(k + d for low, high in INTEGERS.values() for k in (low, high + 1) for d in (-1, 0, 1))]
     if dtype in INTEGERS:

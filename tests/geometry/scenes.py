@@ -85,19 +85,23 @@ def hit_by_all(points, faces, start, direction):
     return (t[hit].min() if hit.any() else np.inf), np.abs(margin).min()
 
 
-def distance_to_all(points, faces, p):
-    """The distance of the closest point of all triangles, by projecting on the plane and on the edges of each."""
+def distances_to_each(points, faces, p):
+    """The distance of the closest point of each triangle, by projecting on its plane and on its edges."""
     corners = [points[faces[:, k]].astype(np.float64) - p for k in range(3)]
-    best = np.inf
+    best = np.full(len(faces), np.inf)
     for a, b in ((0, 1), (1, 2), (2, 0)):
         edge = corners[b] - corners[a]
         size = np.maximum((edge**2).sum(1), 1e-300)
         s = np.clip(-(corners[a] * edge).sum(1) / size, 0, 1)
-        best = min(best, np.linalg.norm(corners[a] + s[:, None] * edge, axis=1).min())
+        best = np.minimum(best, np.linalg.norm(corners[a] + s[:, None] * edge, axis=1))
     normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])
     size = np.linalg.norm(normal, axis=1)
     sides = [(normal * np.cross(corners[k], corners[(k + 1) % 3])).sum(1) for k in range(3)]
     above = (np.minimum.reduce(sides) >= 0) & (size > 0)
-    if above.any():
-        best = min(best, np.abs((normal * corners[0]).sum(1)[above] / size[above]).min())
+    best[above] = np.minimum(best[above], np.abs((normal * corners[0]).sum(1)[above] / size[above]))
     return best
+
+
+def distance_to_all(points, faces, p):
+    """The distance of the closest point of all triangles."""
+    return distances_to_each(points, faces, p).min()

@@ -10,7 +10,18 @@ import pytest
 import omni.warp_core as wp
 from omni.warp_core import _native
 from omni.warp_core.geometry.mesh import _descriptors
-from tests.geometry.scenes import SCENES, box, collinear, distance_to_all, equal, hit_by_all, one, soup, sphere
+from tests.geometry.scenes import (
+    SCENES,
+    box,
+    collinear,
+    distance_to_all,
+    distances_to_each,
+    equal,
+    hit_by_all,
+    one,
+    soup,
+    sphere,
+)
 from tests.on_gpu import MODE
 
 MANY = 16 if MODE == "emulated" else 400
@@ -119,10 +130,11 @@ def test_closest_points_are_those_of_all_triangles(scene, mode):
     face, place = closest(mesh_of(points, faces), start)
     assert (face >= 0).all()
     for p, q, f in zip(start.astype(np.float64), place, face):
-        expected = distance_to_all(points, faces, p)
+        distances = distances_to_each(points, faces, p)
+        expected = distances.min()
         size = np.abs(points[faces[f]] - p).max()
         assert np.linalg.norm(q - p) == pytest.approx(expected, rel=1e-5, abs=1e-6 * size)
-        assert distance_to_all(points, faces[f : f + 1], p) == pytest.approx(expected, rel=1e-5, abs=1e-6 * size)
+        assert distances[f] == pytest.approx(expected, rel=1e-5, abs=1e-6 * size)
 
 
 def test_embree_finds_the_same_hits():

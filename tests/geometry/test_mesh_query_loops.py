@@ -8,6 +8,8 @@ import pytest
 import omni.warp_core as wp
 from tests.geometry.test_mesh_gradients import given, round_mesh, unit
 
+pytestmark = pytest.mark.cpu
+
 
 @wp.kernel
 def around(mesh: wp.uint64, p: wp.array(dtype=wp.vec3), out: wp.array(dtype=float)):

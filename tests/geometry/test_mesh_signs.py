@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from tests.geometry.scenes import SCENES, box, distance_to_all, soup, sphere
+from tests.geometry.scenes import SCENES, box, distances_to_each, soup, sphere
 
 CLOSED = {"box": box, "sphere": sphere}
 
@@ -207,7 +207,7 @@ def test_faces_in_balls(scene, mode):
     found, again = (wp.zeros((40, len(faces)), dtype=int) for _ in range(2))
     mesh, given = mesh_of(points, faces), wp.array(radius, dtype=float)
     wp.launch(mark_faces_in_balls, 40, [mesh.id, vectors(p), given, found, again])
-    distance = np.array([[distance_to_all(points, faces[k : k + 1], q) for k in range(len(faces))] for q in p])
+    distance = np.array([distances_to_each(points, faces, q) for q in p])
     reach = np.maximum(radius, 0)[:, None]
     decided = np.abs(distance - reach) > 1e-6 * size
     decided[[0, 1]] = True

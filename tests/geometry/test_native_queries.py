@@ -8,6 +8,8 @@ import pytest
 import omni.warp_core as wp
 from tests.geometry.scenes import SCENES, box, collinear, soup, sphere
 
+pytestmark = pytest.mark.cpu
+
 
 def far():
     """A mesh far from the origin, where coordinates are coarse."""

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import omni.warp_core as wp
-from tests.geometry.scenes import distance_to_all
+from tests.geometry.scenes import distances_to_each
 
+pytestmark = pytest.mark.cpu
 QUERIES, FACES = 40, 100
 RADIUS = 0.5
 ROUNDING = 1e-5
@@ -36,11 +37,11 @@ def ask(
 
 
 def given(x):
-    return wp.array(np.float32(x), dtype=wp.vec3, device="cpu")
+    return wp.array(np.float32(x), dtype=wp.vec3)
 
 
 def zeros(*shape):
-    return wp.zeros(shape, dtype=int, device="cpu")
+    return wp.zeros(shape, dtype=int)
 
 
 @pytest.mark.parametrize("mode", ["release", "debug"])
@@ -51,16 +52,14 @@ def test_queries_by_distance_are_right_at_every_scale(scale, mode, monkeypatch):
     corners = np.float32((rng.normal(size=(FACES, 1, 3)) + rng.normal(size=(FACES, 3, 3)) * 0.15) * scale)
     p, radius = np.float32(rng.normal(size=(QUERIES, 3)) * scale), np.float32(RADIUS * scale)
     numbers = np.arange(3 * FACES)
-    mesh = wp.Mesh(given(corners.reshape(-1, 3)), wp.array(numbers, dtype=int, device="cpu"))
+    mesh = wp.Mesh(given(corners.reshape(-1, 3)), wp.array(numbers, dtype=int))
     bvh = wp.Bvh(given(corners.min(1)), given(corners.max(1)))
     near, far, faces, boxes = zeros(QUERIES), zeros(QUERIES), zeros(QUERIES, FACES), zeros(QUERIES, FACES)
-    wp.launch(ask, QUERIES, [mesh.id, bvh.id, given(p), float(radius), near, far, faces, boxes], device="cpu")
+    wp.launch(ask, QUERIES, [mesh.id, bvh.id, given(p), float(radius), near, far, faces, boxes])
 
     corners, p, limit = corners.astype(float) / scale, p.astype(float)[:, None] / scale, float(radius) / scale
     each = numbers.reshape(-1, 3)
-    to_face = np.array(
-        [[distance_to_all(corners.reshape(-1, 3), each[f : f + 1], q[0]) for f in range(FACES)] for q in p]
-    )
+    to_face = np.array([distances_to_each(corners.reshape(-1, 3), each, q[0]) for q in p])
     to_box = np.linalg.norm(np.maximum(np.maximum(corners.min(1) - p, p - corners.max(1)), 0), axis=2)
     to_farthest = np.linalg.norm(corners - p[:, None], axis=3).max(2)
     rows = np.arange(QUERIES)
