@@ -14,6 +14,8 @@ import pytest
 from omni.warp_core.codegen.cuda import ptx
 from omni.warp_core.codegen.target import cuda
 
+EVERYTHING = os.environ.get("OMNI_WARP_PTX") == "all"  # `make fuzz` compiles all in all ways, the suite a part of it
+
 # Names that a module defines: kernels and functions, and data.
 _FUNCTION = re.compile(r"^(?:\.visible )?\.(?:entry|func)\s+(?:\([^)]*\)\s*)?([\w$]+)", re.MULTILINE)
 _DATA = re.compile(r"^\.(?:visible )?(?:global|const)[^;\[=]*?\s([\w$]+)(?:\[\d*\])?\s*(?:=|;)", re.MULTILINE)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
-import os
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -28,17 +27,16 @@ from omni.warp_core.front.gradients.library_rules import library_gradient
 from omni.warp_core.lang.errors import NotDifferentiable
 from omni.warp_core.lang.kernel import Kernel
 from omni.warp_core.passes import pipeline
-from tests.codegen.ptx_batch import assemble, in_child
+from tests.codegen.ptx_batch import EVERYTHING, assemble, in_child
 from tests.fuzz.corpus import everything, generated, kernels_by_hand
 from tools import costs
 
-_ALL = os.environ.get("OMNI_WARP_PTX") == "all"
 _PARTS = 8
 _OTHERS = {1: 75, 3: 100, 5: 120}  # parts that the suite compiles for other architectures than the usual one
 _USUAL = 90
 _RUNS = (
     [*((part, _USUAL) for part in range(_PARTS)), *_OTHERS.items()]
-    if _ALL
+    if EVERYTHING
     else [(part, _OTHERS.get(part, _USUAL)) for part in range(_PARTS)]
 )
 _FORBIDDEN = (".sys", "fence", "membar")
@@ -112,7 +110,7 @@ def _compiled(kernels: list[Kernel], capability: int) -> Iterator[tuple[str, str
     warnings.simplefilter("ignore")
     for number, kernel in enumerate(kernels):
         for i, way in enumerate(_WAYS):
-            if _ALL or i == number % len(_WAYS):
+            if EVERYTHING or i == number % len(_WAYS):
                 with contextlib.suppress(wp.CompileError, TypeError):
                     code = compile(_request(kernel, capability, _OPTIONS[(number // 3 + i) % 3], **way)).code
                     yield f"{number} {kernel.name} {way}", code.decode()
@@ -145,10 +143,10 @@ def _library(functions: list, capability: int) -> Iterator[tuple[str, str]]:
     for number, (name, function) in enumerate(functions):
         forward = costs.kernel(function)
         made = [(name, forward)]
-        if _ALL or number % 2:
+        if EVERYTHING or number % 2:
             with contextlib.suppress(NotDifferentiable):
                 made.append((f"adjoint of {name}", adjoint_kernel(forward, library_gradient).function))
-        for title, fn in made if _ALL else made[-1:]:
+        for title, fn in made if EVERYTHING else made[-1:]:
             unit = emit_cuda(pipeline.run(fn), cuda(capability), EmitOptions(), GpuOptions(aligned=True))
             needs = [n for n, _ in unit.needs]
             if not needs or ptx.find_libdevice() is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ import omni.warp_core as wp
 from tests.autodiff import reference_gradients
 from tests.autodiff.corpus import random_programs
 
+LOW, HIGH = map(int, os.environ.get("OMNI_WARP_GRADIENTS", "0:4").split(":"))  # random programs
 THREADS = (1, 2, 4)
 RUNS = 2
 
@@ -43,7 +45,7 @@ def _agree(run: Callable[[], list[Any]], tolerance: float) -> list[np.ndarray]:
 
 
 @pytest.mark.cpu
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(LOW, HIGH))
 @pytest.mark.filterwarnings("ignore::omni.warp_core.lang.errors.KernelWarning")
 def test_random_programs(seed: int) -> None:
     kernel = reference_gradients.kernel_of(random_programs.text(seed), f"<in order {seed}>")
