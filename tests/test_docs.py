@@ -72,7 +72,7 @@ def test_code_runs(path, tmp_path):
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert ran.returncode == 0, f"{name_of(path)}:\n{ran.stderr}"
 
@@ -90,7 +90,7 @@ def test_commands_run(path, tmp_path):
         env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert ran.returncode == 0, f"{name_of(path)}:\n{ran.stderr}"
     written = re.findall(r"-o (\S+)", commands)

@@ -188,7 +188,7 @@ def test_many_processes_write_and_sweep_at_once(tmp_path):
     workers = [context.Process(target=rounds, args=(str(tmp_path), i, failures)) for i in range(8)]
     for worker in workers:
         worker.start()
-    assert [failures.get(timeout=60) for _ in workers] == [0] * 8
+    assert [failures.get(timeout=300) for _ in workers] == [0] * 8
     for worker in workers:
         worker.join()
     assert sorted(os.listdir(tmp_path)) == [str(i) for i in range(8)]

@@ -207,7 +207,7 @@ class _Group:
             mine = self.round
             self._close()
             while self.round == mine:
-                assert self.meeting.wait(60), "threads of a warp wait for others that do something else"
+                assert self.meeting.wait(300), "threads of a warp wait for others that do something else"
             return self.result
 
     def leave(self) -> None:

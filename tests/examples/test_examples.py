@@ -123,7 +123,7 @@ def test_examples_run_as_programs(tmp_path):
         env={"PYTHONPATH": str(EXAMPLES.parent), "PATH": "", "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("loss ") and (tmp_path / "throw.png").exists()

@@ -304,7 +304,7 @@ def test_pdb_stops_on_the_users_line(tmp_path):
         input="\n".join(commands) + "\n",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert "('thread', int32(0))" in run.stdout
     assert "('thread', int32(1))" in run.stdout

@@ -8,7 +8,7 @@ import sys
 import time
 
 
-def typed(command, lines, done, seconds=60):
+def typed(command, lines, done, seconds=300):
     """What a program shows on its terminal while the lines are typed, one whenever it waits; ends after `done`."""
     pid, terminal = pty.fork()
     if pid == 0:

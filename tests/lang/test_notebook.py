@@ -42,7 +42,7 @@ def outputs(tmp_path_factory):
     client = manager.blocking_client()
     client.start_channels()
     try:
-        client.wait_for_ready(timeout=120)
+        client.wait_for_ready(timeout=300)
         return [_shown(client, text) for text in CELLS]
     finally:
         client.stop_channels()
@@ -60,7 +60,7 @@ def _shown(client, text):
             [content.get("text", ""), *content.get("traceback", []), content.get("data", {}).get("text/plain", "")]
         )
 
-    client.execute_interactive(text, timeout=120, output_hook=keep)
+    client.execute_interactive(text, timeout=300, output_hook=keep)
     return re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(parts))
 
 

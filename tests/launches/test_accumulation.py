@@ -390,7 +390,7 @@ def alarm() -> Iterator[list]:
 
 @pytest.mark.parametrize("same", [True, False])
 def test_a_signal_handler_that_launches(same: bool, alarm: list, threads: int) -> None:
-    n = 20_000
+    n = 2_000
     out, other, to = wp.zeros(n, dtype=float), wp.zeros(n, dtype=float), np.arange(n, dtype=np.int32)
     wp.launch(slowly, 64, [other, to])
     wp.launch(scatter, n, [np.ones(n, np.float32), to, other])

@@ -64,7 +64,7 @@ def _sigint_is_not_ignored(interruptible):
 
 def run(tmp_path, text, code=0, terms=500):
     prelude = PRELUDE.replace("TERMS = 8", f"TERMS = {terms}")
-    done = subprocess.run(**command(tmp_path, prelude, text, *FORKS), capture_output=True, timeout=90)
+    done = subprocess.run(**command(tmp_path, prelude, text, *FORKS), capture_output=True, timeout=300)
     assert done.returncode == code and not done.stderr, (done.returncode, done.stderr)
     return done.stdout.strip()
 
@@ -99,7 +99,7 @@ def test_a_fork_after_it_compiles(tmp_path):
     leave(large, wp.array(values))
     child = os.fork()
     if child == 0:
-        signal.alarm(60)
+        signal.alarm(200)
         x = wp.array(values)
         wp.launch(double, 700, [x])
         os._exit(0 if (x.numpy() == 2.0 * values).all() else 1)

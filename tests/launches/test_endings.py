@@ -27,7 +27,7 @@ def variant(c):
 
 
 def run(tmp_path, text: str) -> str:
-    done = subprocess.run(**command(tmp_path, PRELUDE, text), capture_output=True, timeout=100)
+    done = subprocess.run(**command(tmp_path, PRELUDE, text), capture_output=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -67,7 +67,7 @@ def test_fork_while_another_thread_compiles(tmp_path):
         child = os.fork()
         if not child:
             import signal
-            signal.alarm(20)
+            signal.alarm(200)
             x = wp.ones(1)
             wp.launch(variant(0.5 + i), 1, [x])
             os._exit(0 if x.list() == [0.5 + i] else 1)

@@ -67,7 +67,7 @@ def fails_on_a_small_stack(launch, *words):
 
 
 def start(tmp_path, text, *options):
-    return subprocess.run(**command(tmp_path, PRELUDE, text, *FORKS, *options), capture_output=True, timeout=100)
+    return subprocess.run(**command(tmp_path, PRELUDE, text, *FORKS, *options), capture_output=True, timeout=300)
 
 
 def run(tmp_path, program):

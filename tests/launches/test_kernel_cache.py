@@ -313,7 +313,7 @@ def test_sixteen_processes_share_a_directory(directory):
     workers = [context.Process(target=hammer, args=(str(directory), i, 150, failures)) for i in range(16)]
     for w in workers:
         w.start()
-    assert [failures.get(timeout=60) for _ in workers] == [0] * 16
+    assert [failures.get(timeout=300) for _ in workers] == [0] * 16
     for w in workers:
         w.join()
         assert w.exitcode == 0

@@ -314,7 +314,7 @@ def launches(folder: Path) -> str:
     script = folder / "program.py"
     script.write_text(PROGRAM)
     command = [sys.executable, str(script), str(folder / "cache")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stderr
 

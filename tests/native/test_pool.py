@@ -194,8 +194,8 @@ def test_ctrl_c_stops_a_long_launch(threads):
     x = np.ones(4_000_000)
     plan.launch(1000, [x, 1000])
     timer = threading.Timer(0.2, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT))
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         plan.launch(x.size, [x, 100_000])  # minutes, if it ran to its end
     timer.join()
     assert (x == 1).any()

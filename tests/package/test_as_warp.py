@@ -40,7 +40,7 @@ print(sys.modules["__main__"].__dict__ is globals(), __name__, type(globals().ge
 
 def python(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run([sys.executable, *arguments], cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
+    return subprocess.run([sys.executable, *arguments], cwd=cwd, env=env, capture_output=True, text=True, timeout=300)
 
 
 def both(*arguments: str, cwd: Path) -> tuple[tuple, tuple]:
