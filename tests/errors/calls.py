@@ -62,9 +62,9 @@ def k(x: wp.array(dtype=float), a: wp.array2d(dtype=wp.vec3), s: S, n: int):
 
 
 def arguments(kinds):
-    """Argument lists: of every count of one kind, of mixed kinds, with keywords that do not exist."""
-    lists = ["", *(", ".join([e] * count) for e in kinds.values() for count in (1, 2, 3))]
+    """Argument lists: of one kind, of mixed kinds, with keywords that do not exist."""
     values = list(kinds.values())
+    lists = ["", *(", ".join([e] * count) for i, e in enumerate(values) for count in (1, 2 + i % 2))]
     lists += [", ".join(values[(i * 5 + j * 7) % len(values)] for j in range(2 + i % 4)) for i in range(len(values))]
     lists += ["nonsense=1", "1.0, nonsense=wp.vec3()", "*(1, 2)", "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12"]
     return lists

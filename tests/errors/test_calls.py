@@ -33,7 +33,7 @@ def test_in_a_kernel(name):
 
 
 VALUES = [eval(text, {"wp": wp}) for text in PYTHON.values()]
-CALLS = [(v,) * count for v in VALUES for count in (1, 2, 3)]
+CALLS = [(v,) * count for i, v in enumerate(VALUES) for count in (1, 2 + i % 2)]
 CALLS += [tuple(VALUES[(i * 5 + j * 7) % len(VALUES)] for j in range(2 + i % 4)) for i in range(len(VALUES))]
 NO_KERNEL = "a value only inside a kernel"
 

@@ -98,7 +98,7 @@ def test_repaired():
     accepted(REPAIRED)
 
 
-@pytest.mark.parametrize("length", [100, 400, 700])
+@pytest.mark.parametrize("length", [100, 400])
 def test_a_long_chain(length):
     kernel = kernel_of(chain(length))
     with pytest.raises(wp.CompileError) as found:

@@ -425,9 +425,11 @@ def test_a_preview_of_a_small_file_with_much_in_it_needs_trust(tmp_path):
     points = Sdf.AttributeSpec(prim, "points", Sdf.ValueTypeNames.Point3fArray)
     points.default = Vt.Vec3fArray.FromNumpy(np.zeros((10, 3), np.float32))
     widths = Sdf.AttributeSpec(prim, "widths", Sdf.ValueTypeNames.FloatArray)
-    widths.default = Vt.FloatArray(300_000_000)  # 1.2 GB of zeros
+    widths.default = Vt.FloatArray(75_000_000)  # 300 MB of zeros
     layer.Save()
-    command = [sys.executable, "-m", "omni.warp_core.cli", "preview", str(stage), "-o", str(picture), "--size", "9x9"]
+    script = "import sys; from omni.warp_core import cli; from omni.warp_core.nodes import child_process as guard\n"
+    script += "guard.READ_BYTES = 1 << 28; sys.exit(cli.main())"
+    command = [sys.executable, "-c", script, "preview", str(stage), "-o", str(picture), "--size", "9x9"]
     limited = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert limited.returncode == cli.INPUT and "big.usdc" in limited.stderr and not picture.exists(), limited.stderr
     assert len(limited.stderr.splitlines()) == 1
