@@ -73,7 +73,7 @@ _HOMES = {
     "lib.geometry.mesh_points": "MeshQueryPoint",
     "lib.geometry.mesh_rays": "MeshQueryRay",
     "volumes.volume": "Volume",
-    "geometry.marching_cubes": "MarchingCubes",
+    "geometry.surfaces.marching_cubes": "MarchingCubes",
     "algo.map": "map",
     "algo.matmul": "batched_matmul matmul",
     "launches.modules": "force_load get_module_options load_module set_module_options",

@@ -2517,7 +2517,7 @@ from .lib.geometry.mesh_boxes import MeshQuerySphere as MeshQuerySphere
 from .lib.geometry.mesh_points import MeshQueryPoint as MeshQueryPoint
 from .lib.geometry.mesh_rays import MeshQueryRay as MeshQueryRay
 from .volumes.volume import Volume as Volume
-from .geometry.marching_cubes import MarchingCubes as MarchingCubes
+from .geometry.surfaces.marching_cubes import MarchingCubes as MarchingCubes
 def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] | None = None, return_kernel: builtins.bool = False, block_dim: int | None = None, device: Device | str | None = None) -> Any:
     """Apply a function to the elements of arrays.
 

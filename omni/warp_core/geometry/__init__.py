@@ -1,6 +1,7 @@
 """`wp.geometry`: functions on meshes. The structures that kernels search are here too, as names of `wp`.
 
-mesh.py over bvh.py, hash_grid.py, marching_cubes.py; adjacency.py has the public names. descriptors.py gives ids.
+mesh.py over bvh.py, hash_grid.py; surfaces of fields in surfaces/; adjacency.py has the public names. descriptors.py gives
+ids.
 
 Public names are loaded when they are first used, as they load kernels.
 """

@@ -11,11 +11,11 @@ bits. Cells that share an edge find the same number, and it does not depend on t
 
 from typing import Any
 
-from .. import bit_count, cw_mul, isfinite, isnan, min, tid, vec3
-from ..arrays.array import array1d, array3d
-from ..lang.kernel import func, kernel
-from ..lang.values.scalars import float32, float64, int32, int64, uint32
-from ..lang.values.value_classes import vector
+from ... import bit_count, cw_mul, isfinite, isnan, min, tid, vec3
+from ...arrays.array import array1d, array3d
+from ...lang.kernel import func, kernel
+from ...lang.values.scalars import float32, float64, int32, int64, uint32
+from ...lang.values.value_classes import vector
 
 BITS = 32  # of a word
 _OPTIONS: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}

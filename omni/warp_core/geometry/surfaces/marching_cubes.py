@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import vec3
-from ..algo.argument_checks import check_count, integer, require_elements
-from ..algo.scan import array_scan
-from ..arrays.array import array
-from ..arrays.factories import empty, full, zeros
-from ..arrays.transfer import copy
-from ..devices.device import Device, get_device
-from ..dispatch import capture, observers
-from ..lang.types import F32
-from ..lang.values.scalars import int32, int64, uint32
-from ..launches.launch import launch
+from ... import vec3
+from ...algo.argument_checks import check_count, integer, require_elements
+from ...algo.scan import array_scan
+from ...arrays.array import array
+from ...arrays.factories import empty, full, zeros
+from ...arrays.transfer import copy
+from ...devices.device import Device, get_device
+from ...dispatch import capture, observers
+from ...lang.types import F32
+from ...lang.values.scalars import int32, int64, uint32
+from ...launches.launch import launch
 from . import marching_cubes_kernels as kernels
 from .marching_cubes_table import CORNERS, EDGES, TRIANGLES
 

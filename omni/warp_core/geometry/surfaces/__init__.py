@@ -1,0 +1,1 @@
+"""Surfaces of scalar fields as triangles. Start with marching_cubes.py."""
