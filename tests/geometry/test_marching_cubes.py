@@ -1,7 +1,5 @@
 """Marching cubes against scikit-image, topology that NumPy computes from the signs alone, and analytic shapes."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +10,7 @@ from skimage import measure
 
 import omni.warp_core as wp
 from omni.warp_core import _native as native
+from tests.geometry.surfaces import area, check_closed, euler, noise, sphere, torus, volume
 from tests.on_gpu import MODE
 
 CORNERS = np.array(wp.MarchingCubes.CUBE_CORNER_OFFSETS)
@@ -21,39 +20,6 @@ def surface(field, threshold=0.0, **bounds) -> tuple[np.ndarray, np.ndarray]:
     """Return vertices, and triangles of three indices."""
     vertices, indices = wp.MarchingCubes.extract(wp.array(np.asarray(field), dtype=float), threshold, **bounds)
     return vertices.numpy(), indices.numpy().reshape(-1, 3)
-
-
-def coordinates(shape) -> np.ndarray:
-    """The positions of nodes in [-1, 1], as x, y, z."""
-    return np.stack(np.meshgrid(*(np.linspace(-1, 1, n) for n in shape), indexing="ij"))
-
-
-def sphere(shape=(30, 34, 40), radius=0.7) -> np.ndarray:
-    return (np.linalg.norm(coordinates(shape), axis=0) - radius).astype(np.float32)
-
-
-def torus(n=40) -> np.ndarray:
-    x, y, z = coordinates((n, n, n))
-    return np.hypot(np.hypot(x, y) - 0.6, z) - 0.25
-
-
-def noise(shape, seed=1, smooth=0.0) -> np.ndarray:
-    values = np.random.default_rng(seed).normal(size=shape)
-    return (ndimage.gaussian_filter(values, smooth) if smooth else values).astype(np.float32)
-
-
-def check_closed(vertices, triangles) -> None:
-    """Each side of a triangle belongs to one other, which uses it the other way, and all vertices are used."""
-    sides = Counter((int(t[i]), int(t[i - 1])) for t in triangles for i in range(3))
-    assert set(sides.values()) <= {1}
-    assert all((b, a) in sides for a, b in sides)
-    assert set(triangles.ravel().tolist()) == set(range(len(vertices)))
-    assert np.isfinite(vertices).all()
-
-
-def euler(vertices, triangles) -> int:
-    """Vertices minus edges plus faces, of a closed surface."""
-    return len(vertices) - 3 * len(triangles) // 2 + len(triangles)
 
 
 def euler_of_signs(above) -> int:
@@ -70,17 +36,6 @@ def euler_of_signs(above) -> int:
     for cell in np.lib.stride_tricks.sliding_window_view(above, (2, 2, 2)).reshape(-1, 2, 2, 2):
         count += ndimage.label(~cell, adjacent)[1] - 1
     return 2 * int(count)
-
-
-def volume(vertices, triangles) -> float:
-    """What the surface encloses; negative where the normals point inwards."""
-    a, b, c = np.moveaxis(vertices[triangles].astype(float), 1, 0)
-    return float((a * np.cross(b, c)).sum() / 6)
-
-
-def area(vertices, triangles) -> float:
-    a, b, c = np.moveaxis(vertices[triangles].astype(float), 1, 0)
-    return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2)
 
 
 def distance(a, b) -> float:
@@ -361,7 +316,7 @@ def test_wrong_arguments(call, error, text):
 @pytest.mark.skipif(MODE == "", reason="needs a GPU")
 def test_fields_on_another_device():
     cubes = wp.MarchingCubes(3, 3, 3, device="cuda:0")
-    with pytest.raises(ValueError, match=r"is on cpu, but this wp\.MarchingCubes is for fields on cuda:0"):
+    with pytest.raises(ValueError, match=r"is on cpu, but this MarchingCubes is for fields on cuda:0"):
         cubes.surface(wp.zeros((3, 3, 3), dtype=float, device="cpu"), 0.0)
     field = noise((12, 13, 70))
     there, here = (wp.MarchingCubes.extract(wp.array(field, dtype=float, device=d)) for d in ("cuda:0", "cpu"))

@@ -1,1 +1,1 @@
-"""Surfaces of scalar fields as triangles. Start with marching_cubes.py."""
+"""Surfaces of scalar fields as triangles. Start with iso_surface.py, then marching_cubes.py over grid_words.py."""

@@ -6,38 +6,35 @@ Kernels find the edges that have a vertex and count triangles, running sums numb
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import vec3
-from ...algo.argument_checks import check_count, integer, require_elements
-from ...algo.scan import array_scan
 from ...arrays.array import array
 from ...arrays.factories import empty, full, zeros
-from ...arrays.transfer import copy
 from ...devices.device import Device, get_device
 from ...dispatch import capture, observers
-from ...lang.types import F32
 from ...lang.values.scalars import int32, int64, uint32
 from ...launches.launch import launch
+from . import grid_words, numbering
 from . import marching_cubes_kernels as kernels
+from .field_checks import check_field, level, spacing
+from .iso_surface import IsoSurfaceBase
 from .marching_cubes_table import CORNERS, EDGES, TRIANGLES
 
-__all__ = ["MarchingCubes"]
+__all__ = ["IsoSurfaceMarchingCubes", "MarchingCubes"]
 
-_MOST = 2**31 - 1  # vertices and indices, as indices are int32; and words
 _UNKNOWN_SIZES = (
     "wp.MarchingCubes with results whose sizes depend on the field (make an object with max_verts and max_tris)"
 )
-_LARGEST = float(np.finfo(np.float32).max)
 _LOCAL = tuple(edge for case in TRIANGLES for triangle in case for edge in triangle)
 _RANGES = tuple(3 * sum(map(len, TRIANGLES[:case])) for case in range(257))
 
 
-class MarchingCubes:
+class MarchingCubes(IsoSurfaceBase):
     """Surfaces where a scalar field has a value, as triangles; for fields of one size.
 
     A field has a value at each node of a grid, and a cell has eight nodes as its corners. Vertices lie on the edges of
@@ -100,15 +97,16 @@ class MarchingCubes:
         max_verts: int = 0,
         max_tris: int = 0,
     ):
-        self.resize(nx, ny, nz)
-        self.device = None if device is None else get_device(device)
-        self.lower = domain_bounds_lower_corner if lower is None else lower
-        self.upper = domain_bounds_upper_corner if upper is None else upper
-        _spacing((self.nx, self.ny, self.nz), self.lower, self.upper)
-        self._room = (_count("max_verts", max_verts), 3 * _count("max_tris", max_tris))
-        self.verts: array | None = None
-        self.indices: array | None = None
-        self.sizes: array | None = None
+        super().__init__(
+            nx,
+            ny,
+            nz,
+            lower=domain_bounds_lower_corner if lower is None else lower,
+            upper=domain_bounds_upper_corner if upper is None else upper,
+            device=device,
+            max_verts=max_verts,
+            max_tris=max_tris,
+        )
         if all(self._room):
             _tables(get_device(device))  # a capture could not copy them to a GPU
 
@@ -130,24 +128,6 @@ class MarchingCubes:
     def domain_bounds_upper_corner(self, value: Sequence[float] | None) -> None:
         self.upper = value
 
-    def resize(self, nx: int, ny: int, nz: int) -> None:
-        """Take fields of another size from now on.
-
-        Args:
-            nx: nodes in x.
-            ny: nodes in y.
-            nz: nodes in z.
-
-        Raises:
-            TypeError, ValueError: If one is not a positive integer.
-
-        >>> cubes = wp.MarchingCubes(8, 8, 8)
-        >>> cubes.resize(16, 8, 4)
-        >>> cubes.nx
-        16
-        """
-        self.nx, self.ny, self.nz = (_nodes(name, n) for name, n in (("nx", nx), ("ny", ny), ("nz", nz)))
-
     def surface(self, field: array, threshold: float) -> None:
         """Find the surface of a field. The results are new arrays, `verts`, `indices` and `sizes`.
 
@@ -168,17 +148,12 @@ class MarchingCubes:
         >>> cubes.verts.list()
         [vec3(0.5, 0.0, 0.0), vec3(0.0, 0.5, 0.0), vec3(0.0, 0.0, 0.5)]
         """
-        _check_field(field)
-        if field.shape != (self.nx, self.ny, self.nz):
-            raise ValueError(f"field: expected shape {(self.nx, self.ny, self.nz)}, got {field.shape}; see resize()")
-        if self.device not in (None, field.device):
-            raise ValueError(f"field: is on {field.device}, but this wp.MarchingCubes is for fields on {self.device}")
-        captured = capture.gpu() if field.device.is_cuda else capture.current()
-        room = self._room if all(self._room) and captured is not None else None
+        room = self._room_for(field)
         self.verts, self.indices, self.sizes = _surface(field, threshold, self.lower, self.upper, room)
 
-    @staticmethod
+    @classmethod
     def extract(
+        cls,
         field: array,
         threshold: float = 0.0,
         *,
@@ -247,6 +222,9 @@ class MarchingCubes:
         )
 
 
+IsoSurfaceMarchingCubes = MarchingCubes
+
+
 class _Tables(NamedTuple):
     ranges: array
     corners: array
@@ -267,14 +245,14 @@ def _surface(
     field: Any, threshold: Any, lower: Any, upper: Any, room: tuple[int, int] | None
 ) -> tuple[array, array, array]:
     """Return the vertices, the indices, and an array of the two sizes. With room for so many, wait for no sizes."""
-    _check_field(field)
-    level, corners = _level(threshold), _spacing(field.shape, lower, upper)
+    check_field(field)
+    value, corners = level(threshold), spacing(field.shape, lower, upper)
     if room is None:
         capture.refuse(_UNKNOWN_SIZES, field.device)
     with observers.NotRecording():
-        edges, indices, sizes = _find(field, level, room)
+        edges, indices, sizes = _find(field, value, room)
     positions = zeros(edges.size, dtype=vec3, device=field.device, requires_grad=field.requires_grad)
-    given = [field, level, edges, *corners, positions]
+    given = [field, value, edges, *corners, positions]
     launch(kernels.place_vertices, edges.size, given, device=field.device)  # a tape records it for no vertices, too
     return positions, indices, sizes
 
@@ -282,19 +260,17 @@ def _surface(
 def _find(field: array, threshold: float, room: tuple[int, int] | None) -> tuple[array, array, array]:
     """Return the edges that have a vertex, as `kernels.list_edges` writes them, the indices, and the two sizes."""
     device, tables = field.device, _tables(field.device)
-    words = (*field.shape[:2], -(-field.shape[2] // kernels.BITS))
+    words = numbering.words_of(field)
     count = math.prod(words)
-    if 3 * count >= _MOST:
-        raise ValueError(f"field: {field.shape} are more nodes than the limit of {_MOST // 3 * kernels.BITS}")
     above, known, cells = (empty(words, dtype=uint32, device=device) for _ in range(3))
     edges = empty(3 * count, dtype=uint32, device=device)
     starts = [empty(n + 1, dtype=int64, device=device) for n in (3 * count, count)]
-    launch(kernels.classify, words, [field, threshold, above, known], device=device)
-    launch(kernels.find_cells, words, [known, cells], device=device)
+    launch(grid_words.classify, words, [field, threshold, above, known], device=device)
+    launch(grid_words.find_cells, words, [known, cells], device=device)
     launch(kernels.find_edges, words, [above, cells, edges, starts[0]], device=device)
     launch(kernels.count_indices, words, [above, cells, tables.ranges, starts[1]], device=device)
-    sizes = _sum_up(starts)
-    num_vertices, num_indices = _read(sizes) if room is None else room
+    sizes = numbering.sum_up(starts)
+    num_vertices, num_indices = numbering.read_sizes(sizes) if room is None else (room[0], 3 * room[1])
     vertices = full(num_vertices, -1, dtype=int64, device=device)
     indices = zeros(num_indices, dtype=int32, device=device)
     size = (words[2], field.shape[2])
@@ -302,70 +278,3 @@ def _find(field: array, threshold: float, room: tuple[int, int] | None) -> tuple
     given = [above, cells, edges, *starts, *tables, num_vertices, indices]
     launch(kernels.connect, words, given, device=device)
     return vertices, indices, sizes
-
-
-def _sum_up(counts: list[array]) -> array:
-    """Put the sum of the counts before each place in its place. Return the totals, which the last places get."""
-    totals = empty(len(counts), dtype=int64, device=counts[0].device)
-    for i, a in enumerate(counts):
-        array_scan(a, a, inclusive=False)
-        copy(totals, a, dest_offset=i, src_offset=a.size - 1, count=1)
-    return totals
-
-
-def _read(sizes: array) -> tuple[int, int]:
-    """Return the numbers of vertices and indices. Raises ValueError."""
-    num_vertices, num_indices = (int(n) for n in sizes.numpy())
-    if max(num_vertices, num_indices) > _MOST:
-        raise ValueError(f"field: the surface has {num_indices} indices, more than the limit of {_MOST}")
-    return num_vertices, num_indices
-
-
-def _nodes(name: str, value: Any) -> int:
-    n = integer(name, value)
-    if n < 1:
-        raise ValueError(f"{name}: expected at least one node, got {n}")
-    return n
-
-
-def _count(name: str, value: Any) -> int:
-    return check_count(name, value, _MOST // 3, "there are at most 2**31 - 1 indices")
-
-
-def _check_field(field: Any) -> None:
-    require_elements("field", field, F32)
-    if field.ndim != 3 or min(field.shape) < 2:
-        raise ValueError(f"field: expected three dimensions of at least two nodes each, got shape {field.shape}")
-
-
-def _level(threshold: Any) -> float:
-    """The threshold as a number that float32 can hold. Raises TypeError, ValueError."""
-    if not _is_finite("threshold", "a number", threshold):
-        raise ValueError(f"threshold: expected a finite number of float32, got {threshold}")
-    return float(threshold)
-
-
-def _spacing(shape: Sequence[int], lower: Any, upper: Any) -> tuple[vec3, vec3]:
-    """Return the place of the first node, and the distances of nodes."""
-    last = [n - 1 for n in shape]
-    first = [0.0, 0.0, 0.0] if lower is None else _corner("lower", lower)
-    end = [float(n) for n in last] if upper is None else _corner("upper", upper)
-    return vec3(*first), vec3(*((b - a) / max(n, 1) for a, b, n in zip(first, end, last, strict=True)))
-
-
-def _corner(name: str, value: Any) -> list[float]:
-    """Three numbers. Raises TypeError, ValueError."""
-    if not isinstance(value, Iterable):
-        raise TypeError(f"{name}: expected three numbers, got {value!r}")
-    numbers = [*value]
-    if len(numbers) != 3 or not all(_is_finite(name, "three numbers", x) for x in numbers):
-        raise ValueError(f"{name}: expected three finite numbers of float32, got {value!r}")
-    return [float(x) for x in numbers]
-
-
-def _is_finite(name: str, what: str, value: Any) -> bool:
-    """True if float32 holds a number. Raises TypeError for other values."""
-    try:
-        return bool(math.isfinite(value) and abs(float(value)) <= _LARGEST)
-    except TypeError:
-        raise TypeError(f"{name}: expected {what}, got {value!r}") from None

@@ -25,10 +25,10 @@ Triangle = tuple[int, int, int]
 
 CORNERS = ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1))
 EDGES = ((0, 1), (1, 2), (3, 2), (0, 3), (4, 5), (5, 6), (7, 6), (4, 7), (0, 4), (1, 5), (2, 6), (3, 7))
-# The corners of each face, counter clockwise when seen from outside.
-_FACES = ((0, 4, 7, 3), (1, 2, 6, 5), (0, 1, 5, 4), (3, 7, 6, 2), (0, 3, 2, 1), (4, 5, 6, 7))
+# The corners of each face, counter clockwise when seen from outside; faces 2 * axis and 2 * axis + 1 are opposite.
+FACES = ((0, 4, 7, 3), (1, 2, 6, 5), (0, 1, 5, 4), (3, 7, 6, 2), (0, 3, 2, 1), (4, 5, 6, 7))
 _EDGE_OF = {frozenset(corners): edge for edge, corners in enumerate(EDGES)}
-_FACES_OF = [{f for f, corners in enumerate(_FACES) if {*ends} <= {*corners}} for ends in EDGES]
+_FACES_OF = [{f for f, corners in enumerate(FACES) if {*ends} <= {*corners}} for ends in EDGES]
 
 
 def triangles(case: int) -> list[Triangle]:
@@ -37,29 +37,38 @@ def triangles(case: int) -> list[Triangle]:
     Args:
         case: bit i is set if corner i is above the threshold.
     """
-    return [triangle for loop in _loops(case) for triangle in _triangulate(loop)]
+    return [triangle for loop in loops(case) for triangle in _triangulate(loop)]
 
 
-def _loops(case: int) -> list[tuple[int, ...]]:
-    """Return the loops in which the surface cuts the faces of a cell, as edges in order."""
-    following = {start: end for face in _FACES for start, end in _lines(case, face)}
-    loops = []
+def loops(case: int, joined: int = -1) -> list[tuple[int, ...]]:
+    """Return the loops in which the surface cuts the faces of a cell, as edges in order.
+
+    Args:
+        case: as above.
+        joined: a face whose lines cut off the corners below instead, so that corners above are joined; -1 for none.
+    """
+    following = {start: end for f, face in enumerate(FACES) for start, end in lines(case, face, f == joined)}
+    found = []
     while following:
         loop = [min(following)]
         while (edge := following.pop(loop[-1])) != loop[0]:
             loop.append(edge)
-        loops.append(tuple(loop))
-    return loops
+        found.append(tuple(loop))
+    return found
 
 
-def _lines(case: int, face: tuple[int, ...]) -> Iterator[tuple[int, int]]:
-    """Give the lines of a face: from the edge where a run of corners above ends back to where it begins."""
+def lines(case: int, face: tuple[int, ...], joined: bool = False) -> Iterator[tuple[int, int]]:
+    """Give the lines of a face: from the edge where a run of corners above ends back to where it begins.
+
+    With `joined`, they go on to where the next run begins. That cuts off the run of corners below between them.
+    """
     above = [case >> corner & 1 for corner in face]
     edges = [_EDGE_OF[frozenset((face[i - 1], face[i]))] for i in range(4)]  # edge i ends at corner i
     for first in range(4):
         if above[first] and not above[first - 1]:
             last = next(i for i in range(first + 1, first + 4) if not above[i % 4])
-            yield edges[last % 4], edges[first]
+            following = next(i for i in range(last, last + 4) if above[i % 4])
+            yield edges[last % 4], edges[following % 4 if joined else first]
 
 
 def _triangulate(loop: tuple[int, ...]) -> tuple[Triangle, ...]:
