@@ -16,13 +16,18 @@ if TYPE_CHECKING:
     from .adjacency import find_triangle_neighbor_edge_index as find_triangle_neighbor_edge_index
     from .adjacency import tri_tri_adjacency as tri_tri_adjacency
     from .surfaces.iso_surface import IsoSurfaceBase as IsoSurfaceBase
+    from .surfaces.lipschitz_octree import lipschitz_octree as lipschitz_octree
     from .surfaces.marching_cubes import IsoSurfaceMarchingCubes as IsoSurfaceMarchingCubes
+    from .surfaces.sparse_marching_cubes import sparse_marching_cubes as sparse_marching_cubes
+    from .surfaces.sparse_marching_cubes import sparse_marching_cubes_from_cells as sparse_marching_cubes_from_cells
     from .surfaces.surface_nets import IsoSurfaceNets as IsoSurfaceNets
 
 _HOMES = {
     "adjacency": "find_triangle_neighbor_edge_index tri_tri_adjacency",
     "surfaces.iso_surface": "IsoSurfaceBase",
+    "surfaces.lipschitz_octree": "lipschitz_octree",
     "surfaces.marching_cubes": "IsoSurfaceMarchingCubes",
+    "surfaces.sparse_marching_cubes": "sparse_marching_cubes sparse_marching_cubes_from_cells",
     "surfaces.surface_nets": "IsoSurfaceNets",
 }
 __all__ = [name for names in _HOMES.values() for name in names.split()]

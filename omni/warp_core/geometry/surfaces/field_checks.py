@@ -24,9 +24,14 @@ def check_field(field: Any) -> None:
 
 def level(threshold: Any) -> float:
     """The threshold as a number that float32 can hold. Raises TypeError, ValueError."""
-    if not is_finite("threshold", "a number", threshold):
-        raise ValueError(f"threshold: expected a finite number of float32, got {threshold}")
-    return float(threshold)
+    return number_of("threshold", threshold)
+
+
+def number_of(name: str, value: Any) -> float:
+    """A number that float32 can hold. Raises TypeError, ValueError."""
+    if not is_finite(name, "a number", value):
+        raise ValueError(f"{name}: expected a finite number of float32, got {value}")
+    return float(value)
 
 
 def spacing(shape: Sequence[int], lower: Any, upper: Any) -> tuple[vec3, vec3]:
