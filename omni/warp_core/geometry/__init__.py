@@ -1,7 +1,7 @@
 """`wp.geometry`: functions on meshes, and surfaces. The structures that kernels search are here too, as names of `wp`.
 
-mesh.py over bvh.py, hash_grid.py; surfaces of fields in surfaces/; adjacency.py tells which triangles share an edge.
-descriptors.py gives ids.
+mesh.py over bvh.py, hash_grid.py; surfaces of fields in surfaces/; adjacency.py tells which triangles share an edge,
+delaunay.py flips edges. descriptors.py gives ids.
 
 Public names are loaded when they are first used, as they load kernels.
 """
@@ -15,6 +15,7 @@ from ..optional_names import loader
 if TYPE_CHECKING:
     from .adjacency import find_triangle_neighbor_edge_index as find_triangle_neighbor_edge_index
     from .adjacency import tri_tri_adjacency as tri_tri_adjacency
+    from .delaunay import delaunay_edge_flip as delaunay_edge_flip
     from .surfaces.iso_surface import IsoSurfaceBase as IsoSurfaceBase
     from .surfaces.lipschitz_octree import lipschitz_octree as lipschitz_octree
     from .surfaces.marching_cubes import IsoSurfaceMarchingCubes as IsoSurfaceMarchingCubes
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "adjacency": "find_triangle_neighbor_edge_index tri_tri_adjacency",
+    "delaunay": "delaunay_edge_flip",
     "surfaces.iso_surface": "IsoSurfaceBase",
     "surfaces.lipschitz_octree": "lipschitz_octree",
     "surfaces.marching_cubes": "IsoSurfaceMarchingCubes",
