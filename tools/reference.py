@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -254,7 +255,7 @@ def _entry(name: str, page: str, signatures: list[str], doc: str | None, kind: s
 def _class(name: str, page: str, cls: type) -> Entry:
     """A class with the members of its own and of its bases."""
     try:
-        signatures = [_signature(name, cls)]
+        signatures = [] if issubclass(cls, Enum) else [_signature(name, cls)]
     except (TypeError, ValueError):
         signatures = []
     made = _entry(name, page, signatures, cls.__doc__, "class ")

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from .surfaces.sparse_marching_cubes import sparse_marching_cubes as sparse_marching_cubes
     from .surfaces.sparse_marching_cubes import sparse_marching_cubes_from_cells as sparse_marching_cubes_from_cells
     from .surfaces.surface_nets import IsoSurfaceNets as IsoSurfaceNets
+    from .surfaces.swept_volume import SweptVolumeSignMode as SweptVolumeSignMode
+    from .surfaces.swept_volume import swept_volume_bounds as swept_volume_bounds
+    from .surfaces.swept_volume import swept_volume_field as swept_volume_field
+    from .surfaces.swept_volume import swept_volume_mesh as swept_volume_mesh
+    from .surfaces.swept_volume import swept_volume_sdf as swept_volume_sdf
 
 _HOMES = {
     "adjacency": "find_triangle_neighbor_edge_index tri_tri_adjacency",
@@ -31,6 +36,8 @@ _HOMES = {
     "surfaces.marching_cubes": "IsoSurfaceMarchingCubes",
     "surfaces.sparse_marching_cubes": "sparse_marching_cubes sparse_marching_cubes_from_cells",
     "surfaces.surface_nets": "IsoSurfaceNets",
+    "surfaces.swept_volume": "SweptVolumeSignMode swept_volume_bounds swept_volume_field swept_volume_mesh "
+    "swept_volume_sdf",
 }
 __all__ = [name for names in _HOMES.values() for name in names.split()]
 __getattr__ = loader(__name__, _HOMES, globals())
