@@ -35,10 +35,19 @@ Triangles triangles_of(const PyArray& points, const PyArray& indices) {
 
 BuildBvh* builder(bool fast) { return fast ? build_lbvh : build_bvh; }
 
-void construct(TriangleBvh* self, const PyArray& points, const PyArray& indices, int leaf_size, bool fast) {
+// A number for each item, or null without groups.
+const int32_t* groups_of(const PyArray* groups, int64_t items) {
+    if (!groups) return nullptr;
+    require(groups->size == items, "the number of groups does not fit");
+    return memory<int32_t>(*groups, Kind::Int, 1);
+}
+
+void construct(TriangleBvh* self, const PyArray& points, const PyArray& indices, const PyArray* groups, int leaf_size,
+               bool fast) {
     require(leaf_size > 0 && leaf_size <= kWidth, "the size of leaves is out of range");
     Triangles triangles = triangles_of(points, indices);
-    without_gil([&] { new (self) TriangleBvh(triangles, leaf_size, builder(fast)); });
+    const int32_t* group_of_face = groups_of(groups, triangles.count);
+    without_gil([&] { new (self) TriangleBvh(triangles, group_of_face, leaf_size, builder(fast)); });
 }
 
 void before_refit(const TriangleBvh& bvh) {
@@ -68,8 +77,8 @@ Boxes boxes_of(const PyArray& lowers, const PyArray& uppers) {
 void construct_boxes(BoxBvh* self, const PyArray& lowers, const PyArray& uppers, const PyArray* groups, int leaf_size,
                      bool fast) {
     Boxes boxes = boxes_of(lowers, uppers);
-    require(leaf_size > 0 && (!groups || groups->size == lowers.size), "the numbers do not fit");
-    const int32_t* group_of_box = groups ? memory<int32_t>(*groups, Kind::Int, 1) : nullptr;
+    require(leaf_size > 0, "the size of leaves is out of range");
+    const int32_t* group_of_box = groups_of(groups, boxes.count);
     without_gil([&] { new (self) BoxBvh(boxes, group_of_box, leaf_size, builder(fast)); });
 }
 
@@ -99,7 +108,8 @@ uintptr_t address(const std::vector<T>& v) {
 void bind_bvh(nb::module_& m) {
     nb::class_<TriangleBvh>(m, "TriangleBvh", nb::is_weak_referenceable(),
                             "The hierarchy over the triangles of a mesh. Its memory stays where it is.")
-        .def("__init__", &construct, nb::arg("points"), nb::arg("indices"), nb::arg("leaf_size"), nb::arg("fast"))
+        .def("__init__", &construct, nb::arg("points"), nb::arg("indices"), nb::arg("groups").none(),
+             nb::arg("leaf_size"), nb::arg("fast"))
         .def("refit", &refit, nb::arg("points"), nb::arg("indices"))
         .def_prop_ro("wide_nodes", [](const TriangleBvh& b) { return reinterpret_cast<uintptr_t>(b.wide().nodes); })
         .def_prop_ro("wide_node_bytes", [](const TriangleBvh& b) { return b.wide_node_count() * sizeof(WideNode); })
@@ -107,7 +117,11 @@ void bind_bvh(nb::module_& m) {
         .def_prop_ro("block_bytes", [](const TriangleBvh& b) { return b.block_count() * sizeof(TriangleBlock); })
         .def_prop_ro("nodes", [](const TriangleBvh& b) { return address(b.nodes); })
         .def_prop_ro("node_count", [](const TriangleBvh& b) { return b.nodes.size(); })
-        .def_prop_ro("order", [](const TriangleBvh& b) { return address(b.order); });
+        .def_prop_ro("order", [](const TriangleBvh& b) { return address(b.order); })
+        .def_prop_ro("starts", [](const TriangleBvh& b) { return address(b.starts); })
+        .def_prop_ro("groups", [](const TriangleBvh& b) { return address(b.groups()); })
+        .def_prop_ro("roots", [](const TriangleBvh& b) { return address(b.roots()); })
+        .def_prop_ro("group_count", [](const TriangleBvh& b) { return b.groups().size(); });
     nb::class_<BoxBvh>(m, "BoxBvh", nb::is_weak_referenceable(),
                        "The hierarchy over boxes. Its memory stays where it is.")
         .def("__init__", &construct_boxes, nb::arg("lowers"), nb::arg("uppers"), nb::arg("groups").none(),
@@ -117,9 +131,9 @@ void bind_bvh(nb::module_& m) {
         .def_prop_ro("nodes", [](const BoxBvh& b) { return address(b.nodes); })
         .def_prop_ro("node_count", [](const BoxBvh& b) { return b.nodes.size(); })
         .def_prop_ro("order", [](const BoxBvh& b) { return address(b.order); })
-        .def_prop_ro("groups", [](const BoxBvh& b) { return address(b.groups); })
-        .def_prop_ro("roots", [](const BoxBvh& b) { return address(b.roots); })
-        .def_prop_ro("group_count", [](const BoxBvh& b) { return b.groups.size(); });
+        .def_prop_ro("groups", [](const BoxBvh& b) { return address(b.groups()); })
+        .def_prop_ro("roots", [](const BoxBvh& b) { return address(b.roots()); })
+        .def_prop_ro("group_count", [](const BoxBvh& b) { return b.groups().size(); });
 }
 
 }  // namespace wc

@@ -19,7 +19,6 @@ namespace wc {
 namespace {
 
 constexpr int kBins = 16;
-constexpr int kHalveBelow = 32;  // 32 levels by the heuristic, and at most 30 of halves below them
 constexpr int32_t kSubtrees = 64;
 constexpr int32_t kSmallSubtree = 1024;  // primitives
 
@@ -76,8 +75,8 @@ struct Range {
 
 class Builder {
   public:
-    Builder(Reference* references, Reference* spare, int32_t leaf_size)
-        : references_(references), spare_(spare), leaf_size_(leaf_size) {}
+    Builder(Reference* references, Reference* spare, int32_t leaf_size, int halves_begin)
+        : references_(references), spare_(spare), leaf_size_(leaf_size), halves_begin_(halves_begin) {}
 
     // Builds the subtree of a range. Numbers of nodes count from the first node of the subtree.
     void build(Range range, std::vector<BvhNode>& nodes) const {
@@ -115,7 +114,7 @@ class Builder {
     // Moves the primitives of a range to both sides of a cut. Returns where the right side begins.
     int32_t cut(Range range, const Bounds& centres) const {
         Bins bins(centres);
-        Split best = range.depth < kHalveBelow ? find_split(range, bins) : Split{};
+        Split best = range.depth < halves_begin_ ? find_split(range, bins) : Split{};
         if (best.axis < 0) return halve(range, centres);
         return divide(range, [&](const Reference& r) { return bins.of(r.centre())[best.axis] <= best.bin; });
     }
@@ -193,6 +192,7 @@ class Builder {
 
     Reference *references_, *spare_;
     int32_t leaf_size_;
+    int halves_begin_;
 };
 
 // A range at the top of the tree: a node that was cut, or a subtree to build.
@@ -208,8 +208,9 @@ struct Top {
 
 class ParallelBuilder {
   public:
-    ParallelBuilder(Reference* references, Reference* spare, int32_t count, int32_t leaf_size)
-        : builder_(references, spare, leaf_size), small_(std::max(kSmallSubtree, count / kSubtrees)) {
+    ParallelBuilder(Reference* references, Reference* spare, int32_t count, int32_t leaf_size, int depth)
+        : builder_(references, spare, leaf_size, halves_begin(count, depth)),
+          small_(std::max(kSmallSubtree, count / kSubtrees)) {
         tops_.emplace_back(Range{0, count, 0});
     }
 
@@ -296,13 +297,17 @@ class ParallelBuilder {
 
 }  // namespace
 
-int32_t build_bvh(const Box* boxes, int32_t count, int32_t leaf_size, BvhNode* nodes, int32_t* order) {
+int halves_begin(int32_t count, int depth) {
+    return std::min(32, depth - 1 - static_cast<int>(std::bit_width(static_cast<uint32_t>(count - 1))));
+}
+
+int32_t build_bvh(const Box* boxes, int32_t count, int32_t leaf_size, int depth, BvhNode* nodes, int32_t* order) {
     auto references = std::make_unique_for_overwrite<Reference[]>(static_cast<size_t>(count));
     auto spare = std::make_unique_for_overwrite<Reference[]>(static_cast<size_t>(count));
     for_each(count, 1 << 14, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) references[i] = Reference(boxes[i], static_cast<int32_t>(i));
     });
-    int32_t made = ParallelBuilder(references.get(), spare.get(), count, leaf_size).build(nodes);
+    int32_t made = ParallelBuilder(references.get(), spare.get(), count, leaf_size, depth).build(nodes);
     for (int32_t i = 0; i < count; ++i) order[i] = references[i].number();
     return made;
 }

@@ -23,6 +23,8 @@ struct BvhData {
     const BvhNode* nodes;
     const int32_t* order;
     const float *lowers, *uppers;
+    const float* points;  // of a mesh, whose boxes are those of faces; else null
+    const int32_t* indices;
 };
 
 bool all_true(V4i m) {
@@ -75,18 +77,21 @@ struct InCapsule {
 // Advances a query. Returns the box that it finds, or -1.
 template <class Shape>
 int32_t next_box(const BvhData& data, const Shape& shape, Place& at) {
-    auto overlaps = [&](const float* lower_corner, const float* upper_corner) {
-        V4 lower = load3(lower_corner), upper = load3(upper_corner);
-        return all_true(lower <= upper) && shape(lower, upper);
+    auto overlaps = [&](V4 lower, V4 upper) { return all_true(lower <= upper) && shape(lower, upper); };
+    auto overlaps_box = [&](int64_t box) {
+        if (!data.points) return overlaps(load3(data.lowers + 3 * box), load3(data.uppers + 3 * box));
+        auto corner = [&](int k) { return load3(data.points + 3 * int64_t{data.indices[3 * box + k]}); };
+        V4 a = corner(0), b = corner(1), c = corner(2);
+        return overlaps(least(least(a, b), c), most(most(a, b), c));
     };
     for (;;) {
         while (at.place < at.end) {
             int32_t box = data.order[at.place++];
-            if (overlaps(data.lowers + 3 * int64_t{box}, data.uppers + 3 * int64_t{box})) return box;
+            if (overlaps_box(box)) return box;
         }
         if (at.number >= at.stop) return -1;
         const BvhNode& node = data.nodes[at.number];
-        bool found = overlaps(node.lower, node.upper);
+        bool found = overlaps(load3(node.lower), load3(node.upper));
         at.number = found || node.count > 0 ? at.number + 1 : -node.count;
         if (!found || node.count <= 0) continue;
         if (node.count == 1) return data.order[node.child];

@@ -17,7 +17,6 @@ namespace wc {
 namespace {
 
 constexpr int kAxisBits = 21;
-constexpr int kHalveBelow = 32;  // 32 levels by codes, and at most 30 of halves below them
 constexpr int64_t kChunk = 1 << 12;
 constexpr int32_t kParts = 64;
 constexpr int32_t kSmallPart = 1024;  // boxes
@@ -77,7 +76,8 @@ class CurveBuilder {
     CurveBuilder(const Box* boxes, const uint64_t* codes, const int32_t* order, int32_t leaf_size, BvhNode* nodes)
         : boxes_(boxes), codes_(codes), order_(order), leaf_size_(leaf_size), nodes_(nodes) {}
 
-    int32_t build(int32_t count) {
+    int32_t build(int32_t count, int depth) {
+        halves_begin_ = halves_begin(count, depth);
         Range whole{0, count, 0};
         small_ = std::max(kSmallPart, count / kParts);
         divide(whole);
@@ -94,7 +94,7 @@ class CurveBuilder {
     int32_t cut(Range r) const {
         int32_t middle = r.begin + (r.end - r.begin) / 2;
         uint64_t differ = codes_[r.begin] ^ codes_[r.end - 1];
-        if (r.depth >= kHalveBelow || !differ) return middle;
+        if (r.depth >= halves_begin_ || !differ) return middle;
         uint64_t highest = std::bit_floor(differ);
         const uint64_t* right =
             std::partition_point(codes_ + r.begin, codes_ + r.end, [&](uint64_t code) { return !(code & highest); });
@@ -166,6 +166,7 @@ class CurveBuilder {
     const uint64_t* codes_;
     const int32_t* order_;
     int32_t leaf_size_, small_ = 0;
+    int halves_begin_ = 0;
     BvhNode* nodes_;
     std::vector<Part> parts_;
     std::vector<int32_t> above_;  // numbers of the nodes above the parts
@@ -173,7 +174,7 @@ class CurveBuilder {
 
 }  // namespace
 
-int32_t build_lbvh(const Box* boxes, int32_t count, int32_t leaf_size, BvhNode* nodes, int32_t* order) {
+int32_t build_lbvh(const Box* boxes, int32_t count, int32_t leaf_size, int depth, BvhNode* nodes, int32_t* order) {
     auto size = static_cast<size_t>(count);
     std::vector<uint64_t> codes(2 * size);  // the second half is scratch
     std::vector<int32_t> numbers(2 * size);
@@ -181,7 +182,7 @@ int32_t build_lbvh(const Box* boxes, int32_t count, int32_t leaf_size, BvhNode* 
     for (int32_t i = 0; i < count; ++i) numbers[i] = i;
     radix_sort_pairs({Kind::Uint, 8}, codes.data(), 4, numbers.data(), count, 0, 3 * kAxisBits);
     std::copy_n(numbers.begin(), size, order);
-    return CurveBuilder(boxes, codes.data(), order, leaf_size, nodes).build(count);
+    return CurveBuilder(boxes, codes.data(), order, leaf_size, nodes).build(count, depth);
 }
 
 }  // namespace wc

@@ -22,10 +22,16 @@ const MeshQueries& queries() {
 // What the descriptor of a mesh begins with: `MeshData` of lib/geometry/mesh_data.py.
 struct MeshData {
     uint64_t id;
-    WideBvh bvh;
+    const WideNode* nodes;
+    const TriangleBlock* blocks;
+    const int32_t* starts;
 };
 
-WideBvh bvh_of(uint64_t id) { return reinterpret_cast<const MeshData*>(id & kStructureAddress)->bvh; }
+// The tree of a mesh, or of the group whose root is a node that was checked.
+WideBvh bvh_of(uint64_t id, int32_t root = 0) {
+    const auto& mesh = *reinterpret_cast<const MeshData*>(id & kStructureAddress);
+    return {mesh.nodes, mesh.blocks, root > 0 ? mesh.starts[root] : 0};
+}
 
 constexpr int kLanes = 64;  // bits of a mask
 
@@ -48,22 +54,34 @@ void search_lanes(uint64_t mask, void (*search)(const Query*, Answer*, int), Rea
 }  // namespace
 }  // namespace wc
 
+void wc_mesh_crossings(uint64_t mask, int64_t count, void* buffer) {
+    wc::Lanes lanes{static_cast<char*>(buffer), count};
+    wc::search_lanes(
+        mask, wc::queries().count_hits,
+        [&](int64_t i, wc::RayQuery& query) {
+            query.bvh = wc::bvh_of(lanes.at<uint64_t>(0, i), lanes.at<int32_t>(7, i));
+            lanes.read(query.start, 1, i);
+            lanes.read(query.dir, 4, i);
+        },
+        [&](int64_t i, int32_t found) { lanes.at<int32_t>(8, i) = found; });
+}
+
 void wc_mesh_first_hit(uint64_t mask, int64_t count, void* buffer) {
     wc::Lanes lanes{static_cast<char*>(buffer), count};
     wc::search_lanes(
         mask, wc::queries().first_hits,
         [&](int64_t i, wc::RayQuery& query) {
-            query.bvh = wc::bvh_of(lanes.at<uint64_t>(0, i));
-            for (int k = 0; k < 3; ++k) query.start[k] = lanes.at<float>(1 + k, i);
-            for (int k = 0; k < 3; ++k) query.dir[k] = lanes.at<float>(4 + k, i);
+            query.bvh = wc::bvh_of(lanes.at<uint64_t>(0, i), lanes.at<int32_t>(8, i));
+            lanes.read(query.start, 1, i);
+            lanes.read(query.dir, 4, i);
             query.max_t = lanes.at<float>(7, i);
         },
         [&](int64_t i, const wc::RayHit& hit) {
-            lanes.at<int32_t>(8, i) = hit.face;
-            lanes.at<float>(9, i) = hit.t;
-            lanes.at<float>(10, i) = hit.u;
-            lanes.at<float>(11, i) = hit.v;
-            lanes.at<float>(12, i) = hit.sign;
+            lanes.at<int32_t>(9, i) = hit.face;
+            lanes.at<float>(10, i) = hit.t;
+            lanes.at<float>(11, i) = hit.u;
+            lanes.at<float>(12, i) = hit.v;
+            lanes.at<float>(13, i) = hit.sign;
         });
 }
 
@@ -73,7 +91,7 @@ void wc_mesh_closest(uint64_t mask, int64_t count, void* buffer) {
         mask, wc::queries().closest_points,
         [&](int64_t i, wc::PointQuery& query) {
             query.bvh = wc::bvh_of(lanes.at<uint64_t>(0, i));
-            for (int k = 0; k < 3; ++k) query.point[k] = lanes.at<float>(1 + k, i);
+            lanes.read(query.point, 1, i);
             query.max_dist = lanes.at<float>(4, i);
         },
         [&](int64_t i, const wc::ClosestPoint& found) {

@@ -11,7 +11,7 @@
 namespace wc {
 namespace {
 
-constexpr MeshQueries kQueries{first_hits, closest_points};
+constexpr MeshQueries kQueries{first_hits, count_hits, closest_points};
 
 }  // namespace
 }  // namespace wc

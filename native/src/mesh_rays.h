@@ -7,13 +7,32 @@ namespace {
 
 constexpr double kRounding = 4.0e-16;  // of a volume, in units of the lengths that it is made of
 constexpr float kSlack = 2.4e-7f;      // covers the rounding of some operations, in units of what they are made of
+constexpr float kLesser = 0.999999f, kMuchMore = 1.000001f;
+constexpr float kLargest = 3.4e38f;  // as in lib/geometry/bvh_nodes.py
 constexpr float kHuge = 1.0e30f;
 constexpr float kAcross = 1.0e-10f;    // a component so much below the largest may be one of rounding
 constexpr float kSquarable = 1.0e18f;  // sums of some squares of smaller numbers are finite
 
 // -- boxes -----------------------------------------------------------------------------------------------------------
 
-// Where a ray meets planes. It meets the plane x of an axis at `slope * x + base`.
+// A ray meets the box of a triangle if it is inside of all its planes at once. `entry_of` in
+// lib/geometry/bvh_nodes.py decides, by these operations in this order, and `at` becomes where it enters the box.
+WC_INLINE bool meets_box(V4 lower, V4 upper, V4 start, V4 inverse, float& at) {
+    V4 below = lower - start, above = upper - start, a = below * inverse, b = above * inverse;
+    V4i across = inverse == V4{}, between = (below <= V4{}) & (above >= V4{});
+    V4 enters = across ? (between ? all4(-kInfinite) : all4(kInfinite)) : least(a, b) * kLess;
+    V4 leaves = across ? all4(kInfinite) : most(a, b) * kMore;
+    float last = kLargest;
+    at = 0;
+    for (int k = 0; k < 3; ++k) {
+        at = at > enters[k] ? at : enters[k];
+        last = last < leaves[k] ? last : leaves[k];
+    }
+    return at <= last;
+}
+
+// Where a ray meets planes. It meets the plane x of an axis at `slope * x + base`. Its margins are wider than those of
+// `meets_box`, so a node is found if the box of a triangle below it is met.
 struct RayBoxes {
     V4 near_slope, near_base, far_slope, far_base;
     size_t near[3], far[3];  // where a node has the planes that the ray meets first and last
@@ -24,8 +43,8 @@ struct RayBoxes {
         V4 d = {dir[0], dir[1], dir[2], 1}, size = most(d, -d);
         start = V4{from[0], from[1], from[2], 0};
         inverse = size < all4(kTiny) ? V4{} : all4(1) / d;
-        near_slope = inverse * kLess;
-        far_slope = inverse * kMore;
+        near_slope = inverse * kLesser;
+        far_slope = inverse * kMuchMore;
         V4 base = start * inverse, slack = most(base, -base) * kSlack + kTiny;
         near_base = -start * near_slope - slack;
         far_base = -start * far_slope + slack;
@@ -61,9 +80,9 @@ struct RayBoxes {
             else
                 slab(node, k, enters, leaves);
         }
-        enters = enters * all(kLess);
+        enters = enters * all(kLesser);
         store(at, enters);
-        return bits(enters <= least(leaves * all(kMore), all(limit))) & ((1u << node.count) - 1);
+        return bits(enters <= least(leaves * all(kMuchMore), all(limit))) & ((1u << node.count) - 1);
     }
 
     // Where the ray enters and leaves the planes of an axis, before rounding is allowed for.
@@ -140,6 +159,14 @@ WC_INLINE float meets_plane(const TriangleBlock& block, int lane, const Ray& ray
     return static_cast<float>(dot(normal, a - widen(ray.start)) / dot(normal, widen(ray.dir)));
 }
 
+WC_INLINE bool meets_box_of(const TriangleBlock& block, int lane, const Ray& ray, V4 inverse, float& at) {
+    V4 corners[3];
+    for (int i = 0; i < 3; ++i)
+        corners[i] = V4{block.corner[i][0][lane], block.corner[i][1][lane], block.corner[i][2][lane], 0};
+    V4 lower = least(least(corners[0], corners[1]), corners[2]), upper = most(most(corners[0], corners[1]), corners[2]);
+    return meets_box(lower, upper, V4{ray.start[0], ray.start[1], ray.start[2], 0}, inverse, at);
+}
+
 // A corner of four triangles of a block, seen from a point. The difference is rounded in single precision.
 WC_INLINE Vec3<D4> offset(const TriangleBlock& block, int corner, int half, const float* origin) {
     D4 parts[3];
@@ -148,7 +175,17 @@ WC_INLINE Vec3<D4> offset(const TriangleBlock& block, int corner, int half, cons
     return {parts[0], parts[1], parts[2]};
 }
 
-WC_INLINE void hit_triangles(const TriangleBlock& block, int half, const Ray& ray, RayHit& best) {
+// A triangle that a ray hits: its lane, and where the ray hits it.
+struct Hit {
+    int lane;
+    float t;
+    double u, v;
+    bool back;
+};
+
+// Calls `take` for each of four triangles of a block that a ray hits.
+template <class Take>
+WC_INLINE void hit_triangles(const TriangleBlock& block, int half, const Ray& ray, V4 inverse, Take&& take) {
     Vec3<D4> a = offset(block, 0, half, ray.start), b = offset(block, 1, half, ray.start),
              c = offset(block, 2, half, ray.start);
     Vec3<double> along = widen(ray.dir);
@@ -163,12 +200,11 @@ WC_INLINE void hit_triangles(const TriangleBlock& block, int half, const Ray& ra
     volume = select(back, volume, -volume);
     D4i hit = (x >= -limit) & (y >= -limit) & (z >= -limit) & (volume > all(13.0) * limit);
     for (unsigned found = bits(hit); found; found &= found - 1) {
-        int i = __builtin_ctz(found);
-        float t = meets_plane(block, 4 * half + i, ray);
-        int32_t face = block.face[4 * half + i];
-        if (!(t >= 0 && (t < best.t || (t == best.t && face < best.face)))) continue;
-        best = {face, t, static_cast<float>(x[i] / volume[i]), static_cast<float>(y[i] / volume[i]),
-                back[i] ? -1.0f : 1.0f};
+        int i = __builtin_ctz(found), lane = 4 * half + i;
+        float entry, t;
+        if (!meets_box_of(block, lane, ray, inverse, entry)) continue;
+        t = meets_plane(block, lane, ray);
+        if (t >= 0) take(Hit{lane, t > entry ? t : entry, x[i] / volume[i], y[i] / volume[i], back[i] != 0});
     }
 }
 
@@ -194,13 +230,48 @@ struct RaySearch {
     WC_INLINE unsigned find(const WideNode& node, float* at) const { return boxes.find(node, best.t, at); }
     WC_INLINE void visit(const TriangleBlock& block) {
         unsigned near = may_be_hit(block, ray);
-        if (near & 0x0f) hit_triangles(block, 0, ray, best);
-        if (near & 0xf0) hit_triangles(block, 1, ray, best);
+        auto take = [&](const Hit& hit) {
+            int32_t face = block.face[hit.lane];
+            if (!(hit.t < best.t || (hit.t == best.t && face < best.face))) return;
+            best = {face, hit.t, static_cast<float>(hit.u), static_cast<float>(hit.v), hit.back ? -1.0f : 1.0f};
+        };
+        if (near & 0x0f) hit_triangles(block, 0, ray, boxes.inverse, take);
+        if (near & 0xf0) hit_triangles(block, 1, ray, boxes.inverse, take);
     }
     WC_INLINE void end() const { *answer = best; }
 };
 
+// The number of triangles that a ray hits. The order of the search does not matter.
+struct CrossingSearch {
+    WideBvh bvh;
+    RayBoxes boxes;
+    Ray ray;
+    int32_t count, *answer;
+    Walk walk;
+
+    WC_INLINE void begin(const RayQuery& query, int32_t* to) {
+        bvh = query.bvh;
+        boxes.prepare(query.start, query.dir);
+        ray.prepare(query);
+        count = 0;
+        answer = to;
+    }
+    WC_INLINE float limit() const { return kLargest; }
+    WC_INLINE unsigned find(const WideNode& node, float* at) const { return boxes.find(node, kLargest, at); }
+    WC_INLINE void visit(const TriangleBlock& block) {
+        unsigned near = may_be_hit(block, ray);
+        auto take = [&](const Hit&) { ++count; };
+        if (near & 0x0f) hit_triangles(block, 0, ray, boxes.inverse, take);
+        if (near & 0xf0) hit_triangles(block, 1, ray, boxes.inverse, take);
+    }
+    WC_INLINE void end() const { *answer = count; }
+};
+
 void first_hits(const RayQuery* queries, RayHit* hits, int count) { answer_all<RaySearch>(queries, hits, count); }
+
+void count_hits(const RayQuery* queries, int32_t* found, int count) {
+    answer_all<CrossingSearch>(queries, found, count);
+}
 
 }  // namespace
 }  // namespace wc

@@ -14,7 +14,6 @@ constexpr int kInFlight = 6;  // queries that take turns
 // A child to visit: how far along the ray, or away from the point, its box begins, and its number. Distances are not
 // negative, so entries are in the order of their bits.
 using Entry = uint64_t;
-constexpr Entry kRoot = 0;
 
 WC_INLINE Entry entry(float at, int32_t child) {
     return uint64_t{__builtin_bit_cast(uint32_t, at)} << 32 | static_cast<uint32_t>(child);
@@ -94,7 +93,7 @@ WC_INLINE void answer_all(const Query* queries, Answer* answers, int count) {
     Search slots[kInFlight], *searches[kInFlight];
     int active = 0, begun = 0;
     auto begin = [&](Search& search) {
-        search.walk.next = kRoot;
+        search.walk.next = entry(0, queries[begun].bvh.first);
         search.walk.top = search.walk.stack;
         search.begin(queries[begun], &answers[begun]);
         ++begun;

@@ -101,6 +101,7 @@ const Row kRows[] = {
     {"wc_stash", at(&::wc_stash)},
     {"wc_stash_bytes", at(&::wc_stash_bytes)},
     {"wc_mesh_first_hit", at(&::wc_mesh_first_hit)},
+    {"wc_mesh_crossings", at(&::wc_mesh_crossings)},
     {"wc_mesh_closest", at(&::wc_mesh_closest)},
     {"wc_bvh_next", at(&::wc_bvh_next)},
     {"wc_log_of_thread", at(&::wc_log_of_thread)},

@@ -25,10 +25,10 @@ float half_area(const BvhNode& node) {
     return x * y + y * z + z * x;
 }
 
-std::vector<Box> boxes_of(const Triangles& triangles) {
-    std::vector<Box> boxes(static_cast<size_t>(triangles.count));
+std::vector<Box> boxes_of(const Triangles& triangles, const std::vector<int32_t>& faces) {
+    std::vector<Box> boxes(faces.size());
     for_each(triangles.count, kChunk, [&](int64_t begin, int64_t end) {
-        for (int64_t f = begin; f < end; ++f) boxes[f] = triangles.box(static_cast<int32_t>(f));
+        for (int64_t i = begin; i < end; ++i) boxes[i] = triangles.box(faces[i]);
     });
     return boxes;
 }
@@ -80,12 +80,13 @@ void Triangles::check() const {
     if (!finite) throw std::invalid_argument("a point is not finite");
 }
 
-TriangleBvh::TriangleBvh(const Triangles& triangles, int32_t leaf_size, BuildBvh* build) {
+TriangleBvh::TriangleBvh(const Triangles& triangles, const int32_t* groups, int32_t leaf_size, BuildBvh* build)
+    : tree_(groups, triangles.count) {
     triangles.check();
     nodes.resize(2 * static_cast<size_t>(triangles.count) - 1);
     order.resize(static_cast<size_t>(triangles.count));
-    nodes.resize(
-        static_cast<size_t>(build(boxes_of(triangles).data(), triangles.count, leaf_size, nodes.data(), order.data())));
+    auto boxes = boxes_of(triangles, tree_.items);
+    nodes.resize(static_cast<size_t>(tree_.build(boxes.data(), leaf_size, build, nodes.data(), order.data())));
     collapse();
     corners_.resize(3 * order.size());
     for_each(triangles.count, kChunk, [&](int64_t begin, int64_t end) {
@@ -104,15 +105,32 @@ void TriangleBvh::refit(const Triangles& triangles) {
 
 // -- collapse --------------------------------------------------------------------------------------------------------
 
+// What is below a binary node: places of triangles, and whether roots of groups are among them.
+struct TriangleBvh::Subtree {
+    Places places;
+    bool is_root = false, holds_roots = false;
+
+    bool is_block() const { return places.end - places.begin <= kWidth && !holds_roots; }
+};
+
 void TriangleBvh::collapse() {
-    std::vector<Places> places(nodes.size());  // of all triangles below a node
+    std::vector<Subtree> subtrees(nodes.size());
+    for (int32_t root : roots()) subtrees[root].is_root = true;
     for (size_t n = nodes.size(); n-- > 0;) {
         const BvhNode& node = nodes[n];
-        places[n] = node.count > 0 ? Places{node.child, node.child + node.count}
-                                   : Places{places[n + 1].begin, places[node.child].end};
+        Subtree& subtree = subtrees[n];
+        if (node.count > 0) {
+            subtree.places = {node.child, node.child + node.count};
+            continue;
+        }
+        const Subtree &left = subtrees[n + 1], &right = subtrees[node.child];
+        subtree.places = {left.places.begin, right.places.end};
+        subtree.holds_roots = left.is_root || left.holds_roots || right.is_root || right.holds_roots;
     }
+    if (!roots().empty()) starts.assign(nodes.size(), kNoStart);
     wide_nodes_.reserve(nodes.size() / 8 + 1);
-    add_wide(0, places);
+    add_wide(0, subtrees);
+    if (!roots().empty() && subtrees[0].is_root) starts[0] = 0;
     blocks_.resize(block_places_.size());
 }
 
@@ -121,18 +139,18 @@ int32_t TriangleBvh::add_block(Places places) {
     return -static_cast<int32_t>(block_places_.size());
 }
 
-// Makes a wide node of the largest nodes below a binary one.
-int32_t TriangleBvh::add_wide(int32_t node, const std::vector<Places>& places) {
+// Makes a wide node of the largest nodes below a binary one. The root of a group is a child, or the node itself.
+int32_t TriangleBvh::add_wide(int32_t node, const std::vector<Subtree>& subtrees) {
     auto number = static_cast<int32_t>(wide_nodes_.size());
     wide_nodes_.emplace_back();
     sources_.resize(sources_.size() + kWidth, -1);
     int32_t children[kWidth] = {node};
     int count = 1;
-    auto is_block = [&](int32_t n) { return places[n].end - places[n].begin <= kWidth; };
+    auto may_open = [&](int32_t n) { return !subtrees[n].is_block() && (n == node || !subtrees[n].is_root); };
     while (count < kWidth) {
         int widest = -1;
         for (int i = 0; i < count; ++i)
-            if (!is_block(children[i]) &&
+            if (may_open(children[i]) &&
                 (widest < 0 || half_area(nodes[children[i]]) > half_area(nodes[children[widest]])))
                 widest = i;
         if (widest < 0) break;
@@ -142,9 +160,11 @@ int32_t TriangleBvh::add_wide(int32_t node, const std::vector<Places>& places) {
     }
     wide_nodes_[number].count = count;
     for (int i = 0; i < count; ++i) {
+        const Subtree& subtree = subtrees[children[i]];
         sources_[static_cast<size_t>(number) * kWidth + i] = children[i];
-        int32_t child = is_block(children[i]) ? add_block(places[children[i]]) : add_wide(children[i], places);
+        int32_t child = subtree.is_block() ? add_block(subtree.places) : add_wide(children[i], subtrees);
         wide_nodes_[number].child[i] = child;
+        if (subtree.is_root) starts[children[i]] = child;
     }
     return number;
 }

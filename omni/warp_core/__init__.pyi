@@ -4677,6 +4677,51 @@ def mesh_eval_velocity(id: uint64 | int, face: int, u: float, v: float) -> vec3f
     vec3f([1.0, 1.0, 0.0])
     """
 
+def mesh_get_bvh(id: uint64 | int) -> uint64:
+    """Id of the tree of a mesh, for queries of trees over boxes: its boxes are those of the faces.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+
+    Returns:
+        The argument `id` of `wp.bvh_query_aabb` and its relatives, a uint64. `wp.bvh_query_next` gives numbers of
+        faces. It is valid for as long as the mesh exists, and 0 without a mesh, which is a KernelError.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"))
+    >>> query = wp.bvh_query_sphere(wp.mesh_get_bvh(mesh.id), wp.vec3(5.0, 0.0, 0.0), 1.0)
+    >>> query.stop  # nodes to visit
+    1
+    """
+
+def mesh_get_group_root(id: uint64 | int, group: int) -> int:
+    """Node above the faces of a group of a mesh, which restricts rays to the group.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+        group: the number of a group, an int32.
+
+    Returns:
+        The argument `root` of `wp.mesh_query_ray`, `wp.mesh_query_ray_anyhit` and
+        `wp.mesh_query_ray_count_intersections`, an int32. It is -1 for a group without faces: compare before a query,
+        as -1 stands for all faces there. An id without a mesh is a KernelError.
+
+    Error: exact.
+    Derivative: none.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> faces = wp.array([0, 1, 2, 0, 2, 1], dtype=int, device="cpu")
+    >>> mesh = wp.Mesh(corners, faces, groups=wp.array([7, 8], dtype=int, device="cpu"))
+    >>> root = wp.mesh_get_group_root(mesh.id, 8)
+    >>> wp.mesh_query_ray(mesh.id, wp.vec3(1.0, 1.0, 5.0), wp.vec3(0.0, 0.0, -1.0), 10.0, root).face
+    1
+    >>> wp.mesh_get_group_root(mesh.id, 9)
+    -1
+    """
+
 def mesh_get_index(id: uint64 | int, index: int) -> int:
     """Point at a corner of a mesh.
 
@@ -4975,26 +5020,27 @@ def mesh_query_point_sign_winding_number(id: uint64 | int, point: vec3f, max_dis
 def mesh_query_point_sign_winding_number(id: uint64 | int, point: vec3f, max_dist: float, sign: Any, face: Any, u: Any, v: Any, accuracy: float = ..., threshold: float = ...) -> bool: ...
 
 @typing.overload
-def mesh_query_ray(id: uint64 | int, start: vec3f, dir: vec3f, max_t: float) -> MeshQueryRay:
+def mesh_query_ray(id: uint64 | int, start: vec3f, dir: vec3f, max_t: float, root: int = ...) -> MeshQueryRay:
     """First face of a mesh that a ray hits, from either side.
 
     The older form with variables for the results, `wp.mesh_query_ray(id, start, dir, max_t, t, u, v, sign, n, f)`,
-    assigns them and returns whether there is a hit.
+    assigns them and returns whether there is a hit. It takes `root` after them.
 
     Args:
         id: of the mesh: `mesh.id`, a uint64.
         start: where the ray starts, a vec3 in the coordinates of the mesh.
         dir: its direction, a vec3 of any length.
         max_t: hits count if `t`, in lengths of `dir`, is below this.
+        root: only faces below this node, which `wp.mesh_get_group_root` returns for a group; all faces if negative.
 
     Returns:
         A MeshQueryRay. Of faces with equal `t` it names the one with the lowest number. A face with two equal corners
         is not hit. A ray through a common edge or corner of faces hits one of them; at a corner any of them, and `t` is
         where the ray meets its plane. A ray with a component that is NaN, or with a direction of zero, hits nothing.
         Whether a face is hit is decided with corners that are rounded relative to `start`. An id without a mesh is a
-        KernelError.
+        KernelError, as is a root that is none of a group.
 
-    Error: 1 ULP in `t`, to the plane of the face.
+    Error: 1 ULP in `t`, to the plane of the face; `t` is not before the box of the face.
     Derivative: of `t`, `u`, `v` and `normal` with respect to `start`, `dir` and the corners of the face; 0 for `max_t`.
         It does not exist where the ray goes from one face to another.
 
@@ -5005,9 +5051,9 @@ def mesh_query_ray(id: uint64 | int, start: vec3f, dir: vec3f, max_t: float) -> 
     (True, 5.0, 0.5, 0.25, 1.0, 0)
     """
 @typing.overload
-def mesh_query_ray(id: uint64 | int, start: vec3f, dir: vec3f, max_t: float, t: Any, u: Any, v: Any, sign: Any, normal: Any, face: Any) -> bool: ...
+def mesh_query_ray(id: uint64 | int, start: vec3f, dir: vec3f, max_t: float, t: Any, u: Any, v: Any, sign: Any, normal: Any, face: Any, root: int = ...) -> bool: ...
 
-def mesh_query_ray_anyhit(id: uint64 | int, start: vec3f, dir: vec3f, max_t: float) -> bool:
+def mesh_query_ray_anyhit(id: uint64 | int, start: vec3f, dir: vec3f, max_t: float, root: int = ...) -> bool:
     """Whether a ray hits a mesh, from either side.
 
     Args:
@@ -5015,9 +5061,11 @@ def mesh_query_ray_anyhit(id: uint64 | int, start: vec3f, dir: vec3f, max_t: flo
         start: where the ray starts, a vec3 in the coordinates of the mesh.
         dir: its direction, a vec3 of any length.
         max_t: hits count if they are at `start + t * dir` with `t` below this.
+        root: only faces below this node, which `wp.mesh_get_group_root` returns for a group; all faces if negative.
 
     Returns:
-        True where `wp.mesh_query_ray` has a result. An id without a mesh is a KernelError.
+        True where `wp.mesh_query_ray` has a result. An id without a mesh is a KernelError, as is a root that is none of
+        a group.
 
     Error: exact, with corners that are rounded relative to `start`.
     Derivative: none.
@@ -5028,17 +5076,18 @@ def mesh_query_ray_anyhit(id: uint64 | int, start: vec3f, dir: vec3f, max_t: flo
     True
     """
 
-def mesh_query_ray_count_intersections(id: uint64 | int, start: vec3f, dir: vec3f) -> int:
+def mesh_query_ray_count_intersections(id: uint64 | int, start: vec3f, dir: vec3f, root: int = ...) -> int:
     """Number of faces of a mesh that a ray hits, from either side.
 
     Args:
         id: of the mesh: `mesh.id`, a uint64.
         start: where the ray starts, a vec3 in the coordinates of the mesh.
         dir: its direction, a vec3 of any length.
+        root: only faces below this node, which `wp.mesh_get_group_root` returns for a group; all faces if negative.
 
     Returns:
         How many faces the ray hits at any distance, an int32. A ray through a common edge or corner of faces may hit
-        several of them there. An id without a mesh is a KernelError.
+        several of them there. An id without a mesh is a KernelError, as is a root that is none of a group.
 
     Error: exact, with corners that are rounded relative to `start`.
     Derivative: none.

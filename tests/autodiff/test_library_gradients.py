@@ -111,6 +111,7 @@ WITHOUT = """
     hash_grid_query hash_grid_query_next hash_grid_point_id mesh_query_sphere mesh_query_next
     volume_lookup volume_lookup_f volume_lookup_i volume_lookup_v volume_lookup_index volume_voxel_count volume_sample_i
     mesh_get_index mesh_query_ray_anyhit mesh_query_ray_count_intersections mesh_query_aabb mesh_query_aabb_next
+    mesh_get_group_root mesh_get_bvh
     bvh_query_aabb bvh_query_ray bvh_query_sphere bvh_query_capsule bvh_query_next bvh_get_group_root
     rand_init randi randu randn poisson sample_cdf sample_triangle sample_unit_ring sample_unit_disk
     sample_unit_sphere_surface sample_unit_sphere sample_unit_hemisphere_surface sample_unit_hemisphere

@@ -79,11 +79,15 @@ def ask(
         found[i, 5] = float(near.face)
         found[i, 6] = near.u
         found[i, 7] = near.v
+        found[i, 8] = float(wp.mesh_query_ray_count_intersections(mesh, p[i], d[i]))
+        found[i, 9] = wp.mesh_query_point(mesh, p[i], most[i]).sign
         normal[i] = hit.normal
 
 
 def rays_at(points, faces, count, seed=4):
-    """Rays through corners, along edges and axes, from corners and faces, and past everything."""
+    """Rays through corners, along edges and axes, from corners and faces, between points of a lattice, which has the
+    corners of some scenes, and past everything.
+    """
     rng = np.random.default_rng(seed)
     corners = points[faces[rng.integers(len(faces), size=count)]].astype(np.float64)
     weights = rng.dirichlet((1, 1, 1), size=count)
@@ -98,6 +102,8 @@ def rays_at(points, faces, count, seed=4):
     d[5::11] = rng.normal(size=d[5::11].shape)
     d[6::13] = np.eye(3)[rng.integers(3, size=len(d[6::13]))]
     d[7::17] = (corners[:, 1] - corners[:, 0])[7::17]
+    start[9::19] = np.round(start[9::19] * 2) / 2
+    d[9::19] = rng.integers(-2, 3, size=d[9::19].shape)
     d[:4] = [(0, 0, 0), (np.nan, 1, 0), (np.inf, 0, 0), (1e-40, 1, 0)]
     start[4:7] = [(np.nan, 0, 0), (np.inf, 0, 0), (1e30, 0, 0)]
     most = np.where(np.arange(count) % 5 == 0, 10.0 ** rng.uniform(-4, 1, count), np.inf)
@@ -107,7 +113,7 @@ def rays_at(points, faces, count, seed=4):
 
 def answers(mesh, given, part):
     count = len(given[0])
-    found, normal = wp.zeros((count, 8), dtype=float, device="cpu"), wp.zeros(count, dtype=wp.vec3, device="cpu")
+    found, normal = wp.zeros((count, 10), dtype=float, device="cpu"), wp.zeros(count, dtype=wp.vec3, device="cpu")
     p, d = (wp.array(a, dtype=wp.vec3, device="cpu") for a in given[:2])
     most = wp.array(given[2], dtype=float, device="cpu")
     wp.launch(ask, count, [mesh.id, p, d, most, part, found, normal], device="cpu")
@@ -128,7 +134,28 @@ def test_both_find_the_same_to_the_bit(scene, part, monkeypatch):
     asked = np.arange(1003) % part == 0
     assert (found["release"][asked, 0] >= 0).mean() > 0.1
     assert (found["release"][asked, 5] >= 0).mean() > 0.7
+    assert (found["release"][asked, 8] > 0).mean() > 0.1
     assert not found["release"][~asked].any()
+
+
+@pytest.mark.parametrize("scene", [box, flat, sphere])
+def test_what_rays_hit_does_not_depend_on_the_tree(scene, monkeypatch):
+    """Also where they pass exactly through common corners and edges of faces."""
+    points, faces = scene()
+    rng = np.random.default_rng(6)
+    corner = points[faces[rng.integers(len(faces), size=600), 0]].astype(float)
+    d = np.where(rng.random((600, 3)) < 0.5, rng.integers(-2, 3, (600, 3)), rng.normal(size=(600, 3)))
+    d[::3] = corner[::-3]  # along faces, and from corner to corner
+    start = corner - d * rng.choice([0.0, 1.0, 1e-3, 1e3], (600, 1))
+    given = np.float32(start), np.float32(d), np.full(600, np.inf, np.float32)
+    arrays = wp.array(points, dtype=wp.vec3, device="cpu"), wp.array(faces.ravel(), dtype=wp.int32, device="cpu")
+    alone = wp.array(np.arange(len(faces), dtype=np.int32), dtype=int, device="cpu")
+    expected = answers(wp.Mesh(*arrays), given, 1)[:, :10]
+    for mode in ("release", "debug"):
+        monkeypatch.setattr(wp.config, "mode", mode)
+        for more in ({"bvh_leaf_size": 1}, {"bvh_leaf_size": 8, "bvh_constructor": "lbvh"}, {"groups": alone}):
+            assert np.array_equal(answers(wp.Mesh(*arrays, **more), given, 1)[:, :10], expected)
+    assert (expected[:, 8] > 1).mean() > 0.1
 
 
 def test_native_code_is_called_in_release_mode_alone(monkeypatch):

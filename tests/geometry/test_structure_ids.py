@@ -36,6 +36,16 @@ def root(id: wp.uint64, out: wp.array(dtype=float)):
     out[0] = float(wp.bvh_get_group_root(id, 0))
 
 
+@wp.kernel
+def root_of_faces(id: wp.uint64, out: wp.array(dtype=float)):
+    out[0] = float(wp.mesh_get_group_root(id, 0))
+
+
+@wp.kernel
+def tree_of_faces(id: wp.uint64, out: wp.array(dtype=float)):
+    out[0] = float(wp.mesh_get_bvh(id))
+
+
 def structures():
     points = wp.array(np.eye(3), dtype=wp.vec3)
     grid = wp.HashGrid(2, 2, 2)
@@ -53,6 +63,8 @@ def structures():
         (neighbour, "a hash grid"),
         (corner, "a mesh"),
         (closest, "a mesh"),
+        (root_of_faces, "a mesh"),
+        (tree_of_faces, "a mesh"),
         (voxel, "a volume"),
         (overlaps, "a wp.Bvh"),
         (root, "a wp.Bvh"),

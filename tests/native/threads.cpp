@@ -198,11 +198,12 @@ bool same_boxes(const wc::TriangleBvh& a, const wc::TriangleBvh& b) {
 void trees_of_meshes() {
     const Grid flat(0.1f), steep(0.2f);
     wc::set_num_threads(1);
-    wc::TriangleBvh expected(flat.triangles(), 4), expected_refit(flat.triangles(), 4);
+    auto tree = [&] { return wc::TriangleBvh(flat.triangles(), nullptr, 4, wc::build_bvh); };
+    wc::TriangleBvh expected = tree(), expected_refit = tree();
     expected_refit.refit(steep.triangles());
     wc::set_num_threads(4);
     at_once([&](int) {
-        wc::TriangleBvh found(flat.triangles(), 4);
+        wc::TriangleBvh found = tree();
         check(same_boxes(found, expected), "the tree of a mesh");
         found.refit(steep.triangles());
         check(same_boxes(found, expected_refit), "a tree that was refitted");

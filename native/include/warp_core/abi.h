@@ -45,9 +45,10 @@ void* wc_stash(int32_t cell);
 // How many bytes of that block there are: 0 if the address space could not be had.
 int64_t wc_stash_bytes(int32_t cell);
 
-// Queries of meshes for the lanes in `mask` of a group of `lanes`: what the functions `_mesh_first_hit` and
-// `_mesh_closest` of the library find. codegen/cpu/native_calls.py has the layout of the buffer.
+// Queries of meshes for the lanes in `mask` of a group of `lanes`: what the functions `_mesh_first_hit`,
+// `_mesh_crossings` and `_mesh_closest` of the library find. codegen/cpu/native_calls.py has the layout of the buffer.
 void wc_mesh_first_hit(uint64_t mask, int64_t lanes, void* buffer);
+void wc_mesh_crossings(uint64_t mask, int64_t lanes, void* buffer);
 void wc_mesh_closest(uint64_t mask, int64_t lanes, void* buffer);
 
 // The same of `_bvh_next`: the next box of a query of a tree over boxes.

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "warp_core/bvh.h"
+#include "warp_core/grouped_bvh.h"
 
 namespace wc {
 
@@ -21,26 +21,14 @@ class BoxBvh {
     void rebuild(const Boxes& boxes, BuildBvh* build);
     void refit(const Boxes& boxes);
 
-    std::vector<BvhNode> nodes;   // the number behind the subtree of the first one is the end
-    std::vector<int32_t> order;   // the boxes, by place in a leaf
-    std::vector<int32_t> groups;  // in ascending order
-    std::vector<int32_t> roots;   // the node of each group
+    std::vector<BvhNode> nodes;  // the number behind the subtree of the first one is the end
+    std::vector<int32_t> order;  // the boxes, by place in a leaf
+    const std::vector<int32_t>& groups() const { return tree_.groups; }
+    const std::vector<int32_t>& roots() const { return tree_.roots; }
 
   private:
-    struct Group {
-        int32_t begin, count;  // boxes
-        int32_t size = 0;      // nodes
-    };
-    struct Parts;
-
-    void list_groups(const int32_t* group_of_box);
-    void build_groups(const Box* boxes, BuildBvh* build);
-    int32_t place(const Parts& parts, int32_t top, int32_t number);
-    void place_group(const Parts& parts, int32_t group, int32_t number);
-
+    GroupedBvh tree_;
     int32_t leaf_size_;
-    std::vector<int32_t> items_;  // the boxes, group by group
-    std::vector<Group> parts_;
 };
 
 }  // namespace wc

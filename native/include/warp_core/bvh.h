@@ -23,8 +23,12 @@ constexpr int kBvhDepth = 64;  // levels of the deepest tree, which is the size 
 constexpr int32_t kBvhMaxPrimitives = 1 << 29;
 
 // Builds the tree of `count` boxes, at least one. Writes at most 2 * count - 1 nodes, and `order`: the number of the
-// box for each place of a leaf. Returns the number of nodes. The result depends on the boxes alone.
-using BuildBvh = int32_t(const Box* boxes, int32_t count, int32_t leaf_size, BvhNode* nodes, int32_t* order);
+// box for each place of a leaf. Returns the number of nodes. The tree has at most `depth` levels; there must be enough
+// to cut `count` boxes in half again and again. The result depends on the arguments alone.
+using BuildBvh = int32_t(const Box* boxes, int32_t count, int32_t leaf_size, int depth, BvhNode* nodes, int32_t* order);
+
+// The level from which on ranges are cut in half, so that a tree has at most `depth` levels.
+int halves_begin(int32_t count, int depth);
 
 BuildBvh build_bvh;   // by the binned surface area heuristic: the fastest queries
 BuildBvh build_lbvh;  // by the order of centres along a curve: the fastest build

@@ -3,9 +3,10 @@
 // compiled for debugging or for other devices.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <vector>
 
-#include "warp_core/bvh.h"
+#include "warp_core/grouped_bvh.h"
 
 namespace wc {
 
@@ -37,21 +38,28 @@ struct Triangles {
     void check() const;
 };
 
-// Where queries read it.
+// Where queries read it. They begin at the child `first`, numbered as those of nodes are.
 struct WideBvh {
     const WideNode* nodes;
     const TriangleBlock* blocks;
+    int32_t first = 0;
 };
+
+constexpr int32_t kNoStart = std::numeric_limits<int32_t>::min();
 
 class TriangleBvh {
   public:
-    TriangleBvh(const Triangles& triangles, int32_t leaf_size, BuildBvh* build);
+    // `groups` has a number for each triangle, or is null.
+    TriangleBvh(const Triangles& triangles, const int32_t* groups, int32_t leaf_size, BuildBvh* build);
 
     // Fits all boxes to triangles that have moved. Throws as Triangles::check does, and changes nothing then.
     void refit(const Triangles& triangles);
 
     std::vector<BvhNode> nodes;
-    std::vector<int32_t> order;  // the faces, by place in a leaf
+    std::vector<int32_t> order;   // the faces, by place in a leaf
+    std::vector<int32_t> starts;  // with groups, where queries of the group below a node begin; kNoStart for others
+    const std::vector<int32_t>& groups() const { return tree_.groups; }
+    const std::vector<int32_t>& roots() const { return tree_.roots; }
     WideBvh wide() const { return {wide_nodes_.data(), blocks_.data()}; }
     auto wide_node_count() const { return wide_nodes_.size(); }
     auto block_count() const { return blocks_.size(); }
@@ -60,15 +68,17 @@ class TriangleBvh {
     struct Places {
         int32_t begin, end;
     };
+    struct Subtree;
 
     void collapse();
-    int32_t add_wide(int32_t node, const std::vector<Places>& places);
+    int32_t add_wide(int32_t node, const std::vector<Subtree>& subtrees);
     int32_t add_block(Places places);
     void refit_nodes(const float* points);
     void refit_range(const float* points, int32_t begin, int32_t end);
     void fill_wide();
     void fill_block(const float* points, int64_t number);
 
+    GroupedBvh tree_;
     std::vector<WideNode> wide_nodes_;
     std::vector<TriangleBlock> blocks_;
     std::vector<int32_t> sources_;  // the binary node of each child of each wide node
@@ -100,6 +110,7 @@ struct ClosestPoint {
 // The queries, for one instruction set. lib/geometry/mesh_rays.py and lib/geometry/mesh_points.py define the results.
 struct MeshQueries {
     void (*first_hits)(const RayQuery* queries, RayHit* hits, int count);
+    void (*count_hits)(const RayQuery* queries, int32_t* found, int count);  // of any `max_t`
     void (*closest_points)(const PointQuery* queries, ClosestPoint* found, int count);
 };
 const MeshQueries& baseline_queries();

@@ -6,7 +6,6 @@ Native code builds them on CPUs (cpu_trees.py), and kernels on GPUs (gpu_trees.p
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from ..algo.argument_checks import integer
@@ -14,24 +13,18 @@ from ..arrays.array import array
 from ..devices.device import Device
 from ..dispatch import capture
 from ..dispatch.operation import Operation, Write, execute
-from ..eager.addressed_memory import register
 from ..lang.annotations import Structure
 from ..lang.types import F32, I32, Vec
-from ..lang.values.scalars import uint64
-from ..lib.geometry.bvh_queries import BvhData
-from ..lib.geometry.structure_ids import BVH
 from ..tape import structures
 from .array_checks import check_array, is_fast
+from .bvh_descriptor import BvhDescriptor
 from .cpu_trees import BoxBvh
-from .descriptors import Descriptors
 from .gpu_trees import GpuBoxBvh
 
 __all__ = ["Bvh"]
 
 _VEC3 = Vec(3, F32)
-_DATA: Any = BvhData  # with the constructor that `struct` gives it
 _MOST = 1 << 29  # boxes
-_ADDRESSES = ("nodes", "order", "lowers", "uppers", "roots")  # of memory that may change
 
 
 class Bvh(Structure):
@@ -106,9 +99,8 @@ class Bvh(Structure):
         self._fast = is_fast("constructor", constructor)
         self._lowers, self._uppers, self._groups = lowers, uppers, groups
         self.device: Device = lowers.device
-        self._place, number = _descriptors(self.device).take(self)
-        self.id = uint64(number)
-        structures.register(self, self._place, _ADDRESSES, _descriptors(self.device).take)
+        self._descriptor = BvhDescriptor(self.device)
+        self.id = self._descriptor.id
         if self.device.is_cuda:
             capture.refuse("making a wp.Bvh", self.device)
         self._tree: BoxBvh | GpuBoxBvh | None = None
@@ -169,7 +161,7 @@ class Bvh(Structure):
 
     def _change(self, label: str, change: Callable[..., None], *more: Any) -> None:
         def run() -> None:
-            structures.note_build(self)
+            structures.note_build(self._descriptor)
             change(self._lowers, self._uppers, *more)
 
         execute(
@@ -191,17 +183,7 @@ class Bvh(Structure):
     def _publish(self) -> None:
         """Write the descriptor that kernels read."""
         arrays = self._arrays("nodes", "order", "roots", "groups") | {"lowers": self._lowers, "uppers": self._uppers}
-        for a in arrays.values():
-            register(a)
-        sizes = [arrays[name].size if name in arrays else 0 for name in ("groups", "nodes")]
-        addresses = {name: uint64(a.ptr) for name, a in arrays.items()}
-        given = {"num_boxes": self._lowers.size, "num_groups": sizes[0], "max_nodes": sizes[1]}
-        _descriptors(self.device).write(self._place, _DATA(id=self.id, **addresses, **given)._wc_pack())
-
-
-@cache
-def _descriptors(device: Device) -> Descriptors:
-    return Descriptors(BvhData, BVH, device)
+        self._descriptor.write(self._lowers.size, arrays)
 
 
 def _check_like(name: str, a: array, lowers: array) -> None:

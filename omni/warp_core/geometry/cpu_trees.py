@@ -23,14 +23,19 @@ class TriangleBvh:
         order: the faces in the order of leaves.
         wide_nodes: the bytes of the nodes that native queries read (native/include/warp_core/wide_bvh.h).
         blocks: the bytes of the triangles that they read.
+        groups: the different groups of faces in ascending order, or None.
+        roots: the node above all faces of each group, or None.
+        starts: for each node that is the root of a group, where native queries of it begin; or None.
     """
 
-    def __init__(self, points: array, indices: array, leaf_size: int, fast: bool):
-        self._native = _native.TriangleBvh(points, indices, leaf_size, fast)
-        self.nodes = _view(self._native, self._native.nodes, self._native.node_count, BvhNode)
-        self.order = _view(self._native, self._native.order, indices.size // 3, int32)
-        self.wide_nodes = _view(self._native, self._native.wide_nodes, self._native.wide_node_bytes, uint8)
-        self.blocks = _view(self._native, self._native.blocks, self._native.block_bytes, uint8)
+    def __init__(self, points: array, indices: array, groups: array | None, leaf_size: int, fast: bool):
+        native = self._native = _native.TriangleBvh(points, indices, groups, leaf_size, fast)
+        self.nodes = _view(native, native.nodes, native.node_count, BvhNode)
+        self.order = _view(native, native.order, indices.size // 3, int32)
+        self.wide_nodes = _view(native, native.wide_nodes, native.wide_node_bytes, uint8)
+        self.blocks = _view(native, native.blocks, native.block_bytes, uint8)
+        self.groups, self.roots = _groups(native)
+        self.starts = None if self.groups is None else _view(native, native.starts, native.node_count, int32)
 
     @property
     def boxes(self) -> dict[str, array]:
@@ -56,10 +61,7 @@ class BoxBvh:
         native = self._native = _native.BoxBvh(lowers, uppers, groups, min(leaf_size, lowers.size), fast)
         self.nodes = _view(native, native.nodes, native.node_count, BvhNode)
         self.order = _view(native, native.order, lowers.size, int32)
-        self.groups = self.roots = None
-        if native.group_count:
-            self.groups = _view(native, native.groups, native.group_count, int32)
-            self.roots = _view(native, native.roots, native.group_count, int32)
+        self.groups, self.roots = _groups(native)
 
     def refit(self, lowers: array, uppers: array) -> None:
         """Fit the nodes to boxes that have moved. The tree stays."""
@@ -72,6 +74,14 @@ class BoxBvh:
     def _call(self, method: str, *given: Any) -> None:
         written = [a for a in (self.nodes, self.order, self.roots) if a is not None]
         capture.call(getattr(self._native, method), *given, label=f"wp.Bvh.{method}", writes=written)
+
+
+def _groups(native: Any) -> tuple[array | None, array | None]:
+    """The groups of a native hierarchy and their roots, or None without groups."""
+    if not native.group_count:
+        return None, None
+    count = native.group_count
+    return _view(native, native.groups, count, int32), _view(native, native.roots, count, int32)
 
 
 def _view(native: Any, address: int, count: int, dtype: Any) -> array:

@@ -44,6 +44,7 @@ class GpuTriangleBvh:
             self._bvh = Lbvh(*_boxes(points, indices), leaf_size)
             self._bvh.trim()
         self.nodes, self.order = self._bvh.nodes, self._bvh.order
+        self.starts = None
 
     @property
     def boxes(self) -> dict[str, array]:

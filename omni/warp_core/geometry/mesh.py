@@ -20,6 +20,7 @@ from ..lib.geometry.mesh_data import MeshData
 from ..lib.geometry.structure_ids import MESH
 from ..tape import structures
 from .array_checks import check_array, is_fast
+from .bvh_descriptor import BvhDescriptor
 from .cpu_trees import TriangleBvh
 from .descriptors import Descriptors
 from .gpu_trees import GpuTriangleBvh
@@ -49,9 +50,12 @@ class Mesh(Structure):
             faster, and queries are slower. For programs written for warp-lang, "median" and "cubql" build as "sah"
             does. On GPUs the tree is a linear BVH for all of them.
         bvh_leaf_size: the most faces of a leaf of the tree, from 1 to 8; 4 if left out.
+        groups: None, or an array of int32 of shape (faces,): the group of each face. The faces of a group are those
+            below one node, which `wp.mesh_get_group_root` returns, so that rays can be restricted to them. The groups
+            are read once, here.
 
     Attributes:
-        indices: the array that was given.
+        indices, groups: the arrays that were given.
         device: where the arrays are.
         id: a uint64 for queries. It is valid for as long as this object exists: keep the object while kernels use the
             id. After that, a query with the id is a `KernelError`.
@@ -84,6 +88,7 @@ class Mesh(Structure):
         support_winding_number: bool = False,
         bvh_constructor: str | None = None,
         bvh_leaf_size: int | None = None,
+        groups: array | None = None,
     ):
         check_array("points", points, _VEC3)
         check_array("indices", indices, I32)
@@ -98,16 +103,18 @@ class Mesh(Structure):
             raise ValueError(f"indices: {text}, got {indices.size} indices")
         _check_device("indices", indices, points)
         _check_velocities(velocities, points)
+        _check_groups(groups, indices)
         self.device: Device = points.device
         if self.device.is_cuda:
             capture.refuse("making a wp.Mesh", self.device)
         check(points, indices)
-        self._points, self._indices, self._velocities = points, indices, velocities
+        self._points, self._indices, self._velocities, self._groups = points, indices, velocities, groups
         self._bvh: TriangleBvh | GpuTriangleBvh | None = None
         if indices.size and self.device.is_cuda:
             self._bvh = GpuTriangleBvh(points, indices, leaf_size)
         elif indices.size:
-            self._bvh = TriangleBvh(points, indices, leaf_size, fast)
+            self._bvh = TriangleBvh(points, indices, groups, leaf_size, fast)
+        self._tree = BvhDescriptor(self.device)
         self._place, number = _descriptors(self.device).take(self)
         self.id = uint64(number)
         structures.register(self, self._place, _ADDRESSES, _descriptors(self.device).take, ("points", "velocities"))
@@ -117,6 +124,11 @@ class Mesh(Structure):
     def indices(self) -> array:
         """The corners of the faces. Other faces need a new mesh."""
         return self._indices
+
+    @property
+    def groups(self) -> array | None:
+        """The groups of the faces, or None."""
+        return self._groups
 
     @property
     def points(self) -> array:
@@ -178,24 +190,30 @@ class Mesh(Structure):
             )
 
     def _refit(self, bvh: TriangleBvh | GpuTriangleBvh, points: array) -> None:
-        structures.note_build(self)
+        self._note_build()
         bvh.refit(points, self._indices)
 
     def _publish(self) -> None:
         """Write the descriptor that kernels read."""
-        structures.note_build(self)
+        self._note_build()
         found = {"points": self._points, "indices": self._indices, "velocities": self._velocities}
         nodes = 0
         if self._bvh is not None:
-            found |= {**self._bvh.boxes, "order": self._bvh.order}
+            found |= {**self._bvh.boxes, "order": self._bvh.order, "starts": self._bvh.starts}
             nodes = self._bvh.nodes.size
-        for a in found.values():
-            if a is not None:
-                register(a)
+        tree = {name: getattr(self._bvh, name, None) for name in ("groups", "roots")}
+        tree |= {name: found.get(name) for name in ("nodes", "order", "points", "indices")}
+        self._tree.write(self._indices.size // 3, {name: a for name, a in tree.items() if a is not None})
         at = {name: a.ptr for name, a in found.items() if a is not None}
+        for name in at:
+            register(found[name])
         sizes = {"num_points": self._points.size, "num_faces": self._indices.size // 3, "num_nodes": nodes}
-        data = _DATA(id=self.id, **at, **sizes)._wc_pack()
+        data = _DATA(id=self.id, bvh=self._tree.id, **at, **sizes)._wc_pack()
         _descriptors(self.device).write(self._place, data)
+
+    def _note_build(self) -> None:
+        structures.note_build(self)
+        structures.note_build(self._tree)
 
 
 @cache
@@ -206,6 +224,14 @@ def _descriptors(device: Device) -> Descriptors:
 def _check_device(name: str, a: array, other: array) -> None:
     if a.device is not other.device:
         raise ValueError(f"{name}: is on {a.device}, but the mesh is on {other.device}")
+
+
+def _check_groups(groups: array | None, indices: array) -> None:
+    if groups is not None:
+        check_array("groups", groups, I32, "groups of faces")
+        _check_device("groups", groups, indices)
+        if groups.size != indices.size // 3:
+            raise ValueError(f"groups: {groups.size} of them, but there are {indices.size // 3} faces")
 
 
 def _check_velocities(velocities: array | None, points: array) -> None:

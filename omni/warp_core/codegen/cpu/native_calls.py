@@ -16,6 +16,7 @@ from ..writer import Leaf, llvm_type
 # The native function for a function of the library. Both give the same results.
 SYMBOLS = {
     "_mesh_first_hit": "wc_mesh_first_hit",
+    "_mesh_crossings": "wc_mesh_crossings",
     "_mesh_closest": "wc_mesh_closest",
     "_bvh_next": "wc_bvh_next",
 }

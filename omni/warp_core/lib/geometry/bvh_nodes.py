@@ -40,6 +40,12 @@ def node_at(nodes: uint64, count: int32, number: int32) -> BvhNode:
     return prim.array_at(nodes, count, BvhNode)[number]
 
 
+@builtin(name="_bvh_subtree_end")
+def subtree_end(node: BvhNode, number: int32) -> int32:
+    """The number behind the subtree of a node."""
+    return prim.select(node.count < 0, -node.count, number + 1)
+
+
 @builtin(name="_box_overlap")
 def boxes_overlap(
     lower: Vec[3, float32], upper: Vec[3, float32], other_lower: Vec[3, float32], other_upper: Vec[3, float32]

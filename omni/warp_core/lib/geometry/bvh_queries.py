@@ -18,7 +18,17 @@ from ...lang.values.structs import struct
 from ...lang.values.value_classes import vec3f
 from ..search import lower_bound
 from ..vectors import isnan
-from .bvh_nodes import INFINITE, LARGEST, BvhNode, boxes_overlap, distance_sq, entry_of, node_at, reciprocal
+from .bvh_nodes import (
+    INFINITE,
+    LARGEST,
+    BvhNode,
+    boxes_overlap,
+    distance_sq,
+    entry_of,
+    node_at,
+    reciprocal,
+    subtree_end,
+)
 from .structure_ids import ADDRESS, BVH
 from .structure_lookup import structure_at, structure_of, unknown
 
@@ -37,9 +47,11 @@ class BvhData:
         order: address of an int32 for each box: the boxes in the order of leaves.
         lowers: address of a vec3 for each box, its lower corner.
         uppers: address of the upper corners.
+        points: zero, or of the tree of a mesh address of a vec3 for each point. Boxes are then those of faces.
+        indices: address of three int32 for each face: the numbers of its points.
         groups: address of the different groups of boxes, int32 in ascending order; zero without groups.
         roots: address of an int32 for each group: the node above all its boxes and no others.
-        num_boxes: the number of boxes, and likewise of groups.
+        num_boxes: the number of boxes, and likewise of groups and points.
         max_nodes: the nodes that there is room for.
     """
 
@@ -48,10 +60,13 @@ class BvhData:
     order: uint64
     lowers: uint64
     uppers: uint64
+    points: uint64
+    indices: uint64
     groups: uint64
     roots: uint64
     num_boxes: int32
     num_groups: int32
+    num_points: int32
     max_nodes: int32
 
 
@@ -85,8 +100,7 @@ def _query_at(id: uint64, root: int32) -> BvhQuery:
         prim.fail("bounds", _NO_NODE, root, data.max_nodes)
     elif data.max_nodes > 0:
         query.number = prim.max(root, 0)
-        count = node_at(data.nodes, data.max_nodes, query.number).count
-        query.stop = prim.select(count < 0, -count, query.number + 1)
+        query.stop = subtree_end(node_at(data.nodes, data.max_nodes, query.number), query.number)
     return query
 
 
@@ -241,12 +255,23 @@ def _overlaps(query: BvhQuery, node: BvhNode, max_dist: float32) -> boolean:
     return found
 
 
+@builtin(name="_bvh_box_of_face")
+def _box_of_face(data: BvhData, face: int32) -> tuple[Vec[3, float32], Vec[3, float32]]:
+    points = prim.array_at(data.points, data.num_points, Vec[3, float32])
+    indices = prim.array_at(data.indices, data.num_boxes * 3, int32)
+    a, b, c = points[indices[3 * face]], points[indices[3 * face + 1]], points[indices[3 * face + 2]]
+    return prim.min(prim.min(a, b), c), prim.max(prim.max(a, b), c)
+
+
 @builtin(name="_bvh_box")
 def _box_of(data: BvhData, box: int32) -> BvhNode:
     """A node around a box alone."""
     node = BvhNode()
-    node.lower = prim.array_at(data.lowers, data.num_boxes, Vec[3, float32])[box]
-    node.upper = prim.array_at(data.uppers, data.num_boxes, Vec[3, float32])[box]
+    if data.points != uint64(0):
+        node.lower, node.upper = _box_of_face(data, box)
+    else:
+        node.lower = prim.array_at(data.lowers, data.num_boxes, Vec[3, float32])[box]
+        node.upper = prim.array_at(data.uppers, data.num_boxes, Vec[3, float32])[box]
     is_empty = False
     for k in range(3):
         is_empty = is_empty or not node.lower[k] <= node.upper[k]
@@ -336,7 +361,13 @@ def bvh_get_group_root(id: uint64, group: int32) -> int32:
     >>> wp.bvh_get_group_root(bvh.id, 9)
     -1
     """
-    data, root = structure_at(id, BVH, BvhData, _UNKNOWN), -1
+    return root_of_group(structure_at(id, BVH, BvhData, _UNKNOWN), group)
+
+
+@builtin(name="_bvh_root_of_group")
+def root_of_group(data: BvhData, group: int32) -> int32:
+    """The node above the boxes of a group, -1 for a group without boxes."""
+    root = -1
     if data.num_groups > 0:
         groups = prim.array_at(data.groups, data.num_groups, int32)
         place = lower_bound(groups, 0, data.num_groups, group)

@@ -26,6 +26,9 @@ class MeshData:
         id: the mesh's id; zero once it is freed.
         wide_nodes: address of the nodes that native queries read (native/include/warp_core/wide_bvh.h).
         blocks: address of the triangles that they read.
+        starts: zero, or with groups address of an int32 for each node. Of the root of a group it is where native
+            queries of the group begin; of other nodes it is `NO_START`.
+        bvh: the id of the tree as one over boxes, which has the groups.
         points: address of a vec3 for each point.
         indices: address of three int32 for each face: the numbers of its points.
         velocities: address of a vec3 for each point, or zero.
@@ -37,6 +40,8 @@ class MeshData:
     id: uint64
     wide_nodes: uint64
     blocks: uint64
+    starts: uint64
+    bvh: uint64
     points: uint64
     indices: uint64
     velocities: uint64

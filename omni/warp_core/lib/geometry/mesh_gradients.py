@@ -38,6 +38,7 @@ def _mesh_first_hit_gradient(
     start: Vec[3, float32],
     dir: Vec[3, float32],
     max_t: float32,
+    root: int32,
     face: int32,
     t: float32,
     u: float32,

@@ -24,11 +24,11 @@ def _mesh_contains(id: uint64, point: Vec[3, float32]) -> boolean:
 
     A ray through an edge may count a crossing twice, so one ray alone does not decide.
     """
-    first = prim.rem(_mesh_crossings(id, point, Vec[3, float32](0.5377, 0.2341, 0.8100)), 2)
-    second = prim.rem(_mesh_crossings(id, point, Vec[3, float32](-0.7193, 0.6203, 0.3127)), 2)
+    first = prim.rem(_mesh_crossings(id, point, Vec[3, float32](0.5377, 0.2341, 0.8100), 0), 2)
+    second = prim.rem(_mesh_crossings(id, point, Vec[3, float32](-0.7193, 0.6203, 0.3127), 0), 2)
     votes = first + second
     if votes == 1:
-        votes = votes + prim.rem(_mesh_crossings(id, point, Vec[3, float32](0.1619, -0.9127, -0.3754)), 2)
+        votes = votes + prim.rem(_mesh_crossings(id, point, Vec[3, float32](0.1619, -0.9127, -0.3754), 0), 2)
     return votes >= 2
 
 
