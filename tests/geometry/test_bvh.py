@@ -236,7 +236,6 @@ def test_what_only_touches_is_found(mode):
     assert found_by(tree(boxes), queries).astype(int).tolist() == [row[5] for row in asked]
 
 
-@pytest.mark.cpu
 @pytest.mark.parametrize(("constructor", "leaf_size"), TREES)
 def test_roots_restrict_queries_to_groups(constructor, leaf_size):
     boxes, rng = empty_boxes(), np.random.default_rng(3)
@@ -274,7 +273,8 @@ def test_boxes_move(constructor, leaf_size):
 @pytest.mark.parametrize("method", ["refit", "rebuild"])
 def test_a_graph_captures_changes_and_queries(method):
     boxes = some_boxes(50)
-    bvh, queries = tree(boxes, constructor="lbvh", leaf_size=2), some_queries(boxes, 10)
+    groups = np.arange(50, dtype=np.int32) % 3
+    bvh, queries = tree(boxes, constructor="lbvh", leaf_size=2, groups=put(groups, int)), some_queries(boxes, 10)
     ranks = wp.zeros((40, 50), dtype=int)
     given = [put(queries[0], int), *map(put, queries[1:3]), *(put(x, float) for x in queries[3:])]
     with wp.ScopedCapture() as capture:
@@ -287,6 +287,8 @@ def test_a_graph_captures_changes_and_queries(method):
         wp.capture_launch(capture.graph)
         expected = found_by(tree([x + np.float32(shift) for x in boxes]), queries)
         assert np.array_equal(ranks.numpy() > 0, expected)
+        (root,) = roots_of(bvh, [1])
+        assert np.array_equal(found_by(bvh, queries, root), expected & (groups == 1))
 
 
 @pytest.mark.cpu

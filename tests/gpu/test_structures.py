@@ -108,10 +108,10 @@ def first_corner(mesh: wp.uint64, result: wp.array(dtype=int)):
     result[0] = wp.mesh_get_index(mesh, 0)
 
 
-def test_trees_over_boxes_have_no_groups(gpu):
-    points, groups = wp.zeros(3, dtype=wp.vec3, device=gpu), wp.zeros(3, dtype=int, device=gpu)
-    with pytest.raises(NotImplementedError, match=f"groups: there are no groups of boxes on {gpu} yet"):
-        wp.Bvh(points, points, groups=groups)
+def test_arrays_of_a_tree_over_boxes_are_on_one_device(gpu):
+    points = wp.zeros(3, dtype=wp.vec3, device=gpu)
+    with pytest.raises(ValueError, match=f"groups: is on cpu, but lowers is on {gpu}"):
+        wp.Bvh(points, points, groups=wp.zeros(3, dtype=int, device="cpu"))
     with pytest.raises(ValueError, match=f"uppers: is on cpu, but lowers is on {gpu}"):
         wp.Bvh(points, wp.zeros(3, dtype=wp.vec3, device="cpu"))
 
@@ -142,6 +142,8 @@ def test_arrays_of_a_mesh_are_on_one_device(gpu):
         wp.Mesh(here.points, there.indices)
     with pytest.raises(ValueError, match=f"velocities: is on cpu, but the mesh is on {gpu}"):
         wp.Mesh(here.points, here.indices, there.points)
+    with pytest.raises(ValueError, match=f"groups: is on cpu, but the mesh is on {gpu}"):
+        wp.Mesh(here.points, here.indices, groups=wp.zeros(3, dtype=int, device="cpu"))
     with pytest.raises(ValueError, match=f"points: is on cpu, but the mesh is on {gpu}"):
         here.points = there.points
     with pytest.raises(ValueError, match=f"velocities: is on {gpu}, but the mesh is on cpu"):

@@ -41,7 +41,7 @@ class Bvh(Structure):
             programs written for warp-lang, and build as "sah" does. GPUs build as "lbvh" does in any case.
         groups: None, or an array of int32 of shape (n,): the group of each box. The boxes of a group are the boxes
             below one node, which `wp.bvh_get_group_root` returns, so that a query can be restricted to them. The
-            groups are read once, here. Trees on GPUs have none yet.
+            groups are read once, here.
         leaf_size: the most boxes of a leaf. One is right for most programs; more take less memory.
 
     Attributes:
@@ -54,7 +54,6 @@ class Bvh(Structure):
         TypeError: If an argument is not an array, or has elements of another type.
         ValueError: If a shape does not fit, an array has gaps or is on another device, the constructor is unknown, or
             `leaf_size` is below 1.
-        NotImplementedError: If there are groups, and the arrays are on a GPU.
         RuntimeError: If a graph of a GPU is captured, and the arrays are on that GPU.
 
     The result of a query is the same for all constructors and leaf sizes, but for the order of the boxes. Queries have
@@ -90,7 +89,7 @@ class Bvh(Structure):
         check_array("uppers", uppers, _VEC3)
         _check_like("uppers", uppers, lowers)
         if groups is not None:
-            check_array("groups", groups, I32, "groups of boxes")
+            check_array("groups", groups, I32)
             _check_like("groups", groups, lowers)
         if lowers.size > _MOST:
             raise ValueError(f"lowers: {lowers.size} boxes are more than the limit of 2**29")
@@ -105,7 +104,7 @@ class Bvh(Structure):
             capture.refuse("making a wp.Bvh", self.device)
         self._tree: BoxBvh | GpuBoxBvh | None = None
         if lowers.size and self.device.is_cuda:
-            self._tree = GpuBoxBvh(lowers, uppers, int(leaf_size))
+            self._tree = GpuBoxBvh(lowers, uppers, groups, int(leaf_size))
         elif lowers.size:
             self._tree = BoxBvh(lowers, uppers, groups, int(leaf_size), self._fast)
         self._publish()

@@ -7,12 +7,14 @@ from typing import Any
 
 from .. import config, max, min, tid, vec3
 from ..arrays.array import array, array1d
-from ..arrays.factories import empty
+from ..arrays.factories import empty, full
 from ..dispatch import capture, observers
 from ..lang.kernel import kernel
 from ..lang.values.scalars import int32
 from ..launches.launch import launch
+from ..lib.geometry.mesh_groups import NO_START
 from .lbvh import Lbvh
+from .lbvh_kernels import bvh_mark_roots
 from .mesh_checks import find_wrong, refuse
 
 _OPTIONS: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}
@@ -36,15 +38,21 @@ class GpuTriangleBvh:
     Attributes:
         nodes: of `BvhNode`, in the order of a depth-first walk.
         order: the faces in the order of leaves.
+        groups: the different groups of faces in ascending order, or None.
+        roots: the node above all faces of each group, or None.
+        starts: for each node, `NO_START` unless it is the root of a group; or None without groups.
     """
 
-    def __init__(self, points: array, indices: array, leaf_size: int):
+    def __init__(self, points: array, indices: array, groups: array | None, leaf_size: int):
         """Build the tree of at least one face. Points and indices are good."""
         with observers.NotRecording():
-            self._bvh = Lbvh(*_boxes(points, indices), leaf_size)
-            self._bvh.trim()
-        self.nodes, self.order = self._bvh.nodes, self._bvh.order
-        self.starts = None
+            self._bvh = bvh = Lbvh(*_boxes(points, indices), leaf_size, groups)
+            bvh.trim()
+            self.starts = None
+            if bvh.roots is not None:
+                self.starts = full(bvh.nodes.size, NO_START, dtype=int32, device=points.device)
+                launch(bvh_mark_roots, bvh.roots.size, [bvh.roots, self.starts], device=points.device)
+        self.nodes, self.order, self.groups, self.roots = bvh.nodes, bvh.order, bvh.groups, bvh.roots
 
     @property
     def boxes(self) -> dict[str, array]:
@@ -76,11 +84,13 @@ class GpuBoxBvh:
     Attributes:
         nodes: of `BvhNode`, in the order of a depth-first walk, and room for as many as there may be.
         order: the boxes in the order of leaves.
+        groups: the different groups of boxes in ascending order, or None.
+        roots: the node above all boxes of each group, or None.
     """
 
-    def __init__(self, lowers: array, uppers: array, leaf_size: int):
-        self._bvh = Lbvh(lowers, uppers, leaf_size)
-        self.nodes, self.order = self._bvh.nodes, self._bvh.order
+    def __init__(self, lowers: array, uppers: array, groups: array | None, leaf_size: int):
+        self._bvh = bvh = Lbvh(lowers, uppers, leaf_size, groups)
+        self.nodes, self.order, self.groups, self.roots = bvh.nodes, bvh.order, bvh.groups, bvh.roots
 
     def refit(self, lowers: array, uppers: array) -> None:
         """Fit the nodes to boxes that have moved. The tree stays. A graph can capture this."""

@@ -3,7 +3,7 @@
 A build sorts the boxes by the Morton codes of their centres: Lauterbach et al., "Fast BVH construction on GPUs", 2009.
 An inner node is all boxes whose keys begin with the same bits. So each thread finds one by itself: Karras, "Maximizing
 parallelism in the construction of BVHs, octrees, and k-d trees", 2012. A running sum gives the number of each node in a
-depth-first walk.
+depth-first walk. Keys begin with the number of the group, if there are groups, so these are nodes.
 
 Boxes of nodes come from a pyramid: its lowest level has the boxes in the order of leaves, and each box of a level holds
 eight of the level below. The boxes below a node follow each other, so a thread joins a few boxes of each level. No
@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from .. import vec2i, vec3
-from ..algo.scan import array_scan
+from ..algo.scan import array_scan, runlength_encode
 from ..algo.sort import radix_sort_pairs
 from ..arrays.array import array
 from ..arrays.factories import clone, empty, zeros
@@ -27,7 +27,7 @@ from ..launches.launch import launch
 from ..lib.geometry.bvh_nodes import BvhNode
 from . import lbvh_kernels as kernels
 
-_KEY_BITS = 63  # of a code and the number of a box: no tree has more than 64 levels
+_KEY_BITS = 63  # of a group, a code and the number of a box: no tree has more than 64 levels
 _AXIS_BITS = 16  # of a code; a sort by 48 bits takes six passes
 
 
@@ -37,13 +37,16 @@ class Lbvh:
     Attributes:
         nodes: of `BvhNode`, in the order of a depth-first walk. Before `trim` there is room for more of them.
         order: the numbers of the boxes in the order of leaves.
+        groups: the different groups of boxes in ascending order, or None.
+        roots: the node above all boxes of each group, or None.
     """
 
-    def __init__(self, lowers: array, uppers: array, leaf_size: int):
-        """Build the tree of at least one box."""
+    def __init__(self, lowers: array, uppers: array, leaf_size: int, group_of_box: array | None = None):
+        """Build the tree of at least one box. With groups this waits for the GPU to count them."""
         count, device = lowers.size, lowers.device
-        self._leaf_size = leaf_size
+        self._leaf_size, self._device = leaf_size, device
         with observers.NotRecording():
+            self._list_groups(group_of_box)
             self.nodes = zeros(2 * count - 1, dtype=BvhNode, device=device)
             self._places = empty(2 * count - 1, dtype=vec2i, device=device)
             self.order = empty(count, dtype=int32, device=device)
@@ -52,9 +55,12 @@ class Lbvh:
     def build(self, lowers: array, uppers: array) -> None:
         """Build the tree again, in the same memory, before `trim` alone. A graph can capture this."""
         with observers.NotRecording():
-            keys = _sort(lowers, uppers, self.order)
+            keys, shift = self._sort(lowers, uppers)
             self._places.zero_()
-            _connect(keys, self._leaf_size, self.nodes, self._places)
+            self._connect(keys, shift)
+            if self.roots is not None:
+                given = [keys, self.order.size, shift, self._places, self.roots]
+                launch(kernels.bvh_find_roots, self.nodes.size, given, device=self.nodes.device)
             self.fit(lowers, uppers)
 
     def trim(self) -> None:
@@ -79,34 +85,55 @@ class Lbvh:
             given = [least, most, count, self._places, checked, self.nodes]
             launch(kernels.bvh_fit_nodes, self.nodes.size, given, device=self.nodes.device)
 
+    def _list_groups(self, group_of_box: array | None) -> None:
+        """Number the groups. `_ranks` has the number of the group of each box, or nothing without groups."""
+        self.groups = self.roots = None
+        if group_of_box is None:
+            self._ranks = empty(0, dtype=int32, device=self._device)
+            return
+        count = group_of_box.size
+        keys, numbers = (empty(2 * count, dtype=int32, device=self._device) for _ in range(2))
+        copy(keys, group_of_box, count=count)
+        radix_sort_pairs(keys, numbers, count)
+        found = runlength_encode(keys[:count], numbers[:count], keys[count:])
+        self.groups, self.roots = clone(numbers[:found]), zeros(found, dtype=int32, device=self._device)
+        self._ranks = empty(count, dtype=int32, device=self._device)
+        launch(kernels.bvh_rank_groups, count, [group_of_box, self.groups, self._ranks], device=self._device)
 
-def _sort(lowers: array, uppers: array, order: array) -> array:
-    """Return the keys of the boxes in order, and write their numbers."""
-    count, device = lowers.size, lowers.device
-    index_bits = (count - 1).bit_length()
-    bits = min((_KEY_BITS - index_bits) // 3, _AXIS_BITS)
-    least, most = _pyramid(kernels.bvh_find_centres, [lowers, uppers], count)
-    keys, numbers = empty(2 * count, dtype=uint64, device=device), empty(2 * count, dtype=int32, device=device)
-    launch(kernels.bvh_make_keys, count, [least, most, bits, index_bits, keys, numbers], device=device)
-    radix_sort_pairs(keys, numbers, count, index_bits, index_bits + 3 * bits)
-    copy(order, numbers, count=count)
-    return keys
+    def _sort(self, lowers: array, uppers: array) -> tuple[array, int]:
+        """Return the keys of the boxes in order, and the bit where numbers of groups begin. Writes the order."""
+        count = self.order.size
+        index_bits, group_bits = (count - 1).bit_length(), (self._group_count() - 1).bit_length()
+        bits = min((_KEY_BITS - index_bits - group_bits) // 3, _AXIS_BITS)
+        least, most = _pyramid(kernels.bvh_find_centres, [lowers, uppers], count)
+        keys = empty(2 * count, dtype=uint64, device=self._device)
+        numbers = empty(2 * count, dtype=int32, device=self._device)
+        given = [least, most, self._ranks, bits, index_bits, keys, numbers]
+        launch(kernels.bvh_make_keys, count, given, device=self._device)
+        shift = index_bits + 3 * bits
+        radix_sort_pairs(keys, numbers, count, index_bits, shift + group_bits)
+        copy(self.order, numbers, count=count)
+        return keys, shift
 
+    def _connect(self, keys: array, shift: int) -> None:
+        """Write the nodes without boxes, and the places below each of them."""
+        device, count, leaf_size = self._device, self.order.size, self._leaf_size
+        cuts, is_leaf = count - 1, count <= leaf_size and self._group_count() == 1
+        firsts, lasts, ranks = (empty(cuts, dtype=int32, device=device) for _ in range(3))
+        starts = zeros(count + 1, dtype=int32, device=device)
+        launch(kernels.bvh_find_ranges, cuts, [keys, count, firsts, lasts], device=device)
+        if is_leaf:
+            starts[:1].fill_(1)
+        given = [keys, count, shift, leaf_size, firsts, lasts, ranks, starts]
+        launch(kernels.bvh_count_nodes, cuts, given, device=device)
+        array_scan(starts, starts, inclusive=False)
+        if is_leaf:
+            launch(kernels.bvh_write_only_leaf, 1, [count, starts, self.nodes, self._places], device=device)
+        given = [keys, shift, leaf_size, firsts, lasts, ranks, starts, self.nodes, self._places]
+        launch(kernels.bvh_write_nodes, cuts, given, device=device)
 
-def _connect(keys: array, leaf_size: int, nodes: array, places: array) -> None:
-    """Write the nodes without boxes, and the places below each of them."""
-    device, count = keys.device, keys.size // 2
-    cuts = count - 1
-    firsts, lasts, ranks = (empty(cuts, dtype=int32, device=device) for _ in range(3))
-    starts = zeros(count + 1, dtype=int32, device=device)
-    launch(kernels.bvh_find_ranges, cuts, [keys, count, firsts, lasts], device=device)
-    if count <= leaf_size:
-        starts[:1].fill_(1)
-    launch(kernels.bvh_count_nodes, cuts, [keys, count, leaf_size, firsts, lasts, ranks, starts], device=device)
-    array_scan(starts, starts, inclusive=False)
-    if count <= leaf_size:
-        launch(kernels.bvh_write_only_leaf, 1, [count, starts, nodes, places], device=device)
-    launch(kernels.bvh_write_nodes, cuts, [leaf_size, firsts, lasts, ranks, starts, nodes, places], device=device)
+    def _group_count(self) -> int:
+        return 1 if self.groups is None else int(self.groups.size)
 
 
 def _pyramid(fill: Any, given: list[array], count: int) -> tuple[array, array]:

@@ -75,15 +75,16 @@ def _spread(x: uint64) -> uint64:
 def bvh_make_keys(
     least: array1d(dtype=vec3),
     most: array1d(dtype=vec3),
+    ranks: array1d(dtype=int32),
     bits: int,
     index_bits: int,
     keys: array1d(dtype=uint64),
     order: array1d(dtype=int32),
 ):
-    """A key is the Morton code of a centre, and behind it the number of the box. So no two keys are equal.
+    """A key is the number of a group, the Morton code of a centre, and the number of the box. So no two keys are equal.
 
-    Boxes without a finite centre are last. Cells are cubes. `least` and `most` are the pyramid over the centres, so its
-    last box has all of them.
+    Boxes without a finite centre are last in their group. Without groups there are no `ranks`. Cells are cubes.
+    `least` and `most` are the pyramid over the centres, so its last box has all of them.
     """
     i = tid()
     low, high = least[least.shape[0] - 1], most[most.shape[0] - 1]
@@ -97,8 +98,17 @@ def bvh_make_keys(
         for k in range(3):
             share = (float64(least[i][k]) - float64(low[k])) / size
             code |= _spread(uint64(min(int(share * float64(cells)), cells - 1))) << uint64(k)
+    if ranks.shape[0] > 0:
+        code |= uint64(ranks[i]) << uint64(3 * bits)
     keys[i] = code << uint64(index_bits) | uint64(i)
     order[i] = i
+
+
+@kernel(**_OPTIONS)
+def bvh_rank_groups(group_of_box: array1d(dtype=int32), groups: array1d(dtype=int32), ranks: array1d(dtype=int32)):
+    """Find the place of the group of each box among all groups."""
+    i = tid()
+    ranks[i] = lower_bound(groups, group_of_box[i])
 
 
 @kernel(**_OPTIONS)
@@ -122,10 +132,22 @@ def bvh_find_ranges(keys: array1d(dtype=uint64), count: int, firsts: array1d(dty
     lasts[i] = lower_bound(keys, i + 1, min(i + step, count), high + uint64(1)) - 1
 
 
+@func
+def _is_one_group(keys: array1d(dtype=uint64), first: int, last: int, shift: int) -> bool:
+    return (keys[first] ^ keys[last]) >> uint64(shift) == uint64(0)
+
+
+@func
+def _is_inner(keys: array1d(dtype=uint64), first: int, last: int, shift: int, leaf_size: int) -> bool:
+    """True if the node of some places is no leaf: these have at most `leaf_size` boxes, all of one group."""
+    return last - first >= leaf_size or not _is_one_group(keys, first, last, shift)
+
+
 @kernel(**_OPTIONS)
 def bvh_count_nodes(
     keys: array1d(dtype=uint64),
     count: int,
+    shift: int,
     leaf_size: int,
     firsts: array1d(dtype=int32),
     lasts: array1d(dtype=int32),
@@ -135,19 +157,19 @@ def bvh_count_nodes(
     """Count the nodes whose first place is the same: an inner node, its left child, and so on down to a leaf.
 
     Thread i has the inner node that is cut behind place i. Its rank is the number of such nodes above it. A leaf writes
-    the count, and its parent's thread acts for it. Nodes of at most `leaf_size` boxes are leaves.
+    the count, and its parent's thread acts for it. Numbers of groups begin at the bit `shift` of keys.
     """
     i = tid()
     first, last = firsts[i], lasts[i]
-    if last - first >= leaf_size:
+    if _is_inner(keys, first, last, shift, leaf_size):
         rank, end = 0, last
         while end < count - 1 and (first == 0 or keys[end] ^ keys[end + 1] < keys[first - 1] ^ keys[first]):
             end = lasts[end]
             rank += 1
         ranks[i] = rank
-        if i - first < leaf_size:
+        if not _is_inner(keys, first, i, shift, leaf_size):
             counts[first] = rank + 2
-        if last - i <= leaf_size:
+        if not _is_inner(keys, i + 1, last, shift, leaf_size):
             counts[i + 1] = 1
 
 
@@ -171,6 +193,8 @@ def bvh_write_only_leaf(
 
 @kernel(**_OPTIONS)
 def bvh_write_nodes(
+    keys: array1d(dtype=uint64),
+    shift: int,
     leaf_size: int,
     firsts: array1d(dtype=int32),
     lasts: array1d(dtype=int32),
@@ -185,15 +209,42 @@ def bvh_write_nodes(
     """
     i = tid()
     first, last = firsts[i], lasts[i]
-    if last - first >= leaf_size:
+    if _is_inner(keys, first, last, shift, leaf_size):
         number = starts[first] + ranks[i]
         nodes[number].child = starts[i + 1]
         nodes[number].count = -starts[last + 1]
         places[number] = _Range(first, last + 1)
-        if i - first < leaf_size:
+        if not _is_inner(keys, first, i, shift, leaf_size):
             _write_leaf(first, i + 1, starts, nodes, places)
-        if last - i <= leaf_size:
+        if not _is_inner(keys, i + 1, last, shift, leaf_size):
             _write_leaf(i + 1, last + 1, starts, nodes, places)
+
+
+@kernel(**_OPTIONS)
+def bvh_find_roots(
+    keys: array1d(dtype=uint64),
+    count: int,
+    shift: int,
+    places: array1d(dtype=_Range),
+    roots: array1d(dtype=int32),
+):
+    """Find the node that has all places of a group and no others. Nodes that are left out have no places."""
+    number = tid()
+    begin, end = places[number][0], places[number][1]
+    if end > begin:
+        alone = _is_one_group(keys, begin, end - 1, shift)
+        if begin > 0:
+            alone = alone and not _is_one_group(keys, begin - 1, begin, shift)
+        if end < count:
+            alone = alone and not _is_one_group(keys, end - 1, end, shift)
+        if alone:
+            roots[int(keys[begin] >> uint64(shift))] = number
+
+
+@kernel(**_OPTIONS)
+def bvh_mark_roots(roots: array1d(dtype=int32), starts: array1d(dtype=int32)):
+    """Mark the roots of groups of a mesh, in `MeshData.starts`."""
+    starts[roots[tid()]] = 0
 
 
 @kernel(**_OPTIONS)

@@ -111,7 +111,7 @@ class Mesh(Structure):
         self._points, self._indices, self._velocities, self._groups = points, indices, velocities, groups
         self._bvh: TriangleBvh | GpuTriangleBvh | None = None
         if indices.size and self.device.is_cuda:
-            self._bvh = GpuTriangleBvh(points, indices, leaf_size)
+            self._bvh = GpuTriangleBvh(points, indices, groups, leaf_size)
         elif indices.size:
             self._bvh = TriangleBvh(points, indices, groups, leaf_size, fast)
         self._tree = BvhDescriptor(self.device)
@@ -228,7 +228,7 @@ def _check_device(name: str, a: array, other: array) -> None:
 
 def _check_groups(groups: array | None, indices: array) -> None:
     if groups is not None:
-        check_array("groups", groups, I32, "groups of faces")
+        check_array("groups", groups, I32)
         _check_device("groups", groups, indices)
         if groups.size != indices.size // 3:
             raise ValueError(f"groups: {groups.size} of them, but there are {indices.size // 3} faces")

@@ -202,7 +202,7 @@ def mesh_query_ray(
         is not hit. A ray through a common edge or corner of faces hits one of them; at a corner any of them, and `t` is
         where the ray meets its plane. A ray with a component that is NaN, or with a direction of zero, hits nothing.
         Whether a face is hit is decided with corners that are rounded relative to `start`. An id without a mesh is a
-        KernelError, as is a root that is none of a group.
+        KernelError, as is a node that is not the root of a group.
 
     Error: 1 ULP in `t`, to the plane of the face; `t` is not before the box of the face.
     Derivative: of `t`, `u`, `v` and `normal` with respect to `start`, `dir` and the corners of the face; 0 for `max_t`.
@@ -258,8 +258,8 @@ def mesh_query_ray_anyhit(
         root: only faces below this node, which `wp.mesh_get_group_root` returns for a group; all faces if negative.
 
     Returns:
-        True where `wp.mesh_query_ray` has a result. An id without a mesh is a KernelError, as is a root that is none of
-        a group.
+        True where `wp.mesh_query_ray` has a result. An id without a mesh is a KernelError, as is a
+        node that is not the root of a group.
 
     Error: exact, with corners that are rounded relative to `start`.
     Derivative: none.
@@ -289,7 +289,7 @@ def mesh_query_ray_count_intersections(
 
     Returns:
         How many faces the ray hits at any distance, an int32. A ray through a common edge or corner of faces may hit
-        several of them there. An id without a mesh is a KernelError, as is a root that is none of a group.
+        several of them there. An id without a mesh is a KernelError, as is a node that is not the root of a group.
 
     Error: exact, with corners that are rounded relative to `start`.
     Derivative: none.
