@@ -56,9 +56,11 @@ PAGES: dict[str, tuple[str, str, str]] = {
     "geometry": (
         "Geometry",
         "Structures that kernels search, closest points, intersections; see [geometry.md](../geometry.md).",
-        "geometry.mesh lib.geometry.mesh_rays lib.geometry.mesh_points lib.geometry.mesh_boxes geometry.mesh_data "
-        "geometry.mesh_groups geometry.mesh_rays geometry.mesh_signs geometry.mesh_normals geometry.mesh_boxes "
-        "geometry.mesh_points geometry.mesh_farthest geometry.surfaces.marching_cubes wp.geometry "
+        "geometry.mesh lib.geometry.mesh_rays lib.geometry.mesh_points lib.geometry.mesh_boxes "
+        "lib.geometry.mesh_views geometry.mesh_data "
+        "geometry.mesh_views geometry.mesh_groups geometry.mesh_rays geometry.mesh_signs geometry.mesh_normals "
+        "geometry.mesh_boxes geometry.mesh_points geometry.mesh_farthest geometry.surfaces.marching_cubes "
+        "wp.geometry "
         "geometry.hash_grid lib.geometry.hash_grid_queries geometry.hash_grid_queries "
         "geometry.bvh lib.geometry.bvh_queries geometry.bvh_queries intersection",
     ),

@@ -72,6 +72,7 @@ _HOMES = {
     "lib.geometry.mesh_boxes": "MeshQueryAABB MeshQuerySphere",
     "lib.geometry.mesh_points": "MeshQueryPoint",
     "lib.geometry.mesh_rays": "MeshQueryRay",
+    "lib.geometry.mesh_views": "MeshArrays",
     "volumes.volume": "Volume",
     "geometry.surfaces.marching_cubes": "MarchingCubes",
     "algo.map": "map",

@@ -2516,6 +2516,7 @@ from .lib.geometry.mesh_boxes import MeshQueryAABB as MeshQueryAABB
 from .lib.geometry.mesh_boxes import MeshQuerySphere as MeshQuerySphere
 from .lib.geometry.mesh_points import MeshQueryPoint as MeshQueryPoint
 from .lib.geometry.mesh_rays import MeshQueryRay as MeshQueryRay
+from .lib.geometry.mesh_views import MeshArrays as MeshArrays
 from .volumes.volume import Volume as Volume
 from .geometry.surfaces.marching_cubes import MarchingCubes as MarchingCubes
 def map(func: Callable, *inputs: Any, out: _Array[Any] | Sequence[_Array[Any]] | None = None, return_kernel: builtins.bool = False, block_dim: int | None = None, device: Device | str | None = None) -> Any:
@@ -4675,6 +4676,32 @@ def mesh_eval_velocity(id: uint64 | int, face: int, u: float, v: float) -> vec3f
     >>> mesh = wp.Mesh(corners, wp.array([0, 1, 2], dtype=int, device="cpu"), velocities=corners)
     >>> wp.mesh_eval_velocity(mesh.id, 0, 0.5, 0.25)
     vec3f([1.0, 1.0, 0.0])
+    """
+
+def mesh_get(id: uint64 | int) -> MeshArrays:
+    """The arrays of a mesh: `points`, `velocities` and `indices`.
+
+    Args:
+        id: of the mesh: `mesh.id`, a uint64.
+
+    Returns:
+        A MeshArrays. Kernels read its arrays, and cannot write them: pass `mesh.points` to a kernel that does. An id
+        without a mesh is a KernelError. Called from Python it gives copies if the mesh is on a GPU.
+
+    Error: exact.
+    Derivative: of the elements of `points` and `velocities`, with respect to these arrays.
+
+    >>> corners = wp.array([[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], dtype=wp.vec3, device="cpu")
+    >>> mesh = wp.Mesh(corners, wp.array([2, 0, 1], dtype=int, device="cpu"))
+    >>> @wp.kernel
+    ... def total(mesh: wp.uint64, out: wp.array(dtype=wp.vec3)):
+    ...     arrays = wp.mesh_get(mesh)
+    ...     for i in range(arrays.indices.shape[0]):
+    ...         out[0] += arrays.points[arrays.indices[i]]
+    >>> out = wp.zeros(1, dtype=wp.vec3, device="cpu")
+    >>> wp.launch(total, dim=1, inputs=[mesh.id, out], device="cpu")
+    >>> out.list()
+    [vec3f([4.0, 4.0, 0.0])]
     """
 
 def mesh_get_bvh(id: uint64 | int) -> uint64:

@@ -480,6 +480,7 @@ def _lowered(
 ) -> Any:
     """The IR of a kernel after transforms."""
     fn, subject = _stage("front.lower").lower_kernel(kernel, block_dim), kernel.subject
+    _refuse_mesh_store(subject, fn)
     for number, transform in enumerate(transforms):
         subject = transform.subject(subject)
         if isinstance(transform, Augmented):
@@ -490,6 +491,15 @@ def _lowered(
             first = all(isinstance(before, MeshArrays) for before in transforms[:number])
             fn = _tangent(fn, subject, transform.active, checks=debug and first)
     return fn
+
+
+def _refuse_mesh_store(subject: str, fn: Any) -> None:
+    """Raise CompileError if a kernel writes to an array of a mesh that it gets by the id."""
+    store = _stage("passes.mesh_stores").mesh_store(fn)
+    if store is not None:
+        message = "arrays of wp.mesh_get can only be read, as a tape would not see the write"
+        help = "pass the array as an argument of the kernel, such as mesh.points, and write to that"
+        raise CompileError(subject, [Diagnostic("unsupported", message, _place(store.loc), help=help)])
 
 
 def _tangent(fn: Any, subject: str, active: tuple[bool, ...], checks: bool) -> Any:

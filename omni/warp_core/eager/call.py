@@ -128,6 +128,8 @@ def _run(callee: Callee, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, ...]
 
 def _array_at(copied: dict[tuple[int, Type], Any], t: Type, address: int, count: int) -> array_memory.MemArray:
     """Return the registered array at an address. `copied` has what one call of a builtin copied from a GPU."""
+    if not count and not address:
+        return array_memory.MemArray.null(t, 1)
     found = addressed_memory.array_at(address, count, t.size)
     if found.device.is_cuda:
         elements = _GpuElements(found, t, copied)
@@ -312,7 +314,23 @@ def _to_ir(given: BoundArguments) -> Any:
 
 
 def _from_ir(value: Any, t: Type) -> Any:
-    return from_leaves(t, array_memory.flatten(value, t))
+    return from_leaves(t, [_shown(x) for x in array_memory.flatten(value, t)])
+
+
+def _shown(leaf: Any) -> Any:
+    """A leaf of a result. An array that a library function found is one to read."""
+    if not isinstance(leaf, array_memory.MemArray):
+        return leaf
+    return ArrayCells.of(None, Array(leaf.dtype, 1)) if leaf.is_null else leaf.data.shown()  # type: ignore[attr-defined]
+
+
+class _ReadOnly:
+    """Keeps an array for cells that no one writes."""
+
+    readonly = True
+
+    def __init__(self, array: Any):
+        self.array = array
 
 
 class _Elements:
@@ -328,6 +346,11 @@ class _Elements:
             out.insert(0, flat % n)
             flat //= n
         return tuple(out)
+
+    def shown(self) -> ArrayCells:
+        """The array as Python code reads it."""
+        cells = self.cells
+        return ArrayCells(cells.__wc_type__, cells.ptr, cells._shape, cells._strides, _ReadOnly(cells.owner))
 
     def __len__(self) -> int:
         return math.prod(self.extents)
@@ -348,6 +371,11 @@ class _GpuElements:
         """`memory` is the array at the address, of whatever type."""
         self.memory, self.type, self.copied = memory, t, copied
         self.count = memory.size * memory.strides[-1] // t.size  # others may ask for fewer of them
+
+    def shown(self) -> ArrayCells:
+        """A copy of the array, as Python code reads it."""
+        made = self._part(0, self.count).to("cpu")
+        return ArrayCells(Array(self.type, 1), made.ptr, (self.count,), (self.type.size,), _ReadOnly(made))
 
     def __getitem__(self, i: int) -> Any:
         begin = i - i % self._TOGETHER

@@ -48,6 +48,7 @@ _MODULES = {
     "geometry.mesh_data": """
         mesh_eval_position mesh_eval_velocity mesh_eval_face_normal mesh_get_index mesh_get_point mesh_get_velocity
     """,
+    "geometry.mesh_views": "mesh_get",
     "geometry.mesh_groups": "mesh_get_group_root mesh_get_bvh",
     "geometry.mesh_rays": "mesh_query_ray mesh_query_ray_anyhit mesh_query_ray_count_intersections",
     "geometry.mesh_points": "mesh_query_point_no_sign",

@@ -16,7 +16,8 @@ from ...lang.types import F32, Array, Vec
 from ...passes.inline import inline_calls
 from ..rules.custom_rules import is_custom
 
-_ARRAYS = {"_mesh_point": 0, "_mesh_velocity": 1}  # which of the two arrays each of them reads
+_WHOLE = {"_mesh_points": 0, "_mesh_velocities": 1}  # which of the two arrays each of them returns
+_ARRAYS = {"_mesh_point": 0, "_mesh_velocity": 1, **_WHOLE}  # and reads
 _VECTORS = Array(Vec(3, F32), 1)
 
 
@@ -58,8 +59,10 @@ class _Loads(Rewriter):
         if arrays is None:
             super().visit_call(op)
         else:
-            array = arrays[_ARRAYS[_name(op.attr)]]
-            self.define(op, [self.b.op("load", array, self.values[op.args[1]], attr=())])
+            name = _name(op.attr)
+            array = arrays[_ARRAYS[name]]
+            found = array if name in _WHOLE else self.b.op("load", array, self.values[op.args[1]], attr=())
+            self.define(op, [found])
 
 
 class _Reads:

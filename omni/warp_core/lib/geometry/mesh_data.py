@@ -6,7 +6,7 @@ mesh_rays.py and mesh_points.py have the queries that search.
 from __future__ import annotations
 
 from ...lang import prim
-from ...lang.generics import Vec
+from ...lang.generics import Array, Vec
 from ...lang.registry import builtin
 from ...lang.values.scalars import bool as boolean
 from ...lang.values.scalars import float32, float64, int32, uint64
@@ -94,7 +94,7 @@ def _mesh_position(data: MeshData, index: int32) -> Vec[3, float64]:
 
 
 # Where a derivative is wanted, autodiff/analysis/mesh_arrays.py puts elements of arrays in the place of calls of the
-# next two functions. Whatever else reads positions has no derivative.
+# next four functions. Whatever else reads positions has no derivative.
 
 
 @builtin
@@ -109,6 +109,19 @@ def _mesh_velocity(id: uint64, number: int32) -> Vec[3, float32]:
     """The velocity of a point. The id was checked, and the mesh has velocities."""
     data = _mesh_data(id)
     return prim.array_at(data.velocities, data.num_points, Vec[3, float32])[number]
+
+
+@builtin
+def _mesh_points(id: uint64, data: MeshData) -> Array[Vec[3, float32]]:
+    """The positions of all points of the mesh `data`, which has the id."""
+    return prim.array_at(data.points, data.num_points, Vec[3, float32])
+
+
+@builtin
+def _mesh_velocities(id: uint64, data: MeshData) -> Array[Vec[3, float32]]:
+    """The velocities of all points likewise, or a null array."""
+    count = prim.select(data.velocities == uint64(0), 0, data.num_points)
+    return prim.array_at(data.velocities, count, Vec[3, float32])
 
 
 @builtin
