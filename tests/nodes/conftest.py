@@ -10,6 +10,11 @@ from omni.warp_core.nodes.graph.evaluate import Evaluator
 from omni.warp_core.nodes.graph.node_graph import Attribute, Graph, Host, Log, Node, NodeType
 from omni.warp_core.nodes.ogn.ogn_spec import from_dict
 from omni.warp_core.nodes.play.player import Player, Settings
+from omni.warp_core.nodes.stock import builtin_nodes
+from omni.warp_core.nodes.values.attribute_types import parse
+from omni.warp_core.nodes.values.attribute_values import coerce
+
+STOCK = {node_type.spec.name: node_type for node_type in builtin_nodes.node_types()}
 
 
 @pytest.fixture(autouse=True)
@@ -74,28 +79,81 @@ def play(tmp_path):
 
 
 class Builder:
-    """Builds graphs of Python nodes: node(name, compute, inputs, outputs), then connect."""
+    """Builds graphs of Python nodes: node(name, compute, inputs, outputs) or stock(name, type), then connect."""
 
-    def __init__(self, evaluator: str):
-        self.host = Host(Log(emit=lambda text: None))
-        self.graph = Graph("/G", evaluator, self.host)
+    def __init__(self, evaluator: str, path: str = "/G", host: Host | None = None):
+        self.host = host or Host(Log(emit=lambda text: None))
+        self.graph = Graph(path, evaluator, self.host)
+        self.trace: list = []
 
-    def node(self, name, compute, inputs=None, outputs=None, kind=None, **flags) -> Node:
-        cls = type(kind or "Plain", (), {"compute": staticmethod(compute)})
+    def node(self, name, compute, inputs=None, outputs=None, kind=None, state=None, hooks=None, **flags) -> Node:
+        methods = {"compute": compute, **(hooks or {})}
+        cls = type(kind or "Plain", (), {key: staticmethod(method) for key, method in methods.items()})
         ports = {
             port: {key: {"type": t, "description": "x"} for key, t in (given or {}).items()}
-            for port, given in (("inputs", inputs), ("outputs", outputs))
+            for port, given in (("inputs", inputs), ("outputs", outputs), ("state", state))
         }
-        spec = from_dict({f"test.{kind or 'Plain'}": {"description": "x", "language": "Python", **ports}})
-        node = Node(f"/G/{name}", spec.name, NodeType(spec, cls, **flags), self.host)
-        for attribute in spec.attributes.values():
+        body = {"description": "x", "language": "Python", **ports}
+        body |= {key: flags.pop(key) for key in ("version", "scheduling") if key in flags}
+        spec = from_dict({f"test.{kind or 'Plain'}": body})
+        return self._add(name, NodeType(spec, cls, **flags))
+
+    def _add(self, name, node_type) -> Node:
+        node = Node(f"{self.graph.path}/{name}", node_type.spec.name, node_type, self.host)
+        for attribute in node_type.spec.attributes.values():
             node.add(Attribute(node, attribute.name, attribute.type, attribute))
         self.graph.nodes[node.path] = node
         return node
 
+    def stock(self, name, kind, /, **values) -> Node:
+        """A node of omni.graph.<kind> with values of inputs."""
+        node = self._add(name, STOCK[f"omni.graph.{kind}"])
+        for key, value in values.items():
+            attribute = node.attributes[f"inputs:{key}"]
+            attribute.set(coerce(value, attribute.type))
+        return node
+
+    def event(self, name="OnTest", outputs=("done",)) -> Node:
+        """An event node that enables all of its outputs in every evaluation."""
+
+        def compute(db):
+            for output in outputs:
+                setattr(db.outputs, output, 1)
+            return True
+
+        return self.node(name, compute, {}, dict.fromkeys(outputs, "execution"), kind="OnTest")
+
+    def note(self, name, after="", reads="", kind="any") -> Node:
+        """A node that notes its name, or what it reads from `reads`, after the execution output `after`."""
+
+        def compute(db):
+            self.trace.append((name, db.inputs.x.value if kind == "any" else db.inputs.x) if reads else name)
+            db.outputs.done = 1
+            return True
+
+        node = self.node(name, compute, {"go": "execution", "x": kind}, {"done": "execution"})
+        if after:
+            self.connect(after, f"{name}.inputs:go")
+        if reads:
+            self.connect(reads, f"{name}.inputs:x")
+        return node
+
+    def variable(self, name, kind, value) -> Attribute:
+        """A variable of the graph."""
+        holder = Node(self.graph.path, "OmniGraph", None, self.host)
+        self.graph.variables[name] = variable = Attribute(holder, f"graph:variable:{name}", parse(kind))
+        variable.set(value)
+        return variable
+
+    def value(self, path: str):
+        """The value of an attribute: node.outputs:x."""
+        name, attribute = path.split(".")
+        return self.graph.nodes[f"{self.graph.path}/{name}"].attributes[attribute].value
+
     def connect(self, source: str, target: str) -> None:
         (a, b), (c, d) = source.split("."), target.split(".")
-        self.graph.nodes[f"/G/{c}"].attributes[d].sources.append(self.graph.nodes[f"/G/{a}"].attributes[b])
+        nodes, path = self.graph.nodes, self.graph.path
+        nodes[f"{path}/{c}"].attributes[d].sources.append(nodes[f"{path}/{a}"].attributes[b])
 
     def start(self) -> Evaluator:
         evaluator = Evaluator(self.graph)

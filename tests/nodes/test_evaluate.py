@@ -186,7 +186,7 @@ def test_latent_nodes_are_entered_again_in_the_next_frame(build, trace):
 
 
 def test_endless_execution_is_stopped_and_told_once(build, trace, monkeypatch):
-    monkeypatch.setattr("omni.warp_core.nodes.graph.evaluate.STEP_LIMIT", 50)
+    monkeypatch.setattr("omni.warp_core.nodes.graph.action_graph.STEP_LIMIT", 50)
     b = build("execution")
     b.node("tick", stepping(trace, "tick"), {}, EXEC_OUT, kind="OnTick")
     b.node("a", stepping(trace, "a"), EXEC_IN, EXEC_OUT)

@@ -13,7 +13,8 @@ import numpy as np
 from ...lang.errors import nearest
 from ..values.attribute_types import AttributeType
 from ..values.attribute_values import Value, ValueTypeError, coerce
-from .node_graph import Attribute, GraphError, Host, Node
+from .attribute import Attribute, GraphError
+from .node_graph import Host, Node
 
 # States of an execution output; the numbers are those of og.ExecutionAttributeState.
 DISABLED, ENABLED, ENABLED_AND_PUSH, LATENT_PUSH, LATENT_FINISH = range(5)
@@ -51,7 +52,7 @@ class RuntimeAttribute:
 
 def _store(attribute: Attribute, value: Any) -> None:
     if attribute.type.is_execution:
-        attribute.set(int(value))
+        attribute.value = int(value)
         return
     try:
         attribute.set(coerce(value, attribute.resolved))
@@ -143,11 +144,51 @@ class Database:
         self._node.warn(message)
 
     def set_execution_enabled(self, name: str, state: int = ENABLED) -> None:
-        """Let the evaluator follow an execution output: "outputs:execOut"."""
-        self._node.get_attribute(name).set(state)
+        """Let the evaluator follow an execution output: "outputs:execOut". Raises RuntimeError where it is missing."""
+        self._execution(name).value = state
+
+    def set_execution_enabled_and_pushed(self, name: str) -> None:
+        """Let the evaluator follow an execution output, and compute this node again when that chain has ended."""
+        self._execution(name).value = ENABLED_AND_PUSH
+
+    def get_execution_enabled(self, name: str) -> bool:
+        """True if the execution input `name` ("inputs:execIn") is the one that made this node run."""
+        return self._execution(name).value != DISABLED
+
+    def start_latent_state(self) -> None:
+        """Let this node wait: it is computed in every evaluation until it ends the state. Raises RuntimeError."""
+        if self._node.latent:
+            raise RuntimeError(f"{self._node.path} is in the latent state already")
+        self._node.latent = True
+
+    def end_latent_state(self) -> None:
+        """End the wait of this node. Raises RuntimeError if it does not wait."""
+        if not self._node.latent:
+            raise RuntimeError(f"{self._node.path} is not in the latent state")
+        self._node.latent = False
+
+    def get_latent_state(self) -> bool:
+        """True if this node waits."""
+        return self._node.latent
+
+    def _execution(self, name: str) -> Attribute:
+        found = self._node.attributes.get(name)
+        if found is None or not found.type.is_execution:
+            names = ", ".join(a.name for a in self._node.attributes.values() if a.type.is_execution)
+            raise RuntimeError(f"{self._node.path} has no execution attribute {name!r}; it has {names or 'none'}")
+        return found
 
     def set_dynamic_attribute_memory_location(self, on_gpu: bool, gpu_ptr_kind: Any = None) -> None:
         """Accept where Kit should hold dynamic attributes; here they always lie in host memory."""
+
+
+class _Current:
+    """The node that is being computed, for interfaces that are called without its database."""
+
+    database: Database | None = None
+
+
+CURRENT = _Current()
 
 
 class _Tokens:
@@ -156,14 +197,16 @@ class _Tokens:
 
 
 def start(node: Node) -> None:
-    """Prepare a node as Kit does on creation: internal state, version update, `initialize`."""
+    """Prepare a node as Kit does on creation: internal state, version update, `initialize`. Raises GraphError."""
     if node.type is None:
         return
     make = node.type.hook("internal_state")
     node.shared_state = make() if callable(make) else make
-    update = node.type.hook("update_node_version")
-    if update and 0 < node.saved_version < node.type.spec.version:
-        update(None, node, node.saved_version, node.type.spec.version)
+    update, version = node.type.hook("update_node_version"), node.type.spec.version
+    if update and 0 < node.saved_version < version:
+        if update(None, node, node.saved_version, version) is False:
+            raise GraphError(f"update_node_version cannot bring version {node.saved_version} to {version}")
+        node.saved_version = version
     initialize = node.type.hook("initialize")
     if initialize:
         initialize(None, node)
@@ -174,10 +217,3 @@ def stop(node: Node) -> None:
     release = node.type.hook("release") if node.type else None
     if release:
         release(node)
-
-
-def reset_execution(node: Node) -> None:
-    """Disable all execution outputs, as is done before every compute."""
-    for attribute in node.on("outputs"):
-        if attribute.type.is_execution:
-            attribute.value = DISABLED

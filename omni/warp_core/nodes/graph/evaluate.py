@@ -1,92 +1,74 @@
 """When nodes run: the evaluators push, dirty_push (lazy) and execution (Action Graph).
 
 `Evaluator.evaluate()` plays one frame of one graph. What is left open by the public description of OmniGraph is decided
-here, always the same way:
+here and in action_graph.py, always the same way:
 
 * Order follows data connections, ties broken by the order in the file. A data cycle is told once, and its last
   connection in that order carries the value of the frame before.
 * A node that fails gives no result for the frame. Data nodes after it do not run; other nodes do.
-* Action Graph: several connections from one execution output run depth first, in the order of the node paths in the
-  file. A data node runs at most once per frame and unchanged inputs; nodes that read the stage run for every consumer.
-* A chain that passes `STEP_LIMIT` nodes in one frame is stopped and told.
+* A node of a lazy graph runs when one of its inputs was set since it last succeeded, or when it depends on the clock or
+  on the stage.
+* Nodes with the hint compute-on-request run in the evaluation after their request.
 """
 
 from __future__ import annotations
 
 import traceback
 
-from .database import DISABLED, ENABLED_AND_PUSH, LATENT_FINISH, LATENT_PUSH, Database, reset_execution, start, stop
-from .node_graph import Attribute, Graph, GraphError, Node
+from .action_graph import ActionGraph
+from .attribute import Attribute, GraphError
+from .database import CURRENT, DISABLED, ENABLED, Database, start, stop
+from .node_graph import Graph, Node
+from .topology import Topology
+from .type_resolution import resolve_types
 
-STEP_LIMIT = 100_000
 EVALUATORS = ("execution", "push", "dirty_push")
-
-
-def data_order(graph: Graph) -> tuple[list[Node], list[tuple[Node, Node]]]:
-    """The nodes, sources first, and the connections (source, target) that close a cycle."""
-    order: list[Node] = []
-    back: list[tuple[Node, Node]] = []
-    state: dict[Node, int] = {}  # 1 while on the stack, 2 when done
-    for root in graph:
-        if root in state:
-            continue
-        state[root] = 1
-        stack = [(root, iter(graph.sources_of(root)))]
-        while stack:
-            node, sources = stack[-1]
-            source = next(sources, None)
-            if source is None:
-                state[node] = 2
-                order.append(node)
-                stack.pop()
-            elif state.get(source) == 1:
-                back.append((source, node))
-            elif source not in state:
-                state[source] = 1
-                stack.append((source, iter(graph.sources_of(source))))
-    return order, back
 
 
 class Evaluator:
     """Plays one graph, frame by frame."""
 
+    topology: Topology
+
     def __init__(self, graph: Graph):
         self.graph = graph
-        self.order, back = data_order(graph)
-        self._back = set(back)
-        self._databases = {node: Database(node) for node in graph}
+        self._databases: dict[Node, Database] = {}
         self._computed: dict[Node, int] = {}
-        self._latent: list[Node] = []
-        self._step_told = False
-        self._targets: dict[Attribute, list[Node]] = {}
-        for node in graph:
-            for attribute in node.on("inputs"):
-                for source in attribute.sources if attribute.type.is_execution else ():
-                    self._targets.setdefault(source, []).append(node)
-        for first, last in back:
-            if first is not last:
-                text = f"data cycle: {first.path} also depends on this node; it reads the frame before"
-                graph.host.log.warning(last.path, text)
-        self._warn_unreachable()
-
-    def _warn_unreachable(self) -> None:
-        if self.graph.evaluator != "execution":
-            return
-        for node in self.graph:
-            inputs = [a for a in node.on("inputs") if a.type.is_execution]
-            if inputs and not node.disabled and not any(a.sources for a in inputs):
-                names = " or ".join(a.name for a in inputs)
-                self.graph.host.log.warning(node.path, f"never runs: nothing is connected to {names}")
+        self._seen: dict[Node, int] = {}
+        self._actions = ActionGraph(graph, self._compute) if graph.evaluator == "execution" else None
 
     def start(self) -> None:
-        """Prepare every node."""
+        """Prepare every node, and the ways between them."""
         for node in self.graph:
+            node.graph = node.graph or self.graph
+            if node.type is not None:
+                self._databases[node] = Database(node)
             try:
                 start(node)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # also sys.exit(), which would end the play without a word
                 node.fail(_explain(error))
+        self._follow_connections()
+        for first, last in self.topology.cycles():
+            text = f"data cycle: {first.path} also depends on this node; it reads the frame before"
+            self.graph.host.log.warning(last.path, text)
+        if self._actions is not None:
+            self._warn_unreachable()
+
+    def _follow_connections(self) -> None:
+        self.graph.is_changed = False
+        self.topology = Topology(self.graph)
+        resolve_types(self.topology, _explain)
+        if self._actions is not None:
+            self._actions.follow(self.topology)
+
+    def _warn_unreachable(self) -> None:
+        for node, plan in self.topology.plans.items():
+            inputs = plan.execution_inputs
+            if inputs and not node.disabled and not node.is_compound and not any(a.sources for a in inputs):
+                names = " or ".join(a.name for a in inputs)
+                self.graph.host.log.warning(node.path, f"never runs: nothing is connected to {names}")
 
     def stop(self) -> None:
         """Release every node."""
@@ -95,107 +77,80 @@ class Evaluator:
 
     def evaluate(self) -> None:
         """Play one frame."""
+        if not self.graph.enabled:
+            return
+        if self.graph.is_changed:
+            self._follow_connections()
         for node in self.graph:
             node.failed = node.disabled
         self._computed.clear()
-        {"execution": self._execution, "push": self._push, "dirty_push": self._dirty_push}[self.graph.evaluator]()
+        if self._actions is not None:
+            self._actions.run(self._computed)
+        elif self.graph.evaluator == "push":
+            self._push()
+        else:
+            self._dirty_push()
 
     def _push(self) -> None:
-        for node in self.order:
-            self._compute(node)
-
-    def _dirty_push(self) -> None:
-        for node in self.order:
-            if self._is_dirty(node):
+        for node in self.topology.order:
+            if node.requested or node.type is None or not node.type.on_request:
                 self._compute(node)
 
+    def _dirty_push(self) -> None:
+        for node in self.topology.order:
+            if self._is_dirty(node) and self._compute(node):
+                self._seen[node] = _age(node)
+
     def _is_dirty(self, node: Node) -> bool:
-        if node.type is None or node.type.uses_time or node.type.reads_stage or not node.ran:
-            return True
-        return any(a.is_behind for a in node.on("inputs") if not a.type.is_execution)
-
-    def _execution(self) -> None:
-        """Run what is latent, then every chain from its event node."""
-        steps = 0
-        starts = self._latent + [n for n in self.graph if n.type and n.type.spec.is_event]
-        for first in starts:
-            stack = [first]
-            while stack:
-                node = stack.pop()
-                steps += 1
-                if steps > STEP_LIMIT:
-                    self._tell_limit(node)
-                    return
-                self._compute_sources(node)
-                if self._compute(node):
-                    stack += self._enabled(node)
-
-    def _tell_limit(self, node: Node) -> None:
-        if not self._step_told:
-            self._step_told = True
-            node.fail(f"stopped after {STEP_LIMIT} steps in one frame; an execution loop does not end")
-
-    def _enabled(self, node: Node) -> list[Node]:
-        """Return the nodes that run next, last first, as they go onto a stack."""
-        follow: list[Node] = []
-        again = False
-        for output in (a for a in node.on("outputs") if a.type.is_execution):
-            if output.value == DISABLED:
-                continue
-            again |= output.value == ENABLED_AND_PUSH
-            if output.value == LATENT_PUSH and node not in self._latent:
-                self._latent.append(node)
-            if output.value == LATENT_FINISH and node in self._latent:
-                self._latent.remove(node)
-            follow += self._targets.get(output, [])
-        return ([node] if again else []) + follow[::-1]
-
-    def _compute_sources(self, node: Node) -> None:
-        """Compute the data nodes that `node` depends on, sources first."""
-        order: list[Node] = []
-        seen = {node}
-        stack = [(node, iter(self.graph.sources_of(node)))]
-        while stack:
-            current, sources = stack[-1]
-            source = next(sources, None)
-            if source is None:
-                stack.pop()
-                if current is not node:
-                    order.append(current)
-            elif source not in seen and not source.is_execution:
-                seen.add(source)
-                stack.append((source, iter(self.graph.sources_of(source))))
-        for source in order:
-            behind = any(a.is_behind for a in source.on("inputs"))
-            if behind or source not in self._computed or (source.type and source.type.reads_stage):
-                self._compute(source)
-
-    def _compute(self, node: Node) -> bool:
-        """Compute one node; False when it gave no result."""
-        if node.disabled or node.type is None:
+        kind = node.type
+        if kind is None or not node.enabled:
             return False
+        if kind.on_request:
+            return node.requested
+        if kind.uses_time or kind.reads_stage or not node.ran or self._seen.get(node) != _age(node):
+            return True
+        return any(a.is_behind for a in self.topology.plans[node].inputs)
+
+    def _compute(self, node: Node, fired: Attribute | None = None) -> bool:
+        """Compute one node, which the input `fired` has activated; False when it gave no result."""
+        if node.disabled or node.type is None or not node.enabled:
+            return False
+        plan = self.topology.plans[node]
         node.failed = ""
-        for source in self.graph.sources_of(node):
-            if source.failed and (source, node) not in self._back:
+        for source in plan.sources:
+            if source.failed and (source, node) not in self.topology.back:
                 node.failed = f"waits for {source.path}"
                 return False
-        node.ran = True
+        node.ran, node.requested, was_latent = True, False, node.latent
         self._computed[node] = self._computed.get(node, 0) + 1
+        database = CURRENT.database = self._databases[node]
         try:
-            for attribute in node.on("inputs"):
+            for attribute in plan.chained:
                 attribute.pull()
-            reset_execution(node)
-            if node.type.cls.compute(self._databases[node]) is False and not node.failed:
+            for attribute in plan.inputs:
+                attribute.pull_one()
+            for attribute in plan.execution_inputs:
+                attribute.value = ENABLED if attribute is fired else DISABLED
+            for attribute in plan.execution_outputs:
+                attribute.value = DISABLED
+            if node.type.cls.compute(database) is False and not node.failed:
                 node.fail("compute returned False")
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             node.fail(_explain(error))
+        finally:
+            CURRENT.database = None
         if node.failed:
-            reset_execution(node)
+            node.latent = was_latent
             return False
         node.succeeded()
         return True
+
+
+def _age(node: Node) -> int:
+    """Return a number that grows whenever an input or a state of the node is set."""
+    return sum(a.version for a in node.attributes.values() if a.port != "outputs")
 
 
 def _explain(error: BaseException) -> str:

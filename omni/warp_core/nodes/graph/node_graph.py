@@ -1,27 +1,26 @@
-"""Graphs of nodes in memory: attributes with values and connections, nodes, and the log they report to.
+"""Graphs of nodes in memory: nodes with their attributes and variables, and the log they report to.
 
-A graph knows nothing of USD (see graph_loader.py) nor of when to run (see evaluate.py). Data travels by
-`Attribute.pull`: an input takes the value of its source, converted, when the source's `version` has moved. `Node` and
-`Attribute` carry the method names of `omni.graph.core`, so that node classes written for Kit find what they call.
+A graph knows nothing of USD (see graph_loader.py) nor of when to run (see evaluate.py). Values and connections are
+those of attributes (see attribute.py). `Graph`, `Node` and `Attribute` carry the method names of `omni.graph.core`, so
+that node classes written for Kit find what they call.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ogn.ogn_spec import AttributeSpec, NodeSpec
-from ..values.attribute_types import AttributeType
-from ..values.attribute_values import Value, converter, same, zero
+from ..ogn.ogn_spec import PORTS, NodeSpec
+from ..values.attribute_types import AttributeType, parse
+from ..values.attribute_values import Value
+from .attribute import Attribute, GraphError
 
+STAGES = ("pipelineStageSimulation", "pipelineStagePreRender", "pipelineStagePostRender", "pipelineStageOnDemand")
+MODES = ("Automatic", "Standalone", "Instanced")
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?|\b(inf|nan)\b")
-
-
-class GraphError(Exception):
-    """Something in a graph that keeps part of it from running: where, what, and what to do."""
 
 
 @dataclass
@@ -43,133 +42,6 @@ class Log:
         self.emit(f"warning: {where}: {text}")
 
 
-class Attribute:
-    """One attribute of one node. `spec` is None for dynamic attributes, which the node type does not declare."""
-
-    __slots__ = (
-        "_from",
-        "_resolved",
-        "_seen",
-        "name",
-        "node",
-        "sources",
-        "spec",
-        "type",
-        "value",
-        "version",
-    )
-
-    def __init__(self, node: Node, name: str, kind: AttributeType, spec: AttributeSpec | None = None):
-        self.node, self.name, self.type, self.spec = node, name, kind, spec
-        self.value: Value = zero(kind) if spec is None else spec.default
-        self.version = 0
-        self.sources: list[Attribute] = []
-        self._resolved: AttributeType | None = None
-        self._seen = -1
-        self._from: tuple[AttributeType, Callable[[Value], Value]] | None = None
-
-    def __repr__(self) -> str:
-        return self.path
-
-    @property
-    def path(self) -> str:
-        """The path of the attribute: /Graph/node.inputs:x."""
-        return f"{self.node.path}.{self.name}"
-
-    @property
-    def port(self) -> str:
-        """inputs, outputs or state."""
-        return self.name.partition(":")[0]
-
-    @property
-    def base_name(self) -> str:
-        """The name without its port."""
-        return self.name.partition(":")[2]
-
-    @property
-    def resolved(self) -> AttributeType:
-        """The type of the value: of the source for a connected `any`, else what was set, else the declared type."""
-        attribute = self
-        while attribute.type.is_any and attribute.sources:
-            attribute = attribute.sources[0]
-        return attribute._resolved or attribute.type
-
-    def set(self, value: Value, kind: AttributeType | None = None) -> None:
-        """Store a value; `kind` resolves an `any` attribute."""
-        if kind is not None and self.type.is_any:
-            self._resolved = kind
-        self.value = value
-        self.version += 1
-
-    def set_if_changed(self, value: Value) -> None:
-        """Store a value; nodes after this one only notice when it differs from the last."""
-        if not same(self.value, value):
-            self.set(value)
-
-    def pull(self) -> None:
-        """Take over the value of the source if it has one and it moved. Raises GraphError when types do not fit.
-
-        Before the first value arrives over a cycle, the attribute keeps its own.
-        """
-        chain = [self]  # inputs connected to inputs
-        while chain[-1].sources and chain[-1].sources[0].port == "inputs" and not chain[-1].type.is_execution:
-            chain.append(chain[-1].sources[0])
-        for attribute in reversed(chain):
-            attribute._pull_one()
-
-    def _pull_one(self) -> None:
-        if not self.sources or self.type.is_execution:
-            return
-        source = self.sources[0]
-        if source.version == self._seen or source.value is None:
-            return
-        kind = source.resolved
-        if self._from is None or self._from[0] != kind:
-            convert = converter(kind, self.type)
-            if convert is None:
-                raise GraphError(
-                    f"{self.name} ({self.type}) cannot take {source.path} ({kind}); connect it to an attribute of the "
-                    "same shape, or put a conversion between them"
-                )
-            self._from = (kind, convert)
-        self.value = self._from[1](source.value)
-        self._seen, self.version = source.version, self.version + 1
-
-    @property
-    def is_behind(self) -> bool:
-        """True if the source has changed since the last `pull`."""
-        attribute = self
-        while attribute.sources:
-            source = attribute.sources[0]
-            if source.version != attribute._seen:
-                return True
-            attribute = source
-        return False
-
-    # The spellings of omni.graph.core.
-
-    def get_name(self) -> str:
-        """The name with its port, as in Kit."""
-        return self.name
-
-    def get_resolved_type(self) -> AttributeType:
-        """The type of the value, as in Kit."""
-        return self.resolved
-
-    def set_resolved_type(self, kind: AttributeType) -> None:
-        """Give an `any` attribute the type of its values, as in Kit."""
-        if self.type.is_any:
-            self._resolved = kind
-
-    def is_dynamic(self) -> bool:
-        """True if the node type does not declare the attribute, as in Kit."""
-        return self.spec is None
-
-    def get_upstream_connection_count(self) -> int:
-        """Number of sources, as in Kit."""
-        return len(self.sources)
-
-
 @dataclass(slots=True)
 class Timing:
     """Costs of a node so far, filled by nodes that compile and launch kernels."""
@@ -180,11 +52,27 @@ class Timing:
 
 
 class NodeType:
-    """A registered node type: its description and the class that computes."""
+    """A registered node type: its description and the class that computes.
 
-    def __init__(self, spec: NodeSpec, cls: Any, reads_stage: bool = False, uses_time: bool = False):
+    `reads_stage` and `uses_time` say what a node depends on besides its inputs. An event node that `is_first` starts
+    its chain before all others. The attributes of a compound node (`is_compound`) pass values on, and its class does
+    nothing.
+    """
+
+    def __init__(
+        self,
+        spec: NodeSpec,
+        cls: Any,
+        reads_stage: bool = False,
+        uses_time: bool = False,
+        is_first: bool = False,
+        is_compound: bool = False,
+    ):
         self.spec, self.cls = spec, cls
         self.reads_stage, self.uses_time = reads_stage, uses_time
+        self.is_first, self.is_compound = is_first, is_compound
+        self.is_execution, self.is_event = spec.is_execution, spec.is_event
+        self.on_request = "compute-on-request" in spec.scheduling
 
     def hook(self, name: str) -> Callable | None:
         """A method of the node class, None when it has none."""
@@ -195,19 +83,26 @@ class Node:
     """A node of a graph.
 
     `disabled` is the reason why it can never run, `failed` the reason why it gave no result in the current evaluation.
-    `has_failed` is true once its own code has failed, in any frame.
+    `has_failed` is true once its own code has failed, in any frame. A node that is not `enabled` was switched off by
+    the scene or by a program: it rests, and its outputs keep their values. `latent`: it waits, and is computed in every
+    evaluation until it ends that. `requested`: it asked to be computed in the next evaluation.
     """
 
     __slots__ = (
         "_by_python_name",
         "_told",
+        "_warned",
         "attributes",
         "disabled",
+        "enabled",
         "failed",
+        "graph",
         "has_failed",
         "host",
+        "latent",
         "path",
         "ran",
+        "requested",
         "saved_version",
         "shared_state",
         "timing",
@@ -217,7 +112,10 @@ class Node:
 
     def __init__(self, path: str, type_name: str, node_type: NodeType | None, host: Host):
         self.path, self.type_name, self.type, self.host = path, type_name, node_type, host
+        self.graph: Graph | None = None
         self.attributes: dict[str, Attribute] = {}
+        self.enabled = True
+        self.latent = self.requested = False
         self.disabled = ""
         self.failed = ""
         self.has_failed = False
@@ -225,7 +123,7 @@ class Node:
         self.timing = Timing()
         self.shared_state: Any = None
         self.saved_version = 0
-        self._told = ""
+        self._told = self._warned = ""
         self._by_python_name: dict[tuple[str, str], Attribute] | None = None  # until it is needed
 
     def __repr__(self) -> str:
@@ -234,13 +132,18 @@ class Node:
     def add(self, attribute: Attribute) -> Attribute:
         """Add an attribute, declared or dynamic."""
         self.attributes[attribute.name] = attribute
-        self._by_python_name = None
+        self._changed()
         return attribute
 
     def remove(self, attribute: Attribute) -> None:
         """Remove an attribute."""
         del self.attributes[attribute.name]
+        self._changed()
+
+    def _changed(self) -> None:
         self._by_python_name = None
+        if self.graph is not None:
+            self.graph.is_changed = True
 
     def find(self, port: str, python_name: str) -> Attribute | None:
         """The attribute that Python calls `db.<port>.<python_name>`."""
@@ -258,7 +161,12 @@ class Node:
     @property
     def is_execution(self) -> bool:
         """True if execution connections run the node."""
-        return self.type is not None and self.type.spec.is_execution
+        return self.type is not None and self.type.is_execution
+
+    @property
+    def is_compound(self) -> bool:
+        """True if the attributes of the node pass values between its graph and the graph below it."""
+        return self.type is not None and self.type.is_compound
 
     def fail(self, text: str) -> None:
         """Mark the node as failed in this evaluation, telling the reason once until it changes."""
@@ -269,7 +177,9 @@ class Node:
 
     def warn(self, text: str) -> None:
         """Report something odd, once until it changes."""
-        if self._is_news(text):
+        gist = _NUMBER.sub("0", text)
+        before, self._warned = self._warned, gist
+        if gist != before:
             self.host.log.warning(self.path, text)
 
     def _is_news(self, text: str) -> bool:
@@ -299,6 +209,43 @@ class Node:
     def get_attribute_exists(self, name: str) -> bool:
         """True if there is an attribute of that full name, as in Kit."""
         return name in self.attributes
+
+    def create_attribute(self, name: str, kind: str | AttributeType, port: str = "inputs") -> Attribute:
+        """Add a dynamic attribute, as in Kit; a name without port gets `port`. Raises GraphError."""
+        full = name if name.partition(":")[0] in PORTS else f"{port}:{name}"
+        if full in self.attributes:
+            raise GraphError(f"{self.path} has an attribute {full} already")
+        return self.add(Attribute(self, full, parse(kind) if isinstance(kind, str) else kind))
+
+    def remove_attribute(self, name: str) -> bool:
+        """Remove a dynamic attribute and what is connected to it, as in Kit; False where there was no such one."""
+        found = self.attributes.get(name)
+        if found is None or found.spec is not None:
+            return False
+        del self.attributes[name]
+        for node in self.graph.outermost if self.graph is not None else ():
+            for attribute in node.attributes.values():
+                if found in attribute.sources:
+                    attribute.sources.remove(found)
+        self._changed()
+        return True
+
+    def get_graph(self) -> Graph | None:
+        """The graph of the node, as in Kit."""
+        return self.graph
+
+    def is_disabled(self) -> bool:
+        """True if the node was switched off, as in Kit."""
+        return not self.enabled
+
+    def set_disabled(self, disabled: bool) -> None:
+        """Switch the node off or on, as in Kit."""
+        self.enabled = not disabled
+
+    def request_compute(self) -> bool:
+        """Ask to be computed in the next evaluation, as in Kit; for nodes with the hint compute-on-request."""
+        self.requested = True
+        return True
 
     def node_id(self) -> int:
         """A number that is the node's own, as in Kit."""
@@ -335,6 +282,26 @@ class Timeline:
 
 
 @dataclass
+class Events:
+    """Custom events by name: the path that was sent with each.
+
+    An event sent in one frame reaches its listeners in the next one, as over the message bus of Kit. Of several with
+    the same name, the last one counts.
+    """
+
+    sent: dict[str, str] = field(default_factory=dict)
+    arrived: dict[str, str] = field(default_factory=dict)
+
+    def send(self, name: str, path: str) -> None:
+        """Send an event to the listeners of the next frame."""
+        self.sent[name] = path
+
+    def advance(self) -> None:
+        """Begin a frame: what was sent has arrived."""
+        self.arrived, self.sent = self.sent, {}
+
+
+@dataclass
 class Host:
     """Services for nodes beyond their graph: the log, the clock, the stage and the device to run on.
 
@@ -346,19 +313,59 @@ class Host:
     store: Any = None
     device: str = "cpu"
     code: dict[str, str] = field(default_factory=dict)
+    events: Events = field(default_factory=Events)
+
+
+@dataclass
+class Instance:
+    """A prim that a graph is evaluated for, and the values that it gives to variables of the graph."""
+
+    target: str
+    variables: dict[str, Value] = field(default_factory=dict)
 
 
 class Graph:
-    """Nodes with their connections. `evaluator` is execution, push or dirty_push."""
+    """Nodes with their connections. `evaluator` is execution, push or dirty_push, `stage` a pipeline stage.
 
-    def __init__(self, path: str, evaluator: str, host: Host):
-        self.path, self.evaluator, self.host = path, evaluator, host
+    The graph below a compound node has a `parent`. Its nodes are among the `nodes` of the `outermost` graph, which runs
+    them. `target` is the prim that a graph is evaluated for: the graph itself, or each of its `instances`. `variables`
+    are the graph's own. `is_changed` tells the evaluator that attributes were added or removed.
+    """
+
+    def __init__(self, path: str, evaluator: str, host: Host, parent: Graph | None = None):
+        self.path, self.evaluator, self.host, self.parent = path, evaluator, host, parent
+        self.outermost: Graph = self if parent is None else parent.outermost
         self.nodes: dict[str, Node] = {}
+        self.variables: dict[str, Attribute] = {}
+        self.stage = STAGES[0]
+        self.mode = MODES[0]
+        self.enabled = True
+        self.target = path
+        self.instances: list[Instance] = []
+        self.is_changed = False
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes.values())
 
-    def sources_of(self, node: Node) -> Iterable[Node]:
-        """The nodes whose data `node` reads, each once, in the order of its inputs."""
-        found = (s.node for a in node.on("inputs") if not a.type.is_execution for s in a.sources)
-        return dict.fromkeys(found)
+    # The spellings of omni.graph.core.
+
+    def find_variable(self, name: str) -> Attribute | None:
+        """A variable of this graph or of one around it, as in Kit."""
+        graph: Graph | None = self
+        while graph is not None:
+            if name in graph.variables:
+                return graph.variables[name]
+            graph = graph.parent
+        return None
+
+    def get_path_to_graph(self) -> str:
+        """The path of the graph's prim, as in Kit."""
+        return self.path
+
+    def is_disabled(self) -> bool:
+        """True if the graph was switched off, as in Kit."""
+        return not self.enabled
+
+    def set_disabled(self, disabled: bool) -> None:
+        """Switch the graph off or on, as in Kit."""
+        self.enabled = not disabled

@@ -103,6 +103,8 @@ def _state(node: Node) -> str:
     """Return the state in the table; a node that only waited for a failed one did not run."""
     if node.disabled:
         return "invalid"
+    if not node.enabled:
+        return "off"
     if node.has_failed:
         return "failed"
     return "ok" if node.ran else "not run"

@@ -13,8 +13,9 @@ from pxr import Usd
 from ...arrays.array import array
 from ...usd.output_layer import OutputLayer, SampleLayer
 from ...usd.stage import StageError
-from ..graph.evaluate import Evaluator
-from ..graph.node_graph import Attribute, GraphError, Log, Node
+from ..graph.attribute import Attribute, GraphError
+from ..graph.node_graph import Log, Node
+from ..graph.schedule import Schedule
 from ..kernel.kernel_types import as_array, element_type
 from ..scene import collector, consent
 from ..values.attribute_types import AttributeType
@@ -62,7 +63,7 @@ class GraphPlayer:
         self._trust = trust
         self._values: dict[str, Any] = {}  # of `set`
         self._callbacks: list[tuple[str, Callback]] = []
-        self._evaluators: list[Evaluator] = []
+        self._schedule: Schedule | None = None
         self._frame: int | None = None
         self._start(player)
 
@@ -103,10 +104,9 @@ class GraphPlayer:
         Raises:
             StageError: The stage cannot be read at that frame, or the player is closed.
         """
-        if not self._evaluators:
-            raise StageError(f"{self._player.path}: the player is closed")
+        schedule = self._open_schedule()
         frame = self._player.start if self._frame is None else self._frame + 1
-        self._player.play_frame(frame, self._evaluators, self._samples)
+        self._player.play_frame(frame, schedule, self._samples)
         self._frame = frame
         for path, callback in list(self._callbacks):
             attribute = self._attribute(path)
@@ -120,6 +120,14 @@ class GraphPlayer:
         first = self._player.start if self._frame is None else self._frame + 1
         for _ in range(self._player.end - first + 1 if count is None else count):
             self.step()
+
+    def evaluate(self, graph: str) -> None:
+        """Evaluate the graph at a path now: one on demand, which no frame evaluates.
+
+        Raises:
+            StageError: The player is closed.
+        """
+        self._open_schedule().evaluate(graph)
 
     def rewind(self) -> None:
         """Go back before the first frame: the graphs are loaded anew, and results are forgotten. What was `set` stays.
@@ -174,6 +182,8 @@ class GraphPlayer:
         except ValueTypeError as error:
             raise ValueError(f"{path} ({kind}): {error}") from None
         self._player.disconnect(attribute)
+        if self._schedule is not None:
+            self._schedule.share(attribute)
         self._values[path] = value
 
     def on_change(self, path: str, callback: Callback) -> None:
@@ -199,9 +209,9 @@ class GraphPlayer:
 
     def close(self) -> None:
         """Release the nodes. Values can be read further, frames cannot be played."""
-        for evaluator in self._evaluators:
-            evaluator.stop()
-        self._evaluators = []
+        if self._schedule is not None:
+            self._schedule.stop()
+        self._schedule = None
 
     def _start(self, player: Player) -> None:
         if not self._trust and (missing := consent.missing(player.codes)):
@@ -211,9 +221,13 @@ class GraphPlayer:
         self._frame = None
         self._seen: dict[tuple[str, Callback], int] = {}
         with collector.paused():
-            self._evaluators = [Evaluator(graph) for graph in player.loaded.graphs]
-        for evaluator in self._evaluators:
-            evaluator.start()
+            self._schedule = Schedule(player.loaded.graphs, player.host)
+            self._schedule.start()
+
+    def _open_schedule(self) -> Schedule:
+        if self._schedule is None:
+            raise StageError(f"{self._player.path}: the player is closed")
+        return self._schedule
 
     def _attribute(self, path: str) -> Attribute:
         attribute = self._player.loaded.attribute(path)

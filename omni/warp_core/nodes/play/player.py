@@ -29,8 +29,8 @@ from ...usd.stage import (
     unreadable,
 )
 from ..extensions import node_folders
-from ..graph.evaluate import Evaluator
 from ..graph.node_graph import Attribute, Host, Log, Node, Timeline
+from ..graph.schedule import Schedule
 from ..ogn.ogn_spec import OgnError
 from ..scene import collector, consent
 from ..scene.graph_loader import Loaded, load, take
@@ -111,18 +111,17 @@ class Player:
         began = time.perf_counter()
         self.host.code = {code.node: code.text for code in self.codes}
         with collector.paused():
-            evaluators = [Evaluator(graph) for graph in self.loaded.graphs]
+            schedule = Schedule(self.loaded.graphs, self.host)
         failed_before = len(self.host.log.errors)
         with OutputLayer(target, self.stage, self.start, self.end, self.fps) as output:
-            for evaluator in evaluators:
-                evaluator.start()
+            with collector.paused():
+                schedule.start()
             try:
                 for frame in range(self.start, self.end + 1):
-                    self.play_frame(frame, evaluators, output)
+                    self.play_frame(frame, schedule, output)
                     progress(frame)
             finally:
-                for evaluator in evaluators:
-                    evaluator.stop()
+                schedule.stop()
             written = self.host.store.prims_written()
             if written:
                 output.commit()
@@ -131,7 +130,7 @@ class Player:
             seconds=time.perf_counter() - began,
             written=written,
             samples=output.samples,
-            nodes=self.loaded.nodes(),
+            nodes=schedule.nodes(),
             failed=bool(failed_before or self.host.log.errors),
         )
 
@@ -140,14 +139,14 @@ class Player:
         attribute.sources = []
         self.loaded.animated = [(a, source) for a, source in self.loaded.animated if a is not attribute]
 
-    def play_frame(self, frame: int, evaluators: list[Evaluator], output: SampleLayer) -> None:
+    def play_frame(self, frame: int, schedule: Schedule, output: SampleLayer) -> None:
         """Evaluate all graphs at one frame, and give the results to `output`. Raises StageError."""
         self.host.timeline.frame = self.host.store.frame = frame
         for attribute, source in self.loaded.animated:
             if not attribute.sources:
                 self._take(attribute, source)
-        for evaluator in evaluators:
-            evaluator.evaluate()
+                schedule.share(attribute)
+        schedule.frame()
         self.host.store.flush(output)
 
     def _take(self, attribute: Attribute, source: Usd.Attribute) -> None:

@@ -14,7 +14,8 @@ from functools import cached_property
 from pxr import Usd
 
 from ...usd.stage import StageError, layer_file
-from ..graph.node_graph import Attribute, GraphError, Node
+from ..graph.attribute import Attribute, GraphError
+from ..graph.node_graph import Node
 from ..kernel import code_file, consented_code
 from ..stock.node_registry import KERNEL
 from .graph_loader import Loaded, beside_scene
@@ -77,7 +78,7 @@ def _fixed(attribute: Attribute) -> str:
     source = attribute
     while source.sources:
         source = source.sources[0]
-        if source.port != "inputs":
+        if source.port != "inputs" or source.type.is_execution:
             raise GraphError(
                 f"{attribute.name} is computed by {source.path}; the player runs only code that is written in the scene"
             )

@@ -1,7 +1,8 @@
 """From the prims of a stage to graphs that can be evaluated.
 
 The format is tolerant, as files in the field are: attributes that are not authored take the default of the node type,
-attributes the node type does not declare are dynamic, `any` attributes keep type and value in custom data.
+attributes the node type does not declare are dynamic, `any` attributes keep type and value in custom data. The nodes of
+the graph below a compound node are nodes of the graph around it; the compound's attributes pass values through.
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ from pxr import Usd
 from ...lang.errors import did_you_mean, nearest
 from ...usd.numpy_conversion import to_numpy
 from ...usd.stage import READ_ERRORS, quiet, resolve_beside, unraised_errors, unreadable
+from ..graph.attribute import Attribute, arriving, type_words
 from ..graph.evaluate import EVALUATORS
-from ..graph.node_graph import Attribute, Graph, Host, Node
+from ..graph.node_graph import MODES, STAGES, Graph, Host, Instance, Node
 from ..ogn.ogn_spec import PORTS, NodeSpec
 from ..stock.node_registry import Registry
-from ..values.attribute_types import ANY, EXECUTION, AttributeType, TypeNameError, from_sdf, parse
+from ..values.attribute_types import ANY, EXECUTION, TOKEN, AttributeType, TypeNameError, from_sdf, parse
 from ..values.attribute_values import Value, ValueTypeError, coerce, coerce_scalar, converter
 from . import collector
 
 _ON_PORTS = tuple(f"{port}:" for port in PORTS)
 _FIRST = Usd.TimeCode.EarliestTime()
+_VARIABLE = "graph:variable:"
+_INSTANCES = "omniGraphs"  # the relationship by which a prim names the graphs to evaluate for it
 HINTS = 20  # names that are not there and get suggestions; a search costs as much as loading ten nodes
 
 
@@ -36,6 +40,7 @@ class Loaded:
     animated: list[tuple[Attribute, Usd.Attribute]] = field(default_factory=list)
     _by_path: dict[str, Node] = field(default_factory=dict)
     _sources: dict[Attribute, list[str]] = field(default_factory=dict)  # paths, until they are connected
+    _instances: dict[str, list[Usd.Prim]] = field(default_factory=dict)  # prims by the graph that they name
 
     def attribute(self, path: str) -> Attribute | None:
         """Return the attribute at a path such as /Graph/node.inputs:x, None if it does not exist."""
@@ -53,7 +58,7 @@ class Loaded:
         node = self._by_path.get(prim)
         if node is None:
             return f"there is no node {prim}" + did_you_mean(self._nearest_nodes(prim) if hint else ())
-        if node.type is None:
+        if node.type is None and node.disabled:
             return f"{prim} is of the unknown type {node.type_name!r}"
         found = [a for a in node.attributes.values() if suits(a)]
         port, _, base = name.partition(":")
@@ -88,8 +93,15 @@ def _load(stage: Usd.Stage, registry: Registry, host: Host, errors: list[BaseExc
             _outermost_graph(prim, registry, host, loaded, errors)
         elif kind == "OmniGraphNode":
             host.log.warning(prim.GetPath().pathString, "is a node outside of every graph, so it never runs")
+        elif prim.HasRelationship(_INSTANCES):
+            for path in prim.GetRelationship(_INSTANCES).GetTargets():
+                loaded._instances.setdefault(path.pathString, []).append(prim)
     _tell_instanced(stage, host)
     loaded.graphs = [graph for graph in loaded.graphs if graph.nodes]
+    for graph in loaded.graphs:
+        graph.instances = [_instance(prim, graph) for prim in loaded._instances.pop(graph.path, ())]
+    for path, prims in loaded._instances.items():
+        host.log.warning(str(prims[0].GetPath()), f"names the graph {path} in {_INSTANCES}, which is not there")
     _connect(loaded, stage, host)
     return loaded
 
@@ -107,9 +119,12 @@ def _outermost_graph(
             inside.pop()
         try:
             if kind == "OmniGraph":
-                graph = _graph(prim, path, host)
+                around = loaded._by_path.get(path.rpartition("/")[0])
+                parent = around.graph if around is not None and around.is_compound else None
+                graph = _graph(prim, path, host, parent, loaded)
                 inside.append((depth, graph))
-                loaded.graphs.append(graph)
+                if parent is None:
+                    loaded.graphs.append(graph)
             else:
                 _node(prim, path, inside[-1][1], registry, loaded)
         except READ_ERRORS as error:
@@ -143,21 +158,55 @@ def _tell_instanced(stage: Usd.Stage, host: Host) -> None:
             host.log.warning(path, "is instanceable, so the graphs in it are not played; make it not instanceable")
 
 
-def _graph(prim: Usd.Prim, path: str, host: Host) -> Graph:
-    attribute = prim.GetAttribute("evaluator:type")
-    evaluator = attribute.Get() if attribute else None
-    if evaluator not in EVALUATORS:
-        if evaluator is not None:
-            host.log.warning(path, f"unknown evaluator {evaluator!r}, played as push; known: {', '.join(EVALUATORS)}")
-        evaluator = "push"
-    return Graph(path, evaluator, host)
+def _graph(prim: Usd.Prim, path: str, host: Host, parent: Graph | None, loaded: Loaded) -> Graph:
+    names = prim.GetAuthoredPropertyNames()
+    evaluator = _setting(prim, names, "evaluator:type", EVALUATORS, "push", host)
+    graph = Graph(path, evaluator if parent is None else parent.evaluator, host, parent)
+    graph.stage = _setting(prim, names, "pipelineStage", STAGES, STAGES[0], host)
+    graph.mode = _setting(prim, names, "evaluationMode", MODES, MODES[0], host)
+    graph.enabled = _value(prim, names, "graph:enabled", bool) is not False and (parent is None or parent.enabled)
+    holder = Node(path, "OmniGraph", None, host)
+    for name in names:
+        if name.startswith(_VARIABLE):
+            _property(prim.GetProperty(name), name, holder, loaded)
+    if holder.attributes:
+        loaded._by_path[path] = holder
+        graph.variables = {name.removeprefix(_VARIABLE): a for name, a in holder.attributes.items()}
+    return graph
+
+
+def _setting(prim: Usd.Prim, names: list[str], name: str, known: tuple[str, ...], default: str, host: Host) -> str:
+    """Return a setting of a graph; one that is not known is told and replaced by the default."""
+    value = prim.GetAttribute(name).Get() if name in names else None
+    if value is None or value in known:
+        return value or default
+    text = f"unknown {name.partition(':')[0]} {value!r}, played as {default}; known: {', '.join(known)}"
+    host.log.warning(prim.GetPath().pathString, text)
+    return default
+
+
+def _instance(prim: Usd.Prim, graph: Graph) -> Instance:
+    """Return a prim that a graph is evaluated for, with the variables that it sets."""
+    instance = Instance(prim.GetPath().pathString)
+    for name, variable in graph.variables.items():
+        prop = prim.GetAttribute(_VARIABLE + name)
+        value = prop.Get(_FIRST) if prop and prop.HasAuthoredValue() else None
+        if value is None:
+            continue
+        try:
+            instance.variables[name] = _converted(value, str(prop.GetTypeName()), variable.resolved)
+        except ValueTypeError as error:
+            graph.host.log.warning(f"{instance.target}.{_VARIABLE}{name}", str(error))
+    return instance
 
 
 def _node(prim: Usd.Prim, path: str, graph: Graph, registry: Registry, loaded: Loaded) -> None:
     names = prim.GetAuthoredPropertyNames()
     type_name = _value(prim, names, "node:type", str) or ""
     node_type = registry.find(type_name)
-    node = loaded._by_path[path] = graph.nodes[path] = Node(path, type_name, node_type, graph.host)
+    node = loaded._by_path[path] = graph.outermost.nodes[path] = Node(path, type_name, node_type, graph.host)
+    node.graph = graph
+    node.enabled = _value(prim, names, "node:enabled", bool) is not False and (graph.parent is None or graph.enabled)
     if node_type is None:
         _tell_unknown(node, registry)
     else:
@@ -207,8 +256,8 @@ def _plain_property(prop: Usd.Attribute, attribute: Attribute, loaded: Loaded) -
 
 
 def _note_sources(prop: Usd.Attribute, attribute: Attribute, loaded: Loaded) -> None:
-    """Keep the paths to which an input is connected."""
-    if attribute.name.startswith("inputs:") and (connections := prop.GetConnections()):
+    """Keep the paths to which an input, or any attribute of a compound node, is connected."""
+    if (attribute.port == "inputs" or attribute.node.is_compound) and (connections := prop.GetConnections()):
         loaded._sources[attribute] = [p.pathString for p in connections]
 
 
@@ -223,6 +272,8 @@ def _property(prop: Usd.Property, name: str, node: Node, loaded: Loaded) -> None
     attribute = node.attributes.get(name)
     if attribute is None:
         kind = parse("target") if is_rel else _dynamic_type(prop)
+        if kind == TOKEN and node.is_compound:
+            kind = ANY  # the scene holds what a compound passes on as a token, unless its type is known
         if kind is None:
             log.warning(f"{node.path}.{name}", f"type {prop.GetTypeName()} is unknown to OmniGraph; ignored")
             return
@@ -267,11 +318,11 @@ def _any_value(prop: Usd.Attribute, attribute: Attribute) -> None:
             if value is not None:
                 attribute.set(coerce(to_numpy(value), kind), kind)
             else:
-                attribute.set(None, kind)
+                attribute.resolve(kind)
             return
         authored = from_sdf(str(prop.GetTypeName()))
         value = prop.Get()
-        if authored is not None and authored.base != "token" and value is not None:
+        if authored is not None and (authored != TOKEN or attribute.node.is_compound) and value is not None:
             attribute.set(coerce(to_numpy(value), authored), authored)
     except (TypeNameError, ValueTypeError) as error:
         attribute.node.host.log.warning(attribute.path, str(error))
@@ -314,21 +365,31 @@ def _connect(loaded: Loaded, stage: Usd.Stage, host: Host) -> None:
             source = loaded.attribute(path)
             if source is None:
                 _missing_source(loaded, attribute, path)
-            elif _origin(source, origins) is attribute:
+                continue
+            if source.type.is_execution != attribute.type.is_execution:
+                _note_execution(source, attribute)
+            if not attribute.type.is_execution and _origin(source, origins) is attribute:
                 host.log.warning(attribute.path, f"is connected to itself through {path}; the connection is ignored")
-            elif converter(source.type, attribute.type) is None:
-                text = f"{attribute.name} ({attribute.type}) cannot take {path} ({source.type})"
+            elif arriving(source.type, attribute.type) is None:
+                text = f"{attribute.name} ({type_words(attribute.type)}) cannot take {path} ({type_words(source.type)})"
                 attribute.node.disabled = text
                 host.log.error(attribute.node.path, text)
             else:
                 attribute.sources.append(source)
-                if source.port == "inputs":
+                if not attribute.type.is_execution:
                     origins.setdefault(attribute, source)  # the first source counts
         if len(attribute.sources) > 1 and not attribute.type.is_execution:
             host.log.warning(attribute.path, f"has {len(attribute.sources)} sources; the player uses the first one")
         if not attribute.sources and attribute.type.is_plain:
             _note_if_animated(stage.GetAttributeAtPath(attribute.path), attribute, loaded)
     loaded._sources.clear()
+
+
+def _note_execution(source: Attribute, target: Attribute) -> None:
+    """Find execution attributes that the scene only knows as numbers: dynamic ones at the end of such a connection."""
+    for one, other in ((source, target), (target, source)):
+        if other.type.is_execution and one.spec is None and one.type.base == "uint" and not one.type.is_array:
+            one.type = EXECUTION
 
 
 def _missing_source(loaded: Loaded, attribute: Attribute, path: str) -> None:
