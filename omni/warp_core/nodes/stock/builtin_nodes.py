@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ..graph.node_graph import NodeType
-from . import constant_nodes, event_nodes, prim_nodes
+from . import constant_nodes, event_nodes, flow_nodes, loop_nodes, prim_nodes, variable_nodes
 
-FAMILIES = (event_nodes, constant_nodes, prim_nodes)
+FAMILIES = (event_nodes, flow_nodes, loop_nodes, variable_nodes, constant_nodes, prim_nodes)
+_ACTION = "omni.graph.action."
 ALIASES = {
-    "omni.graph.action_nodes.OnTick": "omni.graph.action.OnTick",
-    "omni.graph.action_nodes.OnLoaded": "omni.graph.action.OnLoaded",
-    "omni.graph.action_nodes.OnPlaybackTick": "omni.graph.action.OnPlaybackTick",
+    name.replace(_ACTION, "omni.graph.action_nodes."): name
+    for family in FAMILIES
+    for node_type in family.TYPES
+    if (name := node_type.spec.name).startswith(_ACTION)
 }
 
 
