@@ -102,7 +102,7 @@ class ActionGraph:
         """Put onto the stack what the computed node asks for with its execution outputs."""
         enabled = []
         again = False
-        for output in self.topology.plans[node].execution_outputs:
+        for output in self.topology.wirings[node].execution_outputs:
             state = output.value
             if state == LATENT_PUSH:
                 node.latent = True
@@ -124,7 +124,7 @@ class ActionGraph:
 
         A node runs again only if its inputs have changed; those that read the stage run every time.
         """
-        if not self.topology.plans[node].sources:
+        if not self.topology.wirings[node].sources:
             return
         order = self._upstream.get(node)
         if order is None:
@@ -139,9 +139,9 @@ class ActionGraph:
                 self._compute(source, None)
 
     def _may_have_changed(self, node: Node) -> bool:
-        plan = self.topology.plans[node]
+        wiring = self.topology.wirings[node]
         reads_stage = node.type is not None and node.type.reads_stage
-        return reads_stage or bool(plan.chained) or any(a.is_behind for a in plan.inputs)
+        return reads_stage or bool(wiring.chained) or any(a.is_behind for a in wiring.inputs)
 
     def _find_upstream(self, node: Node) -> list[Node]:
         """Return the data nodes that `node` depends on, sources first."""

@@ -64,8 +64,8 @@ class Evaluator:
             self._actions.follow(self.topology)
 
     def _warn_unreachable(self) -> None:
-        for node, plan in self.topology.plans.items():
-            inputs = plan.execution_inputs
+        for node, wiring in self.topology.wirings.items():
+            inputs = wiring.execution_inputs
             if inputs and not node.disabled and not node.is_compound and not any(a.sources for a in inputs):
                 names = " or ".join(a.name for a in inputs)
                 self.graph.host.log.warning(node.path, f"never runs: nothing is connected to {names}")
@@ -109,15 +109,15 @@ class Evaluator:
             return node.requested
         if kind.uses_time or kind.reads_stage or not node.ran or self._seen.get(node) != _age(node):
             return True
-        return any(a.is_behind for a in self.topology.plans[node].inputs)
+        return any(a.is_behind for a in self.topology.wirings[node].inputs)
 
     def _compute(self, node: Node, fired: Attribute | None = None) -> bool:
         """Compute one node, which the input `fired` has activated; False when it gave no result."""
         if node.disabled or node.type is None or not node.enabled:
             return False
-        plan = self.topology.plans[node]
+        wiring = self.topology.wirings[node]
         node.failed = ""
-        for source in plan.sources:
+        for source in wiring.sources:
             if source.failed and (source, node) not in self.topology.back:
                 node.failed = f"waits for {source.path}"
                 return False
@@ -125,13 +125,13 @@ class Evaluator:
         self._computed[node] = self._computed.get(node, 0) + 1
         database = CURRENT.database = self._databases[node]
         try:
-            for attribute in plan.chained:
+            for attribute in wiring.chained:
                 attribute.pull()
-            for attribute in plan.inputs:
+            for attribute in wiring.inputs:
                 attribute.pull_one()
-            for attribute in plan.execution_inputs:
+            for attribute in wiring.execution_inputs:
                 attribute.value = ENABLED if attribute is fired else DISABLED
-            for attribute in plan.execution_outputs:
+            for attribute in wiring.execution_outputs:
                 attribute.value = DISABLED
             if node.type.cls.compute(database) is False and not node.failed:
                 node.fail("compute returned False")

@@ -13,7 +13,7 @@ from .node_graph import Graph, Node
 
 
 @dataclass(slots=True)
-class Plan:
+class Wiring:
     """What an evaluator does around one node: nodes it reads, inputs to pull, execution inputs and outputs to set.
 
     `chained` are the inputs connected to inputs of execution nodes, which may wait for their own sources.
@@ -27,7 +27,7 @@ class Plan:
 
 
 class Topology:
-    """Plans of all nodes, their data order, and the targets of execution outputs.
+    """Wirings of all nodes, their data order, and the targets of execution outputs.
 
     `order` has sources first. `back` holds the connections (source, target) that close a cycle. A target of an
     execution output is an input, or an attribute of a compound node, which has targets itself.
@@ -36,12 +36,12 @@ class Topology:
     def __init__(self, graph: Graph):
         self._far: dict[Attribute, Attribute] = {}
         self.targets: dict[Attribute, list[Attribute]] = {}
-        self.plans = {node: self._plan(node) for node in graph}
+        self.wirings = {node: self._wiring(node) for node in graph}
         self._far.clear()
         self.order, back = data_order(self)
         self.back = set(back)
 
-    def _plan(self, node: Node) -> Plan:
+    def _wiring(self, node: Node) -> Wiring:
         sources: dict[Node, None] = {}
         inputs, execution = [], []
         for attribute in node.attributes.values():
@@ -58,7 +58,7 @@ class Topology:
                 sources[source.node] = None
         outputs = tuple(a for a in node.on("outputs") if a.type.is_execution) if node.is_execution else ()
         chained = tuple(a for a in inputs if _is_chained(a.feed))
-        return Plan(tuple(sources), tuple(inputs), chained, tuple(execution), outputs)
+        return Wiring(tuple(sources), tuple(inputs), chained, tuple(execution), outputs)
 
     def _origin(self, source: Attribute) -> Attribute:
         """Return the attribute at the other side of the compound nodes that `source` leads through."""
@@ -75,7 +75,7 @@ class Topology:
 
     def sources_of(self, node: Node) -> Iterator[Node]:
         """The nodes of the graph whose data `node` reads, each once, in the order of its inputs."""
-        return (source for source in self.plans[node].sources if source in self.plans)
+        return (source for source in self.wirings[node].sources if source in self.wirings)
 
     def cycles(self) -> Iterable[tuple[Node, Node]]:
         """The connections (source, target) that close a cycle of several nodes."""
@@ -94,7 +94,7 @@ def data_order(topology: Topology) -> tuple[list[Node], list[tuple[Node, Node]]]
     order: list[Node] = []
     back: list[tuple[Node, Node]] = []
     is_done: dict[Node, bool] = {}  # False while on the stack
-    for root in topology.plans:
+    for root in topology.wirings:
         if root in is_done:
             continue
         is_done[root] = False

@@ -36,13 +36,13 @@ class _Resolution:
         self._explain = explain
         self.rounds: dict[Node, int] = {}
         self._readers: dict[Attribute, list[Attribute]] = {}
-        for node in topology.plans:
+        for node in topology.wirings:
             if node.type is not None and not node.disabled and node.type.hook(_HOOK):
                 self.rounds[node] = 2 + sum(a.type.is_any for a in node.attributes.values())
         if not self.rounds:
             return
-        for plan in topology.plans.values():
-            for attribute in plan.inputs:
+        for wiring in topology.wirings.values():
+            for attribute in wiring.inputs:
                 if attribute.feed is not None and (attribute.type.is_any or attribute.feed.type.is_any):
                     self._readers.setdefault(attribute.feed, []).append(attribute)
 
