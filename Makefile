@@ -100,7 +100,7 @@ bench: build  ## run the benchmarks, side by side with their peers
 extension: build  ## put the extension for Kit together, in build/exts
 	$(BIN)/python -m tools.extension
 
-docs: build  ## write what is generated from the source: reference pages, type stubs, the page of errors
+docs: build  ## write what is generated from the source: reference pages, type stubs, pages of errors and nodes
 	$(BIN)/python -m tools.docs
 
 lint: build  ## check style, types and English: ruff, mypy, clang-format, tools/english.py

@@ -1,4 +1,4 @@
-"""The `omni-warp` command: play the graphs of a USD scene, draw a stage, list volumes, tell about this machine.
+"""The `omni-warp` command: play the graphs of a USD scene, draw a stage, list volumes, node types and devices.
 
 Every sub-command is a function that returns an exit code of `EXIT_CODES`; `main` dispatches. What needs usd-core, rich
 or Pillow is imported by the sub-command that needs it, since those are optional.
@@ -214,6 +214,15 @@ def _ogn(options: argparse.Namespace) -> int:
         raise _Stop(OUTPUT, f"{options.output}: cannot be written: {error.strerror or error}") from None
 
 
+def _nodes(options: argparse.Namespace) -> int:
+    listing = _load("nodes.play.type_tables")
+    try:
+        listing.show(options.name)
+    except KeyError as error:
+        raise _Stop(USAGE, error.args[0]) from None
+    return OK
+
+
 def _info(options: argparse.Namespace) -> int:
     device = importlib.import_module(f"{__package__}.devices.device")
     print(f"omni-warp-core {config.version}, Python {sys.version.split()[0]}")
@@ -231,6 +240,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "convert": _convert,
     "volume": _volume,
     "ogn": _ogn,
+    "nodes": _nodes,
     "info": _info,
 }
 READS_SCENES = ("play", "preview", "graph")  # in a child process: USD may not survive a damaged file

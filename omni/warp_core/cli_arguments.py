@@ -69,7 +69,15 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )  # fmt: skip
 
-    for options in (_play_options, _preview_options, _graph_options, _convert_options, _volume_options, _ogn_options):
+    for options in (
+        _play_options,
+        _preview_options,
+        _graph_options,
+        _convert_options,
+        _volume_options,
+        _ogn_options,
+        _nodes_options,
+    ):
         options(add)
     add("info", "show devices, the kernel cache and versions")
     return parser
@@ -135,6 +143,13 @@ def _convert_options(add: Add) -> None:
 def _volume_options(add: Add) -> None:
     volume = add("volume", "list the grids of a volume file: types, active voxels, sizes (`preview` draws them)")
     volume.add_argument("file", metavar="FILE", help="*.vdb or *.nvdb")
+
+
+def _nodes_options(add: Add) -> None:
+    nodes = add("nodes", "list the node types that `play` knows, or show the attributes of one")
+    nodes.add_argument(
+        "name", metavar="NAME", nargs="?", help="a type or a part of its name: Add, omni.graph.nodes.Add"
+    )
 
 
 def _ogn_options(add: Add) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from .kit.consent_gate import ConsentGate
 from .kit.dialog import ask_in_window
 from .kit.menu import Menu
+from .nodes.extensions.kit_modules import StandIn
 
 try:
     from omni.ext import IExt as _Base  # type: ignore[import-not-found]
@@ -23,9 +24,10 @@ except ImportError:
 def _part(name: str) -> ModuleType | None:
     """Return a module of Kit, None if this application does not have it."""
     try:
-        return importlib.import_module(name)
+        found = importlib.import_module(name)
     except ImportError:
         return None
+    return None if isinstance(found, StandIn) else found
 
 
 class WarpCoreExtension(_Base):  # type: ignore[misc]

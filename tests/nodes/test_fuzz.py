@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from pxr import Sdf
 
-from omni.warp_core import cli
+from omni.warp_core import cli, cli_arguments
 from omni.warp_core.nodes.stock import node_registry
 from omni.warp_core.usd.numpy_conversion import to_usd
 
 SEEDS = range(12)
 MUTATIONS_PER_SEED = 8
 SCENES = Path(__file__).parents[2] / "data" / "scenes"
-CODES = set(cli.EXIT_CODES) - {cli.INTERNAL, cli.INTERRUPTED}
+CODES = set(cli_arguments.EXIT_CODES) - {cli.INTERNAL, cli.INTERRUPTED}
 
 BASE = """#usda 1.0
 (

@@ -427,7 +427,9 @@ def test_a_preview_of_a_small_file_with_much_in_it_needs_trust(tmp_path):
     widths = Sdf.AttributeSpec(prim, "widths", Sdf.ValueTypeNames.FloatArray)
     widths.default = Vt.FloatArray(75_000_000)  # 300 MB of zeros
     layer.Save()
-    script = "import sys; from omni.warp_core import cli; from omni.warp_core.nodes import child_process as guard\n"
+    script = (
+        "import sys; from omni.warp_core import cli; from omni.warp_core.nodes.play import child_process as guard\n"
+    )
     script += "guard.READ_BYTES = 1 << 28; sys.exit(cli.main())"
     command = [sys.executable, "-c", script, "preview", str(stage), "-o", str(picture), "--size", "9x9"]
     limited = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)

@@ -3,7 +3,14 @@
 import re
 from pathlib import Path
 
-from omni.warp_core.nodes.stock import constant_nodes, event_nodes, flow_nodes, loop_nodes, node_registry, variable_nodes
+from omni.warp_core.nodes.stock import (
+    constant_nodes,
+    event_nodes,
+    flow_nodes,
+    loop_nodes,
+    node_registry,
+    variable_nodes,
+)
 
 PAGE = Path(__file__).parents[3] / "docs" / "node-types.md"
 ROW = re.compile(r"^\| `([\w.]+)` \| (\d+) \|", re.MULTILINE)

@@ -24,7 +24,7 @@ _LOG = logging.getLogger("omni.warp_core.nodes")
 GENERATOR_VERSION = (1, 80, 0)  # of the databases whose shape this host follows
 
 
-class _StandIn(ModuleType):
+class StandIn(ModuleType):
     """A module of Kit with the names that this host has."""
 
     def __init__(self, name: str, contents: dict[str, Any]):
@@ -37,13 +37,6 @@ class _StandIn(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         raise AttributeError(f"{self.__name__}.{name} is not there outside of Kit; see docs/node-extensions.md")
-
-
-class _Interface:
-    """`omni.graph.action.get_interface()`: what a node says of its execution outputs while it computes."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(computing(), name)
 
 
 class _Timeline:
@@ -91,7 +84,7 @@ class _Extension:
 
 def _contents() -> dict[str, dict[str, Any]]:
     """Return the stand-ins: dotted name -> contents."""
-    action = {"get_interface": lambda: _Interface()}
+    action = {"get_interface": computing}
     logs = {f"log_{level}": getattr(_LOG, method) for level, method in _LEVELS.items()}
     settings = {"get_settings": lambda: _Settings()}
     return {
@@ -112,11 +105,11 @@ _LEVELS = {"verbose": "debug", "info": "info", "warn": "warning", "error": "erro
 
 def install() -> None:
     """Install the stand-ins that are missing. In Kit, where `omni.graph.core` is there, this does nothing."""
-    if isinstance(sys.modules.get("omni.graph.core"), _StandIn) or _exists("omni.graph.core"):
+    if isinstance(sys.modules.get("omni.graph.core"), StandIn) or _exists("omni.graph.core"):
         return
     for name, contents in _contents().items():
         if not _exists(name):
-            module = sys.modules[name] = _StandIn(name, contents)
+            module = sys.modules[name] = StandIn(name, contents)
             parent, _, child = name.rpartition(".")
             if parent in sys.modules:
                 setattr(sys.modules[parent], child, module)
@@ -133,12 +126,12 @@ def add_database(package: str, stem: str, spec: NodeSpec) -> None:
     """Make the module `<package>.ogn.<stem>Database` with the class that Kit generates from a `.ogn`."""
     folder = f"{package}.ogn"
     if folder not in sys.modules:
-        sys.modules[folder] = _StandIn(folder, {})
+        sys.modules[folder] = StandIn(folder, {})
         if package in sys.modules:
             sys.modules[package].ogn = sys.modules[folder]  # type: ignore[attr-defined]
     name = f"{stem}Database"
     cls = type(name, (_NodeDatabase,), {"INTERFACE": _interface(spec), "__slots__": ()})
-    sys.modules[f"{folder}.{name}"] = _StandIn(f"{folder}.{name}", {name: cls})
+    sys.modules[f"{folder}.{name}"] = StandIn(f"{folder}.{name}", {name: cls})
 
 
 class _NodeDatabase(Database):

@@ -1,46 +1,31 @@
-"""Classes of other extensions as this host calls them: which node is computing, and the older form of `compute`."""
+"""Classes of other extensions as this host calls them: the node that computes, and the older form of `compute`."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
-from ..graph.database import Database
-from ..graph.node_graph import GraphError, Node
-
-_computing: ContextVar[Database | None] = ContextVar("computing", default=None)
+from ..graph.database import CURRENT, Database
+from ..graph.node_graph import Node
 
 
 def computing() -> Database:
-    """Return the database of the node that computes now. Raises GraphError outside of a compute."""
-    database = _computing.get()
-    if database is None:
-        raise GraphError("this can be called in compute(db) only")
-    return database
-
-
-@contextmanager
-def _during(database: Database) -> Iterator[None]:
-    token = _computing.set(database)
-    try:
-        yield
-    finally:
-        _computing.reset(token)
+    """Return the database of the node that computes now. Raises RuntimeError outside of a compute."""
+    if CURRENT.database is None:
+        raise RuntimeError("this can be called in compute(db) only: no node is being computed")
+    return CURRENT.database
 
 
 def adapt(cls: Any) -> Any:
-    """Return a class like `cls` whose `compute` tells `computing()`, and takes one argument."""
-    takes_node = len(inspect.signature(cls.compute).parameters) >= 2
+    """Return a class whose `compute` takes a database, for one that takes (context, node); others as they are."""
+    if len(inspect.signature(cls.compute).parameters) < 2:
+        return cls
 
     class Adapted(cls):  # type: ignore[misc]
         @staticmethod
         def compute(db: Database) -> Any:
-            """Compute as the class does; (context, node) is the form of before databases."""
-            with _during(db):
-                return cls.compute(context_of(db.node), db.node) if takes_node else cls.compute(db)
+            """Compute as the class does."""
+            return cls.compute(Context(db.node), db.node)
 
     Adapted.__name__, Adapted.__qualname__, Adapted.__module__ = cls.__name__, cls.__qualname__, cls.__module__
     return Adapted
@@ -71,8 +56,3 @@ class Context:
     def get_time_since_start(self) -> float:
         """Return the seconds since the play began."""
         return self._line.elapsed
-
-
-def context_of(node: Node) -> Context:
-    """Return the context of a node."""
-    return Context(node)

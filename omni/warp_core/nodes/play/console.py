@@ -142,12 +142,16 @@ def _table(nodes: list[Node], with_type: bool) -> Table:
     return table
 
 
+def columns() -> int:
+    """The width of the terminal; without one, lines may be as long as they like."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _NO_LIMIT
+
+
 def summary(outcome: Outcome) -> None:
     """The table of nodes, without their types where the terminal is narrow, and a line that says what was played."""
     listed = _listed(outcome.nodes)
     table = _table(listed, with_type=True)
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else _NO_LIMIT
-    if Measurement.get(out, out.options, table).maximum > columns:
+    if Measurement.get(out, out.options, table).maximum > columns():
         table = _table(listed, with_type=False)
     out.print(table)
     if len(listed) < len(outcome.nodes):

@@ -3,15 +3,50 @@
 from __future__ import annotations
 
 from ..graph.node_graph import NodeType
-from . import constant_nodes, event_nodes, flow_nodes, loop_nodes, prim_nodes, variable_nodes
+from . import (
+    arithmetic_nodes,
+    array_nodes,
+    constant_nodes,
+    conversion_nodes,
+    event_nodes,
+    flow_nodes,
+    interpolation_nodes,
+    logic_nodes,
+    loop_nodes,
+    matrix_nodes,
+    prim_nodes,
+    random_nodes,
+    text_nodes,
+    variable_nodes,
+    vector_nodes,
+)
 
-FAMILIES = (event_nodes, flow_nodes, loop_nodes, variable_nodes, constant_nodes, prim_nodes)
+FAMILIES = (
+    event_nodes,
+    flow_nodes,
+    loop_nodes,
+    variable_nodes,
+    constant_nodes,
+    prim_nodes,
+    arithmetic_nodes,
+    vector_nodes,
+    matrix_nodes,
+    interpolation_nodes,
+    random_nodes,
+    logic_nodes,
+    conversion_nodes,
+    text_nodes,
+    array_nodes,
+)
 _ACTION = "omni.graph.action."
+_SMALL = ("ACos", "Acos"), ("ASin", "Asin"), ("ATan", "Atan"), ("Atan2", "ATan2"), ("Fmod", "FMod")
 ALIASES = {
     name.replace(_ACTION, "omni.graph.action_nodes."): name
     for family in FAMILIES
     for node_type in family.TYPES
     if (name := node_type.spec.name).startswith(_ACTION)
+} | {  # Kit's manual gives these names in small letters only
+    f"omni.graph.nodes.{other}": f"omni.graph.nodes.{name}" for other, name in _SMALL
 }
 
 

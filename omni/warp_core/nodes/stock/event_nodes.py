@@ -239,7 +239,16 @@ TYPES = [
         EXEC_OUT,
         state={"enableImpulse": {"type": "bool", "description": "Set it to fire once"}},
     ),
-    node_type("action.OnStageEvent", 4, OnStageEvent, "Fires at an event", _STAGE_EVENT, EXEC_OUT, time=True),
+    node_type(
+        "action.OnStageEvent",
+        4,
+        OnStageEvent,
+        "Fires at an event",
+        _STAGE_EVENT,
+        EXEC_OUT,
+        time=True,
+        limits="only the starts of playing, which come in the first frame",
+    ),
     node_type(
         "action.SendCustomEvent",
         2,
@@ -247,6 +256,7 @@ TYPES = [
         "Sends an event",
         EXEC_IN | _EVENT_NAME | {"path": {"type": "token", "description": "A path to send with it"}},
         EXEC_OUT,
+        limits="no `bundle`",
     ),
     node_type(
         "action.OnCustomEvent",
@@ -256,6 +266,7 @@ TYPES = [
         _EVENT_NAME | _ONLY_PLAYBACK,
         EXEC_OUT | {"path": {"type": "token", "description": "The path that came with it"}},
         time=True,
+        limits="no `bundle`, no events from outside of the scene",
     ),
     node_type(
         "action.OnObjectChange",
@@ -265,6 +276,7 @@ TYPES = [
         _OBJECT,
         _CHANGED | {"propertyName": {"type": "token", "description": "The name of the attribute"}},
         reads=True,
+        limits="attributes only; a change is a difference to the evaluation before",
     ),
     node_type("nodes.ReadTime", 1, ReadTime, "The clock", {}, _TIME_OUTPUTS, time=True),
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,9 @@ class Registry:
     def add(self, node_type: NodeType) -> None:
         """Register a type under the name in its description."""
         self._types[node_type.spec.name] = node_type
+
+    def __iter__(self) -> Iterator[NodeType]:
+        return iter(self._types.values())
 
     def find(self, name: str) -> NodeType | None:
         """The type called `name`, also by an alias; None if it is unknown."""

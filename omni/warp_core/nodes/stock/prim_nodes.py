@@ -91,7 +91,15 @@ _MATRIX = {"localToWorldTransform": {"type": "matrixd[4]", "description": "Trans
 
 TYPES = [
     node_type("nodes.ReadPrimAttribute", 3, ReadPrimAttribute, "Reads", _READ_INPUTS, _VALUE, reads=True),
-    node_type("nodes.WritePrimAttribute", 2, WritePrimAttribute, "Writes", _WRITE_INPUTS, EXEC_OUT),
+    node_type(
+        "nodes.WritePrimAttribute",
+        2,
+        WritePrimAttribute,
+        "Writes",
+        _WRITE_INPUTS,
+        EXEC_OUT,
+        limits="all writes are results, whatever `usdWriteBack` says",
+    ),
     node_type(
         "nodes.GetPrimLocalToWorldTransform",
         2,
@@ -100,5 +108,6 @@ TYPES = [
         PRIM_INPUTS,
         _MATRIX,
         reads=True,
+        limits="without transforms that this play has written",
     ),
 ]
