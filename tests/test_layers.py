@@ -97,7 +97,7 @@ DYNAMIC = {
     "as_warp.py": "programs import public modules by another package's name",
     "extension.py": "a Kit application may lack windows and menus",
     "nodes/extensions/node_folders.py": "nodes of other extensions are imported by their manifest",
-    "nodes/kernel/kernel_node.py": "the text of a kernel imports what it likes, with warp meaning this package",
+    "nodes/kernel/program.py": "the text of a kernel imports what it likes, with warp meaning this package",
 }
 # Parts that nodes may use besides the public package.
 NODE_IMPORTS = ("omni.warp_core", "omni.warp_core.nodes")

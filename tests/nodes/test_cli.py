@@ -371,7 +371,9 @@ def test_a_play_whose_child_is_killed_leaves_nothing(make_scene, tmp_path):
 
 ENDLESS = KERNEL.replace("    y[wp.tid()] = 3.0", "    while y[0] < 1.0:\\n        y[0] = y[0] * 0.5")
 CRASH = KERNEL.replace('"@wp.kernel', '"import ctypes\\nctypes.string_at(0)\\n@wp.kernel')
-OUT_OF_BOUNDS = KERNEL.replace("y[wp.tid()]", "y[wp.tid() + 1000000000]")
+OUT_OF_BOUNDS = KERNEL.replace("y[wp.tid()]", "y[wp.tid() + 1000000000]").replace(
+    "custom float outputs:y", "custom int inputs:dim1 = 1\n    custom float outputs:y"
+)
 
 
 @pytest.mark.usefixtures("interruptible")

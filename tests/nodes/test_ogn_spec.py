@@ -146,7 +146,9 @@ def test_our_nodes_are_all_right():
     found = node_registry.standard()
     spec = found.find("omni.warp_core.Kernel").spec
     assert spec.is_execution and spec.attributes["inputs:codeStr"].type == parse("string")
-    assert found.find("omni.warp.WarpKernel") is found.find("omni.warp_core.Kernel")
+    old = found.find("omni.warp.WarpKernel")
+    assert old.cls is found.find("omni.warp_core.Kernel").cls and old.spec.name == spec.name
+    assert (spec.attributes["inputs:dim1"].default, old.spec.attributes["inputs:dim1"].default) == (-1, 1)
     assert found.find("omni.graph.action_nodes.OnTick").spec.is_event
     assert found.find("omni.graph.Nothing") is None
     assert "omni.graph.action.OnTick" in found.nearest("omni.graph.action.OnTik")

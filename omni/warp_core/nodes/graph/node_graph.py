@@ -306,6 +306,7 @@ class Host:
     """Services for nodes beyond their graph: the log, the clock, the stage and the device to run on.
 
     `code` holds the text of each node that carries one, by node path, as it was when the user consented to run it.
+    `files` has the paths of the other files that such nodes read, by node path and input.
     """
 
     log: Log = field(default_factory=Log)
@@ -313,6 +314,7 @@ class Host:
     store: Any = None
     device: str = "cpu"
     code: dict[str, str] = field(default_factory=dict)
+    files: dict[tuple[str, str], str] = field(default_factory=dict)
     events: Events = field(default_factory=Events)
 
 

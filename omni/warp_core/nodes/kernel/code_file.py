@@ -1,4 +1,4 @@
-"""Reading the file in which a Kernel node says its code is, before the user has agreed to anything.
+"""Reading the files that a Kernel node names: its code, before the user has agreed to anything, and volumes.
 
 A scene can name any file: a device that never ends, a pipe that never begins, a secret. So only regular files of
 limited size are read, and a file outside of the scene's folder is never shown.
@@ -26,7 +26,7 @@ class CodeFile(NamedTuple):
 def read(path: str, folder: str) -> CodeFile:
     """Read the code in the file at `path`, for a scene in `folder`. Raises GraphError saying why it cannot be read."""
     try:
-        data, status = _read(path)
+        data, status = _read(path, LIMIT)
         return CodeFile(data.decode("utf-8"), _is_inside(path, folder, status))
     except UnicodeDecodeError:
         raise GraphError("it is not text in UTF-8") from None
@@ -34,18 +34,26 @@ def read(path: str, folder: str) -> CodeFile:
         raise GraphError(getattr(error, "strerror", None) or str(error)) from None
 
 
-def _read(path: str) -> tuple[bytes, os.stat_result]:
+def read_bytes(path: str, limit: int) -> bytes:
+    """Read the regular file at `path`. Raises GraphError saying why it cannot be read."""
+    try:
+        return _read(path, limit)[0]
+    except (OSError, ValueError) as error:
+        raise GraphError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _read(path: str, limit: int) -> tuple[bytes, os.stat_result]:
     descriptor = os.open(path, _FLAGS)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise GraphError("it is not a regular file")
         with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(LIMIT + 1)  # the size that the system tells need not be true, as in /proc
+            data = file.read(limit + 1)  # the size that the system tells need not be true, as in /proc
     finally:
         os.close(descriptor)
-    if len(data) > LIMIT:
-        raise GraphError(f"it has more than {LIMIT} bytes")
+    if len(data) > limit:
+        raise GraphError(f"it has more than {limit} bytes")
     return data, status
 
 

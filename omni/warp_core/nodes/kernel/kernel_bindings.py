@@ -9,8 +9,6 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 import omni.warp_core as wp
 
 from ...lang import types as kt
@@ -18,16 +16,22 @@ from ...lang.errors import did_you_mean, nearest
 from ...lang.generics import spell_pattern
 from ...lang.values.type_registry import python_type
 from ..graph.node_graph import GraphError
-from ..values.attribute_types import AttributeType, parse
-from .kernel_source import TextInfo
-from .kernel_types import element_type, fits, spelled, struct_element_type, usd_type
+from ..values.attribute_types import AttributeType
+from .kernel_source import KernelUse
+from .kernel_types import struct_element_type
+from .node_values import Attributes
+from .signature import ADDED, RETYPED, Change, Parameter, changes
+
+_ID = AttributeType("uint64")
 
 
 @dataclass
 class Binding:
     """The source of the value of one parameter, or of one field of `Inputs` or `Outputs`.
 
-    `source` and `target` are attribute base names, "" for none; an output that has both starts as a copy of its input.
+    `source`, `target` and `state` are attribute base names, "" for none. An output that has a source starts as a copy
+    of it, and so does a state, once. `private` is True for an input array that the kernel may write to. `structure` is
+    the name of a mesh, hash grid or volume.
     """
 
     name: str
@@ -35,10 +39,11 @@ class Binding:
     attribute: AttributeType
     source: str = ""
     target: str = ""
+    state: str = ""
     private: bool = False
     optional: bool = False
     like: str = ""
-    buffer: np.ndarray | None = None
+    structure: str = ""
 
     @property
     def rank(self) -> int:
@@ -50,26 +55,21 @@ class Binding:
         """The type of one element of that array, or of the plain value."""
         return self.type.dtype if isinstance(self.type, kt.Array) else self.type
 
+    @property
+    def key(self) -> str:
+        """The name of the memory: bindings of several kernels to one attribute share it."""
+        return (
+            f"state:{self.state}"
+            if self.state
+            else f"outputs:{self.target}"
+            if self.target
+            else f"inputs:{self.source}"
+        )
 
-@dataclass(frozen=True)
-class Attributes:
-    """The attributes the user added to a node, base name -> type. Where they change, another kernel is needed."""
-
-    inputs: dict[str, AttributeType]
-    outputs: dict[str, AttributeType]
-
-
-def dynamic(db: Any) -> Attributes:
-    """The user's attributes of the node."""
-    found = Attributes({}, {})
-    for attribute in db.node.get_attributes():
-        if not attribute.is_dynamic():
-            continue
-        port, _, name = attribute.get_name().partition(":")
-        kind = parse(attribute.get_resolved_type().get_ogn_type_name())
-        if port in ("inputs", "outputs") and not kind.is_execution:
-            getattr(found, port)[name.replace(":", "_")] = kind
-    return found
+    @property
+    def attribute_name(self) -> str:
+        """The attribute that errors are about."""
+        return f"outputs:{self.target}" if self.target else self.key
 
 
 def records_text(db: Any) -> str:
@@ -86,90 +86,83 @@ def _records(text: str) -> dict[tuple[int, str], dict]:
         return {}
 
 
-def bind_parameters(db: Any, attributes: Attributes, kernel: Any, info: TextInfo) -> list[Binding]:
-    """Plain style: parameters by attribute names. Raises GraphError listing every parameter that has no match."""
-    inputs, outputs = attributes.inputs, attributes.outputs
-    problems: list[str] = []
-    bindings = []
+def parameters_of(kernel: Any, use: KernelUse) -> list[Parameter]:
+    """Return the parameters of a compiled kernel. Raises GraphError for those whose type is open."""
     try:
         params = kernel.params
     except TypeError as error:
         raise GraphError(str(error)) from None
-    for name, wanted in params:
-        if not isinstance(wanted, kt.Type):
-            problems.append(f"parameter `{name}` leaves its type open: {spell_pattern(wanted)}; name the type")
+    open_ones = [
+        f"parameter `{name}` leaves its type open: {spell_pattern(wanted)}; name the type"
+        for name, wanted in params
+        if not isinstance(wanted, kt.Type)
+    ]
+    if open_ones:
+        raise GraphError(_unfit(kernel.name, open_ones))
+    return [Parameter(name, wanted, ("", name) in use.touched) for name, wanted in params]
+
+
+def bind_parameters(name: str, parameters: list[Parameter], attributes: Attributes) -> list[Binding]:
+    """Plain style: bind the parameters of the kernel `name`. Raises GraphError listing every one without a match."""
+    inputs, outputs, states = attributes.inputs, attributes.outputs, attributes.states
+    found = changes(parameters, inputs, outputs, states)
+    problems = [_problem(c, attributes) for c in found if c.kind in (ADDED, RETYPED)]
+    wrong = {c.name for c in found if c.kind in (ADDED, RETYPED)}
+    bindings = []
+    for parameter in parameters:
+        param = parameter.name
+        given = [(port, kinds[param]) for port, kinds in _ports(attributes) if param in kinds]
+        if param in wrong:
             continue
-        given = outputs.get(name) or inputs.get(name)
-        if given is None:
-            near = nearest(name, {*inputs, *outputs})
-            text = f"parameter `{name}` ({spelled(wanted)}) has no attribute inputs:{name} or outputs:{name}"
-            problems.append(text + did_you_mean(near) + _line_to_add(name, wanted, ("", name) in info.touched))
+        if not given:
+            bindings.append(Binding(param, parameter.type, _ID, structure=param))
             continue
-        port = "outputs" if name in outputs else "inputs"
-        wrong = _mismatch(f"{port}:{name}", given, name, wanted, port)
-        if not wrong and name in outputs and name in inputs and inputs[name] != given:
-            wrong = f"inputs:{name} is {inputs[name]} but outputs:{name} is {given}; make them the same"
-        if wrong:
-            problems.append(wrong)
+        port, kind = given[-1]
+        other = next(((p, k) for p, k in given if k != kind), None)
+        if other:
+            problems.append(f"{other[0]}:{param} is {other[1]} but {port}:{param} is {kind}; make them the same")
             continue
-        source, target = name if name in inputs else "", name if name in outputs else ""
-        private = bool(source and not target and ("", name) in info.touched)
-        bindings.append(Binding(name, wanted, given, source, target, private, like=source))
+        source, target, state = (param if param in kinds else "" for kinds in (inputs, outputs, states))
+        private = bool(source and not target and not state and parameter.is_written)
+        bindings.append(Binding(param, parameter.type, kind, source, target, state, private, like=source))
     if problems:
-        raise GraphError(f"kernel `{kernel.name}` does not fit the attributes:\n  " + "\n  ".join(problems))
-    unused = [n for n in outputs if n not in {b.name for b in bindings}]
-    if unused:
-        db.log_warning(f"no parameter of `{kernel.name}` writes outputs:{', outputs:'.join(unused)}")
+        raise GraphError(_unfit(name, problems))
     return bindings
 
 
-def _line_to_add(name: str, wanted: kt.Type, is_written: bool) -> str:
-    """Return the part of an error with the line that gives a node the attribute; "" if USD has no type for it."""
-    declared = usd_type(wanted)
-    port = "outputs" if is_written and isinstance(wanted, kt.Array) else "inputs"
-    return f"\n    to add it, write into the node in the .usda: custom {declared} {port}:{name}" if declared else ""
+def _ports(attributes: Attributes) -> tuple[tuple[str, dict[str, AttributeType]], ...]:
+    return ("inputs", attributes.inputs), ("state", attributes.states), ("outputs", attributes.outputs)
 
 
-def _mismatch(attribute: str, given: AttributeType, name: str, wanted: kt.Type, port: str) -> str:
-    """Return why an attribute cannot be a parameter of type `wanted`, "" when it can."""
-    element = element_type(given)
-    if element is None or (port == "outputs" and given.base == "token"):
-        return f"{attribute} is {given}, which kernels cannot {'take' if port == 'inputs' else 'make'}"
-    if isinstance(wanted, kt.Array):
-        if (given.is_array or port == "outputs") and fits(element, wanted.dtype):
-            return ""
-        kind = "an array" if given.is_array else "one value"
-        return f"parameter `{name}` is a {spelled(wanted)} but {attribute} is {given}: {kind} of {spelled(element)}"
-    if port == "outputs":
-        return f"parameter `{name}` is written to outputs:{name}, so it must be an array, not {spelled(wanted)}"
-    plain = isinstance(wanted, kt.Scalar) and isinstance(element, kt.Scalar)
-    if not given.is_array and (plain or fits(element, wanted) or _same_shape(element, wanted)):
-        return ""
-    kind = "an array of " if given.is_array else ""
-    return f"parameter `{name}` is {spelled(wanted)} but {attribute} is {given}: {kind}{spelled(element)}"
+def _unfit(kernel: str, problems: list[str]) -> str:
+    return f"kernel `{kernel}` does not fit the attributes:\n  " + "\n  ".join(problems)
 
 
-def _same_shape(a: kt.Type, b: kt.Type) -> bool:
-    """True if only the precision differs: vec3f and vec3d, quatf and quatd."""
-    return isinstance(a, kt.Packed) and type(a) is type(b) and isinstance(b, kt.Packed) and a.count == b.count
+def _problem(change: Change, attributes: Attributes) -> str:
+    """Return the error for a change, with the line that adds an attribute where USD has a type for it."""
+    if change.kind != ADDED:
+        return change.reason
+    near = nearest(change.name, {*attributes.inputs, *attributes.outputs})
+    line = f"\n    to add it, write into the node in the .usda: custom {change.after} {change.attribute}"
+    return change.reason + did_you_mean(near) + (line if change.after else "")
 
 
 def make_structs(
-    attributes: Attributes, records_json: str, info: TextInfo, rank: int
+    attributes: Attributes, records_json: str, use: KernelUse, rank: int
 ) -> tuple[list[Binding], tuple[Any, Any]]:
     """Struct style: an `Inputs` and an `Outputs` made of the attributes, and the bindings of their fields."""
     records = _records(records_json)
     inputs, outputs = attributes.inputs, attributes.outputs
     bindings: list[Binding] = []
     for name, given in inputs.items():
-        element = _field_element(f"inputs:{name}", given, ("inputs", name) in info.mentioned)
+        element = _field_element(f"inputs:{name}", given, ("inputs", name) in use.mentioned)
         if element is not None:
             optional = bool(records.get((0, name), {}).get("optional"))
-            private = ("inputs", name) in info.touched
+            private = ("inputs", name) in use.touched
             kind = kt.Array(element, 1) if given.is_array else element
-            bindings.append(Binding(name, kind, given, name, "", private, optional))
+            bindings.append(Binding(name, kind, given, name, private=private, optional=optional))
     for name, given in outputs.items():
-        element = _field_element(f"outputs:{name}", given, ("outputs", name) in info.mentioned)
+        element = _field_element(f"outputs:{name}", given, ("outputs", name) in use.mentioned)
         if element is None:
             continue
         if given.base == "token":
@@ -178,8 +171,8 @@ def make_structs(
             raise GraphError(f"outputs:{name} is {given}; outputs of this style must be arrays")
         like_kernel = records.get((1, name), {}).get("array_shape_source") == 1
         like = name if not like_kernel and name in inputs and inputs[name].is_array else ""
-        ndim = info.ranks.get(("outputs", name), 1 if like else rank)
-        bindings.append(Binding(name, kt.Array(element, ndim), given, "", name, like=like))
+        ndim = use.ranks.get(("outputs", name), 1 if like else rank)
+        bindings.append(Binding(name, kt.Array(element, ndim), given, target=name, like=like))
     fields = [b for b in bindings if not b.target], [b for b in bindings if b.target]
     return bindings, (_struct("Inputs", fields[0]), _struct("Outputs", fields[1]))
 

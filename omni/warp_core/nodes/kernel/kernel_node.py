@@ -1,58 +1,46 @@
 """The Kernel node: compiles the text it carries, binds attributes to parameters, sizes outputs, launches.
 
-`compute(db)` is the whole of it; `ogn/OgnKernel.py` calls it from Kit and from the headless host alike. The compiled
-kernel and its bindings are kept as long as text and attributes stay the same. So also is a failure, which is then told
-once and not compiled again in every frame.
+`compute(db)` is the whole of it; `ogn/OgnKernel.py` calls it from Kit and from the headless host alike. A compiled
+program is kept as long as text and attributes stay the same. So also is a failure, which is then told once and not
+compiled again in every frame. A text that changes while the node runs is compiled in a thread, and the last good
+program runs until there is a better one.
 """
 
 from __future__ import annotations
 
-import builtins
-import math
-import os
-import sys
-import time
-import traceback
 from dataclasses import dataclass, field
-from types import SimpleNamespace
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 import omni.warp_core as wp
 
 from ...lang.errors import CompileError, InternalError
 from ..graph.node_graph import GraphError
-from ..values.attribute_types import AttributeType
-from .kernel_bindings import Attributes, Binding, bind_parameters, dynamic, make_structs, records_text
-from .kernel_source import TextInfo, inspect, normalized
-from .kernel_types import as_array, as_numbers, as_scalar
+from .compilation import Compilation
+from .diagnostics import COMPILED, COMPILING, ERROR, ProgramError, Status, show_diagnostics, show_status
+from .dimensions import rank_of
+from .kernel_bindings import records_text
+from .kernel_memory import Memory
+from .kernel_run import Run
+from .kernel_source import normalized
+from .kernel_structures import Structures
 from .kit_code import consented_text
-
-
-class Request(NamedTuple):
-    """The inputs of a compiled kernel and its bindings; any change asks for new ones."""
-
-    text: str
-    rank: int
-    attributes: Attributes
-    records: str
-
-
-# Bytes of physical memory. The system would promise more, and then end the process.
-_MEMORY = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else sys.maxsize
+from .node_values import NodeValues, dynamic
+from .program import Program, Request, uses_to_run
 
 
 @dataclass
 class KernelState:
-    """State that a node keeps between frames."""
+    """State that a node keeps between frames: the last good program, and the compilation of the newest request."""
 
-    request: Request | None = None
-    error: str = ""
-    kernel: Any = None
-    bindings: list[Binding] = field(default_factory=list)
-    structs: tuple[Any, Any] | None = None
-    compiled: bool = False
+    program: Program | None = None
+    newest: Compilation | None = None
+    is_taken: bool = False
+    error: ProgramError | None = None
+    memory: Memory = field(default_factory=Memory)
+    structures: Structures = field(default_factory=Structures)
+    status: Status = field(default_factory=Status)
+    told: set[str] = field(default_factory=set)
+    frame: int = 0
 
 
 def internal_state() -> KernelState:
@@ -62,31 +50,85 @@ def internal_state() -> KernelState:
 
 def compute(db: Any) -> bool:
     """Run the node once. Raises GraphError with what is wrong, in the words and lines of the node's text."""
-    state = db.per_instance_state
-    text = _text(db)
-    attributes = dynamic(db)
-    dims = _dims(db, attributes.inputs)
-    request = Request(text, len(dims), attributes, records_text(db))
-    if request != state.request:
-        state.__init__()
-        state.request = request
-        try:
-            _prepare(db, state, request)
-        except GraphError as error:
-            state.error = str(error)
-    if state.error:
-        raise GraphError(state.error)
+    state: KernelState = db.per_instance_state
+    error: GraphError | None = None
     try:
-        _run(db, state, dims)
-    except (CompileError, InternalError) as error:  # neither gets better by trying again
-        state.error = str(error)
-        raise GraphError(state.error) from None
-    except (wp.KernelError, TypeError, ValueError) as error:
-        raise GraphError(str(error)) from None
+        _compute(db, state)
+    except GraphError as failure:
+        error = failure if isinstance(failure, ProgramError) else ProgramError(str(failure))
+        raise
+    finally:
+        found = error or state.error
+        is_compiling = state.newest is not None and not state.is_taken
+        state.status.state = COMPILING if is_compiling else ERROR if found else COMPILED
+        show_diagnostics(db, found.diagnostics if isinstance(found, ProgramError) else [])
+        show_status(db, state.status)
     return True
 
 
-# -- what the attributes say ------------------------------------------------------------------------------------------
+def _compute(db: Any, state: KernelState) -> None:
+    values = NodeValues(db, dynamic(db))
+    program = _program(db, state, values)
+    if _begins_anew(db, state):
+        state.memory.reset()
+    run = Run(program, values, state.memory, state.structures)
+    try:
+        run.perform(max(0, db.inputs.substeps))
+    except (CompileError, InternalError) as error:  # neither gets better by trying again
+        state.program, state.error = None, ProgramError(str(error))
+        raise state.error from None
+    except (wp.KernelError, TypeError, ValueError) as error:
+        raise GraphError(str(error)) from None
+    state.status.device = program.request.device
+    state.status.kernel_ms, state.status.dims = round(run.kernel_ms, 3), [list(dims) for dims in run.dims]
+    _spend(db, kernel_ms=run.kernel_ms, launches=run.launches)
+    run.publish(lambda about, text: _warn_once(db, state, about, text))
+
+
+def _program(db: Any, state: KernelState, values: NodeValues) -> Program:
+    """The program to run in this frame: the newest one, or the last good one. Raises GraphError without any."""
+    request = _request(db, values)
+    if state.newest is not None and state.newest.is_done and not state.is_taken:
+        _take(db, state, state.newest)
+    if state.newest is None or request != state.newest.request:
+        last = state.program.request if state.program else None
+        is_live = last is not None and request._replace(text=last.text, kernels=last.kernels) == last
+        state.newest, state.is_taken = Compilation(request, in_background=is_live), False
+        if not is_live:
+            state.program = None
+            _take(db, state, state.newest)
+    if state.program is None:
+        assert state.error is not None
+        raise state.error
+    return state.program
+
+
+def _take(db: Any, state: KernelState, done: Compilation) -> None:
+    """Use the result of a compilation. An error leaves the last good program in place."""
+    state.is_taken, state.error = True, done.error
+    if done.program is not None:
+        state.program = done.program
+        state.status.compile_ms = round(done.program.compile_ms, 3)
+        _spend(db, compile_ms=done.program.compile_ms)
+        for text in done.program.warnings:
+            db.log_warning(text)
+    elif state.program is not None:
+        db.log_warning(f"the new text does not compile, so the last good one runs on: {done.error}")
+
+
+def _request(db: Any, values: NodeValues) -> Request:
+    text = _text(db)
+    file = f"{db.node.get_prim_path()}.inputs:{'codeFile' if db.inputs.codeProvider == 'file' else 'codeStr'}"
+    host = getattr(db, "host", None)
+    device = host.device if host is not None else db.inputs.device
+    kernels = tuple(db.inputs.kernels)
+    try:
+        uses = uses_to_run(text, kernels)
+    except GraphError:
+        uses = ()  # told when the text is compiled
+    ranks = [rank_of(values, use) for use in uses]
+    rank = ranks[0] if uses and uses[0].is_struct else 0
+    return Request(text, file, kernels, rank, values.attributes, records_text(db), device)
 
 
 def _text(db: Any) -> str:
@@ -96,189 +138,21 @@ def _text(db: Any) -> str:
     return normalized(consented_text(db))
 
 
-def _dims(db: Any, inputs: dict[str, AttributeType]) -> tuple[int, ...]:
-    """The launch dimensions: explicit, or the length of an input array."""
-    source = db.inputs.dimSource
-    if source in ("", "explicit"):
-        count = db.inputs.dimCount
-        if not 1 <= count <= 4:
-            raise GraphError(f"inputs:dimCount is {count}; a launch has 1 to 4 dimensions")
-        return tuple(max(0, getattr(db.inputs, f"dim{i + 1}")) for i in range(count))
-    if source not in inputs or not inputs[source].is_array:
-        arrays = ", ".join(n for n, t in inputs.items() if t.is_array) or "none"
-        raise GraphError(
-            f"inputs:dimSource is {source!r}, which is not an input array of this node; "
-            f"use 'explicit' or one of: {arrays}"
-        )
-    return (len(_value(db, "inputs", source)),)
-
-
-def _value(db: Any, port: str, name: str) -> Any:
-    value = getattr(getattr(db, port), name)
-    return value.value if hasattr(value, "resolved") else value
-
-
-# -- compiling --------------------------------------------------------------------------------------------------------
-
-
-def _prepare(db: Any, state: KernelState, request: Request) -> None:
-    info = inspect(request.text)
-    if len(info.kernels) > 1 and not info.kernel:
-        raise GraphError(
-            f"the text has several kernels ({', '.join(info.kernels)}); rename the one to run to `compute`"
-        )
-    namespace = _namespace()
-    if info.is_struct:
-        state.bindings, state.structs = make_structs(request.attributes, request.records, info, request.rank)
-        namespace["Inputs"], namespace["Outputs"] = (type(s) for s in state.structs)
-    started = time.perf_counter()
-    state.kernel = _make_kernel(db, request.text, info, namespace)
-    if not info.is_struct:
-        state.bindings = bind_parameters(db, request.attributes, state.kernel, info)
-    _spend(db, compile_ms=(time.perf_counter() - started) * 1e3)
-
-
-def _import(name: str, *args: Any, **kwargs: Any) -> Any:
-    """`import` for texts: those written for omni.warp say `import warp` and mean this package."""
-    if name == "warp":
-        return wp
-    return builtins.__import__(name, *args, **kwargs)
-
-
-def _namespace() -> dict[str, Any]:
-    return {"wp": wp, "warp": wp, "__builtins__": {**vars(builtins), "__import__": _import}}
-
-
-def _make_kernel(db: Any, text: str, info: TextInfo, namespace: dict[str, Any]) -> Any:
-    file = f"{db.node.get_prim_path()}.inputs:{'codeFile' if db.inputs.codeProvider == 'file' else 'codeStr'}"
-    try:
-        return wp.kernel_from_source(text, filename=file, name=info.kernel or None, namespace=namespace)
-    except CompileError as error:
-        raise GraphError(str(error)) from None
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # whatever the user's module text raises while it runs
-        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
-        where = f"{file}:{lines[-1]}" if lines else file
-        what = "".join(traceback.format_exception_only(error)).strip()  # also of an error whose text cannot be had
-        raise GraphError(f"{what.removeprefix(f'{file}.')}\n --> {where}") from None
-
-
-# -- running ----------------------------------------------------------------------------------------------------------
-
-
-def _run(db: Any, state: KernelState, dims: tuple[int, ...]) -> None:
-    arguments, results = [], []
-    arrays = [b.source for b in state.bindings if b.source and b.attribute.is_array]
-    for binding in state.bindings:
-        if binding.target:
-            value = _output(db, binding, dims, arrays)
-            results.append(binding)
-        else:
-            value = _input(db, binding, dims)
-        if state.structs:
-            setattr(state.structs[1 if binding.target else 0], binding.name, value)
-        else:
-            arguments.append(value)
-    _launch(db, state, dims, list(state.structs) if state.structs else arguments)
-    for binding in results:
-        assert binding.buffer is not None
-        made = binding.buffer.view(np.uint8) != 0 if binding.attribute.base == "bool" else binding.buffer
-        setattr(db.outputs, binding.target, made if binding.attribute.is_array else made[0])
-
-
-def _launch(db: Any, state: KernelState, dims: tuple[int, ...], arguments: list[Any]) -> None:
+def _begins_anew(db: Any, state: KernelState) -> bool:
+    """True if persistent arrays take their first values: the timeline went back, or `inputs:reset` says so."""
     host = getattr(db, "host", None)
-    device = host.device if host is not None else db.inputs.device
-    if not state.compiled:
-        started = time.perf_counter()
-        wp.force_load(device, [SimpleNamespace(kernel=state.kernel)])
-        state.compiled = True
-        _spend(db, compile_ms=(time.perf_counter() - started) * 1e3)
-    if 0 in dims:
-        return
-    started = time.perf_counter()
-    wp.launch(state.kernel, dim=dims, inputs=arguments, device=device)
-    _spend(db, kernel_ms=(time.perf_counter() - started) * 1e3, launches=1)
+    frame = host.timeline.frame if host is not None else state.frame
+    before, state.frame = state.frame, frame
+    return frame < before or bool(db.inputs.reset)
+
+
+def _warn_once(db: Any, state: KernelState, about: str, text: str) -> None:
+    if about not in state.told:
+        state.told.add(about)
+        db.log_warning(text)
 
 
 def _spend(db: Any, **amounts: float) -> None:
     timing = getattr(db.node, "timing", None)
     for name, amount in amounts.items() if timing else ():
         setattr(timing, name, getattr(timing, name) + amount)
-
-
-def _input(db: Any, binding: Binding, dims: tuple[int, ...]) -> Any:
-    """The argument for an input."""
-    if not binding.rank:
-        return as_scalar(_value(db, "inputs", binding.source), binding.attribute, binding.type)
-    numbers = _numbers(db, binding.source, binding, dims)
-    if binding.private:
-        numbers = numbers.copy()
-    return as_array(numbers, binding.element, _view_shape(binding, len(numbers), dims))
-
-
-def _numbers(db: Any, name: str, binding: Binding, dims: tuple[int, ...]) -> np.ndarray:
-    """The elements of an input array. Raises GraphError if it has none and the launch would read them."""
-    numbers = as_numbers(_value(db, "inputs", name), binding.attribute)
-    if len(numbers) or binding.optional or 0 in dims:
-        return numbers
-    if db.node.get_attribute(f"inputs:{name}").get_upstream_connection_count() == 0:
-        text = "is empty and nothing is connected to it; connect it, give it a value, or mark it as optional"
-        raise GraphError(f"inputs:{name} {text}")
-    return numbers
-
-
-def _view_shape(binding: Binding, count: int, dims: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape in which the kernel sees `count` elements."""
-    rank = binding.rank
-    if rank == 1:
-        return (count,)
-    if rank == len(dims) and math.prod(dims) == count:
-        return dims
-    raise GraphError(
-        f"`{binding.name}` has {rank} dimensions in the kernel; its {count} elements do not fill the launch of {dims}"
-    )
-
-
-def _output(db: Any, binding: Binding, dims: tuple[int, ...], arrays: list[str]) -> Any:
-    """The array an output is written to: zeros, or a copy of the input of the same name in plain style.
-
-    `arrays` names the input arrays that the kernel reads.
-    """
-    kind = binding.attribute
-    like = _numbers(db, binding.like, binding, dims) if binding.like and kind.is_array else None
-    if not kind.is_array:
-        count, shape = 1, (1,) * binding.rank
-    else:
-        count = len(like) if like is not None else math.prod(dims)
-        shape = _view_shape(binding, count, dims)
-    binding.buffer = _buffer(binding, (count, *kind.shape), [_value(db, "inputs", name) for name in arrays])
-    if binding.source:
-        binding.buffer[...] = _value(db, "inputs", binding.source) if like is None else like
-    else:
-        binding.buffer[...] = 0
-    return as_array(binding.buffer, binding.element, shape)
-
-
-def _buffer(binding: Binding, shape: tuple[int, ...], read: list[Any]) -> np.ndarray:
-    """The buffer of the frame before, or a new one where sizes changed or one of the arrays `read` is that memory.
-
-    The latter happens on a cycle that carries a state. Raises GraphError where memory cannot hold the buffer and the
-    copy that becomes a time sample.
-    """
-    old = binding.buffer
-    dtype = np.dtype(np.uint64) if binding.attribute.base == "token" else binding.attribute.dtype
-    if old is not None and old.shape == shape and not any(_shares(value, old) for value in read):
-        return old
-    size = math.prod(shape) * dtype.itemsize
-    if size > _MEMORY // 2:
-        raise GraphError(
-            f"outputs:{binding.target} would take {size / 1e9:.1f} GB, and as much again in the result; "
-            f"this machine has {_MEMORY / 1e9:.1f} GB of memory"
-        )
-    return np.empty(shape, dtype)
-
-
-def _shares(value: Any, buffer: np.ndarray) -> bool:
-    return isinstance(value, np.ndarray) and np.may_share_memory(value, buffer)

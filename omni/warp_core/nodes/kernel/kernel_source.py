@@ -1,32 +1,37 @@
-"""Facts about the text of a Kernel node before it is compiled: its style, and how it uses its arrays.
+"""Facts about the text of a Kernel node before it is compiled: its kernels, their style, and how they use arrays.
 
 Two styles: *plain*, where the kernel's parameters carry the names of attributes, and *struct*, where the kernel is
-called `compute` and takes `(inputs: Inputs, outputs: Outputs)`.
+called `compute` and takes `(inputs: Inputs, outputs: Outputs)`. Start with `inspect`.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...lang.source import parse
+from ..graph.node_graph import GraphError
 
 Name = tuple[str, str]  # ("", parameter) or ("inputs", field)
 
 
 @dataclass(frozen=True)
-class TextInfo:
-    """`kernel` is the kernel to run, "" when the text leaves it open (`kernels` lists those it defines).
+class KernelUse:
+    """What one kernel of a text does with its parameters and thread indices.
 
-    `ranks` gives the number of indices the text puts behind an array, `touched` the arrays it may write to.
+    `ranks` gives the number of indices the text puts behind an array, `touched` the arrays it may write to. `threads`
+    is the number of thread indices, None if another function of the text may ask for them. `indexed` lists which array
+    has which thread index at which of its own dimensions: (array, dimension of the array, dimension of the launch).
     """
 
-    kernel: str = ""
-    kernels: tuple[str, ...] = ()
+    name: str
     is_struct: bool = False
     ranks: dict[Name, int] = field(default_factory=dict)
     touched: frozenset[Name] = frozenset()
     mentioned: frozenset[Name] = frozenset()
+    threads: int | None = 0
+    indexed: tuple[tuple[Name, int, int], ...] = ()
 
 
 def normalized(text: str) -> str:
@@ -34,24 +39,49 @@ def normalized(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def inspect(text: str) -> TextInfo:
-    """Look at a text. One that is not Python gives an empty answer: compiling it will tell where it is wrong."""
+def inspect(text: str) -> tuple[KernelUse, ...]:
+    """Return the kernels of a text in its order. One that is not Python has none: compiling it tells the place."""
     try:
         tree = parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return TextInfo()
-    defined = {
-        n.name: n for n in tree.body if isinstance(n, ast.FunctionDef) and any(map(_is_kernel, n.decorator_list))
-    }
-    names = tuple(defined)
-    chosen = "compute" if "compute" in defined else names[0] if len(names) == 1 else ""
-    if not chosen:
-        return TextInfo(kernels=names)
-    parameters = [a.arg for a in defined[chosen].args.args]
+        return ()
+    defined = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}
+    kernels = [n for n in defined.values() if any(map(_is_kernel, n.decorator_list))]
+    elsewhere = any(_asks_for_threads(n) for n in defined.values() if n not in kernels)
+    return tuple(_use(kernel, elsewhere) for kernel in kernels)
+
+
+def chosen(uses: Sequence[KernelUse], listed: Sequence[str]) -> tuple[KernelUse, ...]:
+    """Return the kernels to run, in order: those `listed`, else `compute`, else all of the text.
+
+    Raises:
+        GraphError: If the text has no kernel of a listed name.
+    """
+    by_name = {use.name: use for use in uses}
+    unknown = [name for name in listed if name not in by_name]
+    if unknown:
+        raise GraphError(
+            f"inputs:kernels lists {unknown[0]!r}, but the text has no such kernel; "
+            f"it has {', '.join(by_name) or 'none'}"
+        )
+    if listed:
+        return tuple(by_name[name] for name in listed)
+    return (by_name["compute"],) if "compute" in by_name else tuple(uses)
+
+
+def _use(kernel: ast.FunctionDef, elsewhere: bool) -> KernelUse:
+    parameters = [a.arg for a in kernel.args.args]
     is_struct = parameters == ["inputs", "outputs"]
-    usage = _Usage(set() if is_struct else set(parameters))
-    usage.visit(defined[chosen])
-    return TextInfo(chosen, names, is_struct, usage.ranks, frozenset(usage.touched), frozenset(usage.mentioned))
+    indices = _thread_indices(kernel)
+    found = _Usage(set() if is_struct else set(parameters), indices)
+    found.visit(kernel)
+    threads: int | None = max(indices.values(), default=-1) + 1
+    if not threads:
+        threads = 1 if _asks_for_threads(kernel) else None if elsewhere else 0
+    indexed = tuple(dict.fromkeys(found.indexed))
+    return KernelUse(
+        kernel.name, is_struct, found.ranks, frozenset(found.touched), frozenset(found.mentioned), threads, indexed
+    )
 
 
 def _is_kernel(decorator: ast.expr) -> bool:
@@ -61,14 +91,42 @@ def _is_kernel(decorator: ast.expr) -> bool:
     )
 
 
+def _is_tid(node: ast.expr | None) -> bool:
+    """True for the call `wp.tid()`, by whatever name the text has for `wp`."""
+    if not isinstance(node, ast.Call) or node.args:
+        return False
+    return getattr(node.func, "attr", None) == "tid" or getattr(node.func, "id", None) == "tid"
+
+
+def _asks_for_threads(function: ast.FunctionDef) -> bool:
+    return any(_is_tid(n) for n in ast.walk(function) if isinstance(n, ast.Call))
+
+
+def _thread_indices(kernel: ast.FunctionDef) -> dict[str, int]:
+    """The names of a kernel that are thread indices and nothing else: name -> dimension of the launch."""
+    found: dict[str, int] = {}
+    assigned: list[str] = []
+    for node in ast.walk(kernel):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            assigned.append(node.id)
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or not _is_tid(node.value):
+            continue
+        for target in targets:
+            names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+            found |= {name.id: d for d, name in enumerate(names) if isinstance(name, ast.Name)}
+    return {name: d for name, d in found.items() if assigned.count(name) == 1}
+
+
 class _Usage(ast.NodeVisitor):
     """Finds how arrays are used. Reading elements, `.shape` and `len()` are harmless; anything else may write."""
 
-    def __init__(self, parameters: set[str]):
-        self.parameters = parameters
+    def __init__(self, parameters: set[str], indices: dict[str, int]):
+        self.parameters, self.indices = parameters, indices
         self.ranks: dict[Name, int] = {}
         self.touched: set[Name] = set()
         self.mentioned: set[Name] = set()
+        self.indexed: list[tuple[Name, int, int]] = []
 
     def name(self, node: ast.expr) -> Name | None:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -79,22 +137,23 @@ class _Usage(ast.NodeVisitor):
         return None
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
+        subscripts: list[list[ast.expr]] = []  # the first one stands next to the array
         base: ast.expr = node
-        count = 0
         while isinstance(base, ast.Subscript):
-            count += len(base.slice.elts) if isinstance(base.slice, ast.Tuple) else 1
+            subscripts.insert(0, base.slice.elts if isinstance(base.slice, ast.Tuple) else [base.slice])
             base = base.value
         found = self.name(base)
         if found is None:
             self.generic_visit(node)
             return
         self.mentioned.add(found)
-        inner = node
-        while isinstance(inner, ast.Subscript):
-            self.visit(inner.slice)
-            last, inner = inner, inner.value  # type: ignore[assignment]
-        first = len(last.slice.elts) if isinstance(last.slice, ast.Tuple) else 1
-        self.ranks[found] = max(self.ranks.get(found, 0), first)
+        for index in (i for indices in subscripts for i in indices):
+            self.visit(index)
+        self.ranks[found] = max(self.ranks.get(found, 0), len(subscripts[0]))
+        for position, index in enumerate(subscripts[0]):
+            dimension = 0 if _is_tid(index) else self.indices.get(getattr(index, "id", ""))
+            if dimension is not None:
+                self.indexed.append((found, position, dimension))
         if not isinstance(node.ctx, ast.Load):
             self.touched.add(found)
 

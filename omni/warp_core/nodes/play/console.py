@@ -83,6 +83,8 @@ def _list_code(same: list[Code], in_full: bool) -> None:
     nodes = code.node + (f" and {len(same) - 1} more" if len(same) > 1 else "")
     say(f"\n  {nodes}  ({code.origin}, {len(lines)} lines, {len(code.data)} bytes)")
     say(f"       sha256 {code.digest}")
+    for _, path in code.files:
+        say(f"       reads {path}")
     if not code.is_inside:
         say("       not shown, because the file is outside of the scene's folder")
         return

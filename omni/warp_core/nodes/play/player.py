@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pxr import Usd
@@ -110,6 +110,7 @@ class Player:
         """
         began = time.perf_counter()
         self.host.code = {code.node: code.text for code in self.codes}
+        self.host.files = {(code.node, name): path for code in self.codes for name, path in code.files}
         with collector.paused():
             schedule = Schedule(self.loaded.graphs, self.host)
         failed_before = len(self.host.log.errors)
@@ -133,6 +134,19 @@ class Player:
             nodes=schedule.nodes(),
             failed=bool(failed_before or self.host.log.errors),
         )
+
+    def set_code(self, path: str, text: str) -> None:
+        """Give the Kernel node at `path` another text, also between frames of a play. The caller consents to it.
+
+        The node runs its last good text until the new one is compiled. Raises SettingsError if there is no such node.
+        """
+        if path not in self.host.code and path not in {code.node for code in self.codes}:
+            raise SettingsError(f"{path} is no node that runs code")
+        attribute = self.loaded.attribute(f"{path}.inputs:codeStr")
+        assert attribute is not None
+        attribute.set(text)
+        self.codes = [replace(code, text=text) if code.node == path else code for code in self.codes]
+        self.host.code[path] = text
 
     def disconnect(self, attribute: Attribute) -> None:
         """Let an attribute keep its value: neither its connections nor its animation count any longer."""

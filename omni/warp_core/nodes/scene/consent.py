@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pxr import Usd
@@ -23,7 +23,7 @@ from .graph_loader import Loaded, beside_scene
 
 @dataclass(frozen=True)
 class Code:
-    """The program one node carries: which node, where the text stands, the text.
+    """The program one node carries: which node, where the text stands, the text, and the other `files` it reads.
 
     `is_inside` is False for a text from outside of the scene's folder, which must not be shown.
     """
@@ -32,6 +32,7 @@ class Code:
     origin: str
     text: str
     is_inside: bool = True
+    files: tuple[tuple[str, str], ...] = ()  # input and path
 
     @cached_property
     def data(self) -> bytes:
@@ -40,8 +41,9 @@ class Code:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the bytes in hexadecimal."""
-        return hashlib.sha256(self.data).hexdigest()
+        """SHA-256 of the bytes in hexadecimal, and of the paths of other files if there are any."""
+        listed = "".join(f"\0{name}={path}" for name, path in self.files)
+        return hashlib.sha256(self.data + listed.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def collect(loaded: Loaded, stage: Usd.Stage) -> list[Code]:
@@ -51,7 +53,7 @@ def collect(loaded: Loaded, stage: Usd.Stage) -> list[Code]:
         if node.type is None or node.type.spec.name != KERNEL:
             continue
         try:
-            found.append(_code_of(node, stage))
+            found.append(replace(_code_of(node, stage), files=_files_of(node, stage)))
         except (GraphError, StageError) as error:
             node.disabled = str(error)
             node.host.log.error(node.path, str(error))
@@ -71,6 +73,12 @@ def _code_of(node: Node, stage: Usd.Stage) -> Code:
     except GraphError as error:
         raise GraphError(f"inputs:codeFile {name!r} cannot be read ({path or 'it is empty'}): {error}") from None
     return Code(node.path, path, file.text, file.is_inside)
+
+
+def _files_of(node: Node, stage: Usd.Stage) -> tuple[tuple[str, str], ...]:
+    """The inputs of a node that name files for its kernel, such as volumes, each with the path."""
+    inputs = [a for a in node.on("inputs") if a.spec is None and a.name.endswith(":file") and a.type.is_text]
+    return tuple((a.base_name.replace(":", "_"), beside_scene(stage, node.path, a.name, _fixed(a))) for a in inputs)
 
 
 def _fixed(attribute: Attribute) -> str:

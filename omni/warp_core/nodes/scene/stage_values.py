@@ -19,6 +19,7 @@ from ...usd.stage import READ_ERRORS, prim_at, reason, unraised_errors
 from ..graph.node_graph import GraphError, Log
 from ..values.attribute_types import AttributeType, from_sdf
 from ..values.attribute_values import Value, ValueTypeError, coerce, converter
+from . import topology_check
 
 Key = tuple[str, str]
 
@@ -56,6 +57,7 @@ class StageStore:
         self._dirty: dict[Key, None] = {}
         self._static: dict[Key, tuple[AttributeType, Value]] = {}
         self._told: set[Key] = set()
+        self._topology = topology_check.TopologyCheck(self._now_or_none, self._scene_or_none, log.warning)
 
     @property
     def now(self) -> Usd.TimeCode:
@@ -155,7 +157,22 @@ class StageStore:
             written.frame = self.frame
             if key[1] == "points":
                 self._extent(output, key[0], written.value)
+        for path in dict.fromkeys(path for path, name in self._dirty if name in topology_check.NAMES):
+            if self.stage.GetPrimAtPath(path).IsA(UsdGeom.Mesh):
+                self._topology.check(path)
         self._dirty.clear()
+
+    def _now_or_none(self, path: str, name: str) -> Value:
+        try:
+            return self.read(path, name)[1]
+        except GraphError:
+            return None
+
+    def _scene_or_none(self, path: str, name: str) -> Value:
+        try:
+            return _get(self.attribute(path, name)[0], self.now)
+        except GraphError:
+            return None
 
     def _sample(self, output: SampleLayer, key: Key, written: _Written, usd: Any, frame: int) -> None:
         size = written.value.nbytes if isinstance(written.value, np.ndarray) else 64

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ from . import builtin_nodes
 EXTENSION = "omni.warp_core"
 PACKAGE = Path(__file__).parents[2]
 KERNEL = f"{EXTENSION}.Kernel"
-ALIASES = {"omni.warp.WarpKernel": KERNEL, **builtin_nodes.ALIASES}
+OLD_KERNEL = "omni.warp.WarpKernel"
+ALIASES = {OLD_KERNEL: KERNEL, **builtin_nodes.ALIASES}
 KERNEL_NAMES = frozenset({KERNEL, *(name for name, target in ALIASES.items() if target == KERNEL)})
+# Types of other packages that one of ours plays, with the defaults that their scenes count on.
+OLD_DEFAULTS = {OLD_KERNEL: {"inputs:dimSource": "explicit", **{f"inputs:dim{i}": 1 for i in (1, 2, 3, 4)}}}
 
 
 class Registry:
@@ -39,7 +43,17 @@ class Registry:
 
     def find(self, name: str) -> NodeType | None:
         """The type called `name`, also by an alias; None if it is unknown."""
-        return self._types.get(ALIASES.get(name, name))
+        return self._types.get(name) or self._types.get(ALIASES.get(name, name))
+
+    def add_defaults(self, name: str, defaults: dict[str, Any]) -> None:
+        """Give the alias `name` a type of its own, with other defaults."""
+        base = self._types[ALIASES[name]]
+        attributes = {
+            key: replace(spec, default=defaults.get(key, spec.default)) for key, spec in base.spec.attributes.items()
+        }
+        self._types[name] = NodeType(
+            replace(base.spec, attributes=attributes), base.cls, base.reads_stage, base.uses_time
+        )
 
     def nearest(self, name: str) -> tuple[str, ...]:
         """The known names most like `name`."""
@@ -85,4 +99,6 @@ def standard() -> Registry:
     for node_type in builtin_nodes.node_types():
         registry.add(node_type)
     registry.add_folder(folder())
+    for name, defaults in OLD_DEFAULTS.items():
+        registry.add_defaults(name, defaults)
     return registry

@@ -9,42 +9,7 @@ from pxr import Sdf, Usd
 import omni.warp_core as wp
 from omni.warp_core import config
 from omni.warp_core.nodes.kernel.kernel_source import inspect, normalized
-
-READ = """
-def OmniGraphNode "read" {
-    token node:type = "omni.graph.nodes.ReadPrimAttribute"
-    custom rel inputs:prim = </World/Mesh>
-    custom token inputs:name = "points"
-    custom timecode inputs:usdTimecode = 0
-}
-def OmniGraphNode "time" {
-    token node:type = "omni.graph.nodes.ReadTime"
-}
-"""
-POINTS = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], np.float64)
-
-
-def kernel(code, attributes="", name="kernel", kind="omni.warp_core.Kernel", version=1):
-    return f"""
-def OmniGraphNode "{name}" {{
-    token node:type = "{kind}"
-    int node:typeVersion = {version}
-    custom string inputs:codeStr = {json.dumps(code)}
-    {attributes}
-}}
-"""
-
-
-def write(source, name="points", node="write"):
-    return f"""
-def OmniGraphNode "{node}" {{
-    token node:type = "omni.graph.nodes.WritePrimAttribute"
-    custom rel inputs:prim = </World/Mesh>
-    custom token inputs:name = "{name}"
-    custom token inputs:value.connect = <{source}>
-}}
-"""
-
+from tests.nodes.kernel.kernel_scenes import POINTS, READ, kernel, value, write
 
 PLAIN = """
 @wp.kernel
@@ -59,10 +24,6 @@ PLAIN_ATTRIBUTES = """
     custom vector3f inputs:up = (0, 0, 0.5)
     custom point3f[] outputs:out
 """
-
-
-def value(result, path):
-    return result.player.loaded.attribute(path).value
 
 
 def test_plain_style(make_scene, play):
@@ -190,7 +151,11 @@ def test_type_map(make_scene, play):
     nodes = ""
     for i, (kind, authored, expression, _) in enumerate(TYPE_MAP):
         code = f"@wp.kernel\ndef compute(inputs: Inputs, outputs: Outputs):\n    outputs.y[wp.tid()] = {expression}\n"
-        nodes += kernel(code, f"custom {kind} inputs:x = {authored}\n    custom float[] outputs:y", f"k{i}")
+        nodes += kernel(
+            code,
+            f"custom int inputs:dim1 = 1\n custom {kind} inputs:x = {authored}\n custom float[] outputs:y",
+            f"k{i}",
+        )
     result = play(make_scene(nodes, frames="0:0"))
     assert not result.log.errors
     for i, (kind, _, _, wanted) in enumerate(TYPE_MAP):
@@ -301,7 +266,6 @@ MISTAKES = [
     ("\n\nraise ValueError('boo')\n", "", ["ValueError: boo", "/G/kernel.inputs:codeStr:3"]),
     ("import sys\nsys.exit(3)\n", "", ["SystemExit: 3", "codeStr:2"]),
     ("import nothing_of_that_name\n", "", ["ModuleNotFoundError", "codeStr:1"]),
-    ("@wp.kernel\ndef a():\n    pass\n\n@wp.kernel\ndef b():\n    pass\n", "", ["several kernels (a, b)", "`compute`"]),
     (
         "@wp.kernel\ndef k(x: float):\n    i = wp.tid()\n    y = x + nothing\n",
         "custom float inputs:x",
@@ -379,7 +343,9 @@ MISTAKES = [
 )
 def test_mistakes_are_told_once_with_the_line_in_the_node(make_scene, play, code, attributes, words):
     good = kernel(
-        "@wp.kernel\ndef k(y: wp.array(dtype=float)):\n    y[wp.tid()] = 4.0\n", "custom float[] outputs:y", "good"
+        "@wp.kernel\ndef k(y: wp.array(dtype=float)):\n    y[wp.tid()] = 4.0\n",
+        "custom int inputs:dim1 = 1\ncustom float[] outputs:y",
+        "good",
     )
     result = play(make_scene(kernel(code, attributes) + good))
     assert len(result.log.errors) == 1, "once, not once a frame"
@@ -432,13 +398,13 @@ def test_numbers_that_are_not_finite_are_warned_of_once(make_scene, play):
 
 
 def test_text_inspection():
-    info = inspect(STRUCT)
-    assert info.kernel == "compute" and info.is_struct
-    assert info.ranks == {("inputs", "points"): 1, ("outputs", "points"): 1, ("outputs", "lengths"): 1}
-    assert ("inputs", "points") not in info.touched and ("outputs", "points") in info.touched
-    assert ("inputs", "scale") in info.mentioned
+    (use,) = inspect(STRUCT)
+    assert use.name == "compute" and use.is_struct and use.threads == 1
+    assert use.ranks == {("inputs", "points"): 1, ("outputs", "points"): 1, ("outputs", "lengths"): 1}
+    assert ("inputs", "points") not in use.touched and ("outputs", "points") in use.touched
+    assert ("inputs", "scale") in use.mentioned
     text = "@wp.kernel\ndef k(a: X, b: X, c: X):\n    a[0, 1] = b.shape[0] + len(b) + b[0][1]\n    f(c)\n"
-    info = inspect(text)
-    assert info.ranks == {("", "a"): 2, ("", "b"): 1} and info.touched == {("", "a"), ("", "c")}
-    assert inspect("def (").kernel == "" and inspect("\0").kernels == ()
+    (use,) = inspect(text)
+    assert use.ranks == {("", "a"): 2, ("", "b"): 1} and use.touched == {("", "a"), ("", "c")} and use.threads == 0
+    assert inspect("def (") == () and inspect("\0") == ()
     assert normalized("a\r\nb\rc\n") == "a\nb\nc\n"

@@ -1,0 +1,130 @@
+"""One run of a program: from the values of a node to arguments, launches and outputs. Start with `run`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import omni.warp_core as wp
+
+from ..graph.node_graph import GraphError
+from .array_sizes import view_shape
+from .dimensions import launch_dims
+from .kernel_bindings import Binding
+from .kernel_memory import Memory
+from .kernel_structures import Structures, follows_arrays
+from .kernel_types import as_array, as_scalar
+from .node_values import NodeValues
+from .program import Program, Step
+
+Dims = tuple[int, ...]
+
+
+class Run:
+    """One evaluation of a node. `dims` are the launch dimensions of its kernels, `launches` those that ran."""
+
+    def __init__(self, program: Program, values: NodeValues, memory: Memory, structures: Structures):
+        self.program, self.values, self.memory, self.structures = program, values, memory, structures
+        self.dims = [launch_dims(values, step.use) for step in program.steps]
+        self.launches = 0
+        self.kernel_ms = 0.0
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def perform(self, substeps: int) -> None:
+        """Run the kernels in order, `substeps` times. Raises GraphError, and what a launch raises."""
+        read = [self.values.value(name) for name in self._read_arrays()]
+        for step, dims in zip(self.program.steps, self.dims, strict=True):
+            for binding in step.bindings:
+                if (binding.rank or binding.target) and binding.key not in self._arrays:
+                    self._arrays[binding.key] = self.memory.of(self.values, binding, dims, read)
+        arguments = [self._arguments(step, dims) for step, dims in zip(self.program.steps, self.dims, strict=True)]
+        started = time.perf_counter()
+        for substep in range(substeps):
+            if substep:
+                self._follow()
+            for step, dims, given in zip(self.program.steps, self.dims, arguments, strict=True):
+                if 0 not in dims:
+                    wp.launch(step.kernel, dim=dims, inputs=given, device=self.program.request.device)
+                    self.launches += 1
+        self.kernel_ms = (time.perf_counter() - started) * 1e3
+
+    def _follow(self) -> None:
+        """Let structures follow the arrays that the kernels have written. Their ids stay."""
+        names = dict.fromkeys(b.structure for step in self.program.steps for b in step.bindings if b.structure)
+        for name in names:
+            if follows_arrays(self.values, name):
+                self._structure(name)
+
+    def _structure(self, name: str) -> int:
+        return self.structures.argument(self.values, name, self.program.request.device, self._array)
+
+    def _array(self, name: str) -> np.ndarray:
+        """The memory of the array that a token names. Raises GraphError."""
+        for port in ("state", "outputs", "inputs"):
+            if f"{port}:{name}" in self._arrays:
+                return self._arrays[f"{port}:{name}"]
+        raise GraphError(f"no kernel of the node has the array {name!r}, which a token names")
+
+    def _read_arrays(self) -> list[str]:
+        everything = (b for step in self.program.steps for b in step.bindings)
+        return list(dict.fromkeys(b.source for b in everything if b.source and b.attribute.is_array))
+
+    def _arguments(self, step: Step, dims: Dims) -> list[Any]:
+        structs = self.program.structs
+        given = [self._argument(binding, dims) for binding in step.bindings]
+        if structs is None:
+            return given
+        for binding, value in zip(step.bindings, given, strict=True):
+            setattr(structs[1 if binding.target else 0], binding.name, value)
+        return list(structs)
+
+    def _argument(self, binding: Binding, dims: Dims) -> Any:
+        if binding.structure:
+            return self._structure(binding.structure)
+        memory = self._arrays.get(binding.key)
+        if memory is None:
+            return as_scalar(self.values.value(binding.source), binding.attribute, binding.type)
+        is_single = not binding.attribute.is_array
+        shape = (1,) * binding.rank if is_single else view_shape(self.values, binding, len(memory), dims)
+        return as_array(memory, binding.element, shape)
+
+    def publish(self, warn: Callable[[str, str], None]) -> None:
+        """Give what the kernels have written to the outputs of the node.
+
+        Args:
+            warn: Called with an output and a text if the kernel counted more elements than the output has room for.
+
+        Raises:
+            GraphError: If the counter of an output does not exist.
+        """
+        outputs = {b.target: b for step in self.program.steps for b in step.bindings if b.target}
+        for name, binding in outputs.items():
+            made = self._arrays[binding.key]
+            if binding.state:
+                made = made.copy()  # the next frame writes into the array
+            if binding.attribute.base == "bool":
+                made = made.view(np.uint8) != 0
+            counter = self.values.companion(name, "counter")
+            if counter:
+                made = self._counted(name, made, outputs.get(counter.replace(":", "_")), warn)
+            setattr(self.values.db.outputs, name, made if binding.attribute.is_array else made[0])
+
+    def _counted(
+        self, name: str, made: np.ndarray, counter: Binding | None, warn: Callable[[str, str], None]
+    ) -> np.ndarray:
+        """The elements of an output that its counter says the kernel has appended."""
+        if counter is None or counter.attribute.is_array or counter.attribute.shape:
+            wanted = self.values.companion(name, "counter")
+            raise GraphError(
+                f"inputs:{name}:counter is {wanted!r}, which is not a single number that the kernel writes; "
+                f"add custom int outputs:{wanted}, and a parameter of this name: wp.array(dtype=int)"
+            )
+        count, room = int(self._arrays[counter.key][0]), len(made)
+        if count > room:
+            lost = f"outputs:{name} has room for {room}, so {count - room} are lost"
+            text = f"the kernel counted {count} elements, but {lost}; set inputs:{name}:length to at least {count}"
+            warn(name, text)
+        return made[: max(0, min(count, room))]
