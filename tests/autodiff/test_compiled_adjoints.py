@@ -14,7 +14,7 @@ from tests.autodiff.corpus import random_programs
 KINDS = tuple(random_programs.SOURCES)
 WIDTHS = (None, 1, 4, 8, 16)
 # Each kind at each width; `make fuzz` takes each of them more often.
-LOW, HIGH = map(int, os.environ.get("OMNI_WARP_GRADIENTS", f"0:{len(KINDS) * len(WIDTHS)}").split(":"))
+LOW, HIGH = map(int, os.environ.get("OMNI_WARP_PROGRAMS", f"0:{len(KINDS) * len(WIDTHS)}").split(":"))
 THREADS = 19  # a full group of lanes and a rest
 
 

@@ -1,6 +1,6 @@
 """Random programs against differences and dual numbers: every gradient is right, or the program is refused.
 
-`OMNI_WARP_GRADIENTS=low:high` runs other programs than those of the suite, here and in the other tests of random
+`OMNI_WARP_PROGRAMS=low:high` runs other programs than those of the suite, here and in the other tests of random
 programs. `make fuzz` runs a thousand. How many are right stands at the end of what pytest prints.
 """
 
@@ -15,7 +15,7 @@ from tests.autodiff.conftest import PREFIX
 from tests.autodiff.corpus.random_programs import SOURCES
 from tests.autodiff.reference_gradients import verdict
 
-GIVEN = os.environ.get("OMNI_WARP_GRADIENTS")
+GIVEN = os.environ.get("OMNI_WARP_PROGRAMS")
 LOW, HIGH = map(int, (GIVEN or "0:20").split(":"))
 CHUNK = 30
 KINDS = [kind for kind in SOURCES if GIVEN or kind != "narrow"]  # test_tangent.py judges the narrow ones of the suite

@@ -1,5 +1,6 @@
 """Random kernels that work in blocks, compiled and before and after each stage in the interpreter."""
 
+import os
 import random
 
 import numpy as np
@@ -15,6 +16,8 @@ from omni.warp_core.passes.barrier_fission import split
 
 from .random_blocks import Program
 
+LOW, HIGH = map(int, os.environ.get("OMNI_WARP_PROGRAMS", "0:20").split(":"))
+
 
 def mem(values):
     return interp.MemArray(I32, (len(values),), [int(v) for v in values])
@@ -27,7 +30,7 @@ def judged(fn, size, n, x, table):
 
 
 @pytest.mark.filterwarnings("ignore::omni.warp_core.KernelWarning")
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(LOW, HIGH))
 def test_random_program(seed, monkeypatch):
     r = random.Random(seed)
     warps = r.random() < 0.5

@@ -1,6 +1,7 @@
 """Random Python against CPython: functions in the IR interpreter, kernels as machine code of several widths.
 
-`OMNI_WARP_RANDOM=1000:2000 pytest tests/lang/test_random_python.py` runs other seeds than the usual ones.
+`OMNI_WARP_RANDOM=1000:2000 pytest tests/lang/test_random_python.py` runs other seeds than the usual ones. `make
+fuzz` runs more.
 """
 
 import os
@@ -17,7 +18,7 @@ from omni.warp_core.ir.interp import interp
 from omni.warp_core.ir.verifier import verify
 from tests.lang.random_python import NAMES, SCRATCH, SHARED, TABLE, KernelWriter, Writer
 
-LOW, HIGH = map(int, os.environ.get("OMNI_WARP_RANDOM", "0:120").split(":"))
+LOW, HIGH = map(int, os.environ.get("OMNI_WARP_RANDOM", "0:60").split(":"))
 KERNELS = range(LOW, HIGH, 1 if "OMNI_WARP_RANDOM" in os.environ else 3)
 TRIALS = 8
 THREADS = 37

@@ -13,7 +13,7 @@ import omni.warp_core as wp
 from tests.autodiff import reference_gradients
 from tests.autodiff.corpus import random_programs
 
-LOW, HIGH = map(int, os.environ.get("OMNI_WARP_GRADIENTS", "0:4").split(":"))  # random programs
+LOW, HIGH = map(int, os.environ.get("OMNI_WARP_PROGRAMS", "0:4").split(":"))  # random programs
 THREADS = (1, 2, 4)
 RUNS = 2
 
