@@ -10,9 +10,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import sys
+import tempfile
 import warnings
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -73,10 +76,23 @@ def _instructions(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if line.startswith("\t"))
 
 
+@contextlib.contextmanager
+def _as_a_program() -> Iterator[None]:
+    """Programs of tests change options for themselves, and put caches into the folder that they are given."""
+    before = {name: getattr(wp.config, name) for name in wp.config.OPTIONS}
+    try:
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(sys, "argv", ["<corpus>", folder]):
+            yield
+    finally:
+        for name, value in before.items():
+            if getattr(wp.config, name) != value:
+                setattr(wp.config, name, value)
+
+
 @functools.cache
 def _kernels(text: str) -> list[Kernel]:
     space: dict = {}
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
+    with _as_a_program(), contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
         wp.kernel_from_source(text, filename="<corpus>", namespace=space)
     return [k for k in space.values() if isinstance(k, Kernel)]
 
