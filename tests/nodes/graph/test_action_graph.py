@@ -109,8 +109,8 @@ def test_the_interface_pushes_a_node_and_comes_back_without_an_input(build):
     assert b.trace == ["body", "deep", "body", "deep", "end"]
 
 
-def waiting(b, plan):
-    """A node that follows a plan, one word for each compute: wait, rest, go."""
+def waiting(b, plan, activations=1):
+    """A node that follows a plan, one word for each compute: wait, rest, go, fail."""
 
     def wait(db):
         word = next(plan)
@@ -125,10 +125,10 @@ def waiting(b, plan):
             raise GraphError("no luck")
         return True
 
-    once = iter([1])
+    starts = iter([1] * activations)
 
     def event(db):
-        db.outputs.done = next(once, 0)
+        db.outputs.done = next(starts, 0)
         return True
 
     b.node("start", event, {}, EXEC_OUT, kind="OnStart")
@@ -148,11 +148,12 @@ def test_a_latent_node_blocks_its_chain_until_it_ends_the_state(build):
 
 def test_a_node_that_fails_is_not_latent_afterwards(build):
     b = build("execution")
-    waiting(b, iter(["fail"]))
+    waiting(b, iter(["fail", "wait", "rest"]), activations=2)
     play = b.start()
-    play.evaluate()
-    play.evaluate()
-    assert b.trace == [("fail", True, False)] and b.host.log.errors == ["/G/wait: no luck"]
+    for _ in range(3):
+        play.evaluate()
+    assert b.trace == [("fail", True, False), ("wait", True, False), ("rest", False, True)]
+    assert b.host.log.errors == ["/G/wait: no luck"]
 
 
 def test_an_assigned_latent_push_blocks_the_chain_and_the_finish_lets_it_go_on(build):

@@ -5,6 +5,7 @@ import textwrap
 import pytest
 from pxr import Sdf, Usd
 
+from omni.warp_core import cli
 from omni.warp_core.nodes.graph.node_graph import Host, Log
 from omni.warp_core.nodes.graph.schedule import Schedule
 from omni.warp_core.nodes.scene.graph_loader import load
@@ -260,3 +261,42 @@ def test_a_missing_type_is_told_by_path_and_the_rest_plays():
     (error,) = scene.log.errors
     assert error.startswith("/G/gone: there is no node type 'omni.graph.action.WhileLoop' in this host")
     assert scene.value("/G/n.outputs:count") == 2
+
+
+def test_a_value_whose_type_the_scene_notes():
+    literal = """custom token inputs:value (
+        customData = { dictionary omni = { dictionary graph = { double attrValue = 3.5\nstring resolvedType = "double" } } }
+    )"""
+    write = node("w", "core.WriteVariable", 'custom token inputs:variableName = "v"', literal)
+    scene = Scene(graph(write, settings="custom float graph:variable:v")).play()
+    assert scene.value("/G.graph:variable:v") == 3.5 and not scene.log.errors
+
+
+VARIABLE_TO_MESH = """
+    custom double graph:variable:speed = 2
+    def OmniGraphNode "read" {
+        token node:type = "omni.graph.core.ReadVariable"
+        custom token inputs:variableName = "speed"
+    }
+    def OmniGraphNode "write" {
+        token node:type = "omni.graph.nodes.WritePrimAttribute"
+        custom rel inputs:prim = </World/Mesh>
+        custom token inputs:name = "height"
+        custom token inputs:value.connect = </G/read.outputs:value>
+    }
+    def OmniGraphNode "rests" {
+        token node:type = "omni.graph.nodes.ReadTime"
+        custom bool node:enabled = 0
+    }
+"""
+
+
+def test_a_variable_is_set_on_the_command_line(make_scene, tmp_path, capsys):
+    out = tmp_path / "out.usda"
+    arguments = ["play", make_scene(VARIABLE_TO_MESH), "-o", str(out), "--set"]
+    assert cli.main([*arguments, "/G.graph:variable:speed=7"]) == cli.OK
+    assert Usd.Stage.Open(str(out)).GetAttributeAtPath("/World/Mesh.height").Get(2) == 7.0
+    states = {line.split()[-2]: line.split()[0] for line in capsys.readouterr().out.splitlines() if "/G/" in line}
+    assert states == {"/G/read": "ok", "/G/write": "ok", "/G/rests": "off"}
+    assert cli.main([*arguments, "/G.graph:variable:speet=7"]) == cli.USAGE
+    assert "graph:variable:speed" in capsys.readouterr().err

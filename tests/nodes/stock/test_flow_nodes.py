@@ -158,7 +158,15 @@ def test_sync_gates_wait_for_all_connections_with_one_value(build, kind, name, v
 
 @pytest.mark.parametrize(
     ("seconds", "fps", "expected"),
-    [(0.0, 10, [1]), (0.1, 10, [1]), (0.3, 10, [3]), (0.25, 10, [3]), (1.0, 30, [30]), (99.0, 10, [])],
+    [
+        (0.0, 10, [1]),
+        (0.1, 10, [1]),
+        (0.3, 10, [3]),
+        (0.1 + 0.2, 10, [3]),
+        (0.25, 10, [3]),
+        (1.0, 30, [30]),
+        (99.0, 10, []),
+    ],
 )
 def test_delay(build, seconds, fps, expected):
     b = build("execution")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .attribute import Attribute
 from .node_graph import Graph, Instance, Node
 
-NODE_LIMIT = 1_000_000  # nodes in all copies of a scene
+NODE_LIMIT = 200_000  # nodes in all copies of a scene
 
 
 def copy_for(graph: Graph, instance: Instance, copies: dict[Attribute, list[Attribute]]) -> Graph:

@@ -38,8 +38,8 @@ class Topology:
         self.targets: dict[Attribute, list[Attribute]] = {}
         self.wirings = {node: self._wiring(node) for node in graph}
         self._far.clear()
-        self.order, back = data_order(self)
-        self.back = set(back)
+        self.order, self._closing = data_order(self)
+        self.back = set(self._closing)
 
     def _wiring(self, node: Node) -> Wiring:
         sources: dict[Node, None] = {}
@@ -79,7 +79,7 @@ class Topology:
 
     def cycles(self) -> Iterable[tuple[Node, Node]]:
         """The connections (source, target) that close a cycle of several nodes."""
-        return ((source, target) for source, target in self.back if source is not target)
+        return ((source, target) for source, target in self._closing if source is not target)
 
 
 def _is_chained(source: Attribute | None) -> bool:
