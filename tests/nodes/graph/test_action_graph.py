@@ -1,5 +1,7 @@
 """The evaluator of Action Graphs, judged by the order in which nodes note their names. Expected orders are by hand."""
 
+import random
+
 import pytest
 
 from omni.warp_core.nodes.graph.database import ENABLED, LATENT_FINISH, LATENT_PUSH
@@ -316,3 +318,60 @@ def test_a_node_that_is_off_rests_and_its_values_stay(build):
     play.graph.set_disabled(True)
     play.evaluate()
     assert play.graph.is_disabled() and len(b.trace) == 7
+
+
+class Reference:
+    """An Action Graph as a recursive program: each node enables all of its outputs, `rounds` times in a row."""
+
+    def __init__(self, rng, count):
+        self.names = [f"n{i}" for i in range(count)]
+        self.outputs = {name: rng.randint(1, 3) for name in self.names}
+        self.rounds = {name: rng.choice([1, 1, 2, 3]) for name in self.names}
+        self.targets = {(name, o): [] for name in self.names for o in range(self.outputs[name])}
+        for i, name in enumerate(self.names):  # earlier nodes lead to later ones, so that it ends
+            for o in range(self.outputs[name]):
+                later = self.names[i + 1 :]
+                self.targets[name, o] = sorted(rng.sample(later, min(len(later), rng.randint(0, 2))), key=later.index)
+        self.order = rng.sample(self.names, count)  # of the file
+        self.trace = []
+
+    def activate(self, name):
+        for number in range(self.rounds[name]):
+            self.trace.append((name, number))
+            for o in range(self.outputs[name]):
+                for target in sorted(self.targets[name, o], key=self.order.index):
+                    self.activate(target)
+
+    def build(self, b):
+        b.event()
+        state = {}
+
+        def node(name):
+            def compute(db):
+                number = 0 if db.get_execution_enabled("inputs:go") else state[name]
+                state[name] = number + 1
+                b.trace.append((name, number))
+                for o in range(self.outputs[name]):
+                    db.set_execution_enabled(f"outputs:o{o}")
+                if number + 1 < self.rounds[name]:
+                    db.set_execution_enabled_and_pushed(f"outputs:o{self.outputs[name] - 1}")
+                return True
+
+            b.node(name, compute, EXEC_IN, {f"o{o}": "execution" for o in range(self.outputs[name])})
+
+        for name in self.order:
+            node(name)
+        b.connect("OnTest.outputs:done", "n0.inputs:go")
+        for (name, o), targets in self.targets.items():
+            for target in targets:
+                b.connect(f"{name}.outputs:o{o}", f"{target}.inputs:go")
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_graphs_run_in_the_order_of_a_recursive_program(build, seed):
+    reference = Reference(random.Random(seed), 7)
+    reference.activate("n0")
+    b = build("execution")
+    reference.build(b)
+    b.start().evaluate()
+    assert b.trace == reference.trace and len(b.trace) >= 1

@@ -265,7 +265,14 @@ def test_a_missing_type_is_told_by_path_and_the_rest_plays():
 
 def test_a_value_whose_type_the_scene_notes():
     literal = """custom token inputs:value (
-        customData = { dictionary omni = { dictionary graph = { double attrValue = 3.5\nstring resolvedType = "double" } } }
+        customData = {
+            dictionary omni = {
+                dictionary graph = {
+                    double attrValue = 3.5
+                    string resolvedType = "double"
+                }
+            }
+        }
     )"""
     write = node("w", "core.WriteVariable", 'custom token inputs:variableName = "v"', literal)
     scene = Scene(graph(write, settings="custom float graph:variable:v")).play()
