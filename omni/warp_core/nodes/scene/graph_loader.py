@@ -178,7 +178,7 @@ def _graph(prim: Usd.Prim, path: str, host: Host, parent: Graph | None, loaded: 
 def _setting(prim: Usd.Prim, names: list[str], name: str, known: tuple[str, ...], default: str, host: Host) -> str:
     """Return a setting of a graph; one that is not known is told and replaced by the default."""
     value = prim.GetAttribute(name).Get() if name in names else None
-    if value is None or value in known:
+    if value is None or value == "" or value in known:
         return value or default
     text = f"unknown {name.partition(':')[0]} {value!r}, played as {default}; known: {', '.join(known)}"
     host.log.warning(prim.GetPath().pathString, text)
@@ -387,9 +387,10 @@ def _connect(loaded: Loaded, stage: Usd.Stage, host: Host) -> None:
 
 def _note_execution(source: Attribute, target: Attribute) -> None:
     """Find execution attributes that the scene only knows as numbers: dynamic ones at the end of such a connection."""
-    for one, other in ((source, target), (target, source)):
-        if other.type.is_execution and one.spec is None and one.type.base == "uint" and not one.type.is_array:
-            one.type = EXECUTION
+    number = source if target.type.is_execution else target
+    may_be = number is source or number.node.is_compound  # an input of another node may want the number
+    if may_be and number.spec is None and number.type == AttributeType("uint"):
+        number.type = EXECUTION
 
 
 def _missing_source(loaded: Loaded, attribute: Attribute, path: str) -> None:
