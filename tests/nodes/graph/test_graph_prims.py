@@ -307,3 +307,48 @@ def test_a_variable_is_set_on_the_command_line(make_scene, tmp_path, capsys):
     assert states == {"/G/read": "ok", "/G/write": "ok", "/G/rests": "off"}
     assert cli.main([*arguments, "/G.graph:variable:speet=7"]) == cli.USAGE
     assert "graph:variable:speed" in capsys.readouterr().err
+
+
+def test_a_play_of_loops_in_compounds_for_two_prims(tmp_path, play):
+    inside = [counter("count", "/G/c.inputs:go")]
+    ports = [
+        "custom uint inputs:go (customData = { bool isExecution = 1 })",
+        "custom uint inputs:go.connect = </G/loop.outputs:loopBody>",
+        "custom uint outputs:done.connect = </G/c/Sub/count.outputs:execOut>",
+        "custom token outputs:count.connect = </G/c/Sub/count.outputs:count>",
+    ]
+    nodes = [
+        TICK,
+        node("target", "nodes.GraphTarget"),
+        read("times", "times"),
+        node(
+            "loop",
+            "action.ForLoop",
+            "custom int inputs:stop.connect = </G/times.outputs:value>",
+            "custom uint inputs:execIn.connect = </G/tick.outputs:tick>",
+        ),
+        compound("c", inside, *ports, evaluator="execution"),
+        node(
+            "write",
+            "nodes.WritePrimAttribute",
+            "custom token inputs:primPath.connect = </G/target.outputs:primPath>",
+            "custom bool inputs:usePath = 1",
+            'custom token inputs:name = "height"',
+            "custom token inputs:value.connect = </G/c.outputs:count>",
+            "custom uint inputs:execIn.connect = </G/c.outputs:done>",
+        ),
+    ]
+    prims = "".join(
+        f'def Xform "{name}" {{\nrel omniGraphs = </G>\ncustom double height = 0\n{more}\n}}\n'
+        for name, more in (("P", ""), ("Q", "custom int graph:variable:times = 3"))
+    )
+    text = graph(*nodes, evaluator="execution", settings="custom int graph:variable:times = 2")
+    scene = tmp_path / "scene.usda"
+    scene.write_text("#usda 1.0\n(\nstartTimeCode = 0\nendTimeCode = 3\n)\n" + prims + text)
+    result = play(str(scene))
+    assert not result.log.errors and not result.log.warnings
+    stage = Usd.Stage.Open(str(result.target))
+    for path, each in (("/P", 2), ("/Q", 3)):
+        heights = stage.GetAttributeAtPath(f"{path}.height")
+        assert [heights.Get(frame) for frame in range(4)] == [each * (frame + 1) for frame in range(4)]
+    assert all(node.ran for node in result.outcome.nodes)

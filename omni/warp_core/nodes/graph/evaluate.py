@@ -41,6 +41,7 @@ class Evaluator:
         """Prepare every node, and the ways between them."""
         for node in self.graph:
             node.graph = node.graph or self.graph
+            node.ran = node.is_compound  # there is nothing to run
             if node.type is not None:
                 self._databases[node] = Database(node)
             try:
