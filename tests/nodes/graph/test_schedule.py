@@ -89,3 +89,13 @@ def test_copies_of_graphs_are_bounded(build, host, monkeypatch):
     assert (
         len(host.log.errors) == 1 and "over 5 nodes for all prims together; 3 prims are left out" in host.log.errors[0]
     )
+
+
+def test_messages_name_the_prim(build, host):
+    b = build("push", "/G", host)
+    b.node("n", lambda db: False, {}, {})
+    b.graph.instances = [Instance("/P"), Instance("/Q")]
+    play = Schedule([b.graph], host)
+    play.start()
+    play.frame()
+    assert host.log.errors == [f"/G/n for {prim}: compute returned False" for prim in ("/P", "/Q")]

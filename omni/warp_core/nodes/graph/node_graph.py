@@ -168,19 +168,25 @@ class Node:
         """True if the attributes of the node pass values between its graph and the graph below it."""
         return self.type is not None and self.type.is_compound
 
+    @property
+    def label(self) -> str:
+        """The path, and the prim that the node is evaluated for if there are several."""
+        graph = self.graph.outermost if self.graph is not None else None
+        return self.path if graph is None or graph.target == graph.path else f"{self.path} for {graph.target}"
+
     def fail(self, text: str) -> None:
         """Mark the node as failed in this evaluation, telling the reason once until it changes."""
         self.failed = self.failed or text
         self.has_failed = True
         if self._is_news(text):
-            self.host.log.error(self.path, text)
+            self.host.log.error(self.label, text)
 
     def warn(self, text: str) -> None:
         """Report something odd, once until it changes."""
         gist = _NUMBER.sub("0", text)
         before, self._warned = self._warned, gist
         if gist != before:
-            self.host.log.warning(self.path, text)
+            self.host.log.warning(self.label, text)
 
     def _is_news(self, text: str) -> bool:
         """True if `text` differs from the last report in more than its numbers: threads, indices, values."""

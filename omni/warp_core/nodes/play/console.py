@@ -137,7 +137,7 @@ def _table(nodes: list[Node], with_type: bool) -> Table:
         cells: tuple[str | Text, ...] = (
             _state(node),
             *_cost(node),
-            Text(harmless(node.path)),
+            Text(harmless(node.label)),
             Text(harmless(node.type_name)),
         )
         table.add_row(*cells[: len(table.columns)])
