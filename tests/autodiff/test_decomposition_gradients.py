@@ -142,8 +142,8 @@ CASES: list[tuple[str, Callable, dict[str, np.ndarray]]] = [
     ("factors", same, COLUMNS),
     ("factors into", same, COLUMNS),
 ]
-# All in single. Results that go into variables are those of the same functions of the library, so that they are judged
-# in one precision; in half there is one case of each decomposition, and the rotation.
+# All in single. Results that go into variables come from the same functions of the library: one precision judges them.
+# In half there is one case of each decomposition, and the rotation.
 IN_HALF = ("rotation", "product", "product2", "same", "factors")
 JUDGED = [
     pytest.param(*case, precision, id=f"{case[0]}-{precision}")
