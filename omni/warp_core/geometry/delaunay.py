@@ -1,7 +1,8 @@
 """Flips of edges until triangles in the plane are Delaunay. The predicates are in plane_predicates.py.
 
 Each side of a triangle knows its twin, the side of the triangle beyond it. In a pass, each edge that fails the test of
-Delaunay claims the two triangles at it and those beyond their sides. Edges that get all their claims are flipped.
+Delaunay claims the two triangles at it and those beyond their sides. Edges that get all their claims are flipped. The
+next pass tests the edges of triangles that have changed.
 """
 
 # Annotations are values here: the types of kernels.
@@ -64,10 +65,15 @@ def _list_sides(
     ends: array1d(dtype=int64),
     sides: array1d(dtype=int32),
     twins: array1d(dtype=int32),
+    changed: array1d(dtype=int32),
     wrong: array1d(dtype=int32),
 ):
-    """Write for each side its two ends as a key, and its number. Sides of wrong triangles have keys of their own."""
+    """Write for each side its two ends as a key, and its number. Sides of wrong triangles have keys of their own.
+
+    All triangles have changed before pass 0.
+    """
     i = tid()
+    changed[i] = 0
     a, b, c = triangles[i, 0], triangles[i, 1], triangles[i, 2]
     least, greatest = min(a, min(b, c)), max(a, max(b, c))
     good = least >= 0 and greatest < num_points and a != b and b != c and c != a
@@ -125,7 +131,32 @@ def _free(claims: array1d(dtype=uint32)):
     claims[tid()] = uint32(_FREE)
 
 
-@kernel(**_OPTIONS)
+@func
+def _fails(
+    positions: array1d(dtype=vec2),
+    references: array1d(dtype=vec2),
+    least_area: float64,
+    least_reference_area: float64,
+    triangles: array2d(dtype=int32),
+    twins: array1d(dtype=int32),
+    side: int,
+) -> bool:
+    """True if an edge fails the test of Delaunay and may be flipped."""
+    twin = twins[side]
+    p, u, v = (_point(positions, triangles, side, i) for i in range(3))
+    q = _point(positions, triangles, twin, 0)
+    fails = is_inside_circle(p, u, v, q)
+    fails = fails and area_is_above(p, u, q, least_area) and area_is_above(p, q, v, least_area)
+    if fails and references.shape[0] > 0:
+        a, b, c = (_point(references, triangles, side, i) for i in range(3))
+        d = _point(references, triangles, twin, 0)
+        fails = reference_area(a, b, d) > least_reference_area and reference_area(a, d, c) > least_reference_area
+    for turn in range(1, 3):  # neither triangle may be beyond another side, too
+        fails = fails and _around(side, twins, turn) != twin // 3 and _around(twin, twins, turn) != side // 3
+    return fails
+
+
+@kernel(lanes=1, **_OPTIONS)
 def _claim(
     positions: array1d(dtype=vec2),
     references: array1d(dtype=vec2),
@@ -133,35 +164,22 @@ def _claim(
     least_reference_area: float64,
     triangles: array2d(dtype=int32),
     twins: array1d(dtype=int32),
+    state: array1d(dtype=int32),
+    changed: array1d(dtype=int32),
     wanted: array1d(dtype=int32),
     claims: array1d(dtype=uint32),
 ):
     """Write whether an edge is to be flipped, and claim its triangles. It has the number of the lesser of its sides."""
     side = tid()
     twin = twins[side]
-    wants = int32(0)
     if side < twin:
-        p, u, v = (_point(positions, triangles, side, i) for i in range(3))
-        q = _point(positions, triangles, twin, 0)
-        flips = (
-            is_inside_circle(p, u, v, q) and area_is_above(p, u, q, least_area) and area_is_above(p, q, v, least_area)
-        )
-        if flips and references.shape[0] > 0:
-            a, b, c = (_point(references, triangles, side, i) for i in range(3))
-            d = _point(references, triangles, twin, 0)
-            flips = reference_area(a, b, d) > least_reference_area and reference_area(a, d, c) > least_reference_area
-        here, there = side // 3, twin // 3
-        for turn in range(1, 3):  # neither triangle may be beyond another side, too
-            beyond = _around(side, twins, turn)
-            flips = flips and beyond != there and _around(twin, twins, turn) != here
-        if flips:
-            wants = int32(1)
+        if changed[side // 3] == state[1] or changed[twin // 3] == state[1]:
+            areas = least_area, least_reference_area
+            wanted[side] = int32(_fails(positions, references, *areas, triangles, twins, side))
+        if wanted[side] != 0:
             for turn in range(3):
                 atomic_min(claims, _around(side, twins, turn), _priority(side))
                 atomic_min(claims, _around(twin, twins, turn), _priority(side))
-            atomic_min(claims, here, _priority(side))
-            atomic_min(claims, there, _priority(side))
-    wanted[side] = wants
 
 
 @func
@@ -191,14 +209,16 @@ def _set_twin(twins: array1d(dtype=int32), side: int, twin: int):
 def _flip(
     triangles: array2d(dtype=int32),
     twins: array1d(dtype=int32),
+    state: array1d(dtype=int32),
+    changed: array1d(dtype=int32),
     wanted: array1d(dtype=int32),
     claims: array1d(dtype=uint32),
     flips: array1d(dtype=int32),
 ):
     """Flip the edges that have all their claims: edge u, v between the corners p and q becomes edge p, q."""
     side = tid()
-    if wanted[side] != 0 and _wins(side, twins, claims):
-        twin = twins[side]
+    twin = twins[side]
+    if side < twin and wanted[side] != 0 and _wins(side, twins, claims):
         here, there = side // 3, twin // 3
         p, u, v = (_corner(triangles, _after(side, i)) for i in range(3))
         q = _corner(triangles, twin)
@@ -215,6 +235,8 @@ def _flip(
         _set_twin(twins, 3 * here + 2, pu)
         _set_twin(twins, 3 * there, qv)
         _set_twin(twins, 3 * there + 1, vp)
+        changed[here] = state[1] + 1
+        changed[there] = state[1] + 1
         atomic_add(flips, 0, 1)
 
 
@@ -299,18 +321,18 @@ def _run(
     """Flip edges in passes. Raises ValueError for wrong triangles, unless a graph captures this."""
     n, device = triangles.shape[0], triangles.device
     captured = capture.gpu() if device.is_cuda else capture.current()
-    state, twins, wanted = (empty(size, dtype=int32, device=device) for size in (3, 3 * n, 3 * n))
+    state, changed, twins, wanted = (empty(size, dtype=int32, device=device) for size in (3, n, 3 * n, 3 * n))
     launch(_begin, 1, [state, flips], device=device)
     if n == 0:
         return
-    _pair_up(triangles, positions.size, twins, check=captured is None)
+    _pair_up(triangles, positions.size, twins, changed, check=captured is None)
     claims = empty(n, dtype=uint32, device=device)
 
     def make_pass() -> None:
         launch(_free, n, [claims], device=device)
-        given = [positions, references, *areas, triangles, twins, wanted, claims]
-        launch(_claim, 3 * n, given, device=device)
-        launch(_flip, 3 * n, [triangles, twins, wanted, claims, flips], device=device)
+        topology = [triangles, twins, state, changed, wanted, claims]
+        launch(_claim, 3 * n, [positions, references, *areas, *topology], device=device)
+        launch(_flip, 3 * n, [*topology, flips], device=device)
         launch(_end_pass, 1, [state, flips, max_passes], device=device)
 
     if captured is not None:
@@ -321,13 +343,16 @@ def _run(
             make_pass()
 
 
-def _pair_up(triangles: array, num_points: int, twins: array, check: bool) -> None:
-    """Write the twin of each side, or -1. Raises ValueError for wrong triangles, if they are to be checked."""
+def _pair_up(triangles: array, num_points: int, twins: array, changed: array, check: bool) -> None:
+    """Write the twin of each side, or -1, and that all have changed.
+
+    Raises ValueError for wrong triangles, if they are to be checked.
+    """
     n, device = triangles.shape[0], triangles.device
     ends, sides = empty(6 * n, dtype=int64, device=device), empty(6 * n, dtype=int32, device=device)
     wrong = empty(1, dtype=int32, device=device)
     launch(_set_last, 1, [wrong], device=device)
-    launch(_list_sides, n, [triangles, num_points, ends, sides, twins, wrong], device=device)
+    launch(_list_sides, n, [triangles, num_points, ends, sides, twins, changed, wrong], device=device)
     if check and (triangle := wrong.list()[0]) < n:
         corners = triangles.numpy()[triangle].tolist()
         text = f"indices: triangle {triangle} has the points {corners}"
