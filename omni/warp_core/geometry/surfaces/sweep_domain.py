@@ -28,7 +28,8 @@ class Domain(NamedTuple):
     lower: vec3
     upper: vec3
     reach: float  # more than the distance of a node from any pose
-    poses: np.ndarray
+    poses: np.ndarray  # of shape (meshes, times, 7)
+    boxes: np.ndarray  # of meshes at rest, of shape (meshes, 2, 3)
 
 
 def poses_of(meshes: Sequence[Mesh], transforms: Any) -> np.ndarray:
@@ -52,19 +53,23 @@ def poses_of(meshes: Sequence[Mesh], transforms: Any) -> np.ndarray:
     return poses
 
 
-def bounds_of(meshes: Sequence[Mesh], poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the greatest corner of the boxes of all meshes in all poses. Raises ValueError."""
-    found = []
-    for mesh, mesh_poses in zip(meshes, poses, strict=True):
-        points = mesh.points.numpy().astype(np.float64)
+def boxes_of(meshes: Sequence[Mesh]) -> np.ndarray:
+    """Return the least and the greatest corner of each mesh at rest, of shape (meshes, 2, 3); NaN without points."""
+    boxes = np.full((len(meshes), 2, 3), np.nan)
+    for box, mesh in zip(boxes, meshes, strict=True):
+        points = mesh.points.numpy()
         if len(points):
-            ends = np.stack([points.min(0), points.max(0)])
-            corners = np.stack(np.meshgrid(*ends.T, indexing="ij"), -1).reshape(-1, 3)
-            found += [_rotate(mesh_poses[:, None, 3:], corners) + mesh_poses[:, None, :3]]
-    if not found:
+            box[:] = points.min(0), points.max(0)
+    if np.isnan(boxes).all():
         raise ValueError("meshes: expected a mesh with points")
-    placed = np.concatenate(found).reshape(-1, 3)
-    return placed.min(0), placed.max(0)
+    return boxes
+
+
+def bounds_of(boxes: np.ndarray, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the greatest corner of all boxes in all poses."""
+    corners = np.array([[[box[i, 0], box[j, 1], box[k, 2]] for i, j, k in np.ndindex(2, 2, 2)] for box in boxes])
+    placed = _rotate(poses[:, :, None, 3:], corners[:, None]) + poses[:, :, None, :3]
+    return np.nanmin(placed, (0, 1, 2)), np.nanmax(placed, (0, 1, 2))
 
 
 def _rotate(q: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -85,8 +90,8 @@ def find_domain(
 ) -> Domain:
     """Return the grid that arguments ask for. Raises TypeError, ValueError, RuntimeError."""
     capture.refuse("wp.geometry.swept_volume_field", meshes[0].device)
-    poses = poses_of(meshes, transforms)
-    least, greatest = bounds_of(meshes, poses)
+    poses, boxes = poses_of(meshes, transforms), boxes_of(meshes)
+    least, greatest = bounds_of(boxes, poses)
     if (voxel_size is None) == (resolution is None):
         raise ValueError("voxel_size, resolution: expected one of them")
     if (lower is None) != (upper is None):
@@ -106,7 +111,7 @@ def find_domain(
         raise ValueError(f"voxel_size, resolution: {shape} are more nodes than the limit of {_MOST}")
     ends = np.stack([first, last, least, greatest])
     reach = _WIDER * float(np.linalg.norm(ends.max(0) - ends.min(0)))
-    return Domain(shape, vec3(*first), vec3(*last), reach, poses)
+    return Domain(shape, vec3(*first), vec3(*last), reach, poses, boxes)
 
 
 def _refuse_gradient(transforms: Any) -> None:

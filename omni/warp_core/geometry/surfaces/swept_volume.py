@@ -37,7 +37,7 @@ from ...launches.launch import launch
 from ..mesh import Mesh
 from .field_checks import level, number_of, spacing
 from .marching_cubes import MarchingCubes
-from .sweep_domain import Domain, bounds_of, find_domain, poses_of
+from .sweep_domain import Domain, bounds_of, boxes_of, find_domain, poses_of
 
 __all__ = [
     "SweptVolumeSignMode",
@@ -138,14 +138,32 @@ def _fill(
     transforms: array2d(dtype=transform),
     max_dist: float,
     sign_mode: int,
+    boxes: array2d(dtype=vec3),
     lower: vec3,
     steps: vec3,
     field: array3d(dtype=float32),
 ):
-    """Write the distance of each node."""
+    """Write the distance of each node, as `swept_volume_sdf`. Points outside of the box of a mesh need no sign."""
     x, y, z = tid()
-    p = lower + cw_mul(steps, vec3(float(x), float(y), float(z)))
-    field[x, y, z] = swept_volume_sdf(p, mesh_ids, transforms, max_dist, sign_mode)
+    point = lower + cw_mul(steps, vec3(float(x), float(y), float(z)))
+    nearest = max_dist
+    for m in range(mesh_ids.shape[0]):
+        for s in range(transforms.shape[1]):
+            p = transform_point(transform_inverse(transforms[m, s]), point)
+            mode = sign_mode
+            if sign_mode != _NORMAL and not _is_between(p, boxes[m, 0], boxes[m, 1]):
+                mode = _NO_SIGN
+            nearest = min(nearest, _signed_distance(mesh_ids[m], p, max_dist, mode))
+    field[x, y, z] = nearest
+
+
+@func
+def _is_between(p: vec3, lower: vec3, upper: vec3) -> bool:
+    """True if a point is in a box."""
+    result = True
+    for i in range(3):
+        result = result and p[i] >= lower[i] and p[i] <= upper[i]
+    return result
 
 
 def swept_volume_bounds(
@@ -178,7 +196,7 @@ def swept_volume_bounds(
     """
     on = _device_of(meshes, device)
     capture.refuse("wp.geometry.swept_volume_bounds", on)
-    least, greatest = bounds_of(meshes, poses_of(meshes, transforms))
+    least, greatest = bounds_of(boxes_of(meshes), poses_of(meshes, transforms))
     pad = number_of("padding", padding)
     return vec3(*(least - pad)), vec3(*(greatest + pad))
 
@@ -196,8 +214,8 @@ def swept_volume_field(
 ) -> tuple[array, vec3, vec3]:
     """Return the distances of the nodes of a grid to all poses of all meshes, negative inside.
 
-    Each node asks each pose by `wp.geometry.swept_volume_sdf`. There is nothing between poses: take so many that a mesh
-    moves less than a cell from one to the next.
+    Each node asks each pose, as `wp.geometry.swept_volume_sdf` does. Only points in the box of a mesh can be inside of
+    it. There is nothing between poses: take so many that a mesh moves less than a cell from one to the next.
 
     The field has gradients with respect to `transforms`, on tapes and in forward mode, if these are an array that
     requires gradients. `lower` and `upper` are to be given then, as the default ones depend on the transforms, too.
@@ -295,7 +313,8 @@ def _field(meshes: Sequence[Mesh], transforms: Any, domain: Domain, sign_mode: A
         poses = array(domain.poses, dtype=transform, device=device)
     ids = array([int(mesh.id) for mesh in meshes], dtype=uint64, device=device)
     field = zeros(domain.shape, dtype=float32, device=device, requires_grad=poses.requires_grad)
-    given = [ids, poses, domain.reach, int(mode), *spacing(domain.shape, domain.lower, domain.upper), field]
+    boxes = array(domain.boxes, dtype=vec3, device=device)
+    given = [ids, poses, domain.reach, int(mode), boxes, *spacing(domain.shape, domain.lower, domain.upper), field]
     launch(_fill, domain.shape, given, device=device)
     return field
 
