@@ -32,7 +32,8 @@ __all__ = ["delaunay_edge_flip"]
 _VEC2 = Vec(2, F32)
 _MOST = (2**31 - 1) // 3  # triangles, as sides have numbers of int32
 _FREE = 2**32 - 1  # the claim on a triangle that no edge claims
-_PRIME = 2654435761  # odd, so that products with it differ in 32 bits
+_PRIME = 2654435761  # odd, so that products with it differ in 32 bits; that of no side is _FREE
+_INVERSE = pow(_PRIME, -1, 2**32)
 _OPTIONS: dict[str, Any] = {"enable_backward": False, "module_options": {"mode": "release"}}
 
 
@@ -169,17 +170,26 @@ def _claim(
     wanted: array1d(dtype=int32),
     claims: array1d(dtype=uint32),
 ):
-    """Write whether an edge is to be flipped, and claim its triangles. It has the number of the lesser of its sides."""
-    side = tid()
-    twin = twins[side]
-    if side < twin:
-        if changed[side // 3] == state[1] or changed[twin // 3] == state[1]:
-            areas = least_area, least_reference_area
-            wanted[side] = int32(_fails(positions, references, *areas, triangles, twins, side))
-        if wanted[side] != 0:
-            for turn in range(3):
-                atomic_min(claims, _around(side, twins, turn), _priority(side))
-                atomic_min(claims, _around(twin, twins, turn), _priority(side))
+    """Write which edges of a triangle are to be flipped, as bits, and claim their triangles.
+
+    An edge has the number of the lesser of its sides.
+    """
+    t = tid()
+    if changed[t] == state[1]:
+        edges = int32(0)
+        for j in range(3):
+            side = 3 * t + j
+            if side < twins[side]:
+                areas = least_area, least_reference_area
+                edges |= int32(_fails(positions, references, *areas, triangles, twins, side)) << j
+        wanted[t] = edges
+    if wanted[t] != 0:
+        for j in range(3):
+            side = 3 * t + j
+            if wanted[t] >> j & 1 != 0:
+                for turn in range(3):
+                    atomic_min(claims, _around(side, twins, turn), _priority(side))
+                    atomic_min(claims, _around(twins[side], twins, turn), _priority(side))
 
 
 @func
@@ -199,10 +209,13 @@ def _wins(side: int, twins: array1d(dtype=int32), claims: array1d(dtype=uint32))
 
 
 @func
-def _set_twin(twins: array1d(dtype=int32), side: int, twin: int):
+def _set_twin(twins: array1d(dtype=int32), changed: array1d(dtype=int32), when: int, side: int, twin: int):
+    """Make two sides twins, and note that their triangles have changed."""
     twins[side] = twin
+    changed[side // 3] = when
     if twin >= 0:
         twins[twin] = side
+        changed[twin // 3] = when
 
 
 @kernel(**_OPTIONS)
@@ -211,14 +224,14 @@ def _flip(
     twins: array1d(dtype=int32),
     state: array1d(dtype=int32),
     changed: array1d(dtype=int32),
-    wanted: array1d(dtype=int32),
     claims: array1d(dtype=uint32),
     flips: array1d(dtype=int32),
 ):
     """Flip the edges that have all their claims: edge u, v between the corners p and q becomes edge p, q."""
-    side = tid()
-    twin = twins[side]
-    if side < twin and wanted[side] != 0 and _wins(side, twins, claims):
+    t = tid()
+    side = int(claims[t] * uint32(_INVERSE))
+    if claims[t] != uint32(_FREE) and side // 3 == t and _wins(side, twins, claims):
+        twin = twins[side]
         here, there = side // 3, twin // 3
         p, u, v = (_corner(triangles, _after(side, i)) for i in range(3))
         q = _corner(triangles, twin)
@@ -230,13 +243,12 @@ def _flip(
         triangles[there, 0] = p
         triangles[there, 1] = q
         triangles[there, 2] = v
-        _set_twin(twins, 3 * here, uq)
-        _set_twin(twins, 3 * here + 1, 3 * there + 2)
-        _set_twin(twins, 3 * here + 2, pu)
-        _set_twin(twins, 3 * there, qv)
-        _set_twin(twins, 3 * there + 1, vp)
-        changed[here] = state[1] + 1
-        changed[there] = state[1] + 1
+        when = state[1] + 1
+        _set_twin(twins, changed, when, 3 * here, uq)
+        _set_twin(twins, changed, when, 3 * here + 1, 3 * there + 2)
+        _set_twin(twins, changed, when, 3 * here + 2, pu)
+        _set_twin(twins, changed, when, 3 * there, qv)
+        _set_twin(twins, changed, when, 3 * there + 1, vp)
         atomic_add(flips, 0, 1)
 
 
@@ -321,7 +333,7 @@ def _run(
     """Flip edges in passes. Raises ValueError for wrong triangles, unless a graph captures this."""
     n, device = triangles.shape[0], triangles.device
     captured = capture.gpu() if device.is_cuda else capture.current()
-    state, changed, twins, wanted = (empty(size, dtype=int32, device=device) for size in (3, n, 3 * n, 3 * n))
+    state, changed, wanted, twins = (empty(size, dtype=int32, device=device) for size in (3, n, n, 3 * n))
     launch(_begin, 1, [state, flips], device=device)
     if n == 0:
         return
@@ -330,9 +342,9 @@ def _run(
 
     def make_pass() -> None:
         launch(_free, n, [claims], device=device)
-        topology = [triangles, twins, state, changed, wanted, claims]
-        launch(_claim, 3 * n, [positions, references, *areas, *topology], device=device)
-        launch(_flip, 3 * n, [*topology, flips], device=device)
+        given = [triangles, twins, state, changed]
+        launch(_claim, n, [positions, references, *areas, *given, wanted, claims], device=device)
+        launch(_flip, n, [*given, claims, flips], device=device)
         launch(_end_pass, 1, [state, flips, max_passes], device=device)
 
     if captured is not None:
