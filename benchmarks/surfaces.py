@@ -1,4 +1,4 @@
-"""Marching cubes side by side with warp-lang's, each in its own process, on the same fields.
+"""Marching cubes and surface nets side by side with warp-lang's, each in its own process, on the same fields.
 
     python benchmarks/surfaces.py [--size 128] [--rounds 7] [--peer-python PYTHON]
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import os
 import sys
 import time
@@ -21,7 +22,8 @@ import peers
 from contenders import Contender, serve
 from report import ALONE, OURS, WARP, machine, table
 
-GOAL = 10
+# Class -> how many times faster it is to be.
+METHODS = {"IsoSurfaceMarchingCubes": 10, "IsoSurfaceNets": 2}
 FIELDS = ("sphere", "waves")
 
 
@@ -42,12 +44,15 @@ class Worker:
         if package != "warp":
             self.wp.config.num_threads = threads
         self.wp.set_device("cpu")
+        self.geometry = importlib.import_module(f"{package}.geometry")
         self.field: Any = None
+        self.method: Any = None
 
-    def load(self, name: str, n: int) -> dict[str, float]:
-        """Take a field. Return the numbers of vertices and triangles, the mean of the vertices, and the area."""
+    def load(self, method: str, name: str, n: int) -> dict[str, float]:
+        """Take a method and a field. Return numbers of vertices and triangles, the mean of vertices, and the area."""
         self.field = self.wp.array(field(name, n), dtype=float)
-        found = self.wp.MarchingCubes.extract(self.field, 0.0)
+        self.method = getattr(self.geometry, method)
+        found = self.method.extract(self.field, 0.0)
         vertices, triangles = found[0].numpy().astype(float), found[1].numpy().reshape(-1, 3)
         a, b, c = np.moveaxis(vertices[triangles], 1, 0)
         area = np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() / 2
@@ -57,7 +62,7 @@ class Worker:
     def time(self) -> float:
         """Return the seconds of processor time of a call."""
         start = time.process_time()
-        self.wp.MarchingCubes.extract(self.field, 0.0)
+        self.method.extract(self.field, 0.0)
         return time.process_time() - start
 
 
@@ -101,8 +106,8 @@ def main() -> int:
         OURS: Contender(sys.executable, __file__, "--serve", "omni.warp_core", options.threads),
     }
     rows = []
-    for name in FIELDS:
-        facts = {label: contender.ask("load", name, options.size) for label, contender in contenders.items()}
+    for method, name in itertools.product(METHODS, FIELDS):
+        facts = {label: contender.ask("load", method, name, options.size) for label, contender in contenders.items()}
         if wrong := differences(facts):
             print(*wrong, sep="\n")
             return 1
@@ -112,7 +117,8 @@ def main() -> int:
         best = {label: min(turn[label] for turn in turns) for label in contenders}
         each = [f"{seconds * 1e3:.1f}" for seconds in best.values()]
         ratios = [f"{best[WARP] / best[label]:.1f}" for label in (ALONE, OURS)]
-        rows.append([f"{name} {options.size}³", f"{facts[OURS]['triangles']:,}", *each, *ratios, str(GOAL)])
+        row = f"{method}, {name} {options.size}³"
+        rows.append([row, f"{facts[OURS]['triangles']:,}", *each, *ratios, str(METHODS[method])])
     about = machine()
     print(f"{about['processor']}; {about['cores']} cores; {about['system']}; {about['date']}")
     header = ("processor ms", "triangles", WARP, ALONE, f"ours, {options.threads}", "warp ÷ ours, 1", "warp ÷ ours")
