@@ -9,7 +9,7 @@ threshold, and nearly all steps read bits only. A cell has the bit of its first 
 
 from typing import Any
 
-from ... import bit_count, isfinite, isnan, min, tid
+from ... import bit_count, isfinite, isnan, min, tid, vec3i
 from ...arrays.array import array1d, array3d
 from ...lang.kernel import func, kernel
 from ...lang.values.scalars import float32, float64, int64, uint32
@@ -103,6 +103,14 @@ def case_of(c: Corners, bit: int) -> int:
 def has_room(starts: array1d(dtype=int64), room: int) -> bool:
     """True if there is room for all. The last start is the total."""
     return starts[starts.shape[0] - 1] <= int64(room)
+
+
+@func
+def node_at(field: array3d(dtype=float32), number: int64) -> vec3i:
+    """Return the place of the node with a number, which counts nodes in the order of memory."""
+    row = number // int64(field.shape[2])
+    x = int(row // int64(field.shape[1]))
+    return vec3i(x, int(row) - x * field.shape[1], int(number - row * int64(field.shape[2])))
 
 
 @func

@@ -12,7 +12,19 @@ from ... import bit_count, cw_mul, tid, vec3
 from ...arrays.array import array1d, array3d
 from ...lang.kernel import func, kernel
 from ...lang.values.scalars import float32, int32, int64, uint32
-from .grid_words import BITS, OPTIONS, case_of, corner_bits, cut_cells, has_room, lowest, next_word, part_of_edge, word
+from .grid_words import (
+    BITS,
+    OPTIONS,
+    case_of,
+    corner_bits,
+    cut_cells,
+    has_room,
+    lowest,
+    next_word,
+    node_at,
+    part_of_edge,
+    word,
+)
 
 
 @func
@@ -139,11 +151,9 @@ def place_vertices(
     """Write where the value on each edge, which is linear in the position, is the threshold. -1 is no edge."""
     i = tid()
     if vertices[i] >= int64(0):
-        node = vertices[i] // int64(3)
-        row = node // int64(field.shape[2])
-        axis, z = int(vertices[i] - node * int64(3)), int(node - row * int64(field.shape[2]))
-        x = int(row // int64(field.shape[1]))
-        y = int(row) - x * field.shape[1]
+        number = vertices[i] // int64(3)
+        axis, node = int(vertices[i] - number * int64(3)), node_at(field, number)
+        x, y, z = node[0], node[1], node[2]
         p = vec3(float(x), float(y), float(z))
         p[axis] += part_of_edge(
             field[x, y, z], field[x + int(axis == 0), y + int(axis == 1), z + int(axis == 2)], threshold

@@ -15,7 +15,19 @@ from ...arrays.array import array1d, array3d
 from ...lang.kernel import func, kernel
 from ...lang.values.scalars import float32, int32, int64, uint32
 from ...lang.values.value_classes import vector
-from .grid_words import BITS, OPTIONS, case_of, corner_bits, cut_cells, has_room, lowest, next_word, part_of_edge, word
+from .grid_words import (
+    BITS,
+    OPTIONS,
+    case_of,
+    corner_bits,
+    cut_cells,
+    has_room,
+    lowest,
+    next_word,
+    node_at,
+    part_of_edge,
+    word,
+)
 from .surface_nets_table import MOST_LOOPS
 
 _COUNT_BITS = 3  # a cell has 0 to 4 vertices
@@ -201,12 +213,9 @@ def place_vertices(
     """Write the mean of the places where the edges of a loop have the threshold. -1 is no vertex."""
     i = tid()
     if vertices[i] >= int64(0):
-        node = vertices[i] >> int64(_LOOP_BITS)
-        loop = int(vertices[i] - (node << int64(_LOOP_BITS)))
-        row = node // int64(field.shape[2])
-        z = int(node - row * int64(field.shape[2]))
-        x = int(row // int64(field.shape[1]))
-        y = int(row) - x * field.shape[1]
+        number = vertices[i] >> int64(_LOOP_BITS)
+        loop, node = int(vertices[i] - (number << int64(_LOOP_BITS))), node_at(field, number)
+        x, y, z = node[0], node[1], node[2]
         total, count = vec3(), 0.0
         for e in range(12):
             if loop >> e & 1 != 0:
