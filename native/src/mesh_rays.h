@@ -183,28 +183,28 @@ struct Hit {
     bool back;
 };
 
-// Calls `take` for each of four triangles of a block that a ray hits.
+// Calls `take` for each of four triangles of a block that a ray hits by `limit`, which may become less.
 template <class Take>
-WC_INLINE void hit_triangles(const TriangleBlock& block, int half, const Ray& ray, V4 inverse, Take&& take) {
+WC_INLINE void hit_triangles(const TriangleBlock& block, int half, const Ray& ray, V4 inverse, const float& limit,
+                             Take&& take) {
     Vec3<D4> a = offset(block, 0, half, ray.start), b = offset(block, 1, half, ray.start),
              c = offset(block, 2, half, ray.start);
     Vec3<double> along = widen(ray.dir);
     Vec3<D4> dir = {all(along.x), all(along.y), all(along.z)};
     D4 x = dot(dir, cross(b, c)), y = dot(dir, cross(c, a)), z = dot(dir, cross(a, b));
-    D4 limit = all(kRounding * __builtin_sqrt(dot(along, along))) * ((dot(a, a) + dot(b, b)) + dot(c, c));
+    D4 slack = all(kRounding * __builtin_sqrt(dot(along, along))) * ((dot(a, a) + dot(b, b)) + dot(c, c));
     D4 volume = (x + y) + z;
     D4i back = volume > all(0.0);
     x = select(back, x, -x);
     y = select(back, y, -y);
     z = select(back, z, -z);
     volume = select(back, volume, -volume);
-    D4i hit = (x >= -limit) & (y >= -limit) & (z >= -limit) & (volume > all(13.0) * limit);
+    D4i hit = (x >= -slack) & (y >= -slack) & (z >= -slack) & (volume > all(13.0) * slack);
     for (unsigned found = bits(hit); found; found &= found - 1) {
         int i = __builtin_ctz(found), lane = 4 * half + i;
-        float entry, t;
-        if (!meets_box_of(block, lane, ray, inverse, entry)) continue;
-        t = meets_plane(block, lane, ray);
-        if (t >= 0) take(Hit{lane, t > entry ? t : entry, x[i] / volume[i], y[i] / volume[i], back[i] != 0});
+        float entry, t = meets_plane(block, lane, ray);
+        if (t >= 0 && t <= limit && meets_box_of(block, lane, ray, inverse, entry))
+            take(Hit{lane, t > entry ? t : entry, x[i] / volume[i], y[i] / volume[i], back[i] != 0});
     }
 }
 
@@ -235,8 +235,8 @@ struct RaySearch {
             if (!(hit.t < best.t || (hit.t == best.t && face < best.face))) return;
             best = {face, hit.t, static_cast<float>(hit.u), static_cast<float>(hit.v), hit.back ? -1.0f : 1.0f};
         };
-        if (near & 0x0f) hit_triangles(block, 0, ray, boxes.inverse, take);
-        if (near & 0xf0) hit_triangles(block, 1, ray, boxes.inverse, take);
+        if (near & 0x0f) hit_triangles(block, 0, ray, boxes.inverse, best.t, take);
+        if (near & 0xf0) hit_triangles(block, 1, ray, boxes.inverse, best.t, take);
     }
     WC_INLINE void end() const { *answer = best; }
 };
@@ -261,8 +261,8 @@ struct CrossingSearch {
     WC_INLINE void visit(const TriangleBlock& block) {
         unsigned near = may_be_hit(block, ray);
         auto take = [&](const Hit&) { ++count; };
-        if (near & 0x0f) hit_triangles(block, 0, ray, boxes.inverse, take);
-        if (near & 0xf0) hit_triangles(block, 1, ray, boxes.inverse, take);
+        if (near & 0x0f) hit_triangles(block, 0, ray, boxes.inverse, kInfinite, take);
+        if (near & 0xf0) hit_triangles(block, 1, ray, boxes.inverse, kInfinite, take);
     }
     WC_INLINE void end() const { *answer = count; }
 };
