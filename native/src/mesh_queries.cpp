@@ -3,6 +3,7 @@
 #include "mesh_queries.h"
 
 #include "lanes.h"
+#include "mesh_data.h"
 #include "warp_core/abi.h"
 
 namespace wc {
@@ -19,18 +20,27 @@ const MeshQueries& queries() {
     return baseline_queries();
 }
 
-// What the descriptor of a mesh begins with: `MeshData` of lib/geometry/mesh_data.py.
-struct MeshData {
-    uint64_t id;
-    const WideNode* nodes;
-    const TriangleBlock* blocks;
-    const int32_t* starts;
-};
+const MeshData& mesh_of(uint64_t id) { return *reinterpret_cast<const MeshData*>(id & kStructureAddress); }
 
 // The tree of a mesh, or of the group whose root is a node that was checked.
 WideBvh bvh_of(uint64_t id, int32_t root = 0) {
-    const auto& mesh = *reinterpret_cast<const MeshData*>(id & kStructureAddress);
-    return {mesh.nodes, mesh.blocks, root > 0 ? mesh.starts[root] : 0};
+    const MeshData& mesh = mesh_of(id);
+    return {mesh.wide_nodes, mesh.blocks, root > 0 ? mesh.starts[root] : 0};
+}
+
+// Goes on with walks. Of each lane `column` has the node, the place and the end; `found` behind them gets the face, and
+// the columns behind that one where the walk is then.
+template <class Next>
+void walk_lanes(uint64_t mask, const Lanes& lanes, int64_t column, Next&& next) {
+    for_lanes(mask, [&](int64_t i) {
+        int32_t at[3];
+        lanes.read(at, column, i);
+        FacePlace place{at[0], at[1], at[2]};
+        lanes.at<int32_t>(column + 3, i) = next(mesh_of(lanes.at<uint64_t>(0, i)), i, place);
+        lanes.at<int32_t>(column + 4, i) = place.number;
+        lanes.at<int32_t>(column + 5, i) = place.place;
+        lanes.at<int32_t>(column + 6, i) = place.end;
+    });
 }
 
 constexpr int kLanes = 64;  // bits of a mask
@@ -99,4 +109,23 @@ void wc_mesh_closest(uint64_t mask, int64_t count, void* buffer) {
             lanes.at<float>(6, i) = found.u;
             lanes.at<float>(7, i) = found.v;
         });
+}
+
+void wc_mesh_next_in_box(uint64_t mask, int64_t count, void* buffer) {
+    wc::Lanes lanes{static_cast<char*>(buffer), count};
+    wc::walk_lanes(mask, lanes, 7, [&](const wc::MeshData& mesh, int64_t i, wc::FacePlace& at) {
+        float low[3], high[3];
+        lanes.read(low, 1, i);
+        lanes.read(high, 4, i);
+        return wc::queries().next_in_box(mesh, low, high, at);
+    });
+}
+
+void wc_mesh_next_in_ball(uint64_t mask, int64_t count, void* buffer) {
+    wc::Lanes lanes{static_cast<char*>(buffer), count};
+    wc::walk_lanes(mask, lanes, 5, [&](const wc::MeshData& mesh, int64_t i, wc::FacePlace& at) {
+        float centre[3];
+        lanes.read(centre, 1, i);
+        return wc::queries().next_in_ball(mesh, centre, lanes.at<float>(4, i), at);
+    });
 }

@@ -5,13 +5,14 @@
 // by the same operations in double precision, in the same order, so that both find the same. Boxes, and tests in single
 // precision that come first, only have to let all through that may be found.
 #pragma once
+#include "mesh_near.h"
 #include "mesh_points.h"
 #include "mesh_rays.h"
 
 namespace wc {
 namespace {
 
-constexpr MeshQueries kQueries{first_hits, count_hits, closest_points};
+constexpr MeshQueries kQueries{first_hits, count_hits, closest_points, next_in_box, next_in_ball};
 
 }  // namespace
 }  // namespace wc

@@ -103,6 +103,8 @@ const Row kRows[] = {
     {"wc_mesh_first_hit", at(&::wc_mesh_first_hit)},
     {"wc_mesh_crossings", at(&::wc_mesh_crossings)},
     {"wc_mesh_closest", at(&::wc_mesh_closest)},
+    {"wc_mesh_next_in_box", at(&::wc_mesh_next_in_box)},
+    {"wc_mesh_next_in_ball", at(&::wc_mesh_next_in_ball)},
     {"wc_bvh_next", at(&::wc_bvh_next)},
     {"wc_log_of_thread", at(&::wc_log_of_thread)},
     {"wc_log_full", at(&::wc_log_full)},

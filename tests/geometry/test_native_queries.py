@@ -138,6 +138,52 @@ def test_both_find_the_same_to_the_bit(scene, part, monkeypatch):
     assert not found["release"][~asked].any()
 
 
+@wp.kernel
+def list_near(
+    mesh: wp.uint64,
+    p: wp.array(dtype=wp.vec3),
+    high: wp.array(dtype=wp.vec3),
+    radius: wp.array(dtype=float),
+    found: wp.array2d(dtype=int),
+):
+    """Write how many faces are in a ball and near a box, and a number that depends on their order."""
+    i = wp.tid()
+    face = 0
+    ball = wp.mesh_query_sphere(mesh, p[i], radius[i])
+    while wp.mesh_query_next(ball, face):
+        found[i, 0] += 1
+        found[i, 1] = found[i, 1] * 31 + face
+    near = wp.mesh_query_aabb(mesh, p[i], high[i])
+    while wp.mesh_query_next(near, face):
+        found[i, 2] += 1
+        found[i, 3] = found[i, 3] * 31 + face
+
+
+@pytest.mark.parametrize("scene", [box, flat, sphere, soup, collinear, far, needles, huge, tiny])
+def test_both_find_the_same_faces_near_places_in_the_same_order(scene, monkeypatch):
+    """Also where a ball just touches a corner or a face."""
+    points, faces = scene()
+    rng, count = np.random.default_rng(7), 240
+    corner, other = (points[rng.choice(faces.ravel(), count)] for _ in range(2))
+    size = np.abs(points - points.mean(0)).max()
+    p = (corner + rng.normal(size=(count, 3)) * rng.choice([0.0, 0.1, 0.5], (count, 1)) * size).astype(np.float32)
+    p[::4] = (corner + 0.25 * size * np.eye(3)[rng.integers(3, size=count)])[::4]
+    radius = np.linalg.norm((other - p).astype(np.float64), axis=1) * rng.choice([1.0, 0.2], count)
+    radius[::4] = 0.25 * size
+    radius[1:8] = [0.0, -1.0, np.inf, np.nan, 1e-30, 1e30, 3e38]
+    p[8:11] = [(np.nan, 0, 0), (np.inf, 0, 0), (3e38, -3e38, 0)]
+    mesh = wp.Mesh(wp.array(points, dtype=wp.vec3, device="cpu"), wp.array(faces.ravel(), dtype=int, device="cpu"))
+    given = [wp.array(a.astype(np.float32), dtype=wp.vec3, device="cpu") for a in (p, np.maximum(p, other))]
+    given.append(wp.array(radius.astype(np.float32), dtype=float, device="cpu"))
+    found = {}
+    for mode in ("release", "debug"):
+        monkeypatch.setattr(wp.config, "mode", mode)
+        found[mode] = wp.zeros((count, 4), dtype=int, device="cpu")
+        wp.launch(list_near, count, [mesh.id, *given, found[mode]], device="cpu")
+    assert np.array_equal(found["release"].numpy(), found["debug"].numpy())
+    assert (found["debug"].numpy()[:, [0, 2]] > 0).mean() > 0.3
+
+
 @pytest.mark.parametrize("scene", [box, flat, sphere])
 def test_what_rays_hit_does_not_depend_on_the_tree(scene, monkeypatch):
     """Also where they pass exactly through common corners and edges of faces."""

@@ -51,6 +51,10 @@ void wc_mesh_first_hit(uint64_t mask, int64_t lanes, void* buffer);
 void wc_mesh_crossings(uint64_t mask, int64_t lanes, void* buffer);
 void wc_mesh_closest(uint64_t mask, int64_t lanes, void* buffer);
 
+// The same of `_mesh_next_in_box` and `_mesh_next_in_sphere`: the next face near a box or in a ball.
+void wc_mesh_next_in_box(uint64_t mask, int64_t lanes, void* buffer);
+void wc_mesh_next_in_ball(uint64_t mask, int64_t lanes, void* buffer);
+
 // The same of `_bvh_next`: the next box of a query of a tree over boxes.
 void wc_bvh_next(uint64_t mask, int64_t lanes, void* buffer);
 

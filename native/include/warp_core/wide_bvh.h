@@ -107,11 +107,20 @@ struct ClosestPoint {
     float u = 0, v = 0;
 };
 
-// The queries, for one instruction set. lib/geometry/mesh_rays.py and lib/geometry/mesh_points.py define the results.
+// Where a walk through the faces of a mesh is: the next node, and what is left of a leaf.
+struct FacePlace {
+    int32_t number, place, end;
+};
+
+struct MeshData;
+
+// The queries, for one instruction set. lib/geometry/mesh_rays.py and its neighbours define the results.
 struct MeshQueries {
     void (*first_hits)(const RayQuery* queries, RayHit* hits, int count);
     void (*count_hits)(const RayQuery* queries, int32_t* found, int count);  // of any `max_t`
     void (*closest_points)(const PointQuery* queries, ClosestPoint* found, int count);
+    int32_t (*next_in_box)(const MeshData& mesh, const float* low, const float* high, FacePlace& at);
+    int32_t (*next_in_ball)(const MeshData& mesh, const float* centre, float radius, FacePlace& at);
 };
 const MeshQueries& baseline_queries();
 const MeshQueries* avx2_queries();  // nullptr where the compiler has no such instructions
