@@ -5,10 +5,10 @@ from __future__ import annotations
 from ...lang import prim
 from ...lang.generics import Vec
 from ...lang.ref_params import ref
-from ...lang.registry import builtin
+from ...lang.registry import LOCAL_ZEROS, builtin
 from ...lang.values.scalars import bool as boolean
 from ...lang.values.scalars import float32, float64, int32, uint64
-from .bvh_nodes import MORE, BvhNode
+from .bvh_nodes import DEPTH, MORE, BvhNode
 from .mesh_data import _mesh_at, _mesh_data, _mesh_dot, _mesh_face, _mesh_node, _mesh_offset
 from .mesh_points import MeshQueryPoint
 
@@ -27,21 +27,34 @@ def _mesh_farthest_sq(node: BvhNode, p: Vec[3, float32]) -> float64:
 def _mesh_farthest(id: uint64, point: Vec[3, float32], min_dist: float32) -> tuple[int32, int32]:
     """(face, which of its corners) of the farthest point; face -1 without one. The id was checked."""
     data, found, corner = _mesh_data(id), -1, 0
+    stack = LOCAL_ZEROS(shape=(DEPTH,), dtype=int32)
+    bounds = LOCAL_ZEROS(shape=(DEPTH,), dtype=float64)
     least = prim.max(float64(min_dist), 0.0)
-    best, number = least * least, 0
-    while number < data.num_nodes:
+    best, number, depth = least * least, 0, 0
+    while number >= 0:
         node = _mesh_node(data, number)
-        following = number + 1
-        if _mesh_farthest_sq(node, point) >= best:
-            for place in range(node.child, node.child + node.count):
-                face = _mesh_face(data, place)
-                for k in range(3):
-                    offset = _mesh_offset(data, 3 * face + k, point)
-                    distance_sq = _mesh_dot(offset, offset)
-                    if distance_sq > best or (distance_sq == best and face < found):
-                        best, found, corner = distance_sq, face, k
-        elif node.count < 0:
-            following = -node.count
+        following = -1
+        if node.count < 0:
+            left = _mesh_farthest_sq(_mesh_node(data, number + 1), point)
+            right = _mesh_farthest_sq(_mesh_node(data, node.child), point)
+            far, near = prim.max(left, right), prim.min(left, right)
+            if near >= best:
+                stack[depth] = prim.select(left >= right, node.child, number + 1)
+                bounds[depth] = near
+                depth = depth + 1
+            if far >= best:
+                following = prim.select(left >= right, number + 1, node.child)
+        for place in range(node.child, node.child + node.count):
+            face = _mesh_face(data, place)
+            for k in range(3):
+                offset = _mesh_offset(data, 3 * face + k, point)
+                distance_sq = _mesh_dot(offset, offset)
+                if distance_sq > best or (distance_sq == best and face < found):
+                    best, found, corner = distance_sq, face, k
+        while depth > 0 and following < 0:
+            depth = depth - 1
+            if bounds[depth] >= best:
+                following = stack[depth]
         number = following
     return found, corner
 
