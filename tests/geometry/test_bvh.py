@@ -336,6 +336,11 @@ def test_no_tree_is_deeper_than_queries_of_meshes_allow(constructor):
     rng = np.random.default_rng(6)
     centre = np.concatenate([np.outer(0.5 ** np.arange(140), rng.normal(size=3)), np.zeros((3000, 3))])
     assert depth(tree((centre, centre), constructor=constructor)._tree.nodes.numpy()) <= 64
+    steps = (0.5 ** np.arange(21)[:, None, None] * np.eye(3)).reshape(-1, 3)  # one for each bit of a Morton code
+    centre = np.concatenate([steps, steps * 0.5**21, np.zeros((3000, 3))])
+    groups = np.minimum(np.arange(len(centre)), 63)  # single ones, and a deep one near the origin
+    bvh = tree((centre, centre), constructor=constructor, groups=put(groups.astype(np.int32), int))
+    assert depth(bvh._tree.nodes.numpy()) <= 64
 
 
 def test_a_tree_without_boxes_finds_nothing(mode):
